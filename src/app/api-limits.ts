@@ -10,27 +10,27 @@ import type { CompiledRules } from '../rules/compiled-rules.ts';
 import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
 
-/** The domain of the rules for calls of the tasks API; `ops/quickstart/config/sluice_api.yaml` is what it can look like. */
+/** The domain of the rules for calls of the tasks API. `ops/quickstart/config/sluice_api.yaml` is an example. */
 const API_DOMAIN = 'sluice_api';
 const DOMAIN_BYTES = new TextEncoder().encode(API_DOMAIN);
 
-/** The value of `user` for calls without a valid token: no user has such an id. */
+/** The value of `user` for calls without a valid token. Ids of users never look like this. */
 const ANONYMOUS = 'anonymous';
 
 /** Seconds of a unit, by its number in `RateLimitResponse.RateLimit.Unit`. */
 const UNIT_SECONDS = [0, 1, 60, 3_600, 86_400, 2_592_000, 31_536_000, 604_800];
 
-/** Asks the decision engine about calls of tenants, as a proxy would ask it about its own. */
+/** Sends calls of tenants to the decision engine as rate limit requests, as a proxy does with its own requests. */
 export class DecidedApiLimits implements EngineLimits {
   readonly #decider: Decider;
   readonly #rules: () => CompiledRules | null;
-  /** The rules that {@link active} looked at last, and what it found. */
+  /** The rules that {@link active} checked last. `#isActive` is the result. */
   #seen: CompiledRules | null = null;
   #isActive = true;
-  /** Callers come again, and then with the same object. */
+  /** Encoded requests. Repeated calls of a caller pass the same object. */
   readonly #encoded = new WeakMap<ApiCall, Uint8Array>();
 
-  /** @param rules returns the rules that the decider uses; null before the first ones are loaded */
+  /** @param rules returns the rules that the decider uses; null before the first rules are loaded */
   constructor(decider: Decider, rules: () => CompiledRules | null) {
     this.#decider = decider;
     this.#rules = rules;
@@ -45,7 +45,7 @@ export class DecidedApiLimits implements EngineLimits {
     return this.#isActive;
   }
 
-  /** @throws (rejects with) Fault when there is no decision */
+  /** @throws (rejects with) Fault if the decision fails */
   ask(call: ApiCall): Promise<ApiLimitVerdict> {
     const request = this.#requestOf(call);
     return new Promise((resolve, reject) => {
@@ -67,9 +67,9 @@ export class DecidedApiLimits implements EngineLimits {
 }
 
 /**
- * `(tenant, method)`, the same with `span: burst`, which rules with a shorter window can take, and `(tenant, user)`.
- * Calls without a valid token have the last one only: anybody can make them, and would use up what the tenant has.
- * Those that make accounts have no tenant yet, and are counted as one that is called `accounts`.
+ * Returns the descriptors `(tenant, method)`, `(tenant, method, span: burst)` for rules with a shorter window, and
+ * `(tenant, user)`. Calls without a valid token only have the last one: anybody can make them, so they must not use up
+ * the limits of the tenant. Calls that create accounts have no tenant yet and use the tenant name `accounts`.
  */
 function descriptorsOf({ tenant, kind, user }: ApiCall): readonly RequestDescriptor[] {
   const method = { tenant, method: kind };
@@ -107,7 +107,9 @@ class VerdictReply implements DecisionReply {
 
 const OVER_LIMIT = 2;
 
-/** The limit of which the least part is left; of those that are exceeded, the one that lasts longest. */
+/**
+ * Returns the limit with the smallest remaining share. If limits are exceeded, the one that resets last is returned.
+ */
 function nearestOf(statuses: readonly DescriptorStatus[]): ApiLimitVerdict['nearest'] {
   let nearest: ApiLimitVerdict['nearest'] = null;
   let leastLeft = Number.POSITIVE_INFINITY;

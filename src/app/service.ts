@@ -27,25 +27,25 @@ import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
-/** What the process gives the service. */
+/** What the service needs from the process. */
 interface ServiceParts {
   readonly settings: Settings;
   readonly logger: Logger;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
-  /** Null while tracing is off. */
+  /** Null if tracing is disabled. */
   readonly tracing: (CallTracing & Service) | null;
   readonly httpEngine: HttpEngine;
   /** Creates the store selected by the settings. */
   readonly createStore: StoreFactory;
-  /** Makes the task service on what the two share; null while tasks are not served. */
+  /** Creates the task service; null if the task service is disabled. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
 }
 
-/** Where a service that has started can be reached. */
+/** Addresses of a started service. */
 export interface StartedAt extends Addresses {
-  /** The page for Prometheus: undefined when it is off, null when its port could not be opened. */
+  /** Address of the Prometheus endpoint; undefined if it is disabled, null if its port could not be opened. */
   readonly metrics: string | null | undefined;
 }
 
@@ -53,10 +53,10 @@ export interface StartedAt extends Addresses {
 const TERMINATION_COMPONENT = 'termination';
 
 /**
- * The decision service: everything wired together, started in order and stopped in reverse.
+ * The service with all of its parts, which are started in order and stopped in reverse order.
  *
- * No port opens before the store answers and rules are in force, so that whoever reaches the service gets decisions;
- * `FORCE_START_WITHOUT_INITIAL_CONFIG` opens them without rules.
+ * Ports open when the store is reachable and rules are active, so that callers that reach the service get decisions.
+ * With `FORCE_START_WITHOUT_INITIAL_CONFIG`, ports open without rules.
  */
 export class DecisionService {
   readonly #parts: ServiceParts;
@@ -76,7 +76,7 @@ export class DecisionService {
   readonly #shutdownDelay: ShutdownDelay;
   #portsOpen = false;
   #stopping: Promise<void> | null = null;
-  /** Until when calls may run on after a stop was asked for. */
+  /** Deadline of calls in progress during a shutdown, in milliseconds since the epoch. */
   #drainUntilMs = 0;
   #announceStop: () => void = () => {};
   readonly #stopAsked: Promise<void>;
@@ -92,7 +92,7 @@ export class DecisionService {
     this.#outages = new OutageLog({ clock, logger });
     const connectionsDecide = settings.redisHealthCheckActiveConnection;
     const storeHealth = new StoreHealth(this.#health, connectionsDecide, this.#outages);
-    // Of Redis alone connections are told, and a start need not wait for it where its failures are not passed on.
+    // Only the Redis stores report connections. They may connect after the start, so the initial state is set here.
     if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
     this.#store = parts.createStore({
       settings,
@@ -186,16 +186,17 @@ export class DecisionService {
   }
 
   /**
-   * Starts everything; null when {@link stop} was called before it was done.
-   * @throws Error when the store cannot be reached within its bound or a port cannot be opened; all is stopped again
+   * Starts the service. Returns null if {@link stop} is called before the start is complete.
+   *
+   * @throws Error if the store cannot be reached in time or a port cannot be opened. All parts are stopped then.
    */
   async start(): Promise<StartedAt | null> {
     const { settings } = this.#parts;
     this.#health.set(TERMINATION_COMPONENT, true);
     try {
-      // First, so that it stops last: the spans of the last calls are to be sent.
+      // Tracing starts first and therefore stops last, so that the spans of the last calls are sent.
       if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
-      // Before all that has statistics, so that the last of them are sent.
+      // Sinks start before all parts with statistics and stop after them, so that the last statistics are sent.
       const sinks = await openSinks({ ...this.#parts, stats: this.#stats, outages: this.#outages });
       for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
@@ -214,17 +215,17 @@ export class DecisionService {
       const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
       return { ...(await this.#openPorts()), metrics };
     } catch (failure) {
-      // After a stop nothing starts any more, and what starts fails.
+      // After `stop`, starts fail, so the failure is expected.
       if (this.#stopping !== null) return null;
-      // The first failure is what the caller must learn; that others do not stop either often follows from it.
+      // The caller needs the first failure. Failures to stop are often a consequence of it.
       await this.stop().catch(() => {});
       throw failure;
     }
   }
 
   /**
-   * Turns unhealthy at once and serves for as long as `SHUTDOWN_DELAY` says, which a second call cuts short; then
-   * running calls are finished within their bound and everything is closed.
+   * Shuts down. The service becomes unhealthy immediately and continues to serve requests for `SHUTDOWN_DELAY`, which a
+   * second call cuts short. Then calls in progress may finish within their timeout, and all parts are stopped.
    */
   stop(): Promise<void> {
     if (this.#stopping === null) this.#stopping = this.#stopAll();
@@ -252,7 +253,7 @@ export class DecisionService {
     }
   }
 
-  /** Resolves when rules are in force, or a stop was asked for. */
+  /** Resolves when rules are active, or when `stop` is called. */
   async #firstRules({ patienceMs, advice }: RuleSource): Promise<void> {
     if (this.#loader.current !== null) return;
     const { clock, logger } = this.#parts;
@@ -267,7 +268,7 @@ export class DecisionService {
   }
 
   async #openPorts(): Promise<Addresses> {
-    await this.#stack.start(this.#decisionsUnderWay());
+    await this.#stack.start(this.#decisionsInProgress());
     await this.#stack.start(this.#ports);
     this.#portsOpen = true;
     const { addresses } = this.#ports;
@@ -277,11 +278,13 @@ export class DecisionService {
     return addresses;
   }
 
-  /** Keeps the store in place until the last decision is made: callers that gave up leave some when the ports close. */
-  #decisionsUnderWay(): Service {
+  /**
+   * Keeps the store open until the last decision is made. Callers that gave up leave decisions behind when ports close.
+   */
+  #decisionsInProgress(): Service {
     const { clock, logger } = this.#parts;
     return {
-      name: 'decisions under way',
+      name: 'decisions in progress',
       start: async () => {},
       stop: async () => {
         const bound = Promise.withResolvers<void>();
@@ -306,7 +309,7 @@ function engineCounters(stats: StatsRegistry): EngineCounters {
   };
 }
 
-/** Counters in this process gain nothing from batches that are held back. */
+/** Batches are held back only for Redis. Counters in this process gain nothing from larger batches. */
 function openBatchWindow(settings: Settings, clock: Clock): BatchWindow | null {
   const lengthMs = Math.max(
     settings.redisPipelineWindowMs,
@@ -317,7 +320,7 @@ function openBatchWindow(settings: Settings, clock: Clock): BatchWindow | null {
   return new BatchWindow({ lengthMs, nowMs: finely, after, nextTurn: run => setImmediate(run) });
 }
 
-/** Milliseconds with fractions, on a clock that never steps back. */
+/** Monotonic time in milliseconds, with fractions. */
 function finely(): number {
   return performance.now();
 }

@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 
 /**
- * Terminals, npm and supervisors that signal a whole process group deliver one request to stop as several signals.
- * Signals within this time of the first are that same request.
+ * Terminals, npm and supervisors signal a whole process group, so one request to stop can arrive as several signals.
+ * Signals within this time of the first one are part of the same request.
  */
 const SAME_REQUEST_MS = 500;
 
 /**
- * The time between the request to stop and the shutdown itself. Health is bad and everything is still served, so that
- * proxies and load balancers have sent their calls elsewhere by the time the ports close. A second request ends it.
+ * The delay between the request to stop and the shutdown. The service is already unhealthy but still serves requests,
+ * so that proxies and load balancers can redirect their calls before the ports close. A second request ends the delay.
  */
 export class ShutdownDelay {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class ShutdownDelay {
     this.#delayMs = delayMs;
   }
 
-  /** Begins the delay; resolves when it has passed or a second request has ended it. */
+  /** Starts the delay. Resolves when the delay has passed or a second request has ended it. */
   async passed(): Promise<void> {
     const end = this.#clock.after(this.#delayMs, this.#over.resolve);
     const another = this.#clock.after(SAME_REQUEST_MS, () => {
@@ -32,7 +32,7 @@ export class ShutdownDelay {
     another.cancel();
   }
 
-  /** Tells of another request to stop. */
+  /** Reports another request to stop. */
   requestedAgain(): void {
     if (this.#canEndEarly) this.#over.resolve();
   }

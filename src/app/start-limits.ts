@@ -16,9 +16,9 @@ import type {
 
 /** The domains whose limits workers may name. */
 export interface LimitDomains {
-  /** Descriptors begin with an entry `tenant`, so each tenant has limits of its own. */
+  /** Descriptors get a first entry `tenant`, so each tenant has limits of its own. */
   readonly ofTenants: readonly string[];
-  /** Descriptors are what the worker says, so tenants share limits with each other and with proxies. */
+  /** Descriptors are used unchanged, so tenants share limits with each other and with proxies. */
   readonly shared: readonly string[];
 }
 
@@ -26,12 +26,12 @@ export interface LimitDomains {
 const TENANT_KEY = 'tenant';
 
 /**
- * Hits are given back only if the window lasts at least this much longer. Later they could come off the next window,
- * in which they were not counted.
+ * Hits are refunded only if the window lasts at least this much longer. Otherwise the refund could reach the store in
+ * the next window, in which the hits were not counted.
  */
 const LEAST_WINDOW_MS = 1_000;
 
-/** Asks the decision engine about starts of tasks, as a proxy would ask it about requests. */
+/** Sends starts of tasks to the decision engine as rate limit requests, as a proxy does with its own requests. */
 export class DecidedStartLimits implements LimitAsker {
   readonly #decider: Decider;
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -44,10 +44,10 @@ export class DecidedStartLimits implements LimitAsker {
   }
 
   /**
-   * Each task is a decision about one hit, so that a part of them can be granted in every mode of the store. They are
-   * asked in one turn, and so are one batch.
+   * Asks for one decision with one hit per task, so that a part of the tasks can be granted with every store. All
+   * decisions are requested in the same turn of the event loop and therefore become one batch.
    *
-   * @throws (rejects with) Fault if the domain is not listed, or there is no decision
+   * @throws (rejects with) Fault if the domain is not listed or the decision fails
    */
   async ask(question: LimitQuestion): Promise<LimitVerdict> {
     const { tasks, limit } = question;
@@ -96,26 +96,29 @@ export class DecidedStartLimits implements LimitAsker {
 interface TallyParts {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly caller: object;
-  /** How many decisions there will be. */
+  /** Number of decisions to wait for. */
   readonly count: number;
-  /** The decisions count no hits. */
+  /** Whether the decisions count no hits. */
   readonly onlyAsks: boolean;
   readonly resolve: (verdict: LimitVerdict) => void;
   readonly reject: (fault: Fault) => void;
 }
 
-/** Takes the decisions about the tasks of one question. */
+/** Collects the decisions of one question. */
 class Tally implements DecisionReply {
   readonly gone = false;
   readonly caller: object;
   readonly #parts: TallyParts;
-  /** A window that is taken to end too early only delays a refund; one that is taken to end too late spoils another. */
+  /**
+   * Time of the question in whole seconds, rounded down. If the end of the window is estimated too early, a refund is
+   * omitted at most; if it is estimated too late, hits are refunded in the next window.
+   */
   readonly #askedS: number;
   #left: number;
   #granted = 0;
   #isUsedUp = false;
   #isRead = false;
-  /** What the first decision left. */
+  /** The remaining hits after the first decision. */
   #firstLeft: number | null = null;
   #endsAtMs: number | null = null;
   #fault: Fault | null = null;
@@ -128,7 +131,7 @@ class Tally implements DecisionReply {
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
-    // All are about the same limit: its window is in the first answer.
+    // All decisions are about the same limit, so the first response contains the window.
     if (!this.#isRead) this.#read(decodeRateLimitResponse(response).statuses[0]);
     if (overLimit) this.#isUsedUp = true;
     else if (!this.#parts.onlyAsks) this.#granted++;
@@ -160,7 +163,7 @@ class Tally implements DecisionReply {
     resolve({ granted: this.#granted, isUsedUp: this.#isUsedUp, remaining: this.#remaining(), window });
   }
 
-  /** Rules in shadow mode grant more than is left. */
+  /** Null if unknown. In shadow mode, more tasks can be granted than hits remain. */
   #remaining(): number | null {
     const first = this.#firstLeft;
     const others = Math.max(0, this.#granted - 1);

@@ -52,10 +52,10 @@ interface OtlpTracingParts {
   readonly logger: Logger;
 }
 
-/** The one part of an outage of tracing. */
+/** Name of the only part of a tracing outage. */
 const COLLECTOR = 'collector';
 
-/** The calls of the second line are batches of spans. */
+/** In the second line, `failedCalls` is the number of failed batches. */
 const OUTAGE_TEXTS = {
   level: 'warning',
   began: 'Spans cannot be sent to the collector and are dropped',
@@ -63,12 +63,12 @@ const OUTAGE_TEXTS = {
   fields: {},
 } as const;
 
-/** Time that the last spans get to be sent when the process stops. */
+/** Timeout for sending the last spans during a shutdown. */
 const FLUSH_MS = 5_000;
 
 /**
- * Spans by the OpenTelemetry library, sent in batches over OTLP. Loaded only when tracing is on (see `service.ts`),
- * because the library takes memory and time at start.
+ * Tracing with the OpenTelemetry library, which sends spans in batches over OTLP. Loaded only if tracing is enabled
+ * (see `serve.ts`), because the library takes memory and startup time.
  */
 export class OtlpTracing implements CallTracing, Service {
   readonly name = 'tracing';
@@ -84,7 +84,7 @@ export class OtlpTracing implements CallTracing, Service {
     this.#provider = provider;
     this.#outages = outages;
     this.#tracer = provider.getTracer('ratelimit');
-    // The library's own would write to standard error by itself. While the collector is away, each batch fails.
+    // Replaces the library's error handler, which writes to standard error for every failed batch.
     setGlobalErrorHandler(failure => {
       outage.failed(COLLECTOR, reasonOf(failure));
       outage.callsFailed(1);
@@ -110,7 +110,7 @@ export class OtlpTracing implements CallTracing, Service {
 
   async start(): Promise<void> {}
 
-  /** Sends what is left, within a bound. What cannot be sent is let go: nobody waits for it. */
+  /** Sends the remaining spans. Spans that cannot be sent within {@link FLUSH_MS} are dropped. */
   async stop(): Promise<void> {
     const bound = Promise.withResolvers<void>();
     const timer = setTimeout(bound.resolve, FLUSH_MS);
@@ -126,7 +126,7 @@ export class OtlpTracing implements CallTracing, Service {
   }
 }
 
-/** The exporter, with a call for each batch that was exported: of those the library tells nobody. */
+/** Wraps the exporter to call `exported` for each exported batch, because the library reports only failures. */
 function noticingSuccess(exporter: SpanExporter, exported: () => void): SpanExporter {
   return {
     export(spans, done) {
@@ -167,7 +167,7 @@ class OtlpSpan implements CallSpan {
   }
 }
 
-/** Names that the propagators ask for are those of the protocols; a call has only those it has. */
+/** Reads the headers of a call for the propagators, which look up the header names of their protocols. */
 const HEADERS: TextMapGetter<HeaderReader> = {
   keys: () => [],
   get: (header, name) => header(name.toLowerCase()) || undefined,
@@ -184,22 +184,23 @@ async function openExporter(protocol: Settings['tracingExporterProtocol']): Prom
 }
 
 /**
- * The library takes its own default in place of an address that it cannot read, or says no more than `Invalid URL`.
- * @throws Error naming the variable, without its text, which may hold a password
+ * Checks the endpoint, because for an invalid one the library uses its default or only reports `Invalid URL`.
+ *
+ * @throws Error that names the variable, but does not quote its value, which may contain a password
  */
 function checkEndpoint(protocol: Settings['tracingExporterProtocol']): void {
   const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
   const name = names.find(each => (process.env[each] ?? '').trim() !== '');
   if (name === undefined) return;
   const text = (process.env[name] as string).trim();
-  // Over gRPC the scheme may be left out, and be another one.
+  // For gRPC, the scheme is optional, and other schemes are allowed.
   const url = protocol === 'grpc' && !/^\w+:\/\//.test(text) ? `https://${text}` : text;
   if (URL.canParse(url) && (protocol === 'grpc' || /^https?:\/\//i.test(url))) return;
   const port = protocol === 'grpc' ? 4317 : 4318;
-  throw new Error(`${name} holds no address that spans can be sent to: write it as http://collector:${port}`);
+  throw new Error(`${name} is not a valid endpoint; use the form http://collector:${port}`);
 }
 
-/** The variables of the OpenTelemetry specification ("Batch Span Processor"); the library has the defaults. */
+/** Reads the variables of the OpenTelemetry specification ("Batch Span Processor"). */
 function batchOptions() {
   const read = (name: string) => {
     const number = getNumberFromEnv(name);
@@ -212,7 +213,7 @@ function batchOptions() {
   return { maxQueueSize, maxExportBatchSize, scheduledDelayMillis, exportTimeoutMillis };
 }
 
-/** What `OTEL_RESOURCE_ATTRIBUTES` says, and over it what the settings say. */
+/** The attributes of `OTEL_RESOURCE_ATTRIBUTES` and of the settings, which take precedence. */
 function resourceOf(settings: Settings): Resource {
   const { tracingServiceName, tracingServiceNamespace, tracingServiceInstanceId } = settings;
   const own = resourceFromAttributes({

@@ -140,7 +140,7 @@ t.test('a store larger than the memory ends the start with a text that names the
   t.match(await service.ended, { status: 2 });
   t.equal(
     service.output,
-    'sluice serve: the service could not start: there is not enough memory for MEMORY_STORE_MAX_KEYS=67108864: ' +
+    'sluice serve: the service could not start: there is not enough memory for MEMORY_STORE_MAX_KEYS=67108864; ' +
       'set a smaller number, or give the process more memory\n',
   );
 });

@@ -221,7 +221,7 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
       ],
       [
         { TASKS_DATA_DIRECTORY: join(opened, 'x') },
-        `TASKS_DATA_DIRECTORY: '${join(opened, 'x')}' cannot be made`,
+        `TASKS_DATA_DIRECTORY: '${join(opened, 'x')}' cannot be created`,
       ],
       [{ TASKS_DATA_DIRECTORY: directory }, 'tasks.db'],
       [{ TASKS_PUSH_CACERT: missing }, `TASKS_PUSH_CACERT: '${missing}' cannot be read`],

@@ -14,19 +14,19 @@ import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
 import { loadStoreFactory } from '../stores/stores.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
 
-/** What a decision thread is given at its start. */
+/** The `workerData` of a decision thread. */
 export interface DecisionThreadSetup {
   readonly settings: Settings;
   readonly store: StoreSharing;
-  /** Levels that the log of the process writes. */
+  /** Log levels that the process writes. */
   readonly logLevels: readonly LogLevel[];
 }
 
 type Post = (message: FromDecisionThread, transfer?: readonly Transferable[]) => void;
 
 /**
- * Decides the batches that arrive over the port, with an engine and a store of this thread. Accepts batches when the
- * store has answered.
+ * Decides the batches that arrive over the port, with the engine and the store of this thread. Batches are accepted
+ * once the store has started.
  *
  * @returns resolves when the store is closed after `stop`
  */
@@ -77,7 +77,7 @@ async function openStore(
 ): Promise<OpenedStore> {
   const createStore = await loadStoreFactory(settings);
   return createStore({
-    // The process has found its store to be there. A thread that comes later waits for it, however long that takes.
+    // The main thread has already reached the store. This thread may start later, so it waits without a time limit.
     settings: { ...settings, redisStartupMaxElapsedMs: 0 },
     logger,
     clock: systemClock,

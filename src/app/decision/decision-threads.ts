@@ -25,7 +25,7 @@ interface DecisionThreadsParts {
   readonly overLimit: OverLimitFigures | null;
   readonly stats: StatsRegistry;
   readonly storeHealth: StoreHealth;
-  /** Says which batches are for the threads; without it what is measured does. */
+  /** Decides which batches the pool takes. Defaults to {@link Placement}, which uses measurements. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
   /** Returns a random number, 0 inclusive to 1 exclusive. */
@@ -33,13 +33,13 @@ interface DecisionThreadsParts {
   readonly logger: Logger;
 }
 
-/** What decides batches beside this thread, as the settings want it. */
+/** The decision threads, and the pool that distributes batches to them. */
 export interface DecisionThreads {
   readonly threads: LastingDecidingThreads;
   readonly pool: DecisionPool;
 }
 
-/** The threads of the pool and what they share with this one; not yet started. */
+/** Creates the decision threads that the settings ask for, without starting them. */
 export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
   const { settings, store, stats, overLimit, storeHealth, clock, random, logger } = parts;
   const { fingerprintKey, memory, refundMarks } = store;
@@ -55,7 +55,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     count: settings.workerThreads,
     workerData: () => setup,
     lost: stats.counter('ratelimit.service.worker_threads_lost'),
-    received: message => tell(parts, threadsStats, message),
+    received: message => receive(parts, threadsStats, message),
     exited: threadId => {
       store.threadEnded(threadId);
       threadsStats.ended(threadId);
@@ -82,15 +82,15 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
   return { threads, pool };
 }
 
-function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadMessage): void {
+function receive(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadMessage): void {
   const { threadId } = message;
   if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
-  else if (message.kind === 'stats') stats.told(threadId, { timers: [], ...message });
-  else if (message.kind === 'outage') tellOutage(parts.storeHealth, message);
+  else if (message.kind === 'stats') stats.add(threadId, { timers: [], ...message });
+  else if (message.kind === 'outage') reportOutage(parts.storeHealth, message);
   else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
 }
 
-function tellOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
+function reportOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
   if (change.reason === null) health.over(texts, change.failedCalls, threadId);
   else health.began(texts, change.reason, change.atStart, threadId);
 }

@@ -6,7 +6,7 @@ import { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
 
-/** How the settings want decisions to be made. */
+/** Returns the options of the decision engine for the settings. */
 export function engineOptions(settings: Settings): EngineOptions {
   return {
     cacheKeyPrefix: settings.cacheKeyPrefix,
@@ -26,7 +26,9 @@ export function engineOptions(settings: Settings): EngineOptions {
   };
 }
 
-/** The local cache of one thread, which has its share of the bytes; null when there is to be none. */
+/**
+ * Opens the local cache of one thread, with its share of the configured size. Returns null if the cache is disabled.
+ */
 export function openOverLimitCache(
   { localCacheSizeBytes, workerThreads }: Settings,
   clock: Pick<Clock, 'nowMs'>,
@@ -37,7 +39,9 @@ export function openOverLimitCache(
   return new OverLimitCache(bytes, clock, new RefundMarks(refundMarks));
 }
 
-/** The other two ways leave no descriptor without a count, unless there is no room for it. */
+/**
+ * In the modes `error` and `local`, a descriptor has no count only if there is no room for it. Then the request fails.
+ */
 function uncountedOf({ storeFailureMode }: Settings): Uncounted {
   return storeFailureMode === 'allow' || storeFailureMode === 'deny' ? storeFailureMode : 'refuse';
 }

@@ -2,31 +2,32 @@ import { writeSync } from 'node:fs';
 import { type Clock, systemClock, type Timer } from '../../base/clock.ts';
 import { systemCode } from '../../base/fault.ts';
 
-/** Lines that wait for a reader who does not read are kept up to this many bytes; later ones are dropped. */
+/** Maximum number of bytes that wait for a slow reader. Later lines are dropped. */
 export const MAX_WAITING_BYTES = 1024 * 1024;
 
-/** How often a descriptor that takes nothing is tried again. */
+/** Delay before another attempt to write to a descriptor that did not accept all bytes. */
 const RETRY_MS = 50;
 
-/** How long one try of {@link LogOutput.flush} waits for the next. */
+/** Delay between two attempts of {@link LogOutput.flush}. */
 const FLUSH_STEP_MS = 10;
 
 interface LogOutputOptions {
-  /** Where lines go. Must not block when nobody reads; if it does, so does this. */
+  /** The descriptor to write to. It should be non-blocking; otherwise `write` blocks while nobody reads. */
   readonly descriptor: number;
-  /** Hears how many lines were dropped, when there is room again. */
+  /** Called with the number of dropped lines when there is room again. */
   readonly dropped: (lines: number) => void;
   readonly clock?: Clock;
 }
 
 /**
- * Writes lines to a descriptor at once, so that no end of the process loses one, but never waits for a reader: what is
- * not taken is kept, within a bound, and tried again. A pipe whose reader has stalled must not stall decisions.
+ * Writes lines to a descriptor immediately, so that no line is lost when the process ends, but never waits for the
+ * reader: bytes that the descriptor does not accept are kept, up to a limit, and written later. A stalled reader of a
+ * pipe must not stall decisions.
  */
 export class LogOutput {
   readonly #options: LogOutputOptions;
   readonly #clock: Clock;
-  /** What was not taken yet; of the first, from `#written` on. */
+  /** Chunks that are not completely written. The first `#written` bytes of the first chunk are. */
   readonly #waiting: Uint8Array[] = [];
   #written = 0;
   #waitingBytes = 0;
@@ -38,7 +39,7 @@ export class LogOutput {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Takes a line with its line feed. */
+  /** Writes a line, which includes its line feed. */
   write(line: string): void {
     const bytes = Buffer.from(line);
     if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
@@ -50,7 +51,7 @@ export class LogOutput {
     if (this.#retry === null) this.#drain();
   }
 
-  /** Waits for the reader, up to `withinMs`, and gives up then: an end of the process must not wait for ever. */
+  /** Blocks until all lines are written, for at most `withinMs`. Call it when the process ends. */
   flush(withinMs: number): void {
     this.#retry?.cancel();
     this.#retry = null;
@@ -75,7 +76,10 @@ export class LogOutput {
     if (dropped > 0) this.#options.dropped(dropped);
   }
 
-  /** `full`: nobody reads just now. `failed`: nothing can be written, which may pass: a disk is full, a reader gone. */
+  /**
+   * Returns `full` if the reader is slow, and `failed` if writing fails. Failures may be temporary too, such as a full
+   * disk.
+   */
   #writeAll(): 'done' | 'full' | 'failed' {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
@@ -93,23 +97,23 @@ export class LogOutput {
   }
 }
 
-/** What this needs of `process.stderr`. */
+/** The part of `process.stderr` that {@link HookedStream} uses. */
 interface WritableText {
   write(text: string, encoding: 'utf8', done: () => void): unknown;
 }
 
-/** A line that its hook has taken and not confirmed. */
+/** A line that was passed to the hook and is not confirmed yet. */
 interface Unconfirmed {
   readonly line: string;
   readonly bytes: number;
 }
 
 /**
- * Writes lines through a stream whose `write` was replaced by another program in this process. PM2 does this to collect
- * the lines of each application in files: what goes to the descriptor instead ends up in the log of PM2 itself.
+ * Writes lines through a stream whose `write` was replaced by other code in this process. PM2 does this to collect the
+ * lines of each application in files. Lines that bypass the hook would end up in the log of PM2 itself.
  *
- * Such a hook writes later, so a line counts as written only when the hook confirms it. Until then it is kept, so that
- * the end of the process can still write it elsewhere.
+ * Hooks write asynchronously, so a line counts as written when the hook confirms it. Until then the line is kept, so
+ * that it can be written elsewhere if the process ends.
  */
 export class HookedStream {
   readonly #stream: WritableText;
@@ -120,18 +124,18 @@ export class HookedStream {
   #droppedLines = 0;
   #emptied: (() => void) | null = null;
 
-  /** @param dropped called with the number of lines that were dropped, when there is room again */
+  /** @param dropped called with the number of dropped lines when there is room again */
   constructor(stream: WritableText, dropped: (lines: number) => void) {
     this.#stream = stream;
     this.#dropped = dropped;
   }
 
-  /** True while `write` is not the one that the stream was made with. */
+  /** True if `write` of the stream was replaced. */
   get isHooked(): boolean {
     return Object.hasOwn(this.#stream, 'write');
   }
 
-  /** Hands a line to the hook. */
+  /** Passes a line to the hook. */
   write(line: string): void {
     const entry = { line, bytes: Buffer.byteLength(line) };
     if (this.#bytes + entry.bytes > MAX_WAITING_BYTES) {
@@ -148,7 +152,7 @@ export class HookedStream {
     this.#stream.write(line, 'utf8', () => this.#confirmed(entry));
   }
 
-  /** Resolves when the hook has confirmed every line, and after `withinMs` in any case. */
+  /** Resolves when the hook has confirmed every line, or after `withinMs`. */
   async written(withinMs: number): Promise<void> {
     if (this.#unconfirmed.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -158,7 +162,7 @@ export class HookedStream {
     clearTimeout(timer);
   }
 
-  /** The lines that the hook has not confirmed: to write them twice is better than to lose them. They are no longer kept. */
+  /** Returns and forgets the unconfirmed lines. Writing a line twice is better than losing it. */
   takeUnconfirmed(): string[] {
     const lines = [...this.#unconfirmed].map(({ line }) => line);
     this.#unconfirmed.clear();
@@ -166,7 +170,7 @@ export class HookedStream {
     return lines;
   }
 
-  /** A hook may confirm a line several times. */
+  /** Handles a confirmation. Hooks may confirm a line more than once. */
   #confirmed(entry: Unconfirmed): void {
     this.#confirms = true;
     if (!this.#unconfirmed.delete(entry)) return;

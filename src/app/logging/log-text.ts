@@ -4,11 +4,11 @@ interface LogRecord {
   readonly timeMs: number;
   readonly level: LogLevel;
   readonly message: string;
-  /** Without undefined values and without names that the line itself uses. */
+  /** Contains no undefined values and no reserved names. */
   readonly fields: LogFields;
 }
 
-/** One line of the text format: `time="2026-07-01T12:00:00+02:00" level=warning msg="two words" key=value`. */
+/** Formats one line: `time="2026-07-01T12:00:00+02:00" level=warning msg="two words" key=value`. */
 export function textLine({ timeMs, level, message, fields }: LogRecord): string {
   const time = localRfc3339(new Date(timeMs));
   let line = `time=${quoted(time)} level=${level} msg=${quoted(message)}`;
@@ -18,7 +18,7 @@ export function textLine({ timeMs, level, message, fields }: LogRecord): string 
   return `${line}\n`;
 }
 
-/** RFC 3339 with seconds, in the local time zone; `Z` where that is UTC. */
+/** Formats a time as RFC 3339 with seconds, in the local time zone; with `Z` if that is UTC. */
 function localRfc3339(date: Date): string {
   const aheadMinutes = -date.getTimezoneOffset();
   const local = new Date(date.getTime() + aheadMinutes * 60_000).toISOString().slice(0, 19);
@@ -31,7 +31,7 @@ function localRfc3339(date: Date): string {
 
 const PLAIN_TEXT = /^[A-Za-z0-9\-._/@^+]*$/;
 
-/** What must not stand as it is between quotation marks: `"`, `\`, and whatever prints nothing. */
+/** Characters that are escaped within quotation marks: `"`, `\` and unprintable characters. */
 const ESCAPED = /["\\]|[^ \p{L}\p{M}\p{N}\p{P}\p{S}]/gu;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\v': '\\v',
 };
 
-/** The text itself when it is plain, else in quotation marks with Go's escapes: what parsers of this format expect. */
+/** Returns a plain text unchanged, and other texts quoted with Go's escapes, as parsers of this format expect. */
 function quoted(text: string): string {
   if (PLAIN_TEXT.test(text)) return text;
   return `"${text.toWellFormed().replace(ESCAPED, escaped)}"`;

@@ -8,44 +8,48 @@ export interface LoggerOptions {
   /** The least severe level that is written. */
   readonly level: LogLevel;
   readonly format: 'text' | 'json';
-  /** Takes each line with its line feed. Default: standard error, without waiting for its reader ({@link StandardError}). */
+  /** Writes a line, which includes its line feed. Defaults to standard error ({@link StandardError}). */
   readonly write?: (line: string) => void;
   readonly clock?: Clock;
 }
 
-/** The levels that a {@link Logger} writes at; the others only name a threshold. */
+/** The levels of log lines. The other levels can only be thresholds. */
 type WrittenLevel = 'trace' | 'debug' | 'info' | 'warning' | 'error';
 type WriteLine = (level: WrittenLevel, message: string, fields: LogFields) => void;
 
-/** No line is longer, whatever is logged: a shipper would split it or drop it. */
+/** Maximum length of a log line. Log shippers split or drop longer lines. */
 const MAX_LINE_BYTES = 16 * 1024;
 
-/** What a line takes beside message and fields: time, level, braces, the mark of a cut. */
+/** Bytes of a line for time, level, braces and the mark of a cut. */
 const FRAME_BYTES = 256;
 
-/** A long message leaves this much of the line to the fields. */
+/** Bytes of a line that are reserved for the fields. */
 const FIELDS_BYTES = 4 * 1024;
 
-/** Most bytes that one UTF-16 unit takes once escaped (`\u0000`) and encoded. */
+/** Maximum number of bytes of one UTF-16 code unit after escaping (`\u0000`) and encoding. */
 const MAX_BYTES_PER_UNIT = 6;
 
 const CUT_MARK = '…[cut]';
 
-/** How long the end of the process waits for a reader that does not read. */
+/** How long the process waits at its end for a slow reader of the log. */
 const EXIT_PATIENCE_MS = 1_000;
 
 /** The logger of the process. */
 export interface ProcessLogger extends Logger {
-  /** Writes a line at level `info` whatever the threshold is: for the few facts that every log must contain. */
+  /**
+   * Writes a line with level `info`, even if the threshold is higher. For the few facts that every log must contain.
+   */
   announce(message: string, fields: LogFields): void;
-  /** Resolves when all lines so far are written, or after one second. Await it before `process.exit`. */
+  /** Resolves when all previous lines are written, or after one second. Await it before `process.exit`. */
   written(): Promise<void>;
 }
 
-/** Makes the program's logger. Lines look as the reference implementation writes them, so that log pipelines keep working. */
+/**
+ * Creates the logger of the process. The line formats are those of envoyproxy/ratelimit, so log pipelines keep working.
+ */
 export function createLogger(options: LoggerOptions): ProcessLogger {
   const { level: threshold, format, clock = systemClock } = options;
-  // Whatever the threshold: lines that it let through are missing.
+  // This line ignores the threshold, because lines above the threshold were dropped.
   const output =
     options.write === undefined
       ? new StandardError(lines => writeLine('error', LINES_LOST, { lines }))
@@ -57,7 +61,7 @@ export function createLogger(options: LoggerOptions): ProcessLogger {
   const enabled = (level: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= least;
   const at = (level: WrittenLevel) => {
     if (!enabled(level)) return () => {};
-    // Who asks for the lower levels wants every line.
+    // Operators who enable `debug` or `trace` want every line.
     const isBounded = level !== 'debug' && level !== 'trace';
     return (message: string, given: LogFields = {}) => {
       const suppressed = isBounded ? bound.admit(message) : 0;
@@ -83,12 +87,12 @@ const LINES_LOST =
   'Log lines were dropped because standard error is not being read; read it faster or set LOG_LEVEL to write less';
 
 /**
- * Standard error: its descriptor, or what has been put in place of its `write`. Lines are written at once, and nothing
- * waits for the reader except the end of the process.
+ * Writes to the descriptor of standard error, or to the hook that replaced `process.stderr.write`. Lines are written
+ * immediately, and only the end of the process waits for the reader.
  */
 class StandardError {
-  // To touch `process.stderr` makes the descriptor of a pipe or socket one that does not block. Files never do for
-  // long; a terminal does when its user stops it (Ctrl-S).
+  // Accessing `process.stderr` makes the descriptor non-blocking if it is a pipe or a socket. Writes to files do not
+  // block for long. A terminal blocks while its user has stopped it (Ctrl-S).
   readonly #descriptor: LogOutput;
   readonly #hooked: HookedStream;
 
@@ -102,7 +106,7 @@ class StandardError {
   }
 
   write(line: string): void {
-    // The hook of a supervisor sends lines over the channel to it, and fails where the channel is closed.
+    // The hook of a supervisor sends lines over the IPC channel, and fails if the channel is closed.
     const isCutOff = process.send !== undefined && !process.connected;
     if (this.#hooked.isHooked && !isCutOff) this.#hooked.write(line);
     else this.#descriptor.write(line);
@@ -113,7 +117,7 @@ class StandardError {
   }
 }
 
-/** One object per line: `level`, `@timestamp` (RFC 3339, UTC), `@message`, then the fields. */
+/** Writes one object per line: `level`, `@timestamp` (RFC 3339, UTC), `@message`, then the fields. */
 function jsonLines(write: (line: string) => void, clock: Clock): WriteLine {
   const lines = pino(
     {
@@ -126,11 +130,11 @@ function jsonLines(write: (line: string) => void, clock: Clock): WriteLine {
     },
     { write: (line: string) => write(escapeControls(line)) },
   );
-  // The message is the first field instead of the library's message, which it would put last.
+  // The message is passed as the first field, because pino writes its own message last.
   return (level, message, fields) => lines[level]({ '@message': message, ...fields });
 }
 
-/** Escapes what JSON lets through and a terminal obeys: DEL and the C1 controls. They only occur inside texts. */
+/** Escapes DEL and the C1 controls, which JSON allows and terminals interpret. They occur only inside strings. */
 function escapeControls(line: string): string {
   return line.replace(/[\u007f-\u009f]/g, char => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
@@ -139,15 +143,15 @@ function textLines(write: (line: string) => void, clock: Clock): WriteLine {
   return (level, message, fields) => write(textLine({ timeMs: clock.nowMs(), level, message, fields }));
 }
 
-/** Names of the line's own parts, in either format. */
+/** Field names that are used by the line itself, in either format. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['level', '@timestamp', '@message', 'time', 'msg']);
 
-/** What a field takes beside name and value: quotation marks, separators, the prefix of a reserved name. */
+/** Bytes of a field for quotation marks, separators and the prefix of a reserved name. */
 const FIELD_FRAME_BYTES = 16;
 
 /**
- * The fields as they go into a line: those that fit into {@link FIELDS_BYTES}, in their order. The first that does
- * not fit is cut, those after it are dropped. Reserved names get a prefix, as the reference implementation does.
+ * Returns the fields that fit into {@link FIELDS_BYTES}, in their order. The first field that does not fit is cut, and
+ * the fields after it are dropped. Reserved names get a prefix, as in envoyproxy/ratelimit.
  */
 function lineFields(fields: LogFields): LogFields {
   const kept: LogFields = {};
@@ -163,7 +167,7 @@ function lineFields(fields: LogFields): LogFields {
   return kept;
 }
 
-/** Cuts the text so that it takes at most `maxBytes` in a line, in either format, and marks the cut. */
+/** Cuts a text to at most `maxBytes` in a line, in either format, and marks the cut. */
 function cut(text: string, maxBytes: number): string {
   if (text.length * MAX_BYTES_PER_UNIT <= maxBytes) return text;
   let bytes = 0;
@@ -180,19 +184,21 @@ function escapedBytes(text: string): number {
   return bytes;
 }
 
-/** How many bytes a UTF-16 unit takes at most: one as it stands in both formats, else its longest escape. */
+/**
+ * Maximum number of bytes of a UTF-16 code unit: 1 if neither format escapes it, else the length of the longest escape.
+ */
 function unitBytes(unit: number): number {
   const plain = unit >= 0x20 && unit < 0x7f && unit !== 0x22 && unit !== 0x5c;
   return plain ? 1 : MAX_BYTES_PER_UNIT;
 }
 
-/** Lines of one message that are written without a pause. */
+/** Number of lines with the same message that may be written in a burst. */
 const BURST_LINES = 200;
 
-/** After that, one in this time. */
+/** After a burst, one line per this time. */
 const LINE_MS = 1_000;
 
-/** Messages that are told apart. The one that was written longest ago gives way. */
+/** Maximum number of messages that are tracked. The one that was logged longest ago is evicted. */
 const MAX_MESSAGES = 500;
 
 interface Allowance {
@@ -202,8 +208,8 @@ interface Allowance {
 }
 
 /**
- * Bounds how often a message is logged, whatever its fields are: {@link BURST_LINES} at once, and one a second after that.
- * A defect, or a caller who sends nonsense, must not fill the disk or hide the other lines.
+ * Limits how often a message is logged, regardless of its fields: a burst of {@link BURST_LINES}, then one line a
+ * second. A bug, or a caller that sends invalid requests, must not fill the disk or hide other lines.
  */
 class RepeatBound {
   readonly #clock: Clock;
@@ -213,7 +219,9 @@ class RepeatBound {
     this.#clock = clock;
   }
 
-  /** How many lines of this message were suppressed before this one; null when this one is suppressed as well. */
+  /**
+   * Returns the number of suppressed lines with this message since the last one; null if this line is suppressed too.
+   */
   admit(message: string): number | null {
     const allowance = this.#allowance(message);
     if (allowance.lines < 1) {
@@ -240,7 +248,7 @@ class RepeatBound {
     }
     this.#allowances.delete(message);
     this.#allowances.set(message, known);
-    // A clock that was set back must not stop the refill.
+    // The clock may have been set back, which must not stop the refill.
     const elapsedMs = Math.abs(nowMs - known.refilledMs);
     known.lines = Math.min(BURST_LINES, known.lines + elapsedMs / LINE_MS);
     known.refilledMs = nowMs;

@@ -3,12 +3,12 @@ import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
 /** Writes a line of a thread to the log of the process. */
 type WriteLine = (level: LogLevel, message: string, fields: LogFields | undefined) => void;
 
-/** The log of a thread that has none of its own. */
+/** The logger of a thread. The main thread writes its lines. */
 export class ThreadLogger implements Logger {
   readonly #levels: ReadonlySet<LogLevel>;
   readonly #write: WriteLine;
 
-  /** @param levels those that the log of the process writes */
+  /** @param levels log levels that the process writes */
   constructor(levels: readonly LogLevel[], write: WriteLine) {
     this.#levels = new Set(levels);
     this.#write = write;
@@ -43,7 +43,7 @@ export class ThreadLogger implements Logger {
   }
 }
 
-/** Writes a line that a thread has told. */
+/** Writes a line that a thread has sent. */
 export function logLine(logger: Logger, level: LogLevel, message: string, fields?: LogFields): void {
   if (level === 'warning' || level === 'info' || level === 'debug' || level === 'trace') {
     logger[level](message, fields);

@@ -30,13 +30,13 @@ import type { TasksFront } from '../tasks/tasks-service.ts';
 interface PortsParts {
   readonly settings: Settings;
   readonly decider: Decider;
-  /** Null while tracing is off. */
+  /** Null if tracing is disabled. */
   readonly tracing: CallTracing | null;
   readonly health: Health;
   readonly stats: StatsRegistry;
-  /** The lines of the rules in force, for `/rlconfig`. */
+  /** Returns the active rules as lines, for `/rlconfig`. */
   readonly dumpRules: () => Iterable<string>;
-  /** Null while tasks are not served. */
+  /** Null if the task service is disabled. */
   readonly tasks: TasksFront | null;
   /** For `/explain`. */
   readonly explain: Explain;
@@ -45,14 +45,14 @@ interface PortsParts {
   readonly logger: Logger;
 }
 
-/** Where the service can be reached; `debug` is null when its port could not be opened. */
+/** Addresses of the service; `debug` is null if its port could not be opened. */
 export interface Addresses {
   readonly http: string;
   readonly grpc: string;
   readonly debug: string | null;
 }
 
-/** The three ports of the decision service, which open and close together, once. */
+/** The gRPC, HTTP and debug ports of the service. They open and close together, once. */
 export class Ports implements Service {
   readonly name = 'ports';
   readonly #parts: PortsParts;
@@ -71,8 +71,8 @@ export class Ports implements Service {
   }
 
   /**
-   * @throws Error naming the setting to change, when a port that the service needs cannot be opened or TLS has no
-   *   files; Error when it was stopped meanwhile. Nothing is left open then
+   * @throws Error that names the setting to change, if the gRPC or HTTP port cannot be opened or a TLS file cannot be
+   *   used; Error if `stop` is called meanwhile. In all cases, no port stays open.
    */
   async start(): Promise<void> {
     this.#warnOfCountsApart();
@@ -101,18 +101,21 @@ export class Ports implements Service {
     };
   }
 
-  /** From now on HTTP answers ask their callers to go elsewhere. */
+  /** From now on, HTTP responses ask callers to close their connections. */
   drain(): void {
     this.#http.drain();
   }
 
-  /** Lets running calls finish within one bound for all ports, then closes them. */
+  /** Lets calls in progress finish within one timeout for all ports, then closes the ports. */
   stop(): Promise<void> {
     this.drain();
     return this.#opened.stop();
   }
 
-  /** HTTP answers until gRPC has drained, so that whoever asks for the health is told that it is gone. */
+  /**
+   * HTTP is stopped after gRPC has drained, so that health checks still receive the answer that the service is
+   * unhealthy.
+   */
   async #stopHttpAfterGrpc(): Promise<void> {
     const { settings, clock } = this.#parts;
     const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
@@ -133,7 +136,7 @@ export class Ports implements Service {
   }
 }
 
-/** With a span for each decision, when calls are traced. */
+/** The decider, with a span for each decision if tracing is enabled. */
 function deciderOf({ decider, tracing }: PortsParts): Decider {
   return tracing === null ? decider : new TracedDecider(decider, tracing.current);
 }
@@ -217,12 +220,12 @@ function debugServer(parts: PortsParts): DebugServer {
     engine: httpEngine,
     host: settings.debugHost,
     port: settings.debugPort,
-    // Its statistics and profiles are those of one process.
+    // Statistics and profiles belong to one process.
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
     dumpRules,
     stats,
     explain,
-    // Pages and profiles are for people, who can ask again: they do not hold up a stop.
+    // Pages and profiles are for people, who can retry, so a shutdown does not wait for them.
     drainMs: 0,
     clock,
     log: logger,
@@ -234,19 +237,19 @@ function hostAndPort(host: string, port: number): string {
   return `${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
 }
 
-/** What is opened: the debug server. */
+/** The debug server, as {@link DebugPort} uses it. */
 interface DebugListener {
   readonly port: number;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Time between two tries to open the port. */
+/** Delay between two attempts to open the port. */
 export const RETRY_MS = 1_000;
 
 /**
- * The debug port. The service does its work without it, so one that cannot be opened is only logged, and tried again
- * until it can: a process that replaces another (a reload by PM2) starts while that one still has the port.
+ * The debug port. The service works without it, so a failure to open it is only logged, and retried until it succeeds.
+ * During a reload by PM2, a process starts while the process that it replaces still has the port.
  */
 export class DebugPort implements Service {
   readonly name = 'debug';
@@ -256,7 +259,7 @@ export class DebugPort implements Service {
   #isOpen = false;
   #stopped = false;
   #retry: Timer | null = null;
-  /** The try under way; it never rejects. */
+  /** The attempt in progress; it never rejects. */
   #opening: Promise<void> = Promise.resolve();
 
   constructor(server: DebugListener, parts: { readonly clock: Clock; readonly logger: Logger }) {
@@ -265,7 +268,7 @@ export class DebugPort implements Service {
     this.#logger = parts.logger;
   }
 
-  /** Its number; null while it is closed. */
+  /** The port number; null while the port is closed. */
   get port(): number | null {
     return this.#isOpen ? this.#server.port : null;
   }

@@ -1,12 +1,12 @@
 import type { RuleFault, RuleFile } from '../../rules/rule-set.ts';
 
-/** To the compile thread: a whole set of rule files. */
+/** Message to the compiler thread: a complete set of rule files. */
 export interface CompileRequest {
   readonly files: readonly RuleFile[];
   readonly mergeDomains: boolean;
 }
 
-/** From the compile thread: compiled rules in shared memory and warnings about them, or every fault that was found. */
+/** Message from the compiler thread: the compiled rules in shared memory with warnings, or all faults of the rules. */
 export type CompileResponse =
   | {
       readonly kind: 'compiled';

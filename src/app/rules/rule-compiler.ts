@@ -10,13 +10,13 @@ import type { CompileRequest, CompileResponse } from './compile-message.ts';
  */
 const IDLE_MS = 1_000;
 
-/** Rules, and which of their places may not do what was meant. */
+/** Compiled rules and warnings about them. */
 interface CompileResult {
   readonly rules: CompiledRules;
   readonly warnings: readonly RuleFault[];
 }
 
-/** Compiles rules in a thread of its own, so that loading many of them holds up no decision. */
+/** Compiles rules in a thread of its own, so that loading many rules does not delay decisions. */
 export class RuleCompiler implements Service {
   readonly name = 'rule compiler';
   #pool: Piscina<CompileRequest, CompileResponse> | null = null;
@@ -38,13 +38,14 @@ export class RuleCompiler implements Service {
   }
 
   /**
-   * The compiled rules; null when the compiler is stopped by then, and nobody waits for them.
-   * @throws RuleSetRefused with every fault of the rules; Error when the thread failed, which is no fault of the rules
+   * Compiles rules. Returns null if the compiler was stopped.
+   *
+   * @throws RuleSetRefused with all faults of the rules; Error if the thread failed
    */
   async compile(files: readonly RuleFile[], mergeDomains: boolean): Promise<CompileResult | null> {
     const pool = this.#pool;
     if (pool === null) return null;
-    // Destroying the pool fails what runs in it.
+    // Destroying the pool makes its running tasks fail.
     const response = await pool.run({ files, mergeDomains }).catch((failure: unknown) => {
       if (this.#pool === pool) throw failure;
       return null;

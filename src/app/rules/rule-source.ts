@@ -20,12 +20,12 @@ interface RuleSourceParts {
   readonly fileReads: RuleSetLoader;
 }
 
-/** Where rules come from. */
+/** A source of rules: files or xDS servers. */
 export interface RuleSource {
   readonly service: Service;
-  /** How long the first rules may be on their way before it is worth a warning. */
+  /** Delay until a warning is logged if there are no rules yet. */
   readonly patienceMs: number;
-  /** What to do when there are none. */
+  /** What an operator can do if there are no rules. */
   readonly advice: string;
 }
 
@@ -34,7 +34,7 @@ export interface RuleSource {
  */
 export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSource> {
   if (parts.settings.configType === 'file') {
-    // It has been read by the time it has started.
+    // The files have been read when the source has started.
     return { service: fileSource(parts), patienceMs: 0, advice: 'fix the rule files' };
   }
   const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');

@@ -7,17 +7,19 @@ import { errorAnswer } from '../../transports/http/answer.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 
-/** Pages that are made at once. Each holds its series until it is read, and costs the decisions some time. */
+/** Maximum number of concurrent scrapes. Each one holds its series in memory and takes CPU time from decisions. */
 const MAX_SCRAPES = 2;
 
-/** A port that is taken is tried again after this time: a process that is replaced holds it until it has drained. */
+/**
+ * Delay before another attempt to open the port. A process that is being replaced has the port until it has drained.
+ */
 const RETRY_MS = 5_000;
 
 const PAGE = { status: '200 OK', contentType: EXPOSITION_TYPE };
 
 const TOO_MANY_SCRAPES = errorAnswer({
   code: 'overloaded',
-  message: `${MAX_SCRAPES} pages are being made: ask again when one of them has been read`,
+  message: `${MAX_SCRAPES} scrapes are already in progress; retry when one of them has finished`,
 });
 
 interface MetricsEndpointOptions {
@@ -31,7 +33,7 @@ interface MetricsEndpointOptions {
   readonly logger: Logger;
 }
 
-/** The port that Prometheus asks (spec 4.4). Callers need no credentials. */
+/** The port that Prometheus scrapes (spec 4.4). It requires no credentials. */
 export class MetricsEndpoint implements Service {
   readonly name = 'metrics';
   readonly #options: MetricsEndpointOptions;
@@ -57,22 +59,22 @@ export class MetricsEndpoint implements Service {
     });
   }
 
-  /** The port that is listened on; 0 while there is none. */
+  /** The port number; 0 while the port is closed. */
   get port(): number {
     return this.#listener.port;
   }
 
-  /** Host and port that are listened on; null while there are none. */
+  /** Host and port; null while the port is closed. */
   get address(): string | null {
     const { host } = this.#options;
     if (this.port === 0) return null;
     return `${host.includes(':') ? `[${host}]` : host || '0.0.0.0'}:${this.port}`;
   }
 
-  /** Opens the port. The service does its work without it, so one that cannot be opened is logged and tried again. */
+  /** Opens the port. The service works without it, so a failure is logged and retried. */
   async start(): Promise<void> {
     this.#options.exposition.start();
-    await this.#open('tell');
+    await this.#open('log');
   }
 
   async stop(): Promise<void> {
@@ -82,14 +84,14 @@ export class MetricsEndpoint implements Service {
     await this.#listener.stop();
   }
 
-  async #open(failure: 'tell' | 'keep'): Promise<void> {
+  async #open(onFailure: 'log' | 'ignore'): Promise<void> {
     const { path, clock, logger } = this.#options;
     if (this.#stopped) return;
     try {
       await this.#listener.start();
       logger.info('listening', { name: this.name, address: this.address ?? '', path });
     } catch (thrown) {
-      if (failure === 'tell') {
+      if (onFailure === 'log') {
         const error = asError(thrown).message;
         logger.error('Metrics port could not be opened; retrying', {
           error,
@@ -97,7 +99,7 @@ export class MetricsEndpoint implements Service {
         });
       }
       if (this.#stopped) return;
-      this.#retry = clock.after(RETRY_MS, () => void this.#open('keep'));
+      this.#retry = clock.after(RETRY_MS, () => void this.#open('ignore'));
     }
   }
 }
@@ -107,7 +109,7 @@ function metricsRoute({ path, exposition }: MetricsEndpointOptions): Route {
   return {
     path,
     method: 'GET',
-    help: 'the statistics, for Prometheus',
+    help: 'statistics in the Prometheus format',
     async handle(exchange) {
       if (scrapes === MAX_SCRAPES) return exchange.answer(TOO_MANY_SCRAPES);
       scrapes++;

@@ -2,7 +2,7 @@ import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { OverLimitDelta } from '../../decision/pool/thread-messages.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
-/** What is told of the local cache, summed over the caches of all threads. */
+/** Statistics of the local cache, summed over the caches of all threads. */
 export class OverLimitFigures {
   readonly #own: OverLimitCache;
   readonly #others = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };
@@ -23,7 +23,7 @@ export class OverLimitFigures {
     stats.gauge('ratelimit.localcache.overwriteCount', () => own.overwritten + others.overwritten);
   }
 
-  /** The cache of another thread has changed. */
+  /** Adds the changes of the cache of another thread. */
   changed(delta: OverLimitDelta): void {
     const others = this.#others;
     this.#sizes.set(delta.threadId, delta.size);
@@ -34,7 +34,7 @@ export class OverLimitFigures {
     others.overwritten += delta.overwritten;
   }
 
-  /** The cache of a thread that ended is gone with it. */
+  /** Removes the cache of a thread that has ended. */
   ended(threadId: number): void {
     this.#sizes.delete(threadId);
   }

@@ -19,7 +19,7 @@ import { UdpOutput } from '../../stats/sinks/udp-output.ts';
 import type { HttpEngine } from '../../transports/http/listener.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
 
-/** What the sinks of statistics are made from. */
+/** What the statistics sinks need. */
 interface SinkParts {
   readonly settings: Settings;
   readonly stats: StatsRegistry;
@@ -32,8 +32,10 @@ interface SinkParts {
 }
 
 /**
- * Where statistics go (spec 6): to every sink that the settings ask for, to standard output where they ask for none.
- * @throws Error naming the mapper file and its faults
+ * Creates the statistics sinks that the settings enable (spec 6). If no sink is enabled, statistics go to standard
+ * output.
+ *
+ * @throws Error that names the mapper file and its faults
  */
 export async function openSinks(parts: SinkParts): Promise<Service[]> {
   const { settings, clock } = parts;
@@ -69,7 +71,7 @@ function dogStatsdSink(parts: SinkParts): PushSink {
 }
 
 interface Pushing {
-  /** The part of the names under which the sink counts its own failures. */
+  /** The part of the statistic names that identifies the sink. */
   readonly counted: string;
   readonly output: LineOutput;
   readonly format: LineFormat;
@@ -83,7 +85,7 @@ function pushSink(
   const isAskedFor =
     counted !== 'statsd' || [useStatsd, statsdHost, statsdPort].some(given => given !== undefined);
   const texts: OutageTexts = {
-    // statsd is on unless it is switched off, so most who have no statsd have never heard of it.
+    // statsd is enabled by default. Users who did not configure it most likely do not have a statsd server.
     level: isAskedFor ? 'warning' : 'info',
     began: 'Statistics cannot be sent; counters are kept for a later flush',
     over: 'Statistics are sent again',
@@ -118,7 +120,7 @@ function udpOutput({ settings }: SinkParts, name: string): UdpOutput {
   return new UdpOutput({ name: shown(name, settings), host, port, family: familyOf(protocol) });
 }
 
-/** The version of IP that a protocol asks for; 0 for either. */
+/** The IP version of a protocol; 0 for either. */
 function familyOf(protocol: Settings['statsdProtocol']): 0 | 4 | 6 {
   if (protocol.endsWith('4')) return 4;
   return protocol.endsWith('6') ? 6 : 0;
@@ -138,8 +140,10 @@ async function prometheusEndpoint(parts: SinkParts): Promise<MetricsEndpoint> {
 }
 
 /**
- * A file that does not exist is no reason to serve no decisions: it may be mounted later. One with faults is a mistake.
- * @throws Error naming the file and its faults
+ * Reads the mappings. A file that does not exist may be mounted later, so it does not prevent the start. A file with
+ * faults does.
+ *
+ * @throws Error that names the file and its faults
  */
 async function readMappings(settings: Settings, logger: Logger): Promise<Mappings> {
   const { prometheusMapperYaml: path, prometheusResponseTimeAsMilliseconds } = settings;
@@ -150,7 +154,7 @@ async function readMappings(settings: Settings, logger: Logger): Promise<Mapping
     if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
     // The YAML parser is loaded only here, because loading it takes memory and startup time.
     const { parseMapperFile } = await import('../../stats/sinks/prometheus/mapper-file.ts');
-    // A file that was written for decisions alone says nothing of tasks.
+    // Mapper files written for envoyproxy/ratelimit have no mappings for statistics of tasks.
     return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };
   } catch (failure) {
     if (systemCode(failure) === 'ENOENT') {
@@ -166,10 +170,10 @@ async function readMappings(settings: Settings, logger: Logger): Promise<Mapping
   }
 }
 
-/** A larger mapper file is a mistake. */
+/** Maximum size of the mapper file. */
 const MAX_MAPPER_BYTES = 4 * 1024 * 1024;
 
-/** One byte more than the bound tells that the file is larger. */
+/** Reads at most one byte more than the maximum, which shows that the file is larger. */
 async function readBounded(path: string): Promise<Uint8Array> {
   const file = await open(path);
   try {

@@ -3,7 +3,7 @@ import type { ThreadStats } from '../../decision/pool/thread-messages.ts';
 import type { Histogram } from '../../stats/histogram.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
-/** How old what the other threads know may be. */
+/** How often a thread reports its statistics. */
 const REPORT_MS = 1_000;
 
 /** Suffixes of the counters of opened and of closed connections. */
@@ -18,7 +18,7 @@ export interface StatsChange extends Pick<ThreadStats, 'counters' | 'gauges'> {
 /** The recorded values of a timer, as data. */
 type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
 
-/** In a thread of the pool: tells the statistics of its store, when they have changed. */
+/** Runs in a thread: reports the statistics of the thread that have changed. */
 export class StatsReporter {
   readonly #stats: StatsRegistry;
   readonly #clock: Clock;
@@ -34,13 +34,13 @@ export class StatsReporter {
     this.#tell = tell;
   }
 
-  /** Tells what has changed, now and every second. */
+  /** Reports changes now and every second. */
   start(): void {
     this.#report();
     this.#timer = this.#clock.after(REPORT_MS, () => this.start());
   }
 
-  /** Tells it once more. */
+  /** Reports the last changes. */
   stop(): void {
     this.#timer?.cancel();
     this.#report();
@@ -82,23 +82,24 @@ export class StatsReporter {
   }
 }
 
-/** Adds what the threads of the pool tell to the statistics of the process. */
+/** Adds the statistics that threads report to those of the process. */
 export class ThreadsStats {
   readonly #stats: StatsRegistry;
-  /** By name: the value in each thread. */
+  /** The value of each gauge in each thread. */
   readonly #gauges = new Map<string, Map<number, number>>();
 
   constructor(stats: StatsRegistry) {
     this.#stats = stats;
   }
 
-  told(thread: number, { counters, gauges, timers }: StatsChange): void {
+  /** Adds a report of a thread. */
+  add(thread: number, { counters, gauges, timers }: StatsChange): void {
     for (const [name, growth] of counters) this.#stats.counter(name).add(growth);
     for (const [name, value] of gauges) this.#valuesOf(name).set(thread, value);
     for (const [name, growth] of timers) this.#stats.timer(name).add(growth);
   }
 
-  /** Removes the gauges of a thread that has ended. Its counters stay. Its connections count as closed. */
+  /** Removes the gauges of a thread that has ended. Its counters stay, and its connections count as closed. */
   ended(thread: number): void {
     for (const [name, values] of this.#gauges) {
       const value = values.get(thread) ?? 0;

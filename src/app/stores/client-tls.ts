@@ -5,18 +5,18 @@ import { asError } from '../../base/fault.ts';
 import { type ClientTls, explainTlsFailure, type TlsRemedies } from '../../base/tls/client-tls.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 
-/** Files for connections to a store over TLS, and the settings that name them. An empty path names none. */
+/** Files for TLS connections to a store. A path is empty if its setting is not set. */
 export interface ClientTlsFiles {
   readonly certificate: string;
   readonly key: string;
-  /** Trusted beside the other CAs. */
+  /** CA certificates that are trusted in addition to those of the system. */
   readonly ca: string;
   readonly skipHostnameVerification: boolean;
-  /** What the names of the settings begin with: `ALTCACHE_TLS`. */
+  /** The prefix of the setting names, such as `ALTCACHE_TLS`. */
   readonly settings: string;
 }
 
-/** What settings of these names can do about a failed handshake, when all of them exist. */
+/** Remedies for failed handshakes of a client that has all TLS settings with this prefix. */
 export function allRemedies(settings: string, enabledBy: string = settings): TlsRemedies {
   return {
     ca: `${settings}_CACERT`,
@@ -27,9 +27,10 @@ export function allRemedies(settings: string, enabledBy: string = settings): Tls
 }
 
 /**
- * What connections to one store have in common. Certificates of the other side are always checked against the trusted
- * CAs, which are read once, not for each connection.
- * @throws Error naming setting and file, when a file cannot be read or does not hold what it must
+ * Creates the TLS configuration of the connections to one store. Certificates of servers are always checked against the
+ * trusted CAs. Files are read once, not for each connection.
+ *
+ * @throws Error that names the setting and the file, if a file cannot be read or has invalid content
  */
 export function clientTls(
   files: ClientTlsFiles,
@@ -46,14 +47,14 @@ export function clientTls(
   const key = read(files.key, `${settings}_CLIENT_KEY`, 'private key without a passphrase', createPrivateKey);
   return {
     options: {
-      // Said here, because an environment variable of Node.js changes the default.
+      // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
       rejectUnauthorized: true,
       secureContext: createSecureContext({
         minVersion: 'TLSv1.2',
         ca: trustedCas(ca),
         ...(cert !== '' && { cert, key }),
       }),
-      // The library has checked the chain by then; this would have compared the name.
+      // Node.js calls this function after it has verified the chain. By default the function checks the host name.
       ...(files.skipHostnameVerification && { checkServerIdentity: () => undefined }),
     },
     explain: reason => explainTlsFailure(reason, remedies),
@@ -61,14 +62,15 @@ export function clientTls(
 }
 
 /**
- * The certificates of a file; empty when the path is.
- * @throws Error naming setting and file, when it cannot be read or holds none
+ * Reads the certificates of a file. Returns an empty text if the path is empty.
+ *
+ * @throws Error that names the setting and the file, if the file cannot be read or contains no certificate
  */
 export function readCa(path: string, setting: string): string {
   return read(path, setting, 'certificate', text => new X509Certificate(text));
 }
 
-/** The text of a PEM file; empty when the path is. */
+/** Reads a PEM file. Returns an empty text if the path is empty. */
 function read(path: string, setting: string, content: string, check: (text: string) => unknown): string {
   if (path === '') return '';
   let text: string;
@@ -80,7 +82,7 @@ function read(path: string, setting: string, content: string, check: (text: stri
   try {
     check(text);
   } catch {
-    // The cause may quote the key.
+    // The error is not passed on as the cause, because it may quote the key.
     throw new Error(`${setting}: '${path}' must hold a ${content} in PEM form`);
   }
   return text;

@@ -9,18 +9,18 @@ import { clientTls } from './client-tls.ts';
 import { type StoreParts, storeOutage } from './opened-store.ts';
 import { describeStore } from './store-text.ts';
 
-/** As in the reference implementation: a slower memcached helps nobody who waits for a decision. */
+/** Timeout of a call, as in envoyproxy/ratelimit. */
 const TIMEOUT_MS = 500;
 
-/** Of one question to one DNS server; there are as many of them as the system names. */
+/** Timeout of one query to one DNS server. All DNS servers of the system are tried. */
 const DNS_TIMEOUT_MS = 2_000;
 const DNS_TRIES = 2;
 
 /**
- * The store in the memcached servers of the settings.
- * @param guard what is told of the store, where requests are kept from failing with it; null to tell it with the requests
- *   that fail
- * @throws Error naming setting and file, when a file for TLS cannot be used
+ * Creates the memcached store.
+ *
+ * @param guard the outage of the guarded store, if `STORE_FAILURE_MODE` guards it; null if requests fail with the store
+ * @throws Error that names the setting and the file, if a TLS file cannot be used
  */
 export function createMemcachedStore(
   parts: StoreParts,

@@ -7,7 +7,7 @@ import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
-/** What a thread gives to the counter store that it opens. */
+/** What a counter store needs from the thread that opens it. */
 export interface StoreParts {
   readonly settings: Settings;
   readonly logger: Logger;
@@ -18,7 +18,7 @@ export interface StoreParts {
   readonly outages: OutageListener;
   /** Called when the first connection to the store is open and when the last one ends. Redis only. */
   readonly connectionsChanged?: (connected: boolean) => void;
-  /** Shared with the first thread; undefined in the first thread. */
+  /** Shared by the main thread; undefined in the main thread. */
   readonly shared?: StoreSharing;
 }
 
@@ -32,7 +32,7 @@ export interface StoreSharing {
   readonly refundMarks: SharedArrayBuffer | null;
 }
 
-/** A store as something that starts and stops. */
+/** A counter store that can be started and stopped. */
 export interface OpenedStore extends Service, StoreSharing {
   readonly store: CounterStore;
   /** Releases the locks that an ended thread held on the counters in this process. */
@@ -51,8 +51,9 @@ const CONSEQUENCES = {
 } as const satisfies Record<Settings['storeFailureMode'], string>;
 
 /**
- * What is told of a store, or of one instance of it, while it cannot be used.
- * @param store which one, as people are told
+ * Creates the outage of a store, or of one of its instances, with the log texts.
+ *
+ * @param store description of the store for the log
  */
 export function storeOutage(parts: StoreParts, store: string): Outage {
   const { settings, clock, outages, shared } = parts;

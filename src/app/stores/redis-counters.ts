@@ -27,10 +27,12 @@ import { type StoreParts, storeOutage } from './opened-store.ts';
 import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
 
 /**
- * The store in one instance of Redis, or in two.
- * @param told who is told of refunds that other processes make, null for nobody; and of outages of all instances
- *   together, where requests are kept from failing with them, null to tell each with the requests that fail
- * @throws Error naming setting and file, when a file for TLS cannot be used
+ * Creates the Redis store, in one Redis instance or in two.
+ *
+ * @param refunds receives the refunds of other processes; null if they are not needed
+ * @param guard the outage of the guarded store, if `STORE_FAILURE_MODE` guards it; null if requests fail with the
+ *   store, and each instance has its own outage
+ * @throws Error that names the setting and the file, if a TLS file cannot be used
  */
 export function createRedisStore(
   parts: StoreParts,
@@ -74,9 +76,9 @@ export function createRedisStore(
 }
 
 interface NamedInstance {
-  /** In the names of its statistics. */
+  /** Used in statistic names. */
   readonly name: string;
-  /** In log lines. */
+  /** Used in log lines. */
   readonly shown: string;
   readonly timeoutMs: number;
 }
@@ -96,14 +98,14 @@ function countConnections(
 function linkParts(
   { settings, logger, clock, random }: StoreParts,
   timeoutMs: number,
-  told: Pick<RedisLinkParts, 'connections' | 'outage'>,
+  observers: Pick<RedisLinkParts, 'connections' | 'outage'>,
 ): RedisLinkParts {
   const startup = {
     initialMs: settings.redisStartupInitialIntervalMs,
     maxMs: settings.redisStartupMaxIntervalMs,
     maxElapsedMs: settings.redisStartupMaxElapsedMs,
   };
-  return { timeoutMs, startup, clock, logger, random, ...told };
+  return { timeoutMs, startup, clock, logger, random, ...observers };
 }
 
 function mainInstance(settings: Settings): RedisInstanceSettings {
@@ -151,12 +153,12 @@ type AuthFileKey =
   | 'redisPerSecondAuthFile'
   | 'redisPerSecondSentinelAuthFile';
 
-/** Null when the setting names no file. */
+/** Null if the setting is empty. */
 function authFile(settings: Settings, key: AuthFileKey): AuthFile | null {
   return settings[key] === '' ? null : new AuthFile(settings[key], settings.givenBy[key] ?? key);
 }
 
-/** The same files for both instances. Texts name the settings as the environment does. */
+/** Both instances use the same files. Messages name the settings by the environment variables that were used. */
 function instanceTls(settings: Settings, enabledBy: 'redisTls' | 'redisPerSecondTls'): ClientTls {
   const enabled = settings.givenBy[enabledBy] ?? 'KVCACHE_TLS';
   const names = enabled.startsWith('REDIS_') ? 'REDIS_TLS' : 'KVCACHE_TLS';
@@ -170,20 +172,20 @@ function instanceTls(settings: Settings, enabledBy: 'redisTls' | 'redisPerSecond
   return clientTls(files, allRemedies(names, enabled));
 }
 
-/** How one instance of Redis is reached; the settings of spec 2.7 that exist for each of the two. */
+/** The settings of spec 2.7 that exist for each of the two Redis instances. */
 interface RedisInstanceSettings extends RedisAddressSettings {
   readonly type: 'single' | 'sentinel' | 'cluster';
-  /** Used instead of `auth`; null for none. */
+  /** Used instead of `auth`; null if there is no file. */
   readonly authFile: AuthFile | null;
   readonly sentinelAuth: string;
   readonly sentinelAuthFile: AuthFile | null;
-  /** Null: no TLS. */
+  /** Null without TLS. */
   readonly tls: ClientTls | null;
   readonly pool: PoolOptions;
   readonly clusterParallelism: number;
 }
 
-/** Counters in one instance of Redis, as its settings arrange it. */
+/** Creates the counters in one Redis instance: a single server, a master found by sentinels, or a cluster. */
 export function redisInstance(
   settings: RedisInstanceSettings,
   parts: RedisLinkParts,

@@ -7,7 +7,7 @@ import {
 } from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
 
-/** The store that counts hits, for people: its kind and where it is, without credentials. */
+/** Describes the counter store for people: its kind and address, without credentials. */
 export function describeStore(settings: Settings): string {
   if (settings.backendType === 'embedded') return 'embedded, in this process only';
   if (settings.backendType === 'memcached') return `memcached at ${memcachedText(settings)}`;
@@ -17,19 +17,19 @@ export function describeStore(settings: Settings): string {
     : main;
 }
 
-/** The instance of Redis for all limits, or all but those per second. */
+/** Describes the main Redis instance. */
 export function describeMainRedis(settings: Settings): string {
   const { redisType, redisSocketType: socketType, redisUrl: url } = settings;
   return redisText(redisType, { socketType, url, auth: '' });
 }
 
-/** The instance of Redis for limits per second. */
+/** Describes the Redis instance for limits per second. */
 export function describePerSecondRedis(settings: Settings): string {
   const { redisPerSecondType, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = settings;
   return redisText(redisPerSecondType, { socketType, url, auth: '' });
 }
 
-/** Where tasks are kept, in the same way. */
+/** Describes the task store, like {@link describeStore}. */
 export function describeTaskStore({ tasksStore, tasksDataDirectory, ...settings }: Settings): string {
   if (tasksStore === 'sqlite') return `SQLite in ${tasksDataDirectory}`;
   const { tasksRedisType: type, tasksRedisUrl: url } = settings;

@@ -20,7 +20,7 @@ export type ToEngineThread =
   /** Test a worker; the answer has the same number. */
   | { readonly kind: 'test'; readonly ask: number; readonly test: WorkerTest }
   | LimitAnswerMessage
-  /** The service shuts down: claim nothing more, wait for pushes, hand back what is left. */
+  /** The service shuts down: stop claiming tasks, wait for pushes in progress, release the rest. */
   | { readonly kind: 'drain' }
   | StopThread;
 
@@ -35,7 +35,7 @@ export type FromEngineThread =
     }
   /** The changes of its statistics since the last message. */
   | { readonly kind: 'stats'; readonly stats: StatsChange }
-  /** Why a part of it cannot do its work; null when it can again. */
+  /** The reason why a part of the engine does not work; null when it works again. */
   | { readonly kind: 'not_ready'; readonly part: TroubledPart; readonly notReady: NotReady | null }
   /** There are store operations, but no port to the store. */
   | { readonly kind: 'store_wanted' }

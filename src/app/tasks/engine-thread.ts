@@ -75,7 +75,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
     switch (message.kind) {
       case 'begin':
         begin().catch(failure => {
-          // A start that a drain interrupted is no failure.
+          // The drain has interrupted the start, so the failure is expected.
           if (draining !== null) return;
           post({ kind: 'not_begun', reason: asError(failure).message });
           stopped.reject(failure);
@@ -106,7 +106,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
         stopped.resolve();
     }
   });
-  // The process no longer listens.
+  // The main thread has closed the port.
   port.once('close', stopped.resolve);
   reporter.start();
   try {
@@ -125,7 +125,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
 interface EngineParts {
   readonly setup: EngineThreadSetup;
   readonly store: TaskStore;
-  /** Of the store. */
+  /** The clock of the store. */
   readonly clock: Clock;
   readonly signals: Signals;
   readonly limitAsker: LimitAsker;

@@ -23,7 +23,7 @@ import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
  */
 const RESOURCES: ResourceLimits = { maxYoungGenerationSizeMb: 48 };
 
-/** A thread that ended is replaced within this. */
+/** Retry delay for callers while the thread is being replaced. */
 const TEST_AGAIN_MS = 1_000;
 
 /** The module is `workers/tasks.ts`. */
@@ -48,9 +48,9 @@ interface Links {
 }
 
 /**
- * The task engine in a thread of its own (`engine-thread.ts`), as seen by the thread that has the connections. A thread
- * that dies or hangs is replaced. Its delivery threads end with it, and what it had claimed is made again when the
- * leases have ended, as after a crash of the process.
+ * The task engine in a thread of its own (`engine-thread.ts`), as seen by the main thread. If the thread dies or hangs,
+ * it is replaced. Its delivery threads end with it, and the tasks that it had claimed are delivered again when their
+ * leases expire, as after a crash of the process.
  */
 export class KeptEngine implements Service, WorkerTester {
   readonly name = 'task engine';
@@ -81,7 +81,7 @@ export class KeptEngine implements Service, WorkerTester {
         parts.stats.ended(place);
       },
     });
-    // Nobody may be waiting for the start.
+    // The rejection is handled here in case nobody waits for the start.
     this.#begun.promise.catch(() => {});
   }
 
@@ -90,7 +90,7 @@ export class KeptEngine implements Service, WorkerTester {
     return this.#running;
   }
 
-  /** Why a part of the engine cannot do its work, as it has found out lately; null while it can. */
+  /** The latest reason why a part of the engine does not work; null while it works. */
   notReady(part: TroubledPart): NotReady | null {
     return this.#notReady.get(part) ?? null;
   }
@@ -120,7 +120,7 @@ export class KeptEngine implements Service, WorkerTester {
     else this.#links.thread.post({ kind: 'drain' });
   }
 
-  /** Waits for the drain. A thread that dies or hangs meanwhile ends the wait. */
+  /** Waits for the drain, or until the thread dies or hangs. */
   async stop(): Promise<void> {
     this.drain();
     await this.#drained.promise;
@@ -128,7 +128,7 @@ export class KeptEngine implements Service, WorkerTester {
   }
 
   #ready(thread: EngineThread): void {
-    // The next thread of one that was lost during the drain: it is about to be stopped.
+    // This thread replaces one that was lost during the drain, and will be stopped soon.
     if (this.#draining) return;
     const { signals, store: shared } = this.#parts;
     const store: StoreClient = {
@@ -152,7 +152,7 @@ export class KeptEngine implements Service, WorkerTester {
         logLine(logger, message.level, message.message, message.fields);
         break;
       case 'stats':
-        stats.told(0, message.stats);
+        stats.add(0, message.stats);
         break;
       case 'store_wanted':
         if (this.#links !== null) store?.wanted(this.#links.store);
@@ -193,7 +193,8 @@ export class KeptEngine implements Service, WorkerTester {
     this.#tests.lost();
     if (this.#draining) this.#drained.resolve();
     return {
-      effect: 'no task starts until then; pushes that were in progress are made again when their leases end',
+      effect:
+        'no task starts until the replacement is ready; pushes in progress are retried when their leases expire',
     };
   }
 }

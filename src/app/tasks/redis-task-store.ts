@@ -20,9 +20,9 @@ export interface RedisTaskStoreParts {
 }
 
 /**
- * Creates the task store in the Redis that the settings name.
+ * Creates the task store in Redis.
  *
- * @throws Error naming the setting, if a TLS file cannot be used
+ * @throws Error that names the setting, if a TLS file cannot be used
  */
 export function redisTaskStore(
   { settings, clock, random, logger }: RedisTaskStoreParts,

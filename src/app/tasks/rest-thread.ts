@@ -41,12 +41,12 @@ export interface RestThreadSetup {
 }
 
 /**
- * Maximum number of pull worker calls that wait for tasks in all threads. A tenant that is alone may use a third of them.
- * Each call holds a connection and a few hundred bytes.
+ * Maximum number of pull worker calls that wait for tasks in all threads. A tenant that is alone may use a third of
+ * them. Each call holds a connection and a few hundred bytes.
  */
 const MAX_WAITING_PULLS = 20_000;
 
-/** Answers calls of the REST interface in this thread, with its own store and pull desk. */
+/** Answers calls of the REST interface in this thread, with a store and a pull desk of its own. */
 export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSetup): Promise<void> {
   const post = (message: FromRestThread<StatsChange>): void => port.postMessage(message);
   const { logger, stats, reporter } = openReports(setup.logLevels, post);
@@ -91,7 +91,7 @@ interface ThreadServiceParts {
   readonly identities: VerifiedTokens | null;
   readonly statistics: TaskStatistics;
   readonly store: TaskStore;
-  /** Of the store. */
+  /** The clock of the store. */
   readonly clock: Clock;
   readonly signals: Signals;
   readonly pullSignals: PullSignals;
@@ -165,7 +165,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
   return { handler, desk, listeningOn };
 }
 
-/** @param port known when the port is open, before the first request */
+/** @param port `shown` is set when the port is open, before the first request */
 function restConfig({ settings, keys }: RestThreadSetup, port: { readonly shown: number }): RestConfig {
   const isLocal = settings.serviceHost === 'localhost';
   const { networks, ports, allowHttp } = workerNetworks(settings);

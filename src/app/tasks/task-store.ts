@@ -11,18 +11,19 @@ interface TaskStoreParts extends RedisTaskStoreParts {
   readonly stats: StatsRegistry;
 }
 
-/** The file of the tasks within their directory. */
+/** Name of the SQLite file in the data directory. */
 const TASKS_FILE = 'tasks.db';
 
-/** A store, and how other threads share it; `shared` is null if they have connections of their own. */
+/** A store, and how other threads use it; `shared` is null if other threads have connections of their own. */
 export interface OpenedTaskStore {
   readonly store: TaskStore;
   readonly shared: ThreadOperator | null;
 }
 
 /**
- * Makes the store that the settings ask for.
- * @throws Error naming the setting, when the directory cannot be made or a file for TLS cannot be used
+ * Creates the task store selected by the settings.
+ *
+ * @throws Error that names the setting, if the directory cannot be created or a TLS file cannot be used
  */
 export type TaskStoreFactory = (parts: TaskStoreParts) => OpenedTaskStore;
 
@@ -48,15 +49,16 @@ function sqliteStore({ settings, stats, logger }: TaskStoreParts): OpenedTaskSto
 }
 
 /**
- * Makes the directory of the tasks, for its owner only, where there is none.
- * @throws Error naming the setting
+ * Creates the data directory, accessible only to its owner, if it does not exist.
+ *
+ * @throws Error that names the setting
  */
 export function makeDataDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw new Error(
-      `TASKS_DATA_DIRECTORY: '${directory}' cannot be made (${asError(cause).message}); name another directory`,
+      `TASKS_DATA_DIRECTORY: '${directory}' cannot be created (${asError(cause).message}); set another directory`,
       { cause },
     );
   }

@@ -13,7 +13,9 @@ import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import type { LimitDomains } from '../start-limits.ts';
 import { makeDataDirectory } from './task-store.ts';
 
-/** Where tasks may be pushed to. Worker URLs are checked against it, and deliveries keep to it. */
+/**
+ * Networks and ports that tasks may be pushed to. Both the URLs of workers and their addresses at delivery are checked.
+ */
 export function workerNetworks(settings: Settings): Pick<DeliverySetup, 'networks' | 'ports' | 'allowHttp'> {
   return {
     networks: listOf(settings.tasksPushNetworks),
@@ -50,17 +52,17 @@ export function limitDomains(settings: Settings): LimitDomains {
   };
 }
 
-/** The entry of a thread, by the name of its file in `workers`. */
+/** Returns the module of a thread, by the name of its file in `workers`. */
 export function workerModule(name: string): URL {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new URL(`../../../workers/${name}.${extension}`, import.meta.url);
 }
 
 /**
- * The master keys that the settings name.
+ * Loads the master keys of the settings.
  *
- * @param missing what to do where the file is not there: only the quick start makes one
- * @throws MasterKeyRefused, which never says what a key is
+ * @param missing whether to create the key file if it does not exist; only the quick start does
+ * @throws MasterKeyRefused, which never contains a key
  */
 export async function loadMasterKeys(settings: Settings, missing: 'make' | 'refuse'): Promise<MasterKeys> {
   const older = settings.secretsPreviousMasterKeys
@@ -78,7 +80,7 @@ async function currentKey(settings: Settings, missing: 'make' | 'refuse'): Promi
   return await openOrMakeMasterKeyFile(path);
 }
 
-/** A key for the cursors of lists, which says nothing about the one that it comes from. The same in all processes. */
+/** Derives the key for the cursors of lists from the master key. All processes derive the same key. */
 export function cursorKey({ current }: MasterKeys): Buffer {
   return createHmac('sha256', current.key).update('cursors of lists').digest();
 }

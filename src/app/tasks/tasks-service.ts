@@ -35,13 +35,13 @@ import type { RestThreadSetup } from './rest-thread.ts';
 import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
 import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
 
-/** What the process gives the task service. */
+/** What the task service needs from the process. */
 interface TasksServiceParts {
   readonly settings: Settings;
   readonly keys: MasterKeys;
   /** Creates the store selected by the settings. */
   readonly createStore: TaskStoreFactory;
-  /** Of this program: what workers and the OpenAPI document are told. */
+  /** Version of this program, for the user agent of pushes and the OpenAPI document. */
   readonly version: string;
   readonly clock: Clock;
   /** From 0 to below 1. */
@@ -49,25 +49,25 @@ interface TasksServiceParts {
   readonly logger: Logger;
 }
 
-/** What it shares with the decision service. */
+/** What the task service shares with the decision service. */
 export interface TasksShared {
   readonly decider: Decider;
-  /** Returns the active rules of the decider; null before the first ones are loaded. */
+  /** Returns the active rules of the decider; null before the first rules are loaded. */
   readonly rules: () => CompiledRules | null;
   readonly stats: StatsRegistry;
 }
 
-/** What the HTTP port needs to serve tasks. */
+/** The task service as the HTTP port uses it. */
 export interface TasksFront {
-  /** What is served beside these routes. */
+  /** Returns the routes of the task service. `others` are the other routes of the port. */
   routes(others: readonly Route[], tracing: CallTracing | null): readonly Route[];
-  /** What has to hold before requests are sent here. */
+  /** Checks that have to pass before this instance receives requests. */
   readonly readiness: ReadinessChecks;
-  /** Tells the port that URLs in answers have to show. */
+  /** Sets the port for URLs in responses. */
   listeningOn(port: number): void;
 }
 
-/** The task service: the thread with the store, that with the engine, and those of the REST interface. */
+/** The task service: the store thread, the engine thread, and the threads of the REST interface. */
 export class TasksService implements Service {
   readonly name = 'tasks';
   readonly front: TasksFront;
@@ -76,7 +76,7 @@ export class TasksService implements Service {
   readonly #rest: RestThreads<StatsChange>;
   readonly #stack = new ServiceStack();
 
-  /** @throws Error naming the setting, when a file that it names cannot be used */
+  /** @throws Error that names the setting, if a file of a setting cannot be used */
   constructor(parts: TasksServiceParts, shared: TasksShared) {
     const { settings } = parts;
     const statistics = new TaskStatistics(shared.stats);
@@ -91,7 +91,7 @@ export class TasksService implements Service {
     this.#rest = rest;
     this.front = {
       routes: (others, tracing) => {
-        // At the top, a host that is not for accounts has nothing.
+        // Requests for other hosts than that of the service get the 404 of the decision service.
         const unknown = jsonNotFound(others);
         return tasksRoutes({ calls: rest, serviceHost: settings.serviceHost, unknown, tracing });
       },
@@ -99,28 +99,28 @@ export class TasksService implements Service {
         task_store: () => partReady(engine, 'task_store'),
         master_key: () => partReady(engine, 'master_key'),
         task_interface: async () => {
-          if (rest.ready === 0) throw new Error('the threads of the REST interface are starting');
+          if (rest.ready === 0) throw new Error('the REST threads are starting');
         },
         task_engine: async () => {
-          if (!engine.running) throw new Error('the thread that starts tasks is starting');
+          if (!engine.running) throw new Error('the task engine thread is starting');
         },
       },
       listeningOn: port => rest.listeningOn(port),
     };
   }
 
-  /** @throws Error when the store cannot be opened, or a part does not start: nothing runs then */
+  /** @throws Error if the store cannot be opened or a part does not start. No part runs then. */
   async start(): Promise<void> {
     await this.#stack.start({
       name: 'task store',
       start: () => this.#store.start(),
       stop: () => this.#store.stop(),
     });
-    // Loading the code of a thread takes longer than all the rest of a start.
+    // In parallel, because most of the startup time is spent on loading the code of the threads.
     await Promise.all([this.#stack.start(this.#rest), this.#stack.start(this.#engine)]);
   }
 
-  /** Nothing is claimed any more, and calls that wait are answered; the interface goes on. */
+  /** Stops claiming tasks and answers waiting pull calls. The REST interface continues to work. */
   drain(): void {
     this.#rest.drain();
     this.#engine.drain();
@@ -131,9 +131,9 @@ export class TasksService implements Service {
   }
 }
 
-/** The engine watches these parts; nobody else asks the store for it. */
+/** The engine monitors these parts, so readiness checks do not access the store. */
 async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> {
-  if (!engine.running) throw new Error('not known: the thread that watches it is starting');
+  if (!engine.running) throw new Error('unknown, because the task engine thread is starting');
   const notReady = engine.notReady(part);
   if (notReady !== null) throw new NotReadyError(notReady.cause, notReady.text);
 }
@@ -177,7 +177,7 @@ function restThreads(
     nextRequestId: () => ids.next('request'),
     onAnswer: (operation, status) => statistics.httpRequests(operation, status).add(1),
     logged: ({ level, message, fields }) => logLine(logger, level, message, fields),
-    counted: (place, change) => threadsStats.told(place, change),
+    counted: (place, change) => threadsStats.add(place, change),
     lost: place => {
       lost.add(1);
       threadsStats.ended(place);
@@ -203,7 +203,7 @@ function keptEngine(
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const lost = stats.counter('tasks.engine_threads_lost');
-  // The thread counts it; it is known from the start, so that the first one is a step from 0.
+  // The engine thread increments it. It is registered here so that it exists with the value 0 from the start.
   stats.counter('tasks.delivery_threads_lost');
   return new KeptEngine({
     module: workerModule('tasks'),
@@ -220,7 +220,8 @@ function keptEngine(
 }
 
 /**
- * Returns the tenant of a call, as far as its head shows. Calls without a tenant share the quota of a single tenant.
+ * Returns a function that reads the tenant of a call from its head. Calls without a tenant share the quota of one
+ * tenant.
  */
 function tenantNames(settings: Settings): (head: RestHead) => string {
   const config = {
@@ -230,7 +231,7 @@ function tenantNames(settings: Settings): (head: RestHead) => string {
   };
   return head => {
     const place = placeOf(head, config);
-    // Never equal to a tenant, because domains of tenants are not empty.
+    // The empty text is never a tenant, because domains of tenants are not empty.
     return place.kind === 'tenant' ? place.tenant : '';
   };
 }

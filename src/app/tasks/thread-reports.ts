@@ -5,7 +5,7 @@ import { StatsRegistry } from '../../stats/registry.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../statistics/thread-stats.ts';
 
-/** What every thread of tasks reports to the primary thread. */
+/** Messages that every thread of the task service sends to the main thread. */
 type ThreadReport =
   | {
       readonly kind: 'log';
@@ -18,15 +18,15 @@ type ThreadReport =
 interface ThreadReports {
   readonly logger: Logger;
   readonly stats: StatsRegistry;
-  /** Started and stopped with the work of the thread. */
+  /** Started and stopped by the thread, together with its work. */
   readonly reporter: StatsReporter;
 }
 
 /**
- * The log and the statistics of a thread, written by the primary thread. Promise rejections that nothing handles are
- * logged from now on, and do not end the thread.
+ * Opens the log and the statistics of a thread, which the main thread writes. From now on, unhandled promise rejections
+ * are logged and do not end the thread.
  *
- * @param logLevels that the process writes
+ * @param logLevels log levels that the process writes
  */
 export function openReports(
   logLevels: readonly LogLevel[],

@@ -8,10 +8,10 @@ import { SqliteStore } from '../../tasks/store/sqlite/engine/sqlite-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 
-/** The task store as a thread other than the primary reaches it; not yet started. */
+/** The task store in a thread other than the main thread; not yet started. */
 interface ThreadStore {
   readonly store: TaskStore;
-  /** Takes a port to the thread with the file, or the reason why it could not be opened; see `PortOperator`. */
+  /** Receives a port to the store thread, or the reason why the file could not be opened; see `PortOperator`. */
   readonly connect: (port: MessagePort) => void;
   readonly refused: (fault: SentFault) => void;
 }
@@ -20,16 +20,16 @@ interface ThreadStoreParts {
   readonly settings: Settings;
   readonly stats: StatsRegistry;
   readonly logger: Logger;
-  /** Called when there are operations and no port to the thread with the file. */
+  /** Called when there are operations but no port to the store thread. */
   readonly wanted: () => void;
-  /** The one thread of the process that does the background work: it looks for lost hints, and watches the clock. */
+  /** True in the one thread that does the background work: it sweeps lost hints and monitors the clock. */
   readonly background: boolean;
 }
 
 /**
- * Opens the store of the process over a connection of this thread. Loads only the code that this thread needs.
+ * Opens the task store in this thread. Loads only the code that this thread needs.
  *
- * @throws (rejects with) Error naming the setting, if a TLS file of Redis cannot be used
+ * @throws (rejects with) Error that names the setting, if a TLS file of Redis cannot be used
  */
 export async function openThreadStore(parts: ThreadStoreParts): Promise<ThreadStore> {
   const { settings, stats, logger, wanted, background } = parts;

@@ -43,8 +43,7 @@ t.test('an address that spans cannot be sent to ends the start, and its variable
     ['grpc', 'user:hunter2 at collector'],
   ] as const) {
     await t.rejects(open(protocol, endpoint), {
-      message:
-        /^OTEL_EXPORTER_OTLP_ENDPOINT holds no address that spans can be sent to: write it as http:\/\/[^ ]+$/,
+      message: /^OTEL_EXPORTER_OTLP_ENDPOINT is not a valid endpoint; use the form http:\/\/[^ ]+$/,
     });
   }
   for (const [protocol, endpoint] of [

@@ -120,7 +120,7 @@ t.test('warnings about rules are logged, and once only while they stay the same'
   t.match(
     logger.lines.find(line => line.level === 'warning'),
     {
-      message: 'A rule may not do what was meant',
+      message: 'Suspicious rule',
       fields: {
         file: 'a.yaml',
         line: 4,
@@ -209,7 +209,7 @@ for (const decides of [false, true]) {
       t.ok(health.healthy);
       void loader.load([file('domain: ""\n')]);
       await loader.settled();
-      t.match(config(), { ok: true, decides, note: /read last could not be loaded/ });
+      t.match(config(), { ok: true, decides, note: /latest rules could not be loaded/ });
       void loader.load([]);
       await loader.settled();
       t.same(config(), { ok: false, decides, note: 'no domain is loaded' });

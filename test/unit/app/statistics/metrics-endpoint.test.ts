@@ -93,7 +93,7 @@ t.test('only so many pages are made at once, and one whose reader has gone makes
   for (const reader of readers) await once(reader, 'data');
   const third = await get();
   t.equal(third.status, 503);
-  t.match(await third.text(), '2 pages are being made');
+  t.match(await third.text(), '2 scrapes are already in progress');
   readers[0].destroy();
   isHeld = false;
   await once(readers[1], 'data');
