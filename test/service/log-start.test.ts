@@ -79,7 +79,7 @@ t.test('with LOG_FORMAT=json every failure of a start is JSON, at every level', 
     [
       'a store that does not answer',
       { KVCACHE_URL: `127.0.0.1:${await freePort()}`, KVCACHE_STARTUP_MAX_ELAPSED_TIME: '1ms' },
-      /did not answer/,
+      /could not connect to Redis/,
     ],
   ] as const;
   const fails = async ([what, env, pattern]: (typeof failures)[number]): Promise<void> => {

@@ -135,7 +135,7 @@ t.test('HTTP_MAX_CONNECTIONS and HTTP_MAX_HELD_BYTES bound what callers take of 
   const head = 'POST /json HTTP/1.1\r\nHost: exam\r\nContent-Length: 4194304\r\n\r\n';
   for (const peer of peers) await peer.write([head, ' '.repeat(4_194_303)]);
   await peers[0].until(() => peers[0].closed, 10_000);
-  t.match(peers[0].answers, [{ status: 503, body: /too many bodies arrive/ }]);
+  t.match(peers[0].answers, [{ status: 503, body: /too many request bodies are incomplete/ }]);
   // One more has room.
   await open();
   const refused = await open();

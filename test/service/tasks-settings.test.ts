@@ -217,7 +217,7 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
     [
       [
         { SECRETS_MASTER_KEY_FILE: opened },
-        `${opened} holds the master key and must be readable by its owner only`,
+        `${opened} contains the master key and must be readable by its owner only`,
       ],
       [
         { TASKS_DATA_DIRECTORY: join(opened, 'x') },

@@ -124,7 +124,7 @@ for (const engine of ENGINES) {
       status: 0,
       output: /OK/,
     });
-    t.match(await runClient(service), { status: 2, output: /does it need --grpc-use-tls\?/ });
+    t.match(await runClient(service), { status: 2, output: /does it require --grpc-use-tls\?/ });
     await service.logged(line => /the client does not use TLS/.test(String(line['reason'])));
   });
 
@@ -158,7 +158,7 @@ for (const engine of ENGINES) {
     t.match(await runClient(service, ...flags, ...shown), { status: 0, output: /OK/ });
     t.match(await runClient(service, ...flags), {
       status: 2,
-      output: /The service wants a client certificate/,
+      output: /The service requires a client certificate/,
     });
   });
 
