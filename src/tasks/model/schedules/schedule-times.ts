@@ -85,6 +85,12 @@ const LATE_MS = 10_000;
 /** Maximum number of missed times that are counted, which bounds the work after a long outage. */
 const MAX_COUNTED = 1_000;
 
+/** How missed runs are made up for. */
+type CatchUp = Schedule['catchUp'] & {
+  /** How much later than its nominal time a run may be without being late. Undefined means 0. */
+  readonly jitterMs?: number | undefined;
+};
+
 /** Which nominal times of the past get a run. */
 interface Due {
   /** For these, oldest first, there is to be a run. */
@@ -99,14 +105,12 @@ interface Due {
  * `latest` and `none` fire for the last one only; `all` for up to `max`, the last ones. Older times than the window are
  * skipped; with `none` the window is just long enough for a process that is slow.
  *
- * @param jitterMs how much later than its nominal time a run may be without being late
  */
 export function dueTimes(
   times: Pick<NominalTimes, 'next'>,
-  { mode, windowMs, max }: Schedule['catchUp'],
+  { mode, windowMs, max, jitterMs = 0 }: CatchUp,
   nextAt: number,
   now: number,
-  jitterMs = 0,
 ): Due {
   const from = Math.max(nextAt, now - (mode === 'none' ? LATE_MS : windowMs) - jitterMs);
   const most = mode === 'all' ? max : 1;

@@ -12,7 +12,7 @@ import type { AnySchema, ObjectSchema } from './schema.ts';
 /** Fields of a body, or of an object in it, as parsed from JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface DurationBounds {
+interface DurationBounds {
   readonly minMs: number;
   readonly maxMs: number;
 }

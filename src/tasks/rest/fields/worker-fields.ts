@@ -3,7 +3,7 @@ import { checkWorkerUrl, MAX_URL_LENGTH, type UrlRules } from '../../delivery/wo
 import type { GroupRules, Rate, Worker } from '../../model/documents.ts';
 import { DEFAULT_RETRY_POLICY, mergeRetry } from '../../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../../model/task.ts';
-import { type DurationBounds, FieldReader, type Fields } from '../checks/field-reader.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestConfig } from '../http/parts.ts';
@@ -275,9 +275,10 @@ function readTarget(fields: Fields, worker: Draft, reader: FieldReader): void {
 
 function readTimes(fields: Fields, worker: Draft, reader: FieldReader): void {
   const bounds = worker.mode === 'push' ? PUSH_TIMEOUT : PULL_TIMEOUT;
-  const { timeoutMs } = modeDefaults(worker.mode);
-  worker.timeoutMs = durationOr(reader, fields, 'timeout', bounds, timeoutMs) ?? worker.timeoutMs;
-  worker.leaseMs = durationOr(reader, fields, 'lease', LEASE, DEFAULT_LEASE_MS) ?? worker.leaseMs;
+  const timeoutMs = reader.duration(fields.timeout, '/timeout', bounds);
+  if (timeoutMs !== undefined) worker.timeoutMs = timeoutMs ?? modeDefaults(worker.mode).timeoutMs;
+  const leaseMs = reader.duration(fields.lease, '/lease', LEASE);
+  if (leaseMs !== undefined) worker.leaseMs = leaseMs ?? DEFAULT_LEASE_MS;
   const retry = readRetry(fields.retry, '/retry', reader);
   if (retry !== undefined) {
     worker.retry = retry === null ? DEFAULT_RETRY_POLICY : mergeRetry(worker.retry, retry);
@@ -288,18 +289,6 @@ function readTimes(fields: Fields, worker: Draft, reader: FieldReader): void {
     const afterMs = reader.duration(autoPause.after, '/auto_pause/after', AUTO_PAUSE);
     if (afterMs != null) worker.autoPauseAfterMs = afterMs;
   }
-}
-
-/** Undefined if the field is left out or faulty. */
-function durationOr(
-  reader: FieldReader,
-  fields: Fields,
-  name: string,
-  bounds: DurationBounds,
-  otherwise: number,
-): number | undefined {
-  const ms = reader.duration(fields[name], `/${name}`, bounds);
-  return ms === null ? otherwise : ms;
 }
 
 function readBounds(fields: Fields, worker: Draft, reader: FieldReader): void {

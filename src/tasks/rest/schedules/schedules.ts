@@ -144,7 +144,7 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   } as const;
   const applied = await parts.store.apply(
     call.tenant,
-    [put, auditOf(parts, call, 'schedule.created', id, schedule)],
+    [put, auditOf(parts, call, 'schedule.created', { id, body: schedule })],
     recordOf(call, withoutPayload(answer)),
   );
   if (applied.kind === 'refused') {
@@ -245,7 +245,7 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
     const schedule = readScheduleFields(fields, context);
     const applied = await parts.store.apply(call.tenant, [
       putSchedule(before, schedule),
-      auditOf(parts, call, 'schedule.updated', before.id, schedule),
+      auditOf(parts, call, 'schedule.updated', { id: before.id, body: schedule }),
     ]);
     if (applied.kind === 'done') {
       parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(before.id, schedule));
@@ -268,7 +268,7 @@ async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   const expected = expectedVersion(meant, version);
   const applied = await parts.store.apply(call.tenant, [
     { op: 'delete', kind: 'schedule', id, expect: expected ?? 'any' },
-    auditOf(parts, call, 'schedule.deleted', id, body),
+    auditOf(parts, call, 'schedule.deleted', { id, body }),
   ]);
   if (applied.kind === 'refused') {
     throw applied.reason === 'version' ? versionMismatch() : noSuchSchedule(call.params['id']);
@@ -281,10 +281,10 @@ function auditOf(
   parts: RestParts,
   call: Call,
   action: AuditAction,
-  targetId: string,
-  { name }: Schedule,
+  { id, body }: Pick<StoredDocument<'schedule'>, 'id' | 'body'>,
 ): DocumentChange {
-  return auditEntry(parts, call, { action, targetId, targetName: name, changed: Object.keys(call.body) });
+  const changed = Object.keys(call.body);
+  return auditEntry(parts, call, { action, targetId: id, targetName: body.name, changed });
 }
 
 /** @throws Problem `validation_failed` when there is no such worker */

@@ -61,18 +61,17 @@ export async function changeTask(
 /**
  * Deletes a task, and signals that tasks held by it can start.
  *
- * @param known the task as read a moment ago; null if it was not read
+ * @param what the id of the task, or the task as read a moment ago
  */
 export async function removeTask(
   { store, signals }: Pick<RestParts, 'store' | 'signals'>,
   tenant: string,
-  id: string,
+  what: string | Task,
   expectVersion: number | null,
-  known: Task | null,
 ): Promise<RemoveAnswer> {
-  const task = known ?? (await store.get(tenant, id));
+  const task = typeof what === 'string' ? await store.get(tenant, what) : what;
   if (task === null) return 'missing';
-  const answer = await store.remove(tenant, id, expectVersion);
+  const answer = await store.remove(tenant, task.id, expectVersion);
   if (answer === 'removed' && !isFinal(task.status)) tellLetGo(signals, tenant, task, await store.now());
   return answer;
 }

@@ -1,5 +1,5 @@
 import { isId } from '../../model/ids.ts';
-import { type Actor, FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../model/task.ts';
+import { FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../model/task.ts';
 import { placeOf } from '../../store/search.ts';
 import { auditEntry } from '../access/audit.ts';
 import { isAtLeast } from '../access/authorization.ts';
@@ -197,14 +197,14 @@ class ActionRun {
       else if (this.#isDry) {
         const task = await store.get(tenant, id);
         this.#count(id, task === null ? 'not_found' : wouldSkip(task, this.#action));
-      } else await this.#act(id, id);
+      } else await this.#act(id);
     });
     return null;
   }
 
   /** @returns the cursor for the next request; null if no more tasks match */
   async onFilter(cursors: Cursors, texts: TaskFilterTexts): Promise<string | null> {
-    const { tenant, body, nowMs, gone } = this.#call;
+    const { tenant, body, gone } = this.#call;
     const limit = (body['limit'] as number | undefined) ?? DEFAULT_LIMIT;
     const cursor = body['cursor'] as string | undefined;
     const identity: ListIdentity = {
@@ -213,7 +213,7 @@ class ActionRun {
       filters: texts as Record<string, string>,
     };
     let after = cursor === undefined ? null : cursors.read(identity, cursor);
-    const filter = await readTaskFilter(this.#parts, tenant, texts, nowMs, DEFAULT_STATUSES[this.#action]);
+    const filter = await readTaskFilter(this.#parts, this.#call, texts, DEFAULT_STATUSES[this.#action]);
     if (filter === null) return null;
     for (let searches = 0; searches < MAX_SEARCHES && !gone.aborted; searches++) {
       const room = Math.min(PAGE, limit - this.tally.matched);
@@ -234,12 +234,12 @@ class ActionRun {
 
   async #onPage(tasks: readonly Task[]): Promise<void> {
     if (this.#isDry) for (const task of tasks) this.#count(task.id, wouldSkip(task, this.#action));
-    else await eachAtMost(tasks, AT_ONCE, task => this.#act(task.id, task));
+    else await eachAtMost(tasks, AT_ONCE, task => this.#act(task));
   }
 
-  async #act(id: string, what: string | Task): Promise<void> {
-    const { tenant, caller } = this.#call;
-    this.#count(id, await actOn(this.#parts, tenant, what, this.#action, caller.actor));
+  async #act(what: string | Task): Promise<void> {
+    const skipped = await actOn(this.#parts, this.#call, what, this.#action);
+    this.#count(typeof what === 'string' ? what : what.id, skipped);
   }
 
   #count(id: string, skipped: SkipCode | null): void {
@@ -268,18 +268,17 @@ class ActionRun {
  */
 export async function actOn(
   parts: RestParts,
-  tenant: string,
+  { tenant, caller }: Call,
   what: string | Task,
   action: BulkAction,
-  actor: Actor,
 ): Promise<SkipCode | null> {
-  const [id, known] = typeof what === 'string' ? [what, null] : [what.id, what];
   if (action === 'delete') {
-    const answer = await removeTask(parts, tenant, id, null, known);
+    const answer = await removeTask(parts, tenant, what, null);
     if (answer === 'removed') return null;
     return answer === 'running' ? 'task_running' : 'not_found';
   }
-  const change = { action: CHANGES[action], patch: {}, expectVersion: null, actor };
+  const id = typeof what === 'string' ? what : what.id;
+  const change = { action: CHANGES[action], patch: {}, expectVersion: null, actor: caller.actor };
   const answer = await changeTask(parts, tenant, id, change);
   if (answer.kind === 'refused') return changeProblem(id, change.action, answer).code;
   return answer.kind === 'unchanged' ? 'unchanged' : null;

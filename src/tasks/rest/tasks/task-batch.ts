@@ -105,10 +105,9 @@ interface Refused {
 }
 
 async function createTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const items = call.body['tasks'] as readonly unknown[];
-  const atomic = call.body['atomic'] === true;
+  const atomic = isAtomic(call);
   checkSize(call.bodyBytes);
-  const { tasks, refused } = await readItems(parts, call, items);
+  const { tasks, refused } = await readItems(parts, call);
   let answer: CreateAnswer;
   if (refused.length > 0 && (atomic || tasks.length === 0)) {
     const first = await firstAnswer(parts, call);
@@ -123,7 +122,16 @@ async function createTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
       ...remembering(call, noteOf(refused)),
     });
   }
-  return batchAnswer(parts, call, items, doneOrThrow(answer), refused, atomic);
+  return batchAnswer(parts, call, doneOrThrow(answer), refused);
+}
+
+function itemsOf({ body }: Call): readonly unknown[] {
+  return body['tasks'] as readonly unknown[];
+}
+
+/** Whether either all tasks are created or none. */
+function isAtomic({ body }: Call): boolean {
+  return body['atomic'] === true;
 }
 
 function checkSize(bytes: number): void {
@@ -140,14 +148,13 @@ const checkItem = compileSchema(NEW_TASK_SCHEMA);
 async function readItems(
   parts: RestParts,
   call: Call,
-  items: readonly unknown[],
 ): Promise<{ readonly tasks: readonly NewTask[]; readonly refused: readonly Refused[] }> {
   const context = { parts, limits: limitsOf(parts, call), actor: call.caller.actor, nowMs: call.nowMs };
   const workers = new Map<string, StoredDocument<'worker'> | null>();
   const tasks: NewTask[] = [];
   const refused: Refused[] = [];
   let faults = 0;
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of itemsOf(call).entries()) {
     try {
       const fields = checkedItem(item);
       const text = fields.worker as string;
@@ -218,10 +225,8 @@ function noteOf(refused: readonly Refused[]): string {
 function batchAnswer(
   parts: RestParts,
   call: Call,
-  items: readonly unknown[],
   { kind, results, note }: { kind: 'done' | 'replayed'; results: CreateResults; note: string },
   refusedNow: readonly Refused[],
-  atomic: boolean,
 ): RestAnswer {
   const refused: ReadonlyMap<number, ItemResult> =
     kind === 'done'
@@ -230,7 +235,7 @@ function batchAnswer(
   const late: Refused[] = [];
   const all: ItemResult[] = [];
   let next = 0;
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of itemsOf(call).entries()) {
     const early = refused.get(index);
     if (early !== undefined) all.push(early);
     else {
@@ -244,7 +249,7 @@ function batchAnswer(
       }
     }
   }
-  if (atomic && late.length > 0) throw atomicProblem(late);
+  if (isAtomic(call) && late.length > 0) throw atomicProblem(late);
   if (kind === 'done') signalDue(parts, call.tenant, results);
   return { status: 200, json: { results: all }, headers: kind === 'replayed' ? REPLAYED : {} };
 }

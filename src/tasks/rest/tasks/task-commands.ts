@@ -89,7 +89,7 @@ async function deleteTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   const force = readFlag(call, 'force');
   const expected = await requiredVersion(parts, call, id);
-  const answer = await removeTask(parts, call.tenant, id, expected, null);
+  const answer = await removeTask(parts, call.tenant, id, expected);
   switch (answer) {
     case 'removed':
       parts.logger.info('Task deleted', {

@@ -5,6 +5,7 @@ import type { TaskSearch } from '../../store/requests.ts';
 import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
 import { findWorker } from '../fields/named-documents.ts';
 import type { RestParts } from '../http/parts.ts';
+import type { Call } from '../http/route.ts';
 
 export const FILTER_DESCRIPTIONS = {
   worker: 'Name or id of a worker.',
@@ -41,9 +42,8 @@ const WAITING: readonly TaskStatus[] = ['scheduled', 'retry'];
  */
 export async function readTaskFilter(
   parts: Pick<RestParts, 'directory' | 'store'>,
-  tenant: string,
+  { tenant, nowMs }: Pick<Call, 'tenant' | 'nowMs'>,
   texts: TaskFilterTexts,
-  nowMs: number,
   meant: readonly TaskStatus[] | null = null,
 ): Promise<TaskFilter | null> {
   const by = readOrder(texts);

@@ -131,7 +131,7 @@ async function listTasks(
   withBodies: boolean,
 ): Promise<RestAnswer> {
   const page = readPage(call, 'listTasks', cursors);
-  const filter = await readTaskFilter(parts, call.tenant, call.query, call.nowMs);
+  const filter = await readTaskFilter(parts, call, call.query);
   if (filter === null) return pageAnswer(page, [], cursors, { placeOf: String, write: String });
   const { after, order, limit } = page;
   const found = await parts.store.search(call.tenant, { ...filter, after, order, limit: limit + 1 });

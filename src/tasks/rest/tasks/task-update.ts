@@ -1,4 +1,4 @@
-import type { Worker } from '../../model/documents.ts';
+import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { targetOf, withTarget } from '../../model/headers.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
@@ -188,7 +188,8 @@ async function planSteps(
   const action = wanted === undefined ? null : actionTowards(wanted, task);
   const changes = Object.keys(fields).length > 0;
   const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
-  const read = changes ? readPatch(parts, call, fields, { task, body }, worker?.body ?? null) : NOTHING;
+  const context = { limits: limitsOf(parts, call), nowMs: call.nowMs, worker: worker?.body ?? null };
+  const read = changes ? readPatch(fields, { task, body }, context) : NOTHING;
   const patch = await keepingTarget(parts, call.tenant, task.id, read);
   if (changes && action !== 'replay') checkStatusAllows(fields, task);
   const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
@@ -228,22 +229,26 @@ function actionTowards(wanted: TaskStatus, task: Task): TaskAction | null {
   return task.status === 'paused' ? 'resume' : null;
 }
 
-/** @param worker null if it was deleted, which is possible for finished tasks */
+interface PatchContext {
+  readonly limits: TenantLimits;
+  /** Null if it was deleted, which is possible for finished tasks. */
+  readonly worker: Worker | null;
+  readonly nowMs: number;
+}
+
 function readPatch(
-  parts: RestParts,
-  call: Call,
   fields: Fields,
   { task, body }: Before,
-  worker: Worker | null,
+  { limits, worker, nowMs }: PatchContext,
 ): TaskPatch {
   const reader = new FieldReader();
-  const content = readContent(fields, '', reader, limitsOf(parts, call), body?.payload);
+  const content = readContent(fields, '', reader, limits, body?.payload);
   if (worker !== null) checkContentFor(worker, content, '', reader);
-  const times = readTimes(fields, reader, call.nowMs);
+  const times = readTimes(fields, reader, nowMs);
   const runAt = times.runAt === null ? { afterMs: 0 } : times.runAt;
   const expiresAt = times.expiresAt === undefined ? task.expiresAt : times.expiresAt;
   if (runAt !== undefined || times.expiresAt != null) {
-    checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, call.nowMs), reader, call.nowMs);
+    checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, nowMs), reader, nowMs);
   }
   reader.finish();
   return {

@@ -85,7 +85,6 @@ async function removed(
 }
 
 async function cancelTasks(parts: RestParts, call: Call, workerId: string): Promise<void> {
-  const { actor } = call.caller;
   let after: string | null = null;
   for (let canceled = 0; canceled < MAX_CANCELED && !call.gone.aborted; ) {
     const tasks = await parts.store.list(call.tenant, {
@@ -99,7 +98,7 @@ async function cancelTasks(parts: RestParts, call: Call, workerId: string): Prom
       order: 'asc',
     });
     await eachAtMost(tasks, AT_ONCE, async ({ id }) => {
-      await actOn(parts, call.tenant, id, 'cancel', actor);
+      await actOn(parts, call, id, 'cancel');
     });
     if (tasks.length < PAGE) return;
     canceled += tasks.length;

@@ -71,7 +71,7 @@ export async function scheduleStep(
   const worker = await workerOf(parts, tenant, body);
   if (worker === null) return pausedStep(schedule, goneReason(body.worker));
   const reached = reachedBy(schedule.id, body, times, now);
-  const due = dueTimes(times, body.catchUp, body.nextAt, reached, body.jitterMs);
+  const due = dueTimes(times, { ...body.catchUp, jitterMs: body.jitterMs }, body.nextAt, reached);
   const room = await roomFor(parts, tenant, schedule, due.fire);
   if (room === null) return null;
   const createdBy: Actor = { type: 'schedule', id: schedule.id };

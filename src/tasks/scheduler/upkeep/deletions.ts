@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../base/clock.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
-import type { Account, AccountDeletion, DocumentKind } from '../../model/documents.ts';
+import type { AccountDeletion, DocumentKind } from '../../model/documents.ts';
 import type { Signals } from '../../model/signals.ts';
 import { type Actor, TASK_STATUSES } from '../../model/task.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
@@ -60,15 +60,17 @@ export async function deleteSome(
   account: StoredDocument<'account'>,
 ): Promise<void> {
   const { store } = parts;
-  const { kind, id, version, body, dueAt } = account;
+  const { kind, id, version, body } = account;
   const { deletion } = body;
-  if (deletion === undefined) return put(parts, tenant, account, body, null);
+  if (deletion === undefined) return put(parts, tenant, { ...account, dueAt: null });
   const left = await sweep(parts, tenant, deletion);
   if (left === 'more') return;
   const now = await store.now();
   const { place: _, ...rest } = deletion;
-  if (left === 'running') return put(parts, tenant, account, body, now + RUNNING_MS);
-  if (left !== null) return put(parts, tenant, account, { ...body, deletion: { ...rest, ...left } }, dueAt);
+  if (left === 'running') return put(parts, tenant, { ...account, dueAt: now + RUNNING_MS });
+  if (left !== null) {
+    return put(parts, tenant, { ...account, body: { ...body, deletion: { ...rest, ...left } } });
+  }
   if (rest.finishedAt === null) {
     const ended = { ...rest, finishedAt: now };
     const shown = {
@@ -79,10 +81,12 @@ export async function deleteSome(
       dataKey: null,
       deletion: ended,
     } as const;
-    return put(parts, tenant, account, shown, now + SECOND_SWEEP_MS);
+    return put(parts, tenant, { ...account, body: shown, dueAt: now + SECOND_SWEEP_MS });
   }
   const freeAt = rest.finishedAt + DOMAIN_KEPT_MS;
-  if (now < freeAt) return put(parts, tenant, account, { ...body, deletion: rest }, freeAt);
+  if (now < freeAt) {
+    return put(parts, tenant, { ...account, body: { ...body, deletion: rest }, dueAt: freeAt });
+  }
   await store.apply(tenant, [{ op: 'delete', kind, id, expect: version }]);
 }
 
@@ -113,9 +117,7 @@ async function sweep(parts: AccountDeletionParts, tenant: string, deletion: Acco
 async function put(
   { store, signals }: AccountDeletionParts,
   tenant: string,
-  { kind, id, version, parent }: StoredDocument<'account'>,
-  body: Account,
-  dueAt: number | null,
+  { kind, id, version, parent, body, dueAt }: StoredDocument<'account'>,
 ): Promise<void> {
   await store.apply(tenant, [{ op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body }]);
   signals.tell('documentsChanged', tenant);

@@ -64,7 +64,7 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
   groups.served(started);
   const more = isCut || due.length > candidates.length;
   let nextAt: number | null = now;
-  if (blocked !== null) nextAt = whenBlocked(work, tenant, worker, request, blocked);
+  if (blocked !== null) nextAt = whenBlocked(now, { tenant, worker }, request, blocked);
   else if (!more) {
     const next = groups.next();
     nextAt = earlier(nextDue(work, worker), next.at);
@@ -147,9 +147,8 @@ function earlier(a: number | null, b: number | null): number | null {
 }
 
 function whenBlocked(
-  work: Work,
-  tenant: TenantTotals,
-  worker: WorkerTotals,
+  now: number,
+  { tenant, worker }: { readonly tenant: TenantTotals; readonly worker: WorkerTotals },
   { rate, tenantPerSecond }: ClaimRequest,
   blocked: Blocked,
 ): number | null {
@@ -159,11 +158,11 @@ function whenBlocked(
     case 'concurrency':
     case 'tenant_in_flight':
     case 'group':
-      return work.now + ROOM_WAIT_MS;
+      return now + ROOM_WAIT_MS;
     case 'rate':
-      return rate === null ? null : nextTokenAt(worker.bucket, work.now, rate);
+      return rate === null ? null : nextTokenAt(worker.bucket, now, rate);
     case 'tenant_rate':
-      return nextTokenAt(tenant.bucket, work.now, { limit: tenantPerSecond, perMs: 1_000 });
+      return nextTokenAt(tenant.bucket, now, { limit: tenantPerSecond, perMs: 1_000 });
   }
 }
 
