@@ -93,7 +93,7 @@ interface CliInput {
 }
 
 /** The standard input of this process. It is not opened before the first call. */
-function processInput(): CliInput {
+export function processInput(): CliInput {
   return {
     isTerminal: process.stdin.isTTY === true,
     ask(question) {

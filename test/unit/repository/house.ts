@@ -35,10 +35,11 @@ export function sizeFaults(sources: Sources): string[] {
 export function exportFaults(sources: Sources, users: Sources): string[] {
   const words = new Map([...users].map(([path, text]) => [path, new Set(text.match(/[\w$]+/g))]));
   return [...sources].flatMap(([path, text]) => {
-    // Also of imports that are written when they are needed: `await import('./check.ts')`.
-    const name = `/${basename(path, '.ts')}.`;
+    // Dynamic imports name files in other ways as well: `import('./check.ts')`, new URL(`../io${extension}`).
+    const name = basename(path, '.ts');
+    const names = [`/${name}.`, `/${name}$`];
     const importers = [...users]
-      .filter(([user, its]) => user !== path && its.includes(name))
+      .filter(([user, its]) => user !== path && names.some(each => its.includes(each)))
       .map(([user]) => user);
     return [...text.matchAll(EXPORT)]
       .map(([, exported]) => exported)
