@@ -49,6 +49,13 @@ export interface StartedAt extends Addresses {
   readonly metrics: string | null | undefined;
 }
 
+/** Log messages of the ports. */
+const LISTENING: Readonly<Record<keyof Addresses, string>> = {
+  http: 'HTTP server listening',
+  grpc: 'gRPC server listening',
+  debug: 'Debug server listening',
+};
+
 /** The health component that a termination signal sets unhealthy (spec 3.4). */
 const TERMINATION_COMPONENT = 'termination';
 
@@ -238,9 +245,9 @@ export class DecisionService {
     this.#health.set(TERMINATION_COMPONENT, false, 'the process shuts down');
     if (this.#portsOpen && settings.shutdownDelayMs > 0) {
       const seconds = settings.shutdownDelayMs / 1_000;
-      logger.info('unhealthy; requests are still served until SHUTDOWN_DELAY has passed', { seconds });
+      logger.info('Reporting unhealthy; serving requests until SHUTDOWN_DELAY has passed', { seconds });
       await this.#shutdownDelay.passed();
-      logger.info('draining');
+      logger.info('Draining connections');
     }
     this.#drainUntilMs = clock.nowMs() + settings.shutdownTimeoutMs;
     this.#ports.drain();
@@ -273,7 +280,7 @@ export class DecisionService {
     this.#portsOpen = true;
     const { addresses } = this.#ports;
     for (const [name, address] of Object.entries(addresses)) {
-      if (address !== null) this.#parts.logger.info('listening', { name, address });
+      if (address !== null) this.#parts.logger.info(LISTENING[name as keyof Addresses], { name, address });
     }
     return addresses;
   }

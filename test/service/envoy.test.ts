@@ -212,7 +212,9 @@ t.test(
       instance.signal('SIGTERM');
       await leaves(port);
       const again = setInterval(() => instance.signal('SIGTERM'), 50);
-      await instance.logged(line => line['@message'] === 'draining').finally(() => clearInterval(again));
+      await instance
+        .logged(line => line['@message'] === 'Draining connections')
+        .finally(() => clearInterval(again));
       t.match(await instance.ended, { status: 0 });
       await start(port, '0');
       await sends(port, true);

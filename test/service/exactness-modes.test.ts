@@ -52,7 +52,7 @@ t.test('rules that are reloaded under load neither lose a hit nor count one twic
   let reloading = true;
   const running = load.runWhile(() => reloading);
   const loads = (process: ServiceProcess) =>
-    process.logs.filter(line => line['@message'] === 'rules loaded').length;
+    process.logs.filter(line => line['@message'] === 'Rules loaded').length;
   for (let generation = 2; generation <= 6; generation++) {
     const others = Array.from(
       { length: 50 * generation },

@@ -95,7 +95,7 @@ t.test('the image serves as Envoy Gateway starts it, as 65534 with a read-only r
       ...ports.env,
     },
   });
-  const loaded = container.logged(/"rules loaded"/);
+  const loaded = container.logged(/"Rules loaded"/);
   (await ads.stream()).send('1', hourly('first-listener', 'user', 5));
   t.match(await ads.request(), { node: { id: 'envoy-ratelimit' } });
   await loaded;

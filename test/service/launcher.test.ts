@@ -39,7 +39,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     `${signal} reaches the service behind the launcher, which ends when and as the service does`,
     async t => {
       const launcher = launchOnForeignNode(t, ['serve', '--quickstart']);
-      await launcher.line(line => (/"listening"/.test(line) ? true : undefined), PATIENCE_MS);
+      await launcher.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
       t.same(await launcher.end(signal, PATIENCE_MS), { status: 0, signal: null });
     },
   );
@@ -48,9 +48,9 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 for (const signal of ['SIGKILL', 'SIGQUIT'] as const) {
   t.test(`a launcher that ${signal} ends leaves no service behind: it shuts down in order`, async t => {
     const launcher = launchOnForeignNode(t, ['serve', '--quickstart']);
-    await launcher.line(line => (/"listening"/.test(line) ? true : undefined), PATIENCE_MS);
+    await launcher.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
     // The service writes to the same pipes, so they are complete when both have ended.
     t.same(await launcher.end(signal, PATIENCE_MS), { status: null, signal });
-    t.match(launcher.output, /"stopped"/);
+    t.match(launcher.output, /"Shutdown complete"/);
   });
 }

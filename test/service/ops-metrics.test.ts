@@ -46,7 +46,7 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
     await askOverGrpc(grpc, request('d', 'b=x,c=y'));
   }
   await t.rejects(askOverGrpc(grpc, request('', 'a=x')));
-  const line = await service.logged(each => each['@message'] === 'listening' && each['name'] === 'metrics');
+  const line = await service.logged(each => each['@message'] === 'Metrics server listening');
   const { text } = await getPage(String(line['address']), '/metrics');
   const known = new Set([...text.matchAll(/^([a-z_]+)[ {]/gm)].map(match => match[1]));
   for (const file of ['prometheus/alerts.yaml', 'grafana/sluice.json']) {

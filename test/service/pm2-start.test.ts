@@ -23,7 +23,7 @@ async function settingsOfSecond(env: Readonly<Record<string, string>>): Promise<
   const found = new Map<string, string>();
   await child.line(text => {
     const line = text.startsWith('{') ? JSON.parse(text) : {};
-    if (line['@message'] === 'setting') found.set(line.name, String(line.value));
+    if (line['@message'] === 'Setting') found.set(line.name, String(line.value));
     return found.has('DEBUG_PORT') && found.has('PULLSTATS_ADDR') ? true : undefined;
   }, 60_000);
   await child.end('SIGKILL', 60_000);

@@ -142,7 +142,10 @@ t.test(
       .filter(name => /^sluice-error/.test(name))
       .flatMap(name => readFileSync(join(logs, name), 'utf8').trimEnd().split('\n'))
       .map(line => JSON.parse(line));
-    t.ok(lines.filter(line => line['@message'] === 'stopped').length >= 2 * RELOADS, 'from start to end');
+    t.ok(
+      lines.filter(line => line['@message'] === 'Shutdown complete').length >= 2 * RELOADS,
+      'from start to end',
+    );
     t.notMatch(readFileSync(join(home, 'pm2.log'), 'utf8'), '@message', 'and not in the log of PM2 itself');
 
     // A service that is killed takes its worker along, or PM2 would not notice.

@@ -71,7 +71,7 @@ t.test('the quick start confirms a rule file that was corrected', async t => {
     join(root, 'config', 'demo.yaml'),
     'domain: demo\ndescriptors: [{key: a, rate_limit: {unlimited: true}}]\n',
   );
-  await service.written(/rules loaded.*limits=1/);
+  await service.written(/Rules loaded.*limits=1/);
   t.pass('the log says so');
 });
 

@@ -130,5 +130,5 @@ t.test('one rule file that is empty or no YAML refuses all of them; other files 
 
 /** How often rules have come into force. */
 function loadsOf(service: ServiceProcess): number {
-  return service.logs.filter(line => line['@message'] === 'rules loaded').length;
+  return service.logs.filter(line => line['@message'] === 'Rules loaded').length;
 }

@@ -25,7 +25,7 @@ t.test(
     const env = settings(t, 1);
     const service = await startService({ env });
     t.teardown(() => service.terminate());
-    const loads = (): number => service.logs.filter(line => line['@message'] === 'rules loaded').length;
+    const loads = (): number => service.logs.filter(line => line['@message'] === 'Rules loaded').length;
     await askOverHttp(service.http, ASK);
     t.match(await askOverHttp(service.http, ASK), { status: 429 });
     writeRules(env['RUNTIME_ROOT'], { 'config/rules.yaml': rules(9) });
@@ -160,7 +160,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       async () => (await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests')) === 2,
     );
     const ended = service.terminate(signal);
-    await service.logged(line => line['@message'] === 'stopping');
+    await service.logged(line => line['@message'] === 'Shutting down');
     t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
     process.kill(redis.pid, 'SIGCONT');
     t.equal((await running).statuses[0].limitRemaining, 7);

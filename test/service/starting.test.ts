@@ -8,7 +8,7 @@ import { GrpcClient } from '../support/grpc-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { isListening, ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const GOOD = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: hour, requests_per_unit: 2}\n';
@@ -178,8 +178,8 @@ t.test('a signal while the ports are being opened ends the process with status 0
   await service.written(/a host name is looked up/);
   t.match(await service.terminate('SIGTERM'), { status: 0, signal: null });
   const messages = service.logs.map(line => line['@message']);
-  t.equal(messages.at(-1), 'stopped');
-  t.notOk(messages.includes('listening'));
+  t.equal(messages.at(-1), 'Shutdown complete');
+  t.notOk(service.logs.some(isListening));
 });
 
 t.test('bad first rules keep the ports closed until they are mended', async t => {
@@ -189,7 +189,7 @@ t.test('bad first rules keep the ports closed until they are mended', async t =>
   const fault = await service.logged(line => line['level'] === 'error');
   t.match(fault['fault'], /config\/rules\.yaml:4:5: .*ratelimit.*rate_limit/);
   await service.logged(line => /^Ports stay closed until rules are loaded/.test(String(line['@message'])));
-  t.notOk(service.logs.some(line => line['@message'] === 'listening'));
+  t.notOk(service.logs.some(isListening));
   writeRules(root, { 'config/rules.yaml': GOOD });
   await service.listening(['http', 'grpc', 'debug'], 10_000);
   t.match(await askOverHttp(service.http, ASK), { status: 200 });
@@ -215,7 +215,7 @@ t.test('FORCE_START_WITHOUT_INITIAL_CONFIG opens the ports, and calls say what i
     notes: { config: 'no domain is loaded' },
   });
   writeRules(root, { 'config/rules.yaml': GOOD });
-  await service.logged(line => line['@message'] === 'rules loaded');
+  await service.logged(line => line['@message'] === 'Rules loaded');
   t.match(await askOverHttp(service.http, ASK), { status: 200 });
 });
 
@@ -233,7 +233,7 @@ t.test('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED makes health follow the domains'
   t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
   t.same([await health(grpc, 'ratelimit'), await health(grpc, '')], ['NOT_SERVING', 'SERVING']);
   writeRules(root, { 'config/rules.yaml': GOOD });
-  await service.logged(line => line['@message'] === 'rules loaded');
+  await service.logged(line => line['@message'] === 'Rules loaded');
   t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
   t.same([await health(grpc, 'ratelimit'), await health(grpc, '')], ['SERVING', 'SERVING']);
   t.equal(await health(grpc, 'another'), 'status 5');
@@ -255,7 +255,7 @@ t.test('no port opens before Redis answers; a signal ends the waiting with statu
   const service = new ServiceProcess({ env });
   t.teardown(() => service.terminate());
   await service.logged(line => /^Redis is unavailable; ports stay closed/.test(String(line['@message'])));
-  t.notOk(service.logs.some(line => line['@message'] === 'listening'));
+  t.notOk(service.logs.some(isListening));
   const redis = await startRedis({ port });
   t.teardown(() => redis.stop());
   await service.listening(['http'], 10_000);

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
-import { type LogLine, ServiceProcess, startService } from '../support/service.ts';
+import { isListening, ServiceProcess, startService } from '../support/service.ts';
 import {
   ask,
   askForAccount,
@@ -232,7 +232,7 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
     const line = service.logs.find(each => each['@message'] === 'Sluice cannot start');
     t.match(line, { level: 'error', reason: text }, service.output);
     t.notMatch(service.output, MASTER_KEY);
-    t.notOk(service.logs.some((line: LogLine) => line['@message'] === 'listening'));
+    t.notOk(service.logs.some(isListening));
   });
   await Promise.all(refusals);
 });

@@ -144,8 +144,13 @@ export class ServiceProcess {
     const line = parseLogLine(text);
     if (line === undefined) return;
     this.logs.push(line);
-    if (line['@message'] === 'listening') this.#addresses.set(line['name'], String(line['address']));
+    if (isListening(line)) this.#addresses.set(line['name'], String(line['address']));
   }
+}
+
+/** Whether a log line says that a server has opened its port. */
+export function isListening(line: LogLine): boolean {
+  return / server listening$/.test(String(line['@message'])) && line['address'] !== undefined;
 }
 
 function testSettings(): Record<string, string | undefined> {

@@ -117,7 +117,7 @@ async function reloadUnderLoad(
 
 async function loadRules({ service, rulesFolder }: Running, text: string): Promise<void> {
   if (service === null) throw new Error('what has no rule files cannot reload them');
-  const loaded = service.logged('rules loaded');
+  const loaded = service.logged('Rules loaded');
   writeRules(rulesFolder, { 'config/bench.yaml': text });
   await loaded;
 }

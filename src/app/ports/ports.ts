@@ -311,6 +311,6 @@ export class DebugPort implements Service {
 
   async #tryAgain(): Promise<void> {
     if ((await this.#open()) !== null) this.#tryLater();
-    else this.#logger.info('Debug port is open', { port: this.#server.port });
+    else this.#logger.info('Debug server listening', { port: this.#server.port });
   }
 }

@@ -126,7 +126,7 @@ export class RuleLoader implements RuleSetLoader {
     this.#current = rules;
     loadSuccess.add(1);
     this.#tellHealth();
-    logger.info('rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
+    logger.info('Rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
     this.#announceFirst();
   }
 

@@ -89,7 +89,7 @@ export class MetricsEndpoint implements Service {
     if (this.#stopped) return;
     try {
       await this.#listener.start();
-      logger.info('listening', { name: this.name, address: this.address ?? '', path });
+      logger.info('Metrics server listening', { name: this.name, address: this.address ?? '', path });
     } catch (thrown) {
       if (onFailure === 'log') {
         const error = asError(thrown).message;

@@ -139,7 +139,7 @@ function readSettings(env: CliIo['env']): Settings {
 function logSettings(settings: Settings, logger: Logger): void {
   if (!logger.enabled('debug')) return;
   for (const { name, value, source } of describeSettings(settings))
-    logger.debug('setting', { name, value, source });
+    logger.debug('Setting', { name, value, source });
 }
 
 /** Resolves once the service has stopped after the first signal; a further one ends `SHUTDOWN_DELAY` early. */
@@ -154,10 +154,10 @@ function stopOnSignal(service: DecisionService, logger: Logger): Promise<void> {
           return;
         }
         stopping = true;
-        logger.info('stopping', { signal });
+        logger.info('Shutting down', { signal });
         service.stop().then(
           () => {
-            logger.info('stopped');
+            logger.info('Shutdown complete');
             resolve();
           },
           failure => reject(new ServeFault('Sluice did not shut down cleanly', failure)),

@@ -34,7 +34,7 @@ t.test('the page is for GET and HEAD', async t => {
   await made.start();
   t.match(logger.lines, [
     {
-      message: 'listening',
+      message: 'Metrics server listening',
       fields: { name: 'metrics', address: `127.0.0.1:${made.port}`, path: '/metrics' },
     },
   ]);
@@ -63,7 +63,7 @@ t.test('a port that is taken is told once, and opened when it is free', async t 
   await until(() => made.port > 0);
   t.equal((await get()).status, 200);
   t.equal(logger.messages('error').length, 1);
-  t.same(logger.messages('info'), ['listening']);
+  t.same(logger.messages('info'), ['Metrics server listening']);
 });
 
 t.test('a stop ends the attempts', async t => {
