@@ -13,9 +13,9 @@ import { idleLines, loadTables } from './grpc/report.ts';
 
 const USAGE = `npm run bench:grpc -- [--quick] [--rounds N] [--idle N] [--json FILE]
 
-Compares the own gRPC server with @grpc/grpc-js and node:http2 under h2load; see bench/README.md.
+Compares the gRPC server of Sluice with @grpc/grpc-js and node:http2 under h2load; see bench/README.md.
   --quick      three short rounds, within 40 s, instead of five within 3 minutes
-  --rounds N   so many rounds, 1 to 50
+  --rounds N   number of rounds, 1 to 50
   --idle N     idle connections that are opened at the end, 0 to 50000; 10000 without it
   --json FILE  writes all figures of all rounds to FILE as well`;
 

@@ -16,12 +16,12 @@ import { type Phase, type Second, verdict } from './decisions/verdict.ts';
 
 const USAGE = `npm run soak -- [--minutes N] [--store …] [--clients N] [--workers N] [--json FILE]
 
-Keeps the service at its peak, then adds clients that do not read, and fails when its memory grows; see bench/README.md.
-  --minutes N     time at the peak for each store, 0.1 to 600; 5 without it
+Keeps the service under full load, then adds clients that do not read, and fails if its memory grows; see bench/README.md.
+  --minutes N     duration of the load for each store, 0.1 to 600; 5 without it
   --store STORE,… ${STORES.join(', ')}; both without it
   --clients N     clients that do not read, 1 to 2000; 200 without it
   --workers N     WORKER_THREADS of the service, 0 to 64; its default without it
-  --json FILE     writes what is known of every second to FILE as well`;
+  --json FILE     writes the figures of every second to FILE as well`;
 
 interface Plan {
   readonly seconds: Readonly<Record<Phase, number>>;

@@ -14,12 +14,12 @@ import { type Calms, verdict } from './grpc/verdict.ts';
 
 const USAGE = `npm run soak:grpc -- [--minutes N] [--connections N] [--seed N] [--json FILE]
 
-Drives the own gRPC server with connections that come and go and calls that go wrong in every way, and fails when
-anything is left behind; see bench/README.md.
+Loads the gRPC server of Sluice with short-lived connections and with calls that fail in every way, and fails if
+anything leaks; see bench/README.md.
   --minutes N      how long, 0.1 to 600; 3 without it
   --connections N  connections at a time, 1 to 1000; 30 without it
-  --seed N         what is drawn follows from it, 0 to 4000000; 1 without it
-  --json FILE      writes what is known of every second to FILE as well`;
+  --seed N         seed of the random choices, 0 to 4000000; 1 without it
+  --json FILE      writes the figures of every second to FILE as well`;
 
 interface Plan {
   readonly warmUpSeconds: number;

@@ -13,17 +13,17 @@ export type Part = (typeof PARTS)[number];
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
                 [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND] [--json FILE]
 
-Puts load on the service from end to end, beside a straightforward one; see bench/README.md.
+Measures the service from end to end, compared with a simple implementation; see bench/README.md.
   --quick              few short rounds, within 90 s, instead of all within 10 minutes
   --only PART,…        ${PARTS.join(', ')}
   --store STORE,…      ${STORES.join(', ')}
   --front FRONT,…      ${FRONTS.join(', ')}
   --pattern NAME,…     ${Object.keys(PATTERNS).join(', ')}
   --connections N,…    ${Object.keys(CONNECTIONS).join(', ')}; with --pattern every combination is run
-  --rounds N           so many rounds, 1 to 50
+  --rounds N           number of rounds, 1 to 50
   --seconds N          measured time of each run, 0.1 to 60
-  --workers N          WORKER_THREADS of the service, 0 to 64; its default without it
-  --no-baseline        leaves the straightforward service out, and with it the ratios
+  --workers N          WORKER_THREADS of the service, 0 to 64; the default of the service without it
+  --no-baseline        does not measure the simple implementation, and reports no ratios
   --peer NAME=COMMAND  also measures another v3 rate limit service over gRPC, with the same rules and Redis. It
                        gets the settings of envoyproxy/ratelimit in its environment: GRPC_PORT, REDIS_URL,
                        RUNTIME_ROOT and others

@@ -102,7 +102,7 @@ export function everydayTable(results: readonly EverydayResult[]): string[] {
 export function reloadTables(results: readonly ReloadResult[]): string[] {
   return results.flatMap(({ store, callsPerSecond, reloadMs, seconds }, i) => [
     ...(i === 0 ? [] : ['']),
-    `Reload of 100 000 rules, ${CONTESTANTS[store].title}: in force after ${formatNumber(reloadMs)} ms, ` +
+    `Reload of 100 000 rules, ${CONTESTANTS[store].title}: active after ${formatNumber(reloadMs)} ms, ` +
       `at ${formatNumber(callsPerSecond)} requests/s`,
     ...formatTable(
       ['second', 'requests/s', 'p99 ms', 'max ms'],
