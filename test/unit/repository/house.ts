@@ -33,17 +33,18 @@ export function sizeFaults(sources: Sources): string[] {
  * @param users every file that may import a source: the sources themselves, tests and benches
  */
 export function exportFaults(sources: Sources, users: Sources): string[] {
-  const words = new Map([...users].map(([path, text]) => [path, new Set(text.match(/[\w$]+/g))]));
-  return [...sources].flatMap(([path, text]) => {
+  const facts = [...users].map(([path, text]) => ({
+    path,
+    words: new Set(text.match(/[\w$]+/g)),
     // Dynamic imports name files in other ways as well: `import('./check.ts')`, new URL(`../io${extension}`).
+    files: new Set([...text.matchAll(/\/([\w-]+)[.$]/g)].map(([, name]) => name)),
+  }));
+  return [...sources].flatMap(([path, text]) => {
     const name = basename(path, '.ts');
-    const names = [`/${name}.`, `/${name}$`];
-    const importers = [...users]
-      .filter(([user, its]) => user !== path && names.some(each => its.includes(each)))
-      .map(([user]) => user);
+    const importers = facts.filter(user => user.path !== path && user.files.has(name));
     return [...text.matchAll(EXPORT)]
       .map(([, exported]) => exported)
-      .filter(exported => !importers.some(importer => words.get(importer)?.has(exported)))
+      .filter(exported => !importers.some(({ words }) => words.has(exported)))
       .map(exported => `${path} exports ${exported}, which no other file imports`);
   });
 }
