@@ -8,8 +8,8 @@ const READING_RULES: readonly string[] = [
   'If settings are invalid, Sluice does not start. The error message lists every invalid variable, its value (except ' +
     'that of a secret), and the accepted values.',
   'A number or duration outside its range is replaced by the nearest end of the range, and a warning is logged at ' +
-    'startup. It is an error if that end is unlikely to be what was meant: for ports, for how long tasks are kept, ' +
-    'and for counts and intervals below their range whose `0` could mean "none" or "no limit".',
+    'startup. Some numbers outside their range are errors instead, because the nearest end is probably not what was ' +
+    'meant: ports, how long tasks are kept, and counts and intervals for which `0` could mean "none" or "no limit".',
   'Choices are case-sensitive unless noted otherwise.',
   'bool: `true`, `True`, `TRUE`, `t`, `T`, `1`, or `false`, `False`, `FALSE`, `f`, `F`, `0`.',
   'whole number: decimal, `0x1F`, `0o17` or `0b101`. A leading zero means octal: `010` is 8. `_` may separate digits.',
