@@ -3,8 +3,8 @@ import type { RetryPolicy } from './retry-policy.ts';
 import type { Actor, FinalStatus, OnFinish, Priority, TaskError } from './task.ts';
 
 /**
- * Everything that stores keep, except tasks. Each kind has a body of its own; id, version and unique names
- * are the store's (`../store/documents.ts`). Times are milliseconds since the epoch.
+ * The bodies of documents, by kind. Stores keep everything except tasks as documents; `../store/documents.ts` describes
+ * the id, the version and the unique names that each document has. Times are in milliseconds since the epoch.
  */
 export interface DocumentBodies {
   readonly account: Account;
@@ -19,7 +19,7 @@ export interface DocumentBodies {
 }
 export type DocumentKind = keyof DocumentBodies;
 
-/** Bounds of one tenant (specification 3.13). */
+/** Limits of one tenant (specification 3.13). */
 export interface TenantLimits {
   readonly openTasks: number;
   readonly retainSucceededMs: number;
@@ -33,41 +33,41 @@ export interface TenantLimits {
   readonly dispatchPerSecond: number;
 }
 
-/** A tenant. Its document has the id `account`, and is kept under the tenant's own domain. */
+/** A tenant. The document has the id `account` and belongs to the tenant itself. */
 export interface Account {
   /** `acc_…` */
   readonly id: string;
   readonly domain: string;
   /**
-   * - `suspended`: can be read; nothing in it changes, and no task starts
-   * - `deleting`: what it holds is being removed; for callers it is not there
-   * - `deleted`: nothing is left of it, and its domain is not free yet
+   * - `suspended`: its data can be read but not changed, and no task starts
+   * - `deleting`: its data is being deleted; callers get the same response as for an unknown tenant
+   * - `deleted`: all its data is deleted; its domain stays reserved for a while
    */
   readonly status: 'active' | 'suspended' | 'deleting' | 'deleted';
-  /** Only of an account that is being deleted, or was. The document is due when there is something to do about it. */
+  /** Present once deletion was requested. The document is due at the next step of the deletion. */
   readonly deletion?: AccountDeletion;
   readonly createdAt: number;
-  /** Number of active owners. Each change of an owner updates it in the same step, so that the last one cannot be removed. */
+  /** Number of active owners. It changes in the same step as the users, so that the last owner cannot be removed. */
   readonly owners: number;
-  /** Limits that the operator has changed; the others are the defaults. */
+  /** Limits that the operator has changed. The defaults apply to the others. */
   readonly limits: Partial<TenantLimits>;
-  /** The tenant's data key, wrapped by the master key: base64, and the id of that master key. Null before the first secret. */
+  /** The data key of the tenant, in base64, encrypted with the named master key. Null before the first secret. */
   readonly dataKey: { readonly masterKeyId: string; readonly wrapped: string } | null;
 }
 
 export interface AccountDeletion {
   readonly requestedAt: number;
   readonly requestId: string;
-  /** Null while something is left. */
+  /** Null while data remains. */
   readonly finishedAt: number | null;
-  /** Where `TaskStore.forgetTenant` continues. Absent when it begins, or has ended. */
+  /** Where `TaskStore.forgetTenant` continues. Absent before its first call and after its last. */
   readonly place?: string;
 }
 
 export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Unique names: `email:<email in lower case>`, and `external:<external id>` where there is one. */
+/** Unique names: `email:<email in lower case>`, and `external:<external id>` if the user has an external id. */
 export interface User {
   readonly email: string;
   readonly name: string;
@@ -93,11 +93,11 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A token of a user, its parent. Unique name: `hash:<SHA-256 of the token, hex>`. The token itself is kept nowhere. */
+/** A token of a user, who is the parent. Unique name: `hash:<SHA-256 of the token, hex>`. The token itself is not stored. */
 export interface ApiToken {
   readonly userId: string;
   readonly name: string;
-  /** Null: all that the user's role allows. */
+  /** Null for all that the role of the user allows. */
   readonly scopes: readonly Scope[] | null;
   readonly expiresAt: number;
   readonly lastUsedAt: number | null;
@@ -109,7 +109,7 @@ export interface ApiToken {
 export interface Worker {
   readonly name: string;
   readonly mode: 'push' | 'pull';
-  /** Null in pull mode, and where each task names a URL. */
+  /** Null in pull mode, and if each task names its own URL. */
   readonly url: string | null;
   /** Push mode: each task names the URL that it is pushed to. Old documents lack this field. */
   readonly taskUrls?: boolean;
@@ -118,7 +118,7 @@ export interface Worker {
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly retry: RetryPolicy;
-  /** Attempts at once, over all processes; null for no bound. */
+  /** Maximum number of concurrent attempts, over all processes; null for no limit. */
   readonly concurrency: number | null;
   readonly rate: Rate | null;
   /** Undefined in documents of older versions, which means null. */
@@ -131,9 +131,9 @@ export interface Worker {
   readonly noRetryOn: readonly number[];
   readonly paused: boolean;
   readonly pauseReason: string | null;
-  /** The document is due then. */
+  /** When the worker is resumed, which is when the document is due. Null for never. */
   readonly resumeAt: number | null;
-  /** Pauses the worker after only failures for this long; null for never. */
+  /** The worker is paused when all attempts have failed for this long; null for never. */
   readonly autoPauseAfterMs: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -143,7 +143,7 @@ export interface Worker {
 export interface GroupRules {
   /** Maximum number of concurrent attempts of one group, over all processes. */
   readonly concurrency: number;
-  /** Tasks of a group start in the order of `runAt`, then of id. Only with a concurrency of 1. */
+  /** Whether tasks of a group start in the order of `runAt`, then of id. Requires a concurrency of 1. */
   readonly fifo: boolean;
 }
 
@@ -154,7 +154,7 @@ export interface StartLimit {
   readonly descriptor: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** A token bucket: on average `limit` starts in `perMs`, at once `burst`. */
+/** A token bucket: on average `limit` starts in `perMs`, and at most `burst` at once. */
 export interface Rate {
   readonly limit: number;
   readonly perMs: number;
@@ -162,30 +162,30 @@ export interface Rate {
 }
 
 /**
- * A secret of a worker, its parent. Unique name, for type `token` only: `hash:<SHA-256 of the token, hex>`, which is
- * the name that an {@link ApiToken} has as well: one look-up finds either.
+ * A secret of a worker, which is the parent. Unique name, for type `token` only: `hash:<SHA-256 of the token, hex>`. It has
+ * the same form as the name of an {@link ApiToken}, so that one look-up finds either.
  */
 export interface Secret {
   readonly workerId: string;
   readonly type: 'signing' | 'header' | 'token';
   readonly name: string;
   /**
-   * First bytes of a keyed hash of the value, to tell values apart. Of a token the SHA-256 of the whole, hex, which is
-   * needed to write its unique name again; callers see the first 12 digits.
+   * Distinguishes values: the first bytes of a keyed hash of the value. For a token it is the whole SHA-256 in hex, which
+   * is needed to write the unique name again; callers see the first 12 digits.
    */
   readonly fingerprint: string;
-  /** Sealed value, base64; null for tokens, of which there is a hash only. */
+  /** The encrypted value in base64. Null for tokens, of which only the hash is stored. */
   readonly sealed: string | null;
   readonly createdAt: number;
   readonly createdBy: Actor;
   readonly lastUsedAt: number | null;
-  /** Null: until it is replaced or deleted. */
+  /** Null if the secret is valid until it is replaced or deleted. */
   readonly expiresAt: number | null;
 }
 
 /**
- * A running task that is to be removed once it has ended; the document has the task's id and is due when it is to be
- * looked at. It is written before the task is asked to stop, so that no crash forgets the removal.
+ * A running task that is deleted when it has ended. The document has the id of the task, and is due when the task is
+ * checked next. It is written before the task is canceled, so that a crash in between does not lose the deletion.
  */
 interface Removal {
   readonly requestedAt: number;
@@ -193,9 +193,9 @@ interface Removal {
 }
 
 /**
- * The end of a task that another worker, the parent of this document, is notified of. Stores write it in the step that
- * ends the task, due at once. It is deleted in the step that creates the task for that worker. It contains everything that is sent,
- * because the ended task may be removed or replayed meanwhile.
+ * A notification of another worker, which is the parent, that a task has ended. Stores write the document, due at once, in
+ * the step that ends the task. It is deleted in the step that creates the task for the notified worker. It contains
+ * everything that is sent, because the ended task may be deleted or replayed in the meantime.
  */
 export interface Callback {
   readonly taskId: string;
@@ -207,7 +207,7 @@ export interface Callback {
   readonly status: FinalStatus;
   readonly attempt: number;
   readonly lastError: TaskError | null;
-  /** JSON text; null without a result, and for one that is larger than a callback tells. */
+  /** JSON text. Null if there is no result, or if it is too large for a callback. */
   readonly result: string | null;
   readonly resultOmitted: boolean;
   readonly finishedAt: number;
@@ -239,18 +239,18 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Who changed what. Written in the step that makes the change; due when its time is over. It holds names of fields and
- * never their values, except for those in {@link details}, none of which is confidential.
+ * Who changed what. It is written in the step that makes the change, and due when its retention time is over. It contains
+ * names of fields but no values, except for those in {@link details}, which are not confidential.
  */
 export interface AuditEntry {
   readonly at: number;
   readonly action: AuditAction;
   readonly actor: Actor;
-  /** The token that the caller had; null for the operator. */
+  /** The token of the caller; null for the operator. */
   readonly tokenId: string | null;
-  /** The id of what was changed; null where there is no single one. */
+  /** The id of the changed object; null if the action concerns several. */
   readonly targetId: string | null;
-  /** Its name, where it has one that is not personal. */
+  /** The name of that object; null if it has none, or one that is personal. */
   readonly targetName: string | null;
   /** Names of the fields that the caller gave. */
   readonly changed: readonly string[];
@@ -287,7 +287,7 @@ export interface Schedule {
   readonly paused: boolean;
   readonly pauseReason: string | null;
   readonly resumeAt: number | null;
-  /** The next nominal time; null when there is none any more. */
+  /** The next nominal time; null if there are no more. */
   readonly nextAt: number | null;
   readonly lastRun: { readonly scheduledFor: number; readonly taskId: string } | null;
   readonly fired: number;
@@ -299,10 +299,10 @@ export interface Schedule {
 
 export interface ScheduledTask {
   readonly type: string | null;
-  /** As tasks have it. */
+  /** In the form in which tasks store it. */
   readonly payload: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: the worker's. */
+  /** Null for the priority of the worker. */
   readonly priority: Priority | null;
   readonly timeoutMs: number | null;
   readonly retry: Partial<RetryPolicy> | null;
@@ -310,11 +310,11 @@ export interface ScheduledTask {
   readonly metadata: Readonly<Record<string, string>>;
   /** Undefined in documents of older versions, which means null. */
   readonly group?: string | null | undefined;
-  /** A task expires when it has not started this long after it may start. Undefined as above. */
+  /** A task expires if it has not started within this time after it may start. Undefined means null, as above. */
   readonly expiresInMs?: number | null | undefined;
 }
 
-/** Limits of a tenant, unless its operator has changed them. */
+/** The limits of a tenant that the operator has not changed. */
 export const DEFAULT_TENANT_LIMITS: TenantLimits = {
   openTasks: 1_000_000,
   retainSucceededMs: 7 * DAY_MS,

@@ -2,30 +2,30 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { FairShares } from '../../../base/turns/fair-shares.ts';
 
 interface PushSlotsOptions {
-  /** Attempts that may be short at the same time, for all tenants together (`TASKS_PUSH_CONCURRENCY`). */
+  /** Maximum number of short attempts at the same time, for all tenants together (`TASKS_PUSH_CONCURRENCY`). */
   readonly slots: number;
   readonly after: Clock['after'];
 }
 
-/** One attempt, as the slots know it. */
+/** The place of one attempt. The attempt uses a slot while it is short. */
 export interface PushSlot {
   readonly tenant: string;
-  /** Characters of its payload. */
+  /** Number of characters in its payload. */
   readonly size: number;
-  /** The step of ageing in which it began. */
+  /** The step, of `STEP_MS` each, in which the attempt began. */
   readonly step: number;
 }
 
 /**
- * How many attempts may be in progress for each slot, when the others are long. Must be above the part of
- * `FairShares` that is guaranteed.
+ * Maximum number of attempts in progress for each slot, long ones included. It must be above the part of `FairShares`
+ * that is guaranteed.
  */
 const ATTEMPTS_PER_SLOT = 8;
-/** Attempts become long between one and two of these steps after they began, so after half a second at most. */
+/** An attempt becomes long between one and two of these steps after it began: after half a second at most. */
 const STEP_MS = 250;
-/** One slot in this number is reserved for tenants with nothing in progress. */
+/** One slot in 16 is reserved for tenants with no attempts in progress. */
 const RESERVED_PART = 16;
-/** Payloads of attempts in progress, in characters: 256 Mi for all tenants, 16 Mi for one of few in any case. */
+/** Limits on the payloads of attempts in progress, in characters. While few tenants have attempts, each may have `base`. */
 const PAYLOADS = { capacity: 256 * 1024 * 1024, base: 16 * 1024 * 1024 };
 
 /** Maximum number of attempts in progress at the same time in a process with this number of slots. */
@@ -34,21 +34,23 @@ export function attemptsFor(slots: number): number {
 }
 
 /**
- * Says how many attempts each tenant may start. A push cannot be taken back, so receivers that hang must not keep slots:
- * an attempt that takes longer than half a second leaves its slot and goes on beside the slots. All slots are therefore
- * free again within half a second, whatever receivers do. How many attempts a tenant may have in progress, short and long
- * together, is limited by its share ({@link FairShares}): the slots divided by the number of tenants with attempts in
- * progress, and more while there is room to spare.
+ * Decides how many attempts each tenant may start.
+ *
+ * An attempt is short for up to half a second, and uses a slot. If it takes longer, it becomes long: it continues without
+ * a slot. Receivers that hang therefore cannot occupy the slots, and every slot is free again within half a second.
+ *
+ * The number of attempts of a tenant, short and long together, is limited by its share ({@link FairShares}): the slots
+ * divided by the number of tenants with attempts in progress, and more while there is room to spare.
  */
 export class PushSlots {
   readonly #options: PushSlotsOptions;
   readonly #reserved: number;
-  /** Attempts in progress and those that turns may start, by tenant. */
+  /** Attempts in progress, and those that turns in progress may start. */
   readonly #attempts: FairShares;
   readonly #payloads = new FairShares(PAYLOADS);
-  /** Attempts in slots, oldest first. */
+  /** Short attempts, oldest first. */
   readonly #short = new Set<PushSlot>();
-  /** Slots in use, those for turns included. */
+  /** Number of slots in use, including those that are kept for turns. */
   #used = 0;
   readonly #usedBy = new Map<string, number>();
   #step = 0;
@@ -91,18 +93,18 @@ export class PushSlots {
     return Math.max(0, Math.min(inSlots, ofSlots, this.#attempts.roomFor(tenant)));
   }
 
-  /** Whether the tenant has all the attempts that it may have, or payloads, however many slots are free. */
+  /** Whether the tenant has used its share of the attempts, or of the payloads. It can start none then, even in free slots. */
   hasShare(tenant: string): boolean {
     return this.#attempts.roomFor(tenant) < 1 || this.#payloads.roomFor(tenant) < 1;
   }
 
-  /** Keeps slots for a turn. */
+  /** Keeps slots for a turn that begins. */
   keep(tenant: string, count: number): void {
     this.#attempts.take(tenant, count);
     this.#use(tenant, count);
   }
 
-  /** Frees slots of a turn that were not needed. */
+  /** Frees the slots that a turn did not need. */
   free(tenant: string, count: number): void {
     this.#attempts.give(tenant, count);
     this.#use(tenant, -count);
@@ -126,7 +128,7 @@ export class PushSlots {
     this.#onRoom();
   }
 
-  /** No attempt becomes long any more. */
+  /** Stops the timer: attempts no longer become long. */
   stop(): void {
     this.#timer?.cancel();
   }
@@ -144,8 +146,9 @@ export class PushSlots {
   };
 
   /**
-   * Slots that a tenant may use. While there are long attempts, more of them may follow: the slots are then divided such
-   * that each tenant has some before they are free for the second time. Otherwise large turns save claims.
+   * Maximum number of slots for one tenant. Without long attempts it is half of the slots, because large turns need fewer
+   * claims. With long attempts, further ones may follow and keep their slots for half a second; each tenant then gets a
+   * smaller part, so that all of them have had slots before the slots are free for the second time.
    */
   #most(contenders: number): number {
     const { slots } = this.#options;
