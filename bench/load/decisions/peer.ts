@@ -72,13 +72,10 @@ export async function startPeer(peer: Peer, { rulesFolder, redis }: PeerSetup): 
   const stop = async (): Promise<void> => {
     await child.end('SIGTERM', STOP_MS);
   };
+  const start = new AbortController();
+  child.ended.then(() => start.abort(new Error(`the peer ${peer.name} ended; it wrote:\n${child.output}`)));
   try {
-    await Promise.race([
-      accepting(grpcPort),
-      child.ended.then(() => {
-        throw new Error(`the peer ${peer.name} ended; it wrote:\n${child.output}`);
-      }),
-    ]);
+    await accepting(grpcPort, start.signal);
   } catch (failure) {
     await stop();
     throw failure;
@@ -86,9 +83,11 @@ export async function startPeer(peer: Peer, { rulesFolder, redis }: PeerSetup): 
   return { pid: child.pid, grpcPort, stop };
 }
 
-async function accepting(port: number): Promise<void> {
+/** @throws Error when nothing listens in time, or the reason of the signal */
+async function accepting(port: number, signal: AbortSignal): Promise<void> {
   const until = performance.now() + START_MS;
   while (!(await accepts(port))) {
+    signal.throwIfAborted();
     if (performance.now() > until)
       throw new Error(`the peer does not listen on GRPC_PORT=${port} after ${START_MS / 1_000} s`);
     await sleep(RETRY_MS);
