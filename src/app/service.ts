@@ -27,7 +27,7 @@ import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
-/** What the service needs from the process. */
+/** Dependencies of the service, which the process provides. */
 interface ServiceParts {
   readonly settings: Settings;
   readonly logger: Logger;

@@ -9,7 +9,7 @@ export interface OutageTexts {
   /** Used instead of `began` if the dependency has not been reached since the start. */
   readonly beganAtStart?: string;
   readonly over: string;
-  /** What an operator can do, for the first line. */
+  /** Advice for the operator, for the first line. */
   readonly advice?: string;
   /** Identify the dependency. The first line also has `reason`, the second `seconds` and `failedCalls`. */
   readonly fields: LogFields;

@@ -114,7 +114,7 @@ export class UnfinishedCalls {
   #oldest: Call | null = null;
   #newest: Call | null = null;
 
-  /** The call that began first; null when there is none. */
+  /** The call that began first; null without calls. */
   get oldest(): Call | null {
     return this.#oldest;
   }

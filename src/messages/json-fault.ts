@@ -126,7 +126,7 @@ export function describeAt(bytes: Uint8Array, offset: number): string {
   return `the byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** A hint how to quote the bare word or number at `offset`, in parentheses; empty if there is none. */
+/** A hint how to quote the bare word or number at `offset`, in parentheses; empty without a hint. */
 export function quotingHint(bytes: Uint8Array, offset: number): string {
   const word = excerpt(bytes, offset, afterWord(bytes, offset));
   return word === '' || word === 'null' ? '' : ` (write "${word}")`;

@@ -294,7 +294,7 @@ export class JsonReader {
     return Buffer.from(content.view()).toString('utf8');
   }
 
-  /** Reads the number at the position; undefined if there is none or it is not a whole number. */
+  /** Reads the number at the position; undefined if there is no number or it is not a whole number. */
   #bareInteger(): number | bigint | undefined {
     const bytes = this.#bytes;
     const start = this.#position;
@@ -319,8 +319,8 @@ export class JsonReader {
   }
 
   /**
-   * Skips the digits at the position. Returns their value, or undefined if there are none or the first is a leading
-   * zero.
+   * Skips the digits at the position. Returns their value, or undefined if there are no digits or the first is a
+   * leading zero.
    */
   #plainDigits(): number | undefined {
     const bytes = this.#bytes;

@@ -287,7 +287,7 @@ const DOMAIN_FIELD = 1;
 /** Longer domains are truncated in traces. */
 const MAX_CHARACTERS = 200;
 
-/** The domain of a `RateLimitRequest`, for traces; empty if there is none or the bytes are not a valid message. */
+/** The domain of a `RateLimitRequest`, for traces; empty if it is absent or the bytes are not a valid message. */
 export function domainOf(request: Uint8Array): string {
   const reader = readerOf(request);
   let domain = '';

@@ -81,7 +81,7 @@ export const SHAPE = { prefix: 0, suffix: 1, words: 2 } as const;
  */
 export const EDGE_WORDS = 4;
 
-/** An entry. `limit` and `level` are -1 if there is none. `nextWildcard` is entry + 1, or 0 at the end of the chain. */
+/** An entry. `limit` and `level` are -1 if absent. `nextWildcard` is entry + 1, or 0 at the end of the chain. */
 export const ENTRY = {
   composite: 0,
   compositeLength: 1,
@@ -119,7 +119,7 @@ export const LIMIT = {
   /** `"currentLimit":{…}` in proto3 JSON. */
   json: 8,
   jsonLength: 9,
-  /** The metadata map as JSON; length 0 if there is none. */
+  /** The metadata map as JSON; length 0 if absent. */
   metadata: 10,
   metadataLength: 11,
   /** The configured path: domain and composite texts, joined by dots. Names the statistics of the limit. */

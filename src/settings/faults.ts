@@ -4,9 +4,9 @@ import type { LogFields } from '../base/logger.ts';
 export interface SettingFault {
   /** The variables at fault, each with its text as {@link shownAs} gives it: `PORT="80x"`. */
   readonly given: readonly string[];
-  /** What is wrong with it. */
+  /** The problem. */
   readonly problem: string;
-  /** What to write instead. */
+  /** The accepted values. */
   readonly accepted: string;
 }
 

@@ -25,7 +25,7 @@ export interface RuleSource {
   readonly service: Service;
   /** Delay until a warning is logged if there are no rules yet. */
   readonly patienceMs: number;
-  /** What an operator can do if there are no rules. */
+  /** Advice for the operator if there are no rules. */
   readonly advice: string;
 }
 

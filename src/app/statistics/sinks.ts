@@ -19,7 +19,7 @@ import { UdpOutput } from '../../stats/sinks/udp-output.ts';
 import type { HttpEngine } from '../../transports/http/listener.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
 
-/** What the statistics sinks need. */
+/** Dependencies of the statistics sinks. */
 interface SinkParts {
   readonly settings: Settings;
   readonly stats: StatsRegistry;

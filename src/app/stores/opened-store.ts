@@ -7,7 +7,7 @@ import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
-/** What a counter store needs from the thread that opens it. */
+/** Dependencies of a counter store, which the thread that opens it provides. */
 export interface StoreParts {
   readonly settings: Settings;
   readonly logger: Logger;
@@ -22,7 +22,7 @@ export interface StoreParts {
   readonly shared?: StoreSharing;
 }
 
-/** What the stores of all threads of a process have in common. */
+/** Properties that the stores of all threads of a process share. */
 export interface StoreSharing {
   /** The key of the fingerprints of counters. All threads use the same one. */
   readonly fingerprintKey: FingerprintKey;
@@ -42,7 +42,7 @@ export interface OpenedStore extends Service, StoreSharing {
 /** Creates the store selected by the settings. */
 export type StoreFactory = (parts: StoreParts) => OpenedStore;
 
-/** What happens to requests while the store is unavailable. */
+/** The effect on requests while the store is unavailable, for the log. */
 const CONSEQUENCES = {
   error: 'requests that need it fail',
   allow: 'requests are decided as if nothing had been counted',

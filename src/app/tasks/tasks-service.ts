@@ -35,7 +35,7 @@ import type { RestThreadSetup } from './rest-thread.ts';
 import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
 import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
 
-/** What the task service needs from the process. */
+/** Dependencies of the task service, which the process provides. */
 interface TasksServiceParts {
   readonly settings: Settings;
   readonly keys: MasterKeys;
@@ -49,7 +49,7 @@ interface TasksServiceParts {
   readonly logger: Logger;
 }
 
-/** What the task service shares with the decision service. */
+/** Parts of the decision service that the task service uses. */
 export interface TasksShared {
   readonly decider: Decider;
   /** Returns the active rules of the decider; null before the first rules are loaded. */
@@ -138,7 +138,7 @@ async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> 
   if (notReady !== null) throw new NotReadyError(notReady.cause, notReady.text);
 }
 
-/** What the threads share. */
+/** Parts that all threads of the task service use. */
 interface Sharing {
   readonly opened: OpenedTaskStore;
   readonly signals: SignalMesh;

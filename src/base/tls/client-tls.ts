@@ -8,7 +8,7 @@ export interface ClientTls {
   explain(reason: string): string;
 }
 
-/** What an operator can do about a failed handshake, in terms of the settings of one client. */
+/** Remedies for a failed handshake, in terms of the settings of one client. */
 export interface TlsRemedies {
   /** The setting for the file of an additional CA. */
   readonly ca: string;

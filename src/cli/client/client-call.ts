@@ -90,7 +90,7 @@ async function readPem(flag: string, file: string): Promise<Buffer | null> {
   }
 }
 
-/** Where the service is, and how to reach it. */
+/** Address of the service, and how to reach it. */
 export interface CallTarget {
   /** As the user wrote it: `host:port`, `unix:/path`, or another scheme that gRPC knows. */
   readonly address: string;
@@ -141,7 +141,7 @@ function connectFailure(details: string): string {
   return /:SSL routines:[^:]*:([^:]+)/.exec(reason)?.[1] ?? printable(reason);
 }
 
-/** What to do about a reason. The first pattern that matches applies. */
+/** Advice for a reason. The first pattern that matches applies. */
 const CONNECT_HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /ECONNREFUSED|ENOENT/,

@@ -59,7 +59,7 @@ const HISTORY_FLAGS = {
   newest: { kind: 'switch', help: 'show the newest task, instead of a task by id' },
 } as const;
 
-/** What is done with one task, and the list of tasks. */
+/** Commands for one task, and the list of tasks. */
 export const TASK_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'create',
@@ -133,7 +133,7 @@ function cells(task: Json): string[] {
   ];
 }
 
-/** What the task waits for, and since when. */
+/** Describes why the task waits, and since when. */
 function waiting(task: Json): string {
   const reason = task['waiting_for'];
   const since = timeText(task['waiting_since']);

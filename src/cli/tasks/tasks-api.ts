@@ -8,7 +8,7 @@ import { explainTlsFailure, type TlsRemedies } from '../../base/tls/client-tls.t
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { CommandFault, UsageFault } from '../terminal/io.ts';
 
-/** What to do about a handshake that failed. */
+/** Advice for a failed handshake. */
 const TLS_REMEDIES: TlsRemedies = { ca: 'NODE_EXTRA_CA_CERTS', plain: 'begin the address with http://' };
 
 /** Timeout of a request. */
@@ -37,7 +37,7 @@ interface ApiRequest {
 }
 
 /**
- * Sends one request and returns the body of its answer; an empty object where there is none.
+ * Sends one request and returns the body of its answer; an empty object if it has no body.
  *
  * @throws CommandFault with the errors that the service reports, field by field, or the reason why the request failed
  */

@@ -60,7 +60,7 @@ export const TASK_FLAGS = {
   tags: { ...TEXT, placeholder: 'LIST', help: 'tags, such as urgent,eu' },
 } as const;
 
-/** Where to push a task or a test. */
+/** The URL of the worker that a task or a test is pushed to. */
 export const PUSH_TO_FLAG = {
   ...TEXT,
   placeholder: 'URL',

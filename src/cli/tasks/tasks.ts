@@ -45,7 +45,7 @@ export async function runTasks(args: readonly string[], io: CliIo): Promise<numb
   }
 }
 
-/** What `--help` prints with these arguments: about one command, a group of them, or all. */
+/** The output of `--help` with these arguments: help for one command, a group of commands, or all commands. */
 export function tasksUsage(args: readonly string[]): string {
   const [first = '', second = ''] = args;
   const command = COMMANDS.get(`${first} ${second}`) ?? COMMANDS.get(first);

@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline';
 import { DEFAULT_COLUMNS } from './layout.ts';
 
-/** What a command sees of the process, so that it can run inside another one. */
+/** The process as a command sees it, so that a command can run inside another process. */
 export interface CliIo {
   /** Writes text as it is: callers end their own lines. */
   stdout(text: string): void;
   stderr(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Standard input; undefined if there is none. */
+  /** Standard input; undefined without one. */
   readonly input?: CliInput | undefined;
   /** True when standard output is a terminal: somebody reads it. */
   readonly isTerminal: boolean;

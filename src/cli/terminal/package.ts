@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
  * The folder of the package: the nearest one above this file with a package.json. Sources and build lie at different
  * depths, so it is searched upwards.
  *
- * @throws Error if there is none
+ * @throws Error if it is not found
  */
 export function packageFolder(): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {

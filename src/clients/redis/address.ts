@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { AuthFile, Credentials } from '../../base/files/auth-file.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
 
-/** Where a Redis server listens: a TCP port or a unix socket. */
+/** The address of a Redis server: a TCP port or a unix socket. */
 export type RedisAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** How to reach one Redis server, and with which credentials (spec 2.8). */
@@ -31,7 +31,7 @@ export function shownAddress(address: RedisAddress): string {
   return 'path' in address ? address.path : hostPort(address.host, address.port);
 }
 
-/** The same access to another server: a node of the same cluster, or the master that a sentinel named. */
+/** Returns the access for another server, such as a node of the same cluster or the master that a sentinel named. */
 export function elsewhere(endpoint: RedisEndpoint, host: string, port: number): RedisEndpoint {
   return { ...endpoint, shown: hostPort(host, port), target: { host, port, family: 0 } };
 }

@@ -81,7 +81,7 @@ export function shortened(text: string): string {
   return text.slice(0, MAX_REASON_CHARACTERS);
 }
 
-/** What keeps a server from serving writes. */
+/** Reasons why a server does not accept writes. */
 export type ServerProblem =
   | 'memory'
   | 'busy'
@@ -97,7 +97,7 @@ interface KnownError {
   /** How the error of Redis or of the client library begins. */
   readonly beginning: string;
   readonly problem: ServerProblem;
-  /** What is wrong and what to do about it; null if the error says so itself. */
+  /** The problem and the advice; null if the error message is clear by itself. */
   readonly advice: string | null;
 }
 
@@ -154,7 +154,7 @@ const KNOWN: readonly KnownError[] = [
   },
 ];
 
-/** What an error of Redis or of the client library means; null if it is not a known one. */
+/** Explains an error of Redis or of the client library; null if the error is unknown. */
 export function knownError(message: string): Pick<KnownError, 'problem' | 'advice'> | null {
   const text = message.startsWith('ERR ') ? message.slice(4) : message;
   const known = KNOWN.find(

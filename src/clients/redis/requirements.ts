@@ -6,7 +6,7 @@ import type { ServerProblem } from './errors.ts';
 /** Scripts with a first line that declares their flags (`#!lua flags=...`) exist since this version. */
 const OLDEST_MAJOR = 7;
 
-/** What `appendfsync` must be. With `everysec`, about the last second can be lost when the power fails. */
+/** The required value of `appendfsync`. With `everysec`, about the last second can be lost when the power fails. */
 export type Durability = 'always' | 'everysec';
 
 /** Why a server must not be used as a database. */

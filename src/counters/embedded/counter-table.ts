@@ -111,7 +111,7 @@ export class CounterTable {
   }
 
   /**
-   * Returns the cell of a key, and creates it if there is none. The region must be locked. A new cell counts from 0 and
+   * Returns the cell of a key, and creates it if it does not exist. The region must be locked. A new cell counts from 0 and
    * expires at `expiryS`; an existing cell keeps the later of both expiries.
    *
    * If the table is full, the counter with the fewest hits is evicted; of several, the one whose window ends closest to

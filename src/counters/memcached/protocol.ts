@@ -47,7 +47,7 @@ const KEYS_A_COMMAND = 100;
 
 /** The result of a {@link FetchExchange}. */
 interface Fetched {
-  /** By key: the count, 0 if there is none, NaN if it could not be read. */
+  /** By key: the count, 0 if the key does not exist, NaN if it could not be read. */
   readonly counts: Float64Array;
   /** Number of keys that were found. */
   readonly found: number;

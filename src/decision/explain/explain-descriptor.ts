@@ -123,7 +123,7 @@ export interface DescriptorExplanation {
   readonly why: string;
   /** The match of each entry, up to the level where matching ended. */
   readonly levels: readonly MatchedLevel[];
-  /** The limit of the rule or of the descriptor itself; absent if there is none. */
+  /** The limit of the rule or of the descriptor itself; absent without a limit. */
   readonly limit?: ExplainedLimit;
   /** `key`, `window` and `count` are present only if the outcome is `limited`. */
   readonly key?: string;

@@ -97,7 +97,7 @@ export class HeaderSections {
   readonly #range: Range = { start: 0, end: 0 };
   /** The current section. Reused, so that a section allocates nothing. */
   readonly #section = { id: 0, endStream: false, fault: null as Http2Fault | null };
-  /** The stream of an incomplete section, after which only CONTINUATION frames may arrive. 0 if there is none. */
+  /** The stream of an incomplete section, after which only CONTINUATION frames may arrive. 0 without one. */
   openStream = 0;
   #sinceMs = 0;
 

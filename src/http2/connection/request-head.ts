@@ -46,7 +46,7 @@ export function requestHead(block: HeaderBlock): RequestHead {
   return head;
 }
 
-/** The value of the first field with this name, in lower case; empty if there is none. */
+/** The value of the first field with this name, in lower case; empty if it is absent. */
 export function fieldOf(block: HeaderBlock, name: string): string {
   return block.values[block.names.indexOf(name)] ?? '';
 }

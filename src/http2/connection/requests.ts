@@ -47,7 +47,7 @@ const NOTHING = new Uint8Array(0);
 interface Section {
   readonly id: number;
   readonly endStream: boolean;
-  /** The stream fault of its HEADERS frame; null if there is none. */
+  /** The stream fault of its HEADERS frame; null without one. */
   readonly fault: Http2Fault | null;
 }
 

@@ -75,12 +75,12 @@ const FIRST_INDEX: ReadonlyMap<string, number> = new Map(
   ENTRIES.map(([name], i) => [name, i + 1] as const).reverse(),
 );
 
-/** The index of the first entry with this name; 0 if there is none. */
+/** The index of the first entry with this name; 0 if not found. */
 export function staticNameIndex(name: string): number {
   return FIRST_INDEX.get(name) ?? 0;
 }
 
-/** The index of the entry with this name and value; 0 if there is none. */
+/** The index of the entry with this name and value; 0 if not found. */
 export function staticFieldIndex(name: string, value: string): number {
   const first = staticNameIndex(name);
   if (first === 0) return 0;

@@ -10,7 +10,7 @@ import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
 
-/** Where an entry is defined. */
+/** The position of an entry in its file. */
 interface Definition {
   readonly check: FileCheck;
   readonly offset: number;
@@ -114,7 +114,7 @@ function checkEntry(
   return entry;
 }
 
-/** The `rate_limit` of an entry, unchecked; null if there is none. */
+/** The `rate_limit` of an entry, unchecked; null if absent. */
 function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
   const node = fieldOf(map, 'rate_limit');
   return node !== null && isEmptyLimit(node) ? emptyMap(node.offset) : mapField(check, map, 'rate_limit');

@@ -13,7 +13,7 @@ import {
   readRuleDirectory,
 } from './read-directory.ts';
 
-/** Where the rule files are, and when they are reloaded (spec 2.7, `RUNTIME_…`). */
+/** Location of the rule files, and when they are reloaded (spec 2.7, `RUNTIME_…`). */
 interface FileRuleSourceOptions {
   readonly root: string;
   /** May be empty, as may `appDirectory`. */

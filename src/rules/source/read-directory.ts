@@ -141,7 +141,7 @@ export async function leadsOverLink(root: string, directory: string): Promise<bo
   }
 }
 
-/** The target of the `..data` link, or null if there is none. */
+/** The target of the `..data` link, or null if there is no such link. */
 async function dataTarget(real: string): Promise<string | null> {
   return readlink(join(real, DATA_LINK)).catch(() => null);
 }

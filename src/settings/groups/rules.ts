@@ -6,7 +6,7 @@ const directory = checkedText({
   holds: text => text !== '',
 });
 
-/** Where rules come from and when they count as loaded (spec 2.7). */
+/** Source of the rules, and when they count as loaded (spec 2.7). */
 export const rules = {
   title: 'Rules',
   introduction:

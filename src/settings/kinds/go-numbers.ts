@@ -63,9 +63,10 @@ const INTEGER =
   /^([+-]?)(0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0[xX](?:_?[0-9a-fA-F])+|0(?:_?[0-7])*|[1-9](?:_?[0-9])*)$/;
 
 /**
- * A whole number: decimal, `0x`, `0o`, `0b`, or octal by a leading zero; `_` between digits; a sign.
- * Above 2^53 - 1 the value is rounded, so a caller must bound what it takes.
- * @returns null when the text is none
+ * Parses a whole number: decimal, `0x`, `0o`, `0b`, or octal with a leading zero; `_` between digits; a sign.
+ * Values above 2^53 - 1 are rounded, so callers have to check the range.
+ *
+ * @returns null if the text is not a whole number
  */
 export function parseInteger(text: string): number | null {
   const match = INTEGER.exec(text);
@@ -84,9 +85,10 @@ const HEXADECIMAL = new RegExp(
 const INFINITE = /^([+-]?)inf(?:inity)?$/i;
 
 /**
- * A number: decimal, hexadecimal with a `p` exponent, `inf` or `nan`; `_` between digits.
- * A number too large for 64 bits becomes infinite.
- * @returns null when the text is none
+ * Parses a number: decimal, hexadecimal with a `p` exponent, `inf` or `nan`; `_` between digits.
+ * Numbers that are too large for 64 bits become infinite.
+ *
+ * @returns null if the text is not a number
  */
 export function parseNumber(text: string): number | null {
   if (DECIMAL.test(text)) return Number(text.replaceAll('_', ''));

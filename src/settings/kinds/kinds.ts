@@ -186,7 +186,7 @@ export const host: Kind<string> = {
 /** 0 lets the system pick a free port. */
 export const port: Kind<number> = integer({ min: 0, max: 65_535, strict: 'both' });
 
-/** The same kind with values that are changed after reading, for texts that mean the same as another value. */
+/** Returns a kind that maps its values after parsing, for texts that mean the same as another value. */
 export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
   return {
     label: kind.label,

@@ -51,7 +51,7 @@ interface TcpAddress {
 /**
  * Reads the TCP forms of spec 2.8: `host:port`, `[IPv6]:port`, `redis://user:password@host:port/db`, the last also
  * with the parameters `username`, `password` and `db`.
- * @throws RedisAddressFault when it is none of them
+ * @throws RedisAddressFault if it has none of these forms
  */
 export function readTcpAddress(address: string): TcpAddress {
   if (SCHEME.test(address)) return readUrl(address);
@@ -123,7 +123,7 @@ interface Endpoint {
 }
 
 /**
- * Where Redis is and who asks it, as the Redis store takes it.
+ * Address and credentials of Redis, in the form that the Redis store uses.
  * @throws RedisAddressFault for an address that the settings refuse
  */
 export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings): Endpoint {
@@ -135,7 +135,7 @@ export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings): 
 
 /**
  * The nodes of a cluster: addresses separated by commas. The socket type does not count: nodes are reached by TCP.
- * @throws RedisAddressFault when one of them is none, or there is none
+ * @throws RedisAddressFault if an address is invalid, or there are no addresses
  */
 export function clusterEndpoints({ url, auth }: Pick<RedisAddressSettings, 'url' | 'auth'>): Endpoint[] {
   const endpoints = listed(url).map(address => tcpEndpoint(address, auth, 0));
@@ -178,7 +178,7 @@ export function sentinelAddress(
   return { masterName, sentinels, access };
 }
 
-/** What is wrong with the address of a Redis instance and what is accepted; null if it is valid. */
+/** The problem with the address of a Redis instance and the accepted forms; null if the address is valid. */
 export function redisAddressFault({
   type,
   socketType,

@@ -33,7 +33,10 @@ interface ConnectionParts {
  * that were checked, and never asks for those of a name itself.
  */
 export class Connection {
-  /** Whose connection it is: tenants share none, so that a broken answer to one is never read by another. */
+  /**
+   * The tenant of the connection. Tenants do not share connections, so that one tenant never reads a response to
+   * another.
+   */
   readonly key: string;
   readonly client: Client;
   readonly #parts: ConnectionParts;

@@ -40,7 +40,7 @@ export class Reply {
     return this.#readBytes <= MAX_READ_BYTES;
   }
 
-  /** The response as the history keeps it; null if there is none yet. */
+  /** The response as the history keeps it; null before there is a response. */
   http(durationMs: number): HistoryHttp | null {
     if (this.status === 0) return null;
     const response = historyText(this.#keptAsOne().subarray(0, MAX_HISTORY_BYTES));

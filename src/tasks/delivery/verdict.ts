@@ -5,7 +5,7 @@ import type { Task, TaskError } from '../model/task.ts';
 import type { Settlement } from '../store/requests.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
-/** What a delivery means for its task and its worker. The lease and the actor are added later. */
+/** The result of a delivery for its task and its worker. The lease and the actor are added later. */
 export interface Verdict extends Omit<Settlement, 'leaseId' | 'actor'> {
   /** The worker answered 410 Gone, and is to be paused until a person resumes it. */
   readonly pauseWorker: boolean;

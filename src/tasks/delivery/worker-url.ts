@@ -94,7 +94,7 @@ export interface UrlRules {
   readonly ports: readonly number[];
 }
 
-/** Where a push goes. */
+/** The target of a push. */
 export interface Target {
   /** `https://host:port`, the port only where it is not the usual one. */
   readonly origin: string;
@@ -109,7 +109,7 @@ type UrlCheck =
   | {
       readonly kind: 'refused';
       readonly code: 'invalid_url' | 'forbidden_address';
-      /** What is wrong, and what is accepted, for the caller that gave the URL. */
+      /** The problem and the accepted form, for the caller that gave the URL. */
       readonly detail: string;
     };
 

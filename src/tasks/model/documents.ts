@@ -60,7 +60,7 @@ export interface AccountDeletion {
   readonly requestId: string;
   /** Null while data remains. */
   readonly finishedAt: number | null;
-  /** Where `TaskStore.forgetTenant` continues. Absent before its first call and after its last. */
+  /** The position at which `TaskStore.forgetTenant` continues. Absent before its first call and after its last. */
   readonly place?: string;
 }
 
@@ -239,7 +239,7 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Who changed what. It is written in the step that makes the change, and due when its retention time is over. It contains
+ * A change and its author. It is written in the step that makes the change, and due when its retention time is over. It contains
  * names of fields but no values, except for those in {@link details}, which are not confidential.
  */
 export interface AuditEntry {

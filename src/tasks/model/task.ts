@@ -56,7 +56,7 @@ export interface OnFinish {
   readonly events: readonly FinalStatus[];
 }
 
-/** Who did something. */
+/** The actor of a change. */
 export interface Actor {
   /** `task`: a callback was created because that task ended. */
   readonly type: 'user' | 'token' | 'schedule' | 'task' | 'dispatcher' | 'worker' | 'system';
@@ -64,9 +64,9 @@ export interface Actor {
 }
 
 /**
- * A task as stores keep it, without its large parts ({@link TaskBody}). Times are milliseconds since the epoch, null where
- * there is none. Everything that a task needs of its worker is copied when the task is made: later changes of the
- * worker's defaults concern later tasks.
+ * A task as stores keep it, without its large parts ({@link TaskBody}). Times are milliseconds since the epoch, or
+ * null. The worker's defaults are copied when the task is created, so later changes of the defaults apply only to later
+ * tasks.
  */
 export interface Task {
   /** `tsk_` and a ULID. Its time is {@link createdAt}, so ids sort as tasks were made. */
@@ -105,7 +105,7 @@ export interface Task {
   readonly scheduleId: string | null;
   /** The nominal time of the schedule. */
   readonly scheduledFor: number | null;
-  /** Another task that must have reached a final status first; null when there is none (any more). */
+  /** Another task that must have reached a final status first; null without one, and when that task is final. */
   readonly heldBy: string | null;
   /** Null for no callback, and in callbacks themselves. */
   readonly onFinish: OnFinish | null;
@@ -188,7 +188,7 @@ export interface HistoryEntry {
   readonly leaseIdSuffix?: string;
   readonly http?: HistoryHttp;
   readonly error?: { readonly code: string; readonly message: string };
-  /** Where the task has a `dueAt` afterwards, also a paused one: that time. */
+  /** `dueAt` of the task afterward, if it has one. Paused tasks can have one too. */
   readonly nextAttemptAt?: number;
   /** `updated`: names of the fields that changed. */
   readonly changed?: readonly string[];

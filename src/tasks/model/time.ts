@@ -23,7 +23,7 @@ const PATTERN =
 /**
  * Reads a time as RFC 3339 writes it. Digits below a millisecond are cut off; second 60 is the one after 59.
  *
- * @returns milliseconds since the epoch, or null when it is none, or no such day exists
+ * @returns milliseconds since the epoch, or null if the text is not a time, or no such day exists
  */
 export function parseTime(text: string): number | null {
   const match = PATTERN.exec(text);
@@ -60,7 +60,7 @@ export function formatTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTime(ms);
 }
 
-/** When a day of UTC begins; null when there is none. Months from 1. */
+/** Returns when a day begins in UTC; null if there is no such day. Months are counted from 1. */
 function dayStartMs(year: number, month: number, day: number): number | null {
   // Date.UTC takes years below 100 for those of the last century.
   const date = new Date(0);
@@ -93,7 +93,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(UNITS.map(unit => [unit.nam
 /**
  * Reads a duration: text as in {@link DURATION_PATTERN}, or a number of seconds, which may have a fraction.
  *
- * @returns whole milliseconds, or null when it is none
+ * @returns whole milliseconds, or null if the text is not a duration
  */
 export function parseDuration(value: unknown): number | null {
   if (typeof value === 'number') {

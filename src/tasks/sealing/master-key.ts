@@ -74,10 +74,10 @@ export async function readMasterKeyFile(path: string): Promise<MasterKey> {
 }
 
 /**
- * Reads the key from the file, and makes the file with a new key where there is none. One that is there is never
- * changed; of several processes that begin at once, all get the key of the first.
+ * Reads the key from the file. If the file does not exist, it is created with a new key. An existing file is never
+ * changed, so if several processes start at the same time, all of them use the same key.
  *
- * @throws MasterKeyRefused as {@link readMasterKeyFile}, or when the file cannot be made
+ * @throws MasterKeyRefused as {@link readMasterKeyFile}, or if the file cannot be created
  */
 export async function openOrMakeMasterKeyFile(path: string): Promise<MasterKey> {
   if (!(await exists(path))) {
@@ -92,7 +92,7 @@ export async function openOrMakeMasterKeyFile(path: string): Promise<MasterKey> 
   return readMasterKeyFile(path);
 }
 
-/** Makes the file whole or not at all, and leaves one that is there as it is. */
+/** Creates the file atomically. Does nothing if the file exists. */
 async function makeFile(path: string, content: string): Promise<void> {
   const whole = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
   const handle = await open(whole, 'wx', OWNER_ONLY);

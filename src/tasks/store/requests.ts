@@ -43,7 +43,7 @@ export interface NewTask {
     | 'version'
   > & { readonly runAt: GivenTime; readonly expiresAt: GivenTime | null };
   readonly body: Pick<TaskBody, 'payload' | 'headers'>;
-  /** What to do if a live task of the worker has the key. Ignored without a key. */
+  /** The action if a live task of the worker has the key. Ignored without a key. */
   readonly onConflict: 'return' | 'reject' | 'replace' | 'replace_keep_time';
   /**
    * Whether the task sets a wake-up hint for its worker, see {@link TaskStore.wakeups}. True for push workers. The hint is
@@ -260,8 +260,8 @@ export interface ClaimAnswer {
    */
   readonly nextAt: number | null;
   /**
-   * What blocked due tasks; null for nothing or only the number of leases. `group`: all remaining due tasks belong to
-   * groups at their limit.
+   * The reason why due tasks were blocked; null for no reason or only the number of leases. `group`: all remaining due
+   * tasks belong to groups at their limit.
    */
   readonly blocked:
     | 'concurrency'
@@ -274,12 +274,12 @@ export interface ClaimAnswer {
 }
 
 /**
- * What blocks tasks from being claimed. `group`: the group is at its limit, or, with `fifo`, another waiting task precedes
- * this one.
+ * The reason why tasks cannot be claimed. `group`: the group is at its limit, or, with `fifo`, another waiting task
+ * precedes this one.
  */
 export type Block = ClaimAnswer['blocked'];
 
-/** What blocks all tasks of a worker. */
+/** The reason why all tasks of a worker are blocked. */
 export type WorkerBlock = Exclude<Block, 'group'>;
 
 /** How an attempt ended. For the effect on the task, see {@link TaskStore.settle}. */

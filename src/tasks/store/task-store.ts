@@ -117,8 +117,9 @@ export interface TaskStore {
   claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer>;
 
   /**
-   * What would block a claim of one task of each worker (`blocked` of {@link ClaimAnswer}), in the order of the workers;
-   * null for nothing. The group of a task is checked before the limits of the worker. Changes nothing.
+   * Returns the reason that would block a claim of one task of each worker (`blocked` of {@link ClaimAnswer}), in the
+   * order of the workers; null for nothing. The group of a task is checked before the limits of the worker. Changes
+   * nothing.
    */
   blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]>;
 

@@ -94,7 +94,7 @@ export class ProfileRecorder {
   }
 }
 
-/** Where CPU time is spent. V8 samples the stack about once per millisecond. */
+/** A CPU profile. V8 samples the stack about once per millisecond. */
 export const CPU_PROFILE: ProfileKind = {
   name: 'profile',
   help: 'CPU time of the main thread during the next `seconds`',
@@ -147,8 +147,9 @@ function selfTimes({ samples = [], timeDeltas = [], startTime, endTime }: Profil
 }
 
 /**
- * Where memory is allocated and retained. V8 knows only allocations that were made while it was sampling. Sampling
- * slows every allocation a little, so it does not run all the time. The profile covers the next seconds, not the past.
+ * A heap profile: allocations that are still retained. V8 knows only allocations that were made while it was sampling.
+ * Sampling slows every allocation a little, so it does not run all the time. The profile covers the next seconds, not
+ * the past.
  */
 export const HEAP_PROFILE: ProfileKind = {
   name: 'heap',

@@ -4,7 +4,7 @@ import { systemCode } from '../../base/fault.ts';
 import { type AddressSettings, listenFailure, listenOptions, type TcpAddress } from '../tcp-address.ts';
 import type { TlsHandshakes } from './tls/tls-handshakes.ts';
 
-/** Where a server listens: a host and port, or the path of a unix socket. */
+/** The address of a server: a host and port, or the path of a unix socket. */
 export type ListenAddress = TcpAddress | { readonly path: string };
 
 interface ListenerEvents {

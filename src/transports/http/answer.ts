@@ -89,7 +89,7 @@ const RETRY_SOON = { 'Retry-After': '1' };
 /** The value of `error` in the body of an error answer. */
 export interface ErrorText {
   readonly code: ErrorCode;
-  /** What is wrong, where, and what to do instead. */
+  /** The problem, its position, and what is accepted. */
   readonly message: string;
   /** The place in the caller's document, such as `descriptors[0].entries`. */
   readonly path?: string;

@@ -28,7 +28,7 @@ export interface Route {
   readonly path: string;
   /** `GET` serves HEAD as well. */
   readonly method: 'GET' | 'POST' | 'GET or POST' | 'any';
-  /** What the path is for, in a few words. */
+  /** The purpose of the path, in a few words. */
   readonly help: string;
   readonly handle: Handler;
 }

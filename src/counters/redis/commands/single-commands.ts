@@ -12,7 +12,7 @@ import { type SharedKeys, writeRefundArguments } from './scripted-commands.ts';
  */
 export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund';
 
-/** The same step for many slots. */
+/** Runs the step for many slots. */
 export interface Steps {
   readonly step: Step;
   readonly slots: Slots;

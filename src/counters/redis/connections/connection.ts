@@ -27,7 +27,7 @@ interface Expectations {
   readonly mustBeMaster: boolean;
 }
 
-/** What `open` has found out about the server. */
+/** Properties of the server that `open` has detected. */
 interface Greeting {
   readonly takesScripts: boolean;
   /** A password was sent, but the server does not require one. */

@@ -6,7 +6,7 @@ import { FailureLog } from '../../failure-log.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
 import type { FeedSource } from './refund-feed.ts';
 
-/** What happens if all connections of a pool are in use. */
+/** The behavior if all connections of a pool are in use. */
 export interface OnEmpty {
   /** After `waitMs`: `create` a temporary connection, or fail with an `error`. `wait`: wait without a limit. */
   readonly behavior: 'create' | 'error' | 'wait';

@@ -9,7 +9,7 @@ import type { Counter } from '../../../stats/registry.ts';
 import { RedisConnection } from './connection.ts';
 import { type StartBounds, startPatiently, Waits } from './waits.ts';
 
-/** What all connections to one instance of Redis share. */
+/** Parts that all connections to one Redis instance share. */
 export interface RedisLinkParts {
   /** Timeout of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;

@@ -184,7 +184,7 @@ export class YamlCursor {
     return fresh;
   }
 
-  /** Scans a quoted scalar; null if there is none. */
+  /** Scans a quoted scalar; null if there is no quoted scalar. */
   #scanQuoted(): boolean | null {
     const quote = this.code;
     if (quote !== CODE.singleQuote && quote !== CODE.doubleQuote) return null;

@@ -119,10 +119,10 @@ function nextSecondOfDay(expression: CronExpression, from: number): number | nul
 }
 
 /**
- * The first time after `after` at which the expression fires in a zone, in milliseconds since the epoch; null when there
- * is none.
+ * Returns the first time after `after` at which the expression fires in a zone, in milliseconds since the epoch; null if
+ * it does not fire again.
  *
- * Where clocks change (specification 3.9) it depends on the hour:
+ * If clocks change on that day (specification 3.9), the result depends on the hour:
  *
  * - `*`: the pattern does not care what the clock shows. It fires at each instant that matches: in both passes of an hour
  *   that comes twice, and not at all in one that is left out, so that the times of `*` + `/15` stay 15 minutes apart.

@@ -12,7 +12,7 @@ export type ScheduleTiming = SchedulePattern & Pick<Schedule, 'startAt' | 'endAt
 /** The nominal times of a schedule. */
 export interface NominalTimes {
   readonly kind: 'times';
-  /** The first one after `after`, in milliseconds since the epoch; null when there is none any more. */
+  /** The first one after `after`, in milliseconds since the epoch; null when the schedule has no more. */
   next(after: number): number | null;
 }
 
@@ -157,8 +157,8 @@ function lastTime(times: Pick<NominalTimes, 'next'>, from: number, until: number
 export type JitteredPattern = SchedulePattern & Pick<Schedule, 'jitterMs'>;
 
 /**
- * When a schedule fires for a nominal time: up to `jitterMs` later, and before the next nominal time. The delay follows
- * from the id and the time alone, so all processes and all restarts agree.
+ * Returns when a schedule fires for a nominal time: up to `jitterMs` later, and before the next nominal time. The delay
+ * follows from the id and the time alone, so all processes and all restarts agree.
  *
  * @param id of the schedule
  * @param nominal milliseconds since the epoch, as the result

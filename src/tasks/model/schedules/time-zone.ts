@@ -33,7 +33,7 @@ const zones = new Map<string, TimeZone>();
 /** The accepted names, for error texts. */
 export const TIME_ZONE_ACCEPTED = 'the IANA name of a time zone, such as "Europe/Berlin" or "UTC"';
 
-/** The zone with this IANA name; null when there is none. */
+/** The zone with this IANA name; null if there is no such zone. */
 export function timeZone(name: string): TimeZone | null {
   const known = named.get(name);
   if (known !== undefined) return known;
@@ -127,7 +127,7 @@ export class TimeZone {
     return { offset: first, transitions };
   }
 
-  /** Where between the two the offset becomes that of the second, to the second. */
+  /** The time between the two at which the offset changes, in whole seconds. */
   #changedAt(from: number, to: number): number {
     const after = this.#readOffset(to);
     let low = from / 1_000;

@@ -31,7 +31,7 @@ export interface Authenticated {
  * Finds the caller that a token belongs to (specification 3.12). The error is the same for a token that is unknown,
  * mistyped, of another tenant, or of a deleted or disabled user.
  *
- * @param authorization the `Authorization` field; undefined if there is none
+ * @param authorization the `Authorization` field; undefined if absent
  * @throws Problem authentication_required, invalid_token or token_expired
  */
 export async function authenticate(
@@ -69,7 +69,7 @@ function callerOf(token: UsedToken['document'], user: StoredDocument<'user'> | n
   };
 }
 
-/** The token of an `Authorization` field; null if there is none, or the scheme is not `Bearer`. */
+/** The token of an `Authorization` field; null if it is absent, or the scheme is not `Bearer`. */
 export function bearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.length < 8) return null;
   if (!authorization.startsWith('Bearer ') && authorization.slice(0, 7).toLowerCase() !== 'bearer ')

@@ -150,7 +150,7 @@ function shown(schema: Schema): Schema | null {
 
 const BACKSLASH = 92;
 
-/** The index of the quote that ends a string; the length of the text if there is none. */
+/** The index of the quote that ends a string; the length of the text if the quote is missing. */
 export function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);

@@ -129,7 +129,7 @@ interface Level {
 }
 
 /**
- * The JSON pointer of the first name that occurs twice in an object; null if there is none. It is slow, so call it only
+ * The JSON pointer of the first name that occurs twice in an object; null if no name does. It is slow, so call it only
  * if {@link countNames} shows that the text has such a name.
  *
  * @param text valid JSON

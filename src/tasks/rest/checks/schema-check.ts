@@ -9,7 +9,7 @@ const MAX_READ_FAULTS = 4 * MAX_FAULTS;
 /** Maximum size of arrays and records whose schema has no limit. */
 const MAX_ENTRIES = 1_000;
 
-/** Returns the faults of a body, at most {@link MAX_FAULTS}; null if there are none. */
+/** Returns the faults of a body, at most {@link MAX_FAULTS}; null if the body is valid. */
 export interface SchemaCheck {
   (body: unknown): readonly ProblemPart[] | null;
   readonly schema: ObjectSchema;

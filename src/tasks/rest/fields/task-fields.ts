@@ -95,7 +95,7 @@ export interface TaskContent {
  * Reads the content of a task from fields that the schema has accepted. Adds faults to the reader.
  *
  * @param pointer JSON pointer of the object with the fields, relative to the reader's object
- * @param payload the current payload of the task; null if there is none
+ * @param payload the current payload of the task; null without one
  * @throws Problem `conflicting_fields` or `payload_too_large`
  */
 export function readContent(

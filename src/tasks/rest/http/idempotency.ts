@@ -15,7 +15,7 @@ const KEY_PATTERN = /^[\x20-\x7e]{1,255}$/;
 export const REPLAYED = { 'Idempotency-Replayed': 'true' } as const;
 
 /**
- * Reads the `Idempotency-Key` of a POST; null if there is none.
+ * Reads the `Idempotency-Key` of a POST; null if it is absent.
  *
  * @param caller an id that distinguishes callers, such as the id of the token
  * @throws Problem `invalid_parameter` unless the key has 1 to 255 printable ASCII characters

@@ -12,7 +12,7 @@ import type { Sealer } from '../../sealing/sealer.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 
-/** What the handlers of routes need. */
+/** Dependencies of the route handlers. */
 export interface RestParts {
   readonly store: TaskStore;
   readonly directory: Directory;

@@ -20,7 +20,7 @@ export type Caller =
     }
   | { readonly kind: 'worker'; readonly workerId: string; readonly secretId: string; readonly actor: Actor };
 
-/** Who may use a route: the lowest role, and the scope that a token with scopes needs. */
+/** Permissions for a route: the lowest role, and the scope that a token with scopes needs. */
 export interface Access {
   readonly role: Role;
   readonly scope: Scope;

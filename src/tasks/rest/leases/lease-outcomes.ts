@@ -86,7 +86,7 @@ export function readOutcome(kind: OutcomeKind, fields: Fields): Outcome {
 }
 
 /**
- * The JSON text of a value of limited size; null if there is none.
+ * The JSON text of a value of limited size; null if it is absent.
  *
  * @throws Problem `payload_too_large` or `validation_failed`
  */

@@ -85,7 +85,7 @@ async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
 }
 
 /**
- * The response to an earlier request with the same key; null if there is none. It is used if the repeated request would be
+ * The response to an earlier request with the same key; null without one. It is used if the repeated request would be
  * rejected, for example because its worker was deleted. Creating no tasks reads the record without changing anything.
  */
 export async function firstAnswer(parts: RestParts, call: Call): Promise<CreateAnswer | null> {

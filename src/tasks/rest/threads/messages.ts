@@ -8,7 +8,7 @@ import type { RestHead } from '../http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';
 
 /**
- * What is known about the API limits when a call is sent:
+ * State of the API limits when a call is sent:
  *
  * - `none`: no rules limit calls
  * - `unknown_caller`: the thread has to ask

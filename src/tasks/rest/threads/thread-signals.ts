@@ -11,7 +11,7 @@ const OF_TASKS: readonly SignalName[] = ['taskDue', 'roomFor'];
 const QUIET_MS = 1_000;
 
 /**
- * What a REST thread wants to hear from other threads. There is a signal for each task that becomes due and for each
+ * Signals that a REST thread receives from other threads. There is a signal for each task that becomes due and for each
  * attempt that ends, which would wake up the thread for nothing while no call waits for tasks.
  */
 export class PullSignals {

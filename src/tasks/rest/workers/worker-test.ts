@@ -27,7 +27,7 @@ const TEST_FIELDS: ObjectSchema = {
   },
 };
 
-/** What the outcome of an attempt means for a task (specification 3.5.1). */
+/** The effect of an outcome on a task (specification 3.5.1). */
 const OUTCOMES = ['succeeded', 'attempt_failed', 'timed_out', 'deferred', 'no_retry'] as const;
 
 const TEST_ANSWER: ObjectSchema = {

@@ -23,7 +23,7 @@ export class KeyCheck {
   readonly #parts: KeyCheckParts;
   /** Tenants whose secrets do not open, and the key that they need; no more than a page. */
   #found: ReadonlyMap<string, string> = new Map();
-  /** Where the next look begins. */
+  /** The tenant at which the next check begins. */
   #after: string | null = null;
   #sawAll = false;
 
@@ -48,7 +48,7 @@ export class KeyCheck {
     this.#tell();
   }
 
-  /** Those whose data key is wrapped with a master key that this process does not have. */
+  /** Tenants whose data key is wrapped with a master key that this process does not have. */
   async #unreadable(tenants: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { store, sealer } = this.#parts;
     const found = new Map<string, string>();

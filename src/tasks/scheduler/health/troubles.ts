@@ -49,7 +49,7 @@ export class Troubles {
   readonly #parts: TroublesParts;
   readonly #log: OutageLog;
   readonly #current = new Map<TroubledPart, NotReady>();
-  /** Those whose first line is written, by part and cause. */
+  /** Troubles whose first line was written, by part and cause. */
   readonly #open = new Map<TroubledPart, Map<NotReady['cause'], Outage>>();
 
   constructor(parts: TroublesParts) {

@@ -40,11 +40,11 @@ interface Tenant {
 }
 
 /**
- * Who is served next (specification 3.8): deficit round robin between tenants, and the workers of a tenant in turn. How
- * much a tenant may have is decided by {@link PushSlots}.
+ * Selects what is served next (specification 3.8): deficit round robin between tenants, then round robin between the
+ * workers of a tenant. How much a tenant may have is decided by {@link PushSlots}.
  *
- * A tenant _contends_ while one of its workers waits or has a turn. One that contends alone is not held back; a worker
- * has one turn at a time.
+ * A tenant _contends_ while one of its workers waits or has a turn. A tenant that contends alone is not held back; a
+ * worker has one turn at a time.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;

@@ -87,7 +87,7 @@ export class WorkerSecrets {
     this.#secrets = secrets;
   }
 
-  /** Those that pushes use at this time. */
+  /** Secrets that pushes use at this time. */
   used(nowMs: number): UsedSecret[] {
     const names = new Set<string>();
     return this.#secrets.filter(secret => {
@@ -98,7 +98,7 @@ export class WorkerSecrets {
     });
   }
 
-  /** Those that sign at this time, newest first. */
+  /** Secrets that sign at this time, newest first. */
   signing(nowMs: number): string[] {
     return this.#secrets
       .filter(secret => secret.type === 'signing' && isLive(secret, nowMs))

@@ -25,7 +25,7 @@ export interface DueDocument {
   readonly document: StoredDocument;
 }
 
-/** What the hints of a tenant should be. Null: no hint. */
+/** The correct hints of a tenant. Null without a hint. */
 interface Survey {
   readonly reapAt: number | null;
   readonly documentsAt: number | null;

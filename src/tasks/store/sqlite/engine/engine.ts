@@ -45,7 +45,7 @@ export class SqliteEngine {
   #connection: { readonly statements: Statements; readonly numbers: Numbers } | null = null;
   #transactions = 0;
   #clockKeptMs = Number.NEGATIVE_INFINITY;
-  /** Where the file was when it was opened; null before that. */
+  /** The identity of the file when it was opened; null before that. */
   #place: FilePlace | null = null;
   /** Why nothing may be written, as of the last ping; null if it may. */
   #moved: StoreFault | null = null;

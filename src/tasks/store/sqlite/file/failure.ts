@@ -89,7 +89,7 @@ export function hasRoom(path: string): boolean {
   }
 }
 
-/** The identity of the file at a path: device and inode; null if there is none. */
+/** The identity of the file at a path: device and inode; null if there is no file. */
 interface Place {
   readonly path: string;
   readonly identity: string | null;

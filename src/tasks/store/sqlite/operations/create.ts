@@ -58,7 +58,7 @@ function makeAll(work: Work, tenant: string, request: CreateRequest): CreateAnsw
   return { kind: 'done', results, note: idempotency?.note ?? '' };
 }
 
-/** What all tasks of a request share. */
+/** Properties that all tasks of a request share. */
 interface Creation {
   readonly work: Work;
   readonly tenant: TenantTotals;

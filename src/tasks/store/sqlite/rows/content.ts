@@ -27,7 +27,7 @@ type Content = Partial<Pick<TaskRow, ContentColumn>> & {
   readonly headers?: string | null;
 };
 
-/** What a patch would change in a task. */
+/** Changes that a patch would make in a task. */
 interface Difference {
   /** Names of the changed fields, as in histories. */
   readonly names: readonly string[];
