@@ -3,10 +3,8 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
-import type { SignalMesh } from '../../tasks/model/signals.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked.ts';
-import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
-import { askForThread, type LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
+import type { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type {
   WorkerTest,
@@ -28,24 +26,13 @@ const TEST_AGAIN_MS = 1_000;
 
 /** The module is `workers/tasks.ts`. */
 interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> {
-  readonly signals: SignalMesh;
-  /** Null if the thread has a store connection of its own. */
-  readonly store: SharedStore | null;
-  readonly limitAsker: LimitAsker;
+  readonly links: ThreadLinks;
   readonly stats: ThreadsStats;
   /** Called for each thread that ended without having been stopped. */
   readonly lost: () => void;
 }
 
 type EngineThread = LastingThread<ToEngineThread>;
-type StoreClient = Parameters<SharedStore['addClient']>[0];
-
-/** The connections of the thread. */
-interface Links {
-  readonly thread: EngineThread;
-  readonly store: StoreClient;
-  readonly leave: () => void;
-}
 
 /**
  * The task engine in a thread of its own (`engine-thread.ts`), as seen by the main thread. If the thread dies or hangs,
@@ -56,8 +43,9 @@ export class KeptEngine implements Service, WorkerTester {
   readonly name = 'task engine';
   readonly #parts: KeptEngineParts;
   readonly #threads: LastingThreads<ToEngineThread, FromEngineThread>;
-  readonly #tests = new AskedTests((ask, test) => this.#links?.thread.post({ kind: 'test', ask, test }));
-  #links: Links | null = null;
+  readonly #tests = new AskedTests((ask, test) => this.#thread?.post({ kind: 'test', ask, test }));
+  /** The thread that runs the engine, or is starting it. */
+  #thread: EngineThread | null = null;
   #running = false;
   readonly #notReady = new Map<TroubledPart, NotReady>();
   #draining = false;
@@ -116,8 +104,8 @@ export class KeptEngine implements Service, WorkerTester {
     if (this.#draining) return;
     this.#draining = true;
     this.#begun.reject(new Error('the task engine is stopped'));
-    if (this.#links === null) this.#drained.resolve();
-    else this.#links.thread.post({ kind: 'drain' });
+    if (this.#thread === null) this.#drained.resolve();
+    else this.#thread.post({ kind: 'drain' });
   }
 
   /** Waits for the drain, or until the thread dies or hangs. */
@@ -130,23 +118,13 @@ export class KeptEngine implements Service, WorkerTester {
   #ready(thread: EngineThread): void {
     // This thread replaces one that was lost during the drain, and will be stopped soon.
     if (this.#draining) return;
-    const { signals, store: shared } = this.#parts;
-    const store: StoreClient = {
-      connect: port => thread.post({ kind: 'store', port }, [port]),
-      refused: fault => thread.post({ kind: 'store_refused', fault }),
-    };
-    const leaveSignals = signals.join(port => thread.post({ kind: 'signals', port }, [port]));
-    const leaveStore = shared?.addClient(store);
-    const leave = (): void => {
-      leaveSignals();
-      leaveStore?.();
-    };
-    this.#links = { thread, store, leave };
+    this.#thread = thread;
+    this.#parts.links.connect(thread);
     thread.post({ kind: 'begin' });
   }
 
   #heard(thread: EngineThread, message: Exclude<FromEngineThread, { kind: 'ready' }>): void {
-    const { logger, stats, store } = this.#parts;
+    const { logger, stats, links } = this.#parts;
     switch (message.kind) {
       case 'log':
         logLine(logger, message.level, message.message, message.fields);
@@ -155,7 +133,9 @@ export class KeptEngine implements Service, WorkerTester {
         stats.add(0, message.stats);
         break;
       case 'store_wanted':
-        if (this.#links !== null) store?.wanted(this.#links.store);
+      case 'limit_asked':
+      case 'limit_unused':
+        links.heard(thread, message);
         break;
       case 'not_ready':
         if (message.notReady === null) this.#notReady.delete(message.part);
@@ -163,12 +143,6 @@ export class KeptEngine implements Service, WorkerTester {
         break;
       case 'tested':
         this.#tests.heard([[message.ask, message.answer]]);
-        break;
-      case 'limit_asked':
-      case 'limit_unused':
-        askForThread(this.#parts.limitAsker, message, answer => {
-          if (this.#links?.thread === thread) thread.post(answer);
-        });
         break;
       case 'begun':
         this.#running = true;
@@ -184,10 +158,8 @@ export class KeptEngine implements Service, WorkerTester {
   }
 
   #ended(thread: EngineThread): LogFields {
-    if (this.#links?.thread === thread) {
-      this.#links.leave();
-      this.#links = null;
-    }
+    this.#parts.links.disconnect(thread);
+    if (this.#thread === thread) this.#thread = null;
     this.#running = false;
     this.#notReady.clear();
     this.#tests.lost();

@@ -15,7 +15,7 @@ interface TaskStoreParts extends RedisTaskStoreParts {
 const TASKS_FILE = 'tasks.db';
 
 /** A store, and how other threads use it; `shared` is null if other threads have connections of their own. */
-export interface OpenedTaskStore {
+interface OpenedTaskStore {
   readonly store: TaskStore;
   readonly shared: ThreadOperator | null;
 }

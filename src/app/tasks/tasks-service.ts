@@ -13,7 +13,7 @@ import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { placeOf } from '../../tasks/rest/access/tenant-host.ts';
 import type { RestHead } from '../../tasks/rest/http/http.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
-import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
+import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import { attemptsFor } from '../../tasks/scheduler/push/push-slots.ts';
 import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
@@ -32,7 +32,7 @@ import { readCa } from '../stores/client-tls.ts';
 import type { EngineThreadSetup } from './engine-thread.ts';
 import { KeptEngine } from './kept-engine.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
-import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
+import type { TaskStoreFactory } from './task-store.ts';
 import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
 
 /** Dependencies of the task service, which the process provides. */
@@ -82,11 +82,13 @@ export class TasksService implements Service {
     const statistics = new TaskStatistics(shared.stats);
     const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
-    const signals = new SignalMesh();
-    const limitAsker = new DecidedStartLimits(shared.decider, parts.clock, limitDomains(settings));
-    const sharing = { opened, signals, limitAsker };
-    const engine = keptEngine(parts, shared.stats, sharing);
-    const rest = restThreads(parts, shared, { ...sharing, statistics, tester: engine });
+    const links = new ThreadLinks({
+      signals: new SignalMesh(),
+      store: opened.shared,
+      limitAsker: new DecidedStartLimits(shared.decider, parts.clock, limitDomains(settings)),
+    });
+    const engine = keptEngine(parts, shared.stats, links);
+    const rest = restThreads(parts, shared, { links, statistics, tester: engine });
     this.#engine = engine;
     this.#rest = rest;
     this.front = {
@@ -138,14 +140,9 @@ async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> 
   if (notReady !== null) throw new NotReadyError(notReady.cause, notReady.text);
 }
 
-/** Parts that all threads of the task service use. */
-interface Sharing {
-  readonly opened: OpenedTaskStore;
-  readonly signals: SignalMesh;
-  readonly limitAsker: LimitAsker;
-}
-
-interface RestSharing extends Sharing {
+/** What the REST threads use of the rest of the service. */
+interface RestSharing {
+  readonly links: ThreadLinks;
   readonly statistics: TaskStatistics;
   readonly tester: WorkerTester;
 }
@@ -153,7 +150,7 @@ interface RestSharing extends Sharing {
 function restThreads(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   { decider, rules, stats }: TasksShared,
-  { opened, signals, limitAsker, statistics, tester }: RestSharing,
+  { links, statistics, tester }: RestSharing,
 ): RestThreads<StatsChange> {
   const setup: RestThreadSetup = {
     settings,
@@ -171,13 +168,13 @@ function restThreads(
     tenantOf: tenantNames(settings),
     limits: new DecidedApiLimits(decider, rules),
     tester,
-    limitAsker,
-    signals,
-    store: opened.shared,
+    links,
     nextRequestId: () => ids.next('request'),
-    onAnswer: (operation, status) => statistics.httpRequests(operation, status).add(1),
-    logged: ({ level, message, fields }) => logLine(logger, level, message, fields),
-    counted: (place, change) => threadsStats.add(place, change),
+    events: {
+      answered: (operation, status) => statistics.httpRequests(operation, status).add(1),
+      logged: ({ level, message, fields }) => logLine(logger, level, message, fields),
+      counted: (place, change) => threadsStats.add(place, change),
+    },
     lost: place => {
       lost.add(1);
       threadsStats.ended(place);
@@ -194,7 +191,7 @@ function restThreads(
 function keptEngine(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   stats: StatsRegistry,
-  { opened, signals, limitAsker }: Sharing,
+  links: ThreadLinks,
 ): KeptEngine {
   const setup: EngineThreadSetup = {
     settings,
@@ -208,9 +205,7 @@ function keptEngine(
   return new KeptEngine({
     module: workerModule('tasks'),
     workerData: () => setup,
-    signals,
-    store: opened.shared,
-    limitAsker,
+    links,
     stats: new ThreadsStats(stats),
     lost: () => lost.add(1),
     clock,

@@ -1,11 +1,9 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { StopThread, ThreadIsReady } from '../../../base/threads/inside-thread.ts';
-import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/attempts/start-limits.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
-import type { SentFault } from '../../store/trouble.ts';
 import type { RestHead } from '../http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';
+import type { LinkMessage, LinkRequest } from './thread-links.ts';
 
 /**
  * State of the API limits when a call is sent:
@@ -68,14 +66,9 @@ export interface TurnFromRestThread {
 
 export type ToRestThread =
   | TurnToRestThread
-  | LimitAnswerMessage
+  | LinkMessage
   /** The port that callers connect to. */
   | { readonly kind: 'listening'; readonly port: number }
-  /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
-  | { readonly kind: 'store'; readonly port: MessagePort }
-  | { readonly kind: 'store_refused'; readonly fault: SentFault }
-  /** A port to another thread, for the signals of both (see `SignalPorts`). */
-  | { readonly kind: 'signals'; readonly port: MessagePort }
   /** The service shuts down: no more leases are handed out, and calls that wait for one are answered. */
   | { readonly kind: 'drain' }
   | StopThread;
@@ -92,11 +85,9 @@ export type FromRestThread<Stats = unknown> =
   | TurnFromRestThread
   | ThreadIsReady
   | RestThreadLog
-  | LimitAskMessage
+  | LinkRequest
   /** The changes of its statistics since the last message. */
-  | { readonly kind: 'stats'; readonly stats: Stats }
-  /** The thread has a store operation to run, but no port to the store. */
-  | { readonly kind: 'store_wanted' };
+  | { readonly kind: 'stats'; readonly stats: Stats };
 
 /** A message that is being assembled. */
 export type Filling<T> = {

@@ -1,13 +1,9 @@
-import type { MessagePort } from 'node:worker_threads';
 import { asError } from '../../../base/fault.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
-import type { SignalMesh } from '../../model/signals.ts';
-import { askForThread, type LimitAsker } from '../../scheduler/attempts/start-limits.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
-import type { SentFault } from '../../store/trouble.ts';
 import type { Problem } from '../checks/problem.ts';
 import { type PlaceBounds, Places } from '../http/bounded.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http/http.ts';
@@ -23,6 +19,7 @@ import type {
   TurnFromRestThread,
 } from './messages.ts';
 import { ThreadCalls } from './thread-calls.ts';
+import type { ThreadLinks } from './thread-links.ts';
 
 /** Maximum number of calls, and of bytes in their bodies, that wait or run in this process. */
 const BOUNDS: PlaceBounds = { calls: 4_096, bytes: 64 * 1024 * 1024 };
@@ -31,15 +28,14 @@ const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 48 };
 /** The route under which answers are counted that no route produced. */
 const UNKNOWN = 'unknown';
 
-/** A task store whose thread accepts operations from other threads over ports. */
-export interface SharedStore {
-  addClient(client: StoreClient): () => void;
-  wanted(client: StoreClient): void;
-}
-
-interface StoreClient {
-  connect(port: MessagePort): void;
-  refused(fault: SentFault): void;
+/** Receives what happens in the threads. */
+interface RestThreadEvents<Stats> {
+  /** A response was sent. */
+  answered(operation: string, status: number): void;
+  /** A thread has a log line. */
+  logged(line: RestThreadLog): void;
+  /** The changes of the statistics of a thread. A replacement thread has the same `place`. */
+  counted(place: number, stats: Stats): void;
 }
 
 /** The module is `workers/rest.ts`. */
@@ -48,25 +44,10 @@ interface RestThreadsParts<Stats> extends ThreadCreation {
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: EngineLimits;
   readonly tester: WorkerTester;
-  readonly limitAsker: LimitAsker;
-  /** Connects the threads with each other, and with those that do the background work. */
-  readonly signals: SignalMesh;
-  /** Null if the threads have store connections of their own. */
-  readonly store: SharedStore | null;
+  readonly links: ThreadLinks;
   readonly nextRequestId: () => string;
-  readonly onAnswer: (operation: string, status: number) => void;
-  /** Writes a log line of a thread. */
-  readonly logged: (line: RestThreadLog) => void;
-  /** Adds the statistics of a thread. A replacement thread has the same `place`. */
-  readonly counted: (place: number, stats: Stats) => void;
+  readonly events: RestThreadEvents<Stats>;
   readonly bounds?: PlaceBounds;
-}
-
-/** The connections of a running thread. */
-interface Links {
-  readonly leaveSignals: () => void;
-  readonly store: StoreClient;
-  readonly leaveStore: () => void;
 }
 
 type RestThread = LastingThread<ToRestThread>;
@@ -84,7 +65,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
   readonly #limits: EarlyLimits;
   /** Indexed by the place of the thread. */
   readonly #calls: readonly ThreadCalls[];
-  readonly #ready = new Map<RestThread, Links>();
+  readonly #ready = new Set<RestThread>();
   #publicPort = 0;
   #draining = false;
 
@@ -130,13 +111,13 @@ export class RestThreads<Stats> implements RestCalls, Service {
   /** Sets the port that URLs in answers contain. */
   listeningOn(port: number): void {
     this.#publicPort = port;
-    for (const thread of this.#ready.keys()) thread.post({ kind: 'listening', port });
+    for (const thread of this.#ready) thread.post({ kind: 'listening', port });
   }
 
   /** Stops handing out leases, and answers the calls that wait for one. */
   drain(): void {
     this.#draining = true;
-    for (const thread of this.#ready.keys()) thread.post({ kind: 'drain' });
+    for (const thread of this.#ready) thread.post({ kind: 'drain' });
   }
 
   begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {
@@ -145,31 +126,22 @@ export class RestThreads<Stats> implements RestCalls, Service {
   }
 
   refused(head: RestHead, problem: Problem): RenderedResponse {
-    this.#parts.onAnswer(UNKNOWN, problem.status);
+    this.#parts.events.answered(UNKNOWN, problem.status);
     return problemResponse(problem, requestIdOf(head, this.#parts.nextRequestId));
   }
 
   #begins(thread: RestThread): void {
     const calls = this.#calls[thread.place];
-    const store: StoreClient = {
-      connect: port => thread.post({ kind: 'store', port }, [port]),
-      refused: fault => thread.post({ kind: 'store_refused', fault }),
-    };
-    this.#ready.set(thread, {
-      leaveSignals: this.#parts.signals.join(port => thread.post({ kind: 'signals', port }, [port])),
-      store,
-      leaveStore: this.#parts.store?.addClient(store) ?? (() => {}),
-    });
+    this.#ready.add(thread);
+    this.#parts.links.connect(thread);
     if (this.#publicPort !== 0) thread.post({ kind: 'listening', port: this.#publicPort });
     if (this.#draining) thread.post({ kind: 'drain' });
     calls.attach(thread);
   }
 
   #ended(thread: RestThread, wasReady: boolean): LogFields {
-    const links = this.#ready.get(thread);
     this.#ready.delete(thread);
-    links?.leaveSignals();
-    links?.leaveStore();
+    this.#parts.links.disconnect(thread);
     // A thread that failed to start may be replaced only after a delay.
     const isNextSoon = wasReady && !this.#threads.stopped;
     return { calls: this.#calls[thread.place].detach(isNextSoon) };
@@ -181,21 +153,13 @@ export class RestThreads<Stats> implements RestCalls, Service {
         this.#turn(thread, message);
         break;
       case 'log':
-        this.#parts.logged(message);
+        this.#parts.events.logged(message);
         break;
       case 'stats':
-        this.#parts.counted(thread.place, message.stats);
+        this.#parts.events.counted(thread.place, message.stats);
         break;
-      case 'limit_asked':
-      case 'limit_unused':
-        askForThread(this.#parts.limitAsker, message, answer => {
-          if (this.#ready.has(thread)) thread.post(answer);
-        });
-        break;
-      case 'store_wanted': {
-        const store = this.#ready.get(thread)?.store;
-        if (store !== undefined) this.#parts.store?.wanted(store);
-      }
+      default:
+        this.#parts.links.heard(thread, message);
     }
   }
 

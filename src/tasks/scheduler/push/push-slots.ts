@@ -146,9 +146,10 @@ export class PushSlots {
   };
 
   /**
-   * Maximum number of slots for one tenant. Without long attempts it is half of the slots, because large turns need fewer
-   * claims. With long attempts, further ones may follow and keep their slots for half a second; each tenant then gets a
-   * smaller part, so that all of them have had slots before the slots are free for the second time.
+   * Maximum number of slots for one tenant; all of them for a tenant that is alone. Without long attempts it is half of
+   * the slots, because large turns need fewer claims. With long attempts, further ones may follow and keep their slots for
+   * half a second; each tenant then gets a smaller part, so that all of them have had slots before the slots are free for
+   * the second time.
    */
   #most(contenders: number): number {
     const { slots } = this.#options;

@@ -6,6 +6,7 @@ import { KeptEngine } from '../../../../src/app/tasks/kept-engine.ts';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { SignalMesh } from '../../../../src/tasks/model/signals.ts';
+import { ThreadLinks } from '../../../../src/tasks/rest/threads/thread-links.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import type { FakeEngineSetup } from '../../../support/tasks/engine-thread.ts';
 import { NO_LIMITS } from '../../../support/tasks/no-limits.ts';
@@ -27,15 +28,17 @@ function open(t: Test, engines: FakeEngineSetup['engines'], clock: Clock = syste
   const engine = new KeptEngine({
     module: FAKE,
     workerData: () => setup,
-    signals,
-    store: {
-      addClient: client => {
-        client.connect(new MessageChannel().port1);
-        return () => {};
+    links: new ThreadLinks({
+      signals,
+      store: {
+        addClient: client => {
+          client.connect(new MessageChannel().port1);
+          return () => {};
+        },
+        wanted: () => {},
       },
-      wanted: () => {},
-    },
-    limitAsker: NO_LIMITS,
+      limitAsker: NO_LIMITS,
+    }),
     stats: new ThreadsStats(stats),
     lost: () => lost++,
     clock,

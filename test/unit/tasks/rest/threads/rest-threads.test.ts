@@ -6,7 +6,8 @@ import { SIGNAL_NAMES, SignalMesh, SignalPorts, Signals } from '../../../../../s
 import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/tasks/rest/http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
-import { RestThreads, type SharedStore } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
+import { RestThreads } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
+import { type SharedStore, ThreadLinks } from '../../../../../src/tasks/rest/threads/thread-links.ts';
 import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/workers/worker-tests.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { NO_LIMITS } from '../../../../support/tasks/no-limits.ts';
@@ -44,13 +45,13 @@ async function open(t: Test, options: Options = {}) {
     tenantOf: ({ host }) => host,
     limits,
     tester: options.tester ?? { test: () => Promise.reject(new Error('not part of this test')) },
-    limitAsker: NO_LIMITS,
-    signals: mesh,
-    store,
+    links: new ThreadLinks({ signals: mesh, store, limitAsker: NO_LIMITS }),
     nextRequestId: () => `req_${++lastId}`,
-    onAnswer: (operation, status) => answers.push(`${operation} ${status}`),
-    logged: () => {},
-    counted: () => {},
+    events: {
+      answered: (operation, status) => answers.push(`${operation} ${status}`),
+      logged: () => {},
+      counted: () => {},
+    },
     lost: () => lost++,
     ...(options.bounds !== undefined && { bounds: options.bounds }),
     clock: options.clock ?? systemClock,
