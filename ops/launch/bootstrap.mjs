@@ -1,5 +1,5 @@
-// Makes a fresh clone ready to start, or with --for-tests ready to test, on a machine that has nothing but
-// Node.js 20 or newer and npm. npm runs it before `npm start` and `npm test`; when all is ready it only looks.
+// Installs and builds what a fresh clone needs to start, or with --for-tests to run tests. Requires only Node.js 20 or
+// newer and npm. npm runs it before `npm start` and `npm test`. If everything is ready, it changes nothing.
 import { prepare } from './prepare.mjs';
 import { attempt, StepFailure } from './step.mjs';
 

@@ -5,11 +5,11 @@ import { pinnedNode } from './pinned-node.mjs';
 import { root, run, scriptOf } from './step.mjs';
 
 /**
- * The two builds, the smaller first. The build for serving leaves out tests, benchmarks and the check of types, so that
- * a first start takes about a second here. Both write to `build`, so what one has built the other need not.
+ * The two builds, the smaller one first. The build for serving leaves out tests, benchmarks and type checking, so that
+ * it takes about a second. Both write to `build`, and the build for tests includes the files of the build for serving.
  *
- * The sources are compiled, although Node.js could run them as they are: that costs 60 MB of memory and a quarter of a
- * second at every start, because each thread loads the module that removes the types.
+ * Node.js could run the sources directly, but each thread would load the module that strips types, which takes 60 MB of
+ * memory and a quarter of a second at every start.
  */
 const BUILDS = {
   serving: { project: 'tsconfig.build.json', folders: ['src', 'workers'], mark: 'build/.serving' },
@@ -19,7 +19,7 @@ const BUILDS = {
 /** Path of the built program's entry. */
 export const builtMain = join(root, 'build/src/cli/main.js');
 
-/** True when `build` holds all that `what` (`serving` or `tests`) needs, made from exactly the sources of now. */
+/** True if `build` contains everything that `what` (`serving` or `tests`) needs, built from the current sources. */
 export function isBuilt(what) {
   const { folders, mark } = BUILDS[what];
   if (!existsSync(inRoot(mark)) || readFileSync(inRoot(mark), 'utf8') !== fingerprint(folders)) return false;
@@ -30,19 +30,19 @@ export function isBuilt(what) {
 export async function buildSources(what) {
   if (isBuilt(what)) return;
   const { project, folders, mark } = BUILDS[what];
-  // Taken before the compiler reads, so that a file changed meanwhile is compiled next time.
+  // Computed before the compiler reads the files, so that a file that changes meanwhile is compiled next time.
   const current = fingerprint(folders);
   const served = fingerprint(BUILDS.serving.folders);
-  // Of both: what the other was built from is overwritten.
+  // The marks of both builds are removed, because this build overwrites files of the other.
   for (const build of Object.values(BUILDS)) rmSync(inRoot(build.mark), { force: true });
-  // With its record the compiler writes only files that have changed since it wrote that record, and assumes that all
-  // others are as it left them. The build for serving keeps no record.
+  // If `.tsbuildinfo` exists, the compiler writes only files that have changed since then, and assumes that the other
+  // files still exist. The build for serving does not update `.tsbuildinfo`.
   if (what === 'serving' || !hasOutputs(folders)) rmSync(inRoot('build/.tsbuildinfo'), { force: true });
   await run({
     doing: 'compiling (tsc)',
     command: pinnedNode(),
     args: [scriptOf('typescript', 'tsc'), '--project', project],
-    advice: 'The faults stand above, by file and line. Fix them and try again.',
+    advice: 'The errors are listed above. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
   mkdirSync(inRoot('build'), { recursive: true });
@@ -50,7 +50,7 @@ export async function buildSources(what) {
   writeFileSync(inRoot(mark), current);
 }
 
-/** A digest of all that a build depends on. Contents and not times: a checkout changes times for nothing. */
+/** Returns a digest of all files that a build depends on. It ignores modification times, which a checkout changes. */
 function fingerprint(folders) {
   const hash = createHash('sha256');
   const files = folders.flatMap(folder => filesIn(folder)).sort();
@@ -62,13 +62,13 @@ function fingerprint(folders) {
   return hash.digest('hex');
 }
 
-/** True when every source has its file in `build`. */
+/** True if every source has its compiled file in `build`. */
 function hasOutputs(folders) {
   const sources = folders.flatMap(folder => filesIn(folder)).filter(file => /(?<!\.d)\.ts$/.test(file));
   return sources.every(file => existsSync(inRoot(join('build', file.replace(/\.ts$/, '.js')))));
 }
 
-/** Removes what was built from a source that is gone: a test that was deleted must not run on. */
+/** Removes compiled files whose source no longer exists, so that deleted tests do not run. */
 function removeOrphans(folder) {
   for (const file of filesIn(join('build', folder))) {
     const source = file.slice('build/'.length).replace(/\.js(\.map)?$/, '.ts');

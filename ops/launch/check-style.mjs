@@ -7,6 +7,6 @@ export function checkStyle() {
     doing: 'checking format and style (biome)',
     command: pinnedNode(),
     args: [scriptOf('@biomejs/biome', 'biome'), 'check', '--error-on-warnings', '.'],
-    advice: 'The faults stand above. "npm run format" fixes what needs no decision.',
+    advice: 'The errors are listed above. "npm run format" fixes those that can be fixed automatically.',
   });
 }

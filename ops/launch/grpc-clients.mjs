@@ -5,18 +5,18 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { note, root, StepFailure } from './step.mjs';
 
-// Clients in other languages that tests of the gRPC server run (test/wire/interop/clients). Each is built once, below
-// node_modules, with the toolchain of the machine.
+// Builds the clients in other languages that tests of the gRPC server run (test/wire/interop/clients). Each client is
+// built once, below node_modules, with the toolchain of the machine.
 const SOURCES = join(root, 'test/wire/interop/clients');
 const CACHE = join(root, 'node_modules/.cache/grpc-clients');
 
-/** What a client was built from, and how it is started: tests look for this file. */
+/** File with the digest of the sources of a client and the command that starts it. Tests look for this file. */
 const RECORD = 'client.json';
 
-/** Bounds a download, and a build. On a line that takes longer the tests do without the client. */
+/** Timeout of a download or a build. After it, the tests with the client are skipped. */
 const BOUND_MS = 120_000;
 
-/** For each language: the programs it needs, what downloads its packages, what builds it, and what starts it. */
+/** For each language: the required programs, and the commands that download packages, build the client and start it. */
 const CLIENTS = {
   java: {
     needs: ['java', 'javac', 'mvn'],
@@ -67,7 +67,7 @@ const CLIENTS = {
       ],
       ...['--target', folder, '-r', join(source, 'requirements.txt')],
     ],
-    // Compiles, and writes nothing beside the source.
+    // Compiles without writing a file next to the source.
     build: ({ source }) => [
       'python3',
       ...[
@@ -84,13 +84,13 @@ const ENVIRONMENT = {
   ...process.env,
   PIP_USER: '0',
   PIP_ROOT_USER_ACTION: 'ignore',
-  // A Go of the machine that is too old is no reason to download another one.
+  // If the installed Go is too old, Go must not download another version.
   GOTOOLCHAIN: 'local',
 };
 
 /**
- * Builds the clients whose toolchains are there, all at the same time. A toolchain or a package that is missing costs
- * the tests with that client only; a client that does not compile is a fault.
+ * Builds the clients in parallel. If a toolchain or a package is missing, the tests with that client are skipped. A
+ * client that does not compile is an error.
  */
 export async function bringGrpcClients(cache = CACHE) {
   await Promise.all(
@@ -144,7 +144,7 @@ function recordOf(folder) {
   return JSON.parse(readFileSync(join(folder, RECORD), 'utf8'));
 }
 
-/** What the client is made of: all files of its folder. */
+/** Returns a digest of all files in the folder of the client. */
 function hashOf(source) {
   const hash = createHash('sha256');
   const files = readdirSync(source, { withFileTypes: true }).filter(entry => entry.isFile());

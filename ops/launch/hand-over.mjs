@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { REPAIR, StepFailure } from './step.mjs';
 
-/** The variable that tells the child which descriptor closes when this process ends. */
+/** The environment variable with the number of the descriptor that closes when this process ends. */
 export const LAUNCHER_PIPE = 'SLUICE_LAUNCHER_PIPE';
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url));
 const PIPE_DESCRIPTOR = 3;
 
-/** Lines are relayed whole, but text without a line feed is not collected beyond this many characters. */
+/** Maximum number of characters that are collected while waiting for the end of a line. */
 const MAX_LINE_LENGTH = 64 * 1024;
 
 /**
- * Runs the program with `args` on `node` in a child, which gets this process's signals, and returns how it ended. When
- * this process is killed, the child shuts down by itself.
+ * Runs the program with `args` on `node` in a child process, forwards signals to it, and returns how it ended. If this
+ * process is killed, the child shuts down by itself.
  *
- * `inherit` gives the child this process's output. `relay` writes the child's lines through `process.stdout` and
- * `process.stderr`: a supervisor that replaces their `write`, as PM2 does, gets no line otherwise.
+ * With `inherit`, the child uses the output of this process. With `relay`, its lines are written with
+ * `process.stdout.write` and `process.stderr.write`, which supervisors such as PM2 replace to collect lines.
  */
 export async function handOver(node, args, output) {
   const stdio = output === 'inherit' ? 'inherit' : 'pipe';
@@ -33,10 +33,10 @@ export async function handOver(node, args, output) {
     relayLines(child.stdout, process.stdout);
     relayLines(child.stderr, process.stderr);
   }
-  // It may have ended meanwhile; without a callback that would be an exception that nobody catches.
+  // The child may have ended meanwhile. Without a callback, that would be an uncaught exception.
   child.on('message', message => process.send?.(message, () => {}));
-  // Listening also keeps this process alive until the child has ended as it wants to. With Ctrl-C the terminal
-  // signals both, so the child sees the signal twice; it has to bear that anyway, since npm does the same.
+  // The listeners also keep this process alive until the child has shut down. With Ctrl-C, the terminal signals both
+  // processes, so the child receives the signal twice. npm does the same.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   const end = await endOf(child, node);
   pipe.destroy();
@@ -45,7 +45,7 @@ export async function handOver(node, args, output) {
 
 async function endOf(child, node) {
   try {
-    // Once the child has ended and all of its output has been read.
+    // `close` is emitted when the child has ended and all of its output has been read.
     const [status, signal] = await once(child, 'close');
     return { status, signal };
   } catch (failure) {
@@ -53,7 +53,7 @@ async function endOf(child, node) {
   }
 }
 
-/** Several processes may write to one file, where parts of lines would mix. */
+/** Writes whole lines, because parts of lines would mix if several processes write to one file. */
 function relayLines(from, to) {
   let rest = '';
   const write = text => {

@@ -4,16 +4,19 @@ import { npmCommand } from './packages.mjs';
 import { NODE_PACKAGE } from './pinned-node.mjs';
 import { note, root, run } from './step.mjs';
 
-/** Versions that hosts have, each for its major: the oldest that serves, and two that the native HTTP server is not for. */
+/**
+ * Node.js versions of hosts to test with: the oldest supported one, and two that the native HTTP server does not
+ * support.
+ */
 const VERSIONS = ['22.13.0', '24.21.0', '26.10.0'];
 const FOLDER = join(root, 'node_modules/.cache/host-nodes');
 
-/** The downloads have 140 MB. On a line that takes longer the tests do without. */
+/** Timeout of the downloads of 140 MB. After it, the tests are skipped. */
 const BOUND_MS = 120_000;
 
 /**
- * Brings the Node.js of these hosts for the tests, from the packages that the packaged one comes from, and keeps the
- * bare programs below node_modules. Without them those tests are skipped, so only a signal makes this fail.
+ * Installs these Node.js versions below node_modules, from the npm packages that also provide the pinned version. If
+ * that fails, the tests with them are skipped, so this step fails only when it is interrupted by a signal.
  */
 export async function bringHostNodes(folder = FOLDER) {
   const missing = VERSIONS.filter(version => !existsSync(join(folder, version)));
@@ -41,7 +44,7 @@ export async function bringHostNodes(folder = FOLDER) {
     mkdirSync(folder, { recursive: true });
     for (const version of missing) {
       const program = join(fresh, 'node_modules', `node-${version}`, 'bin/node');
-      // Only what is complete gets the name that the tests look for.
+      // Renamed when complete, because the tests look for this name.
       renameSync(program, join(folder, version));
     }
   } catch (failure) {

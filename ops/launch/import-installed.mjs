@@ -1,6 +1,6 @@
 import { REPAIR, StepFailure } from './step.mjs';
 
-/** What Node.js says when a file of a package is missing, or is no longer what was installed. */
+/** Error codes of Node.js for files of packages that are missing or damaged. */
 const CODES = new Set([
   'ERR_MODULE_NOT_FOUND',
   'MODULE_NOT_FOUND',
@@ -9,7 +9,7 @@ const CODES = new Set([
   'ERR_DLOPEN_FAILED',
 ]);
 
-/** Imports a module. Failures that come from missing or damaged files tell the command that repairs them. */
+/** Imports a module. If files are missing or damaged, the error names the command that repairs them. */
 export async function importInstalled(url) {
   try {
     return await import(url);

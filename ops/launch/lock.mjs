@@ -2,23 +2,25 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { dirname, join } from 'node:path';
 import { note, root } from './step.mjs';
 
-// Node.js has no lock of the operating system that ends with its process, so the file names its holders.
+// Node.js does not offer file locks that the operating system releases with the process, so the file lists its holders.
 const FILE = join(root, 'build/.bootstrap.lock');
-/** Held only while a lock whose holders have ended is removed, so that it is not removed twice. */
+/** Lock that is held while a stale lock is removed, so that it is not removed twice. */
 const TAKEOVER = `${FILE}.takeover`;
 
-/** How often a process that waits looks again. */
+/** How often a waiting process checks the lock. */
 const LOOK_MS = 100;
 
-/** A file that is still empty or cut off after this time was left by a process that was killed while it wrote. */
+/**
+ * A lock file that is still incomplete after this time was left by a process that was killed while it wrote the file.
+ */
 const WRITTEN_WITHIN_MS = 5_000;
 
 /** The processes that hold the lock together; empty while this process does not hold it. */
 let holders = [];
 
 /**
- * Does `work` while no other process works on this clone. Waits for one that does; a lock whose holders have all
- * ended, however they ended, is taken over.
+ * Runs `work` while this process holds the lock of this clone. Waits if another process holds it. A lock whose holders
+ * have all ended is taken over.
  */
 export async function locked(work) {
   mkdirSync(dirname(FILE), { recursive: true });
@@ -32,7 +34,7 @@ export async function locked(work) {
   }
 }
 
-/** Keeps the lock until the process `pid` has ended as well: it goes on when this process is killed. */
+/** Adds the process `pid` to the holders of the lock, because it continues if this process is killed. */
 export function holdWhileRunning(pid) {
   if (holders.length === 0) return;
   holders = [...holders, identityOf(pid)];
@@ -73,7 +75,9 @@ function takeOver(text) {
   }
 }
 
-/** The id of a process that holds the lock, or `(unknown)` while that is not written yet; null when none does. */
+/**
+ * Returns the id of a process that holds the lock, `(unknown)` if it is not written yet, or null if the lock is free.
+ */
 function livingHolder(text) {
   let named;
   try {
@@ -84,14 +88,14 @@ function livingHolder(text) {
   return named.find(({ pid, started }) => isRunning(pid) && identityOf(pid).started === started)?.pid ?? null;
 }
 
-/** A process id is given again to another process, which has another start time. Only Linux tells that. */
+/** Process ids are reused, so the start time of the process is compared too. It is only available on Linux. */
 function identityOf(pid) {
   const [, started] = linuxStatus(pid);
   return { pid, started };
 }
 
 function isRunning(pid) {
-  // It has ended, and its parent has not noticed yet or never will.
+  // A zombie has ended, but its parent has not waited for it.
   if (linuxStatus(pid)[0] === 'Z') return false;
   try {
     process.kill(pid, 0);
@@ -101,11 +105,11 @@ function isRunning(pid) {
   }
 }
 
-/** State and start time of a process; empty where there is no such process, and elsewhere than on Linux. */
+/** Returns state and start time of a process; empty if it does not exist, and on systems other than Linux. */
 function linuxStatus(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Fields are counted from behind the name, which may hold anything.
+    // Fields are counted from the end of the name, which may contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return [fields[0], fields[19]];
   } catch {
@@ -131,7 +135,7 @@ function read() {
   }
 }
 
-/** Infinity for a file that is gone. */
+/** Returns the age of the file in milliseconds; Infinity if it does not exist. */
 function ageMs(path) {
   return Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity);
 }

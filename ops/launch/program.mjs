@@ -8,9 +8,11 @@ import { importInstalled } from './import-installed.mjs';
 import { attempt } from './step.mjs';
 
 endWithLauncher();
-// Names are looked up in threads that wait for the name server. With the usual four, the workers of one tenant, on
-// name servers that do not answer, would keep those of all others waiting. Read when the first of them is needed, which
-// is before the settings are.
+// Host names are resolved in threads that block until the name server answers. With the default of four threads,
+// workers
+// of one tenant whose name servers do not answer would block those of all other tenants. Node.js reads the variable
+// when
+// it needs the first thread, which is before Sluice reads the settings.
 if (mayServeTasks()) process.env.UV_THREADPOOL_SIZE ??= '32';
 await attempt(async () => {
   const { main } = await importInstalled(pathToFileURL(builtMain));
@@ -19,7 +21,7 @@ await attempt(async () => {
   process.exitCode = await main(process.argv.slice(2), processIo());
 });
 
-/** False only where the task service is certain to be disabled. */
+/** False only if the task service is certainly disabled. */
 function mayServeTasks() {
   const { TASKS_ENABLED: value = '' } = process.env;
   return (
@@ -28,8 +30,8 @@ function mayServeTasks() {
 }
 
 /**
- * The launcher holds the other end of a pipe and never writes to it. The pipe closes when the launcher ends, whatever
- * ended it, and then this process stops as it does on SIGTERM: nobody is left to stop it.
+ * Shuts down when the launcher ends. The launcher has the other end of a pipe and never writes to it. The pipe closes
+ * when the launcher ends, even if it is killed, and then this process shuts down as on SIGTERM.
  */
 function endWithLauncher() {
   const descriptor = process.env[LAUNCHER_PIPE];

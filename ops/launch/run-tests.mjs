@@ -6,15 +6,15 @@ import { pinnedNode } from './pinned-node.mjs';
 import { note, root, StepFailure, scriptOf } from './step.mjs';
 import { TapReport } from './tap-report.mjs';
 
-/** Tests are named by their source; what runs is built from it. Flags of tap stay as they are. */
+/** Returns the built file of a test that is named by its source. Flags of tap are returned unchanged. */
 export function builtName(argument) {
   return argument.replace(/^(?:\.\/)?(test\/.*)\.ts$/, 'build/$1.js');
 }
 
 /**
- * Runs built test files, or all without a name, and sets the exit status to 1 when one fails.
+ * Runs the built test files, or all tests if no file is named. Sets the exit status to 1 if a test fails.
  *
- * @throws StepFailure when no test was run, or the runner itself ended early
+ * @throws StepFailure if no test was run, or the test runner failed
  */
 export async function runTests(files) {
   note('running tests (tap)');
@@ -31,7 +31,7 @@ export async function runTests(files) {
   const { passed, failed, skipped } = report.counts;
   if (report.failedFiles.length > 0)
     process.stdout.write(`\nFailed:\n  ${report.failedFiles.join('\n  ')}\n`);
-  // The last line by which CI systems count.
+  // CI systems parse the last line.
   process.stdout.write(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
   if (!report.isComplete)
     throw new StepFailure(`The test runner ended early (${signal ?? `status ${status}`}).`);

@@ -2,9 +2,9 @@ import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:f
 import { delimiter, join } from 'node:path';
 import { run, StepFailure } from './step.mjs';
 
-/** Real servers and clients that tests talk to, by the name of their program, and the packages that bring them. */
+/** Servers and clients that tests use, by the name of the program, with the packages that contain them. */
 const PROGRAMS = [
-  // `redis-server --sentinel` is the sentinel as well: no other package is needed for it.
+  // `redis-server --sentinel` is also the sentinel, so no other package is needed.
   { program: 'redis-server', debian: 'redis-server', brew: 'redis', for: 'the Redis counter store' },
   { program: 'memcached', debian: 'memcached', brew: 'memcached', for: 'the memcached counter store' },
   { program: 'nghttp', debian: 'nghttp2-client', brew: 'nghttp2', for: 'gRPC with other clients' },
@@ -14,10 +14,10 @@ const PROGRAMS = [
   { program: 'haproxy', debian: 'haproxy', brew: 'haproxy', for: 'ops/haproxy' },
 ];
 
-/** Where Debian puts servers; the PATH of most users does not have them. */
+/** Directories of servers on Debian, which are not on the PATH of most users. */
 const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin'];
 
-/** Sees to it that each program is on the PATH: installs what is missing where that is allowed, else says how to. */
+/** Installs programs that are missing on the PATH, if this process may do that. Otherwise fails with instructions. */
 export async function bringServers() {
   const missing = PROGRAMS.filter(({ program }) => !isOnPath(program));
   if (missing.length === 0) return;
@@ -36,7 +36,7 @@ export async function bringServers() {
 async function apt(doing, args, missing) {
   await run({
     doing,
-    // Killed half-way, it would leave packages that are not configured.
+    // If apt-get were killed, packages could stay unconfigured.
     graceMs: Infinity,
     command: 'apt-get',
     args: ['-q', ...args],
@@ -57,7 +57,7 @@ function explain(missing) {
   ].join('\n');
 }
 
-/** The packages of the programs, each once, by the name that the package manager knows. */
+/** Returns the names of the packages of the programs for a package manager, without duplicates. */
 function packagesOf(programs, manager) {
   return [...new Set(programs.map(each => each[manager]))];
 }
@@ -76,9 +76,9 @@ function isOnPath(program) {
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /**
- * Does `work` while packages may not start the services they bring: the tests start their own, on their own
- * ports, and a Redis on the usual port would surprise the machine's owner. This is the switch Debian has for it;
- * a machine that has set it already (containers do) is left as it is.
+ * Runs `work` while packages may not start the services that they contain. Tests start their own servers on their own
+ * ports, and a Redis on the default port could surprise the owner of the machine. `policy-rc.d` is Debian's mechanism
+ * for this. If the file exists already, as in containers, it is not changed.
  */
 async function withoutServiceStarts(work) {
   if (existsSync(POLICY)) return await work();

@@ -11,7 +11,7 @@ await attempt(async () => {
   else endLike(await handOver(node, process.argv.slice(2), 'inherit'));
 });
 
-/** Ends this process with the exit status or the signal of the child. */
+/** Exits with the exit status or the signal of the child. */
 function endLike({ status, signal }) {
   if (process.connected) process.disconnect();
   if (signal === null) {

@@ -4,40 +4,39 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Everything in this folder but test.mjs and its helpers runs on the host's Node.js, before any package is
-// there: plain JavaScript, built-in modules only, nothing newer than Node.js 20.
+// Except for test.mjs and its helpers, the files in this folder run on the host's Node.js before packages are
+// installed.
+// They are plain JavaScript, import only built-in modules, and need no Node.js newer than 20.
 
 /** The repository's top folder. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The one command for installed files that are missing or damaged. */
+/** Advice for installed files that are missing or damaged. */
 export const REPAIR = `Run "npm ci" in ${root} and start again.`;
 
-/** How long a program gets to end after the first signal. Together with npm's own end this stays below 2 s. */
+/** How long a program may take to end after a signal. Together with the shutdown of npm, this is below 2 s. */
 const GRACE_MS = 1_200;
 
-/** A step that did not work. The message says what failed and what to do about it. */
+/** Error of a failed step. The message says what failed and what to do about it. */
 export class StepFailure extends Error {}
 
-/** A step that a signal ended. */
+/** Error of a step that was interrupted by a signal. */
 class Interrupted extends StepFailure {
   constructor(signal, doing) {
-    super(
-      `Interrupted while ${doing}. Nothing is lost: run the same command again, and it repeats this step.`,
-    );
+    super(`Interrupted while ${doing}. Run the same command again to repeat this step.`);
     this.signal = signal;
   }
 }
 
-/** Tells what is being done. On standard error: standard output belongs to what is launched. */
+/** Prints a progress message to standard error. Standard output belongs to the launched program. */
 export function note(text) {
   process.stderr.write(`sluice: ${text}\n`);
 }
 
 /**
- * Says what is being `doing`, and runs a program for it in the repository with its output on standard error.
+ * Prints `doing` as the progress message and runs a program in the repository, with its output on standard error.
  *
- * A signal that asks this process to end is told to the program, which is killed when it has not ended after
+ * Signals that ask this process to end are forwarded to the program, which is killed if it has not ended after
  * `graceMs`. `started` receives its process id.
  *
  * @throws StepFailure that ends with `advice`, unless the program exits with 0
@@ -69,7 +68,7 @@ export async function run({
   }
 }
 
-/** Passes the first signal on to the child; `signal` is that one, or null. */
+/** Forwards the first signal to the child. `signal` is that signal, or null. */
 function interruptible(child, doing, graceMs) {
   let timer;
   const interruption = { signal: null, release };
@@ -91,14 +90,17 @@ function interruptible(child, doing, graceMs) {
   }
 }
 
-/** The script behind a command that an installed package brings, to be run with Node.js on every system alike. */
+/** Returns the path of the script of a command in an installed package, so that Node.js can run it on every system. */
 export function scriptOf(packageName, command) {
   const folder = join(root, 'node_modules', packageName);
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   return join(folder, typeof bin === 'string' ? bin : bin[command]);
 }
 
-/** Runs `work`. A step that fails is told in its own words and makes the exit status 1; a signal ends this process. */
+/**
+ * Runs `work`. If a step fails, its message is printed and the exit status is 1. If a signal interrupted the step, this
+ * process ends with that signal.
+ */
 export async function attempt(work) {
   try {
     await work();

@@ -1,24 +1,23 @@
 /**
- * Turns the runner's TAP into a report for a terminal and a log alike: a line for each test file as it ends, and
- * below a failed one what failed and why. tap's own reports redraw the screen; in a log they say nothing until
- * all is over.
+ * Converts the TAP output of the test runner to a report for terminals and logs: one line for each finished test file,
+ * followed by its failures. The reports of tap redraw the screen, so they show nothing in a log until the end.
  */
 export class TapReport {
-  /** Tests that hold no other tests, whatever the number of their assertions. */
+  /** Number of tests without nested tests. */
   counts = { passed: 0, failed: 0, skipped: 0 };
-  /** True when the runner has reported all files. */
+  /** True if the runner has reported all files. */
   isComplete = false;
   /** Names of the files that failed. */
   failedFiles = [];
   #write;
-  /** Names of the enclosing tests, the file's first. */
+  /** Names of the enclosing tests, starting with the file. */
   #path = [];
-  /** Whether each of them holds tests itself. */
+  /** Whether each of the enclosing tests contains nested tests. */
   #holdsTests = [];
   #failedInFile = 0;
-  /** What the current file's line will be followed by. */
+  /** Details to print after the line of the current file. */
   #details = [];
-  /** What becomes of the YAML block that comes next, or is being read: each line of it, to text or nothing. */
+  /** Handles the lines of the current or next YAML block: prints or ignores them. */
   #explain = ignore;
   #isExplaining = false;
 
@@ -26,7 +25,7 @@ export class TapReport {
     this.#write = write;
   }
 
-  /** Takes the next line of TAP, without its end. */
+  /** Handles the next line of TAP, without its line break. */
   line(line) {
     const text = line.trimStart();
     const depth = (line.length - text.length) / 4;
@@ -58,7 +57,7 @@ export class TapReport {
         this.#count(isFailure);
       this.#result({ depth, name, time, isFailure });
     } else if (/^# \{ total: .* \}$/.test(text)) this.isComplete = true;
-    // What tests print themselves is shown; plans, times and empty lines say nothing new.
+    // Output of tests is shown. Plans, times and empty lines are omitted.
     else if (!/^(TAP version.*|1\.\.\d+.*|# (time=|No coverage).*|)$/.test(text)) this.#write(`${line}\n`);
   }
 
@@ -73,7 +72,7 @@ export class TapReport {
   #result({ depth, name, time, isFailure }) {
     this.#explain = ignore;
     if (depth === 0) this.#endFile({ name, time, isFailure });
-    // A failed test repeats what failed in it, which has been told.
+    // A failed test with nested tests repeats their failures, which were already printed.
     else if (isFailure && time === undefined) {
       this.#details.push(`  ✖ ${[...this.#path.slice(1, depth), name].join(' > ')}`);
       const indent = depth * 4 + 2;
@@ -86,7 +85,7 @@ export class TapReport {
     this.#write(`${isFailure ? 'FAIL' : 'ok  '} ${file} (${Math.round(time)} ms)\n`);
     for (const detail of this.#details) this.#write(`${detail}\n`);
     this.#details = [];
-    // A file can also fail outside of its tests.
+    // A file can also fail outside its tests.
     if (isFailure && this.#failedInFile === 0) this.counts.failed++;
     this.#failedInFile = 0;
     if (!isFailure) return;

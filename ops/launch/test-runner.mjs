@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { pinnedNode } from './pinned-node.mjs';
 import { root, run, StepFailure, scriptOf } from './step.mjs';
 
-/** Where tap keeps the test class that it generates from its plugins. */
+/** The test class that tap generates from its plugins. */
 const GENERATED = 'node_modules/@tapjs/test/test-built/dist/esm/index.js';
 
 /**
- * Makes tap's test class what package.json asks for. As installed it loads a TypeScript compiler into every
- * test, one that cannot work with the version compiled with here; tests run from `build` and need none.
+ * Generates tap's test class with the plugins of package.json. By default it loads a TypeScript compiler into every
+ * test, in a version that is not compatible with this repository. Tests run from `build` and do not need a compiler.
  */
 export async function prepareTestRunner() {
   if (isTestRunnerPrepared()) return;
@@ -20,10 +20,10 @@ export async function prepareTestRunner() {
     args: [scriptOf('tap', 'tap'), 'build'],
     advice,
   });
-  if (!isTestRunnerPrepared()) throw new StepFailure(`"tap build" left ${GENERATED} as it was.\n${advice}`);
+  if (!isTestRunnerPrepared()) throw new StepFailure(`"tap build" did not change ${GENERATED}.\n${advice}`);
 }
 
-/** True when tap's test class is what package.json asks for. */
+/** True if tap's test class was generated with the plugins of package.json. */
 export function isTestRunnerPrepared() {
   const path = join(root, GENERATED);
   if (!existsSync(path)) return false;

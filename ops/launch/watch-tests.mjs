@@ -6,7 +6,7 @@ import { note, root, StepFailure } from './step.mjs';
 
 const FOLDERS = ['src', 'workers', 'test', 'bench'];
 
-/** An editor may write a file in several steps. */
+/** Delay after a change, because an editor may write a file in several steps. */
 const SETTLED_MS = 100;
 
 /** Compiles and runs the built test files, and again after each change of a source, until the process is ended. */
@@ -26,7 +26,7 @@ export async function watchTests(files) {
   }
 }
 
-/** Resolves once a source has changed and nothing more was written for a moment. */
+/** Resolves when a source has changed and no other change followed within the delay. */
 function nextChange() {
   const { promise, resolve } = Promise.withResolvers();
   let timer;

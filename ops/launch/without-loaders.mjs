@@ -10,6 +10,6 @@ import { isMainThread } from 'node:worker_threads';
 if (!isMainThread || /\.test\.js$/.test(process.argv[1] ?? '')) {
   module.register = () => {};
   syncBuiltinESMExports();
-  // Processes that a test starts are what a user would start.
+  // Processes that a test starts must run like those that a user starts.
   delete process.env.NODE_OPTIONS;
 }

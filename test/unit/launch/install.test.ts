@@ -194,7 +194,7 @@ t.test('Ctrl-C during an installation says what it does and ends within 2 s', as
   t.same(await interrupted.ended, { status: null, signal });
   t.ok(performance.now() - sentMs < 2_000);
   t.match(interrupted.output, `sluice: ${signal} received while installing packages (npm ci); stopping\n`);
-  t.match(interrupted.output, 'run the same command again, and it repeats this step');
+  t.match(interrupted.output, 'Run the same command again to repeat this step');
   t.notOk(existsSync(clone.path('build/.bootstrap.lock')));
   clone.packages.release();
   await becomesReady(t, clone);
