@@ -117,7 +117,7 @@ export function examineStreams(t: Test, examinee: Examinee): void {
     t.match(await client.stream('/s/Refuse').status, { code: 8, details: 'full' });
   });
 
-  t.test('a stream hears once that its caller went away', async t => {
+  t.test('a stream is notified once when its caller disconnects', async t => {
     const closed = Promise.withResolvers<void>();
     let closings = 0;
     const watch: StreamMethod = (_request, stream) => {

@@ -44,7 +44,7 @@ for (const engine of ['sluice', 'grpc-js']) {
 }
 
 t.test(
-  'more descriptors or entries than the bounds are the fault of the caller, who is told the bound',
+  'more descriptors or entries than the maximum are rejected with an error that names the maximum',
   async t => {
     const { grpc } = await start(t);
     const client = new GrpcClient(dialled(grpc));

@@ -20,7 +20,7 @@ function settings(t: { teardown(run: () => void): void }, limit: number): Record
 }
 
 t.test(
-  'edited rules are in force at once; a faulty edit leaves them alone, is counted and logged',
+  'edited rules are active at once; an edit with a fault leaves them active, is counted and logged',
   async t => {
     const env = settings(t, 1);
     const service = await startService({ env });

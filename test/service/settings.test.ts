@@ -101,7 +101,7 @@ t.test('EXPIRATION_JITTER_MAX_SECONDS is what a counter lives longer than its wi
 });
 
 t.test(
-  'MAX_QUEUED_DECISIONS is how many requests wait; the next is refused and told to come again',
+  'MAX_QUEUED_DECISIONS limits waiting requests; the next one is rejected and may be retried',
   async t => {
     const redis = await startRedis();
     t.teardown(() => redis.stop());

@@ -34,7 +34,7 @@ t.test('every fault of the settings is reported at once, and nothing starts', as
   }
 });
 
-t.test('what is to be known about settings that are no faults is told, and the start goes on', async t => {
+t.test('warnings about settings are logged, and the service starts', async t => {
   const redis = await startRedis({ args: ['--requirepass', 's3cret'] });
   t.teardown(() => redis.stop());
   const service = await startService({
@@ -65,22 +65,25 @@ t.test('what is to be known about settings that are no faults is told, and the s
   t.notMatch(service.output, 's3cret');
 });
 
-t.test('settings of a store without its address end the start, and a name with a slip is told', async t => {
-  const service = new ServiceProcess({
-    env: { ...watching(rulesIn(t, GOOD)), REDIS_ULR: 'redis:6379', REDIS_AUTH: 's3cret' },
-  });
-  t.match(await service.ended, { status: 2 });
-  t.match(service.logs, [
-    {
-      setting: 'REDIS_AUTH=***',
-      problem: /^these settings belong to Redis or memcached/,
-      accepted: /BACKEND_TYPE=memory/,
-    },
-    { name: 'REDIS_ULR', closest: 'REDIS_URL' },
-    { '@message': 'Sluice cannot start' },
-  ]);
-  t.notMatch(service.output, 's3cret');
-});
+t.test(
+  'settings of a store without its address prevent the start, and a misspelled name is reported',
+  async t => {
+    const service = new ServiceProcess({
+      env: { ...watching(rulesIn(t, GOOD)), REDIS_ULR: 'redis:6379', REDIS_AUTH: 's3cret' },
+    });
+    t.match(await service.ended, { status: 2 });
+    t.match(service.logs, [
+      {
+        setting: 'REDIS_AUTH=***',
+        problem: /^these settings belong to Redis or memcached/,
+        accepted: /BACKEND_TYPE=memory/,
+      },
+      { name: 'REDIS_ULR', closest: 'REDIS_URL' },
+      { '@message': 'Sluice cannot start' },
+    ]);
+    t.notMatch(service.output, 's3cret');
+  },
+);
 
 const oneLoopback = process.platform !== 'linux' && 'this system has one loopback address only';
 
@@ -182,7 +185,7 @@ t.test('a signal while the ports are being opened ends the process with status 0
   t.notOk(service.logs.some(isListening));
 });
 
-t.test('bad first rules keep the ports closed until they are mended', async t => {
+t.test('invalid rules at startup keep the ports closed until they are fixed', async t => {
   const root = rulesIn(t, BAD);
   const service = new ServiceProcess({ env: watching(root) });
   t.teardown(() => service.terminate());

@@ -156,7 +156,7 @@ t.test('add-worker makes workers that are pushed to, and workers that pull', asy
   ]);
 });
 
-t.test('a worker that is refused is told with its fields', async t => {
+t.test('a rejected worker is reported with its fields', async t => {
   t.match(await tasks('add-worker', 'mailer'), {
     status: 2,
     stderr: /Another worker has the name.*\(name_taken\)\n$/,
@@ -241,7 +241,7 @@ t.test('tasks, tests and schedules take the bytes of a file in place of JSON', a
   });
 });
 
-t.test('a task that is refused is told with its fields, each once', async t => {
+t.test('a rejected task is reported with its fields, each once', async t => {
   t.match(await tasks('create', 'nobody'), {
     status: 2,
     stdout: '',

@@ -36,7 +36,7 @@ async function createUntilTaken(tenant: Tenant): Promise<string> {
   }
 }
 
-t.test('a Redis that would lose tasks is refused with the commands that mend it', async t => {
+t.test('a Redis that could lose tasks is rejected with the commands that fix it', async t => {
   const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
   t.teardown(() => redis.stop());
   const settings = {

@@ -235,7 +235,7 @@ t.test('a CA that the system trusts does not vouch for clients, nor one that was
   t.equal(await ask(PROXY), 14);
 });
 
-t.test('TLS files that are of no use end the start with a text that names setting and file', async t => {
+t.test('unusable TLS files prevent the start, and the error names setting and file', async t => {
   const directory = tempDirectory(t);
   write(directory, { ...serverPair('server'), key: PROXY.key });
   const env = settings(t, directory);

@@ -137,7 +137,7 @@ t.test('two servers at once, one over TLS and one without, share one service', a
   t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
 });
 
-t.test('the server is told who asks: node id, metadata and headers', async t => {
+t.test('the server receives node id, metadata and headers', async t => {
   const ads = await AdsServer.start(t);
   const service = new ServiceProcess({
     env: {

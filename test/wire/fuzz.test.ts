@@ -227,7 +227,7 @@ t.test('a conversation means the same however it is cut', async t => {
   }
 });
 
-t.test('over sockets, a server that was told nonsense serves on', async t => {
+t.test('over sockets, a server continues to serve after invalid input', async t => {
   const serving = await serveOwn(t, { unary: { '/s/Hold': silent } });
   const { server, clock, honest, log } = serving;
   const conversations = [...(await recordings(t)), scripted()];

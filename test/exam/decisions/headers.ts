@@ -47,7 +47,7 @@ function examineValues(t: Test, open: OpenStore, asking: Asking): void {
     t.strictSame(await headers(8), ['X-L: 10', 'X-R: 0', 'X-T: 58']);
   });
 
-  t.test('without the setting there are none', async t => {
+  t.test('without the setting there are no headers', async t => {
     const decisions = await asking({ headerNames: null });
     t.strictSame((await decisions.ask(request('d', 'over0=1'))).responseHeadersToAdd, []);
   });

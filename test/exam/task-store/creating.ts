@@ -217,7 +217,7 @@ function refuses(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.result(replacing, full)).kind, 'replaced');
   });
 
-  t.test('a missing worker is told before a taken key, and that before the quota', async t => {
+  t.test('a missing worker is reported before a taken key, and a taken key before the quota', async t => {
     const scene = await open(t);
     const { id } = await scene.add({ key: 'k' });
     const items = [

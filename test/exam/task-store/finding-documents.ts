@@ -63,7 +63,7 @@ function knowsNames(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, twice), refused(0, 'name_taken'));
   });
 
-  t.test('a wrong version is told before a taken name', async t => {
+  t.test('a wrong version is reported before a taken name', async t => {
     const scene = await open(t);
     const ann = scene.make.user();
     const bea = scene.make.user({ email: 'bea@example.com' });
@@ -93,7 +93,7 @@ function counts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, gone, secret('wrk_1')), { kind: 'done', versions: [0, 1] });
   });
 
-  t.test('a taken name is told before too many', async t => {
+  t.test('a taken name is reported before the maximum number', async t => {
     const scene = await open(t);
     await put(scene, scene.make.user());
     t.strictSame(await put(scene, { ...scene.make.user(), atMost: 1 }), refused(0, 'name_taken'));

@@ -5,7 +5,7 @@ import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
 export const histories: Topic = (t, open) => {
-  t.test('the way of a task is told step by step', async t => {
+  t.test('the history of a task has every step', async t => {
     const scene = await open(t);
     const { id } = await scene.add();
     await scene.end((await scene.startOne()).leaseId, 'timed_out');

@@ -31,7 +31,7 @@ export const idempotency: Topic = (t, open) => {
     t.equal((await scene.store.getDocument(ACME, 'user', user.id))?.version, 1, 'and does nothing');
   });
 
-  t.test('another request with the same key is told so', async t => {
+  t.test('another request with the same key is rejected as a conflict', async t => {
     const scene = await open(t);
     await scene.add({}, {}, { idempotency: remembered('i') });
     const request = scene.make.createRequest([scene.newTask()], {

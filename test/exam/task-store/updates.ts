@@ -143,7 +143,7 @@ function updates(t: Test, open: Parameters<Topic>[1]): void {
 }
 
 function replays(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a replayed task begins anew, and its history goes on', async t => {
+  t.test('a replayed task starts again and keeps its history', async t => {
     const scene = await open(t);
     const { id, runAt } = await scene.add({ retry: retryPolicy({ maxAttempts: 1 }) });
     await scene.end((await scene.startOne()).leaseId, 'deferred');

@@ -12,7 +12,7 @@ t.test('health is good only while every component is', async t => {
   t.ok(health.healthy);
 });
 
-t.test('listeners hear changes of the whole, until they leave', async t => {
+t.test('listeners are called when the health of the process changes, until they are removed', async t => {
   const health = new Health();
   const heard: boolean[] = [];
   const leave = health.onChange(healthy => heard.push(healthy));
@@ -27,7 +27,7 @@ t.test('listeners hear changes of the whole, until they leave', async t => {
 });
 
 t.test(
-  'components that do not decide are told, and change neither health nor what listeners hear',
+  'components that do not decide are reported, and neither change the health nor call listeners',
   async t => {
     const health = new Health();
     const heard: boolean[] = [];

@@ -60,7 +60,7 @@ function slow(name: string, steps: string[], stopEndsStart: boolean) {
   return { service, open };
 }
 
-t.test('what a start opens after it was told to stop is closed before stop resolves', async t => {
+t.test('resources that a start opens after stop was called are closed before stop resolves', async t => {
   const steps: string[] = [];
   const stack = new ServiceStack();
   await stack.start(recording('a', steps));
@@ -103,7 +103,7 @@ t.test('everyone who stops waits for the same end', async t => {
   t.same(steps, ['start a', 'stop a']);
 });
 
-t.test('why a service did not start is told, also when another does not stop', async t => {
+t.test('the reason of a failed start is reported even if another service fails to stop', async t => {
   const stack = new ServiceStack();
   await stack.start(recording('a', [], 'stop'));
   await t.rejects(stack.start(recording('b', [], 'start')), { message: 'b cannot start' });

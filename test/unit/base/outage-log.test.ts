@@ -92,20 +92,23 @@ t.test('where calls fail over connections that work, only a call is the end', as
   t.equal(messages().length, 2);
 });
 
-t.test('what comes and goes is told once a minute, with the outages that were not', async t => {
-  const { clock, logger, outage, messages } = setUp();
-  for (let second = 0; second < 180; second++) {
-    outage.lost('a', 'gone');
-    clock.advance(500);
-    outage.connected('a');
-    clock.advance(500);
-  }
-  t.equal(messages().length, 6);
-  t.match(logger.lines[2].fields, { unloggedOutages: 59 });
-  t.equal(messages().at(-1), 'it is available again');
-});
+t.test(
+  'repeated outages are logged once a minute, with the number of those that were not logged',
+  async t => {
+    const { clock, logger, outage, messages } = setUp();
+    for (let second = 0; second < 180; second++) {
+      outage.lost('a', 'gone');
+      clock.advance(500);
+      outage.connected('a');
+      clock.advance(500);
+    }
+    t.equal(messages().length, 6);
+    t.match(logger.lines[2].fields, { unloggedOutages: 59 });
+    t.equal(messages().at(-1), 'it is available again');
+  },
+);
 
-t.test('an outage soon after another is told when it lasts', async t => {
+t.test('an outage soon after another one is logged if it lasts', async t => {
   const { clock, logger, outage, messages } = setUp();
   outage.lost('a', 'gone');
   outage.connected('a');
@@ -136,7 +139,7 @@ t.test('several threads that miss the same thing are one outage', async t => {
 });
 
 t.test(
-  'outages of different things are told apart, and as many are remembered as there is room for',
+  'outages of different dependencies are separate, and a limited number of them is recorded',
   async t => {
     const { clock, log, logger } = setUp();
     const named = (name: string): OutageTexts => ({ ...TEXTS, fields: { name } });

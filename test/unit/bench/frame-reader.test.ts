@@ -47,6 +47,6 @@ t.test('frames are found wherever their bytes are cut', async t => {
   t.same(read([...bytes].map(octet => Uint8Array.of(octet))), EXPECTED, 'byte by byte');
 });
 
-t.test('a frame that is not complete is not told', async t => {
+t.test('an incomplete frame is not reported', async t => {
   t.same(read([threeFrames().subarray(0, 16)]), []);
 });

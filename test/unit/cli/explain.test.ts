@@ -114,7 +114,7 @@ t.test('programs get what the service said', async t => {
   t.same(JSON.parse(stdout), EXPLANATION);
 });
 
-t.test('a count that is not known is told, and so are hits that are held back', async t => {
+t.test('unknown counts and hits that are held back are reported', async t => {
   const [first] = EXPLANATION.descriptors;
   const held = { ...first, count: { now: 5, after: 5, heldBack: true } };
   const { address } = await debugPort(t, 200, {
@@ -132,7 +132,7 @@ t.test('0 hits are asked for with each descriptor', async t => {
   t.match(asked[0].body, { descriptors: [{ hitsAddend: 0 }, { hitsAddend: 0 }] });
 });
 
-t.test('what the service refuses is told with its reason', async t => {
+t.test('a rejection by the service is shown with its reason', async t => {
   const { address } = await debugPort(t, 503, {
     error: { code: 'no_rules', message: 'no rules are loaded yet' },
   });
@@ -142,7 +142,7 @@ t.test('what the service refuses is told with its reason', async t => {
   });
 });
 
-t.test('who is no debug port, or is not there, is told apart', async t => {
+t.test('a port that is not a debug port is distinguished from an unreachable one', async t => {
   const { address } = await debugPort(t, 404, 'not found');
   t.match(await explain(address), {
     status: 2,

@@ -174,7 +174,7 @@ t.test('an address has to be one, and --url goes before SLUICE_URL', async t => 
   t.match(asked, [{ method: 'GET', headers: { host: new URL(url).host, authorization: `Bearer ${TOKEN}` } }]);
 });
 
-t.test('a service that is not there is told with its address and what to do', async t => {
+t.test('an unreachable service is reported with its address and advice', async t => {
   const url = `http://acme.localhost:${await freePort()}`;
   const { status, stdout, stderr } = await runIn({ SLUICE_URL: url, SLUICE_TOKEN: TOKEN }, 'tasks', 'list');
   t.match({ status, stdout }, { status: 2, stdout: '' });
@@ -186,7 +186,7 @@ t.test('a service that is not there is told with its address and what to do', as
   t.notMatch(stderr, TOKEN);
 });
 
-t.test('a service without tasks is told apart', async t => {
+t.test('a service without the task service is reported as such', async t => {
   for (const body of ['', 'Not Found', '{"error":{"code":"not_found"}}', '[]']) {
     const { url, tasks } = await scripted(t, () => ({ status: 404, body }));
     t.match(await tasks('workers'), {
@@ -213,7 +213,7 @@ t.test('so is something else that answers there', async t => {
   }
 });
 
-t.test('a refusal is told with every field that is at fault, once', async t => {
+t.test('a rejection shows every field at fault once', async t => {
   const problem = {
     code: 'validation_failed',
     detail: '/key: it is too long (and 2 more; see errors)',
@@ -381,7 +381,7 @@ t.test('each command has help of its own, with its own flags', async t => {
   t.notMatch(group, /schedules/);
 });
 
-t.test('a service of an operator that is not there is told with how to name another', async t => {
+t.test('an unreachable service of an operator is reported with advice on naming another one', async t => {
   const service = `http://localhost:${await freePort()}`;
   const env = { SLUICE_SERVICE: service, ACCOUNTS_OPERATOR_TOKEN: 'operator' };
   const { stderr } = await runIn(env, 'tasks', 'accounts', 'suspend', 'acme');

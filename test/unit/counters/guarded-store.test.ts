@@ -155,7 +155,7 @@ t.test('it comes back when any of those keys can be counted', async t => {
   t.equal(guarded.reason, null);
 });
 
-t.test('each change is told once, and every call that the store did not decide is counted', async t => {
+t.test('each change is reported once, and every call that the store did not decide is counted', async t => {
   const { store, guarded, clock, logger, total } = guard();
   await count(guarded, ONE);
   store.failure = 'Redis at r:6379 is not connected';

@@ -10,7 +10,7 @@ function misspelled(env: Environment): Record<string, unknown> {
   return Object.fromEntries(warnings.map(({ fields }) => [fields['name'], fields['closest']]));
 }
 
-t.test('a name with a slip is told with the setting that was meant', async t => {
+t.test('a misspelled name is reported with the setting that was meant', async t => {
   const slips = {
     REDIS_ULR: 'REDIS_URL',
     REDIS_UR: 'REDIS_URL',
@@ -29,20 +29,20 @@ t.test('a name with a slip is told with the setting that was meant', async t => 
   }
 });
 
-t.test('an unknown name with a prefix that only settings have is told, whatever it is near to', async t => {
+t.test('an unknown name with a prefix of settings is reported even if no setting is similar', async t => {
   t.same(misspelled({ KVCACHE_UNKNOWN_THING: 'x' }), { KVCACHE_UNKNOWN_THING: undefined });
   t.ok('PULLSTATS_TOKEN' in misspelled({ PULLSTATS_TOKEN: 'x' }));
   t.ok('CONFIG_GRPC_XDS_SERVER_PATH' in misspelled({ CONFIG_GRPC_XDS_SERVER_PATH: 'x' }));
 });
 
-t.test('the address of a store under a common name is told only while no store is chosen', async t => {
+t.test('the address of a store under a common name is reported only if no store is chosen', async t => {
   t.same(misspelled({ REDIS_HOST: 'redis' }), { REDIS_HOST: 'REDIS_URL' });
   t.same(misspelled({ MEMCACHE_SERVERS: 'm' }), { MEMCACHE_SERVERS: 'MEMCACHE_HOST_PORT' });
   t.same(misspelled({ REDIS_HOST: 'redis', REDIS_URL: 'redis:6379' }), {});
   t.same(misspelled({ REDIS_HOST: 'redis', BACKEND_TYPE: 'memory' }), {});
 });
 
-t.test('a name is not told where the setting it is near to is given as well', async t => {
+t.test('a name is not reported if the similar setting is given as well', async t => {
   t.same(misspelled({ REDIS_URLS: 'a,b', REDIS_URL: 'a:1' }), {});
   t.same(misspelled({ REDIS_URLS: 'a,b', KVCACHE_URL: 'a:1' }), {});
 });
@@ -147,7 +147,7 @@ t.test('the environment of this test has no slip in it', async t => {
   t.same(misspelled(Object.fromEntries(foreign)), {});
 });
 
-t.test('texts are never shown, and there are only so many lines', async t => {
+t.test('values are never shown, and the number of lines is limited', async t => {
   const env = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`KVCACHE_NO_${i}`, 's3cret']));
   const { warnings } = loadSettings({ ...env, BACKEND_TYPE: 'memory' });
   t.equal(warnings.length, 20);

@@ -306,7 +306,7 @@ t.test('values that mean the same as another are brought to that one', async t =
   t.equal(loadSettings({ ...redis, KVCACHE_STARTUP_MAX_ELAPSED_TIME: '-1s' }).redisStartupMaxElapsedMs, 0);
 });
 
-t.test('a number that is out of range acts as the end of the range and is told as a warning', async t => {
+t.test('a number out of range is clamped to the range, with a warning', async t => {
   const HOUR_MS = 3_600_000;
   const cases = [
     ['MEMCACHE_MAX_IDLE_CONNS', '100', 'memcachedConnections', 64, '64'],

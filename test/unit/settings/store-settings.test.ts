@@ -79,7 +79,7 @@ t.test('BACKEND_TYPE=memory counts in memory on purpose, and a warning names wha
   t.same(loadSettings({ BACKEND_TYPE: 'memory' }).warnings, []);
 });
 
-t.test('BACKEND_TYPE=redis without an address uses the default one, which is told', async t => {
+t.test('BACKEND_TYPE=redis without an address uses the default address, with a warning', async t => {
   const { redisUrl, warnings } = loadSettings({
     BACKEND_TYPE: 'redis',
     REDIS_HOST: 'redis',
@@ -92,7 +92,7 @@ t.test('BACKEND_TYPE=redis without an address uses the default one, which is tol
   ]);
 });
 
-t.test('settings of the other store are told to have no effect', async t => {
+t.test('warnings say that settings of the other store have no effect', async t => {
   const redis = { REDIS_URL: 'redis:6379', REDIS_AUTH: 'x', MEMCACHE_MAX_IDLE_CONNS: '10' };
   t.same(loadSettings(redis).warnings, [
     { message: UNUSED, fields: { store: 'redis', settings: 'MEMCACHE_MAX_IDLE_CONNS' } },

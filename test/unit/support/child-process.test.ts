@@ -22,13 +22,13 @@ t.test('resolves with what is made of the first line that fits', async t => {
   t.match(child.output, /one\n/);
 });
 
-t.test('a process that ends before it writes the line is told with all that it wrote', async t => {
+t.test('a process that ends before it writes the line is reported with its output', async t => {
   const child = runScript("console.error('no such file'); process.exitCode = 3;");
   const never = child.line(() => undefined, PATIENCE_MS);
   await t.rejects(never, { message: /^node ended with status 3\. It wrote:\nno such file\n$/ });
 });
 
-t.test('a line that does not come is told after the given time', async t => {
+t.test('a missing line is reported after the timeout', async t => {
   const child = runScript('setInterval(() => {}, 1000);');
   await t.rejects(
     child.line(() => undefined, 1),
@@ -45,7 +45,7 @@ t.test('a process that ignores the signal is killed', async t => {
   t.same(await child.end('SIGTERM', 1), { status: null, signal: 'SIGKILL' });
 });
 
-t.test('a program that does not exist is told', async t => {
+t.test('a program that does not exist is reported', async t => {
   const child = new Child({ command: 'no-such-program', args: [] });
   await t.rejects(child.ended, { message: /no-such-program cannot be started/ });
   t.equal(child.pid, -1);

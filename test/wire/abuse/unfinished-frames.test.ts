@@ -82,7 +82,7 @@ for (const [name, cut] of [
   );
 }
 
-t.test('a connection at fault lets go of them before it is gone', async t => {
+t.test('a connection at fault releases them before it is closed', async t => {
   const { server, clock } = await serveOwn(t);
   const client = await WireClient.open(t, server.address);
   client.send(CUT_SECTION);

@@ -61,7 +61,7 @@ for (const [way, options] of Object.entries(NGHTTP_WAYS)) {
   });
 }
 
-t.test('nghttp is told when its header section is too large', { skip: noNghttp }, async t => {
+t.test('nghttp receives an error if its header section is too large', { skip: noNghttp }, async t => {
   const { base, file } = await served(t, TRANSPORTS['TCP'], { maxMetadataBytes: 16_384 });
   const message = file('message', grpcMessage('from nghttp'));
   const output = await outputOf('nghttp', [

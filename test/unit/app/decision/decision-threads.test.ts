@@ -76,7 +76,7 @@ t.test('a thread that is killed is replaced; its batches are errors, and nothing
   t.equal((await service.askBursts(10, 20, () => 'a=y')).filter(Number).length, 200);
 });
 
-t.test('the local cache of each thread is told in one sum', async t => {
+t.test('statistics of the local cache are summed over all threads', async t => {
   const service = await startThreaded(t, { LOCAL_CACHE_SIZE_IN_BYTES: '2000000' });
   await service.askBursts(50, 20, () => 'few=x');
   const gauge = (name: string) => service.gauge(`ratelimit.localcache.${name}`) ?? 0;
@@ -86,7 +86,7 @@ t.test('the local cache of each thread is told in one sum', async t => {
   t.ok(gauge('entryCount') >= 1 && gauge('entryCount') <= 3, 'each thread that was asked knows the key');
 });
 
-t.test('threads count in Redis over connections of their own, which are told and closed', async t => {
+t.test('threads count in Redis over connections of their own, which are counted and closed', async t => {
   const redis = await startRedis();
   t.teardown(() => redis.stop());
   const service = await startThreaded(t, { REDIS_URL: redis.address, REDIS_POOL_SIZE: '2' });

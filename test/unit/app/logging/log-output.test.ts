@@ -82,7 +82,7 @@ t.test('lines for a reader that has stalled wait, and come whole and in order wh
   t.same(stalled.dropped, []);
 });
 
-t.test('what does not fit is dropped, and how much it was is told once', async t => {
+t.test('lines that do not fit are dropped, and their number is reported once', async t => {
   const stalled = pipe(t);
   const count = Math.ceil((MAX_WAITING_BYTES * 2) / LINE.length);
   for (let i = 0; i < count; i++) stalled.output.write(LINE);
@@ -94,7 +94,7 @@ t.test('what does not fit is dropped, and how much it was is told once', async t
   t.same(stalled.dropped, [count - kept]);
 });
 
-t.test('flush waits for the reader no longer than it is told', async t => {
+t.test('flush waits for the reader no longer than its timeout', async t => {
   const stalled = pipe(t);
   for (let i = 0; i < OVERFULL; i++) stalled.output.write(LINE);
   stalled.output.flush(30);

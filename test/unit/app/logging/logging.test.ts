@@ -191,7 +191,7 @@ t.test('a reader of standard error who stalls holds up neither the work nor the 
 });
 
 t.test(
-  'a reader of standard error who reads on after a stall gets what was kept, and is told what was not',
+  'after a stall, a reader of standard error gets the kept lines and the number of dropped ones',
   async t => {
     const args = program(`
     for (let line = 0; line < 10_000; line++) logger.info('line ' + line, { padding: 'x'.repeat(100) });

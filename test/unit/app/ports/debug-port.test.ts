@@ -27,7 +27,7 @@ function takenPort() {
 /** Lets promises that are settled be noticed. */
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
-t.test('a port that is taken is told once, tried again each second, and open when it is free', async t => {
+t.test('a port in use is logged once, retried every second, and opened when it is free', async t => {
   const { server, clock, logger, debug } = takenPort();
   await debug.start();
   t.equal(debug.port, null);

@@ -133,7 +133,7 @@ t.test('processes that share ports and a store are not warned of counting apart'
   t.same(logger.lines, []);
 });
 
-t.test('a debug port that cannot be opened is told, and the others open', async t => {
+t.test('a debug port that cannot be opened is logged, and the other ports open', async t => {
   const { ports, open } = await freePorts(t, { DEBUG_HOST: '256.256.256.256' });
   await ports.start();
   t.same(await open(), { http: true, grpc: true, debug: false });

@@ -60,7 +60,7 @@ t.test('what a stop cuts off is no fault of the rules: nothing is logged or coun
   t.equal(loader.current, null);
 });
 
-t.test('a compile thread that fails is told apart from a fault of the files', async t => {
+t.test('a failure of the compiler thread is not reported as a fault of the files', async t => {
   let failing = true;
   const thread = new RuleCompiler();
   await thread.start();
@@ -86,7 +86,7 @@ t.test('a compile thread that fails is told apart from a fault of the files', as
   t.same(loads, { good: 1, bad: 2 });
 });
 
-t.test('faults of the files are told one by one, and counted once', async t => {
+t.test('faults of the files are logged one by one, and counted once', async t => {
   const { loader, logger, loads } = await freshLoader(t);
   void loader.load([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
   await loader.settled();
@@ -159,7 +159,7 @@ t.test('the statistics of replaced rules are carried over before other rules are
   }
 });
 
-t.test('whoever has to answer for a set hears what became of it', async t => {
+t.test('the source of a rule set receives the outcome of the load', async t => {
   const { loader, thread } = await freshLoader(t);
   t.same(await loader.load([file('domain: d\n')]), { kind: 'active' });
   t.match(await loader.load([file('domain: ""\n')]), {
@@ -177,7 +177,7 @@ t.test('whoever has to answer for a set hears what became of it', async t => {
   t.same(await loader.load([file('domain: d\n')]), { kind: 'dropped' });
 });
 
-t.test('a set that comes as soon as the one before is in force is loaded too', async t => {
+t.test('a set that arrives as soon as the previous one is active is loaded too', async t => {
   const { loader, loads } = await freshLoader(t);
   for (let load = 1; load <= 20; load++) {
     t.same(await loader.load([file(`domain: d${load}\n`)]), { kind: 'active' });

@@ -43,7 +43,7 @@ t.test('the page is for GET and HEAD', async t => {
   t.equal((await get({ method: 'POST' })).status, 405);
 });
 
-t.test('a port that is taken is told once, and opened when it is free', async t => {
+t.test('a port in use is logged once, and opened when it is free', async t => {
   const other = await tcpReceiver(t);
   const { made, clock, logger, get } = endpoint(t, { port: other.port });
   await made.start();
@@ -76,7 +76,7 @@ t.test('a stop ends the attempts', async t => {
   t.equal(made.port, 0, 'nothing starts after it');
 });
 
-t.test('only so many pages are made at once, and one whose reader has gone makes room', async t => {
+t.test('the number of concurrent scrapes is limited, and a disconnected reader makes room', async t => {
   const stats = new StatsRegistry();
   let isHeld = true;
   stats.addSource({

@@ -137,7 +137,7 @@ t.test('TLS', { skip: noTls }, async t => {
     t.match(await refusal({ MEMCACHE_TLS: 'true', ...byName(plain.port) }), /unable to verify the first/);
   });
 
-  t.test('a server that does not use TLS, and one that wants a certificate, are told as that', async t => {
+  t.test('errors say that a server does not use TLS, or that it requires a certificate', async t => {
     const clear = await startMemcached();
     t.teardown(() => clear.stop());
     t.match(await refusal({ MEMCACHE_TLS: 'true', ...byName(clear.port) }), /set MEMCACHE_TLS=false/);

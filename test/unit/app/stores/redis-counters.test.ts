@@ -172,7 +172,7 @@ t.test('the start is given up after the time that is set, and waits as set betwe
   await t.rejects(opened.start(), { message: /within \d+ ms \(the limit is 20 ms\)/ });
 });
 
-t.test('losing the last connection is told', async t => {
+t.test('losing the last connection is reported', async t => {
   const redis = await startRedis();
   t.teardown(() => redis.stop());
   const { opened, told } = openStore(t, { KVCACHE_URL: redis.address });

@@ -37,7 +37,7 @@ t.test('it is read each time, also behind a link that was swapped', async t => {
   }
 });
 
-t.test('what is wrong with it is told with the setting and the path, and without its content', async t => {
+t.test('errors name the setting and the path, and do not quote the content', async t => {
   const MUST = 'it must hold password or user:password';
   const refusal = (at: string) => new AuthFile(at, 'REDIS_AUTH_FILE').read();
   await t.rejects(refusal(join(directory, 'missing')), {

@@ -152,7 +152,7 @@ t.test('no more than 66 directories are watched, however long the way is', async
   t.ok(await until('touched', 'file'));
 });
 
-t.test('a place that cannot be watched is told, the others are watched', async t => {
+t.test('a place that cannot be watched is reported, and the others are watched', async t => {
   const base = tempDirectory(t);
   mkdirSync(join(base, 'config'));
   spyOnWatch(t, path => {

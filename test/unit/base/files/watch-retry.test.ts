@@ -14,7 +14,7 @@ function makeRetry() {
   return { retry: new WatchRetry({ logger, clock, again }), logger, clock, tried: () => tried };
 }
 
-t.test('what broke is told, and tried again once for all after ten seconds', async t => {
+t.test('broken watches are logged and retried together after ten seconds', async t => {
   const { retry, logger, clock, tried } = makeRetry();
   retry.broken('/a', refusal('ENOSPC', 'no watches left'));
   retry.broken('/b', new Error('out of order'));
@@ -35,7 +35,7 @@ t.test('what broke is told, and tried again once for all after ten seconds', asy
   t.equal(tried(), 2, 'a later failure has a timer of its own');
 });
 
-t.test('what is forbidden is told only', async t => {
+t.test('a watch without permission is logged and not retried', async t => {
   const { retry, logger, clock } = makeRetry();
   for (const code of ['EACCES', 'EPERM']) retry.broken('/a', refusal(code, 'not allowed'));
   const message = /let the user of this process read the path$/;

@@ -14,7 +14,7 @@ function wrapped(reason: string): string {
   return `No connection established. Last error: ${reason}. Resolution note: `;
 }
 
-t.test('a host that no resolver knows is told from one that is down', async t => {
+t.test('an unknown host is distinguished from an unreachable one', async t => {
   t.equal(
     lostConnection(PLAIN, 'Name resolution failed for target dns:limits:8081'),
     'no connection to limits:8081: Name resolution failed for target dns:limits:8081. Check the host in --dial-string.',

@@ -229,7 +229,7 @@ t.test('a service that does not answer ends the wait at --timeout', async t => {
   });
 });
 
-t.test('a port that takes connections without a word is told from a slow service, and let go', async t => {
+t.test('a port that accepts connections but never answers is distinguished from a slow service', async t => {
   const server = createServer().listen(0, 'localhost');
   await once(server, 'listening');
   t.teardown(() => server.close());
@@ -352,7 +352,7 @@ t.test('TLS files that cannot be used are named', async t => {
   });
 });
 
-t.test('TLS to a port without it is told apart from other failures', async t => {
+t.test('TLS to a port without TLS is distinguished from other failures', async t => {
   const { address } = await startRateLimitServer(t, { answer: OK });
   t.match(await ask(address, '--grpc-use-tls'), {
     status: 2,

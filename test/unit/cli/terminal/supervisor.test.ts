@@ -28,7 +28,7 @@ t.test('a process that nobody listens to has no supervisor', async t => {
   );
 });
 
-t.test('the supervisor is told when the ports are open, and let go of once', async t => {
+t.test('the supervisor is notified when the ports are open, and disconnected once', async t => {
   const supervised = new ProcessWithChannel();
   const supervisor = processSupervisor(supervised);
   supervisor?.ready();

@@ -10,7 +10,7 @@ function waiting() {
   return { clock, timeouts, missed, begin: (name: string) => timeouts.begin(() => missed.push(name)) };
 }
 
-t.test('what has waited for its time is told, one after the other', async t => {
+t.test('commands that reach their timeout are reported in order', async t => {
   const { clock, timeouts, missed, begin } = waiting();
   begin('a');
   clock.advance(400);
@@ -35,7 +35,7 @@ t.test('a clock that is set back makes nobody wait for long', async t => {
   t.equal(clock.pending, 0);
 });
 
-t.test('after it was stopped nothing is told', async t => {
+t.test('after it was stopped, no timeouts are reported', async t => {
   const { clock, timeouts, missed, begin } = waiting();
   begin('a');
   timeouts.stop();

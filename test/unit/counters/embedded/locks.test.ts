@@ -27,7 +27,7 @@ t.test('a lock names the thread that holds it', async t => {
   t.same(lockWords(table), [threadId + 1, threadId + 1]);
 });
 
-t.test('the locks of a thread that was killed are let go of, and counting goes on at once', async t => {
+t.test('the locks of a killed thread are released, and counting continues at once', async t => {
   const { table, thread, threadId } = await lockedTable(t);
   await thread.terminate();
   table.releaseLocksOf(threadId);
@@ -43,7 +43,7 @@ t.test('only those: a lock of another thread stays', async t => {
   t.equal(lockWords(table)[0], threadId + 1, 'nor does one let go of what another one holds');
 });
 
-t.test('whoever waits for a thread that was killed takes its lock over, without anybody else', async t => {
+t.test('a thread that waits for the lock of a killed thread takes it over', async t => {
   const { table, thread } = await lockedTable(t);
   await thread.terminate();
   t.same(await count(new EmbeddedCounterStore(table), [{ key: 'a', hits: 2 }]), [2]);

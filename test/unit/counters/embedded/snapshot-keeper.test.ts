@@ -66,7 +66,7 @@ t.test('the file is written at the start and over and over, so that a crash forg
   }
 });
 
-t.test('a file that cannot be read is told, set aside, and replaced', async t => {
+t.test('an unreadable file is logged, set aside, and replaced', async t => {
   const path = join(tempDirectory(t), 'counters');
   writeFileSync(path, 'garbage'.repeat(100));
   const { keeper, store, logger } = keep(t, path);
@@ -160,7 +160,7 @@ t.test('the lock of a process that was killed is taken over', async t => {
   await until(() => total('saved') === 1);
 });
 
-t.test('a file that cannot be written is told once, and again when it can', async t => {
+t.test('a failed write is logged once, and so is the next successful one', async t => {
   const directory = tempDirectory(t);
   const path = join(directory, 'counters');
   const { keeper, clock, logger, total } = keep(t, path);

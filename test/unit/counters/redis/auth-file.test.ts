@@ -84,7 +84,7 @@ t.test('a password of the default user, changed by CONFIG SET requirepass', asyn
   t.equal((await untilCounted(store, ONE)).length, 1);
 });
 
-t.test('a file that is missing or empty is told in clear words, and awaited at the start', async t => {
+t.test('a missing or empty file is reported clearly, and the start waits for it', async t => {
   const redis = await administered(t, ...APP);
   const { file, write, path } = authFile('');
   const logger = new KeepingLogger();

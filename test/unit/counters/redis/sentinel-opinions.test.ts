@@ -96,7 +96,7 @@ t.test('a sentinel that missed a failover is not believed, also when it is the f
   t.same(await count(store, ONE), [2]);
 });
 
-t.test('sentinels that call the same master by different names are no reason to connect anew', async t => {
+t.test('sentinels that use different names for the same master do not cause a reconnect', async t => {
   const master = await startMaster(t);
   const byAddress = await startOpinion(t, { port: master.port, epoch: 1 });
   const byName = await startOpinion(t, { host: 'localhost', port: master.port, epoch: 1 });

@@ -212,7 +212,7 @@ t.test('a reply that throws does not keep the others from being answered', async
   t.match(decisions.logger.lines, [{ level: 'error', message: /^Could not send a response/ }]);
 });
 
-t.test('requests are decided under the rules that are in force when their batch leaves', async t => {
+t.test('requests are decided under the rules that are active when their batch leaves', async t => {
   const store = new GatedStore();
   const decisions = new Decisions({ store, rules: RULES });
   const before = ask(decisions);
@@ -230,16 +230,13 @@ t.test('requests are decided under the rules that are in force when their batch 
   );
 });
 
-t.test(
-  'without rules a request is told what is wrong with it, and only then that there are none',
-  async t => {
-    const decisions = new Decisions({ store: new GatedStore(), rules: null });
-    await t.rejects(decisions.ask(request('', 'a=x')), { code: 'bad_request' });
-    await t.rejects(decisions.ask(request('d')), { code: 'bad_request' });
-    await t.rejects(ask(decisions), { code: 'no_rules' });
-    t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 3);
-  },
-);
+t.test('without rules, faults of a request are reported before the missing rules', async t => {
+  const decisions = new Decisions({ store: new GatedStore(), rules: null });
+  await t.rejects(decisions.ask(request('', 'a=x')), { code: 'bad_request' });
+  await t.rejects(decisions.ask(request('d')), { code: 'bad_request' });
+  await t.rejects(ask(decisions), { code: 'no_rules' });
+  t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 3);
+});
 
 t.test('bytes that are no message are refused as such, and are no call that failed', async t => {
   const decisions = new Decisions({ store: new GatedStore(), rules: null });
@@ -247,20 +244,17 @@ t.test('bytes that are no message are refused as such, and are no call that fail
   t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 0);
 });
 
-t.test(
-  'more descriptors than a request may hold, or entries than a descriptor may, are told the bound',
-  async t => {
-    const decisions = new Decisions({ store: new GatedStore(), rules: RULES });
-    const entries = (count: number) => Array.from({ length: count }, () => 'a=x').join();
-    const descriptors = Array.from({ length: 4_097 }, () => 'a=x');
-    await t.rejects(decisions.ask(request('d', ...descriptors)), {
-      code: 'too_large',
-      message: /at most 4096/,
-    });
-    await t.rejects(decisions.ask(request('d', entries(257))), { code: 'too_large', message: /at most 256/ });
-    t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 2);
-  },
-);
+t.test('too many descriptors or entries are rejected with an error that names the maximum', async t => {
+  const decisions = new Decisions({ store: new GatedStore(), rules: RULES });
+  const entries = (count: number) => Array.from({ length: count }, () => 'a=x').join();
+  const descriptors = Array.from({ length: 4_097 }, () => 'a=x');
+  await t.rejects(decisions.ask(request('d', ...descriptors)), {
+    code: 'too_large',
+    message: /at most 4096/,
+  });
+  await t.rejects(decisions.ask(request('d', entries(257))), { code: 'too_large', message: /at most 256/ });
+  t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 2);
+});
 
 t.test('drained resolves when nothing waits any more', async t => {
   const store = new GatedStore();

@@ -90,7 +90,7 @@ t.test('each level tells how it was matched', async t => {
   t.equal(key, 'shop_path_/api/*_method_POST_1699920000', 'all values of the pattern share one counter');
 });
 
-t.test('what keeps a limit from applying is told', async t => {
+t.test('the reason why a limit does not apply is reported', async t => {
   const decisions = freshDecisions();
   const cases: Record<string, string> = {
     'ip=1,port=2': 'there are no entries below `shop.ip`',
@@ -134,7 +134,7 @@ t.test('a limit that the descriptor brings stands in place of the rules', async 
   });
 });
 
-t.test('hits that another limit holds back are told apart', async t => {
+t.test('hits that another limit holds back are distinguished', async t => {
   const decisions = freshDecisions({ options: { holdBack: true } });
   for (let hit = 0; hit < 5; hit++) await decisions.ask(request('shop', 'user=ann'));
   const { descriptors, answer } = await decisions.explain(request('shop', 'user=ann', 'ip=1'));

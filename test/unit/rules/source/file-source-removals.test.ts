@@ -33,7 +33,7 @@ async function twoFiles(t: Test) {
   return { ...started, clock, config, a: join(config, 'a.yaml'), b: join(config, 'b.yaml') };
 }
 
-t.test('a file that is moved away and written anew is never missing', async t => {
+t.test('a file that is moved away and written again is never missing', async t => {
   const { clock, loader, a } = await twoFiles(t);
   const waitedOn = clock.waitedOn();
   renameSync(a, `${a}~`);

@@ -13,7 +13,7 @@ t.test('a tangle of links ends in a fault, not in a search without end', async t
   }
 });
 
-t.test('a watcher that breaks is told and set again after a while, and the files are read', async t => {
+t.test('a broken watcher is logged and set again after a delay, and the files are read', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
   const config = join(root, 'config');
   const clock = new ManualClock(0);
@@ -62,7 +62,7 @@ t.test('when the system is out of watches, it is tried again until there are som
   t.ok(await loader.until('noticed'));
 });
 
-t.test('a place that may not be watched is told, and what can be watched is', async t => {
+t.test('a place without permission is logged, and the other places are watched', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
   const clock = new ManualClock(0);
   spyOnWatch(t, path => {

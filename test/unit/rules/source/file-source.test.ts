@@ -150,7 +150,7 @@ t.test('reload reads again, and calls during a read share the next one', async t
   t.equal(loader.heard.length, 3);
 });
 
-t.test('a file that cannot be read fails the whole set until it is mended', async t => {
+t.test('an unreadable file fails the whole set until it is fixed', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a', 'x.yaml': t.fixture('symlink', 'nowhere') } });
   const { first, loader } = await startSource(t, { root, watchRoot: false });
   const path = join(root, 'config', 'x.yaml');
@@ -163,7 +163,7 @@ t.test('a file that cannot be read fails the whole set until it is mended', asyn
   t.match(await loader.next(), { failed: /x\.yaml' is a directory/ });
 });
 
-t.test('ignored files are told at debug, once for as long as they are there', async t => {
+t.test('ignored files are logged once at debug level', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a', 'README.md': '', '.dot': '' } });
   const readme = join(root, 'config', 'README.md');
   const { source, logger } = await startSource(t, { root, watchRoot: true, ignoreDotFiles: true });

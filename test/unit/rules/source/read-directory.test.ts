@@ -72,7 +72,7 @@ t.test('sorts files by the bytes of their names', async t => {
   t.strictSame(Object.keys(texts(await readRuleDirectory(directory, ALL))), names);
 });
 
-t.test('reads dot files unless told to ignore them, and then does not mention them', async t => {
+t.test('reads dot files unless they are ignored, and then does not mention them', async t => {
   const directory = t.testdir({ '.hidden.yaml': 'hidden', '.a.yaml.swp': '', 'a.yaml': 'open' });
   const all = await readRuleDirectory(directory, ALL);
   t.strictSame(texts(all), { '.hidden.yaml': 'hidden', 'a.yaml': 'open' });

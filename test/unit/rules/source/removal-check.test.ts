@@ -34,7 +34,7 @@ t.test('an empty file is as good as none', async t => {
   t.ok(removals.isComplete(files('a', 'b!')));
 });
 
-t.test('a file that comes back ends the doubt, and the next one begins anew', async t => {
+t.test('a file that comes back ends the doubt, and the next doubt starts from zero', async t => {
   const removals = new RemovalCheck();
   removals.isComplete(files('a'));
   for (let round = 0; round < MAX_RECHECKS; round++) {
@@ -51,7 +51,7 @@ t.test('a set that is another each time is believed in the end', async t => {
   t.equal(verdicts.indexOf(true), MAX_RECHECKS - 1);
 });
 
-t.test('after a failed read the doubt begins anew, by what was believed last', async t => {
+t.test('after a failed read the doubt starts again from the last accepted files', async t => {
   const removals = new RemovalCheck();
   removals.isComplete(files('a'));
   t.notOk(removals.isComplete([]));

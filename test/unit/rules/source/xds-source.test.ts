@@ -28,7 +28,7 @@ t.test('additional headers come with the stream; bytes where the name says so', 
   t.same(metadata.get('key-bin'), [Buffer.from('ab')]);
 });
 
-t.test('rules in force are accepted: version and nonce of the response, no error', async t => {
+t.test('active rules are acknowledged with version and nonce of the response, without an error', async t => {
   const { ads, loader } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
@@ -41,7 +41,7 @@ t.test('rules in force are accepted: version and nonce of the response, no error
   );
 });
 
-t.test('a refusal names every fault and keeps the version that is in force', async t => {
+t.test('a rejection names every fault and keeps the active version', async t => {
   const { ads, loader } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
@@ -176,7 +176,7 @@ t.test('after a lost stream the last accepted version is announced, not one that
   ]);
 });
 
-t.test('waits after lost streams grow up to their maximum, and start anew after a response', async t => {
+t.test('delays after lost streams grow up to their maximum, and restart after a response', async t => {
   const { ads, clock } = await startXdsPair(t);
   for (const waitMs of [10_000, 15_000, 22_500, 33_750, 50_625, 60_000, 60_000]) {
     await ads.request();

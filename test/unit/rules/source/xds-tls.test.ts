@@ -64,7 +64,7 @@ t.test('an authority that the process trusts is trusted, also beside the file of
   }
 });
 
-t.test('a server that does not use TLS is told as that', async t => {
+t.test('the error says that the server does not use TLS', async t => {
   const ads = await AdsServer.start(t);
   const { logger, clock } = await startXds(t, ads.address, { tls: NO_TLS_FILES });
   await clock.pass(3_000);

@@ -50,7 +50,7 @@ t.test('the servers come from a list or from a record, and from one of them', as
   }
 });
 
-t.test('fewer connections than one are two, and a refresh below zero is none', async t => {
+t.test('fewer connections than one mean two, and a refresh below zero means no refresh', async t => {
   const read = (env: Environment) => loadSettings({ ...SERVERS, ...env });
   t.equal(read({}).memcachedConnections, 2);
   t.equal(read({ MEMCACHE_MAX_IDLE_CONNS: '0' }).memcachedConnections, 2);

@@ -125,7 +125,7 @@ t.test('mogrifiers keep their order, and need no tags', async t => {
   ]);
 });
 
-t.test('every fault of a mogrifier is told', async t => {
+t.test('every fault of a mogrifier is reported', async t => {
   t.match(
     refusal(MOGRIFIED),
     /AGENTSTATS_MOGRIFIER_RULES_PATTERN: the mogrifier requires a pattern; accepted: a reg/,

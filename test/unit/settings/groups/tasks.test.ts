@@ -15,7 +15,7 @@ t.test('the task service is off unless it is asked for, and then needs one maste
   t.equal(loadSettings({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY_FILE: '/key' }).tasksEnabled, true);
 });
 
-t.test('a master key that is none is refused without being shown', async t => {
+t.test('an invalid master key is rejected without being shown', async t => {
   for (const variable of ['SECRETS_MASTER_KEY', 'SECRETS_PREVIOUS_MASTER_KEYS']) {
     const text = refusal({ [variable]: 'hunter2' });
     t.match(text, variable);
@@ -34,7 +34,7 @@ t.test('tasks in Redis need its address', async t => {
   t.equal(loadSettings({ ...env, TASKS_REDIS_URL: 'redis://:secret@cache:6379/1' }).tasksMaxOpen, 200_000);
 });
 
-t.test('networks and ports that are none are refused', async t => {
+t.test('invalid networks and ports are rejected', async t => {
   for (const text of ['10.0.0.0', '10.0.0.0/33', 'host/8', '10.0.0.0/8,,', 'fd00::/129', '10.0.0.0/8/8']) {
     t.match(refusal({ TASKS_PUSH_NETWORKS: text }), /networks in CIDR form/, text);
   }

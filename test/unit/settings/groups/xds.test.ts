@@ -99,7 +99,7 @@ t.test('there may be several servers, each with a node id of its own or one for 
   t.same(nodeIds('a, b', 2), ['a', 'b']);
 });
 
-t.test('a response may have 256 MiB, and whoever asks for more gets that', async t => {
+t.test('the maximum response size is 256 MiB, and a higher setting is reduced to it', async t => {
   const bytes = (text: string) => loadSettings({ XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: text }).xdsMaxMessageBytes;
   t.equal(bytes('0'), 0);
   t.equal(bytes('1000'), 1_000);

@@ -86,7 +86,7 @@ t.test('the nearest end stands for a number outside of its range, and nothing fo
   t.equal(refusalFrom(kind, '80%'), 'not a number');
 });
 
-t.test('a bare number is told to lack a unit', async t => {
+t.test('the error for a bare number says that the unit is missing', async t => {
   const kind = duration({ min: 0, max: 3_600_000 });
   t.equal(kind.accepts, 'a duration from 0 to 1h with units, such as 1m30s or 500ms');
   t.equal(refusalFrom(kind, '10'), 'a number without a unit');

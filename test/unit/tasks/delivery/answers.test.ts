@@ -126,7 +126,7 @@ t.test('history has the first 4 KiB of the answer, cut between two characters', 
   t.equal((await kept(Buffer.alloc(5000, 0xff)))?.response, '\ufffd'.repeat(1365));
 });
 
-t.test('each status is told by a code and a sentence', async t => {
+t.test('each status has a code and a sentence', async t => {
   const worker = await startPushWorker(t, reply(200));
   const deliveries = localDeliveries(t);
   const codes = {

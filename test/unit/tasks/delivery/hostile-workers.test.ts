@@ -177,7 +177,7 @@ t.test('a worker that closes the connection in the middle of the body', async t 
   t.ok(['connection_lost', 'reply_invalid'].includes(outcome.error?.code ?? ''));
 });
 
-t.test('what is not HTTP/1.1 is told as that', async t => {
+t.test('the error says that a response is not HTTP/1.1', async t => {
   const answers = [
     'SSH-2.0-OpenSSH_9.6\r\n\r\n',
     'HTTP/1.1 2xx OK\r\n\r\n',
@@ -234,7 +234,7 @@ t.test('nothing listens', async t => {
   });
 });
 
-t.test('a worker that leaves between two attempts is connected to anew', async t => {
+t.test('a connection that the worker closes between two attempts is replaced', async t => {
   const worker = await startPushWorker(t, reply(200));
   const deliveries = localDeliveries(t);
   await deliveries.deliver(pushTo(worker.url()));

@@ -130,7 +130,7 @@ t.test(
   },
 );
 
-t.test('a name without addresses is told as that, without the words of the name service', async t => {
+t.test('the error says that a host name has no addresses', async t => {
   const failing = localDeliveries(t, {
     resolve: () =>
       Promise.reject(Object.assign(new Error('queryA SERVFAIL ns1.internal'), { code: 'ESERVFAIL' })),

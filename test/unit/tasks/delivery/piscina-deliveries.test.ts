@@ -148,7 +148,7 @@ for (const [how, host] of [
   });
 }
 
-t.test('a thread that does not respond is terminated and replaced, and its attempts are told', async t => {
+t.test('a thread that does not respond is replaced, and its attempts are reported', async t => {
   const clock = new WaitClock(NOW);
   const worker = await startPushWorker(t, reply(200));
   const { deliveries, logger, lost } = threads(t, { clock });
@@ -201,7 +201,7 @@ t.test('a start fails when the threads do not begin, and leaves nothing', async 
   t.equal(deliveries.free, 0);
 });
 
-t.test('a stop ends what is under way, and closes the connections', async t => {
+t.test('a stop ends attempts in progress, and closes the connections', async t => {
   const worker = await startPushWorker(t, () => {});
   const { deliveries, logger, lost } = threads(t, { count: 2 });
   await deliveries.start();

@@ -113,7 +113,7 @@ t.test('a secret is whsec_ and base64 of 24 to 64 bytes', async t => {
   for (const secret of refused) t.notOk(isSigningSecret(secret), secret);
 });
 
-t.test('a secret that is none is not repeated in the error', async t => {
+t.test('an invalid secret is not quoted in the error', async t => {
   const secret = 'whsec_not-a-secret-but-private';
   const failure = t.throws(() => signatures([secret], message())) as unknown as Error;
   t.match(failure.message, 'a signing secret of the worker does not consist of whsec_ and base64');

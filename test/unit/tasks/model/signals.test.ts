@@ -22,7 +22,7 @@ function thread(t: Test, mesh: SignalMesh, wants: readonly SignalName[] = SIGNAL
   return { signals, told, ports, leave };
 }
 
-t.test('every other thread hears a signal once, in the order in which it was told', async t => {
+t.test('every other thread receives each signal once, in order', async t => {
   const mesh = new SignalMesh();
   const [one, two, three] = [thread(t, mesh), thread(t, mesh), thread(t, mesh)];
   one.signals.tell('taskDue', 'acme', 'wrk_1', 5);
@@ -80,7 +80,7 @@ t.test('a thread gets only what it wants, and nothing else wakes it up', async t
   t.same(two.told, ['documentsChanged acme', 'roomFor globex']);
 });
 
-t.test('a thread that ends is told nothing more, and the next one is', async t => {
+t.test('a thread that has ended receives no more signals, and its replacement does', async t => {
   const mesh = new SignalMesh();
   const one = thread(t, mesh);
   const two = thread(t, mesh);

@@ -19,7 +19,7 @@ t.test('times of RFC 3339 are read', async t => {
   }
 });
 
-t.test('what is no time of RFC 3339 is refused', async t => {
+t.test('texts that are not RFC 3339 times are rejected', async t => {
   for (const text of [
     '',
     '2026-03-01',

@@ -115,7 +115,7 @@ t.test('a path that is not there is 404, a method that it has not 405 with those
   t.equal((await rest.ask('GET', `/api/v1/things/${'x'.repeat(256)}`, { token })).status, 404);
 });
 
-t.test('a parameter that the route does not have, or has twice, is told by name', async t => {
+t.test('an unknown or repeated parameter is reported by name', async t => {
   const { rest, token } = await service();
   const answer = await rest.ask('GET', '/api/v1/things?colour=red&size=1&size=2&%zz=1', { token });
   t.match(answer, { status: 400, json: { code: 'invalid_parameter' } });
@@ -178,7 +178,7 @@ t.test('a body that is no JSON is refused, without repeating it', async t => {
   t.equal((await rest.ask('POST', '/api/v1/things', { token, body: fine })).status, 200, 'brackets in texts');
 });
 
-t.test('faults in a body are told at once, and no field may be misspelt', async t => {
+t.test('faults in a body are reported at once, and unknown fields are rejected', async t => {
   const { rest, token } = await service();
   const wrong = await rest.ask('POST', '/api/v1/things', { token, body: { name: 1, size: 'x' } });
   t.match(wrong, {
@@ -367,7 +367,7 @@ t.test('a store that does not answer is 503, and the log has the request', async
   });
 });
 
-t.test('a defect is 500, told to the log and not to the caller', async t => {
+t.test('a bug is a 500, with details in the log and not in the response', async t => {
   const { rest, token } = await service(() => [
     thing({ method: 'GET' }, async () => {
       throw new TypeError('no such property');
@@ -425,7 +425,7 @@ t.test('the connection is watched for routes that ask whether its caller has gon
   t.equal(asked, 1);
 });
 
-t.test('each answer is told by its operation', async t => {
+t.test('each response is counted by its operation', async t => {
   const { rest, token } = await service();
   rest.answers.length = 0;
   await rest.ask('GET', '/api/v1/things/a', { token });

@@ -44,7 +44,7 @@ t.test('what is not over when the drain time is, is ended and handed back uncoun
   t.same(await scene.events(slow), ['created', 'started', 'released']);
 });
 
-t.test('a delivery that does not end when it is told to is handed back all the same', async t => {
+t.test('a delivery that does not end when it is asked to is released nevertheless', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t, { drainMs: 1_000 });
   process.deliveries.abort = () => {};
@@ -75,7 +75,7 @@ t.test('nothing is claimed after a stop was asked for', async t => {
   await scene.pass(10);
 });
 
-t.test('tasks whose claim is under way are handed back, not begun', async t => {
+t.test('tasks whose claim is in progress are released, not started', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker();

@@ -22,7 +22,7 @@ function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
   return { page, samples };
 }
 
-t.test('what happens to tasks is told under the names of the specification', async t => {
+t.test('task statistics have the names of the specification', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker();
@@ -70,7 +70,7 @@ t.test('the lag is the time from when a task is due to its start', async t => {
   t.same(samples('oldest_due_seconds'), { '': 0 });
 });
 
-t.test('tasks that are due are told as the store said last, without asking it for a scrape', async t => {
+t.test('the number of due tasks is the last known one, and a scrape does not query the store', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker({ mode: 'pull', url: null });

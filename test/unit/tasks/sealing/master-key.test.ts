@@ -47,7 +47,7 @@ t.test('a key is read from base64 of either alphabet, and from hex', async t => 
   t.not(parseMasterKey('00'.repeat(32), 'a').id, parseMasterKey('01'.repeat(32), 'a').id);
 });
 
-t.test('what is no key is refused, and not repeated', async t => {
+t.test('invalid keys are rejected, and not quoted', async t => {
   for (const text of [
     '',
     'secret-word',
@@ -123,7 +123,7 @@ t.test('a file that is there is never written over', async t => {
   t.equal(await readFile(path, 'utf8'), 'spoiled');
 });
 
-t.test('where it cannot be created the path and the cause are told', async t => {
+t.test('if it cannot be created, the error names the path and the cause', async t => {
   const path = join(await directoryWith(t), 'missing', 'master.key');
   t.match((await refusal(() => openOrMakeMasterKeyFile(path))).message, `${path}, cannot be created: ENOENT`);
 });

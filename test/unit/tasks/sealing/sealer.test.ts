@@ -50,7 +50,7 @@ t.test('it opens for no other tenant, worker, secret or type', async t => {
   t.throws(() => one.open(sealed, others, { ...BELONGS, tenant: 'other' }), /cannot be decrypted/);
 });
 
-t.test('parts that run into each other are told apart', async t => {
+t.test('adjacent parts are unambiguous', async t => {
   const one = sealer();
   const dataKey = one.newDataKey('acme');
   const sealed = one.seal(VALUE, dataKey, { ...BELONGS, workerId: 'a","b', secretId: 'c' });

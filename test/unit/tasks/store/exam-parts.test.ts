@@ -41,7 +41,7 @@ t.test('random sequences follow from their seed', async t => {
   t.notOk(isDeepStrictEqual(await randomSteps(8, 100), steps));
 });
 
-t.test('a defect is found, and told in a few steps', async t => {
+t.test('a defect is found, and reduced to a few steps', async t => {
   const defective = backendOf(store => ({
     settle: (tenant, settlements) =>
       store.settle(

@@ -236,7 +236,7 @@ t.test('a replica that a store is led to says what is wrong', async t => {
   await answers(store);
 });
 
-t.test('a handshake that fails is told with the setting that helps', async t => {
+t.test('a failed handshake is reported with the setting that helps', async t => {
   const pair = new Authority('stranger').issue({ subject: 'redis', names: ['127.0.0.1'] });
   const directory = tempDirectory(t);
   const file = (name: string, text: string): string => {
@@ -309,7 +309,7 @@ t.test('a password in a file is read again when the connection is lost or refuse
   await answers(store);
 });
 
-t.test('a file without a password is told, and the nodes of a cluster take theirs from one', async t => {
+t.test('a file without a password is reported, and the nodes of a cluster use the file', async t => {
   const { path, write } = authFile(t, '');
   const cluster = await startCluster({ nodes: 3, args: [...TASK_SERVER_ARGS, '--requirepass', 'cl4ster'] });
   t.teardown(() => cluster.stop());

@@ -219,7 +219,7 @@ t.test('the name of a tenant that is not made is not kept', async t => {
   t.same(await store.tenants(null, 10), [ACME]);
 });
 
-t.test('more operations than may be under way are refused', async t => {
+t.test('operations above the maximum in progress are rejected', async t => {
   const { store } = await open(t, { maxInFlight: 32 });
   const asked = await Promise.allSettled(Array.from({ length: 15 }, () => store.list(ACME, taskQuery())));
   const refused = asked.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
@@ -269,7 +269,7 @@ t.test('where the settings may not be asked for, the log says what they must be'
   ]);
 });
 
-t.test('a wrong password is told, and not shown', async t => {
+t.test('a wrong password is reported, and not shown', async t => {
   const store = redisTaskStore([server], {
     access: { username: 'tasks', password: 'wrong-one' },
     startMs: 500,
@@ -283,7 +283,7 @@ t.test('a wrong password is told, and not shown', async t => {
   t.notMatch(failure.message, /wrong-one/);
 });
 
-t.test('a server that is not there is told within the time for the start', async t => {
+t.test('an unreachable server is reported within the startup timeout', async t => {
   const store = redisTaskStore([{ port: 1 }], { startMs: 200 });
   t.teardown(() => store.stop());
   await t.rejects(store.start(), /Redis at 127.0.0.1:1 was not ready within 200 ms: .*ECONNREFUSED/);

@@ -105,7 +105,7 @@ t.test('`wait`: the batch waits however long it takes', async t => {
   t.equal(active(), 1);
 });
 
-t.test('who waits for a connection hears at once that Redis is gone', async t => {
+t.test('calls that wait for a connection fail at once when Redis is lost', async t => {
   const onEmpty = { behavior: 'wait', waitMs: 0 } as const;
   const { redis, store, clock } = await openPool(t, { poolSize: 1, onEmpty });
   redis.freeze();
@@ -131,7 +131,7 @@ t.test('a connection to an address where nothing answers any more is no connecti
   redis.thaw();
 });
 
-t.test('it is told when the first connection comes up and when the last one ends', async t => {
+t.test('the first connection and the loss of the last one are reported', async t => {
   const told: boolean[] = [];
   const { redis, store, active } = await openPool(t, { poolSize: 2, connected: is => told.push(is) });
   while (active() !== 2) await Promise.all(Array.from({ length: 4 }, () => count(store, ONE)));

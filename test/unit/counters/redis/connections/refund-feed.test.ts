@@ -87,7 +87,7 @@ for (const kind of ['one server', 'behind a sentinel', 'a cluster']) {
   });
 }
 
-t.test('a connection that ends is opened again, and the listener is told of both', async t => {
+t.test('a lost connection is reopened, and the listener is notified of both', async t => {
   const [redis, endpoint] = await freshRedis(t);
   const heard = new Heard();
   const store = await started(t, endpoint, { listener: heard });
@@ -234,7 +234,7 @@ t.test('a node of a cluster that has no slots any more is left at the first map 
   t.same(subscribed[1], named[0]);
 });
 
-t.test('a user who may not subscribe is told so once, and counts as up', async t => {
+t.test('a user without permission to subscribe is logged once, and the feed counts as up', async t => {
   const [redis] = await freshRedis(t, NO_CHANNELS);
   const heard = new Heard();
   const logger = new KeepingLogger();

@@ -31,7 +31,7 @@ t.test('all: a run for each, oldest first', async t => {
   });
 });
 
-t.test('all: at most so many, the last ones', async t => {
+t.test('all: the last ones, up to the maximum', async t => {
   const all = { mode: 'all', windowMs: 60 * MINUTE, max: 2 } as const;
   t.same(dueTimes(minutes, all, 10 * MINUTE, 13 * MINUTE), { fire: [12 * MINUTE, 13 * MINUTE], skipped: 2 });
 });

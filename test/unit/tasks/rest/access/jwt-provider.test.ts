@@ -161,7 +161,7 @@ t.test('a download ends after five seconds', async t => {
   t.equal(rest.clock.pending, 0);
 });
 
-t.test('keys that are of no use, or damaged, leave the others usable', async t => {
+t.test('unusable or damaged keys leave the others usable', async t => {
   const scene = await JwtScene.open(t);
   const { provider, key } = scene;
   const damaged = await provider.addKey();

@@ -195,7 +195,7 @@ t.test('payloads, headers, results and replies are for those who may see them', 
   t.equal(seen.status, 200);
 });
 
-t.test('a store that fails is told as such, and what was being done may be repeated', async t => {
+t.test('a failing store is reported as such, and the request may be retried', async t => {
   const rest = await TaskHarness.open();
   await rest.pushWorker();
   const { Fault } = await import('../../../../../src/base/fault.ts');

@@ -70,7 +70,7 @@ t.test('by default accounts are made with the token of the operator only', async
   t.equal((await rest.ask('POST', '/', { ...AT, body, token: 'of the operator' })).status, 201);
 });
 
-t.test('without a token of the operator there is none that fits', async t => {
+t.test('without an operator token, no token is accepted', async t => {
   const rest = new RestHarness({ config: { signup: 'operator' } });
   const asked = { ...AT, body: { domain: 'acme' }, headers: { authorization: 'Bearer  ' } };
   t.equal((await rest.ask('POST', '/', asked)).json.code, 'invalid_token');

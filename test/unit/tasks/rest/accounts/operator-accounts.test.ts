@@ -49,7 +49,7 @@ t.test('only the operator manages accounts, however accounts can be created', as
   }
   const none = await TaskHarness.open();
   const answer = await none.ask('GET', '/accounts', { host: 'tasks.test', token: 'x' });
-  t.equal(answer.json.code, 'invalid_token', 'without a token of the operator there is none that fits');
+  t.equal(answer.json.code, 'invalid_token', 'without an operator token, no token is accepted');
 });
 
 t.test('accounts are listed by domain, page by page, on both hosts', async t => {

@@ -33,7 +33,7 @@ t.test('a token is shown once, and listed without its text', async t => {
   t.equal(listed.json.next_cursor, null);
 });
 
-t.test('a deleted token is good for nothing any more', async t => {
+t.test('a deleted token is rejected', async t => {
   const { rest, token, path } = await account();
   const made = await rest.ask('POST', path, { token });
   t.equal((await rest.ask('GET', path, { token: made.json.token })).status, 200);

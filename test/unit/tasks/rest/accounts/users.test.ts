@@ -153,7 +153,7 @@ t.test('of two owners who leave at once one stays', async t => {
   }
 });
 
-t.test('who keeps losing against others is told to try again', async t => {
+t.test('a request that keeps losing against concurrent changes is answered with a retry error', async t => {
   const rest = new RestHarness();
   const { token } = await rest.signUp();
   const other = await rest.addUser(token, 'owner');

@@ -29,7 +29,7 @@ t.test('all other numbers are numbers, whatever stands beside them', async t => 
   t.equal(JSON.stringify(beside), `{"a":1.5,"b":${LONG[0]},"s":"${LONG[0]}","e":"x\\"${LONG[0]}"}`);
 });
 
-t.test('what is no JSON is told as JSON.parse tells it', async t => {
+t.test('invalid JSON has the same error as with JSON.parse', async t => {
   for (const text of [
     `[${LONG[0]}`,
     `{"a":0${LONG[0]}}`,

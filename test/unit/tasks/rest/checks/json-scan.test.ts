@@ -88,7 +88,7 @@ t.test('items of a list that has a bound are counted, and of no other', async t 
   }
 });
 
-t.test('what is no JSON ends with the text', async t => {
+t.test('invalid JSON ends with the text', async t => {
   for (const text of ['', '"', '"\\', '\\"', ']]]]', '}{', '["a', ',,,:::', '{"a":[}]']) {
     t.equal(excess(text), null, text);
   }

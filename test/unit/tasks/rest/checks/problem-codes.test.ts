@@ -349,7 +349,7 @@ t.test(
   },
 );
 
-t.test('every fault of a body is told at once, with its place, and without its value', async t => {
+t.test('all faults of a body are reported at once, with their positions and without values', async t => {
   const { ask, mine } = await scene();
   const canary = 'c4nary-c4nary';
   const answer = await ask('POST', 'tasks', {
@@ -429,7 +429,7 @@ t.test('making an account is refused as the document says', async t => {
   t.equal(await make({ domain: 'late' }), 'rate_limited');
 });
 
-t.test('where accounts are the operator’s, others are told to bring the token', async t => {
+t.test('if only the operator creates accounts, requests without its token are rejected', async t => {
   const rest = new TaskHarness({ signup: 'operator', operatorToken: 'the-operator-s-token' });
   const make = async (token: string | undefined, domain: string) => {
     const { json, status } = await rest.ask('POST', '/accounts', {

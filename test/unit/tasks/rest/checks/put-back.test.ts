@@ -136,18 +136,21 @@ t.test('what moves by itself is of no matter', async t => {
   t.equal((await rest.at('PUT', 'schedules/s', read[1])).status, 200);
 });
 
-t.test('a viewer gets no payload of a schedule, and whoever sends that back keeps it', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
-  const made = await rest.made('schedules', {
-    name: 's',
-    worker: 'mailer',
-    every: '1h',
-    task: { payload: 1 },
-  });
-  const viewer = await rest.addUser(rest.token, 'viewer');
-  const { json } = await rest.at('GET', 'schedules/s', undefined, { token: viewer.token });
-  t.equal(json.task.payload, undefined);
-  t.equal((await rest.at('PUT', 'schedules/s', json)).status, 200);
-  t.equal((await rest.at('GET', `schedules/${made.id}`)).json.task.payload, 1);
-});
+t.test(
+  'a viewer gets no payload of a schedule, and sending that response back keeps the payload',
+  async t => {
+    const rest = await TaskHarness.open();
+    await rest.pushWorker();
+    const made = await rest.made('schedules', {
+      name: 's',
+      worker: 'mailer',
+      every: '1h',
+      task: { payload: 1 },
+    });
+    const viewer = await rest.addUser(rest.token, 'viewer');
+    const { json } = await rest.at('GET', 'schedules/s', undefined, { token: viewer.token });
+    t.equal(json.task.payload, undefined);
+    t.equal((await rest.at('PUT', 'schedules/s', json)).status, 200);
+    t.equal((await rest.at('GET', `schedules/${made.id}`)).json.task.payload, 1);
+  },
+);

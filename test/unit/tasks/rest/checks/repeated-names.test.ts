@@ -30,7 +30,7 @@ t.test('a name that an object has twice is refused, and the place is named', asy
   t.same((await rest.at('GET', 'tasks')).json.data, []);
 });
 
-t.test('equal names in different objects are none of this', async t => {
+t.test('equal names in different objects are not repeated names', async t => {
   const rest = await TaskHarness.open();
   await rest.pushWorker();
   const payload =

@@ -97,7 +97,7 @@ t.test('each fault has a pointer, and says what is accepted', async t => {
   for (const [body, fault] of cases) t.same(faultsOf(body), [fault], JSON.stringify(body));
 });
 
-t.test('where one of several schemas has to fit, the fault is told once', async t => {
+t.test('if one of several schemas has to match, the fault is reported once', async t => {
   t.same(faultsOf({ worker: 'a', delay: true }), ['/delay validation_failed: must be a string or a number']);
   t.same(faultsOf({ worker: 'a', delay: 'soon' }), ['/delay validation_failed: must match /^\\d+s$/']);
   t.same(faultsOf({ worker: 'a', delay: -1 }), ['/delay validation_failed: must be at least 0']);
@@ -112,7 +112,7 @@ t.test('a field that there is not is a fault of its own, at any depth', async t 
   t.equal(check(JSON.parse('{"worker":"a","__proto__":{}}'))?.[0].pointer, '/__proto__');
 });
 
-t.test('all faults are told at once, without the values, and not more than an answer holds', async t => {
+t.test('all faults are reported at once, without values, up to the maximum of a response', async t => {
   t.equal(faultsOf({ worker: 'SECRET', attempts: 'SECRET', tags: ['SECRET'], nonsense: 1 }).length, 4);
   t.notMatch(faultsOf({ worker: 'SECRET', attempts: 'SECRET', tags: ['SECRET'] }).join(), /SECRET/);
   t.equal(check({ worker: 'a', tasks: Array.from({ length: 500 }, () => ({})) })?.length, MAX_FAULTS);

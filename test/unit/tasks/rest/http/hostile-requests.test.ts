@@ -273,7 +273,7 @@ t.test('paths are compared as they are', async t => {
   t.equal(await told(rest, 'GET', 'workers/%6dailer'), 200);
 });
 
-t.test('methods that a path does not have are told which it has', async t => {
+t.test('for an unsupported method, the response lists the methods of the path', async t => {
   const rest = await open();
   for (const route of rest.routes) {
     const target = route.path.slice('/v1/'.length).replaceAll(/:\w+/g, 'x');

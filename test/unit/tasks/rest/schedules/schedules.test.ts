@@ -421,7 +421,7 @@ t.test('what is wrong is said with its place', async t => {
   t.match(await ask('PUT', '/api/v1/schedules/other', { name: 'nightly' }), { json: { code: 'name_taken' } });
 });
 
-t.test('an account has so many schedules', async t => {
+t.test('the number of schedules of an account is limited', async t => {
   const { ask } = await setup({ schedules: 1 });
   t.equal((await ask('POST', '/api/v1/schedules', NIGHTLY)).status, 201);
   t.match(await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'other' }), {

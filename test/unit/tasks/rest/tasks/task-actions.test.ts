@@ -57,7 +57,7 @@ t.test('a filter without a status means the tasks that the action is for', async
   }
 });
 
-t.test('the tasks that were changed are woken, and those that run are told to stop', async t => {
+t.test('changed tasks are woken, and running tasks are asked to stop', async t => {
   const { rest, ids } = await withAll();
   rest.told.length = 0;
   await act(rest, { action: 'cancel', filter: { status: 'running' } });

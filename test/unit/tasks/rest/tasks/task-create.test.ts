@@ -52,7 +52,7 @@ t.test('a task gets what its worker has, is due at once, and its worker is woken
   t.same(shown, same, 'reading gives the same, and what it waits for');
 });
 
-t.test('nobody is told of a task that is due in more than five minutes', async t => {
+t.test('no signal is sent for a task that is due in more than five minutes', async t => {
   const rest = await TaskHarness.open();
   const worker = await rest.pushWorker();
   rest.told.length = 0;
@@ -208,7 +208,7 @@ t.test('each field has its bounds, and the answer says which field and what is a
   }
 });
 
-t.test('all faults are told at once, and values are not repeated', async t => {
+t.test('all faults are reported at once, and values are not quoted', async t => {
   const rest = await TaskHarness.open();
   await rest.pushWorker();
   const fields = { delay: 'SECRET', timeout: 'SECRET', headers: { 'x-a': 'SECRET\n' } };
@@ -378,7 +378,7 @@ t.test('what was refused is not remembered', async t => {
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer' }, { headers })).status, 201);
 });
 
-t.test('a worker that another process has just deleted is told as missing', async t => {
+t.test('a worker that another process has just deleted is reported as missing', async t => {
   const rest = await TaskHarness.open();
   const worker = await rest.pushWorker();
   await rest.task({});

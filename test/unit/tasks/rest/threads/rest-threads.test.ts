@@ -401,7 +401,7 @@ t.test('signals reach every other thread once, before the answer that follows th
   }
 });
 
-t.test('the next thread hears signals like the one that it replaces', async t => {
+t.test('a replacement thread receives signals', async t => {
   const { threads, signals, ports } = await open(t);
   await ask(threads, head('/exit')).answer;
   t.equal((await ask(threads, head('/told')).answer).text, '');

@@ -175,7 +175,7 @@ t.test('five live signing secrets sign, and there is no room for a sixth', async
   );
 });
 
-t.test('a secret that is deleted is good for nothing at once', async t => {
+t.test('a deleted secret is unusable at once', async t => {
   const rest = await TaskHarness.open();
   await rest.pullWorker();
   const { id, value } = await rest.made('workers/crawler/secrets', { type: 'token' });

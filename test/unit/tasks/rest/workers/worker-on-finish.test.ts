@@ -11,7 +11,7 @@ async function open() {
   return { rest, listener: listener.id as string };
 }
 
-t.test('a worker names another one that is told of its tasks', async t => {
+t.test('a worker names another worker that is called when its tasks end', async t => {
   const { rest, listener } = await open();
   t.strictSame((await rest.at('GET', 'workers/mailer')).json.on_finish, null);
   const set = await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener' } });
@@ -32,7 +32,7 @@ t.test('a worker names another one that is told of its tasks', async t => {
   t.match(made.on_finish, { events: ['failed'] });
 });
 
-t.test('what cannot be told is refused', async t => {
+t.test('invalid callbacks are rejected', async t => {
   const { rest, listener } = await open();
   await rest.made('workers', { name: 'direct', task_urls: true });
   for (const [path, on_finish, pointer, detail] of [

@@ -239,7 +239,7 @@ t.test('what is left out of a change stays, and null is the default again', asyn
   t.match(await rest.at('PUT', 'workers/nobody', {}), { status: 404 });
 });
 
-t.test('a worker is paused until it is let go on, at once or at a time', async t => {
+t.test('a worker is paused until it is resumed, manually or at a given time', async t => {
   const rest = await TaskHarness.open();
   const worker = await rest.pushWorker();
   await rest.task();

@@ -88,7 +88,7 @@ t.test('a fault of the store is noticed although nobody calls it, and its end', 
   t.equal(clock.pending, 0);
 });
 
-t.test('another reason is told as well, and all are over when the store works', async t => {
+t.test('another reason is reported as well, and all are cleared when the store works', async t => {
   const { store, pass, told, gauge, lines, end } = watched();
   store.answer = () => Promise.reject(new StoreFault('file_failed', 'it cannot be read'));
   await pass(3_000);

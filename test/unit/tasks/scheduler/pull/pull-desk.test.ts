@@ -159,7 +159,7 @@ t.test('a caller that has gone gets nothing, and what was claimed for it is hand
   t.same(gone.ids, []);
 });
 
-t.test('more calls than there is room for are told so', async t => {
+t.test('calls above the maximum are rejected', async t => {
   const { scene, process, puller } = await open(t, { maxWaitingPulls: 9 });
   const first = asking(process, puller.id, { waitMs: 1_000 });
   asking(process, puller.id);
@@ -234,7 +234,7 @@ t.test('a worker at its concurrency gets the next task when one ends', async t =
   t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
 });
 
-t.test('complete may be said twice; a lost lease is told, and counted', async t => {
+t.test('complete can be repeated; a lost lease is reported and counted', async t => {
   const { scene, process, puller, desk } = await open(t);
   await scene.add(puller);
   const call = asking(process, puller.id);

@@ -38,7 +38,7 @@ t.test('a task that another process made is pushed within a second', async t => 
   t.same(deliveries.running, [id]);
 });
 
-t.test('a task starts at its time to the millisecond, whoever made it', async t => {
+t.test('a task starts at its time to the millisecond, regardless of which process created it', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker();

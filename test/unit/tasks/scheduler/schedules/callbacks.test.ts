@@ -99,7 +99,7 @@ t.test('the worker gets a task of its own, which says what has ended', async t =
   await firing.stop();
 });
 
-t.test('a result is told as it is, and no error with it', async t => {
+t.test('a callback contains the result unchanged, and no error', async t => {
   const told = await Told.begun();
   const { firing } = told;
   const { factory, store, worker } = firing;
@@ -200,7 +200,7 @@ t.test(
   },
 );
 
-t.test('many ends at once are told of within a few looks', async t => {
+t.test('callbacks for many tasks that end together are created within a few checks', async t => {
   const told = await Told.begun(2);
   const ended: string[] = [];
   for (let n = 0; n < 250; n++) ended.push(await told.ended());

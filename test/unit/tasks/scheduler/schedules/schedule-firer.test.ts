@@ -70,7 +70,7 @@ t.test('its task is that of the template, and what that leaves open is the worke
   await firing.stop();
 });
 
-t.test('whoever serves the worker is told of the task', async t => {
+t.test('the process that serves the worker is notified of the task', async t => {
   const firing = await Firing.begun(START);
   await firing.schedule({ nextAt: FIRST });
   const told: unknown[] = [];

@@ -90,7 +90,7 @@ t.test('a client that has gone leaves the others alone', async t => {
   await create(clients[1]);
 });
 
-t.test('where the thread is lost a client is told, and goes on with the next one', async t => {
+t.test('if the thread is lost, its clients are notified and continue with the replacement', async t => {
   const setting = await Setting.open(t, 1);
   const [client] = setting.clients;
   const asked = Promise.allSettled([create(client)]);

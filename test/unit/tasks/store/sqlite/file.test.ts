@@ -90,7 +90,7 @@ t.test('a layout of a newer version is refused', async t => {
   );
 });
 
-t.test('a path that cannot be opened is told', async t => {
+t.test('a path that cannot be opened is reported', async t => {
   const store = storeOf(`${storePath(t)}/no/such/tasks.db`);
   await t.rejects(store.start(), {
     code: 'store_failed',
