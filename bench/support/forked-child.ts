@@ -89,7 +89,7 @@ export class ForkedChild<A extends Answers> {
       );
       this.#open.set(number, { resolve, reject, timer });
     });
-    // Whoever waits for the answer sees the failure; nobody waiting must not end the bench.
+    // The caller that waits for the answer handles the failure. Without a caller, it must not end the benchmark.
     answer.catch(() => {});
     return answer;
   }

@@ -19,7 +19,7 @@ export interface LoadTotals {
 
 /** What a bench asks the process of a generator. Each fails once a call has gone wrong. */
 export type GeneratorAnswers<L extends Load> = {
-  /** Begins a load, and resolves when its first calls are under way. */
+  /** Begins a load, and resolves when its first calls are in progress. */
   readonly start: (load: L) => Promise<void>;
   /** What happened since the last mark or the start. */
   readonly mark: () => LoadWindow;

@@ -181,7 +181,7 @@ export class Field {
       ...env,
     });
     this.#stops.push(() => service.stop());
-    // For whoever wants to look inside while it is under load.
+    // For debugging while the service is under load.
     console.error(`${name}: process ${service.pid}, debug port http://127.0.0.1:${service.ports.debug}/`);
     return {
       name,

@@ -9,7 +9,7 @@ import { type Measurement, measure, startGrpcLoad } from './measure.ts';
 import { benchRules, ruleFile } from './rules.ts';
 import type { Scenario } from './scenario.ts';
 
-/** A second of a load during which all rules are loaded anew. */
+/** A second of a load during which all rules are reloaded. */
 export interface Second {
   readonly phase: 'before' | 'reload' | 'after';
   readonly requestsPerSecond: number;
@@ -21,7 +21,7 @@ export interface ReloadResult {
   readonly store: Store;
   /** Calls a second of the paced load. */
   readonly callsPerSecond: number;
-  /** From the moment that the new file was in place to the one that its rules were in force. */
+  /** Time from the replacement of the file until its rules were active. */
   readonly reloadMs: number;
   readonly seconds: readonly Second[];
   /** The worst second of the reload against the median of those before: 99th percentiles. */
@@ -101,7 +101,7 @@ async function reloadUnderLoad(
   const loading = loadRules(running, text).then(() => {
     loadedAtMs = Date.now();
   });
-  // Whoever waits for it sees the failure, after the windows.
+  // The failure is handled later, by the code that waits for it after the windows.
   loading.catch(() => {});
   while (loadedAtMs === Number.POSITIVE_INFINITY) {
     await second();
