@@ -741,7 +741,7 @@ t.test('a token that is not valid is refused and not shown', async t => {
 
 t.test('what is secret is in no line of the log', async t => {
   const log = JSON.stringify(service.logs);
-  t.match(log, /"setting"/, 'the log says all that it can');
+  t.match(log, /"Setting"/, 'the log says all that it can');
   t.match(log, /Secret created/);
   t.notMatch(log, new RegExp(`${env['SLUICE_TOKEN']}|tk_acme_|whsec_|wkt_|${OPERATOR}|${MASTER_KEY}`));
   t.notMatch(log, new RegExp(PAYLOAD));
