@@ -28,3 +28,17 @@ t.test('a failure does not keep the other items from running, and the first one 
   await t.rejects(forEachLimited([0, 1, 2, 3, 4], 2, run), { message: 'item 1' });
   t.same(seen, [0, 1, 2, 3, 4]);
 });
+
+t.test('with `stop`, a failure ends it once the items in progress have ended', async t => {
+  const begun: number[] = [];
+  const ended: number[] = [];
+  const run = async (item: number): Promise<void> => {
+    begun.push(item);
+    if (item === 0) throw new Error('broken');
+    await new Promise(setImmediate);
+    ended.push(item);
+  };
+  await t.rejects(forEachLimited([0, 1, 2, 3, 4, 5], 2, run, 'stop'), { message: 'broken' });
+  t.same(begun, [0, 1]);
+  t.same(ended, [1]);
+});

@@ -1,32 +1,5 @@
 import { FairShares } from '../../../base/turns/fair-shares.ts';
 
-/**
- * Runs a function for each item with limited concurrency. After a failure it starts no further items, waits for those in
- * progress, and rejects with the failure.
- *
- * @param atOnce maximum number of concurrent runs
- */
-export async function eachAtMost<T>(
-  items: readonly T[],
-  atOnce: number,
-  run: (item: T) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  let failed = false;
-  const lane = async (): Promise<void> => {
-    while (next < items.length && !failed) {
-      try {
-        await run(items[next++]);
-      } catch (thrown) {
-        failed = true;
-        throw thrown;
-      }
-    }
-  };
-  const lanes = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, lane));
-  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
-}
-
 /** A queue in which tenants take turns: the next item is the oldest one of the tenant that was served longest ago. */
 export class Turns<T> {
   readonly #tenants = new Map<string, Set<T>>();

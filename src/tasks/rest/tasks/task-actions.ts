@@ -1,3 +1,4 @@
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import { isId } from '../../model/ids.ts';
 import { FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../model/task.ts';
 import { placeOf } from '../../store/search.ts';
@@ -5,7 +6,6 @@ import { auditEntry } from '../access/audit.ts';
 import { isAtLeast } from '../access/authorization.ts';
 import { PROBLEMS, Problem, type ProblemCode } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
-import { eachAtMost } from '../http/bounded.ts';
 import { remembered } from '../http/idempotency.ts';
 import { Cursors, type ListIdentity } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -191,14 +191,19 @@ class ActionRun {
   async onIds(ids: readonly string[]): Promise<null> {
     const { store } = this.#parts;
     const { tenant, gone } = this.#call;
-    await eachAtMost(ids, AT_ONCE, async id => {
-      if (gone.aborted) return;
-      if (!isId('task', id)) this.#count(id, 'not_found');
-      else if (this.#isDry) {
-        const task = await store.get(tenant, id);
-        this.#count(id, task === null ? 'not_found' : wouldSkip(task, this.#action));
-      } else await this.#act(id);
-    });
+    await forEachLimited(
+      ids,
+      AT_ONCE,
+      async id => {
+        if (gone.aborted) return;
+        if (!isId('task', id)) this.#count(id, 'not_found');
+        else if (this.#isDry) {
+          const task = await store.get(tenant, id);
+          this.#count(id, task === null ? 'not_found' : wouldSkip(task, this.#action));
+        } else await this.#act(id);
+      },
+      'stop',
+    );
     return null;
   }
 
@@ -234,7 +239,7 @@ class ActionRun {
 
   async #onPage(tasks: readonly Task[]): Promise<void> {
     if (this.#isDry) for (const task of tasks) this.#count(task.id, wouldSkip(task, this.#action));
-    else await eachAtMost(tasks, AT_ONCE, task => this.#act(task));
+    else await forEachLimited(tasks, AT_ONCE, task => this.#act(task), 'stop');
   }
 
   async #act(what: string | Task): Promise<void> {

@@ -1,3 +1,4 @@
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { StartLimit } from '../../model/documents.ts';
 import type { Task } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
@@ -6,7 +7,6 @@ import type { StoredDocument } from '../../store/documents.ts';
 import type { Block, BlockedWorker } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import type { WaitingReason } from '../fields/task-view.ts';
-import { eachAtMost } from '../http/bounded.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call } from '../http/route.ts';
 
@@ -65,9 +65,14 @@ async function reasonsOf(
   const idle = new Map<string, WaitingReason>();
   const unblocked = asked.filter((one, at) => blocks[at] === null && !idle.has(one.worker.id));
   const idleWorkers = new Map(unblocked.map(({ worker }) => [worker.id, worker]));
-  await eachAtMost([...idleWorkers.values()], AT_ONCE, async worker => {
-    idle.set(worker.id, await unblockedReason(parts, call, worker));
-  });
+  await forEachLimited(
+    [...idleWorkers.values()],
+    AT_ONCE,
+    async worker => {
+      idle.set(worker.id, await unblockedReason(parts, call, worker));
+    },
+    'stop',
+  );
   for (const [at, { task, worker }] of asked.entries()) {
     reasons.set(task.id, reasonOf(blocks[at]) ?? idle.get(worker.id)!);
   }
@@ -85,9 +90,14 @@ async function workersOf(
   tasks: readonly Task[],
 ): Promise<ReadonlyMap<string, StoredDocument<'worker'> | null>> {
   const workers = new Map<string, StoredDocument<'worker'> | null>();
-  await eachAtMost([...new Set(tasks.map(({ workerId }) => workerId))], AT_ONCE, async id => {
-    workers.set(id, await directory.worker(tenant, id));
-  });
+  await forEachLimited(
+    [...new Set(tasks.map(({ workerId }) => workerId))],
+    AT_ONCE,
+    async id => {
+      workers.set(id, await directory.worker(tenant, id));
+    },
+    'stop',
+  );
   return workers;
 }
 

@@ -1,10 +1,10 @@
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { TaskStatus } from '../../model/task.ts';
 import { auditEntry } from '../access/audit.ts';
 import { Problem } from '../checks/problem.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { refuseInUse } from '../fields/worker-on-finish.ts';
 import { workerChanged } from '../fields/worker-view.ts';
-import { eachAtMost } from '../http/bounded.ts';
 import type { RestParts } from '../http/parts.ts';
 import { readFlag } from '../http/read-request.ts';
 import { expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
@@ -97,9 +97,14 @@ async function cancelTasks(parts: RestParts, call: Call, workerId: string): Prom
       limit: PAGE,
       order: 'asc',
     });
-    await eachAtMost(tasks, AT_ONCE, async ({ id }) => {
-      await actOn(parts, call, id, 'cancel');
-    });
+    await forEachLimited(
+      tasks,
+      AT_ONCE,
+      async ({ id }) => {
+        await actOn(parts, call, id, 'cancel');
+      },
+      'stop',
+    );
     if (tasks.length < PAGE) return;
     canceled += tasks.length;
     after = tasks[tasks.length - 1].id;
