@@ -3,9 +3,7 @@ import { Health } from '../base/health.ts';
 import { type Service, ServiceStack } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import { OutageLog } from '../base/outage-log.ts';
-import { BatchWindow } from '../decision/batching/batch-window.ts';
-import { Batcher } from '../decision/batching/batcher.ts';
-import { Engine, type EngineCounters } from '../decision/engine.ts';
+import type { Batcher } from '../decision/batching/batcher.ts';
 import { Explainer } from '../decision/explain/explain.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
@@ -13,6 +11,7 @@ import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
+import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
@@ -130,26 +129,16 @@ export class DecisionService {
             random,
             logger,
           });
-    const engine = new Engine({
-      options: engineOptions(settings),
-      store: this.#store.store,
-      overLimit,
-      counters,
-      clock,
-      logger,
-      random,
-      nowMs: this.#threads === null ? null : finely,
-    });
-    this.#batcher = new Batcher({
-      engine,
-      pool: this.#threads?.pool ?? null,
+    this.#batcher = createBatcher({
+      settings,
+      store: this.#store,
       named: statistics,
-      window: openBatchWindow(settings, clock),
-      // For a store server, each batch costs a call. Counters in this process gain nothing from larger batches.
-      soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,
-      fingerprintKey: this.#store.fingerprintKey,
-      maxQueued: settings.maxQueuedDecisions,
-      serviceError: counters.serviceError,
+      counters,
+      overLimit,
+      pool: this.#threads?.pool ?? null,
+      clock,
+      random,
+      logger,
     });
     this.#loader = new RuleLoader({
       compiler: this.#compiler,
@@ -304,30 +293,4 @@ export class DecisionService {
       },
     };
   }
-}
-
-function engineCounters(stats: StatsRegistry): EngineCounters {
-  const ofCalls = 'ratelimit.service.call.should_rate_limit.';
-  return {
-    storeError: stats.counter(`${ofCalls}redis_error`),
-    serviceError: stats.counter(`${ofCalls}service_error`),
-    cancelled: stats.counter(`${ofCalls}cancelled`),
-    globalShadowMode: stats.counter('ratelimit.service.global_shadow_mode'),
-  };
-}
-
-/** Batches are held back only for Redis. Counters in this process gain nothing from larger batches. */
-function openBatchWindow(settings: Settings, clock: Clock): BatchWindow | null {
-  const lengthMs = Math.max(
-    settings.redisPipelineWindowMs,
-    settings.redisPerSecond ? settings.redisPerSecondPipelineWindowMs : 0,
-  );
-  if (settings.backendType !== 'redis' || lengthMs === 0) return null;
-  const after = clock.after.bind(clock);
-  return new BatchWindow({ lengthMs, nowMs: finely, after, nextTurn: run => setImmediate(run) });
-}
-
-/** Monotonic time in milliseconds, with fractions. */
-function finely(): number {
-  return performance.now();
 }

@@ -92,8 +92,13 @@ const OUTCOMES: SpanOutcomes = {
   refused: fault => [{ refused: fault.code }, FAILURES.has(fault.code) ? fault.message : ''],
 };
 
+/** Returns the decider, with a span for each decision if tracing is enabled. */
+export function tracedDecider(decider: Decider, tracing: CallTracing | null): Decider {
+  return tracing === null ? decider : new TracedDecider(decider, tracing.current);
+}
+
 /** A decider that creates a span for each decision, as a child of the span of the call. */
-export class TracedDecider implements Decider {
+class TracedDecider implements Decider {
   readonly #decider: Decider;
   readonly #current: CurrentSpan;
 

@@ -8,24 +8,14 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { DebugServer } from '../../transports/debug/debug-server.ts';
 import type { Explain } from '../../transports/debug/explain-route.ts';
-import { healthService } from '../../transports/grpc/health-service.ts';
-import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
-import { OwnGrpcServer } from '../../transports/grpc/own-server.ts';
-import { rateLimitService } from '../../transports/grpc/rate-limit-service.ts';
-import {
-  DEFAULT_MAX_MESSAGE_BYTES,
-  type GrpcServer,
-  type GrpcServerOptions,
-  joinServices,
-} from '../../transports/grpc/server.ts';
-import { TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
-import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
+import type { GrpcServer } from '../../transports/grpc/server.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
-import { type CallTracing, TracedDecider } from '../../transports/tracing.ts';
+import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
 import type { TasksFront } from '../tasks/tasks-service.ts';
+import { createGrpcServer, createHandshakes, createTlsSource, grpcAddress } from './grpc-port.ts';
 
 interface PortsParts {
   readonly settings: Settings;
@@ -59,14 +49,12 @@ export class Ports implements Service {
   readonly #http: HttpListener;
   /** Null before the start. */
   #grpc: GrpcServer | null = null;
-  readonly #tls: GrpcTls | null;
   readonly #debug: DebugPort;
   readonly #opened = new ServiceStack();
 
   constructor(parts: PortsParts) {
     this.#parts = parts;
     this.#http = httpListener(parts);
-    this.#tls = parts.settings.grpcServerUseTls ? grpcTls(parts) : null;
     this.#debug = new DebugPort(debugServer(parts), parts);
   }
 
@@ -76,8 +64,10 @@ export class Ports implements Service {
    */
   async start(): Promise<void> {
     this.#warnOfCountsApart();
-    if (this.#tls !== null) await this.#opened.start(this.#tls.source);
-    this.#grpc = await grpcServer(this.#parts, this.#tls?.handshakes);
+    const tls = createHandshakes(this.#parts);
+    const source = createTlsSource(this.#parts, material => tls?.use(material));
+    if (source !== null) await this.#opened.start(source);
+    this.#grpc = await createGrpcServer(this.#parts, grpcAddress(this.#parts.settings), tls);
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({
@@ -136,17 +126,12 @@ export class Ports implements Service {
   }
 }
 
-/** The decider, with a span for each decision if tracing is enabled. */
-function deciderOf({ decider, tracing }: PortsParts): Decider {
-  return tracing === null ? decider : new TracedDecider(decider, tracing.current);
-}
-
 function httpListener(parts: PortsParts): HttpListener {
   const { settings, health, clock, logger, tracing } = parts;
   const decisionRoutes = [
     healthRoute(health),
     ...readinessRoutes(health, parts.tasks?.readiness ?? {}, clock),
-    jsonRoute(deciderOf(parts), logger, tracing),
+    jsonRoute(tracedDecider(parts.decider, tracing), logger, tracing),
   ];
   const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({
@@ -163,55 +148,6 @@ function httpListener(parts: PortsParts): HttpListener {
     clock,
     log: logger,
   });
-}
-
-interface GrpcTls {
-  readonly handshakes: TlsHandshakes;
-  readonly source: TlsSource;
-}
-
-function grpcTls({ settings, stats, clock, logger }: PortsParts): GrpcTls {
-  const { grpcServerTlsCert, grpcServerTlsKey, grpcClientTlsCaCert, grpcClientTlsSan } = settings;
-  const clientCa = grpcClientTlsCaCert === '' ? null : grpcClientTlsCaCert;
-  const handshakes = new TlsHandshakes({
-    clients: clientCa === null ? null : { name: grpcClientTlsSan },
-    logger,
-    clock,
-  });
-  const source = new TlsSource({
-    paths: { certificate: grpcServerTlsCert, key: grpcServerTlsKey, clientCa },
-    loaded: material => handshakes.use(material),
-    loadAttempts: stats.counter('certs.load_attempts'),
-    loadFailures: stats.counter('certs.load_failures'),
-    logger,
-    clock,
-  });
-  return { handshakes, source };
-}
-
-async function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): Promise<GrpcServer> {
-  const { settings, health, stats, clock, logger, tracing } = parts;
-  const { grpcSocketPath: path, grpcHost, grpcPort, sharePorts } = settings;
-  const service = joinServices([rateLimitService(deciderOf(parts)), healthService(health)]);
-  const options: GrpcServerOptions = {
-    listen: path === '' ? { host: grpcHost, port: grpcPort, shared: sharePorts } : { path },
-    tls,
-    service: measuredService(tracing === null ? service : tracedService(service, tracing), {
-      stats,
-      nowMs: () => performance.now(),
-    }),
-    maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
-    maxMetadataBytes: settings.grpcMaxMetadataBytes,
-    maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
-    maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
-    drainTimeoutMs: settings.shutdownTimeoutMs,
-    logger,
-    clock,
-  };
-  if (settings.grpcServerEngine === 'sluice') return new OwnGrpcServer(options);
-  // Loaded only when needed, because loading it takes memory and startup time.
-  const { GrpcJsServer } = await import('../../transports/grpc/grpc-js-server.ts');
-  return new GrpcJsServer(options);
 }
 
 function debugServer(parts: PortsParts): DebugServer {

@@ -1,0 +1,80 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { BatchWindow } from '../../decision/batching/batch-window.ts';
+import { Batcher, type BatchPool } from '../../decision/batching/batcher.ts';
+import { Engine, type EngineCounters } from '../../decision/engine.ts';
+import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
+import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
+import { engineOptions } from './engine-settings.ts';
+
+interface BatcherCreation {
+  readonly settings: Settings;
+  readonly store: OpenedStore;
+  /** The statistics with names made from request values. */
+  readonly named: NamedStatistics;
+  readonly counters: EngineCounters;
+  /** The local cache of this thread; null if it is disabled. */
+  readonly overLimit: OverLimitCache | null;
+  /** Null if this thread decides everything. */
+  readonly pool: BatchPool | null;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** Creates the decision engine of a thread that has connections, and the batcher that feeds it. */
+export function createBatcher(parts: BatcherCreation): Batcher {
+  const { settings, store, counters, overLimit, pool, clock, random, logger } = parts;
+  const engine = new Engine({
+    options: engineOptions(settings),
+    store: store.store,
+    overLimit,
+    counters,
+    clock,
+    logger,
+    random,
+    nowMs: pool === null ? null : finely,
+  });
+  return new Batcher({
+    engine,
+    pool,
+    named: parts.named,
+    window: openBatchWindow(settings, clock),
+    // For a store server, each batch costs a call. Counters in this process gain nothing from larger batches.
+    soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,
+    fingerprintKey: store.fingerprintKey,
+    maxQueued: settings.maxQueuedDecisions,
+    serviceError: counters.serviceError,
+  });
+}
+
+/** The counters of the engine, by the names of envoyproxy/ratelimit. */
+export function engineCounters(stats: StatsRegistry): EngineCounters {
+  const ofCalls = 'ratelimit.service.call.should_rate_limit.';
+  return {
+    storeError: stats.counter(`${ofCalls}redis_error`),
+    serviceError: stats.counter(`${ofCalls}service_error`),
+    cancelled: stats.counter(`${ofCalls}cancelled`),
+    globalShadowMode: stats.counter('ratelimit.service.global_shadow_mode'),
+  };
+}
+
+/** Batches are held back only for Redis. Counters in this process gain nothing from larger batches. */
+function openBatchWindow(settings: Settings, clock: Clock): BatchWindow | null {
+  const lengthMs = Math.max(
+    settings.redisPipelineWindowMs,
+    settings.redisPerSecond ? settings.redisPerSecondPipelineWindowMs : 0,
+  );
+  if (settings.backendType !== 'redis' || lengthMs === 0) return null;
+  const after = clock.after.bind(clock);
+  return new BatchWindow({ lengthMs, nowMs: finely, after, nextTurn: run => setImmediate(run) });
+}
+
+/** Monotonic time in milliseconds, with fractions. */
+function finely(): number {
+  return performance.now();
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Health } from '../../base/health.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Decider } from '../../decision/decider.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { healthService } from '../../transports/grpc/health-service.ts';
+import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
+import type { ListenAddress } from '../../transports/grpc/listener.ts';
+import { OwnGrpcServer } from '../../transports/grpc/own-server.ts';
+import { rateLimitService } from '../../transports/grpc/rate-limit-service.ts';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  type GrpcServer,
+  type GrpcServerOptions,
+  joinServices,
+} from '../../transports/grpc/server.ts';
+import { TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
+import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
+import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
+import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
+
+/** What the gRPC server of a thread is made of. */
+interface GrpcPortParts {
+  readonly settings: Settings;
+  readonly decider: Decider;
+  /** Null if tracing is disabled. */
+  readonly tracing: CallTracing | null;
+  readonly health: Health;
+  readonly stats: StatsRegistry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The address of the gRPC server by the settings. */
+export function grpcAddress({ grpcSocketPath, grpcHost, grpcPort, sharePorts }: Settings): ListenAddress {
+  return grpcSocketPath === ''
+    ? { host: grpcHost, port: grpcPort, shared: sharePorts }
+    : { path: grpcSocketPath };
+}
+
+/** The options of the gRPC server, whatever its implementation. */
+function serverOptions(
+  parts: GrpcPortParts,
+  listen: ListenAddress,
+  tls: TlsHandshakes | null,
+): GrpcServerOptions {
+  const { settings, decider, tracing, health, stats, clock, logger } = parts;
+  const service = joinServices([rateLimitService(tracedDecider(decider, tracing)), healthService(health)]);
+  return {
+    listen,
+    tls: tls ?? undefined,
+    service: measuredService(tracing === null ? service : tracedService(service, tracing), {
+      stats,
+      nowMs: () => performance.now(),
+    }),
+    maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxMetadataBytes: settings.grpcMaxMetadataBytes,
+    maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
+    maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
+    drainTimeoutMs: settings.shutdownTimeoutMs,
+    logger,
+    clock,
+  };
+}
+
+/** Creates the server of the settings, for the primary thread. */
+export async function createGrpcServer(
+  parts: GrpcPortParts,
+  listen: ListenAddress,
+  tls: TlsHandshakes | null,
+): Promise<GrpcServer> {
+  if (parts.settings.grpcServerEngine === 'sluice') return createOwnServer(parts, listen, tls);
+  // Loaded only when needed, because loading it takes memory and startup time.
+  const { GrpcJsServer } = await import('../../transports/grpc/grpc-js-server.ts');
+  return new GrpcJsServer(serverOptions(parts, listen, tls));
+}
+
+/** Creates Sluice's own server, for any thread. */
+function createOwnServer(
+  parts: GrpcPortParts,
+  listen: ListenAddress,
+  tls: TlsHandshakes | null,
+): OwnGrpcServer {
+  return new OwnGrpcServer(serverOptions(parts, listen, tls));
+}
+
+/** Creates the handshakes of a thread; null if gRPC does not use TLS. */
+export function createHandshakes({
+  settings,
+  clock,
+  logger,
+}: Pick<GrpcPortParts, 'settings' | 'clock' | 'logger'>): TlsHandshakes | null {
+  if (!settings.grpcServerUseTls) return null;
+  const clients = settings.grpcClientTlsCaCert === '' ? null : { name: settings.grpcClientTlsSan };
+  return new TlsHandshakes({ clients, logger, clock });
+}
+
+/** Creates the source of the TLS files, which the primary thread watches for all threads. Null without TLS. */
+export function createTlsSource(
+  { settings, stats, clock, logger }: Pick<GrpcPortParts, 'settings' | 'stats' | 'clock' | 'logger'>,
+  loaded: (material: TlsMaterial) => void,
+): TlsSource | null {
+  if (!settings.grpcServerUseTls) return null;
+  const { grpcServerTlsCert, grpcServerTlsKey, grpcClientTlsCaCert } = settings;
+  return new TlsSource({
+    paths: {
+      certificate: grpcServerTlsCert,
+      key: grpcServerTlsKey,
+      clientCa: grpcClientTlsCaCert === '' ? null : grpcClientTlsCaCert,
+    },
+    loaded,
+    loadAttempts: stats.counter('certs.load_attempts'),
+    loadFailures: stats.counter('certs.load_failures'),
+    logger,
+    clock,
+  });
+}
