@@ -28,6 +28,15 @@ export function wholeNumber(text: string, bounds: NumberBounds): number {
   return value;
 }
 
+/** Whole numbers with commas between them, none of them twice. */
+export function wholeNumbers(text: string, bounds: NumberBounds): number[] {
+  const numbers = text.split(',').map(each => wholeNumber(each, bounds));
+  if (new Set(numbers).size < numbers.length) {
+    throw new BadArguments(`${bounds.name} ${text} has a number twice`);
+  }
+  return numbers;
+}
+
 export interface NameList<T extends string> {
   /** The option, as its user writes it. */
   readonly name: string;

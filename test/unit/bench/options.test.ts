@@ -1,5 +1,11 @@
 import t from 'tap';
-import { BadArguments, boundedNumber, listed, wholeNumber } from '../../../bench/support/options.ts';
+import {
+  BadArguments,
+  boundedNumber,
+  listed,
+  wholeNumber,
+  wholeNumbers,
+} from '../../../bench/support/options.ts';
 
 const bounds = { name: '--minutes', min: 0.1, max: 600 };
 
@@ -25,6 +31,17 @@ t.test('half of something that can only be counted is refused', async t => {
     () => wholeNumber('2.5', bounds),
     new BadArguments('--minutes 2.5 is not a whole number from 0.1 to 600'),
   );
+});
+
+t.test('whole numbers between commas are taken in their order, and a repeated one is refused', async t => {
+  const list = { name: '--serve-threads', min: 1, max: 64 };
+  t.same(wholeNumbers('2', list), [2]);
+  t.same(wholeNumbers('4,1,2', list), [4, 1, 2]);
+  t.throws(
+    () => wholeNumbers('1,2,', list),
+    new BadArguments('--serve-threads  is not a number from 1 to 64'),
+  );
+  t.throws(() => wholeNumbers('1,2,1', list), new BadArguments('--serve-threads 1,2,1 has a number twice'));
 });
 
 t.test(
