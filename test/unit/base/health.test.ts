@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Health } from '../../../src/base/health.ts';
+import { Health, type HealthComponents } from '../../../src/base/health.ts';
 
 t.test('health is good only while every component is', async t => {
   const health = new Health();
@@ -45,3 +45,27 @@ t.test(
     );
   },
 );
+
+t.test('a mirror in another thread shows the same components, and tells its own listeners', async t => {
+  const health = new Health();
+  const mirror = new Health();
+  const heard: boolean[] = [];
+  mirror.onChange(healthy => heard.push(healthy));
+  const sent: HealthComponents[] = [];
+  const leave = health.onComponentChange(() => {
+    sent.push(structuredClone(health.components));
+    mirror.mirror(sent[sent.length - 1]);
+  });
+  health.set('termination', true);
+  health.report('store', false, 'Redis is not connected');
+  health.report('store', false, 'Redis is not connected');
+  t.equal(sent.length, 2, 'nothing has changed the third time');
+  t.same([...mirror.components], [...health.components]);
+  health.set('termination', false, 'the process shuts down');
+  t.notOk(mirror.healthy);
+  health.set('termination', true);
+  t.same(heard, [false, true]);
+  leave();
+  health.set('termination', false);
+  t.ok(mirror.healthy, 'nothing is sent any more');
+});
