@@ -9,13 +9,11 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { DebugServer } from '../../transports/debug/debug-server.ts';
 import type { Explain } from '../../transports/debug/explain-route.ts';
 import type { GrpcServer } from '../../transports/grpc/server.ts';
-import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
-import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
-import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';
-import { jsonNotFound } from '../../transports/http/routes.ts';
-import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
+import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts';
+import type { CallTracing } from '../../transports/tracing.ts';
 import type { TasksFront } from '../tasks/tasks-service.ts';
 import { createGrpcServer, createHandshakes, createTlsSource, grpcAddress } from './grpc-port.ts';
+import { createHttpListener } from './http-port.ts';
 
 interface PortsParts {
   readonly settings: Settings;
@@ -54,7 +52,8 @@ export class Ports implements Service {
 
   constructor(parts: PortsParts) {
     this.#parts = parts;
-    this.#http = httpListener(parts);
+    const { httpPort: port, sharePorts: shared } = parts.settings;
+    this.#http = createHttpListener(parts, { port, shared, threads: 1 });
     this.#debug = new DebugPort(debugServer(parts), parts);
   }
 
@@ -124,30 +123,6 @@ export class Ports implements Service {
         'times the limit. Set KVCACHE_URL to a Redis that all of them use',
     );
   }
-}
-
-function httpListener(parts: PortsParts): HttpListener {
-  const { settings, health, clock, logger, tracing } = parts;
-  const decisionRoutes = [
-    healthRoute(health),
-    ...readinessRoutes(health, parts.tasks?.readiness ?? {}, clock),
-    jsonRoute(tracedDecider(parts.decider, tracing), logger, tracing),
-  ];
-  const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes, tracing) ?? [])];
-  return new HttpListener({
-    name: 'http',
-    engine: parts.httpEngine,
-    host: settings.httpHost,
-    port: settings.httpPort,
-    shared: settings.sharePorts,
-    settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
-    routes,
-    unknown: jsonNotFound(routes),
-    drainMs: settings.shutdownTimeoutMs,
-    limits: { maxConnections: settings.httpMaxConnections, maxHeldBytes: settings.httpMaxHeldBytes },
-    clock,
-    log: logger,
-  });
 }
 
 function debugServer(parts: PortsParts): DebugServer {

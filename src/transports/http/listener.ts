@@ -11,6 +11,11 @@ import { DEFAULT_HTTP_LIMITS, HeldMemory, type HttpLimits, Traffic } from './tra
 /** Reads and writes HTTP/1.1 on sockets. Routes and their answers are the same with every engine. */
 export interface HttpEngine {
   readonly name: 'uws' | 'node';
+  /**
+   * Whether the engine can serve in threads other than the primary one. If a thread ends by itself while a listener of
+   * uWebSockets.js is open, Node.js finds handles of the event loop that it does not own, and aborts the process.
+   */
+  readonly inThreads: boolean;
   /** Creates a server that is not listening yet. */
   server(table: RouteTable, context: ExchangeContext): EngineServer;
 }
@@ -35,6 +40,8 @@ export interface HttpListenerOptions extends TcpAddress, RouteTable {
   readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
+  /** Whether `drain` closes the port, because other processes accept connections on it. Default: `shared`. */
+  readonly closesToDrain?: boolean;
   /** How long `stop` waits for requests in flight. */
   readonly drainMs: number;
   readonly limits?: HttpLimits;
@@ -93,12 +100,13 @@ export class HttpListener implements Service {
   }
 
   /**
-   * From now on every answer asks the caller to close the connection, so that callers move to other processes. A shared
-   * port is closed for this listener, because callers that reconnect here would be asked to leave again.
+   * From now on every answer asks the caller to close the connection, so that callers move to other processes. If they
+   * share the port, it is closed for this listener, because callers that reconnect here would be asked to leave again.
    */
   drain(): void {
     if (this.#running === null) return;
-    if (this.#options.shared === true) this.#running.server.closePort();
+    const { shared = false, closesToDrain = shared } = this.#options;
+    if (closesToDrain) this.#running.server.closePort();
     this.#running.context.traffic.drain();
   }
 

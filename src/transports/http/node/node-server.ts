@@ -55,7 +55,11 @@ interface NodeBounds {
  * The HTTP server of Node.js: slower than uWebSockets.js, but it supports what `docs/http.md` lists as missing there.
  */
 export function nodeEngine(bounds: NodeBounds): HttpEngine {
-  return { name: 'node', server: (table, context) => new NodeServer(table, context, bounds) };
+  return {
+    name: 'node',
+    inThreads: true,
+    server: (table, context) => new NodeServer(table, context, bounds),
+  };
 }
 
 class NodeServer implements EngineServer {

@@ -57,6 +57,7 @@ const NO_TRAILERS = errorAnswer({
  */
 export const UWS_ENGINE: HttpEngine = {
   name: 'uws',
+  inThreads: false,
   server: (table, context) => new UwsServer(table, context),
 };
 

@@ -268,6 +268,17 @@ onEachEngine('a shared port is closed when draining begins, and its connections 
   t.equal((await connection.response()).headers.get('connection'), 'close');
 });
 
+onEachEngine('a port that only threads of one process share stays open while they drain', async t => {
+  const port = await freePort();
+  const options = { port, shared: true, closesToDrain: false };
+  const listeners = [await serve(t, [hello], options), await serve(t, [hello], options)];
+  for (const listener of listeners) listener.drain();
+  const connection = await RawConnection.open(port);
+  await connection.write(plain('GET', '/hello'));
+  t.match(await connection.response(), { status: 200, body: 'hello' });
+  await connection.closed();
+});
+
 onEachEngine(
   'a request whose caller goes away is no longer in flight, and its answer goes nowhere',
   async t => {

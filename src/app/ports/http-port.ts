@@ -1,0 +1,63 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Health } from '../../base/health.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Decider } from '../../decision/decider.ts';
+import type { Settings } from '../../settings/table.ts';
+import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
+import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
+import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';
+import { jsonNotFound } from '../../transports/http/routes.ts';
+import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
+import type { TasksFront } from '../tasks/tasks-service.ts';
+
+/** What the HTTP listener of a thread is made of. */
+interface HttpPortParts {
+  readonly settings: Settings;
+  readonly httpEngine: HttpEngine;
+  readonly decider: Decider;
+  /** Null if tracing is disabled. */
+  readonly tracing: CallTracing | null;
+  readonly health: Health;
+  /** Null if the task service is disabled. */
+  readonly tasks: Pick<TasksFront, 'routes' | 'readiness'> | null;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The port that a listener opens on the host of the settings. */
+interface HttpPort {
+  readonly port: number;
+  /** Whether other listeners, of this process or of others, may listen on the port as well. */
+  readonly shared: boolean;
+  /** Number of listeners of this process on the port. Each of them has an equal part of the limits. */
+  readonly threads: number;
+}
+
+/** Creates the HTTP listener of a thread. */
+export function createHttpListener(parts: HttpPortParts, { port, shared, threads }: HttpPort): HttpListener {
+  const { settings, health, tasks, tracing, clock, logger } = parts;
+  const decisionRoutes = [
+    healthRoute(health),
+    ...readinessRoutes(health, tasks?.readiness ?? {}, clock),
+    jsonRoute(tracedDecider(parts.decider, tracing), logger, tracing),
+  ];
+  const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];
+  return new HttpListener({
+    name: 'http',
+    engine: parts.httpEngine,
+    host: settings.httpHost,
+    port,
+    shared,
+    closesToDrain: settings.sharePorts,
+    settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
+    routes,
+    unknown: jsonNotFound(routes),
+    drainMs: settings.shutdownTimeoutMs,
+    limits: {
+      maxConnections: Math.ceil(settings.httpMaxConnections / threads),
+      maxHeldBytes: Math.ceil(settings.httpMaxHeldBytes / threads),
+    },
+    clock,
+    log: logger,
+  });
+}
