@@ -16,6 +16,7 @@ import { everydayTable, halfPeakTable, loadTable, reloadTables, targetTable } fr
 import { contestantsIn, runRounds, stepsOf } from './decisions/rounds.ts';
 import { loadScenarios, rulesScenario, type Scenario, storesOf } from './decisions/scenario.ts';
 import { type Results, targetsOf } from './decisions/targets.ts';
+import { compareServeThreads } from './serve-threads/run.ts';
 
 /** What a run takes beside the time in which it measures: starts, checks, and loads that end. */
 const OVERHEAD_MS_A_STEP = 1_500;
@@ -119,7 +120,12 @@ async function withAvailableFronts(plan: Plan): Promise<Plan> {
 }
 
 async function main(): Promise<void> {
-  const plan = await withAvailableFronts(readPlan(process.argv.slice(2)));
+  const wanted = readPlan(process.argv.slice(2));
+  if (wanted.serveThreads !== null) {
+    await compareServeThreads(wanted, wanted.serveThreads);
+    return;
+  }
+  const plan = await withAvailableFronts(wanted);
   const work = workOf(plan);
   limitTime(work.limitMs);
   const folder = makeWorkFolder();

@@ -32,6 +32,8 @@ export interface Measurement {
    */
   readonly apart?: boolean;
   readonly folder: string;
+  /** Over gRPC: called just before the measured time and just after it, while the load goes on. */
+  readonly beside?: () => Promise<void>;
 }
 
 /** A load and what it finds on its way. */
@@ -95,7 +97,8 @@ function load(measurement: Measurement, running: Running, pattern: Pattern): Pro
 
 async function grpcLoad(measurement: Measurement): Promise<Loaded> {
   const generator = await startGrpcLoad(measurement);
-  const window = await measuredWindow(measurement.durations, () => generator.ask('mark'));
+  const mark = (): Promise<LoadWindow> => generator.ask('mark');
+  const window = await measuredWindow(measurement.durations, mark, measurement.beside);
   return { figures: figuresOf(window), totals: await generator.ask('finish') };
 }
 
@@ -117,11 +120,15 @@ async function jsonLoad(
 async function measuredWindow(
   { warmUpMs, measuredMs }: Durations,
   mark: () => Promise<LoadWindow>,
+  beside?: () => Promise<void>,
 ): Promise<LoadWindow> {
   await sleep(warmUpMs);
+  await beside?.();
   await mark();
   await sleep(measuredMs);
-  return await mark();
+  const window = await mark();
+  await beside?.();
+  return window;
 }
 
 /** h2load sends one message and no other, and says little; it is here to be believed. */

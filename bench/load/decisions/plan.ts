@@ -1,5 +1,12 @@
 import { parseArgs } from 'node:util';
-import { BadArguments, boundedNumber, listed, type NameList, wholeNumber } from '../../support/options.ts';
+import {
+  BadArguments,
+  boundedNumber,
+  listed,
+  type NameList,
+  wholeNumber,
+  wholeNumbers,
+} from '../../support/options.ts';
 import { STORES } from './contestants.ts';
 import type { Durations } from './measure.ts';
 import { PATTERNS, type PatternName } from './patterns.ts';
@@ -12,6 +19,7 @@ export type Part = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
                 [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND] [--json FILE]
+       npm run bench -- --serve-threads N,… [options]
 
 Measures the service from end to end, compared with a simple implementation; see bench/README.md.
   --quick              few short rounds, within 90 s, instead of all within 10 minutes
@@ -27,6 +35,8 @@ Measures the service from end to end, compared with a simple implementation; see
   --peer NAME=COMMAND  also measures another v3 rate limit service over gRPC, with the same rules and Redis. It
                        gets the settings of envoyproxy/ratelimit in its environment: GRPC_PORT, REDIS_URL,
                        RUNTIME_ROOT and others
+  --serve-threads N,…  instead of the parts: compares these values of SERVE_THREADS, 1 to 64, with one hot key and
+                       100 000 keys over gRPC, at the highest rate of each and at half of the rate of the first
   --json FILE          writes all figures of all rounds to FILE as well`;
 
 interface PacedPlan {
@@ -44,6 +54,8 @@ export interface Plan {
   readonly paced: PacedPlan;
   readonly everyday: PacedPlan;
   readonly workers: number | null;
+  /** The numbers of serving threads to compare, instead of the parts; null for the parts. */
+  readonly serveThreads: readonly number[] | null;
   readonly peer: Peer | null;
   readonly jsonFile: string | undefined;
 }
@@ -65,6 +77,7 @@ export function readPlan(args: readonly string[]): Plan {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       workers: { type: 'string' },
+      'serve-threads': { type: 'string' },
       peer: { type: 'string' },
       'no-baseline': { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -101,10 +114,17 @@ export function readPlan(args: readonly string[]): Plan {
       ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_000 } }
       : { rounds: 3, durations: { warmUpMs: 300, measuredMs: 1_500 } },
     workers: workers === undefined ? null : wholeNumber(workers, { name: '--workers', min: 0, max: 64 }),
+    serveThreads:
+      values['serve-threads'] === undefined
+        ? null
+        : wholeNumbers(values['serve-threads'], { name: '--serve-threads', min: 1, max: 64 }),
     peer: values.peer === undefined ? null : readPeer(values.peer),
     jsonFile: values.json,
   };
-  if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {
+  if (plan.serveThreads !== null) {
+    const without = (['only', 'front', 'peer'] as const).find(name => values[name] !== undefined);
+    if (without !== undefined) throw new BadArguments(`--serve-threads cannot be used with --${without}`);
+  } else if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {
     throw new BadArguments(
       'no usual scenario has all of that; with both --pattern and --connections any combination is run',
     );

@@ -56,6 +56,19 @@ t.test('times, workers and the file are taken over', async t => {
   t.equal(readPlan([]).workers, null);
 });
 
+t.test('numbers of serving threads are compared instead of the parts', async t => {
+  t.equal(readPlan([]).serveThreads, null);
+  t.same(readPlan(['--serve-threads', '1,2,4', '--quick']).serveThreads, [1, 2, 4]);
+  t.throws(
+    () => readPlan(['--serve-threads', '1,2', '--only', 'load']),
+    new BadArguments('--serve-threads cannot be used with --only'),
+  );
+  t.throws(
+    () => readPlan(['--serve-threads', '0']),
+    new BadArguments('--serve-threads 0 is not a number from 1 to 64'),
+  );
+});
+
 t.test('what cannot be followed is refused with what can', async t => {
   for (const [args, message] of [
     [['--store', 'memcached'], '--store memcached is not one of embedded, redis'],
