@@ -101,7 +101,7 @@ export class Engine {
     const beganMs = this.#measure(batch);
     batch.nowS = Math.floor(clock.nowMs() / 1_000);
     batch.spentMs = 0;
-    if (generation !== null) generation.batches++;
+    generation?.begin();
     let counting: void | Promise<void>;
     try {
       counting = this.#plan(batch, generation);
@@ -147,7 +147,7 @@ export class Engine {
       else this.#refuse(batch, request, fault);
     }
     // Last, because evaluating counts in the generation, and a generation without batches may be discarded.
-    if (generation !== null) generation.batches--;
+    generation?.end();
     batch.spentMs += this.#measure(batch) - beganMs;
   }
 
@@ -170,7 +170,7 @@ export class Engine {
   #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
     // The store may have counted the refunds nevertheless.
     this.#markRefunds(batch);
-    if (generation !== null) generation.batches--;
+    generation?.end();
     const fault = failure instanceof Fault ? failure : this.#defect(failure);
     const decoded = batch.requests.requestCount;
     for (let request = 0; request < batch.size; request++) {

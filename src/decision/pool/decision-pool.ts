@@ -69,7 +69,7 @@ export class DecisionPool implements BatchPool {
     const { threads, nowMs, placement, pooled } = this.#parts;
     const beganMs = nowMs();
     const requests = batch.size;
-    generation.batches++;
+    generation.begin();
     pooled.add(requests);
     try {
       const running = threads.run(this.#taskOf(batch, generation));
@@ -81,7 +81,7 @@ export class DecisionPool implements BatchPool {
     } catch (failure) {
       this.#fail(batch, asError(failure));
     } finally {
-      generation.batches--;
+      generation.end();
     }
   }
 

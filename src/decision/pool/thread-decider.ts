@@ -140,7 +140,10 @@ export class ThreadDecider {
     const generations = this.#generations;
     let generation = generations.get(task.generation);
     if (generation === undefined) {
-      generation = new RuleGeneration(new CompiledRules(task.rules), task.statistics);
+      generation = new RuleGeneration(new CompiledRules(task.rules), {
+        number: task.generation,
+        statistics: task.statistics,
+      });
       for (const [oldest] of generations) {
         if (generations.size < KEPT_GENERATIONS) break;
         generations.delete(oldest);

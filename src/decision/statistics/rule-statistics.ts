@@ -16,25 +16,58 @@ export const ROW_SLOTS = 8;
 
 let generations = 0;
 
-/** One loaded set of rules with its statistics, in memory that all threads share. */
+/** What identifies a generation in every thread, and the totals that the threads share. */
+interface SharedGeneration {
+  readonly number: number;
+  readonly statistics: SharedArrayBuffer;
+}
+
+/**
+ * One loaded set of rules with its statistics, in memory that all threads share. Each thread has an object of its own,
+ * which knows the batches of this thread. The primary thread counts each thread that may use the generation as a batch.
+ */
 export class RuleGeneration {
   /** Identifies the generation within the process, so that a thread recognizes a known one. */
   readonly number: number;
   readonly rules: CompiledRules;
   /** A row of `RULE_STATS.length` totals for each limit, {@link ROW_SLOTS} apart; see `shared-totals.ts`. */
   readonly statistics: Int32Array<SharedArrayBuffer>;
-  /**
-   * Number of batches that still count here, in all threads. A replaced generation is kept until they are done. Valid only
-   * in the thread that distributes the batches.
-   */
-  batches = 0;
+  /** Number of batches that still count here. */
+  #batches = 0;
+  #whenIdle: (() => void) | null = null;
 
-  /** @param statistics the statistics of the same rules in another thread; by default new ones */
-  constructor(rules: CompiledRules, statistics?: SharedArrayBuffer) {
-    this.number = ++generations;
+  /** @param shared number and statistics of the same generation in another thread; by default it is a new one */
+  constructor(rules: CompiledRules, shared?: SharedGeneration) {
+    this.number = shared?.number ?? ++generations;
     this.rules = rules;
     this.statistics =
-      statistics === undefined ? sharedTotals(rules.limitCount * ROW_SLOTS) : new Int32Array(statistics);
+      shared === undefined ? sharedTotals(rules.limitCount * ROW_SLOTS) : new Int32Array(shared.statistics);
+  }
+
+  /** True if no batch counts here. */
+  get isIdle(): boolean {
+    return this.#batches === 0;
+  }
+
+  /** A batch starts to count here. Call {@link end} once when it has counted for the last time. */
+  begin(): void {
+    this.#batches++;
+  }
+
+  end(): void {
+    if (--this.#batches === 0 && this.#whenIdle !== null) this.#announceIdle();
+  }
+
+  /** Other rules have replaced the generation, so no further batch begins. Calls `idle` when the last batch has ended. */
+  replaced(idle: () => void): void {
+    this.#whenIdle = idle;
+    if (this.isIdle) this.#announceIdle();
+  }
+
+  #announceIdle(): void {
+    const idle = this.#whenIdle;
+    this.#whenIdle = null;
+    idle?.();
   }
 }
 
@@ -108,7 +141,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     while (current.names.indexSome()) yield PAUSE;
     for (const retired of [...this.#retiring]) {
       // Checked before the first row is read, because batches may still count in rows that were already read.
-      const done = retired.batches === 0;
+      const done = retired.isIdle;
       for (let limit = 0; limit < retired.rules.limitCount; limit++) {
         if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
         // Other rules were published meanwhile, so the rows of `current` may already have been carried over.

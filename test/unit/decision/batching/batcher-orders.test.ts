@@ -250,8 +250,8 @@ t.test('whatever the order of deaths, reloads, cancels and failures, each call i
       const code = told[0]?.replace(/ .*/, '') ?? '';
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    for (const { batches } of generations)
-      if (batches !== 0) faults.push(`a generation has ${batches} batches`);
+    for (const { isIdle, number } of generations)
+      if (!isIdle) faults.push(`generation ${number} still has batches`);
     if (batcher.pending !== 0) faults.push(`${batcher.pending} requests are pending`);
     for (let key = 0; key < KEYS; key++) {
       const own = calls.filter(call => call.key === key).map(({ told }) => told[0]);

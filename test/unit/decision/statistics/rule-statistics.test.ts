@@ -111,7 +111,7 @@ t.test('a reader among the rules is told no total in part when they are replaced
   const statistics = new RuleStatistics();
   const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}`);
   const first = generation(keys);
-  first.batches = 1;
+  first.begin();
   statistics.publish(first);
   for (let limit = 0; limit < keys.length; limit++) count(first, limit, 100);
   const reader = statistics.totals()[Symbol.iterator]();
@@ -177,7 +177,7 @@ t.test('a name from requests that is also one of a rule, now or in the past, is 
 t.test('what a batch counts under replaced rules after they were carried over is not lost', async t => {
   const statistics = new RuleStatistics();
   const first = generation(['a', 'b']);
-  first.batches = 1;
+  first.begin();
   count(first, 0, 1);
   statistics.publish(first);
   statistics.publish(generation(['a']));
@@ -185,7 +185,7 @@ t.test('what a batch counts under replaced rules after they were carried over is
   t.same(told(statistics), { 'd.a.total_hits': 1 });
   count(first, 0, 2);
   count(first, 1, 5);
-  first.batches = 0;
+  first.end();
   t.same(told(statistics), { 'd.a.total_hits': 3, 'd.b.total_hits': 5 });
 });
 
@@ -224,7 +224,7 @@ class Turmoil {
     const batch = this.#batches.shift();
     if (batch === undefined) return false;
     this.#hit(batch);
-    batch.generation.batches--;
+    batch.generation.end();
     return true;
   }
 
@@ -244,7 +244,7 @@ class Turmoil {
   }
 
   #beginBatch(rules: Rules): void {
-    rules.generation.batches++;
+    rules.generation.begin();
     this.#batches.push(rules);
   }
 

@@ -36,10 +36,10 @@ t.test(
       const publish = (): void => {
         const keys = KEYS.filter(() => random.below(3) > 0);
         const rules = generation(keys);
-        rules.batches = 1;
+        rules.begin();
         statistics.publish(rules);
         underWay.push({ rules, keys });
-        while (underWay.length > 2) (underWay.shift() as (typeof underWay)[0]).rules.batches = 0;
+        while (underWay.length > 2) (underWay.shift() as (typeof underWay)[0]).rules.end();
       };
       const count = (): void => {
         for (const { rules, keys } of underWay) {
@@ -69,7 +69,7 @@ t.test(
           count();
         });
       }
-      for (const { rules } of underWay) rules.batches = 0;
+      for (const { rules } of underWay) rules.end();
       underWay = [];
       flush(() => {});
       t.same(sent, counted, `seed ${seed}`);
