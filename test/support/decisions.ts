@@ -1,7 +1,7 @@
 import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
-import { Batcher } from '../../src/decision/batching/batcher.ts';
+import { Batcher, type GenerationSource } from '../../src/decision/batching/batcher.ts';
 import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
 import { Explainer } from '../../src/decision/explain/explain.ts';
 import type { Explanation } from '../../src/decision/explain/explain-descriptor.ts';
@@ -48,6 +48,8 @@ export interface DecisionSetup {
   readonly random?: () => number;
   /** Holds batches back; none unless given. */
   readonly window?: Pick<BatchWindow, 'open' | 'shut'>;
+  /** Rules that another thread publishes; `rules` has no effect then. */
+  readonly generations?: GenerationSource;
   /** When batches leave; `queueMicrotask` unless given. */
   readonly soon?: (run: () => void) => void;
 }
@@ -90,6 +92,7 @@ export class Decisions {
       named: this.#statistics,
       window: setup.window ?? null,
       soon: setup.soon ?? queueMicrotask,
+      ...(setup.generations !== undefined && { rules: setup.generations }),
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,
       serviceError: counters.serviceError,

@@ -52,8 +52,16 @@ export interface BatchPool {
   decidedHere(requests: number, spentMs: number): void;
 }
 
+/** Supplies the rules of each batch. */
+export interface GenerationSource {
+  /** Called when a batch starts. Returns null if there are no rules yet. */
+  current(): RuleGeneration | null;
+}
+
 interface BatcherParts {
   readonly engine: Engine;
+  /** The rules of each batch. Defaults to those that {@link Batcher.use} received last. */
+  readonly rules?: GenerationSource;
   /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
   /** The statistics with names made from request values. */
@@ -118,7 +126,7 @@ export class Batcher implements Decider {
     this.#filling = this.#emptyBatch();
   }
 
-  /** Decides every following batch with this generation of rules. */
+  /** Decides every following batch with this generation of rules. Has no effect if a source supplies the rules. */
   use(generation: RuleGeneration): void {
     this.#generation = generation;
   }
@@ -278,14 +286,20 @@ export class Batcher implements Decider {
 
   /** The place where a batch can be decided now; null if it has to wait. */
   #placeFor(requests: number, isLarge: boolean): 'here' | 'pool' | null {
-    if (this.#generation !== null && this.#parts.pool?.takes(requests, isLarge) === true) return 'pool';
+    const { pool } = this.#parts;
+    if (pool !== null && this.#rules() !== null && pool.takes(requests, isLarge)) return 'pool';
     // A large request waits for a busy pool thread rather than block this one.
     const mayBeHere = !isLarge || (this.#largeInFlight < MAX_LARGE_IN_FLIGHT && this.#inPool === 0);
     return this.#inFlight < MAX_BATCHES_IN_FLIGHT && mayBeHere ? 'here' : null;
   }
 
+  #rules(): RuleGeneration | null {
+    const { rules } = this.#parts;
+    return rules === undefined ? this.#generation : rules.current();
+  }
+
   #run(batch: DecisionBatch, place: 'here' | 'pool'): void {
-    const generation = this.#generation;
+    const generation = this.#rules();
     if (place === 'pool' && generation !== null) this.#runInPool(batch, generation);
     else this.#runHere(batch, generation);
   }
