@@ -3,6 +3,7 @@ import { asError } from '../../base/fault.ts';
 import type { Health } from '../../base/health.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Batcher } from '../../decision/batching/batcher.ts';
+import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
 import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import {
@@ -25,7 +26,9 @@ const NOT_LOADED = 'the latest rules could not be loaded; see the log for the re
 
 export interface RuleLoaderParts {
   readonly compiler: Pick<RuleCompiler, 'compile'>;
-  readonly batcher: Batcher;
+  readonly batcher: Pick<Batcher, 'use'>;
+  /** Passes the rules on to other threads; not given if this thread serves all requests. */
+  readonly publisher?: Pick<RulesPublisher, 'publish'>;
   readonly statistics: RuleStatistics;
   readonly health: Health;
   readonly logger: Logger;
@@ -49,7 +52,7 @@ interface Load {
  */
 export class RuleLoader implements RuleSetLoader {
   readonly #parts: RuleLoaderParts;
-  #current: CompiledRules | null = null;
+  #current: RuleGeneration | null = null;
   /** The last warnings in the log. */
   #warned = '';
   #next: Load | null = null;
@@ -68,7 +71,7 @@ export class RuleLoader implements RuleSetLoader {
 
   /** The active rules; null before the first successful load. */
   get current(): CompiledRules | null {
-    return this.#current;
+    return this.#current?.rules ?? null;
   }
 
   load(files: readonly RuleFile[]): Promise<LoadOutcome> {
@@ -119,11 +122,17 @@ export class RuleLoader implements RuleSetLoader {
   }
 
   #publish(rules: CompiledRules, fileCount: number): void {
-    const { statistics, batcher, loadSuccess, logger } = this.#parts;
+    const { statistics, batcher, publisher, loadSuccess, logger } = this.#parts;
     const generation = new RuleGeneration(rules);
+    const replaced = this.#current;
     statistics.publish(generation);
     batcher.use(generation);
-    this.#current = rules;
+    publisher?.publish(generation);
+    this.#current = generation;
+    if (replaced !== null && !replaced.isIdle) {
+      // Its last batches may end, in this or in other threads, after the statistics were carried over.
+      replaced.replaced(() => void this.#carryOverStatistics());
+    }
     loadSuccess.add(1);
     this.#tellHealth();
     logger.info('Rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
@@ -162,7 +171,7 @@ export class RuleLoader implements RuleSetLoader {
   /** @param note details to show while a domain is loaded */
   #tellHealth(note: string | null = null): void {
     const { health, healthNeedsDomain } = this.#parts;
-    const isLoaded = this.#current !== null && this.#current.domainCount > 0;
+    const isLoaded = this.#current !== null && this.#current.rules.domainCount > 0;
     const shown = isLoaded ? note : NO_DOMAIN;
     if (healthNeedsDomain) health.set(CONFIG_COMPONENT, isLoaded, shown);
     else health.report(CONFIG_COMPONENT, isLoaded, shown);

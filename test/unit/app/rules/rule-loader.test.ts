@@ -4,14 +4,20 @@ import { CountedFileReads, RuleLoader, type RuleLoaderParts } from '../../../../
 import { Health } from '../../../../src/base/health.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import { RulesPublisher } from '../../../../src/decision/generations/rules-publisher.ts';
+import { RulesSubscriber } from '../../../../src/decision/generations/rules-subscriber.ts';
 import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
 import type { CounterTotal } from '../../../../src/stats/registry.ts';
 import { Decisions } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { until } from '../../../support/until.ts';
 
 /** A loader on a compile thread of its own, or on `compiler`. */
-async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {}) {
+async function freshLoader(
+  t: Test,
+  { compiler, publisher, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {},
+) {
   const logger = new KeepingLogger();
   const health = new Health();
   const loads = { good: 0, bad: 0 };
@@ -23,6 +29,7 @@ async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Par
   const loader = new RuleLoader({
     compiler: compiler ?? thread,
     batcher: new Decisions({ store, rules: null }).batcher,
+    ...(publisher !== undefined && { publisher }),
     statistics,
     health,
     logger,
@@ -158,6 +165,29 @@ t.test('the statistics of replaced rules are carried over before other rules are
     t.equal(statistics.carriedOver, load);
   }
 });
+
+t.test(
+  'rules are published to other threads, and carried over when the last thread has released them',
+  async t => {
+    const publisher = new RulesPublisher();
+    const feed = publisher.attach(1);
+    t.teardown(() => publisher.detach(1));
+    const { loader, statistics } = await freshLoader(t, { publisher });
+    const load = async (): Promise<void> => {
+      void loader.load([file('domain: d\ndescriptors: [{key: a, rate_limit: {unit: day}}]\n')]);
+      await loader.settled();
+    };
+    await load();
+    const subscriber = new RulesSubscriber(feed);
+    const first = subscriber.current();
+    first!.begin();
+    await load();
+    t.not(subscriber.current()?.number, first!.number);
+    t.equal(statistics.carriedOver, 2);
+    first!.end();
+    await until(() => statistics.carriedOver === 3);
+  },
+);
 
 t.test('the source of a rule set receives the outcome of the load', async t => {
   const { loader, thread } = await freshLoader(t);
