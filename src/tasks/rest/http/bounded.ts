@@ -75,6 +75,9 @@ export interface PlaceBounds {
   readonly bytes: number;
 }
 
+/** Bounds for the calls of the REST interface. */
+export const CALL_BOUNDS: PlaceBounds = { calls: 4_096, bytes: 64 * 1024 * 1024 };
+
 /** A tenant that is alone is guaranteed the bounds divided by this number; each of k tenants a k-th of that. */
 const GUARANTEED_PART = 16;
 

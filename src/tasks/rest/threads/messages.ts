@@ -1,3 +1,4 @@
+import type { Transferable } from 'node:worker_threads';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { StopThread, ThreadIsReady } from '../../../base/threads/inside-thread.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
@@ -120,4 +121,28 @@ export class Outbox<Turn> {
     this.#turn = null;
     this.#send(turn);
   }
+}
+
+/** Smaller pieces are copied into the message, because transferring memory costs more than copying it. */
+const TRANSFER_BYTES = 4_096;
+
+/** Adds the buffers of a body to those that are transferred with a message. */
+export function addBodyMemory(pieces: readonly Uint8Array[], memory: Transferable[]): void {
+  for (const { buffer } of pieces) {
+    if (buffer.byteLength >= TRANSFER_BYTES) memory.push(buffer as ArrayBuffer);
+  }
+}
+
+/** The buffers of answers that are transferred with a message. */
+export function answerMemory(answers: readonly AnswerMessage[]): Transferable[] {
+  const memory: Transferable[] = [];
+  for (const { body } of answers) if (typeof body !== 'string') memory.push(body.buffer as ArrayBuffer);
+  return memory;
+}
+
+/** Number of bytes in the pieces of a body. */
+export function lengthOf(pieces: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
 }

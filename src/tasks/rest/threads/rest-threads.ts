@@ -5,11 +5,12 @@ import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { Problem } from '../checks/problem.ts';
-import { type PlaceBounds, Places } from '../http/bounded.ts';
-import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http/http.ts';
+import { CALL_BOUNDS, type PlaceBounds, Places } from '../http/bounded.ts';
+import type { HeldBody, RenderedResponse, RestCall, RestHead, RestReply } from '../http/http.ts';
 import type { ApiCall } from '../http/parts.ts';
 import { problemResponse } from '../http/problem-answer.ts';
 import { requestIdOf } from '../http/request-headers.ts';
+import type { RelayTarget } from './call-relay.ts';
 import { EarlyLimits, type EngineLimits } from './early-limits.ts';
 import type {
   FromRestThread,
@@ -21,8 +22,6 @@ import type {
 import { ThreadCalls } from './thread-calls.ts';
 import type { ThreadLinks } from './thread-links.ts';
 
-/** Maximum number of calls, and of bytes in their bodies, that wait or run in this process. */
-const BOUNDS: PlaceBounds = { calls: 4_096, bytes: 64 * 1024 * 1024 };
 /** A thread that exceeds this memory limit ends and is replaced. The process continues. */
 const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 48 };
 /** The route under which answers are counted that no route produced. */
@@ -57,7 +56,7 @@ type RestThread = LastingThread<ToRestThread>;
  * bounded and fair to tenants. If a thread dies, only the calls that it had received are lost. All calls of a tenant go
  * to the same thread, which keeps them in order and caches the tenant's data.
  */
-export class RestThreads<Stats> implements RestCalls, Service {
+export class RestThreads<Stats> implements RelayTarget, Service {
   readonly name: string;
   readonly #parts: RestThreadsParts<Stats>;
   readonly #threads: LastingThreads<ToRestThread, FromRestThread<Stats>>;
@@ -71,7 +70,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
 
   constructor(parts: RestThreadsParts<Stats>) {
     this.#parts = parts;
-    this.#places = new Places(parts.bounds ?? BOUNDS);
+    this.#places = new Places(parts.bounds ?? CALL_BOUNDS);
     this.#limits = new EarlyLimits(parts.limits);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
       reply.answered(this.refused(head, problem));
@@ -126,8 +125,12 @@ export class RestThreads<Stats> implements RestCalls, Service {
   }
 
   refused(head: RestHead, problem: Problem): RenderedResponse {
-    this.#parts.events.answered(UNKNOWN, problem.status);
+    this.countRefusal(problem.status);
     return problemResponse(problem, requestIdOf(head, this.#parts.nextRequestId));
+  }
+
+  countRefusal(status: number): void {
+    this.#parts.events.answered(UNKNOWN, status);
   }
 
   #begins(thread: RestThread): void {

@@ -1,4 +1,4 @@
-import type { MessagePort, Transferable } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import type { Logger } from '../../../base/logger.ts';
 import { acceptMessages } from '../../../base/threads/inside-thread.ts';
 import type { SignalPorts } from '../../model/signals.ts';
@@ -9,7 +9,13 @@ import type { RestHandler } from '../http/http.ts';
 import type { ApiLimits } from '../http/parts.ts';
 import { AskedLimits, AskedTests } from './asked.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
-import { type Filling, Outbox, type ToRestThread, type TurnFromRestThread } from './messages.ts';
+import {
+  answerMemory,
+  type Filling,
+  Outbox,
+  type ToRestThread,
+  type TurnFromRestThread,
+} from './messages.ts';
 
 /** Handles the calls of a REST thread. */
 export interface ThreadService {
@@ -44,7 +50,7 @@ export async function serveRest(
   const outbox = new Outbox(emptyTurn, turn => {
     // Signals are sent first: after its response, a caller may read the change from another thread immediately.
     signals.flush();
-    port.postMessage(turn, memoryOf(turn));
+    port.postMessage(turn, answerMemory(turn.answers));
   });
   const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
   const tests = new AskedTests((...ask) => outbox.turn.tests.push(ask));
@@ -103,11 +109,4 @@ export async function serveRest(
 
 function emptyTurn(): Filling<TurnFromRestThread> {
   return { kind: 'turn', asks: [], tests: [], admitted: [], waiting: [], answers: [] };
-}
-
-/** The buffers that are transferred with a message. */
-function memoryOf({ answers }: Filling<TurnFromRestThread>): Transferable[] {
-  const memory: Transferable[] = [];
-  for (const { body } of answers) if (typeof body !== 'string') memory.push(body.buffer as ArrayBuffer);
-  return memory;
 }

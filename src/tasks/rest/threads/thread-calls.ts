@@ -1,24 +1,25 @@
 import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
-import { Problem } from '../checks/problem.ts';
+import type { Problem } from '../checks/problem.ts';
 import { type Places, Turns } from '../http/bounded.ts';
 import type { HeldBody, RestCall, RestHead, RestReply } from '../http/http.ts';
 import type { EarlyLimits } from './early-limits.ts';
 import {
   type AnswerMessage,
+  addBodyMemory,
   type Filling,
+  lengthOf,
   Outbox,
   type ToRestThread,
   type TurnFromRestThread,
   type TurnToRestThread,
 } from './messages.ts';
+import { full, interrupted, NO_CALL, noThread } from './refusals.ts';
 
 /** Maximum number of calls that a thread handles at once, without calls that wait for an event. */
 const MAX_RUNNING = 512;
 /** Maximum number of large bodies that a thread reads at once. Small calls are handled at the same time. */
 const MAX_LARGE = 2;
-/** Smaller pieces are copied into the message, because transferring memory costs more than copying it. */
-const TRANSFER_BYTES = 4_096;
 
 type RunningThread = LastingThread<ToRestThread>;
 
@@ -124,7 +125,7 @@ export class ThreadCalls {
     this.#outbox = null;
     this.#isDown = !isNextSoon;
     const left = [...this.#sent.values()];
-    for (const call of left) this.#refuse(call, interrupted(call));
+    for (const call of left) this.#refuse(call, interrupted(call.head, isHandled(call)));
     if (this.#isDown) {
       for (let call = this.#queue.next(); call !== null; call = this.#queue.next()) {
         this.#refuse(call, noThread());
@@ -256,36 +257,9 @@ export class ThreadCalls {
   }
 }
 
-const NO_CALL: RestCall = { body: () => {}, gone: () => {} };
-
-const RETRY_SOON = { headers: { 'Retry-After': '1' } } as const;
-
-function full(): Problem {
-  return new Problem(
-    'overloaded',
-    'Too many or too large requests of this tenant are waiting. Retry in a second.',
-    RETRY_SOON,
-  );
-}
-
-function noThread(): Problem {
-  return new Problem(
-    'overloaded',
-    'The REST interface is restarting, and the request was not processed. Retry in a second.',
-    RETRY_SOON,
-  );
-}
-
-function interrupted({ state, head }: OpenCall): Problem {
-  const isDone = state === 'running' || state === 'waiting';
-  const mayHaveChanged = isDone && head.method !== 'GET' && head.method !== 'HEAD';
-  return new Problem(
-    'interrupted',
-    mayHaveChanged
-      ? 'The request was interrupted and may have taken effect. Retry it; retry a POST with the same Idempotency-Key.'
-      : 'The request was interrupted and had no effect. Retry it.',
-    RETRY_SOON,
-  );
+/** Whether the thread may have changed something for the call. */
+function isHandled({ state }: OpenCall): boolean {
+  return state === 'running' || state === 'waiting';
 }
 
 function emptyTurn(): Filling<TurnToRestThread> {
@@ -295,18 +269,7 @@ function emptyTurn(): Filling<TurnToRestThread> {
 /** The buffers that are transferred with a message. */
 function memoryOf({ calls, bodies }: Filling<TurnToRestThread>): Transferable[] {
   const memory: Transferable[] = [];
-  const add = (pieces: readonly Uint8Array[]): void => {
-    for (const { buffer } of pieces) {
-      if (buffer.byteLength >= TRANSFER_BYTES) memory.push(buffer as ArrayBuffer);
-    }
-  };
-  for (const { body } of calls) if (body !== null) add(body);
-  for (const [, body] of bodies) add(body);
+  for (const { body } of calls) if (body !== null) addBodyMemory(body, memory);
+  for (const [, body] of bodies) addBodyMemory(body, memory);
   return memory;
-}
-
-function lengthOf(pieces: readonly Uint8Array[]): number {
-  let length = 0;
-  for (const piece of pieces) length += piece.length;
-  return length;
 }

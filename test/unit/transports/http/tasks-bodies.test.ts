@@ -8,7 +8,7 @@ import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../support/tasks/joined-calls.ts';
 import { until } from '../../../support/until.ts';
-import { httpEngine, onEachEngine } from './on-each-engine.ts';
+import { frontCalls, httpEngine, onEachFront } from './on-each-engine.ts';
 import { RawConnection } from './raw-connection.ts';
 import { serve } from './serving.ts';
 
@@ -56,7 +56,7 @@ async function front(
   const unknown = jsonNotFound([]);
   const log = new KeepingLogger();
   const calls = new JoinedCalls(handler, log, { calls: max, bytes: 2 ** 26 });
-  const routes = tasksRoutes({ calls, serviceHost: 'tasks.localhost', unknown });
+  const routes = tasksRoutes({ calls: frontCalls(t, calls), serviceHost: 'tasks.localhost', unknown });
   const limits = { maxConnections: 100, maxHeldBytes: heldBytes };
   const listener = await serve(t, routes, { engine, unknown, limits });
   const open = async (): Promise<RawConnection> => {
@@ -73,7 +73,7 @@ function head(...fields: readonly string[]): string {
 
 for (const takes of [false, true]) {
   const outcome = takes ? 'whose body would be taken in' : 'that is refused';
-  onEachEngine(
+  onEachFront(
     `a call ${outcome} after its caller has reset the connection takes no place any more`,
     async t => {
       const handler = new SlowHandler(takes);
@@ -97,7 +97,7 @@ for (const takes of [false, true]) {
 
 for (const takes of [false, true]) {
   const outcome = takes ? 'whose body would be taken in' : 'that is refused';
-  onEachEngine(`a call ${outcome} after it has given way to others takes no place any more`, async t => {
+  onEachFront(`a call ${outcome} after it has given way to others takes no place any more`, async t => {
     const handler = new SlowHandler(takes);
     const { calls, open } = await front(t, handler, { heldBytes: 10_000 });
     const connections = await Promise.all([open(), open()]);
@@ -125,7 +125,7 @@ t.test('node: a call whose body does not come in time takes no place any more', 
   await until(() => calls.places.calls === 0 && calls.places.bytes === 0);
 });
 
-onEachEngine('a large body for which there is no place is not kept', async t => {
+onEachFront('a large body for which there is no place is not kept', async t => {
   const handler = new SlowHandler(true);
   const { open } = await front(t, handler, { calls: 0 });
   const connection = await open();
@@ -143,7 +143,7 @@ onEachEngine('a large body for which there is no place is not kept', async t => 
   t.equal(handler.asked, 0);
 });
 
-onEachEngine('a body in thousands of tiny chunks is refused, and its connection ends', async t => {
+onEachFront('a body in thousands of tiny chunks is refused, and its connection ends', async t => {
   const handler = new SlowHandler(true);
   const { calls, open } = await front(t, handler);
   const connection = await open();

@@ -11,7 +11,7 @@ import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
 import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
 import { until } from '../../../../support/until.ts';
-import { onEachEngine } from '../on-each-engine.ts';
+import { frontCalls, onEachFront } from '../on-each-engine.ts';
 import { RawConnection } from '../raw-connection.ts';
 import { serve } from '../serving.ts';
 
@@ -39,9 +39,10 @@ async function front(
   t: Test,
   handler: RestHandler,
   log = new KeepingLogger(),
-  calls = new JoinedCalls(handler, log),
+  joined = new JoinedCalls(handler, log),
 ): Promise<HttpListener> {
   const unknown = jsonNotFound([]);
+  const calls = frontCalls(t, joined);
   const routes = [healthRoute(new Health()), ...tasksRoutes({ calls, serviceHost: HOST, unknown })];
   return serve(t, routes, { log, unknown });
 }
@@ -59,7 +60,7 @@ function wire(method: string, target: string, fields: readonly string[] = [], bo
   return [`${method} ${target} HTTP/1.1`, ...host, ...fields, ...length, '', body].join('\r\n');
 }
 
-onEachEngine('a request is handed over as it came', async t => {
+onEachFront('a request is handed over as it came', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   const fields = [
@@ -97,7 +98,7 @@ onEachEngine('a request is handed over as it came', async t => {
   t.match(handler.asked[1].remoteAddress, /127\.0\.0\.1|7f00:0001/, 'for accounts it matters who asks');
 });
 
-onEachEngine('a body in pieces is put together, and stays what it was', async t => {
+onEachFront('a body in pieces is put together, and stays what it was', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   const body = 'x'.repeat(300_000);
@@ -108,7 +109,7 @@ onEachEngine('a body in pieces is put together, and stays what it was', async t 
   t.equal(Buffer.from(handler.asked[0].body).toString(), body);
 });
 
-onEachEngine('every method goes to the handler, and HEAD has no body', async t => {
+onEachFront('every method goes to the handler, and HEAD has no body', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
@@ -122,7 +123,7 @@ onEachEngine('every method goes to the handler, and HEAD has no body', async t =
   );
 });
 
-onEachEngine('an answer without content has no length, and the connection goes on', async t => {
+onEachFront('an answer without content has no length, and the connection goes on', async t => {
   const handler = new ScriptedHandler();
   handler.script = async () => ({ status: 204, headers: { 'X-Request-Id': 'r' }, body: '' });
   const listener = await front(t, handler);
@@ -134,7 +135,7 @@ onEachEngine('an answer without content has no length, and the connection goes o
   }
 });
 
-onEachEngine('what is not of tasks is served as before', async t => {
+onEachFront('what is not of tasks is served as before', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   const statusOf = async (target: string, host: string) => {
@@ -155,7 +156,7 @@ onEachEngine('what is not of tasks is served as before', async t => {
   );
 });
 
-onEachEngine('a body that is too large is not handed over', async t => {
+onEachFront('a body that is too large is not handed over', async t => {
   const handler = new ScriptedHandler();
   const listener = await front(t, handler);
   const connection = await connect(t, listener);
@@ -170,7 +171,7 @@ onEachEngine('a body that is too large is not handed over', async t => {
   t.equal((await other.response()).status, 200, 'the largest that is read');
 });
 
-onEachEngine('a large body stays with a caller that is refused', async t => {
+onEachFront('a large body stays with a caller that is refused', async t => {
   const handler = new ScriptedHandler();
   handler.refuses = true;
   handler.script = async () => ({ status: 401, headers: {}, body: '' });
@@ -184,7 +185,7 @@ onEachEngine('a large body stays with a caller that is refused', async t => {
   t.equal(handler.asked[0].body.length, 0);
 });
 
-onEachEngine('one whose length is not announced is taken in when the caller is known', async t => {
+onEachFront('one whose length is not announced is taken in when the caller is known', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   const piece = 'y'.repeat(50_000);
@@ -196,7 +197,7 @@ onEachEngine('one whose length is not announced is taken in when the caller is k
   t.equal(Buffer.from(handler.asked[0].body).toString(), piece.repeat(3));
 });
 
-onEachEngine('small chunks are put together to pieces that are worth their memory', async t => {
+onEachFront('small chunks are put together to pieces that are worth their memory', async t => {
   const handler = new ScriptedHandler();
   const log = new KeepingLogger();
   const calls = new JoinedCalls(handler, log);
@@ -212,7 +213,7 @@ onEachEngine('small chunks are put together to pieces that are worth their memor
   t.ok(pieces.length <= 4, `${pieces.length} pieces`);
 });
 
-onEachEngine('a long poll notices that its caller has disconnected', async t => {
+onEachFront('a long poll notices that its caller has disconnected', async t => {
   const handler = new ScriptedHandler();
   const gone = new Promise<void>(resolve => {
     handler.script = async ({ gone }) => {
@@ -230,7 +231,7 @@ onEachEngine('a long poll notices that its caller has disconnected', async t => 
   t.ok(handler.asked[0].gone.aborted);
 });
 
-onEachEngine('a long poll that starts waiting late notices it as well', async t => {
+onEachFront('a long poll that starts waiting late notices it as well', async t => {
   const handler = new ScriptedHandler();
   let begin: () => void = () => {};
   const begun = new Promise<void>(resolve => {
@@ -257,7 +258,7 @@ onEachEngine('a long poll that starts waiting late notices it as well', async t 
   t.pass('the disconnect was noticed');
 });
 
-onEachEngine('a handler that throws is a bug and is logged', async t => {
+onEachFront('a handler that throws is a bug and is logged', async t => {
   const handler = new ScriptedHandler();
   handler.script = async () => {
     throw new Error('secret cause');
@@ -271,7 +272,7 @@ onEachEngine('a handler that throws is a bug and is logged', async t => {
   t.match(log.lines, [{ level: 'error', fields: { stack: /secret cause/ } }]);
 });
 
-onEachEngine(
+onEachFront(
   'the service answers over a real connection: sign-up, then a call, by domain.localhost',
   async t => {
     const rest = new RestHarness({
@@ -295,7 +296,7 @@ onEachEngine(
   },
 );
 
-onEachEngine('a traced request has a span with its route, which ends with the status', async t => {
+onEachFront('a traced request has a span with its route, which ends with the status', async t => {
   const spans: unknown[] = [];
   const tracing: CallTracing = {
     current: new CurrentSpan(),
@@ -310,7 +311,7 @@ onEachEngine('a traced request has a span with its route, which ends with the st
   };
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
-  const calls = new JoinedCalls(handler, new KeepingLogger());
+  const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
   const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown, tracing }), { unknown });
   const ask = (path: string) =>
     fetch(`http://127.0.0.1:${listener.port}${path}`, { headers: { traceparent: 'p' } });
@@ -328,7 +329,7 @@ onEachEngine('a traced request has a span with its route, which ends with the st
   ]);
 });
 
-onEachEngine('the span of a request whose caller leaves ends as well, once', async t => {
+onEachFront('the span of a request whose caller leaves ends as well, once', async t => {
   const ended: unknown[] = [];
   let begun = 0;
   const tracing: CallTracing = {
@@ -344,7 +345,7 @@ onEachEngine('the span of a request whose caller leaves ends as well, once', asy
   };
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
-  const calls = new JoinedCalls(handler, new KeepingLogger());
+  const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
   const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown, tracing }), { unknown });
   const left = Promise.withResolvers<RestResponse>();
   handler.script = ({ gone }) => {
