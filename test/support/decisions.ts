@@ -2,6 +2,7 @@ import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
 import { Batcher, type GenerationSource } from '../../src/decision/batching/batcher.ts';
+import type { QueueBounds } from '../../src/decision/batching/queue-room.ts';
 import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
 import { Explainer } from '../../src/decision/explain/explain.ts';
 import type { Explanation } from '../../src/decision/explain/explain-descriptor.ts';
@@ -43,6 +44,8 @@ export interface DecisionSetup {
   readonly localCacheBytes?: number;
   /** Requests that may wait; 100 000 unless given. */
   readonly maxQueued?: number;
+  /** If other threads have queues. */
+  readonly sharedBounds?: QueueBounds;
   /** 1 700 000 000 s after the epoch unless given. */
   readonly nowMs?: number;
   readonly random?: () => number;
@@ -95,6 +98,7 @@ export class Decisions {
       ...(setup.generations !== undefined && { rules: setup.generations }),
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,
+      ...(setup.sharedBounds !== undefined && { sharedBounds: setup.sharedBounds }),
       serviceError: counters.serviceError,
     });
     this.#explainer = new Explainer({

@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { Bound } from '../../base/threads/shared-bound.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import type { Counter } from '../../stats/registry.ts';
 import { DecisionBatch } from '../batch.ts';
@@ -8,6 +9,7 @@ import { ownRecord, REQUEST_KIND } from '../records.ts';
 import type { NamedStatistics } from '../statistics/named-rows.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import type { BatchWindow } from './batch-window.ts';
+import { MAX_QUEUED_BYTES, type QueueBounds, QueueRoom } from './queue-room.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 /** Maximum number of requests in one batch. It also limits how long one batch blocks the thread. */
@@ -30,17 +32,6 @@ const MAX_BATCHES_IN_FLIGHT = 4;
  * milliseconds.
  */
 const MAX_LARGE_IN_FLIGHT = 1;
-
-/** Maximum number of request bytes that wait or are being decided. */
-export const MAX_QUEUED_BYTES = 64 * 1_048_576;
-
-/** The fraction of the queue, in requests and in bytes, that one caller may fill. */
-export const CALLER_SHARE = 1 / 4;
-
-/**
- * The fraction of the queue that callers with waiting requests may fill. The rest is reserved for callers without any.
- */
-const CROWDED = 7 / 8;
 
 /** Other threads that decide batches. */
 export interface BatchPool {
@@ -69,6 +60,8 @@ interface BatcherParts {
   readonly fingerprintKey: FingerprintKey;
   /** Maximum number of waiting requests (`MAX_QUEUED_DECISIONS`). */
   readonly maxQueued: number;
+  /** If other threads have a queue as well: the bounds of all queues together. They replace `maxQueued`. */
+  readonly sharedBounds?: QueueBounds;
   /** Delays batches so that they grow; null to send them immediately. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
   /**
@@ -117,12 +110,16 @@ export class Batcher implements Decider {
   #largeInFlight = 0;
   #inPool = 0;
   #flushPending = false;
-  #queued = 0;
-  #queuedBytes = 0;
+  /** Requests that wait or are being decided. */
+  readonly #room: QueueRoom;
   readonly #drained: (() => void)[] = [];
 
   constructor(parts: BatcherParts) {
+    const { maxQueued, sharedBounds } = parts;
     this.#parts = parts;
+    this.#room = new QueueRoom(
+      sharedBounds ?? { requests: Bound.ofOneThread(maxQueued), bytes: Bound.ofOneThread(MAX_QUEUED_BYTES) },
+    );
     this.#filling = this.#emptyBatch();
   }
 
@@ -138,19 +135,19 @@ export class Batcher implements Decider {
       this.#hasRoom() &&
       (this.#waiting.size === 0 || !this.#waiting.has(this.#callerOf(reply)))
     ) {
-      if (this.#queued >= this.#parts.maxQueued || this.#queuedBytes > MAX_QUEUED_BYTES) this.#refuse(reply);
-      else this.#join(request, format, reply);
+      if (this.#room.hasRoom()) this.#join(request, format, reply);
+      else this.#refuse(reply, this.#room.fullMessage());
     } else this.#wait(isLarge ? this.#large : this.#waiting, request, format, reply);
   }
 
   /** Number of requests that wait or are being decided. */
   get pending(): number {
-    return this.#queued;
+    return this.#room.requests;
   }
 
   /** Resolves when no request waits or is being decided. */
   drained(): Promise<void> {
-    if (this.#queued === 0) return Promise.resolve();
+    if (this.#room.requests === 0) return Promise.resolve();
     return new Promise(resolve => this.#drained.push(resolve));
   }
 
@@ -167,8 +164,7 @@ export class Batcher implements Decider {
     const { window } = this.#parts;
     const filling = this.#filling;
     filling.add(request, format, reply);
-    this.#queued++;
-    this.#queuedBytes += request.length;
+    this.#room.add(request.length);
     const isWorthACall = filling.size === EARLY_REQUESTS && this.#inFlight === 0;
     if (!this.#hasRoom() || (isWorthACall && window === null)) queueMicrotask(this.#flush);
     else if (window === null || this.#isDue) this.#scheduleFlush();
@@ -180,36 +176,20 @@ export class Batcher implements Decider {
     const caller = this.#callerOf(reply);
     const count = this.#waiting.countOf(caller) + this.#large.countOf(caller);
     const bytes = this.#waiting.bytesOf(caller) + this.#large.bytesOf(caller);
-    const { maxQueued } = this.#parts;
     const isShared = caller !== this.#anybody && count > 0;
-    const part = isShared ? CROWDED : 1;
-    if (this.#queued >= maxQueued * part || this.#queuedBytes > MAX_QUEUED_BYTES * part) this.#refuse(reply);
-    else if (isShared && (count >= maxQueued * CALLER_SHARE || bytes > MAX_QUEUED_BYTES * CALLER_SHARE))
-      this.#refuseShare(reply, count, bytes);
+    const room = this.#room;
+    if (!(isShared ? room.hasRoomForMore() : room.hasRoom())) this.#refuse(reply, room.fullMessage());
+    else if (isShared && room.isShareUsed(count, bytes)) this.#refuse(reply, room.shareMessage(count, bytes));
     else {
       queue.add(caller, { bytes: ownRecord(REQUEST_KIND[format], request), format, reply });
-      this.#queued++;
-      this.#queuedBytes += request.length;
+      room.add(request.length);
       this.#scheduleFlush();
     }
   }
 
-  #refuse(reply: DecisionReply): void {
-    const { maxQueued, serviceError } = this.#parts;
-    serviceError.add(1);
-    const full =
-      this.#queuedBytes > MAX_QUEUED_BYTES * CROWDED
-        ? `the queue is full: ${this.#queuedBytes} of ${MAX_QUEUED_BYTES} bytes are waiting`
-        : `the queue is full: ${this.#queued} requests are waiting; MAX_QUEUED_DECISIONS is ${maxQueued}`;
-    reply.refused(new Fault('overloaded', `${full}; retry later`));
-  }
-
-  #refuseShare(reply: DecisionReply, count: number, bytes: number): void {
-    const { maxQueued, serviceError } = this.#parts;
-    serviceError.add(1);
-    const share = `a quarter of the queue: ${maxQueued} requests (MAX_QUEUED_DECISIONS) and ${MAX_QUEUED_BYTES} bytes`;
-    const text = `${count} requests with ${bytes} bytes of this connection are waiting; it may use ${share}`;
-    reply.refused(new Fault('overloaded', `${text}; retry later`));
+  #refuse(reply: DecisionReply, reason: string): void {
+    this.#parts.serviceError.add(1);
+    reply.refused(new Fault('overloaded', `${reason}; retry later`));
   }
 
   #emptyBatch(): DecisionBatch {
@@ -337,12 +317,11 @@ export class Batcher implements Decider {
   }
 
   #done(batch: DecisionBatch, requests: number, bytes: number): void {
-    this.#queued -= requests;
-    this.#queuedBytes -= bytes;
+    this.#room.remove(requests, bytes);
     batch.reset();
     // Batches beyond the maximum in flight, and large batches, come from a burst. Their memory is released.
     if (this.#idle.length < MAX_BATCHES_IN_FLIGHT && !batch.isLarge) this.#idle.push(batch);
-    if (this.#queued > 0 || this.#drained.length === 0) return;
+    if (this.#room.requests > 0 || this.#drained.length === 0) return;
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 }

@@ -3,12 +3,8 @@ import type { Fault } from '../../../../src/base/fault.ts';
 import type { CounterBatch } from '../../../../src/counters/batch.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
-import {
-  CALLER_SHARE,
-  LARGE_REQUEST_BYTES,
-  MAX_BATCH_REQUESTS,
-  MAX_QUEUED_BYTES,
-} from '../../../../src/decision/batching/batcher.ts';
+import { LARGE_REQUEST_BYTES, MAX_BATCH_REQUESTS } from '../../../../src/decision/batching/batcher.ts';
+import { CALLER_SHARE, MAX_QUEUED_BYTES } from '../../../../src/decision/batching/queue-room.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
 
