@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { systemCode } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import { CountedWarning, type Logger } from '../../base/logger.ts';
+import { Bound } from '../../base/threads/shared-bound.ts';
 import { type AddressSettings, listenFailure, type TcpAddress } from '../tcp-address.ts';
 import type { ExchangeContext } from './exchange.ts';
 import { RequestTurns } from './request-turns.ts';
@@ -45,6 +46,8 @@ export interface HttpListenerOptions extends TcpAddress, RouteTable {
   /** How long `stop` waits for requests in flight. */
   readonly drainMs: number;
   readonly limits?: HttpLimits;
+  /** The connections of this port in all threads that serve it, instead of `maxConnections` of the limits. */
+  readonly connections?: Bound;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -154,8 +157,9 @@ export class HttpListener implements Service {
 
 function create(options: HttpListenerOptions): Created {
   const { name, log, limits = DEFAULT_HTTP_LIMITS } = options;
+  const connections = options.connections ?? Bound.ofOneThread(limits.maxConnections);
   const context: ExchangeContext = {
-    traffic: new Traffic(limits.maxConnections),
+    traffic: new Traffic(connections),
     memory: new HeldMemory(limits.maxHeldBytes),
     turns: new RequestTurns(),
     discarded: new CountedWarning(
@@ -165,7 +169,7 @@ function create(options: HttpListenerOptions): Created {
     ),
     refused: new CountedWarning(options, 'Refused HTTP connections: too many are open', {
       listener: name,
-      limit: limits.maxConnections,
+      limit: connections.max,
     }),
     log,
   };

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts';
+import type { Bound } from '../../base/threads/shared-bound.ts';
 
 /**
  * While a listener drains, every answer asks its caller to close the connection. Callers that send one request after
@@ -8,20 +9,20 @@ const SILENCE_MS = 100;
 
 /** The connections of one listener, its requests in flight, and whether it is draining. */
 export class Traffic {
-  readonly #maxConnections: number;
+  readonly #maxConnections: Bound;
   #connections = 0;
   #inFlight = 0;
   #arrivals = 0;
   #draining = false;
   #whenEmpty: (() => void) | null = null;
 
-  constructor(maxConnections: number) {
+  constructor(maxConnections: Bound) {
     this.#maxConnections = maxConnections;
   }
 
   /** True if there are more connections than allowed. The connection that was opened last is then refused. */
   get crowded(): boolean {
-    return this.#connections > this.#maxConnections;
+    return !this.#maxConnections.hasRoom(this.#connections - 1);
   }
 
   /** Number of requests that have arrived, have no complete answer yet, and whose callers are still connected. */
@@ -41,6 +42,7 @@ export class Traffic {
   /** Called when a connection has been opened (1) or closed (-1). */
   connectionsChanged(change: number): void {
     this.#connections += change;
+    if (change < 0) this.#maxConnections.freed(this.#connections);
     if (this.#connections === 0) this.#whenEmpty?.();
   }
 
