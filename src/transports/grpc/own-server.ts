@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Timer } from '../../base/clock.ts';
+import { Bound } from '../../base/threads/shared-bound.ts';
 import { Deadlines } from '../../grpc/deadlines.ts';
 import { type CallLimits, DEFAULT_CALL_LIMITS, HeldBytes } from '../../grpc/limits.ts';
 import { Inflater } from '../../grpc/message-reader.ts';
@@ -39,9 +40,29 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   inflation: { burst: 64 * 1_048_576, perSecond: 16 * 1_048_576, perRequest: 0 },
 };
 
-/** Parts that tests replace. */
+/**
+ * The limits of each of several servers of a process, one in each thread. A server closes only its own connections when
+ * they hold too much, so each server gets its share of the memory and of the time for inflating.
+ */
+export function serverLimitsOf(threads: number): ServerLimits {
+  const { maxHeldBytes, maxQueuedBytes, inflation } = DEFAULT_SERVER_LIMITS;
+  return {
+    ...DEFAULT_SERVER_LIMITS,
+    maxHeldBytes: Math.floor(maxHeldBytes / threads),
+    maxQueuedBytes: Math.floor(maxQueuedBytes / threads),
+    inflation: {
+      ...inflation,
+      burst: Math.floor(inflation.burst / threads),
+      perSecond: Math.floor(inflation.perSecond / threads),
+    },
+  };
+}
+
+/** Parts that tests and servers in several threads replace. */
 export interface OwnServerParts {
   readonly limits?: ServerLimits;
+  /** The connections of all servers of the process, instead of `maxConnections` of the limits. */
+  readonly connections?: Bound;
   /** From 0 to below 1; spreads the ages of connections. */
   readonly random?: () => number;
   /** Runs a callback after the event loop has polled the sockets. */
@@ -83,6 +104,7 @@ export class OwnGrpcServer implements GrpcServer {
   readonly #answers: HeldBytes;
   readonly #shared: GrpcSocketOptions;
   readonly #sockets = new Set<GrpcSocket>();
+  readonly #maxSockets: Bound;
   #isMakingRoom = false;
   /** Indexed by the reason. */
   readonly #cuts = new Map<string, Cuts>();
@@ -96,6 +118,7 @@ export class OwnGrpcServer implements GrpcServer {
   constructor(options: GrpcServerOptions, parts: OwnServerParts = {}) {
     this.#options = options;
     this.#limits = parts.limits ?? DEFAULT_SERVER_LIMITS;
+    this.#maxSockets = parts.connections ?? Bound.ofOneThread(this.#limits.maxConnections);
     this.#random = parts.random ?? Math.random;
     this.#address = options.listen;
     this.#deadlines = new Deadlines(options.clock);
@@ -206,7 +229,7 @@ export class OwnGrpcServer implements GrpcServer {
 
   #accept(socket: Socket): void {
     const { maxConnectionAgeMs, logger } = this.#options;
-    if (this.#sockets.size >= this.#limits.maxConnections) {
+    if (!this.#maxSockets.hasRoom(this.#sockets.size)) {
       logger.debug('Refused a gRPC connection: the limit is reached', { connections: this.#sockets.size });
       socket.destroy();
       return;
@@ -239,6 +262,7 @@ export class OwnGrpcServer implements GrpcServer {
 
   #gone(socket: GrpcSocket): void {
     this.#sockets.delete(socket);
+    this.#maxSockets.freed(this.#sockets.size);
     this.#onClosed();
   }
 

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import t from 'tap';
+import { Bound, SharedBound } from '../../../src/base/threads/shared-bound.ts';
 import { openSocket } from '../../support/grpc-client.ts';
 import { heldMemory } from '../../support/memory.ts';
-import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
+import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import { CLIENT_PREFACE, ERRORS, grpcCall, settings } from '../../support/wire-frames.ts';
 
@@ -24,6 +25,32 @@ t.test('connections beyond the limit are closed at once, and the others served',
   await connectionsDownTo(server, 4);
   const next = await WireClient.open(t, server.address);
   t.equal(await next.call(1, '/s/Echo'), '0', 'one that goes makes room');
+});
+
+t.test('servers of several threads have one limit on connections, and each has its part', async t => {
+  const shared = new SharedBound(8, 2);
+  const first = await serveOwn(t, { connections: Bound.at(shared.join()) });
+  const second = await serveOwn(t, { connections: Bound.at(shared.join()) });
+  const admit = async ({ server }: OwnServing): Promise<WireClient> => {
+    const client = await WireClient.open(t, server.address);
+    t.equal(await client.call(1, '/s/Echo'), '0');
+    return client;
+  };
+  const refuse = async ({ server }: OwnServing): Promise<void> => {
+    const client = await WireClient.connect(t, server.address);
+    await client.ended;
+    t.strictSame(client.received, []);
+  };
+  const admitted: WireClient[] = [];
+  for (let i = 0; i < 6; i++) admitted.push(await admit(first));
+  await refuse(first);
+  for (let i = 0; i < 2; i++) await admit(second);
+  await refuse(second);
+  admitted[0].socket.destroy();
+  await connectionsDownTo(first.server, 5);
+  await admit(second);
+  await refuse(first);
+  t.equal(first.server.connectionCount + second.server.connectionCount, 8);
 });
 
 t.test('connections that come and go leave the memory as it was', async t => {
