@@ -2,11 +2,7 @@ import t from 'tap';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
 import { startMemcached } from '../../../support/memcached-server.ts';
 import { memcachedStore, settledStore } from '../../../support/memcached-stores.ts';
-
-const EXEMPT = {
-  anyKey: 'keys of memcached have at most 250 bytes, none of them white space or a control character',
-  concurrently: 'hits are added after the answer, so batches in flight together may read the same count',
-};
+import { MEMCACHED_EXEMPT } from './exempt.ts';
 
 const one = await startMemcached();
 const other = await startMemcached({ unixSocket: true });
@@ -27,7 +23,7 @@ for (const [name, addresses] of [
         await store.start();
         return settledStore(store);
       },
-      EXEMPT,
+      MEMCACHED_EXEMPT,
     );
     t.end();
   });

@@ -1,0 +1,119 @@
+import { grownCapacity } from '../base/bytes.ts';
+import type { CounterBatch } from './batch.ts';
+
+/** Numbers at the beginning of the bytes: `nowS`, `secondsApart`, and the numbers of slots, ops, groups and key bytes. */
+const HEADER = 6;
+
+/**
+ * Writes the ops and groups of a batch into one buffer, which can be transferred to another thread. Counts that the
+ * store sets later are not included.
+ *
+ * @param spare is used if it is large enough; null to allocate a buffer
+ */
+export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): ArrayBuffer {
+  const { slotCount: slots, opCount: ops, groupCount: groups } = batch;
+  const size = 8 * (HEADER + slots + 2 * ops) + 4 * (2 * slots + ops + groups) + slots + ops + groups;
+  const needed = size + batch.keys.length;
+  const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
+  const columns = new Columns(buffer);
+  columns.floats(HEADER).set([batch.nowS, batch.secondsApart ? 1 : 0, slots, ops, groups, batch.keys.length]);
+  columns.floats(slots).set(batch.expiries.subarray(0, slots));
+  columns.floats(ops).set(batch.opHits.subarray(0, ops));
+  columns.floats(ops).set(batch.opLimits.subarray(0, ops));
+  columns.ints(slots).set(batch.keyEnds.subarray(0, slots));
+  columns.ints(slots).set(batch.ttls.subarray(0, slots));
+  columns.ints(ops).set(batch.opSlots.subarray(0, ops));
+  columns.ints(groups).set(batch.groupEnds.subarray(0, groups));
+  columns.bytes(slots).set(batch.units.subarray(0, slots));
+  columns.bytes(ops).set(batch.opRefunds.subarray(0, ops));
+  columns.bytes(groups).set(batch.groupHeld.subarray(0, groups));
+  columns.bytes(batch.keys.length).set(batch.keys.bytes.subarray(0, batch.keys.length));
+  return buffer;
+}
+
+/**
+ * Fills a batch with the ops and groups of {@link packBatch}. Slots and ops get the same numbers if both batches have the
+ * same fingerprint key.
+ */
+export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
+  const columns = new Columns(buffer);
+  const [nowS, secondsApart, slots, ops, groups, keyBytes] = columns.floats(HEADER);
+  const expiries = columns.floats(slots);
+  const opHits = columns.floats(ops);
+  const opLimits = columns.floats(ops);
+  const keyEnds = columns.ints(slots);
+  const ttls = columns.ints(slots);
+  const opSlots = columns.ints(ops);
+  const groupEnds = columns.ints(groups);
+  const units = columns.bytes(slots);
+  const opRefunds = columns.bytes(ops);
+  const groupHeld = columns.bytes(groups);
+  const keys = columns.bytes(keyBytes);
+  batch.secondsApart = secondsApart === 1;
+  batch.reset(nowS);
+  let op = 0;
+  for (let group = 0; group < groups; group++) {
+    for (; op < groupEnds[group]; op++) {
+      const slot = opSlots[op];
+      const key = { start: slot === 0 ? 0 : keyEnds[slot - 1], end: keyEnds[slot] };
+      batch.addOp(keys, key, {
+        hits: opHits[op],
+        isRefund: opRefunds[op] === 1,
+        limit: opLimits[op],
+        unit: units[slot],
+        ttlS: ttls[slot],
+        expiryS: expiries[slot],
+      });
+    }
+    batch.endGroup(groupHeld[group] === 1);
+  }
+}
+
+/** Writes what the store has set in a batch, except the text, into the buffer from which the batch was filled. */
+export function packCounts(batch: CounterBatch, buffer: ArrayBuffer): void {
+  const columns = new Columns(buffer);
+  columns.floats(batch.slotCount).set(batch.counts.subarray(0, batch.slotCount));
+  columns.floats(batch.opCount).set(batch.opAfters.subarray(0, batch.opCount));
+  columns.bytes(batch.opCount).set(batch.opHeld.subarray(0, batch.opCount));
+}
+
+/** Sets the counts of the original batch from {@link packCounts}. */
+export function unpackCounts(buffer: ArrayBuffer, batch: CounterBatch): void {
+  const columns = new Columns(buffer);
+  batch.counts.set(columns.floats(batch.slotCount));
+  batch.opAfters.set(columns.floats(batch.opCount));
+  batch.opHeld.set(columns.bytes(batch.opCount));
+}
+
+/** The size is a power of two, so that a buffer that comes back fits most later batches. */
+function newBuffer(needed: number): ArrayBuffer {
+  return new ArrayBuffer(grownCapacity(0, needed));
+}
+
+/** Views of consecutive parts of a buffer. The parts with the widest numbers come first, so all are aligned. */
+class Columns {
+  readonly #buffer: ArrayBuffer;
+  #at = 0;
+
+  constructor(buffer: ArrayBuffer) {
+    this.#buffer = buffer;
+  }
+
+  floats(length: number): Float64Array {
+    const column = new Float64Array(this.#buffer, this.#at, length);
+    this.#at += column.byteLength;
+    return column;
+  }
+
+  ints(length: number): Int32Array {
+    const column = new Int32Array(this.#buffer, this.#at, length);
+    this.#at += column.byteLength;
+    return column;
+  }
+
+  bytes(length: number): Uint8Array {
+    const column = new Uint8Array(this.#buffer, this.#at, length);
+    this.#at += column.byteLength;
+    return column;
+  }
+}

@@ -1,0 +1,156 @@
+import t from 'tap';
+import { Fault } from '../../../src/base/fault.ts';
+import { type CounterBatch, callsOf } from '../../../src/counters/batch.ts';
+import type { CounterStore } from '../../../src/counters/store.ts';
+import { counterStoreExam } from '../../exam/counter-store.ts';
+import { aftersOf, batchOf, count, countHoldingBack, fill } from '../../support/counting.ts';
+import { handedOn } from '../../support/handed-on.ts';
+import { startMemcached } from '../../support/memcached-server.ts';
+import { memcachedStore, settledStore } from '../../support/memcached-stores.ts';
+import { redisStoreKinds, sharedStoreKind } from '../../support/stores.ts';
+import { MEMCACHED_EXEMPT } from './memcached/exempt.ts';
+
+const { kinds } = await redisStoreKinds(t);
+for (const kind of [sharedStoreKind, ...kinds]) {
+  t.test(`the exam of counter stores, handed on to ${kind.name}`, t => {
+    counterStoreExam(t, async inner => handedOn(inner, await kind.open(inner)).store);
+    t.end();
+  });
+}
+
+const memcached = await startMemcached();
+t.teardown(() => memcached.stop());
+t.test('the exam of counter stores, handed on to memcached', t => {
+  const open = async (inner: typeof t): Promise<CounterStore> => {
+    await memcached.command('flush_all');
+    const store = memcachedStore(memcached.address);
+    inner.teardown(() => store.stop());
+    await store.start();
+    return handedOn(inner, settledStore(store)).store;
+  };
+  counterStoreExam(t, open, MEMCACHED_EXEMPT);
+  t.end();
+});
+
+/** A store that does with each batch what the test says. */
+function storeOf(run: (batch: CounterBatch) => void | Promise<void>): CounterStore {
+  return {
+    name: 'test',
+    secondsApart: true,
+    increment: run,
+    incrementHoldingBack: run,
+    start: async () => {},
+    stop: async () => {},
+  };
+}
+
+const ONE = [{ key: 'a', hits: 1 }];
+
+t.test('the store receives everything that the batch says', async t => {
+  const seen: unknown[] = [];
+  const { store } = handedOn(
+    t,
+    storeOf(batch => {
+      seen.push({
+        nowS: batch.nowS,
+        secondsApart: batch.secondsApart,
+        calls: callsOf(batch),
+        keys: Array.from({ length: batch.slotCount }, (_, slot) => batch.keyText(slot)),
+        units: [...batch.units.subarray(0, batch.slotCount)],
+        ttls: [...batch.ttls.subarray(0, batch.slotCount)],
+        expiries: [...batch.expiries.subarray(0, batch.slotCount)],
+        prints: [...batch.prints.subarray(0, batch.slotCount * 3)],
+        amounts: [...batch.changes.amounts.subarray(0, batch.slotCount)],
+        refunds: [...batch.changes.refunds.subarray(0, batch.slotCount)],
+        limits: [...batch.opLimits.subarray(0, batch.opCount)],
+        held: [...batch.groupHeld.subarray(0, batch.groupCount)],
+      });
+    }),
+  );
+  t.equal(store.secondsApart, true);
+  const groups = [
+    { ops: [{ key: 'ä', hits: 3, limit: 7, unit: 1 }], held: true },
+    { ops: [] },
+    {
+      ops: [
+        { key: 'ä', hits: 2, isRefund: true, unit: 2 },
+        { key: 'ä', hits: 1, unit: 1 },
+      ],
+    },
+  ];
+  const batch = batchOf([]);
+  batch.secondsApart = true;
+  fill(batch, groups);
+  await store.increment(batch);
+  t.match(seen, [
+    {
+      nowS: 1_700_000_000,
+      secondsApart: true,
+      calls: 2,
+      keys: ['ä', 'ä'],
+      units: [1, 2],
+      ttls: [60, 60],
+      expiries: [1_700_000_060, 1_700_000_060],
+      prints: [...batch.prints.subarray(0, 6)],
+      amounts: [4, 0],
+      refunds: [0, 2],
+      limits: [7, 100, 100],
+      held: [1, 0, 0],
+    },
+  ]);
+});
+
+t.test('keys without a count, and the reason, come back', async t => {
+  const { store } = handedOn(
+    t,
+    storeOf(batch => {
+      batch.opAfters.set([Number.NaN, 5]);
+      batch.failureText = 'the first server is away';
+    }),
+  );
+  const batch = batchOf([{ ops: [...ONE, { key: 'b', hits: 1 }] }]);
+  await store.increment(batch);
+  t.same(aftersOf(batch), [Number.NaN, 5]);
+  t.equal(batch.failureText, 'the first server is away');
+});
+
+t.test('a failure arrives as the same fault, and another error as an error', async t => {
+  let failure: Error = new Fault('store_failed', 'Redis at x: no answer');
+  const { store } = handedOn(
+    t,
+    storeOf(async () => {
+      throw failure;
+    }),
+  );
+  await t.rejects(count(store, ONE), failure);
+  await t.rejects(countHoldingBack(store, [{ ops: ONE }]), { name: 'Fault', code: 'store_failed' });
+  await t.rejects(store.read(batchOf([{ ops: ONE }])), {
+    code: 'store_failed',
+    message: 'the test store cannot be read',
+  });
+  failure = new TypeError('a bug');
+  await t.rejects(count(store, ONE), { message: 'a bug' });
+});
+
+t.test('when the other thread closes its store, every batch fails', async t => {
+  const { store, port } = handedOn(
+    t,
+    storeOf(() => new Promise(() => {})),
+  );
+  const counting = [count(store, ONE), count(store, ONE)];
+  port.close();
+  const closed = { code: 'store_failed', message: /has closed its store/ };
+  for (const each of counting) await t.rejects(each, closed);
+  await t.rejects(count(store, ONE), closed, 'also later ones');
+});
+
+t.test('the number of batches in flight has a limit', async t => {
+  const { store } = handedOn(
+    t,
+    storeOf(() => new Promise(() => {})),
+  );
+  const counting = Array.from({ length: 256 }, () => count(store, ONE));
+  await t.rejects(count(store, ONE), { code: 'store_failed', message: /256 batches already wait/ });
+  await store.stop();
+  for (const each of counting) await t.rejects(each, { code: 'store_failed' });
+});
