@@ -13,6 +13,7 @@ import { ClusterNodes } from '../../counters/redis/topology/cluster-nodes.ts';
 import { SentinelCounters } from '../../counters/redis/topology/sentinel-counters.ts';
 import { ServerCounters } from '../../counters/redis/topology/server-counters.ts';
 import { SplitCounters } from '../../counters/redis/topology/split-counters.ts';
+import { openTopology, type Topology } from '../../counters/redis/topology/topologies.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import {
   clusterEndpoints,
@@ -185,11 +186,16 @@ interface RedisInstanceSettings extends RedisAddressSettings {
   readonly clusterParallelism: number;
 }
 
-/** Creates the counters in one Redis instance: a single server, a master found by sentinels, or a cluster. */
+/**
+ * Creates the counters in one Redis instance: a single server, a master found by sentinels, or a cluster.
+ *
+ * @param topology shared with the other threads of the process
+ */
 export function redisInstance(
   settings: RedisInstanceSettings,
   parts: RedisLinkParts,
   sharedKeys: SharedKeys,
+  topology: Topology = openTopology(true),
 ): RedisCounters {
   const { type, pool, sentinelAuth, tls, authFile, sentinelAuthFile } = settings;
   const reached = (address: Omit<RedisEndpoint, 'tls' | 'authFile'>): RedisEndpoint => ({
@@ -200,7 +206,7 @@ export function redisInstance(
   if (type === 'cluster') {
     const seeds = clusterEndpoints(settings).map(reached);
     return new ClusterCounters(
-      new ClusterNodes({ seeds, pool }, parts),
+      new ClusterNodes({ seeds, pool, slots: topology.slots }, parts),
       settings.clusterParallelism,
       sharedKeys,
     );
@@ -209,7 +215,7 @@ export function redisInstance(
     const { masterName, access, sentinels } = sentinelAddress(settings, sentinelAuth);
     const asked = sentinels.map(each => ({ ...reached(each), authFile: sentinelAuthFile }));
     const found = { masterName, access: reached(access), sentinels: asked };
-    return new SentinelCounters({ sentinels: found, pool, sharedKeys }, parts);
+    return new SentinelCounters({ sentinels: found, pool, sharedKeys, master: topology.master }, parts);
   }
   const endpoint = reached(redisEndpoint(settings));
   const target = { address: endpoint.shown, find: async () => endpoint, mustBeMaster: false, scripts: true };

@@ -13,13 +13,8 @@ import { SingleCommands, type Step, type Steps } from '../commands/single-comman
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
-import {
-  type ClusterNode,
-  type ClusterNodes,
-  hashSlot,
-  type Redirect,
-  readRedirect,
-} from './cluster-nodes.ts';
+import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
+import { hashSlot, type Redirect, readRedirect } from './slot-map.ts';
 
 /** Maximum number of redirects for a key. */
 const MAX_REDIRECTS = 5;

@@ -5,101 +5,15 @@ import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
 import { startPatiently, Waits } from '../connections/waits.ts';
-
-/** Hash slots of a cluster: CRC-16 (XMODEM) of a key, or of the part between its first `{` and the next `}`. */
-const HASH_SLOTS = 16_384;
-
-const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte << 8;
-  for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021;
-  return crc & 0xffff;
-});
-
-const OPEN = 123;
-const CLOSE = 125;
-
-/** The hash slot of the key `bytes[start, end)`. */
-export function hashSlot(bytes: Uint8Array, start: number, end: number): number {
-  const open = indexOf(bytes, OPEN, start, end);
-  if (open >= 0) {
-    const close = indexOf(bytes, CLOSE, open + 1, end);
-    if (close > open + 1) return crc16(bytes, open + 1, close);
-  }
-  return crc16(bytes, start, end);
-}
-
-function crc16(bytes: Uint8Array, start: number, end: number): number {
-  let crc = 0;
-  for (let i = start; i < end; i++) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ bytes[i]];
-  return crc & (HASH_SLOTS - 1);
-}
-
-function indexOf(bytes: Uint8Array, byte: number, start: number, end: number): number {
-  for (let i = start; i < end; i++) if (bytes[i] === byte) return i;
-  return -1;
-}
-
-/** The address of a cluster node. */
-interface NodeAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Assigns hash slots to nodes. */
-interface ClusterMap {
-  /** Masters by `host:port`. */
-  readonly nodes: ReadonlyMap<string, NodeAddress>;
-  /** By hash slot: `host:port` of its master; undefined if no node has it. */
-  readonly owners: readonly (string | undefined)[];
-}
-
-/**
- * Reads the reply to `CLUSTER SLOTS`: for each range, the first and the last slot and the nodes, beginning with the master.
- * @param asked the host that sent the reply; used for a node that does not know its own address
- * @throws Error if the reply has another form
- */
-function readClusterSlots(reply: unknown, asked: string): ClusterMap {
-  const nodes = new Map<string, NodeAddress>();
-  const owners = new Array<string | undefined>(HASH_SLOTS).fill(undefined);
-  if (!Array.isArray(reply)) throw new Error('unexpected reply to CLUSTER SLOTS');
-  for (const range of reply) {
-    const [first, last, master] = Array.isArray(range) ? range : [];
-    if (!isSlot(first) || !isSlot(last) || !Array.isArray(master)) continue;
-    const node = { host: hostOr(master[0], asked), port: Number(master[1]) };
-    const name = hostPort(node.host, node.port);
-    nodes.set(name, node);
-    owners.fill(name, first, last + 1);
-  }
-  return { nodes, owners };
-}
-
-/** The location of a key, from an error such as `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`. */
-export interface Redirect {
-  /** True for ASK: the slot is being migrated. Applies to one command, which must follow ASKING. */
-  readonly asking: boolean;
-  readonly node: NodeAddress;
-}
-
-/** @param asked the host that sent the error; used if the error has no host */
-export function readRedirect(error: string, asked: string): Redirect | null {
-  const match = /^(MOVED|ASK) [0-9]+ (\S*):([0-9]{1,5})$/.exec(error);
-  if (match === null) return null;
-  const [, kind, host, port] = match;
-  return { asking: kind === 'ASK', node: { host: hostOr(host, asked), port: Number(port) } };
-}
-
-function hostOr(host: unknown, asked: string): string {
-  return typeof host === 'string' && host !== '' && host !== '?' ? host : asked;
-}
-
-function isSlot(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < HASH_SLOTS;
-}
+import type { Finding } from './finding.ts';
+import { type NodeAddress, readClusterSlots, type SlotMap, slotOwners } from './slot-map.ts';
 
 interface ClusterOptions {
   /** Configured nodes, which name the others. At least one. */
   readonly seeds: readonly RedisEndpoint[];
   readonly pool: PoolOptions;
+  /** The slot map, which only one thread of the process reads from the nodes. */
+  readonly slots: Finding<SlotMap>;
 }
 
 /** A node and the connections to it. */
@@ -118,7 +32,7 @@ const NO_SCRIPTS =
 /** The maximum that Redis recommends. */
 const MAX_NODES = 1_000;
 
-/** The nodes of a cluster and its slot map, which is refreshed regularly. */
+/** The nodes of a cluster and its slot map, which is refreshed regularly, or follows that of another thread. */
 export class ClusterNodes {
   readonly address: string;
   readonly #options: ClusterOptions;
@@ -136,6 +50,7 @@ export class ClusterNodes {
   /** Determines which node is asked first. */
   #turn = 0;
   readonly #closing = new Set<Promise<void>>();
+  #unfollow: () => void = () => {};
 
   constructor(options: ClusterOptions, parts: RedisLinkParts) {
     this.#options = options;
@@ -143,6 +58,7 @@ export class ClusterNodes {
     this.#waits = new Waits(parts.clock);
     this.#connections = new SideConnections(parts.timeoutMs);
     this.address = options.seeds.map(seed => seed.shown).join(', ');
+    if (options.slots.isFoundHere) options.slots.onLookAgain(() => this.refresh());
   }
 
   /** Reads the map and connects to all nodes. At least one must be reachable. */
@@ -151,17 +67,21 @@ export class ClusterNodes {
     const isStopped = () => this.#stopped;
     const failed = (reason: string): void => outage.lost(this.address, reason, true);
     const start = { address: this.address, bounds, clock, random, waits: this.#waits, isStopped, failed };
+    const { slots } = this.#options;
+    if (!slots.isFoundHere) this.#unfollow = slots.follow(map => this.#take(map));
     await startPatiently(start, async () => {
-      this.#adopt(await this.#askAround());
+      if (slots.isFoundHere) await this.#find();
+      else if (slots.latest === null) throw new Error('the main thread has not read the slot map yet');
       await Promise.all([...this.#nodes.values()].map(node => node.pool.connected()));
       if ([...this.#nodes.values()].every(node => !node.pool.up)) throw new Error(this.#firstReason());
     });
     outage.left(this.address);
-    void this.#refreshForEver();
+    if (slots.isFoundHere) void this.#refreshForEver();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#unfollow();
     this.#parts.outage.left(this.address);
     this.#waits.cancelAll();
     await this.#connections.stop();
@@ -215,6 +135,11 @@ export class ClusterNodes {
     const isSoon = Math.abs(nowMs - this.#refreshedMs) < AT_MOST_EVERY_MS;
     if (this.#refreshing !== null || this.#stopped || isSoon) return;
     this.#refreshedMs = nowMs;
+    const { slots } = this.#options;
+    if (!slots.isFoundHere) {
+      slots.lookAgain();
+      return;
+    }
     this.#refreshing = this.#refreshOnce().finally(() => {
       this.#refreshing = null;
     });
@@ -229,25 +154,44 @@ export class ClusterNodes {
 
   async #refreshOnce(): Promise<void> {
     try {
-      this.#adopt(await this.#askAround());
+      await this.#find();
     } catch (failure) {
-      this.#parts.logger.debug('Could not refresh the slot map of the Redis cluster; keeping the known one', {
-        address: this.address,
-        error: asError(failure).message,
-      });
+      this.#keepMap(failure);
     }
+  }
+
+  async #find(): Promise<void> {
+    const map = await this.#askAround();
+    this.#adopt(map);
+    if (!this.#stopped) this.#options.slots.set(map);
+  }
+
+  /** Adopts the map that another thread has found. */
+  #take(map: SlotMap): void {
+    try {
+      this.#adopt(map);
+    } catch (failure) {
+      this.#keepMap(failure);
+    }
+  }
+
+  #keepMap(failure: unknown): void {
+    this.#parts.logger.debug('Could not refresh the slot map of the Redis cluster; keeping the known one', {
+      address: this.address,
+      error: asError(failure).message,
+    });
   }
 
   /**
    * Returns the map of the first node that replies: a connected node, or else a configured one. Each time another node is
    * asked first, because a node that is isolated from the others continues to send an outdated map.
    */
-  async #askAround(): Promise<ClusterMap> {
+  async #askAround(): Promise<SlotMap> {
     const problems: string[] = [];
     for (const endpoint of this.#endpointsInTurn()) {
       try {
         const map = await this.#ask(endpoint);
-        if (map.nodes.size > 0) return map;
+        if (map.ranges.length > 0) return map;
         problems.push(`${endpoint.shown}: it knows no node with slots`);
       } catch (failure) {
         problems.push(`${endpoint.shown}: ${asError(failure).message}`);
@@ -267,18 +211,19 @@ export class ClusterNodes {
     return [...rotated(connected, turn), ...rotated(seeds, turn)];
   }
 
-  #ask(endpoint: RedisEndpoint): Promise<ClusterMap> {
+  #ask(endpoint: RedisEndpoint): Promise<SlotMap> {
     return this.#connections.use(endpoint, async connection => {
       const host = 'host' in endpoint.target ? endpoint.target.host : '127.0.0.1';
       return readClusterSlots(await connection.send('CLUSTER', ['SLOTS']), host);
     });
   }
 
-  #adopt(map: ClusterMap): void {
+  #adopt(map: SlotMap): void {
     if (this.#stopped) return;
-    for (const address of map.nodes.values()) this.#node(address);
-    this.#owners = map.owners;
-    const unnamed = new Set([...this.#nodes.keys()].filter(name => !map.nodes.has(name)));
+    for (const { node } of map.ranges) this.#node(node);
+    this.#owners = slotOwners(map);
+    const named = new Set(this.#owners);
+    const unnamed = new Set([...this.#nodes.keys()].filter(name => !named.has(name)));
     for (const name of unnamed) {
       // A node that receives its first slot can be used before a map contains it. Drop a node only after two maps.
       if (this.#unnamed.has(name) && this.#nodes.get(name)?.pool.idle) this.#forget(name);

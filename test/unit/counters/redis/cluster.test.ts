@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
-import { hashSlot } from '../../../../src/counters/redis/topology/cluster-nodes.ts';
+import { hashSlot } from '../../../../src/counters/redis/topology/slot-map.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
