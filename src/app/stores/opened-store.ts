@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -6,6 +7,7 @@ import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import type { ServingLinks } from './serving-links.ts';
 
 /** Dependencies of a counter store, which the thread that opens it provides. */
 export interface StoreParts {
@@ -20,6 +22,21 @@ export interface StoreParts {
   readonly connectionsChanged?: (connected: boolean) => void;
   /** Shared by the main thread; undefined in the main thread. */
   readonly shared?: StoreSharing;
+  /** The serving threads, in the main thread and in each of them; undefined if there are none. */
+  readonly serving?: ServingThreads;
+}
+
+/** The serving threads, which share the connections that the settings allow with the main thread. */
+interface ServingThreads {
+  /** Number of serving threads. */
+  readonly count: number;
+  /** The serving thread that opens the store; null in the main thread. */
+  readonly thread: {
+    /** Index of the thread, from 0. */
+    readonly place: number;
+    /** From `ServingLinks.attach`; null if the main thread has no links. */
+    readonly link: MessagePort | null;
+  } | null;
 }
 
 /** Properties that the stores of all threads of a process share. */
@@ -35,6 +52,8 @@ export interface StoreSharing {
 /** A counter store that can be started and stopped. */
 export interface OpenedStore extends Service, StoreSharing {
   readonly store: CounterStore;
+  /** Links to the stores of serving threads. Null if they need none, and in other threads than the main thread. */
+  readonly links: ServingLinks | null;
   /** Releases the locks that an ended thread held on the counters in this process. */
   threadEnded(threadId: number): void;
 }

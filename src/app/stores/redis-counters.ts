@@ -13,7 +13,7 @@ import { ClusterNodes } from '../../counters/redis/topology/cluster-nodes.ts';
 import { SentinelCounters } from '../../counters/redis/topology/sentinel-counters.ts';
 import { ServerCounters } from '../../counters/redis/topology/server-counters.ts';
 import { SplitCounters } from '../../counters/redis/topology/split-counters.ts';
-import { openTopology, type Topology } from '../../counters/redis/topology/topologies.ts';
+import { openTopology, type Topologies, type Topology } from '../../counters/redis/topology/topologies.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import {
   clusterEndpoints,
@@ -33,11 +33,20 @@ import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
  * @param refunds receives the refunds of other processes; null if they are not needed
  * @param guard the outage of the guarded store, if `STORE_FAILURE_MODE` guards it; null if requests fail with the
  *   store, and each instance has its own outage
+ * @param topologies shared with the other threads of the process
  * @throws Error that names the setting and the file, if a TLS file cannot be used
  */
 export function createRedisStore(
   parts: StoreParts,
-  { refunds: listener, guard }: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
+  {
+    refunds: listener,
+    guard,
+    topologies,
+  }: {
+    readonly refunds: FeedListener | null;
+    readonly guard: Outage | null;
+    readonly topologies: Topologies;
+  },
 ): CounterStore {
   const { settings, logger, clock, stats, connectionsChanged } = parts;
   const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
@@ -46,6 +55,7 @@ export function createRedisStore(
   const open = (
     { name, shown, timeoutMs }: NamedInstance,
     instance: RedisInstanceSettings,
+    topology: Topology,
   ): RedisCounters => {
     connected.set(name, false);
     const connections = countConnections(stats, `ratelimit.${name}`, isConnected => {
@@ -54,12 +64,18 @@ export function createRedisStore(
     });
     const outage = guard ?? storeOutage(parts, shown);
     if (guard === null) outages.push(outage);
-    return redisInstance(instance, linkParts(parts, timeoutMs, { connections, outage }), sharedKeys);
+    return redisInstance(
+      instance,
+      linkParts(parts, timeoutMs, { connections, outage }),
+      sharedKeys,
+      topology,
+    );
   };
   const refunds = listener === null ? null : { listener, timeoutMs: settings.redisTimeoutMs };
   const main = open(
     { name: 'redis_pool', shown: describeMainRedis(settings), timeoutMs: settings.redisTimeoutMs },
     mainInstance(settings),
+    topologies.main,
   );
   if (!settings.redisPerSecond) {
     return new RedisCounterStore({ counters: main, secondsApart: false, refunds, outages, clock, logger });
@@ -71,6 +87,7 @@ export function createRedisStore(
       timeoutMs: settings.redisPerSecondTimeoutMs,
     },
     perSecondInstance(settings),
+    topologies.perSecond,
   );
   const counters = new SplitCounters({ main, perSecond });
   return new RedisCounterStore({ counters, secondsApart: true, refunds, outages, clock, logger });

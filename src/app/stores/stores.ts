@@ -1,10 +1,18 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Outage } from '../../base/outage-log.ts';
 import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
 import { GuardedStore } from '../../counters/guarded-store.ts';
+import { HandedOnStore } from '../../counters/handed-on-store.ts';
 import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';
+import {
+  followTopologies,
+  openTopologies,
+  type Topologies,
+} from '../../counters/redis/topology/topologies.ts';
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
+import { ownConnections } from './connection-shares.ts';
 import { chooseFingerprintKey, createEmbeddedStore, createSnapshotKeeper } from './embedded-store.ts';
 import {
   type OpenedStore,
@@ -13,6 +21,7 @@ import {
   type StoreSharing,
   storeOutage,
 } from './opened-store.ts';
+import { handsOn, ServingLinks } from './serving-links.ts';
 import { describeStore } from './store-text.ts';
 
 /**
@@ -37,33 +46,83 @@ function sharingOf({ settings, shared }: StoreParts): Omit<StoreSharing, 'memory
   };
 }
 
-type CreateServerStore = (
-  parts: StoreParts,
-  observers: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
-) => CounterStore;
+type CreateServerStore = (parts: StoreParts, surroundings: StoreSurroundings) => CounterStore;
+
+interface StoreSurroundings {
+  readonly refunds: FeedListener | null;
+  readonly guard: Outage | null;
+  readonly topologies: Topologies;
+}
 
 /** A store in servers outside this process, wrapped as `STORE_FAILURE_MODE` requires. */
 function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedStore {
-  const { settings, shared } = parts;
+  const { settings, shared, serving } = parts;
+  const link = serving?.thread?.link ?? null;
+  const own = withOwnConnections(parts);
+  if (own === null) return openHandedOnStore(parts, link);
   const sharing = sharingOf(parts);
   if (settings.backendType === 'memcached' && sharing.refundMarks !== null && shared === undefined)
     parts.logger.warning(NO_REFUND_NOTICES, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
   const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
   const refunds = shared === undefined ? refundListener(sharing) : null;
-  const store = create(parts, { refunds, guard: outage });
+  const topologies = link === null ? openTopologies() : followTopologies(link);
+  const store = create(own, { refunds, guard: outage, topologies });
   const local = settings.storeFailureMode === 'local' ? createEmbeddedStore(parts) : null;
   const guarded =
     outage === null
       ? store
       : guardStore(store, { ...parts, outage, local: local?.store ?? null }, sharing.fingerprintKey);
+  const { fingerprintKey } = sharing;
+  const links =
+    serving === undefined || serving.thread !== null
+      ? null
+      : new ServingLinks({ settings, threads: serving.count, store: guarded, fingerprintKey, topologies });
   return {
     name: `${store.name} store`,
     store: guarded,
     ...sharing,
     memory: local?.table.buffer ?? null,
+    links,
     start: () => guarded.start(),
-    stop: () => guarded.stop(),
+    stop: async () => {
+      links?.close();
+      await guarded.stop();
+      link?.close();
+    },
     threadEnded: threadId => local?.table.releaseLocksOf(threadId),
+  };
+}
+
+/** The settings with the share of the connections that this thread has; null if the thread hands its batches on. */
+function withOwnConnections(parts: StoreParts): StoreParts | null {
+  const { settings, serving } = parts;
+  if (serving === undefined) return parts;
+  const threads = serving.count;
+  const { place } = serving.thread ?? { place: null };
+  if (place !== null && handsOn(settings, { threads, place })) return null;
+  const own = ownConnections(settings, { threads, place });
+  if (own === null) return null;
+  return {
+    ...parts,
+    settings: { ...settings, redisPoolSize: own.main, redisPerSecondPoolSize: own.perSecond },
+  };
+}
+
+/** The store of a serving thread that has no connections. The main thread counts its batches, and guards the store. */
+function openHandedOnStore(parts: StoreParts, link: MessagePort | null): OpenedStore {
+  if (link === null) throw new Error('a serving thread without connections needs a link to the main thread');
+  const { settings, shared } = parts;
+  const secondsApart = settings.backendType === 'redis' && settings.redisPerSecond;
+  const store = new HandedOnStore(link, { name: settings.backendType, secondsApart });
+  return {
+    name: `${store.name} store`,
+    store,
+    ...sharingOf(parts),
+    memory: shared?.memory ?? null,
+    links: null,
+    start: () => store.start(),
+    stop: () => store.stop(),
+    threadEnded: () => {},
   };
 }
 
@@ -124,6 +183,7 @@ function openEmbeddedStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memor
     store,
     ...sharing,
     memory: table.buffer,
+    links: null,
     start: async () => keeper?.start(),
     stop: async () => keeper?.stop(),
     threadEnded: threadId => table.releaseLocksOf(threadId),

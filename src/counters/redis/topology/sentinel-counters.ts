@@ -96,6 +96,8 @@ export class SentinelCounters implements RedisCounters {
   readonly #pool: RedisPool;
   readonly #watch: MasterWatch;
   readonly #options: SentinelCountersOptions;
+  /** The master that another thread had found at the last attempt to connect. */
+  #tried: NodeAddress | null = null;
   #unfollow: () => void = () => {};
 
   constructor(options: SentinelCountersOptions, parts: RedisLinkParts) {
@@ -150,7 +152,9 @@ export class SentinelCounters implements RedisCounters {
   /** The master that another thread has found. */
   #known(): RedisEndpoint {
     const { master, sentinels } = this.#options;
-    if (!this.#pool.up) master.lookAgain();
+    // The connection to this master failed or was lost, so there may be another one.
+    if (!this.#pool.up && master.latest === this.#tried) master.lookAgain();
+    this.#tried = master.latest;
     if (master.latest === null) throw new Error('the main thread has not found the master yet');
     return elsewhere(sentinels.access, master.latest.host, master.latest.port);
   }
