@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { CROSS_CHECKS } from './checks.ts';
 import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs } from './faults.ts';
 import { isLinkedPort, linkedPorts, misspelledSettings } from './ignored-variables.ts';
@@ -14,6 +13,7 @@ import {
   type SettingValues,
   settingEntries,
 } from './table.ts';
+import { defaultServeThreads, defaultWorkerThreads } from './thread-counts.ts';
 
 /** Variables by name, as `process.env` gives them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -80,6 +80,7 @@ function outOfRange(
 function withDerivedDefaults(declared: DeclaredValues): SettingValues {
   const redisUrl = declared.redisUrl ?? DEFAULT_REDIS_ADDRESS;
   const backendType = declared.backendType ?? backendOf(declared);
+  const serveThreads = declared.serveThreads ?? defaultServeThreads();
   return {
     ...declared,
     redisUrl,
@@ -87,7 +88,8 @@ function withDerivedDefaults(declared: DeclaredValues): SettingValues {
     redisPerSecondSocketType: declared.redisPerSecondSocketType ?? socketTypeOf(declared.redisPerSecondUrl),
     backendType,
     tasksMaxOpen: declared.tasksMaxOpen ?? (declared.tasksStore === 'redis' ? 200_000 : 1_000_000),
-    workerThreads: declared.workerThreads ?? Math.max(0, Math.min(8, availableParallelism() - 2)),
+    serveThreads,
+    workerThreads: declared.workerThreads ?? defaultWorkerThreads({ ...declared, serveThreads }),
     // As in the reference implementation, which returns errors of Redis to the caller and hides those of memcached.
     storeFailureMode: declared.storeFailureMode ?? (backendType === 'memcached' ? 'allow' : 'error'),
   };

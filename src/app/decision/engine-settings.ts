@@ -4,6 +4,7 @@ import type { EngineOptions } from '../../decision/engine.ts';
 import type { Uncounted } from '../../decision/evaluate.ts';
 import { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { Settings } from '../../settings/table.ts';
+import { servingThreads } from '../../settings/thread-counts.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
 
 /** Returns the options of the decision engine for the settings. */
@@ -30,12 +31,14 @@ export function engineOptions(settings: Settings): EngineOptions {
  * Opens the local cache of one thread, with its share of the configured size. Returns null if the cache is disabled.
  */
 export function openOverLimitCache(
-  { localCacheSizeBytes, workerThreads }: Settings,
+  settings: Settings,
   clock: Pick<Clock, 'nowMs'>,
   { refundMarks }: Pick<StoreSharing, 'refundMarks'>,
 ): OverLimitCache | null {
   if (refundMarks === null) return null;
-  const bytes = Math.floor(localCacheSizeBytes / (1 + workerThreads));
+  const serving = servingThreads(settings).threads;
+  const threads = 1 + settings.workerThreads + (serving > 1 ? serving : 0);
+  const bytes = Math.floor(settings.localCacheSizeBytes / threads);
   return new OverLimitCache(bytes, clock, new RefundMarks(refundMarks));
 }
 

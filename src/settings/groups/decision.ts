@@ -99,11 +99,12 @@ export const decision = {
     workerThreads: derivedSetting({
       names: ['WORKER_THREADS'],
       kind: integer({ min: 0, max: 64 }),
-      default: 'number of cores minus 2, at most 8',
+      default: '0 if `SERVE_THREADS` is 2 or more, else the number of cores minus 2, at most 8',
       help:
         'Number of additional threads that decide large batches of requests while the main thread is ' +
-        'busy. `0` decides everything in the main thread, which is fastest on one or two cores. Each ' +
-        'thread has its own store connections and a share of the local cache.',
+        'busy. They help only where the main thread serves gRPC (see `SERVE_THREADS`). `0` decides ' +
+        'everything in the main thread, which is fastest on one or two cores. Each thread has its own ' +
+        'store connections and a share of the local cache.',
     }),
     maxQueuedDecisions: setting({
       names: ['MAX_QUEUED_DECISIONS'],

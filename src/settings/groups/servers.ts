@@ -1,6 +1,18 @@
 import { isIP } from 'node:net';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
-import { bool, checkedText, choice, duration, host, integer, path, port, setting } from '../kinds/kinds.ts';
+import {
+  bool,
+  checkedText,
+  choice,
+  derivedSetting,
+  duration,
+  host,
+  integer,
+  orAuto,
+  path,
+  port,
+  setting,
+} from '../kinds/kinds.ts';
 
 /** Longest path of a Unix socket on Linux, without the terminating zero. */
 const MAX_SOCKET_PATH_BYTES = 107;
@@ -62,6 +74,17 @@ export const servers = {
         'connections among them. Each process still needs its own debug port, and its own `GRPC_UDS` if ' +
         'that is set. Linux only. When disabled, a second process on the same ports fails to start. See ' +
         'docs/several-processes.md.',
+    }),
+    serveThreads: derivedSetting({
+      names: ['SERVE_THREADS'],
+      kind: orAuto(integer({ min: 1, max: 64 })),
+      default: 'auto: 1 on one or two cores, else half of the cores, at most 8',
+      help:
+        'Number of threads that serve gRPC. With `1`, the main thread serves. With more, each thread has ' +
+        'its own listener on the gRPC port, the kernel distributes the connections among them, and all ' +
+        'threads share rules, statistics and embedded counters. Needs Linux and ' +
+        '`GRPC_SERVER_ENGINE=sluice`; with `GRPC_UDS`, the main thread serves. The HTTP port stays in the ' +
+        'main thread unless `HTTP_SERVER_ENGINE=node`. See docs/operations.md for sizes.',
     }),
     grpcServerEngine: setting({
       names: ['GRPC_SERVER_ENGINE'],

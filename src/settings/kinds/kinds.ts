@@ -199,6 +199,16 @@ export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
   };
 }
 
+/** Returns a kind that also accepts `auto`, which stands for the default. */
+export function orAuto<V>(kind: Kind<V>): Kind<V | null> {
+  return {
+    label: `${kind.label}, or auto`,
+    accepts: `${kind.accepts}, or auto`,
+    read: text => (text === 'auto' ? { value: null } : kind.read(text)),
+    write: value => (value === null ? 'auto' : kind.write(value)),
+  };
+}
+
 /** The declaration of a setting. Reading, faults, docs/settings.md and `sluice settings` are based on it. */
 export interface Setting<V> {
   /** The variables that set it: the documented name, then the one that the reference implementation reads. */

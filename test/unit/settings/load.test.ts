@@ -1,9 +1,9 @@
-import { availableParallelism } from 'node:os';
 import t from 'tap';
 import type { LogLevel } from '../../../src/base/logger.ts';
 import { MASK } from '../../../src/settings/faults.ts';
 import { describeSettings, type Environment, loadSettings } from '../../../src/settings/load.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
+import { defaultServeThreads, defaultWorkerThreads } from '../../../src/settings/thread-counts.ts';
 import { faultLines } from './refusal.ts';
 
 t.test('without variables every setting is at its default', async t => {
@@ -112,7 +112,12 @@ t.test('without variables every setting is at its default', async t => {
     tasksMaxTokens: 50,
     tasksMaxInFlight: 200,
     tasksDispatchRate: 500,
-    workerThreads: Math.max(0, Math.min(8, availableParallelism() - 2)),
+    serveThreads: defaultServeThreads(),
+    workerThreads: defaultWorkerThreads({
+      serveThreads: defaultServeThreads(),
+      grpcSocketPath: '',
+      grpcServerEngine: 'sluice',
+    }),
     maxQueuedDecisions: 65_536,
     backendType: 'embedded',
     memoryStoreMaxKeys: 1_048_576,
