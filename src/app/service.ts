@@ -5,19 +5,23 @@ import type { Logger } from '../base/logger.ts';
 import { OutageLog } from '../base/outage-log.ts';
 import type { Batcher } from '../decision/batching/batcher.ts';
 import { Explainer } from '../decision/explain/explain.ts';
+import { RulesPublisher } from '../decision/generations/rules-publisher.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
 import type { Settings } from '../settings/table.ts';
+import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
+import { ThreadEvents } from './decision/thread-events.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
 import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rules/rule-source.ts';
+import { ServingThreads } from './serving/serving-threads.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
 import { OverLimitFigures } from './statistics/over-limit-figures.ts';
@@ -74,6 +78,8 @@ export class DecisionService {
   readonly #batcher: Batcher;
   /** Null when this thread decides everything. */
   readonly #threads: DecisionThreads | null;
+  /** Null when this thread has the gRPC connections. */
+  readonly #serving: ServingThreads | null;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
   readonly #fileReads: CountedFileReads;
@@ -129,6 +135,24 @@ export class DecisionService {
             random,
             logger,
           });
+    const { threads: servingCount, reason } = servingThreads(settings);
+    if (reason !== null) logger.info('gRPC is served by the main thread', { reason });
+    const publisher = new RulesPublisher();
+    this.#serving =
+      servingCount === 1
+        ? null
+        : new ServingThreads({
+            settings,
+            count: servingCount,
+            store: this.#store,
+            rules: publisher,
+            health: this.#health,
+            stats,
+            events: new ThreadEvents({ store: this.#store, stats, storeHealth, overLimit: figures, logger }),
+            clock,
+            random,
+            logger,
+          });
     this.#batcher = createBatcher({
       settings,
       store: this.#store,
@@ -143,6 +167,7 @@ export class DecisionService {
     this.#loader = new RuleLoader({
       compiler: this.#compiler,
       batcher: this.#batcher,
+      publisher,
       statistics,
       health: this.#health,
       logger,
@@ -171,6 +196,7 @@ export class DecisionService {
       decider: this.#batcher,
       tasks: this.#tasks?.front ?? null,
       tracing: parts.tracing,
+      serving: this.#serving,
       health: this.#health,
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
@@ -197,6 +223,7 @@ export class DecisionService {
       for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
+      if (this.#serving !== null) await this.#stack.start(this.#serving);
       await this.#stack.start(this.#compiler);
       const source = await createRuleSource({
         ...this.#parts,

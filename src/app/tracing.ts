@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type Context,
   ROOT_CONTEXT,
@@ -218,7 +217,7 @@ function resourceOf(settings: Settings): Resource {
   const { tracingServiceName, tracingServiceNamespace, tracingServiceInstanceId } = settings;
   const own = resourceFromAttributes({
     'service.name': tracingServiceName,
-    'service.instance.id': tracingServiceInstanceId === '' ? randomUUID() : tracingServiceInstanceId,
+    'service.instance.id': tracingServiceInstanceId,
     ...(tracingServiceNamespace === '' ? {} : { 'service.namespace': tracingServiceNamespace }),
   });
   return detectResources({ detectors: [envDetector] }).merge(own);

@@ -44,6 +44,14 @@ for (const { name, env, holdsBack, wholeCalls } of [
   { name: 'one thread, with hits held back', env: HOLD_BACK, holdsBack: true, wholeCalls: true },
   // Threads count in the same memory at the same time: each counter is exact, and calls come between those of others.
   { name: 'several threads', env: { WORKER_THREADS: '2' }, holdsBack: false, wholeCalls: false },
+  { name: '2 serving threads', env: { SERVE_THREADS: '2' }, holdsBack: false, wholeCalls: false },
+  { name: '4 serving threads', env: { SERVE_THREADS: '4' }, holdsBack: false, wholeCalls: false },
+  {
+    name: '4 serving threads, with hits held back',
+    env: { SERVE_THREADS: '4', ...HOLD_BACK },
+    holdsBack: true,
+    wholeCalls: true,
+  },
 ]) {
   t.test(`one process on the embedded store, ${name}: answers are those of calls one by one`, async t => {
     const processes = await startProcesses(t, 1, { ...ruleSettings(t), WORKER_THREADS: '0', ...env });
@@ -56,21 +64,27 @@ for (const { name, env, holdsBack, wholeCalls } of [
   });
 }
 
-for (const WORKER_THREADS of ['0', '2']) {
-  t.test(
-    `two processes with ${WORKER_THREADS} workers on one Redis: answers are those of calls one by one`,
-    async t => {
-      const redis = await startedRedis(t);
-      const env = { REDIS_URL: redis.address, WORKER_THREADS };
-      const processes = await startProcesses(t, 2, { ...ruleSettings(t), ...env });
-      const load = loadOn(t, processes[0], { seed: 3 });
-      await load.run(60);
-      const verdict = examineCalls(load.calls);
-      t.same(verdict.contradictions, []);
-      await countsAre(t, redis, verdict);
-      await statisticsAre(t, processes, verdict);
-    },
-  );
+for (const [threads, env] of [
+  ['one thread', {}],
+  ['2 workers', { WORKER_THREADS: '2' }],
+  ['2 serving threads', { SERVE_THREADS: '2' }],
+  ['4 serving threads', { SERVE_THREADS: '4' }],
+] as const) {
+  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, async t => {
+    const redis = await startedRedis(t);
+    const processes = await startProcesses(t, 2, {
+      ...ruleSettings(t),
+      REDIS_URL: redis.address,
+      WORKER_THREADS: '0',
+      ...env,
+    });
+    const load = loadOn(t, processes[0], { seed: 3 });
+    await load.run(60);
+    const verdict = examineCalls(load.calls);
+    t.same(verdict.contradictions, []);
+    await countsAre(t, redis, verdict);
+    await statisticsAre(t, processes, verdict);
+  });
 }
 
 /** The count of each counter, asked for with no hits and a limit that none reaches. */

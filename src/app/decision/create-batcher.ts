@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
-import { Batcher, type BatchPool } from '../../decision/batching/batcher.ts';
+import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
 import { Engine, type EngineCounters } from '../../decision/engine.ts';
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
@@ -18,6 +18,8 @@ interface BatcherCreation {
   readonly counters: EngineCounters;
   /** The local cache of this thread; null if it is disabled. */
   readonly overLimit: OverLimitCache | null;
+  /** The rules of each batch. Without it, `Batcher.use` sets them. */
+  readonly rules?: GenerationSource;
   /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
   readonly clock: Clock;
@@ -28,7 +30,7 @@ interface BatcherCreation {
 
 /** Creates the decision engine of a thread that has connections, and the batcher that feeds it. */
 export function createBatcher(parts: BatcherCreation): Batcher {
-  const { settings, store, counters, overLimit, pool, clock, random, logger } = parts;
+  const { settings, store, counters, overLimit, rules, pool, clock, random, logger } = parts;
   const engine = new Engine({
     options: engineOptions(settings),
     store: store.store,
@@ -41,6 +43,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
   });
   return new Batcher({
     engine,
+    ...(rules !== undefined && { rules }),
     pool,
     named: parts.named,
     window: openBatchWindow(settings, clock),

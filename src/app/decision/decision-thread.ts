@@ -11,7 +11,7 @@ import { StatsRegistry } from '../../stats/registry.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { StatsReporter } from '../statistics/thread-stats.ts';
 import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
-import { loadStoreFactory } from '../stores/stores.ts';
+import { openThreadStore } from '../stores/thread-store.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
 
 /** The `workerData` of a decision thread. */
@@ -36,7 +36,7 @@ export async function serveDecisions({ port }: LastingTask, setup: DecisionThrea
   const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
     post({ kind: 'log', threadId, level, message, fields }),
   );
-  const opened = await openStore(setup, stats, logger, post);
+  const opened = await openThreadStore({ ...setup, shared: setup.store, stats, logger, post });
   const decider = openDecider(setup, opened, logger);
   const reporter = new StatsReporter(stats, systemClock, change =>
     post({ kind: 'stats', threadId, ...change }),
@@ -67,31 +67,6 @@ async function decide(
   } catch (failure) {
     post({ kind: 'failed', number, error: asError(failure) });
   }
-}
-
-async function openStore(
-  { settings, store }: DecisionThreadSetup,
-  stats: StatsRegistry,
-  logger: Logger,
-  post: Post,
-): Promise<OpenedStore> {
-  const createStore = await loadStoreFactory(settings);
-  return createStore({
-    // The main thread has already reached the store. This thread may start later, so it waits without a time limit.
-    settings: { ...settings, redisStartupMaxElapsedMs: 0 },
-    logger,
-    clock: systemClock,
-    random: Math.random,
-    stats,
-    outages: {
-      began: (texts, reason, atStart) =>
-        post({ kind: 'outage', threadId, texts, change: { reason, atStart } }),
-      over: (texts, failedCalls) =>
-        post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
-    },
-    connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
-    shared: store,
-  });
 }
 
 function openDecider(

@@ -5,16 +5,14 @@ import type { EngineCounters } from '../../decision/engine.ts';
 import { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
 import { DecisionPool, type DecisionPoolParts } from '../../decision/pool/decision-pool.ts';
 import { Placement } from '../../decision/pool/placement.ts';
-import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
 import type { RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import { logLine } from '../logging/thread-logger.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
-import { ThreadsStats } from '../statistics/thread-stats.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
 import type { DecisionThreadSetup } from './decision-thread.ts';
+import { ThreadEvents } from './thread-events.ts';
 
 interface DecisionThreadsParts {
   readonly settings: Settings;
@@ -41,27 +39,22 @@ export interface DecisionThreads {
 
 /** Creates the decision threads that the settings ask for, without starting them. */
 export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
-  const { settings, store, stats, overLimit, storeHealth, clock, random, logger } = parts;
+  const { settings, store, stats, overLimit, clock, random, logger } = parts;
   const { fingerprintKey, memory, refundMarks } = store;
   const setup: DecisionThreadSetup = {
     settings,
     store: { fingerprintKey, memory, refundMarks },
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
-  const threadsStats = new ThreadsStats(stats);
+  const events = new ThreadEvents(parts);
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const threads = new LastingDecidingThreads({
     module: new URL(`../../../workers/decide.${extension}`, import.meta.url),
     count: settings.workerThreads,
     workerData: () => setup,
     lost: stats.counter('ratelimit.service.worker_threads_lost'),
-    received: message => receive(parts, threadsStats, message),
-    exited: threadId => {
-      store.threadEnded(threadId);
-      threadsStats.ended(threadId);
-      overLimit?.ended(threadId);
-      storeHealth.threadEnded(threadId);
-    },
+    received: message => events.received(message),
+    exited: threadId => events.ended(threadId),
     clock,
     random,
     logger,
@@ -80,17 +73,4 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     logger,
   });
   return { threads, pool };
-}
-
-function receive(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadMessage): void {
-  const { threadId } = message;
-  if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
-  else if (message.kind === 'stats') stats.add(threadId, { timers: [], ...message });
-  else if (message.kind === 'outage') reportOutage(parts.storeHealth, message);
-  else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
-}
-
-function reportOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
-  if (change.reason === null) health.over(texts, change.failedCalls, threadId);
-  else health.began(texts, change.reason, change.atStart, threadId);
 }

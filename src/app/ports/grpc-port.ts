@@ -21,7 +21,7 @@ import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
 
 /** What the gRPC server of a thread is made of. */
-interface GrpcPortParts {
+export interface GrpcPortParts {
   readonly settings: Settings;
   readonly decider: Decider;
   /** Null if tracing is disabled. */
@@ -77,7 +77,7 @@ export async function createGrpcServer(
 }
 
 /** Creates Sluice's own server, for any thread. */
-function createOwnServer(
+export function createOwnServer(
   parts: GrpcPortParts,
   listen: ListenAddress,
   tls: TlsHandshakes | null,

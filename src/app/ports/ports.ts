@@ -11,6 +11,8 @@ import type { Explain } from '../../transports/debug/explain-route.ts';
 import type { GrpcServer } from '../../transports/grpc/server.ts';
 import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
+import { ServingPort } from '../serving/serving-port.ts';
+import type { ServingThreads } from '../serving/serving-threads.ts';
 import type { TasksFront } from '../tasks/tasks-service.ts';
 import { createGrpcServer, createHandshakes, createTlsSource, grpcAddress } from './grpc-port.ts';
 import { createHttpListener } from './http-port.ts';
@@ -26,6 +28,8 @@ interface PortsParts {
   readonly dumpRules: () => Iterable<string>;
   /** Null if the task service is disabled. */
   readonly tasks: TasksFront | null;
+  /** The threads that serve gRPC; null if this thread does. */
+  readonly serving: ServingThreads | null;
   /** For `/explain`. */
   readonly explain: Explain;
   readonly httpEngine: HttpEngine;
@@ -63,10 +67,17 @@ export class Ports implements Service {
    */
   async start(): Promise<void> {
     this.#warnOfCountsApart();
-    const tls = createHandshakes(this.#parts);
-    const source = createTlsSource(this.#parts, material => tls?.use(material));
+    const { settings, serving } = this.#parts;
+    const tls = serving === null ? createHandshakes(this.#parts) : null;
+    const source = createTlsSource(this.#parts, material => {
+      if (serving !== null) serving.useTls(material);
+      else tls?.use(material);
+    });
     if (source !== null) await this.#opened.start(source);
-    this.#grpc = await createGrpcServer(this.#parts, grpcAddress(this.#parts.settings), tls);
+    this.#grpc =
+      serving === null
+        ? await createGrpcServer(this.#parts, grpcAddress(settings), tls)
+        : new ServingPort(serving, settings);
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({

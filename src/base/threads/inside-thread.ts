@@ -25,10 +25,20 @@ export const PING: Ping = { kind: 'ping' };
 
 /** In the thread: passes messages from the port to `heard`, answers pings, and reports that the thread is ready. */
 export function acceptMessages<To>(port: MessagePort, heard: (message: To) => void): void {
+  hearMessages(port, heard);
+  reportReady(port);
+}
+
+/** In a thread that has to hear messages before it is ready: passes them to `heard`, and answers pings. */
+export function hearMessages<To>(port: MessagePort, heard: (message: To) => void): void {
   port.on('message', (message: To | Ping) => {
     if ((message as Ping).kind === 'ping') port.postMessage(PING);
     else heard(message as To);
   });
+}
+
+/** In the thread: reports that the thread is ready. */
+export function reportReady(port: MessagePort): void {
   port.postMessage({ kind: 'ready' } satisfies ThreadIsReady);
 }
 

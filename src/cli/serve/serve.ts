@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { IdleCollector, ownMemory } from '../../app/idle-collector.ts';
 import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
 import { DecisionService, type StartedAt } from '../../app/service.ts';
@@ -43,7 +44,9 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
 }
 
 async function serve(quickstart: boolean, io: CliIo): Promise<number> {
-  const settings = readSettings(quickstart ? { ...quickstartEnvironment(io.env), ...io.env } : io.env);
+  const settings = identified(
+    readSettings(quickstart ? { ...quickstartEnvironment(io.env), ...io.env } : io.env),
+  );
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
   for (const { message, fields } of settings.warnings) logger.warning(message, fields);
   logSettings(settings, logger);
@@ -134,6 +137,11 @@ function readSettings(env: CliIo['env']): Settings {
     if (refused instanceof SettingsRefused) throw new ServeFault('Sluice cannot start', refused);
     throw refused;
   }
+}
+
+/** Fills in the instance id of spans, which all threads use. */
+function identified(settings: Settings): Settings {
+  return { ...settings, tracingServiceInstanceId: settings.tracingServiceInstanceId || randomUUID() };
 }
 
 function logSettings(settings: Settings, logger: Logger): void {

@@ -112,6 +112,7 @@ export class Batcher implements Decider {
   #flushPending = false;
   /** Requests that wait or are being decided. */
   readonly #room: QueueRoom;
+  #decided = 0;
   readonly #drained: (() => void)[] = [];
 
   constructor(parts: BatcherParts) {
@@ -143,6 +144,11 @@ export class Batcher implements Decider {
   /** Number of requests that wait or are being decided. */
   get pending(): number {
     return this.#room.requests;
+  }
+
+  /** Number of requests that have been decided, or refused in a batch. */
+  get decided(): number {
+    return this.#decided;
   }
 
   /** Resolves when no request waits or is being decided. */
@@ -318,6 +324,7 @@ export class Batcher implements Decider {
 
   #done(batch: DecisionBatch, requests: number, bytes: number): void {
     this.#room.remove(requests, bytes);
+    this.#decided += requests;
     batch.reset();
     // Batches beyond the maximum in flight, and large batches, come from a burst. Their memory is released.
     if (this.#idle.length < MAX_BATCHES_IN_FLIGHT && !batch.isLarge) this.#idle.push(batch);

@@ -1,7 +1,13 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { systemCode } from '../../base/fault.ts';
-import { type AddressSettings, listenFailure, listenOptions, type TcpAddress } from '../tcp-address.ts';
+import {
+  type AddressSettings,
+  listenFailure,
+  listenOptions,
+  listenProblem,
+  type TcpAddress,
+} from '../tcp-address.ts';
 import type { TlsHandshakes } from './tls/tls-handshakes.ts';
 
 /** The address of a server: a host and port, or the path of a unix socket. */
@@ -78,6 +84,17 @@ export class Listener {
   get connections(): number {
     return this.#connections.size;
   }
+}
+
+/**
+ * Checks that nobody else listens on the port. A shared listener opens a port that other processes of the user share, even
+ * if that is a mistake.
+ *
+ * @throws Error as {@link Listener.open} does
+ */
+export async function checkPortIsFree(address: TcpAddress): Promise<void> {
+  const code = await listenProblem(address);
+  if (code !== null) throw new Error(listenFailure(address, code, SETTINGS));
 }
 
 function openFailure(listen: ListenAddress, cause: Error): Error {

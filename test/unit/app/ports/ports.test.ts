@@ -23,6 +23,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
   const ports = new Ports({
     tracing: null,
     tasks: null,
+    serving: null,
     settings: loadSettings({ ...LOOPBACK, ...numbers, ...env }),
     decider: { decide: () => t.fail('nobody asks') },
     health: new Health(),

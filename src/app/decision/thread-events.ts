@@ -1,0 +1,51 @@
+import type { Logger } from '../../base/logger.ts';
+import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { logLine } from '../logging/thread-logger.ts';
+import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
+import { ThreadsStats } from '../statistics/thread-stats.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
+import type { StoreHealth } from '../stores/store-health.ts';
+
+interface ThreadEventsParts {
+  readonly store: Pick<OpenedStore, 'threadEnded'>;
+  readonly stats: StatsRegistry;
+  readonly storeHealth: StoreHealth;
+  /** Null when there is no local cache. */
+  readonly overLimit: OverLimitFigures | null;
+  readonly logger: Logger;
+}
+
+/** Receives in the primary thread what threads that decide report about themselves: log lines, statistics, their store. */
+export class ThreadEvents {
+  readonly #parts: ThreadEventsParts;
+  readonly #stats: ThreadsStats;
+
+  constructor(parts: ThreadEventsParts) {
+    this.#parts = parts;
+    this.#stats = new ThreadsStats(parts.stats);
+  }
+
+  received(message: ThreadMessage): void {
+    const { storeHealth, logger } = this.#parts;
+    const { threadId } = message;
+    if (message.kind === 'log') logLine(logger, message.level, message.message, message.fields);
+    else if (message.kind === 'stats') this.#stats.add(threadId, { timers: [], ...message });
+    else if (message.kind === 'outage') reportOutage(storeHealth, message);
+    else if (message.kind === 'connections') storeHealth.connectionsChanged(message.connected, threadId);
+  }
+
+  /** Call when a thread executes nothing anymore. */
+  ended(threadId: number): void {
+    const { store, storeHealth, overLimit } = this.#parts;
+    store.threadEnded(threadId);
+    this.#stats.ended(threadId);
+    overLimit?.ended(threadId);
+    storeHealth.threadEnded(threadId);
+  }
+}
+
+function reportOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
+  if (change.reason === null) health.over(texts, change.failedCalls, threadId);
+  else health.began(texts, change.reason, change.atStart, threadId);
+}

@@ -1,0 +1,52 @@
+import type { HealthComponents } from '../../base/health.ts';
+import type { LogLevel } from '../../base/logger.ts';
+import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
+import type { RulesFeed } from '../../decision/generations/rules-publisher.ts';
+import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
+import type { StoreSharing } from '../stores/opened-store.ts';
+
+/** The `workerData` of a serving thread. */
+export interface ServingThreadSetup {
+  readonly settings: Settings;
+  readonly store: StoreSharing;
+  /** Memory of `ThreadFigures`. */
+  readonly figures: SharedArrayBuffer;
+  /** Log levels that the process writes. */
+  readonly logLevels: readonly LogLevel[];
+}
+
+/** The first message to a serving thread: what belongs to this thread alone. */
+export interface BeginServing {
+  readonly kind: 'begin';
+  /** Index of the thread. A replacement has the index of the thread that it replaces. */
+  readonly place: number;
+  readonly rules: RulesFeed;
+}
+
+/** Messages to a serving thread. */
+export type ToServingThread =
+  | BeginServing
+  | { readonly kind: 'tls'; readonly material: TlsMaterial }
+  | { readonly kind: 'health'; readonly components: HealthComponents }
+  /** Open the ports. Sent once, after TLS files and health. */
+  | { readonly kind: 'listen'; readonly grpcPort: number }
+  /** Report everything that happened until now, and answer. */
+  | { readonly kind: 'collect'; readonly number: number }
+  /** Accept no more connections, let calls in progress finish, close the rest, and answer. */
+  | { readonly kind: 'drain'; readonly number: number }
+  | StopThread;
+
+/** Messages from a serving thread. */
+export type FromServingThread =
+  /** The first message of the thread. */
+  | { readonly kind: 'hello' }
+  /** The store of the thread has responded. */
+  | ThreadIsReady
+  | { readonly kind: 'listening'; readonly grpcPort: number }
+  /** The message names the address and the setting to change. */
+  | { readonly kind: 'not_listening'; readonly message: string }
+  /** Follows everything that the message with this number asked for. */
+  | { readonly kind: 'answered'; readonly number: number }
+  | ThreadMessage;

@@ -1,0 +1,166 @@
+import { threadId } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import { Health } from '../../base/health.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import {
+  hearMessages,
+  type LastingTask,
+  reportReady,
+  type StopThread,
+} from '../../base/threads/inside-thread.ts';
+import type { Batcher } from '../../decision/batching/batcher.ts';
+import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
+import { ownTotals } from '../../decision/statistics/shared-totals.ts';
+import type { Settings } from '../../settings/table.ts';
+import { StatsRegistry } from '../../stats/registry.ts';
+import type { CallTracing } from '../../transports/tracing.ts';
+import { createBatcher, engineCounters } from '../decision/create-batcher.ts';
+import { openOverLimitCache } from '../decision/engine-settings.ts';
+import { ThreadLogger } from '../logging/thread-logger.ts';
+import { StatsReporter } from '../statistics/thread-stats.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
+import { openThreadStore } from '../stores/thread-store.ts';
+import type { BeginServing, FromServingThread, ServingThreadSetup, ToServingThread } from './messages.ts';
+import { FiguresWriter, ThreadFigures } from './thread-figures.ts';
+import { ThreadPorts } from './thread-ports.ts';
+
+type Post = (message: FromServingThread) => void;
+
+/**
+ * Serves connections in this thread, with an engine and a store of its own, until `stop` arrives. The rest of the
+ * process is reached over the port only.
+ *
+ * @returns resolves when the ports and the store are closed
+ */
+export async function serveConnections({ port }: LastingTask, setup: ServingThreadSetup): Promise<void> {
+  const post: Post = message => port.postMessage(message);
+  const begun = Promise.withResolvers<BeginServing>();
+  const stopped = Promise.withResolvers<void>();
+  let thread: ServingThread | null = null;
+  hearMessages<ToServingThread>(port, message => {
+    if (message.kind === 'begin') begun.resolve(message);
+    else if (message.kind === 'stop') stopped.resolve();
+    else thread?.heard(message);
+  });
+  port.once('close', stopped.resolve);
+  post({ kind: 'hello' });
+  thread = await openThread(setup, await begun.promise, post);
+  reportReady(port);
+  await stopped.promise;
+  await thread.stop();
+  port.close();
+}
+
+/** The parts of a serving thread. */
+interface Parts {
+  readonly store: OpenedStore;
+  readonly batcher: Batcher;
+  readonly ports: ThreadPorts;
+  /** Null if tracing is disabled. */
+  readonly tracing: Service | null;
+  /** The health of the process. */
+  readonly health: Health;
+  readonly reports: StatsReporter;
+  readonly figures: FiguresWriter;
+  readonly post: Post;
+}
+
+class ServingThread {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  heard(message: Exclude<ToServingThread, BeginServing | StopThread>): void {
+    const { ports, health, reports, figures, post } = this.#parts;
+    if (message.kind === 'tls') ports.useTls(message.material);
+    else if (message.kind === 'health') health.mirror(message.components);
+    else if (message.kind === 'listen') void this.#listen(message.grpcPort);
+    else if (message.kind === 'drain') void this.#drain(message.number);
+    else {
+      reports.start();
+      figures.write();
+      post({ kind: 'answered', number: message.number });
+    }
+  }
+
+  async #listen(port: number): Promise<void> {
+    const { ports, post } = this.#parts;
+    try {
+      post({ kind: 'listening', grpcPort: await ports.open(port) });
+    } catch (failure) {
+      post({ kind: 'not_listening', message: asError(failure).message });
+    }
+  }
+
+  async #drain(number: number): Promise<void> {
+    await this.#parts.ports.close();
+    this.#parts.post({ kind: 'answered', number });
+  }
+
+  async stop(): Promise<void> {
+    const { ports, tracing, batcher, store, reports, figures } = this.#parts;
+    await ports.close();
+    await batcher.drained();
+    await store.stop();
+    await tracing?.stop();
+    reports.stop();
+    figures.stop();
+  }
+}
+
+async function openThread(
+  setup: ServingThreadSetup,
+  begin: BeginServing,
+  post: Post,
+): Promise<ServingThread> {
+  const { settings } = setup;
+  const stats = new StatsRegistry();
+  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
+    post({ kind: 'log', threadId, level, message, fields }),
+  );
+  process.on('unhandledRejection', reason => logRejection(logger, reason));
+  const store = await openThreadStore({ settings, shared: setup.store, stats, logger, post });
+  await store.start();
+  const batcher = createBatcher({
+    settings,
+    store,
+    named: { rowFor: () => ownTotals(16), domainNotFound: () => {} },
+    counters: engineCounters(stats),
+    overLimit: openOverLimitCache(settings, systemClock, setup.store),
+    rules: new RulesSubscriber(begin.rules),
+    pool: null,
+    clock: systemClock,
+    random: Math.random,
+    logger,
+  });
+  const health = new Health();
+  const clock = systemClock;
+  const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
+  const ports = new ThreadPorts({ settings, decider: batcher, tracing, health, stats, clock, logger });
+  const reports = new StatsReporter(stats, clock, change => post({ kind: 'stats', threadId, ...change }));
+  reports.start();
+  const written = { figures: ThreadFigures.attach(setup.figures), place: begin.place, clock };
+  const figures = new FiguresWriter(written, () => ({
+    connections: ports.connections,
+    decisions: batcher.decided,
+  }));
+  figures.start();
+  return new ServingThread({ store, batcher, ports, tracing, health, reports, figures, post });
+}
+
+/** Loaded only if tracing is enabled, because the library takes memory and startup time. */
+async function openTracing(settings: Settings, logger: Logger): Promise<CallTracing & Service> {
+  const { OtlpTracing } = await import('../tracing.ts');
+  return await OtlpTracing.open({ settings, clock: systemClock, logger });
+}
+
+/** As in the primary thread, an unhandled rejection is a bug, but no reason to stop making decisions. */
+function logRejection(logger: Logger, reason: unknown): void {
+  logger.error('Unhandled promise rejection (this is a bug; please report it)', {
+    error: asError(reason).stack,
+  });
+}

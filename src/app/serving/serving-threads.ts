@@ -1,0 +1,259 @@
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Health } from '../../base/health.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import { LOG_LEVELS, type LogFields, type Logger } from '../../base/logger.ts';
+import type { LastingThread } from '../../base/threads/lasting-thread.ts';
+import { LastingThreads } from '../../base/threads/lasting-threads.ts';
+import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
+import type { ThreadEvents } from '../decision/thread-events.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
+import { Answers } from './answers.ts';
+import { Deaths } from './deaths.ts';
+import type { FromServingThread, ServingThreadSetup, ToServingThread } from './messages.ts';
+import { ThreadFigures } from './thread-figures.ts';
+
+type Thread = LastingThread<ToServingThread>;
+
+interface ServingThreadsParts {
+  readonly settings: Settings;
+  readonly count: number;
+  readonly store: OpenedStore;
+  readonly rules: RulesPublisher;
+  readonly health: Health;
+  readonly stats: StatsRegistry;
+  readonly events: ThreadEvents;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** How long the primary thread waits for reports, and until all threads know that the process is unhealthy. */
+const ANSWER_MS = 1_000;
+/** How long a start waits for all threads. Those that need longer open their ports later. */
+const START_MS = 10_000;
+/** Delay before a thread tries again to open its port. */
+const JOIN_AGAIN_MS = 1_000;
+/** How much longer than calls in progress a thread may take to close its connections. */
+const DRAIN_MARGIN_MS = 1_000;
+
+/**
+ * The threads that have the connections, as seen by the primary thread. It gives them rules, TLS files and the health of
+ * the process, and opens and closes their ports. A thread that dies takes its connections with it. Its replacement
+ * listens on the same ports.
+ */
+export class ServingThreads implements Service {
+  readonly name: string;
+  readonly figures: ThreadFigures;
+  readonly #parts: ServingThreadsParts;
+  readonly #threads: LastingThreads<ToServingThread, FromServingThread>;
+  readonly #answers: Answers<Thread>;
+  readonly #deaths: Deaths;
+  /** The threads whose stores have responded. */
+  readonly #ready = new Set<Thread>();
+  /** Called for each thread that becomes ready. */
+  #onReady: () => void = () => {};
+  readonly #opening = new Map<Thread, PromiseWithResolvers<number>>();
+  #material: TlsMaterial | null = null;
+  /** The port of all threads; null while it is closed. */
+  #grpcPort: number | null = null;
+  #stopMirroring: () => void = () => {};
+
+  constructor(parts: ServingThreadsParts) {
+    const { settings, count, store, stats, logger, clock } = parts;
+    this.#parts = parts;
+    this.figures = ThreadFigures.create(count);
+    this.#answers = new Answers(clock);
+    this.#deaths = new Deaths(parts.health, clock);
+    const lost = stats.counter('ratelimit.service.serving_threads_lost');
+    const { fingerprintKey, memory, refundMarks } = store;
+    const setup: ServingThreadSetup = {
+      settings,
+      store: { fingerprintKey, memory, refundMarks },
+      figures: this.figures.buffer,
+      logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
+    };
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    this.#threads = new LastingThreads<ToServingThread, FromServingThread>({
+      ...parts,
+      what: 'serving thread',
+      module: new URL(`../../../workers/serve.${extension}`, import.meta.url),
+      workerData: () => setup,
+      lost: () => {
+        lost.add(1);
+        this.#deaths.add();
+      },
+      ready: thread => this.#begins(thread),
+      heard: (thread, message) => this.#heard(thread, message),
+      // A thread that hangs does not serve its connections, whether or not the primary thread waits for it.
+      isAwaited: ({ state }) => state === 'ready',
+      ended: thread => this.#ended(thread),
+      exited: ({ threadId, place }) => {
+        parts.rules.detach(threadId);
+        parts.events.ended(threadId);
+        this.figures.clear(place);
+      },
+    });
+    this.name = this.#threads.name;
+    stats.gauge('ratelimit.service.serving_threads', () => this.#ready.size);
+    for (let place = 0; place < count; place++) this.#publishFigures(place);
+  }
+
+  /** @throws Error if the first thread does not start */
+  async start(): Promise<void> {
+    this.#stopMirroring = this.#parts.health.onComponentChange(() => this.#mirrorHealth());
+    await this.#threads.start();
+    const allReady = Promise.withResolvers<void>();
+    const timer = this.#parts.clock.after(START_MS, allReady.resolve);
+    this.#onReady = () => {
+      if (this.#ready.size === this.#parts.count) allReady.resolve();
+    };
+    this.#onReady();
+    await allReady.promise;
+    timer.cancel();
+  }
+
+  /** Lets the threads close their stores, and ends them. */
+  async stop(): Promise<void> {
+    this.#stopMirroring();
+    this.#deaths.stop();
+    await this.#threads.stop();
+  }
+
+  /** New connections of all threads use these TLS files. */
+  useTls(material: TlsMaterial): void {
+    this.#material = material;
+    this.#tellAll({ kind: 'tls', material });
+  }
+
+  /**
+   * Opens the gRPC port in all threads.
+   *
+   * @param port 0 takes any free port
+   * @returns the port
+   * @throws Error that names the setting to change, if the port cannot be opened
+   */
+  async listen(port: number): Promise<number> {
+    const [first, ...others] = this.#ready;
+    if (first === undefined) throw new Error('the serving threads are not ready');
+    const opened = await this.#open(first, port);
+    this.#grpcPort = opened;
+    await Promise.all(others.map(thread => this.#open(thread, opened)));
+    return opened;
+  }
+
+  /** Resolves when the threads have reported everything that happened until now, or after a second. */
+  async collect(): Promise<void> {
+    await this.#answers.ask(
+      this.#ready,
+      (thread, number) => thread.post({ kind: 'collect', number }),
+      ANSWER_MS,
+    );
+  }
+
+  /**
+   * Closes the ports and lets calls in progress finish. All threads know the health of the process before the first one
+   * asks its callers to leave, so no caller is sent from one thread to another.
+   */
+  async close(): Promise<void> {
+    const { settings, logger } = this.#parts;
+    this.#grpcPort = null;
+    await this.collect();
+    const late = await this.#answers.ask(
+      this.#ready,
+      (thread, number) => thread.post({ kind: 'drain', number }),
+      settings.shutdownTimeoutMs + DRAIN_MARGIN_MS,
+    );
+    if (late.size > 0) {
+      logger.warning('Shutdown timeout: serving threads did not close their connections', {
+        threads: late.size,
+      });
+    }
+  }
+
+  #begins(thread: Thread): void {
+    this.#ready.add(thread);
+    thread.post({ kind: 'health', components: this.#parts.health.components });
+    if (this.#material !== null) thread.post({ kind: 'tls', material: this.#material });
+    void this.#join(thread);
+    this.#onReady();
+  }
+
+  #heard(thread: Thread, message: Exclude<FromServingThread, { kind: 'ready' }>): void {
+    switch (message.kind) {
+      case 'hello': {
+        const rules = this.#parts.rules.attach(thread.threadId);
+        thread.post({ kind: 'begin', place: thread.place, rules }, [rules.port]);
+        break;
+      }
+      case 'listening':
+        this.#opening.get(thread)?.resolve(message.grpcPort);
+        break;
+      case 'not_listening':
+        this.#opening.get(thread)?.reject(new Error(message.message));
+        break;
+      case 'answered':
+        this.#answers.answered(thread, message.number);
+        break;
+      default:
+        this.#parts.events.received(message);
+    }
+  }
+
+  #ended(thread: Thread): LogFields {
+    this.#ready.delete(thread);
+    this.#opening.get(thread)?.reject(new Error('the serving thread ended'));
+    this.#answers.ended(thread);
+    const { connections } = this.figures.of(thread.place);
+    return { thread: thread.place, connections };
+  }
+
+  /** @throws (rejects with) Error that names the setting to change; the thread then ends and is replaced */
+  async #open(thread: Thread, port: number): Promise<number> {
+    const opening = Promise.withResolvers<number>();
+    this.#opening.set(thread, opening);
+    thread.post({ kind: 'listen', grpcPort: port });
+    try {
+      return await opening.promise;
+    } finally {
+      this.#opening.delete(thread);
+    }
+  }
+
+  /** Opens the port in a thread that became ready after the others. */
+  async #join(thread: Thread): Promise<void> {
+    const { clock, logger } = this.#parts;
+    if (this.#grpcPort === null || !this.#ready.has(thread)) return;
+    try {
+      await this.#open(thread, this.#grpcPort);
+    } catch (failure) {
+      if (!this.#ready.has(thread)) return;
+      const { message } = asError(failure);
+      logger.error('Serving thread could not open its port; retrying', {
+        thread: thread.place,
+        reason: message,
+      });
+      clock.after(JOIN_AGAIN_MS, () => void this.#join(thread));
+    }
+  }
+
+  #mirrorHealth(): void {
+    this.#tellAll({ kind: 'health', components: this.#parts.health.components });
+  }
+
+  #tellAll(message: ToServingThread): void {
+    for (const thread of this.#ready) thread.post(message);
+  }
+
+  #publishFigures(place: number): void {
+    const { stats } = this.#parts;
+    const name = `ratelimit.service.serving_thread.${place}`;
+    stats.gauge(`${name}.connections`, () => this.figures.of(place).connections);
+    stats.gauge(`${name}.decisions`, () => this.figures.of(place).decisions);
+    stats.gauge(`${name}.busy_percent`, () => Math.round(this.figures.of(place).busy * 100));
+  }
+}

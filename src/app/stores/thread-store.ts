@@ -1,0 +1,39 @@
+import { threadId } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import type { OpenedStore, StoreSharing } from './opened-store.ts';
+import { loadStoreFactory } from './stores.ts';
+
+interface ThreadStoreParts {
+  readonly settings: Settings;
+  readonly shared: StoreSharing;
+  readonly stats: StatsRegistry;
+  readonly logger: Logger;
+  /** Sends a message to the main thread. */
+  readonly post: (message: ThreadMessage) => void;
+}
+
+/** Creates the store of a thread that decides, which reports its outages and connections to the main thread. */
+export async function openThreadStore(parts: ThreadStoreParts): Promise<OpenedStore> {
+  const { settings, shared, stats, logger, post } = parts;
+  const createStore = await loadStoreFactory(settings);
+  return createStore({
+    // The main thread has already reached the store. This thread may start later, so it waits without a time limit.
+    settings: { ...settings, redisStartupMaxElapsedMs: 0 },
+    logger,
+    clock: systemClock,
+    random: Math.random,
+    stats,
+    outages: {
+      began: (texts, reason, atStart) =>
+        post({ kind: 'outage', threadId, texts, change: { reason, atStart } }),
+      over: (texts, failedCalls) =>
+        post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
+    },
+    connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
+    shared,
+  });
+}

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { askOverGrpc } from '../../../support/asking.ts';
+import { descriptor } from '../../../support/decisions.ts';
+import type { GrpcClient } from '../../../support/grpc-client.ts';
+import { DEATHS, die, hang, limitHeapOfThreads } from '../../../support/threads/deaths.ts';
+import { type ServingService, startServing } from '../../../support/threads/serving-service.ts';
+
+limitHeapOfThreads(64);
+
+const CLIENTS = 16;
+const LIMIT = 1_000_000;
+const ASK = { domain: 'd', descriptors: [descriptor('k=v')], hitsAddend: 0 };
+
+/** Asks with every client, one call after the other, until it is stopped. */
+class Callers {
+  /** What remained, by each answer. */
+  readonly remaining: number[] = [];
+  readonly failures: { readonly client: GrpcClient; readonly text: string }[] = [];
+  readonly #clients: readonly GrpcClient[];
+  #going = true;
+
+  constructor(service: ServingService) {
+    this.#clients = Array.from({ length: CLIENTS }, () => service.client());
+  }
+
+  async run(): Promise<void> {
+    await Promise.all(
+      this.#clients.map(async client => {
+        while (this.#going) await this.#ask(client);
+      }),
+    );
+  }
+
+  /** Resolves after this number of further answers. */
+  async answers(count: number): Promise<void> {
+    const last = this.remaining.length + count;
+    while (this.remaining.length < last) await new Promise(resolve => setImmediate(resolve));
+  }
+
+  stop(): void {
+    this.#going = false;
+  }
+
+  async #ask(client: GrpcClient): Promise<void> {
+    try {
+      const { statuses } = await askOverGrpc(client, ASK);
+      this.remaining.push(statuses[0].limitRemaining);
+    } catch (failure) {
+      this.failures.push({ client, text: (failure as Error).message });
+    }
+  }
+}
+
+/** Each hit took one number, and no answer was given twice. A failed call may have counted a hit. */
+async function isExact(t: Test, service: ServingService, callers: Callers): Promise<void> {
+  const { remaining, failures } = callers;
+  t.equal(new Set(remaining).size, remaining.length, 'nothing was counted for two answers');
+  const { statuses } = await askOverGrpc(service.client(), ASK);
+  const counted = LIMIT - statuses[0].limitRemaining - 1;
+  t.ok(
+    remaining.length <= counted && counted <= remaining.length + failures.length,
+    `${remaining.length} <= ${counted} <= ${remaining.length} + ${failures.length}`,
+  );
+}
+
+for (const death of DEATHS) {
+  t.test(`a serving thread that dies (${death}) takes only its connections with it`, async t => {
+    const service = await startServing(t, 3);
+    const callers = new Callers(service);
+    const running = callers.run();
+    await callers.answers(200);
+    await die(service.workers[1], death);
+    await callers.answers(400);
+    await service.serving(3);
+    callers.stop();
+    await running;
+    const failed = new Set(callers.failures.map(({ client }) => client));
+    t.ok(failed.size < CLIENTS, `${failed.size} of ${CLIENTS} clients had a connection to it`);
+    t.ok(
+      callers.failures.every(({ text }) => /^status 14:/.test(text)),
+      'their calls are UNAVAILABLE, so clients may retry',
+    );
+    await isExact(t, service, callers);
+    t.equal(await service.statistic('ratelimit.service.serving_threads_lost'), 1);
+    t.equal(service.logger.lines.filter(line => line.message.startsWith('Serving thread ended')).length, 1);
+  });
+}
+
+t.test('a serving thread that hangs is replaced, and its connections are closed', async t => {
+  const service = await startServing(t, 2);
+  const callers = new Callers(service);
+  const running = callers.run();
+  await callers.answers(100);
+  const stuck = service.workers[0];
+  const gone = once(stuck, 'exit');
+  await hang(stuck);
+  await callers.answers(100);
+  await gone;
+  await service.serving(2);
+  callers.stop();
+  await running;
+  t.match(
+    service.logger.lines.filter(
+      ({ message }) => message === 'Serving thread is not responding; replacing it',
+    ),
+    [{ level: 'error' }],
+  );
+  await isExact(t, service, callers);
+});
+
+t.test('threads that die again and again make the process unhealthy', async t => {
+  const service = await startServing(t, 2);
+  const health = async () => (await fetch(`http://${service.at.http}/healthcheck?verbose`)).json();
+  t.match(await health(), { healthy: true });
+  for (let death = 0; death < 5; death++) {
+    await service.serving(2);
+    await die(service.workers.at(-1)!, 'terminated');
+  }
+  t.match(await health(), { healthy: false, components: { serving_threads: false } });
+});
