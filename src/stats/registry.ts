@@ -1,3 +1,4 @@
+import { CollectionRounds } from './collection-rounds.ts';
 import { Histogram } from './histogram.ts';
 
 /** A number that only grows. It has a full name, for example `ratelimit.service.config_load_success`. */
@@ -27,6 +28,10 @@ export interface CounterSource {
 
 /** The view of sinks and `/stats`. Totals only grow, except for names that a bounded source has evicted meanwhile. */
 export interface StatsReader {
+  /**
+   * Wait for it before reading: it fetches what other threads have counted until now. Null if nothing has to be fetched.
+   */
+  collect(): Promise<void> | null;
   counters(): Iterable<CounterTotal>;
   gauges(): ReadonlyMap<string, number>;
   timers(): ReadonlyMap<string, Histogram>;
@@ -46,6 +51,7 @@ export class StatsRegistry implements StatsReader {
   readonly #gaugeParts: (readonly [name: string, read: () => number])[] = [];
   readonly #timers = new Map<string, Histogram>();
   readonly #sources: CounterSource[] = [];
+  readonly #rounds = new CollectionRounds();
 
   /** Returns the counter with this name, which is created on first use. */
   counter(name: string): Counter {
@@ -79,6 +85,15 @@ export class StatsRegistry implements StatsReader {
 
   addSource(source: CounterSource): void {
     this.#sources.push(source);
+  }
+
+  /** Calls `fetch` before statistics are read. It must never reject and must be bounded in time. */
+  onCollect(fetch: () => Promise<void>): void {
+    this.#rounds.add(fetch);
+  }
+
+  collect(): Promise<void> | null {
+    return this.#rounds.collect();
   }
 
   /** Names of the counters of the registry itself, including counters that are zero. */

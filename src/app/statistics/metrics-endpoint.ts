@@ -114,6 +114,8 @@ function metricsRoute({ path, exposition }: MetricsEndpointOptions): Route {
       if (scrapes === MAX_SCRAPES) return exchange.answer(TOO_MANY_SCRAPES);
       scrapes++;
       try {
+        const collecting = exposition.collect();
+        if (collecting !== null) await collecting;
         await exchange.stream(PAGE, exposition.lines());
       } catch (thrown) {
         exchange.fail(thrown);

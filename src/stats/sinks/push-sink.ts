@@ -102,6 +102,8 @@ export class PushSink implements Service {
   async #send(): Promise<void> {
     const { stats, format, output, lostLines } = this.#options;
     await output.ready();
+    const collecting = stats.collect();
+    if (collecting !== null) await collecting;
     const parts = { stats, format, counters: this.#counters, timers: this.#timers, lostLines };
     for (const piece of flushLines(parts)) {
       if (piece !== '') await this.#write(piece);

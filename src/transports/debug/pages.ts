@@ -16,11 +16,17 @@ const TOO_MANY_READERS = errorAnswer({
 class LongPages {
   #readers = 0;
 
-  /** Sends the lines as they are produced. */
-  async send(exchange: Exchange, lines: () => Iterable<string>): Promise<void> {
+  /** Sends the lines as they are produced, once `prepared` has resolved. */
+  async send(
+    exchange: Exchange,
+    lines: () => Iterable<string>,
+    prepared: () => Promise<void> | null = () => null,
+  ): Promise<void> {
     if (this.#readers === MAX_PAGE_READERS) return exchange.answer(TOO_MANY_READERS);
     this.#readers++;
     try {
+      const preparing = prepared();
+      if (preparing !== null) await preparing;
       await exchange.stream(TEXT_PAGE, lines());
     } catch (thrown) {
       exchange.fail(thrown);
@@ -47,7 +53,12 @@ export function longPageRoutes(dump: () => Iterable<string>, stats: StatsReader)
       path: '/stats',
       method: 'GET or POST',
       help: 'the statistics since the start of the process',
-      handle: exchange => void pages.send(exchange, () => statsLines(stats)),
+      handle: exchange =>
+        void pages.send(
+          exchange,
+          () => statsLines(stats),
+          () => stats.collect(),
+        ),
     },
   ];
 }

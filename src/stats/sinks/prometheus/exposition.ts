@@ -51,6 +51,11 @@ export class Exposition {
     this.#process.stop();
   }
 
+  /** Fetches the statistics of other threads; see {@link StatsRegistry.collect}. */
+  collect(): Promise<void> | null {
+    return this.#options.stats.collect();
+  }
+
   /** The page, produced on demand. After an empty string, the reader may let other work run. */
   *lines(): Iterable<string> {
     const families = new Families();

@@ -76,6 +76,14 @@ t.test('a stop ends the attempts', async t => {
   t.equal(made.port, 0, 'nothing starts after it');
 });
 
+t.test('a scrape includes what other threads have counted', async t => {
+  const stats = new StatsRegistry();
+  stats.onCollect(async () => stats.counter('ratelimit.fetched').add(1));
+  const { made, get } = endpoint(t, { stats });
+  await made.start();
+  t.match(await (await get()).text(), '\nratelimit_fetched 1\n');
+});
+
 t.test('the number of concurrent scrapes is limited, and a disconnected reader makes room', async t => {
   const stats = new StatsRegistry();
   let isHeld = true;

@@ -92,6 +92,20 @@ t.test('TCP: each interval sends what was added, over one connection', async t =
   t.equal(server.sockets.size, 1);
 });
 
+t.test('a flush sends what other threads have counted as well', async t => {
+  const clock = new ManualClock(0);
+  const server = await tcpReceiver(t);
+  const stats = new StatsRegistry();
+  stats.onCollect(async () => stats.counter('fetched').add(1));
+  const output = tcpOutput(server.port, clock);
+  const { sink } = await started({ t, output, clock, stats });
+  await output.ready();
+  clock.advance(INTERVAL_MS);
+  await server.received.until(({ text }) => text === 'fetched:1|c\n');
+  await sink.stop();
+  await server.received.until(({ text }) => text === 'fetched:1|c\nfetched:1|c\n');
+});
+
 t.test('a stop sends what was added since the last flush, and closes the connection', async t => {
   const clock = new ManualClock(0);
   const server = await tcpReceiver(t);

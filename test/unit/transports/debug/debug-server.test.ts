@@ -56,6 +56,13 @@ onEachEngine('/debug/pprof/ says how to ask for the profiles', async t => {
   t.match(page, 'profile?format=cpuprofile, heap?format=heapprofile');
 });
 
+onEachEngine('/stats includes what other threads have counted', async t => {
+  const stats = new StatsRegistry();
+  stats.onCollect(async () => stats.counter('fetched').add(1));
+  const server = await started(t, { stats });
+  t.match(await (await get(server, '/stats')).text(), 'fetched: 1\n');
+});
+
 onEachEngine('/rlconfig is the text of the rules that are active at the time', async t => {
   let rules: string[] = [];
   const server = await started(t, { dumpRules: () => rules });
