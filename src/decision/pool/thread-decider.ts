@@ -9,13 +9,8 @@ import { DOMAIN_NOT_FOUND, NAMED_STATS, type NamedStatistics } from '../statisti
 import { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { addTotal, ownTotals } from '../statistics/shared-totals.ts';
 import { AnswerWriter } from './answer-records.ts';
-import {
-  type DecideResult,
-  type DecideTask,
-  ENGINE_COUNTERS,
-  type NamedDelta,
-  type OverLimitDelta,
-} from './thread-messages.ts';
+import { OverLimitDeltas } from './over-limit-deltas.ts';
+import { type DecideResult, type DecideTask, ENGINE_COUNTERS, type NamedDelta } from './thread-messages.ts';
 
 /** Number of generations to keep: the active one, and the previous one for batches in flight. */
 const KEPT_GENERATIONS = 2;
@@ -74,7 +69,7 @@ interface Work {
 export class ThreadDecider {
   readonly #parts: ThreadDeciderParts;
   readonly #engine: Pick<Engine, 'run'>;
-  readonly #overLimit: OverLimitCache | null;
+  readonly #overLimit: OverLimitDeltas | null;
   readonly #clock = new TaskClock();
   readonly #counters = {
     storeError: new TakenCounter(),
@@ -85,14 +80,12 @@ export class ThreadDecider {
   /** In the order in which they were first used. */
   readonly #generations = new Map<number, RuleGeneration>();
   readonly #idle: Work[] = [];
-  /** The figures of the local cache that were last reported. */
-  #reported: Omit<OverLimitDelta, 'threadId' | 'size'> = NOTHING_REPORTED;
 
   constructor(parts: ThreadDeciderParts) {
     this.#parts = parts;
     const { engine, overLimit } = parts.makeEngine({ counters: this.#counters, clock: this.#clock });
     this.#engine = engine;
-    this.#overLimit = overLimit;
+    this.#overLimit = overLimit === null ? null : new OverLimitDeltas(overLimit, parts.threadId);
   }
 
   /** Decides one batch, synchronously with the embedded store. */
@@ -119,7 +112,7 @@ export class ThreadDecider {
       answerBytes,
       counted: ENGINE_COUNTERS.map(name => this.#counters[name].take()),
       named: named.take(),
-      overLimit: this.#overLimitDelta(),
+      overLimit: this.#overLimit?.take() ?? null,
     };
     batch.reset();
     if (this.#idle.length < KEPT_WORK) this.#idle.push(work);
@@ -152,26 +145,7 @@ export class ThreadDecider {
     }
     return generation;
   }
-
-  #overLimitDelta(): OverLimitDelta | null {
-    const cache = this.#overLimit;
-    if (cache === null) return null;
-    const reported = this.#reported;
-    const { hits, misses, evicted, expired, overwritten } = cache;
-    this.#reported = { hits, misses, evicted, expired, overwritten };
-    return {
-      threadId: this.#parts.threadId,
-      size: cache.size,
-      hits: hits - reported.hits,
-      misses: misses - reported.misses,
-      evicted: evicted - reported.evicted,
-      expired: expired - reported.expired,
-      overwritten: overwritten - reported.overwritten,
-    };
-  }
 }
-
-const NOTHING_REPORTED = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };
 
 /** Statistics of one batch with names made from request values. The primary thread adds them up. */
 class NamedDeltas implements NamedStatistics {

@@ -79,7 +79,7 @@ export interface DecideResult {
   readonly counted: readonly number[];
   /** Statistics with names made from request values; null for none. */
   readonly named: readonly NamedDelta[] | null;
-  /** The changes of the local cache of the thread; null if disabled. */
+  /** The changes of the local cache of the thread; null if there are none. */
   readonly overLimit: OverLimitDelta | null;
 }
 
