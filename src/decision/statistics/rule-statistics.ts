@@ -74,6 +74,16 @@ export class RuleGeneration {
 /** Limits for names made from request values, and separately for names of rules that no longer exist. */
 export const NAME_BOUNDS: NameBounds = { bytes: 16 * 1024 * 1024, nameBytes: 512 };
 
+/** What another thread has counted under names made from requests since its last report. */
+export interface NamedReport {
+  readonly names: readonly string[];
+  /** The totals of all names, in the order of {@link NAMED_STATS}, one name after the other. */
+  readonly totals: Int32Array;
+  /** Names and hits that the thread has dropped. */
+  readonly namesDropped: number;
+  readonly hitsDropped: number;
+}
+
 /** Number of rows to process before other work may run. */
 const ROWS_AT_ONCE = 512;
 
@@ -105,6 +115,8 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
   #retiring: RuleGeneration[] = [];
   readonly #requested: NamedRows;
   readonly #gone: NamedRows;
+  /** What other threads have dropped before they reported it. */
+  readonly #droppedElsewhere = { names: 0, hits: 0 };
 
   constructor(bounds: NameBounds = NAME_BOUNDS) {
     this.#requested = new NamedRows(bounds);
@@ -125,10 +137,17 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     addTotal(this.#requested.row(domain), DOMAIN_NOT_FOUND, descriptors);
   }
 
-  /** Adds the totals that another thread has counted under a name made from requests. */
-  addNamed(metricKey: string, totals: Int32Array): void {
+  /** Adds the totals, from slot `base`, that another thread has counted under a name made from requests. */
+  addNamed(metricKey: string, totals: Int32Array, base = 0): void {
     const row = this.rowFor(metricKey);
-    for (let stat = 0; stat < NAMED_STATS.length; stat++) addTotal(row, stat, totalOf(totals, stat));
+    for (let stat = 0; stat < NAMED_STATS.length; stat++) addTotal(row, stat, totalOf(totals, base + stat));
+  }
+
+  /** Adds what another thread has counted under many names, and what it has dropped. */
+  addReport({ names, totals, namesDropped, hitsDropped }: NamedReport): void {
+    for (const [i, name] of names.entries()) this.addNamed(name, totals, i * NAMED_STATS.length);
+    this.#droppedElsewhere.names += namesDropped;
+    this.#droppedElsewhere.hits += hitsDropped;
   }
 
   /**
@@ -170,8 +189,9 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
       if (isCurrent()) yield* rowTotals(name, whole(numbers), NAMED_STATS);
     }
     const { namesDropped, hitsDropped } = this.#requested;
-    yield ['ratelimit.stats.names_dropped', namesDropped + this.#gone.namesDropped];
-    yield ['ratelimit.stats.hits_dropped', hitsDropped + this.#gone.hitsDropped];
+    const { names, hits } = this.#droppedElsewhere;
+    yield ['ratelimit.stats.names_dropped', names + namesDropped + this.#gone.namesDropped];
+    yield ['ratelimit.stats.hits_dropped', hits + hitsDropped + this.#gone.hitsDropped];
   }
 
   #carryRow(from: RuleGeneration, limit: number, to: Published): void {
