@@ -4,7 +4,7 @@ import type { Histogram } from '../../stats/histogram.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
 /** How often a thread reports its statistics. */
-const REPORT_MS = 1_000;
+export const REPORT_MS = 1_000;
 
 /** Suffixes of the counters of opened and of closed connections. */
 const CONNECTIONS = '.cx_active';
@@ -20,16 +20,13 @@ type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
 
 /** Runs in a thread: reports the statistics of the thread that have changed. */
 export class StatsReporter {
-  readonly #stats: StatsRegistry;
+  readonly #changes: StatsChanges;
   readonly #clock: Clock;
   readonly #tell: (change: StatsChange) => void;
-  readonly #totals = new Map<string, number>();
-  readonly #values = new Map<string, number>();
-  readonly #recorded = new Map<string, Recorded>();
   #timer: Timer | null = null;
 
   constructor(stats: StatsRegistry, clock: Clock, tell: (change: StatsChange) => void) {
-    this.#stats = stats;
+    this.#changes = new StatsChanges(stats);
     this.#clock = clock;
     this.#tell = tell;
   }
@@ -47,6 +44,24 @@ export class StatsReporter {
   }
 
   #report(): void {
+    const change = this.#changes.take();
+    if (change !== null) this.#tell(change);
+  }
+}
+
+/** The changes of the statistics of a thread. */
+export class StatsChanges {
+  readonly #stats: StatsRegistry;
+  readonly #totals = new Map<string, number>();
+  readonly #values = new Map<string, number>();
+  readonly #recorded = new Map<string, Recorded>();
+
+  constructor(stats: StatsRegistry) {
+    this.#stats = stats;
+  }
+
+  /** The changes since the last call; null if there are none. */
+  take(): StatsChange | null {
     const counters: [string, number][] = [];
     for (const [name, total] of this.#stats.counters()) {
       const growth = total - (this.#totals.get(name) ?? 0);
@@ -59,7 +74,7 @@ export class StatsReporter {
       this.#values.set(name, value);
     }
     const timers = this.#timersGrown();
-    if (counters.length + gauges.length + timers.length > 0) this.#tell({ counters, gauges, timers });
+    return counters.length + gauges.length + timers.length > 0 ? { counters, gauges, timers } : null;
   }
 
   #timersGrown(): StatsChange['timers'] {

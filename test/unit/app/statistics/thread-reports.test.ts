@@ -1,0 +1,273 @@
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import t from 'tap';
+import { OverLimitFigures } from '../../../../src/app/statistics/over-limit-figures.ts';
+import { type ThreadReport, ThreadReporter } from '../../../../src/app/statistics/thread-reporter.ts';
+import { ThreadReports } from '../../../../src/app/statistics/thread-reports.ts';
+import { OverLimitCache } from '../../../../src/decision/over-limit-cache.ts';
+import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
+import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
+import { NAMES_AT_ONCE, ThreadNames } from '../../../../src/decision/statistics/thread-names.ts';
+import { RULE_STAT } from '../../../../src/stats/names.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { until } from '../../../support/until.ts';
+import type { ToCountingThread } from './counting-thread.ts';
+
+const HITS = 'ratelimit.service.rate_limit.d.a.total_hits';
+
+/** The statistics of the process, with reports of threads. */
+class Process {
+  readonly clock = new ManualClock(0);
+  readonly stats = new StatsRegistry();
+  readonly reports: ThreadReports;
+
+  constructor() {
+    const { stats, clock } = this;
+    const statistics = new RuleStatistics();
+    stats.addSource(statistics);
+    const overLimit = new OverLimitFigures(new OverLimitCache(0, clock), stats);
+    this.reports = new ThreadReports({ stats, statistics, overLimit, clock });
+  }
+
+  counter(name: string): number {
+    return new Map(this.stats.counters()).get(name) ?? 0;
+  }
+
+  gauge(name: string): number | undefined {
+    return this.stats.gauges().get(name);
+  }
+}
+
+/** What a serving thread counts, in the thread of the test. Messages to and from it pass when the test says so. */
+class Thread {
+  readonly stats = new StatsRegistry();
+  readonly names = new ThreadNames();
+  readonly reporter: ThreadReporter;
+  readonly cache: OverLimitCache;
+  readonly sent: ThreadReport[] = [];
+  readonly asked: number[] = [];
+  readonly #threadId: number;
+  readonly #reports: ThreadReports;
+
+  constructor(threadId: number, { reports, clock }: Process) {
+    this.#threadId = threadId;
+    this.#reports = reports;
+    this.cache = new OverLimitCache(0, clock);
+    this.reporter = new ThreadReporter({
+      stats: this.stats,
+      names: this.names,
+      overLimit: this.cache,
+      threadId,
+      tell: report => this.sent.push(report),
+      clock,
+    });
+    reports.started(threadId, request => this.asked.push(request));
+  }
+
+  /** Everything that the thread can count, once. */
+  count(): void {
+    this.stats.counter('c').add(1);
+    this.stats.timer('t').record(3);
+    this.cache.hits++;
+    addTotal(this.names.rowFor('d.a'), RULE_STAT.totalHits, 1);
+  }
+
+  /** Requests arrive in the thread. */
+  hear(): void {
+    for (const request of this.asked.splice(0)) this.reporter.requested(request);
+  }
+
+  /** Reports arrive in the primary thread. */
+  deliver(): void {
+    for (const report of this.sent.splice(0)) this.#reports.add(this.#threadId, report);
+  }
+}
+
+t.test('what threads count is added up every second', async t => {
+  const main = new Process();
+  const threads = [new Thread(1, main), new Thread(2, main)];
+  for (const thread of threads) {
+    thread.stats.gauge('g', () => 5);
+    thread.reporter.start();
+    thread.count();
+  }
+  main.clock.advance(999);
+  for (const thread of threads) thread.deliver();
+  t.equal(main.counter('c'), 0);
+  t.equal(main.gauge('g'), 10);
+  main.clock.advance(1);
+  await nextTurn();
+  for (const thread of threads) thread.deliver();
+  t.equal(main.counter('c'), 2);
+  t.equal(main.stats.timers().get('t')?.count, 2);
+  t.equal(main.gauge('ratelimit.localcache.hitCount'), 2);
+  t.equal(main.counter(HITS), 2);
+  main.clock.advance(1_000);
+  for (const thread of threads) t.same(thread.sent, [], 'nothing is sent while nothing changes');
+});
+
+t.test('a reader sees everything that threads counted before it asked', async t => {
+  const main = new Process();
+  const threads = [new Thread(1, main), new Thread(2, main)];
+  for (const thread of threads) thread.count();
+  let isCollected = false;
+  const collecting = main.stats.collect()!.then(() => {
+    isCollected = true;
+  });
+  for (const thread of threads) {
+    await nextTurn();
+    t.notOk(isCollected);
+    thread.hear();
+    await nextTurn();
+    thread.deliver();
+  }
+  await collecting;
+  t.equal(main.counter('c'), 2);
+  t.equal(main.counter(HITS), 2);
+  t.equal(main.clock.pending, 0, 'no timer is left');
+});
+
+t.test('a report that was on its way when a reader asked is not the answer', async t => {
+  const main = new Process();
+  const thread = new Thread(1, main);
+  thread.stats.counter('c').add(1);
+  thread.reporter.start();
+  thread.stats.counter('c').add(10);
+  const collecting = main.stats.collect();
+  thread.deliver();
+  await nextTurn();
+  t.equal(main.clock.pendingDelaysMs.length, 2, 'the reader still waits');
+  thread.hear();
+  thread.deliver();
+  await collecting;
+  t.equal(main.counter('c'), 11);
+  thread.reporter.stop();
+});
+
+t.test(
+  'a thread that does not answer delays one reader by a second, and later readers not at all',
+  async t => {
+    const main = new Process();
+    const [slow, quick] = [new Thread(1, main), new Thread(2, main)];
+    const collect = async (delayMs: number): Promise<void> => {
+      for (const { stats } of [slow, quick]) stats.counter('c').add(1);
+      const collecting = main.stats.collect();
+      quick.hear();
+      quick.deliver();
+      await nextTurn();
+      main.clock.advance(delayMs);
+      await collecting;
+    };
+    await collect(1_000);
+    t.equal(main.counter('c'), 1);
+    await collect(0);
+    t.equal(main.counter('c'), 2);
+    t.equal(slow.asked.length, 1, 'requests do not pile up');
+    slow.hear();
+    slow.deliver();
+    t.equal(main.counter('c'), 4);
+    const last = main.stats.collect();
+    for (const thread of [slow, quick]) {
+      thread.stats.counter('c').add(1);
+      thread.hear();
+      thread.deliver();
+    }
+    await last;
+    t.equal(main.counter('c'), 6, 'it is asked again once it has answered');
+  },
+);
+
+t.test('a thread that ends is not waited for; its counts stay, and its gauges go with it', async t => {
+  const main = new Process();
+  const thread = new Thread(1, main);
+  thread.stats.gauge('g', () => 5);
+  thread.count();
+  thread.reporter.start();
+  await nextTurn();
+  thread.deliver();
+  const collecting = main.stats.collect();
+  main.reports.ended(1);
+  await collecting;
+  t.equal(main.counter('c'), 1);
+  t.equal(main.gauge('g'), 0);
+  await main.stats.collect();
+  t.equal(thread.asked.length, 1);
+  thread.reporter.stop();
+});
+
+t.test('other work runs between many names; a request during a report is answered after it', async t => {
+  const main = new Process();
+  const thread = new Thread(1, main);
+  const use = (): void => {
+    for (let i = 0; i < 3 * NAMES_AT_ONCE; i++) {
+      addTotal(thread.names.rowFor(`d.${i}`), RULE_STAT.totalHits, 1);
+    }
+  };
+  use();
+  thread.reporter.start();
+  t.equal(thread.sent.length, 1);
+  use();
+  const collecting = main.stats.collect();
+  thread.hear();
+  t.equal(thread.sent.length, 1);
+  await until(() => thread.sent.some(({ answers }) => answers !== null));
+  thread.deliver();
+  await collecting;
+  for (const i of [0, NAMES_AT_ONCE, 3 * NAMES_AT_ONCE - 1])
+    t.equal(main.counter(HITS.replace('d.a', `d.${i}`)), 2);
+  thread.reporter.stop();
+});
+
+t.test('the last report of a thread is complete at once, also in the middle of another', async t => {
+  const main = new Process();
+  const thread = new Thread(1, main);
+  for (let i = 0; i < 3 * NAMES_AT_ONCE; i++) addTotal(thread.names.rowFor(`d.${i}`), RULE_STAT.totalHits, 1);
+  thread.reporter.start();
+  thread.count();
+  thread.reporter.stop();
+  thread.deliver();
+  const hits = [...main.stats.counters()].filter(([name]) => name.endsWith('.total_hits'));
+  t.equal(hits.length, 3 * NAMES_AT_ONCE + 1);
+  t.same(new Set(hits.map(([, total]) => total)), new Set([1]));
+  t.equal(main.counter('c'), 1);
+  await nextTurn();
+  t.same(thread.sent, []);
+  t.equal(main.clock.pending, 0);
+});
+
+t.test('a caller that has its answer finds it counted, whichever thread has answered', async t => {
+  const main = new Process();
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const threads = await Promise.all(
+    [1, 2].map(async () => {
+      const worker = new Worker(new URL(`./counting-thread.${extension}`, import.meta.url));
+      const { threadId } = worker;
+      await once(worker, 'message');
+      const answers: (() => void)[] = [];
+      const post = (message: ToCountingThread): void => worker.postMessage(message);
+      worker.on('message', (report: ThreadReport | 'answer') => {
+        if (report === 'answer') answers.shift()?.();
+        else main.reports.add(threadId, report);
+      });
+      main.reports.started(threadId, request => post({ kind: 'report', request }));
+      t.teardown(() => worker.terminate());
+      return {
+        call: () =>
+          new Promise<void>(resolve => {
+            answers.push(resolve);
+            post({ kind: 'call' });
+          }),
+      };
+    }),
+  );
+  for (let round = 1; round <= 100; round++) {
+    await Promise.all(threads.map(thread => thread.call()));
+    await main.stats.collect();
+    const totals = new Map(main.stats.counters());
+    if (totals.get('calls') !== 2 * round || totals.get(HITS) !== 2 * round)
+      t.fail(`round ${round}: ${totals.get('calls')} calls, ${totals.get(HITS)} hits`);
+  }
+  t.equal(main.counter('calls'), 200);
+});
