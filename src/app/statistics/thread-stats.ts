@@ -63,6 +63,12 @@ export class StatsChanges {
   /** The changes since the last call; null if there are none. */
   take(): StatsChange | null {
     const counters: [string, number][] = [];
+    // Also counters that are still 0, so that the sinks show them from the start.
+    for (const name of this.#stats.counterNames()) {
+      if (this.#totals.has(name)) continue;
+      counters.push([name, 0]);
+      this.#totals.set(name, 0);
+    }
     for (const [name, total] of this.#stats.counters()) {
       const growth = total - (this.#totals.get(name) ?? 0);
       if (growth !== 0) counters.push([name, growth]);

@@ -108,6 +108,21 @@ t.test('what threads count is added up every second', async t => {
   for (const thread of threads) t.same(thread.sent, [], 'nothing is sent while nothing changes');
 });
 
+t.test(
+  'counters of threads exist from the start, because the first increment would not be seen otherwise',
+  async t => {
+    const main = new Process();
+    const thread = new Thread(1, main);
+    thread.stats.counter('failures');
+    thread.reporter.start();
+    thread.deliver();
+    t.same([...main.stats.counterNames()], ['failures']);
+    main.clock.advance(1_000);
+    t.same(thread.sent, [], 'which is reported once');
+    thread.reporter.stop();
+  },
+);
+
 t.test('a reader sees everything that threads counted before it asked', async t => {
   const main = new Process();
   const threads = [new Thread(1, main), new Thread(2, main)];
