@@ -21,6 +21,7 @@ import { type Addresses, Ports } from './ports/ports.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
 import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rules/rule-source.ts';
+import { ServingBounds } from './serving/serving-bounds.ts';
 import { ServingThreads } from './serving/serving-threads.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
@@ -138,6 +139,7 @@ export class DecisionService {
     const { threads: servingCount, reason } = servingThreads(settings);
     if (reason !== null) logger.info('gRPC is served by the main thread', { reason });
     const publisher = new RulesPublisher();
+    const bounds = new ServingBounds(settings, servingCount);
     this.#serving =
       servingCount === 1
         ? null
@@ -146,6 +148,7 @@ export class DecisionService {
             count: servingCount,
             store: this.#store,
             rules: publisher,
+            bounds,
             health: this.#health,
             stats,
             events: new ThreadEvents({ store: this.#store, stats, storeHealth, overLimit: figures, logger }),
@@ -159,6 +162,7 @@ export class DecisionService {
       named: statistics,
       counters,
       overLimit,
+      ...(this.#serving !== null && { sharedBounds: bounds.ofPrimary() }),
       pool: this.#threads?.pool ?? null,
       clock,
       random,

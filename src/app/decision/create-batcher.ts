@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
 import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
+import type { QueueBounds } from '../../decision/batching/queue-room.ts';
 import { Engine, type EngineCounters } from '../../decision/engine.ts';
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
@@ -20,6 +21,8 @@ interface BatcherCreation {
   readonly overLimit: OverLimitCache | null;
   /** The rules of each batch. Without it, `Batcher.use` sets them. */
   readonly rules?: GenerationSource;
+  /** If other threads have a queue as well: the bounds of all queues together. */
+  readonly sharedBounds?: QueueBounds;
   /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
   readonly clock: Clock;
@@ -30,7 +33,7 @@ interface BatcherCreation {
 
 /** Creates the decision engine of a thread that has connections, and the batcher that feeds it. */
 export function createBatcher(parts: BatcherCreation): Batcher {
-  const { settings, store, counters, overLimit, rules, pool, clock, random, logger } = parts;
+  const { settings, store, counters, overLimit, rules, sharedBounds, pool, clock, random, logger } = parts;
   const engine = new Engine({
     options: engineOptions(settings),
     store: store.store,
@@ -44,6 +47,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
   return new Batcher({
     engine,
     ...(rules !== undefined && { rules }),
+    ...(sharedBounds !== undefined && { sharedBounds }),
     pool,
     named: parts.named,
     window: openBatchWindow(settings, clock),

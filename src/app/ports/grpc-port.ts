@@ -7,7 +7,7 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { healthService } from '../../transports/grpc/health-service.ts';
 import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
 import type { ListenAddress } from '../../transports/grpc/listener.ts';
-import { OwnGrpcServer } from '../../transports/grpc/own-server.ts';
+import { OwnGrpcServer, type OwnServerParts } from '../../transports/grpc/own-server.ts';
 import { rateLimitService } from '../../transports/grpc/rate-limit-service.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
@@ -81,8 +81,9 @@ export function createOwnServer(
   parts: GrpcPortParts,
   listen: ListenAddress,
   tls: TlsHandshakes | null,
+  shared: OwnServerParts = {},
 ): OwnGrpcServer {
-  return new OwnGrpcServer(serverOptions(parts, listen, tls));
+  return new OwnGrpcServer(serverOptions(parts, listen, tls), shared);
 }
 
 /** Creates the handshakes of a thread; null if gRPC does not use TLS. */

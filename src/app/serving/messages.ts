@@ -6,11 +6,14 @@ import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
+import type { BoundSeats } from './serving-bounds.ts';
 
 /** The `workerData` of a serving thread. */
 export interface ServingThreadSetup {
   readonly settings: Settings;
   readonly store: StoreSharing;
+  /** Number of serving threads. */
+  readonly threads: number;
   /** Memory of `ThreadFigures`. */
   readonly figures: SharedArrayBuffer;
   /** Log levels that the process writes. */
@@ -23,6 +26,7 @@ export interface BeginServing {
   /** Index of the thread. A replacement has the index of the thread that it replaces. */
   readonly place: number;
   readonly rules: RulesFeed;
+  readonly bounds: BoundSeats;
 }
 
 /** Messages to a serving thread. */

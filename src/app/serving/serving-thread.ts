@@ -10,6 +10,7 @@ import {
   reportReady,
   type StopThread,
 } from '../../base/threads/inside-thread.ts';
+import { Bound } from '../../base/threads/shared-bound.ts';
 import type { Batcher } from '../../decision/batching/batcher.ts';
 import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
 import { ownTotals } from '../../decision/statistics/shared-totals.ts';
@@ -132,6 +133,7 @@ async function openThread(
     counters: engineCounters(stats),
     overLimit: openOverLimitCache(settings, systemClock, setup.store),
     rules: new RulesSubscriber(begin.rules),
+    sharedBounds: { requests: Bound.at(begin.bounds.requests), bytes: Bound.at(begin.bounds.bytes) },
     pool: null,
     clock: systemClock,
     random: Math.random,
@@ -140,7 +142,10 @@ async function openThread(
   const health = new Health();
   const clock = systemClock;
   const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
-  const ports = new ThreadPorts({ settings, decider: batcher, tracing, health, stats, clock, logger });
+  const ports = new ThreadPorts(
+    { settings, decider: batcher, tracing, health, stats, clock, logger },
+    { threads: setup.threads, bounds: begin.bounds },
+  );
   const reports = new StatsReporter(stats, clock, change => post({ kind: 'stats', threadId, ...change }));
   reports.start();
   const written = { figures: ThreadFigures.attach(setup.figures), place: begin.place, clock };

@@ -14,6 +14,7 @@ import type { OpenedStore } from '../stores/opened-store.ts';
 import { Answers } from './answers.ts';
 import { Deaths } from './deaths.ts';
 import type { FromServingThread, ServingThreadSetup, ToServingThread } from './messages.ts';
+import type { ServingBounds } from './serving-bounds.ts';
 import { ThreadFigures } from './thread-figures.ts';
 
 type Thread = LastingThread<ToServingThread>;
@@ -23,6 +24,7 @@ interface ServingThreadsParts {
   readonly count: number;
   readonly store: OpenedStore;
   readonly rules: RulesPublisher;
+  readonly bounds: ServingBounds;
   readonly health: Health;
   readonly stats: StatsRegistry;
   readonly events: ThreadEvents;
@@ -74,6 +76,7 @@ export class ServingThreads implements Service {
     const setup: ServingThreadSetup = {
       settings,
       store: { fingerprintKey, memory, refundMarks },
+      threads: count,
       figures: this.figures.buffer,
       logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
     };
@@ -94,6 +97,7 @@ export class ServingThreads implements Service {
       ended: thread => this.#ended(thread),
       exited: ({ threadId, place }) => {
         parts.rules.detach(threadId);
+        parts.bounds.left(threadId);
         parts.events.ended(threadId);
         this.figures.clear(place);
       },
@@ -186,8 +190,10 @@ export class ServingThreads implements Service {
   #heard(thread: Thread, message: Exclude<FromServingThread, { kind: 'ready' }>): void {
     switch (message.kind) {
       case 'hello': {
-        const rules = this.#parts.rules.attach(thread.threadId);
-        thread.post({ kind: 'begin', place: thread.place, rules }, [rules.port]);
+        const { threadId, place } = thread;
+        const rules = this.#parts.rules.attach(threadId);
+        const bounds = this.#parts.bounds.join(threadId);
+        thread.post({ kind: 'begin', place, rules, bounds }, [rules.port]);
         break;
       }
       case 'listening':
