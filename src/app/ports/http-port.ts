@@ -7,8 +7,11 @@ import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
+import { type AddressSettings, listenFailure, listenProblem } from '../../transports/tcp-address.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
-import type { TasksFront } from '../tasks/tasks-service.ts';
+import type { TasksOnPort } from '../tasks/tasks-front.ts';
+
+const PORT_SETTINGS: AddressSettings = { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' };
 
 /** What the HTTP listener of a thread is made of. */
 interface HttpPortParts {
@@ -19,7 +22,7 @@ interface HttpPortParts {
   readonly tracing: CallTracing | null;
   readonly health: Health;
   /** Null if the task service is disabled. */
-  readonly tasks: Pick<TasksFront, 'routes' | 'readiness'> | null;
+  readonly tasks: TasksOnPort | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -49,7 +52,7 @@ export function createHttpListener(parts: HttpPortParts, { port, shared, threads
     port,
     shared,
     closesToDrain: settings.sharePorts,
-    settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
+    settings: PORT_SETTINGS,
     routes,
     unknown: jsonNotFound(routes),
     drainMs: settings.shutdownTimeoutMs,
@@ -60,4 +63,16 @@ export function createHttpListener(parts: HttpPortParts, { port, shared, threads
     clock,
     log: logger,
   });
+}
+
+/**
+ * Call this before serving threads open the port. Their listeners share it, so without this check they would share it
+ * with another process as well.
+ *
+ * @throws Error naming the address and the settings to change, if the port is in use and SHARE_PORTS is not set
+ */
+export async function checkHttpPort({ httpHost: host, httpPort: port, sharePorts }: Settings): Promise<void> {
+  if (sharePorts || port === 0) return;
+  const code = await listenProblem({ host, port });
+  if (code !== null) throw new Error(listenFailure({ host, port }, code, PORT_SETTINGS));
 }

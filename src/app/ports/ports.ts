@@ -13,7 +13,7 @@ import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts
 import type { CallTracing } from '../../transports/tracing.ts';
 import { ServingPort } from '../serving/serving-port.ts';
 import type { ServingThreads } from '../serving/serving-threads.ts';
-import type { TasksFront } from '../tasks/tasks-service.ts';
+import type { TasksFront } from '../tasks/tasks-front.ts';
 import { createGrpcServer, createHandshakes, createTlsSource, grpcAddress } from './grpc-port.ts';
 import { createHttpListener } from './http-port.ts';
 

@@ -10,8 +10,6 @@ import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
-import { placeOf } from '../../tasks/rest/access/tenant-host.ts';
-import type { RestHead } from '../../tasks/rest/http/http.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
@@ -21,9 +19,6 @@ import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { NotReadyError, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
-import { tasksRoutes } from '../../transports/http/routes/tasks-routes.ts';
-import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
-import type { CallTracing } from '../../transports/tracing.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
 import { logLine } from '../logging/thread-logger.ts';
 import { DecidedStartLimits } from '../start-limits.ts';
@@ -34,6 +29,8 @@ import { KeptEngine } from './kept-engine.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
 import type { TaskStoreFactory } from './task-store.ts';
 import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
+import { connectTasks } from './tasks-connection.ts';
+import { restRoutes, type TasksFront, tenantNames } from './tasks-front.ts';
 
 /** Dependencies of the task service, which the process provides. */
 interface TasksServiceParts {
@@ -55,16 +52,6 @@ export interface TasksShared {
   /** Returns the active rules of the decider; null before the first rules are loaded. */
   readonly rules: () => CompiledRules | null;
   readonly stats: StatsRegistry;
-}
-
-/** The task service as the HTTP port uses it. */
-export interface TasksFront {
-  /** Returns the routes of the task service. `others` are the other routes of the port. */
-  routes(others: readonly Route[], tracing: CallTracing | null): readonly Route[];
-  /** Checks that have to pass before this instance receives requests. */
-  readonly readiness: ReadinessChecks;
-  /** Sets the port for URLs in responses. */
-  listeningOn(port: number): void;
 }
 
 /** The task service: the store thread, the engine thread, and the threads of the REST interface. */
@@ -91,22 +78,20 @@ export class TasksService implements Service {
     const rest = restThreads(parts, shared, { links, statistics, tester: engine });
     this.#engine = engine;
     this.#rest = rest;
+    const readiness: ReadinessChecks = {
+      task_store: () => partReady(engine, 'task_store'),
+      master_key: () => partReady(engine, 'master_key'),
+      task_interface: async () => {
+        if (rest.ready === 0) throw new Error('the REST threads are starting');
+      },
+      task_engine: async () => {
+        if (!engine.running) throw new Error('the task engine thread is starting');
+      },
+    };
     this.front = {
-      routes: (others, tracing) => {
-        // Requests for other hosts than that of the service get the 404 of the decision service.
-        const unknown = jsonNotFound(others);
-        return tasksRoutes({ calls: rest, serviceHost: settings.serviceHost, unknown, tracing });
-      },
-      readiness: {
-        task_store: () => partReady(engine, 'task_store'),
-        master_key: () => partReady(engine, 'master_key'),
-        task_interface: async () => {
-          if (rest.ready === 0) throw new Error('the REST threads are starting');
-        },
-        task_engine: async () => {
-          if (!engine.running) throw new Error('the task engine thread is starting');
-        },
-      },
+      routes: restRoutes(settings, rest),
+      readiness,
+      connect: () => connectTasks(rest, readiness, parts.clock),
       listeningOn: port => rest.listeningOn(port),
     };
   }
@@ -212,23 +197,6 @@ function keptEngine(
     random,
     logger,
   });
-}
-
-/**
- * Returns a function that reads the tenant of a call from its head. Calls without a tenant share the quota of one
- * tenant.
- */
-function tenantNames(settings: Settings): (head: RestHead) => string {
-  const config = {
-    serviceHost: settings.serviceHost,
-    tenantHeader: settings.tasksTenantHeader,
-    jwt: { tenantClaim: settings.tasksJwtTenantClaim },
-  };
-  return head => {
-    const place = placeOf(head, config);
-    // The empty text is never a tenant, because domains of tenants are not empty.
-    return place.kind === 'tenant' ? place.tenant : '';
-  };
 }
 
 function deliverySetup(settings: Settings, version: string): DeliverySetup {

@@ -107,14 +107,17 @@ export function readinessRoutes(health: Health, checks: ReadinessChecks, clock: 
   ];
 }
 
-async function readiness(health: Health, checks: ReadinessChecks, clock: Clock): Promise<Answer> {
-  const checked = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => ({
-      name,
-      ...(await outcomeOf(check, clock)),
-      decides: true,
-    })),
+/** Runs all checks. A check that takes too long has failed. */
+export async function checkReadiness(checks: ReadinessChecks, clock: Clock): Promise<ReadinessOutcomes> {
+  const outcomes = Object.entries(checks).map(
+    async ([name, check]) => [name, await outcomeOf(check, clock)] as const,
   );
+  return new Map(await Promise.all(outcomes));
+}
+
+async function readiness(health: Health, checks: ReadinessChecks, clock: Clock): Promise<Answer> {
+  const outcomes = await checkReadiness(checks, clock);
+  const checked = [...outcomes].map(([name, outcome]) => ({ name, ...outcome, decides: true }));
   const known = [...health.components].map(([name, { ok, decides, note }]) => ({
     name,
     outcome: ok ? 'ok' : (note ?? 'not working'),
@@ -135,6 +138,9 @@ async function readiness(health: Health, checks: ReadinessChecks, clock: Clock):
     }),
   };
 }
+
+/** The outcomes of checks by name. They can be sent to another thread. */
+export type ReadinessOutcomes = ReadonlyMap<string, Outcome>;
 
 interface Outcome {
   /** `ok`, or what is wrong. */

@@ -1,0 +1,45 @@
+import { isMainThread, parentPort, threadId, workerData } from 'node:worker_threads';
+import { ThreadHttp } from '../../../src/app/serving/thread-http.ts';
+import type { TasksConnection } from '../../../src/app/tasks/tasks-connection.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Health, type HealthComponents } from '../../../src/base/health.ts';
+import type { Settings } from '../../../src/settings/table.ts';
+import { KeepingLogger } from '../keeping-logger.ts';
+
+/** What a test gives a thread with an HTTP port. */
+export interface HttpThreadSetup {
+  readonly settings: Settings;
+  readonly port: number;
+  readonly threads: number;
+  readonly tasks: TasksConnection | null;
+}
+
+export type ToHttpThread =
+  | { readonly kind: 'health'; readonly components: HealthComponents }
+  | { readonly kind: 'drain' }
+  | { readonly kind: 'stop' };
+
+/** A thread with an HTTP port, whose decisions are its number. It ends when it has stopped. */
+async function serve({ settings, port, threads, tasks }: HttpThreadSetup): Promise<void> {
+  const health = new Health();
+  const http = new ThreadHttp({
+    settings,
+    port,
+    threads,
+    decider: { decide: (_request, _format, reply) => reply.answered(Buffer.from(`${threadId}`), false) },
+    tracing: null,
+    health,
+    tasks,
+    clock: systemClock,
+    logger: new KeepingLogger(),
+  });
+  await http.start();
+  parentPort?.postMessage(http.port);
+  parentPort?.on('message', (message: ToHttpThread) => {
+    if (message.kind === 'health') health.mirror(message.components);
+    else if (message.kind === 'drain') http.drain();
+    else void http.stop().then(() => parentPort?.close());
+  });
+}
+
+if (!isMainThread) await serve(workerData as HttpThreadSetup);
