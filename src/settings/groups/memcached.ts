@@ -61,8 +61,8 @@ export const memcached = {
       kind: adjusted(integer({ max: 64 }), count => (count < 1 ? DEFAULT_CONNECTIONS : count)),
       default: DEFAULT_CONNECTIONS,
       help:
-        'Number of connections to each memcached server. All requests share them. Values below 1 are ' +
-        'replaced by 2.',
+        'Number of connections to each memcached server. All requests share them, including those of the threads of ' +
+        '`SERVE_THREADS`. Values below 1 are replaced by 2.',
     }),
     memcachedTls: setting({
       names: ['ALTCACHE_TLS', 'MEMCACHE_TLS'],
