@@ -27,6 +27,7 @@ import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
 import { OverLimitFigures } from './statistics/over-limit-figures.ts';
 import { openSinks } from './statistics/sinks.ts';
+import { ThreadReports } from './statistics/thread-reports.ts';
 import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
@@ -151,7 +152,8 @@ export class DecisionService {
             bounds,
             health: this.#health,
             stats,
-            events: new ThreadEvents({ store: this.#store, stats, storeHealth, overLimit: figures, logger }),
+            events: new ThreadEvents({ store: this.#store, stats, storeHealth, overLimit: null, logger }),
+            reports: new ThreadReports({ stats, statistics, overLimit: figures, clock }),
             clock,
             random,
             logger,

@@ -5,6 +5,7 @@ import type { RulesFeed } from '../../decision/generations/rules-publisher.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
+import type { ThreadReport } from '../statistics/thread-reporter.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
 import type { BoundSeats } from './serving-bounds.ts';
 
@@ -36,8 +37,10 @@ export type ToServingThread =
   | { readonly kind: 'health'; readonly components: HealthComponents }
   /** Open the ports. Sent once, after TLS files and health. */
   | { readonly kind: 'listen'; readonly grpcPort: number }
-  /** Report everything that happened until now, and answer. */
-  | { readonly kind: 'collect'; readonly number: number }
+  /** Report everything that was counted until now, with this number. */
+  | { readonly kind: 'report'; readonly request: number }
+  /** Answer, which shows that everything before this message has arrived. */
+  | { readonly kind: 'confirm'; readonly number: number }
   /** Accept no more connections, let calls in progress finish, close the rest, and answer. */
   | { readonly kind: 'drain'; readonly number: number }
   | StopThread;
@@ -53,4 +56,5 @@ export type FromServingThread =
   | { readonly kind: 'not_listening'; readonly message: string }
   /** Follows everything that the message with this number asked for. */
   | { readonly kind: 'answered'; readonly number: number }
+  | { readonly kind: 'report'; readonly threadId: number; readonly report: ThreadReport }
   | ThreadMessage;

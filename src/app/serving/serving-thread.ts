@@ -13,14 +13,14 @@ import {
 import { Bound } from '../../base/threads/shared-bound.ts';
 import type { Batcher } from '../../decision/batching/batcher.ts';
 import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
-import { ownTotals } from '../../decision/statistics/shared-totals.ts';
+import { ThreadNames } from '../../decision/statistics/thread-names.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { createBatcher, engineCounters } from '../decision/create-batcher.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
-import { StatsReporter } from '../statistics/thread-stats.ts';
+import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
 import type { BeginServing, FromServingThread, ServingThreadSetup, ToServingThread } from './messages.ts';
@@ -63,7 +63,7 @@ interface Parts {
   readonly tracing: Service | null;
   /** The health of the process. */
   readonly health: Health;
-  readonly reports: StatsReporter;
+  readonly reporter: ThreadReporter;
   readonly figures: FiguresWriter;
   readonly post: Post;
 }
@@ -76,16 +76,15 @@ class ServingThread {
   }
 
   heard(message: Exclude<ToServingThread, BeginServing | StopThread>): void {
-    const { ports, health, reports, figures, post } = this.#parts;
+    const { ports, health, reporter, figures, post } = this.#parts;
     if (message.kind === 'tls') ports.useTls(message.material);
     else if (message.kind === 'health') health.mirror(message.components);
     else if (message.kind === 'listen') void this.#listen(message.grpcPort);
     else if (message.kind === 'drain') void this.#drain(message.number);
-    else {
-      reports.start();
+    else if (message.kind === 'report') {
       figures.write();
-      post({ kind: 'answered', number: message.number });
-    }
+      reporter.requested(message.request);
+    } else post({ kind: 'answered', number: message.number });
   }
 
   async #listen(port: number): Promise<void> {
@@ -103,12 +102,12 @@ class ServingThread {
   }
 
   async stop(): Promise<void> {
-    const { ports, tracing, batcher, store, reports, figures } = this.#parts;
+    const { ports, tracing, batcher, store, reporter, figures } = this.#parts;
     await ports.close();
     await batcher.drained();
     await store.stop();
     await tracing?.stop();
-    reports.stop();
+    reporter.stop();
     figures.stop();
   }
 }
@@ -126,12 +125,14 @@ async function openThread(
   process.on('unhandledRejection', reason => logRejection(logger, reason));
   const store = await openThreadStore({ settings, shared: setup.store, stats, logger, post });
   await store.start();
+  const names = new ThreadNames();
+  const overLimit = openOverLimitCache(settings, systemClock, setup.store);
   const batcher = createBatcher({
     settings,
     store,
-    named: { rowFor: () => ownTotals(16), domainNotFound: () => {} },
+    named: names,
     counters: engineCounters(stats),
-    overLimit: openOverLimitCache(settings, systemClock, setup.store),
+    overLimit,
     rules: new RulesSubscriber(begin.rules),
     sharedBounds: { requests: Bound.at(begin.bounds.requests), bytes: Bound.at(begin.bounds.bytes) },
     pool: null,
@@ -146,15 +147,16 @@ async function openThread(
     { settings, decider: batcher, tracing, health, stats, clock, logger },
     { threads: setup.threads, bounds: begin.bounds },
   );
-  const reports = new StatsReporter(stats, clock, change => post({ kind: 'stats', threadId, ...change }));
-  reports.start();
+  const tell = (report: ThreadReport): void => post({ kind: 'report', threadId, report });
+  const reporter = new ThreadReporter({ stats, names, overLimit, threadId, tell, clock });
+  reporter.start();
   const written = { figures: ThreadFigures.attach(setup.figures), place: begin.place, clock };
   const figures = new FiguresWriter(written, () => ({
     connections: ports.connections,
     decisions: batcher.decided,
   }));
   figures.start();
-  return new ServingThread({ store, batcher, ports, tracing, health, reports, figures, post });
+  return new ServingThread({ store, batcher, ports, tracing, health, reporter, figures, post });
 }
 
 /** Loaded only if tracing is enabled, because the library takes memory and startup time. */

@@ -10,6 +10,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { ThreadEvents } from '../decision/thread-events.ts';
+import type { ThreadReports } from '../statistics/thread-reports.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { Answers } from './answers.ts';
 import { Deaths } from './deaths.ts';
@@ -28,14 +29,15 @@ interface ServingThreadsParts {
   readonly health: Health;
   readonly stats: StatsRegistry;
   readonly events: ThreadEvents;
+  readonly reports: ThreadReports;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly logger: Logger;
 }
 
-/** How long the primary thread waits for reports, and until all threads know that the process is unhealthy. */
-const ANSWER_MS = 1_000;
+/** How long a shutdown waits until all threads know that the process is unhealthy. */
+const CONFIRM_MS = 1_000;
 /** How long a start waits for all threads. Those that need longer open their ports later. */
 const START_MS = 10_000;
 /** Delay before a thread tries again to open its port. */
@@ -99,6 +101,7 @@ export class ServingThreads implements Service {
         parts.rules.detach(threadId);
         parts.bounds.left(threadId);
         parts.events.ended(threadId);
+        parts.reports.ended(threadId);
         this.figures.clear(place);
       },
     });
@@ -150,15 +153,6 @@ export class ServingThreads implements Service {
     return opened;
   }
 
-  /** Resolves when the threads have reported everything that happened until now, or after a second. */
-  async collect(): Promise<void> {
-    await this.#answers.ask(
-      this.#ready,
-      (thread, number) => thread.post({ kind: 'collect', number }),
-      ANSWER_MS,
-    );
-  }
-
   /**
    * Closes the ports and lets calls in progress finish. All threads know the health of the process before the first one
    * asks its callers to leave, so no caller is sent from one thread to another.
@@ -166,7 +160,11 @@ export class ServingThreads implements Service {
   async close(): Promise<void> {
     const { settings, logger } = this.#parts;
     this.#grpcPort = null;
-    await this.collect();
+    await this.#answers.ask(
+      this.#ready,
+      (thread, number) => thread.post({ kind: 'confirm', number }),
+      CONFIRM_MS,
+    );
     const late = await this.#answers.ask(
       this.#ready,
       (thread, number) => thread.post({ kind: 'drain', number }),
@@ -180,7 +178,9 @@ export class ServingThreads implements Service {
   }
 
   #begins(thread: Thread): void {
+    const { reports } = this.#parts;
     this.#ready.add(thread);
+    reports.started(thread.threadId, request => thread.post({ kind: 'report', request }));
     thread.post({ kind: 'health', components: this.#parts.health.components });
     if (this.#material !== null) thread.post({ kind: 'tls', material: this.#material });
     void this.#join(thread);
@@ -201,6 +201,9 @@ export class ServingThreads implements Service {
         break;
       case 'not_listening':
         this.#opening.get(thread)?.reject(new Error(message.message));
+        break;
+      case 'report':
+        this.#parts.reports.add(message.threadId, message.report);
         break;
       case 'answered':
         this.#answers.answered(thread, message.number);

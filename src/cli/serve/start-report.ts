@@ -4,6 +4,7 @@ import { describeStore, describeTaskStore } from '../../app/stores/store-text.ts
 import { asError } from '../../base/fault.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import type { Settings } from '../../settings/table.ts';
+import { servingThreads } from '../../settings/thread-counts.ts';
 import { type CliIo, CommandFault } from '../terminal/io.ts';
 import { packageVersion } from '../terminal/package.ts';
 import { commandsToTry } from './quickstart.ts';
@@ -25,6 +26,7 @@ export function reportReady(
     version: packageVersion(),
     grpc: at.grpc,
     http: at.http,
+    serve_threads: serving(settings) ?? undefined,
     debug: at.debug ?? 'closed',
     metrics: at.metrics === undefined ? undefined : (at.metrics ?? 'closed'),
     store: describeStore(settings),
@@ -32,10 +34,17 @@ export function reportReady(
   });
 }
 
+/** The number of serving threads; null if the main thread serves. */
+function serving(settings: Settings): number | null {
+  const { threads } = servingThreads(settings);
+  return threads === 1 ? null : threads;
+}
+
 function banner(settings: Settings, at: StartedAt, quickstart: boolean): string {
+  const threads = serving(settings);
   const lines = [
     `Sluice ${packageVersion()} is ready:`,
-    `  gRPC     ${at.grpc}`,
+    `  gRPC     ${at.grpc}${threads === null ? '' : `  (on ${threads} threads)`}`,
     `  HTTP     http://${at.http}  (/json, /healthcheck)`,
     at.debug === null
       ? '  debug    closed: the port could not be opened; see the log'
