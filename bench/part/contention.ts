@@ -25,8 +25,8 @@ processor time of all threads for one operation; share of the operations that th
 rounds that count. A round in which other processes used more than a tenth of the cores does not count, because threads
 can only get in each other's way while they run at the same time.`;
 
-/** Until the threads run, have compiled their code and have filled their tables. */
-const WARM_UP_MS = 150;
+/** Until all threads run. Rounds are short, because a short time without other work is more likely than a long one. */
+const WARM_UP_MS = 50;
 
 interface Figures {
   readonly perSecond: number;
