@@ -23,11 +23,11 @@ export interface StoreParts {
   /** Shared by the main thread; undefined in the main thread. */
   readonly shared?: StoreSharing;
   /** The serving threads, in the main thread and in each of them; undefined if there are none. */
-  readonly serving?: ServingThreads;
+  readonly serving?: ServingShare;
 }
 
-/** The serving threads, which share the connections that the settings allow with the main thread. */
-interface ServingThreads {
+/** The part of a thread in the connections that the settings allow, which the main thread and the serving threads share. */
+interface ServingShare {
   /** Number of serving threads. */
   readonly count: number;
   /** The serving thread that opens the store; null in the main thread. */

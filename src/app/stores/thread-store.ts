@@ -4,12 +4,14 @@ import type { Logger } from '../../base/logger.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import type { OpenedStore, StoreSharing } from './opened-store.ts';
+import type { OpenedStore, StoreParts, StoreSharing } from './opened-store.ts';
 import { loadStoreFactory } from './stores.ts';
 
 interface ThreadStoreParts {
   readonly settings: Settings;
   readonly shared: StoreSharing;
+  /** Not set for a decision thread, which has connections of its own. */
+  readonly serving?: StoreParts['serving'];
   readonly stats: StatsRegistry;
   readonly logger: Logger;
   /** Sends a message to the main thread. */
@@ -18,7 +20,7 @@ interface ThreadStoreParts {
 
 /** Creates the store of a thread that decides, which reports its outages and connections to the main thread. */
 export async function openThreadStore(parts: ThreadStoreParts): Promise<OpenedStore> {
-  const { settings, shared, stats, logger, post } = parts;
+  const { settings, shared, serving, stats, logger, post } = parts;
   const createStore = await loadStoreFactory(settings);
   return createStore({
     // The main thread has already reached the store. This thread may start later, so it waits without a time limit.
@@ -35,5 +37,6 @@ export async function openThreadStore(parts: ThreadStoreParts): Promise<OpenedSt
     },
     connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
     shared,
+    ...(serving !== undefined && { serving }),
   });
 }
