@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Progress } from '../../support/progress.ts';
 import { type ContestantName, type Store, serviceOn } from '../decisions/contestants.ts';
 import type { Field } from '../decisions/field.ts';
@@ -60,14 +61,26 @@ export async function measureSameRate(
   return results;
 }
 
-/** Loads each service once, without a result: code is slow until it is compiled. */
-export async function warmUp(measurement: ThreadsMeasurement, warmUpMs: number): Promise<void> {
+/**
+ * Loads each service once with each pattern, without a result: code is slow until it is compiled, which each thread does
+ * for itself.
+ */
+export async function warmUp(
+  measurement: ThreadsMeasurement,
+  patterns: readonly PatternName[],
+  warmUpMs: number,
+): Promise<void> {
   for (const store of measurement.stores) {
     for (const each of measurement.fields) {
-      measurement.progress.step(`warm-up: ${store}, ${each.count} threads`);
-      const scenario = steadyScenario('keys', store);
-      const durations = { warmUpMs, measuredMs: 1 };
-      await measureOnce(measurement, each, { store, scenario, callsPerSecond: null, durations });
+      for (const pattern of patterns) {
+        measurement.progress.step(`warm-up: ${store}, ${pattern}, ${each.count} threads`);
+        const scenario = steadyScenario(pattern, store);
+        const durations = {
+          warmUpMs: warmUpMs * Math.min(each.count, availableParallelism()),
+          measuredMs: 1,
+        };
+        await measureOnce(measurement, each, { store, scenario, callsPerSecond: null, durations });
+      }
     }
   }
 }

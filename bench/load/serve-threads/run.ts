@@ -28,21 +28,22 @@ export async function compareServeThreads(plan: Plan, counts: readonly number[])
   const patterns = plan.selection.patterns.length > 0 ? plan.selection.patterns : PATTERNS;
   const scenarios = scenariosOf(plan, patterns);
   const services = stores.length * counts.length;
+  const warmUpSteps = patterns.length * services;
   const loadSteps = scenarios.length * rounds * services;
   const pacedSteps = patterns.length * rounds * services;
   limitTime(
-    services * (firstWarmUpMs + OVERHEAD_MS_A_STEP) +
+    warmUpSteps * (firstWarmUpMs * Math.max(...counts) + OVERHEAD_MS_A_STEP) +
       loadSteps * (durations.warmUpMs + durations.measuredMs + OVERHEAD_MS_A_STEP) +
       (pacedSteps + services) * (paced.durations.warmUpMs + paced.durations.measuredMs + OVERHEAD_MS_A_STEP) +
       BEFORE_AND_AFTER_MS,
   );
   const folder = makeWorkFolder();
-  const progress = new Progress(services + loadSteps + pacedSteps);
+  const progress = new Progress(warmUpSteps + loadSteps + pacedSteps);
   const fields: ThreadsField[] = [];
   try {
     for (const count of counts) fields.push({ count, field: await startField(plan, count, folder) });
     const measurement = { fields, stores, folder, progress };
-    await warmUp(measurement, firstWarmUpMs);
+    await warmUp(measurement, patterns, firstWarmUpMs);
     const loads = await measureLoads(measurement, scenarios, { rounds, durations });
     const sameRate = await measureSameRate(
       measurement,
