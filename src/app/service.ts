@@ -5,7 +5,6 @@ import type { Logger } from '../base/logger.ts';
 import { OutageLog } from '../base/outage-log.ts';
 import type { Batcher } from '../decision/batching/batcher.ts';
 import { Explainer } from '../decision/explain/explain.ts';
-import { RulesPublisher } from '../decision/generations/rules-publisher.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
 import type { Settings } from '../settings/table.ts';
@@ -16,18 +15,15 @@ import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
-import { ThreadEvents } from './decision/thread-events.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
 import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rules/rule-source.ts';
-import { ServingBounds } from './serving/serving-bounds.ts';
-import { ServingThreads } from './serving/serving-threads.ts';
+import { createServing, type Serving } from './serving/create-serving.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
 import { OverLimitFigures } from './statistics/over-limit-figures.ts';
 import { openSinks } from './statistics/sinks.ts';
-import { ThreadReports } from './statistics/thread-reports.ts';
 import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
@@ -81,7 +77,7 @@ export class DecisionService {
   /** Null when this thread decides everything. */
   readonly #threads: DecisionThreads | null;
   /** Null when this thread has the gRPC connections. */
-  readonly #serving: ServingThreads | null;
+  readonly #serving: Serving | null;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
   readonly #fileReads: CountedFileReads;
@@ -108,6 +104,8 @@ export class DecisionService {
     const storeHealth = new StoreHealth(this.#health, connectionsDecide, this.#outages);
     // Only the Redis stores report connections. They may connect after the start, so the initial state is set here.
     if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
+    const { threads: servingCount, reason } = servingThreads(settings);
+    if (reason !== null) logger.info('gRPC is served by the main thread', { reason });
     this.#store = parts.createStore({
       settings,
       logger,
@@ -116,6 +114,7 @@ export class DecisionService {
       stats,
       outages: storeHealth,
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
+      ...(servingCount > 1 && { serving: { count: servingCount, thread: null } }),
     });
     const statistics = new RuleStatistics();
     stats.addSource(statistics);
@@ -137,26 +136,19 @@ export class DecisionService {
             random,
             logger,
           });
-    const { threads: servingCount, reason } = servingThreads(settings);
-    if (reason !== null) logger.info('gRPC is served by the main thread', { reason });
-    const publisher = new RulesPublisher();
-    const bounds = new ServingBounds(settings, servingCount);
     this.#serving =
       servingCount === 1
         ? null
-        : new ServingThreads({
-            settings,
+        : createServing({
+            ...parts,
             count: servingCount,
             store: this.#store,
-            rules: publisher,
-            bounds,
+            storeHealth,
             health: this.#health,
             stats,
-            events: new ThreadEvents({ store: this.#store, stats, storeHealth, overLimit: null, logger }),
-            reports: new ThreadReports({ stats, statistics, overLimit: figures, clock }),
-            clock,
-            random,
-            logger,
+            statistics,
+            overLimit: figures,
+            tasks: () => this.#tasks?.front.connect() ?? null,
           });
     this.#batcher = createBatcher({
       settings,
@@ -164,7 +156,7 @@ export class DecisionService {
       named: statistics,
       counters,
       overLimit,
-      ...(this.#serving !== null && { sharedBounds: bounds.ofPrimary() }),
+      ...(this.#serving !== null && { sharedBounds: this.#serving.queueBounds }),
       pool: this.#threads?.pool ?? null,
       clock,
       random,
@@ -173,7 +165,7 @@ export class DecisionService {
     this.#loader = new RuleLoader({
       compiler: this.#compiler,
       batcher: this.#batcher,
-      publisher,
+      ...(this.#serving !== null && { publisher: this.#serving.rules }),
       statistics,
       health: this.#health,
       logger,
@@ -202,7 +194,7 @@ export class DecisionService {
       decider: this.#batcher,
       tasks: this.#tasks?.front ?? null,
       tracing: parts.tracing,
-      serving: this.#serving,
+      serving: this.#serving?.threads ?? null,
       health: this.#health,
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
@@ -229,7 +221,7 @@ export class DecisionService {
       for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
-      if (this.#serving !== null) await this.#stack.start(this.#serving);
+      if (this.#serving !== null) await this.#stack.start(this.#serving.threads);
       await this.#stack.start(this.#compiler);
       const source = await createRuleSource({
         ...this.#parts,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../base/health.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Bound } from '../../base/threads/shared-bound.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
@@ -32,12 +33,17 @@ interface HttpPort {
   readonly port: number;
   /** Whether other listeners, of this process or of others, may listen on the port as well. */
   readonly shared: boolean;
-  /** Number of listeners of this process on the port. Each of them has an equal part of the limits. */
+  /** Number of listeners of this process on the port. Each of them has an equal part of the memory. */
   readonly threads: number;
+  /** The connections of all listeners; not given if there is only one. */
+  readonly connections?: Bound;
 }
 
 /** Creates the HTTP listener of a thread. */
-export function createHttpListener(parts: HttpPortParts, { port, shared, threads }: HttpPort): HttpListener {
+export function createHttpListener(
+  parts: HttpPortParts,
+  { port, shared, threads, connections }: HttpPort,
+): HttpListener {
   const { settings, health, tasks, tracing, clock, logger } = parts;
   const decisionRoutes = [
     healthRoute(health),
@@ -57,9 +63,10 @@ export function createHttpListener(parts: HttpPortParts, { port, shared, threads
     unknown: jsonNotFound(routes),
     drainMs: settings.shutdownTimeoutMs,
     limits: {
-      maxConnections: Math.ceil(settings.httpMaxConnections / threads),
+      maxConnections: settings.httpMaxConnections,
       maxHeldBytes: Math.ceil(settings.httpMaxHeldBytes / threads),
     },
+    ...(connections !== undefined && { connections }),
     clock,
     log: logger,
   });

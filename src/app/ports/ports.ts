@@ -48,7 +48,10 @@ export interface Addresses {
 export class Ports implements Service {
   readonly name = 'ports';
   readonly #parts: PortsParts;
-  readonly #http: HttpListener;
+  /** Null if the serving threads serve HTTP. */
+  readonly #http: HttpListener | null;
+  /** The port of the serving threads; null if this thread serves gRPC. */
+  readonly #serving: ServingPort | null;
   /** Null before the start. */
   #grpc: GrpcServer | null = null;
   readonly #debug: DebugPort;
@@ -56,8 +59,10 @@ export class Ports implements Service {
 
   constructor(parts: PortsParts) {
     this.#parts = parts;
-    const { httpPort: port, sharePorts: shared } = parts.settings;
-    this.#http = createHttpListener(parts, { port, shared, threads: 1 });
+    const { settings, serving } = parts;
+    const { httpPort: port, sharePorts: shared } = settings;
+    this.#serving = serving === null ? null : new ServingPort(serving, settings);
+    this.#http = serving?.servesHttp ? null : createHttpListener(parts, { port, shared, threads: 1 });
     this.#debug = new DebugPort(debugServer(parts), parts);
   }
 
@@ -74,17 +79,14 @@ export class Ports implements Service {
       else tls?.use(material);
     });
     if (source !== null) await this.#opened.start(source);
-    this.#grpc =
-      serving === null
-        ? await createGrpcServer(this.#parts, grpcAddress(settings), tls)
-        : new ServingPort(serving, settings);
+    this.#grpc = this.#serving ?? (await createGrpcServer(this.#parts, grpcAddress(settings), tls));
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({
       name: 'http',
       start: async () => {
-        await this.#http.start();
-        this.#parts.tasks?.listeningOn(this.#http.port);
+        await this.#http?.start();
+        this.#parts.tasks?.listeningOn(this.#httpPort);
       },
       stop: () => this.#stopHttpAfterGrpc(),
     });
@@ -95,15 +97,19 @@ export class Ports implements Service {
     const grpc = this.#grpc!.address;
     const debug = this.#debug.port;
     return {
-      http: hostAndPort(settings.httpHost, this.#http.port),
+      http: hostAndPort(settings.httpHost, this.#httpPort),
       grpc: 'path' in grpc ? `unix:${grpc.path}` : hostAndPort(settings.grpcHost, grpc.port),
       debug: debug === null ? null : hostAndPort(settings.debugHost, debug),
     };
   }
 
+  get #httpPort(): number {
+    return this.#http?.port ?? this.#serving?.httpPort ?? 0;
+  }
+
   /** From now on, HTTP responses ask callers to close their connections. */
   drain(): void {
-    this.#http.drain();
+    this.#http?.drain();
   }
 
   /** Lets calls in progress finish within one timeout for all ports, then closes the ports. */
@@ -122,7 +128,7 @@ export class Ports implements Service {
     try {
       await this.#grpc?.stop();
     } finally {
-      await this.#http.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+      await this.#http?.stop(Math.max(deadlineMs - clock.nowMs(), 0));
     }
   }
 

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { HealthComponents } from '../../base/health.ts';
 import type { LogLevel } from '../../base/logger.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
@@ -7,6 +8,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { ThreadReport } from '../statistics/thread-reporter.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
+import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import type { BoundSeats } from './serving-bounds.ts';
 
 /** The `workerData` of a serving thread. */
@@ -28,6 +30,17 @@ export interface BeginServing {
   readonly place: number;
   readonly rules: RulesFeed;
   readonly bounds: BoundSeats;
+  /** Links the store of the thread to that of the primary thread; null if it needs no link. */
+  readonly storeLink: MessagePort | null;
+  /** Null if the thread does not serve HTTP, or if the task service is disabled. */
+  readonly tasks: TasksConnection | null;
+}
+
+/** The ports of the serving threads. With 0, the system chooses a free port. */
+export interface ServingPorts {
+  readonly grpc: number;
+  /** Null if the primary thread serves HTTP. */
+  readonly http: number | null;
 }
 
 /** Messages to a serving thread. */
@@ -35,8 +48,8 @@ export type ToServingThread =
   | BeginServing
   | { readonly kind: 'tls'; readonly material: TlsMaterial }
   | { readonly kind: 'health'; readonly components: HealthComponents }
-  /** Open the ports. Sent once, after TLS files and health. */
-  | { readonly kind: 'listen'; readonly grpcPort: number }
+  /** Open these ports. Sent once, after TLS files and health. */
+  | { readonly kind: 'listen'; readonly ports: ServingPorts }
   /** Report everything that was counted until now, with this number. */
   | { readonly kind: 'report'; readonly request: number }
   /** Answer, which shows that everything before this message has arrived. */
@@ -51,7 +64,7 @@ export type FromServingThread =
   | { readonly kind: 'hello' }
   /** The store of the thread has responded. */
   | ThreadIsReady
-  | { readonly kind: 'listening'; readonly grpcPort: number }
+  | { readonly kind: 'listening'; readonly ports: ServingPorts }
   /** The message names the address and the setting to change. */
   | { readonly kind: 'not_listening'; readonly message: string }
   /** Follows everything that the message with this number asked for. */

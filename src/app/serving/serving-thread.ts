@@ -23,7 +23,13 @@ import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
-import type { BeginServing, FromServingThread, ServingThreadSetup, ToServingThread } from './messages.ts';
+import type {
+  BeginServing,
+  FromServingThread,
+  ServingPorts,
+  ServingThreadSetup,
+  ToServingThread,
+} from './messages.ts';
 import { FiguresWriter, ThreadFigures } from './thread-figures.ts';
 import { ThreadPorts } from './thread-ports.ts';
 
@@ -79,7 +85,7 @@ class ServingThread {
     const { ports, health, reporter, figures, post } = this.#parts;
     if (message.kind === 'tls') ports.useTls(message.material);
     else if (message.kind === 'health') health.mirror(message.components);
-    else if (message.kind === 'listen') void this.#listen(message.grpcPort);
+    else if (message.kind === 'listen') void this.#listen(message.ports);
     else if (message.kind === 'drain') void this.#drain(message.number);
     else if (message.kind === 'report') {
       figures.write();
@@ -87,10 +93,10 @@ class ServingThread {
     } else post({ kind: 'answered', number: message.number });
   }
 
-  async #listen(port: number): Promise<void> {
+  async #listen(wanted: ServingPorts): Promise<void> {
     const { ports, post } = this.#parts;
     try {
-      post({ kind: 'listening', grpcPort: await ports.open(port) });
+      post({ kind: 'listening', ports: await ports.open(wanted) });
     } catch (failure) {
       post({ kind: 'not_listening', message: asError(failure).message });
     }
@@ -123,7 +129,15 @@ async function openThread(
     post({ kind: 'log', threadId, level, message, fields }),
   );
   process.on('unhandledRejection', reason => logRejection(logger, reason));
-  const store = await openThreadStore({ settings, shared: setup.store, stats, logger, post });
+  const thread = { place: begin.place, link: begin.storeLink };
+  const store = await openThreadStore({
+    settings,
+    shared: setup.store,
+    serving: { count: setup.threads, thread },
+    stats,
+    logger,
+    post,
+  });
   await store.start();
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
@@ -145,7 +159,7 @@ async function openThread(
   const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
   const ports = new ThreadPorts(
     { settings, decider: batcher, tracing, health, stats, clock, logger },
-    { threads: setup.threads, bounds: begin.bounds },
+    { threads: setup.threads, bounds: begin.bounds, tasks: begin.tasks },
   );
   const tell = (report: ThreadReport): void => post({ kind: 'report', threadId, report });
   const reporter = new ThreadReporter({ stats, names, overLimit, threadId, tell, clock });

@@ -12,9 +12,10 @@ import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { ThreadEvents } from '../decision/thread-events.ts';
 import type { ThreadReports } from '../statistics/thread-reports.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
+import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import { Answers } from './answers.ts';
 import { Deaths } from './deaths.ts';
-import type { FromServingThread, ServingThreadSetup, ToServingThread } from './messages.ts';
+import type { FromServingThread, ServingPorts, ServingThreadSetup, ToServingThread } from './messages.ts';
 import type { ServingBounds } from './serving-bounds.ts';
 import { ThreadFigures } from './thread-figures.ts';
 
@@ -26,6 +27,10 @@ interface ServingThreadsParts {
   readonly store: OpenedStore;
   readonly rules: RulesPublisher;
   readonly bounds: ServingBounds;
+  /** Whether the threads serve HTTP. */
+  readonly servesHttp: boolean;
+  /** Opens a connection of a thread to the task service; null if that is disabled. */
+  readonly tasks: () => TasksConnection | null;
   readonly health: Health;
   readonly stats: StatsRegistry;
   readonly events: ThreadEvents;
@@ -61,10 +66,10 @@ export class ServingThreads implements Service {
   readonly #ready = new Set<Thread>();
   /** Called for each thread that becomes ready. */
   #onReady: () => void = () => {};
-  readonly #opening = new Map<Thread, PromiseWithResolvers<number>>();
+  readonly #opening = new Map<Thread, PromiseWithResolvers<ServingPorts>>();
   #material: TlsMaterial | null = null;
-  /** The port of all threads; null while it is closed. */
-  #grpcPort: number | null = null;
+  /** The ports of all threads; null while they are closed. */
+  #open: ServingPorts | null = null;
   #stopMirroring: () => void = () => {};
 
   constructor(parts: ServingThreadsParts) {
@@ -110,6 +115,11 @@ export class ServingThreads implements Service {
     for (let place = 0; place < count; place++) this.#publishFigures(place);
   }
 
+  /** Whether the threads serve HTTP; otherwise the primary thread does. */
+  get servesHttp(): boolean {
+    return this.#parts.servesHttp;
+  }
+
   /** @throws Error if the first thread does not start */
   async start(): Promise<void> {
     this.#stopMirroring = this.#parts.health.onComponentChange(() => this.#mirrorHealth());
@@ -138,18 +148,17 @@ export class ServingThreads implements Service {
   }
 
   /**
-   * Opens the gRPC port in all threads.
+   * Opens the ports in all threads.
    *
-   * @param port 0 takes any free port
-   * @returns the port
-   * @throws Error that names the setting to change, if the port cannot be opened
+   * @returns the ports that were opened
+   * @throws Error that names the setting to change, if a port cannot be opened
    */
-  async listen(port: number): Promise<number> {
+  async listen(ports: ServingPorts): Promise<ServingPorts> {
     const [first, ...others] = this.#ready;
     if (first === undefined) throw new Error('the serving threads are not ready');
-    const opened = await this.#open(first, port);
-    this.#grpcPort = opened;
-    await Promise.all(others.map(thread => this.#open(thread, opened)));
+    const opened = await this.#listen(first, ports);
+    this.#open = opened;
+    await Promise.all(others.map(thread => this.#listen(thread, opened)));
     return opened;
   }
 
@@ -159,7 +168,7 @@ export class ServingThreads implements Service {
    */
   async close(): Promise<void> {
     const { settings, logger } = this.#parts;
-    this.#grpcPort = null;
+    this.#open = null;
     await this.#answers.ask(
       this.#ready,
       (thread, number) => thread.post({ kind: 'confirm', number }),
@@ -177,6 +186,24 @@ export class ServingThreads implements Service {
     }
   }
 
+  #begin(thread: Thread): void {
+    const { rules, bounds, store, tasks } = this.#parts;
+    const { threadId, place } = thread;
+    const message = {
+      kind: 'begin',
+      place,
+      rules: rules.attach(threadId),
+      bounds: bounds.join(threadId),
+      storeLink: store.links?.attach(place) ?? null,
+      tasks: this.servesHttp ? tasks() : null,
+    } as const;
+    const ports = [message.rules.port, message.storeLink, message.tasks?.port];
+    thread.post(
+      message,
+      ports.filter(port => port != null),
+    );
+  }
+
   #begins(thread: Thread): void {
     const { reports } = this.#parts;
     this.#ready.add(thread);
@@ -189,15 +216,11 @@ export class ServingThreads implements Service {
 
   #heard(thread: Thread, message: Exclude<FromServingThread, { kind: 'ready' }>): void {
     switch (message.kind) {
-      case 'hello': {
-        const { threadId, place } = thread;
-        const rules = this.#parts.rules.attach(threadId);
-        const bounds = this.#parts.bounds.join(threadId);
-        thread.post({ kind: 'begin', place, rules, bounds }, [rules.port]);
+      case 'hello':
+        this.#begin(thread);
         break;
-      }
       case 'listening':
-        this.#opening.get(thread)?.resolve(message.grpcPort);
+        this.#opening.get(thread)?.resolve(message.ports);
         break;
       case 'not_listening':
         this.#opening.get(thread)?.reject(new Error(message.message));
@@ -222,10 +245,10 @@ export class ServingThreads implements Service {
   }
 
   /** @throws (rejects with) Error that names the setting to change; the thread then ends and is replaced */
-  async #open(thread: Thread, port: number): Promise<number> {
-    const opening = Promise.withResolvers<number>();
+  async #listen(thread: Thread, ports: ServingPorts): Promise<ServingPorts> {
+    const opening = Promise.withResolvers<ServingPorts>();
     this.#opening.set(thread, opening);
-    thread.post({ kind: 'listen', grpcPort: port });
+    thread.post({ kind: 'listen', ports });
     try {
       return await opening.promise;
     } finally {
@@ -236,9 +259,9 @@ export class ServingThreads implements Service {
   /** Opens the port in a thread that became ready after the others. */
   async #join(thread: Thread): Promise<void> {
     const { clock, logger } = this.#parts;
-    if (this.#grpcPort === null || !this.#ready.has(thread)) return;
+    if (this.#open === null || !this.#ready.has(thread)) return;
     try {
-      await this.#open(thread, this.#grpcPort);
+      await this.#listen(thread, this.#open);
     } catch (failure) {
       if (!this.#ready.has(thread)) return;
       const { message } = asError(failure);

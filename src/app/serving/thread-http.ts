@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../base/health.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Bound } from '../../base/threads/shared-bound.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { HttpListener } from '../../transports/http/listener.ts';
@@ -17,6 +18,8 @@ interface ThreadHttpParts {
   readonly port: number;
   /** Number of serving threads. */
   readonly threads: number;
+  /** The connections of the HTTP ports of all threads. */
+  readonly connections: Bound;
   readonly decider: Decider;
   /** Null if tracing is disabled. */
   readonly tracing: CallTracing | null;
@@ -35,18 +38,23 @@ export class ThreadHttp implements Service {
   readonly #tasks: ConnectedTasks | null;
 
   constructor(parts: ThreadHttpParts) {
-    const { settings, port, threads, tasks, clock } = parts;
+    const { settings, port, threads, connections, tasks, clock } = parts;
     this.#tasks = tasks === null ? null : new ConnectedTasks(tasks, settings, clock);
     const httpEngine = nodeEngine({ maxHeaderBytes: settings.httpMaxHeaderBytes });
     this.#listener = createHttpListener(
       { ...parts, httpEngine, tasks: this.#tasks },
-      { port, shared: true, threads },
+      { port, shared: true, threads, connections },
     );
   }
 
   /** The port number; 0 while the port is closed. */
   get port(): number {
     return this.#listener.port;
+  }
+
+  /** Number of open connections. */
+  get connections(): number {
+    return this.#listener.connections;
   }
 
   /** @throws Error naming the address and the settings to change, if the port cannot be opened */

@@ -3,30 +3,36 @@ import { type OwnGrpcServer, serverLimitsOf } from '../../transports/grpc/own-se
 import type { TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import { createHandshakes, createOwnServer, type GrpcPortParts } from '../ports/grpc-port.ts';
+import type { TasksConnection } from '../tasks/tasks-connection.ts';
+import type { ServingPorts } from './messages.ts';
 import type { BoundSeats } from './serving-bounds.ts';
+import { ThreadHttp } from './thread-http.ts';
 
-interface ThreadLimits {
+interface PortsSetup {
   /** Number of serving threads. */
   readonly threads: number;
   readonly bounds: BoundSeats;
+  /** Null if the thread does not serve HTTP, or if the task service is disabled. */
+  readonly tasks: TasksConnection | null;
 }
 
 /** The listeners of a serving thread. Those of the other threads listen on the same ports. */
 export class ThreadPorts {
   readonly #parts: GrpcPortParts;
-  readonly #limits: ThreadLimits;
+  readonly #setup: PortsSetup;
   readonly #handshakes: TlsHandshakes | null;
   #grpc: OwnGrpcServer | null = null;
+  #http: ThreadHttp | null = null;
 
-  constructor(parts: GrpcPortParts, limits: ThreadLimits) {
+  constructor(parts: GrpcPortParts, setup: PortsSetup) {
     this.#parts = parts;
-    this.#limits = limits;
+    this.#setup = setup;
     this.#handshakes = createHandshakes(parts);
   }
 
   /** Number of open connections. */
   get connections(): number {
-    return this.#grpc?.connectionCount ?? 0;
+    return (this.#grpc?.connectionCount ?? 0) + (this.#http?.connections ?? 0);
   }
 
   useTls(material: TlsMaterial): void {
@@ -36,24 +42,43 @@ export class ThreadPorts {
   /**
    * Opens the ports.
    *
-   * @param grpcPort 0 takes any free port
-   * @returns the gRPC port
+   * @returns the ports that were opened
    * @throws Error that names the setting to change, if a port cannot be opened
    */
-  async open(grpcPort: number): Promise<number> {
-    const listen = { host: this.#parts.settings.grpcHost, port: grpcPort, shared: true };
-    const { threads, bounds } = this.#limits;
-    const grpc = createOwnServer(this.#parts, listen, this.#handshakes, {
+  async open({ grpc, http }: ServingPorts): Promise<ServingPorts> {
+    return { grpc: await this.#openGrpc(grpc), http: http === null ? null : await this.#openHttp(http) };
+  }
+
+  /**
+   * Accepts no more connections. Resolves when calls in progress have finished and all connections are closed. HTTP is
+   * stopped after gRPC, so that health checks still receive the answer that the process is unhealthy.
+   */
+  async close(): Promise<void> {
+    const { settings, clock } = this.#parts;
+    const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
+    this.#http?.drain();
+    await this.#grpc?.stop();
+    await this.#http?.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+  }
+
+  async #openGrpc(port: number): Promise<number> {
+    const { threads, bounds } = this.#setup;
+    const listen = { host: this.#parts.settings.grpcHost, port, shared: true };
+    const server = createOwnServer(this.#parts, listen, this.#handshakes, {
       limits: serverLimitsOf(threads),
       connections: Bound.at(bounds.grpcConnections),
     });
-    this.#grpc = grpc;
-    await grpc.start();
-    return 'port' in grpc.address ? grpc.address.port : 0;
+    this.#grpc = server;
+    await server.start();
+    return 'port' in server.address ? server.address.port : 0;
   }
 
-  /** Accepts no more connections. Resolves when calls in progress have finished and all connections are closed. */
-  async close(): Promise<void> {
-    await this.#grpc?.stop();
+  async #openHttp(port: number): Promise<number> {
+    const { threads, bounds, tasks } = this.#setup;
+    const connections = Bound.at(bounds.httpConnections);
+    const http = new ThreadHttp({ ...this.#parts, port, threads, connections, tasks });
+    this.#http = http;
+    await http.start();
+    return http.port;
   }
 }

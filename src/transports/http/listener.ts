@@ -86,6 +86,11 @@ export class HttpListener implements Service {
     return this.#running?.port ?? 0;
   }
 
+  /** Number of open connections. */
+  get connections(): number {
+    return this.#running?.context.traffic.connections ?? 0;
+  }
+
   /** Number of requests in flight. */
   get inFlight(): number {
     return this.#running?.context.traffic.inFlight ?? 0;

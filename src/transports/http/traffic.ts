@@ -25,6 +25,11 @@ export class Traffic {
     return !this.#maxConnections.hasRoom(this.#connections - 1);
   }
 
+  /** Number of open connections. */
+  get connections(): number {
+    return this.#connections;
+  }
+
   /** Number of requests that have arrived, have no complete answer yet, and whose callers are still connected. */
   get inFlight(): number {
     return this.#inFlight;

@@ -3,6 +3,7 @@ import { ThreadHttp } from '../../../src/app/serving/thread-http.ts';
 import type { TasksConnection } from '../../../src/app/tasks/tasks-connection.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Health, type HealthComponents } from '../../../src/base/health.ts';
+import { Bound, type BoundSeat } from '../../../src/base/threads/shared-bound.ts';
 import type { Settings } from '../../../src/settings/table.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 
@@ -11,6 +12,8 @@ export interface HttpThreadSetup {
   readonly settings: Settings;
   readonly port: number;
   readonly threads: number;
+  /** The connections of all threads; by default many. */
+  readonly connections?: BoundSeat;
   readonly tasks: TasksConnection | null;
 }
 
@@ -20,12 +23,13 @@ export type ToHttpThread =
   | { readonly kind: 'stop' };
 
 /** A thread with an HTTP port, whose decisions are its number. It ends when it has stopped. */
-async function serve({ settings, port, threads, tasks }: HttpThreadSetup): Promise<void> {
+async function serve({ settings, port, threads, connections, tasks }: HttpThreadSetup): Promise<void> {
   const health = new Health();
   const http = new ThreadHttp({
     settings,
     port,
     threads,
+    connections: connections === undefined ? Bound.ofOneThread(1_000) : Bound.at(connections),
     decider: { decide: (_request, _format, reply) => reply.answered(Buffer.from(`${threadId}`), false) },
     tracing: null,
     health,

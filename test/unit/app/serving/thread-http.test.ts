@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { connectTasks } from '../../../../src/app/tasks/tasks-connection.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Health } from '../../../../src/base/health.ts';
+import { Bound, SharedBound } from '../../../../src/base/threads/shared-bound.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
 import { SignalMesh } from '../../../../src/tasks/model/signals.ts';
 import { RestThreads } from '../../../../src/tasks/rest/threads/rest-threads.ts';
@@ -130,15 +131,17 @@ t.test('a thread that dies takes only its own connections with it', async t => {
   for (let i = 0; i < 8; i++) t.equal((await ask(other.port, DECIDE)).status, 200);
 });
 
-t.test('each thread has its part of the limits', async t => {
-  const settings = loadSettings({ ...ENV, HTTP_MAX_CONNECTIONS: '8' });
-  const { port } = await ServingThread.start(t, { settings, threads: 2 });
-  const open = await Promise.all(Array.from({ length: 4 }, () => RawConnection.open(port)));
+t.test('threads have one limit of connections, and each has a guaranteed part of it', async t => {
+  const bound = new SharedBound(8, 2);
+  const { port } = await ServingThread.start(t, { threads: 2, connections: bound.join() });
+  const other = Bound.at(bound.join());
+  t.ok(other.hasRoom(1), 'a quarter is guaranteed');
+  const open = await Promise.all(Array.from({ length: 6 }, () => RawConnection.open(port)));
   for (const connection of open) {
     await connection.write(DECIDE);
     t.equal((await connection.response()).status, 200);
   }
-  t.equal((await ask(port, DECIDE)).status, 503, 'half of 8');
+  t.equal((await ask(port, DECIDE)).status, 503, 'the rest is for the other thread');
   for (const connection of open) connection.destroy();
 });
 
