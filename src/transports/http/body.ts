@@ -149,38 +149,40 @@ export const CHUNKS_TOO_SMALL = errorAnswer({
 });
 
 /**
- * Chunks below this size are joined. A small chunk of its own would need more memory for bookkeeping than for its
- * bytes.
+ * Chunks are joined into buffers, because each piece of a body costs work in every thread that it passes. A buffer is as
+ * large as the part of the body before it, within these bounds.
  */
-const SMALL_BYTES = 4 * 1024;
-
-/** Size of the buffer into which small chunks are joined. */
-const JOINED_BYTES = 16 * 1024;
+const MIN_JOINED_BYTES = 16 * 1024;
+const MAX_JOINED_BYTES = 512 * 1024;
 
 /** The chunks of a body, copied into separate memory that can be transferred to another thread. */
 export class KeptPieces {
   #pieces: Uint8Array[] = [];
-  /** The buffer for small chunks. While it has room, it is the last piece. */
+  /** The last piece, which may have room for more. */
   #joined = new Uint8Array(0);
   #filled = 0;
+  /** Number of bytes in all pieces. */
+  #bytes = 0;
 
-  /** Keeps a copy of `chunk`. Returns the number of bytes allocated for it. */
-  add(chunk: Uint8Array): number {
+  /**
+   * Keeps a copy of `chunk`. Returns the number of bytes allocated for it.
+   *
+   * @param toCome maximum number of bytes that follow
+   */
+  add(chunk: Uint8Array, toCome: number): number {
     const fitting = chunk.subarray(0, this.#joined.length - this.#filled);
     this.#joined.set(fitting, this.#filled);
     this.#filled += fitting.length;
     const rest = chunk.subarray(fitting.length);
+    const nextSize = Math.min(this.#nextSize, rest.length + toCome);
+    this.#bytes += chunk.length;
     if (rest.length === 0) return 0;
-    // Nearly all bodies arrive in one chunk, so the first chunk is kept as it is.
-    if (rest.length >= SMALL_BYTES || this.#pieces.length === 0) {
-      this.#pieces.push(new Uint8Array(rest));
-      return rest.length;
-    }
-    this.#joined = new Uint8Array(JOINED_BYTES);
+    const size = Math.max(rest.length, nextSize);
+    this.#joined = new Uint8Array(size);
     this.#joined.set(rest);
     this.#filled = rest.length;
     this.#pieces.push(this.#joined);
-    return JOINED_BYTES;
+    return size;
   }
 
   /** Returns the pieces and clears this object. */
@@ -190,6 +192,13 @@ export class KeptPieces {
     this.#pieces = [];
     this.#joined = new Uint8Array(0);
     this.#filled = 0;
+    this.#bytes = 0;
     return pieces;
+  }
+
+  /** Nearly all bodies arrive in one chunk, so the first piece has no room for more. */
+  get #nextSize(): number {
+    if (this.#bytes === 0) return 0;
+    return Math.min(Math.max(this.#bytes, MIN_JOINED_BYTES), MAX_JOINED_BYTES);
   }
 }

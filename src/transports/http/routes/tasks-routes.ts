@@ -149,7 +149,7 @@ class TaskCall implements RestReply {
 
   #keep(chunk: Uint8Array, last: boolean): void {
     if (chunk.length > 0) {
-      const bytes = this.#pieces.add(chunk);
+      const bytes = this.#pieces.add(chunk, (this.#exchange.bodyBytes ?? BODY_LIMIT_BYTES) - this.#received);
       if (bytes > 0) this.#exchange.hold(bytes, this.#free);
       if (this.#exchange.answering) return;
     }
