@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OutageLog } from '../../src/base/outage-log.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
+import { aftersOf, batchOf } from './counting.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import type { Teardown } from './stores.ts';
 
@@ -46,4 +47,21 @@ export async function openServingStores(
     threads.push({ ...own, opened: store });
   }
   return { primary, threads };
+}
+
+/** Counts many batches at the same time in all threads; the counts of the key `a`, in order. */
+export async function countEverywhere(threads: readonly ThreadStore[], each = 20): Promise<number[]> {
+  const batches = threads.flatMap(({ opened }) =>
+    Array.from({ length: each }, async () => {
+      const batch = batchOf([{ ops: [{ key: 'a', hits: 1 }] }]);
+      await opened.store.increment(batch);
+      return aftersOf(batch)[0];
+    }),
+  );
+  return (await Promise.all(batches)).sort((a, b) => a - b);
+}
+
+/** The numbers from 1 up to a last one. */
+export function upTo(last: number): number[] {
+  return Array.from({ length: last }, (_, i) => i + 1);
 }
