@@ -13,7 +13,12 @@ import { writeRules } from '../support/rule-files.ts';
 import { ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
-const ENGINES = ['sluice', 'grpc-js'] as const;
+/** Implementations of the server, by their settings. */
+const ENGINES = [
+  ['sluice', {}],
+  ['grpc-js', { GRPC_SERVER_ENGINE: 'grpc-js' }],
+  ['sluice in 2 threads', { SERVE_THREADS: '2' }],
+] as const;
 const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: 1000}\n';
 
@@ -107,13 +112,13 @@ async function loaded(service: ServiceProcess, count: number): Promise<void> {
   await service.logged(() => times() >= count);
 }
 
-for (const engine of ENGINES) {
+for (const [engine, env] of ENGINES) {
   t.test(`with the engine ${engine} decisions are made over TLS, for callers of three kinds`, async t => {
     const directory = tempDirectory(t);
     write(directory, serverPair('server'));
     const caFile = join(directory, 'server-ca.crt');
     writeFileSync(caFile, SERVER_CA.certificate);
-    const service = await start(t, { ...settings(t, directory), GRPC_SERVER_ENGINE: engine });
+    const service = await start(t, { ...settings(t, directory), ...env });
     t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
 
     const session = connectHttp2('https://localhost', { createConnection: () => openTls(service, {}) });
@@ -140,7 +145,7 @@ for (const engine of ENGINES) {
     const service = await start(t, {
       ...withClientCa(t, directory),
       GRPC_CLIENT_TLS_SAN: 'proxy.test',
-      GRPC_SERVER_ENGINE: engine,
+      ...env,
     });
     const ask = async (shown: CertificatePair | null) =>
       (await client(t, service, shown).unary(HEALTH_CHECK)).status;
@@ -165,7 +170,7 @@ for (const engine of ENGINES) {
   t.test(`with the engine ${engine} a changed pair serves new connections, and old ones go on`, async t => {
     const directory = tempDirectory(t);
     write(directory, serverPair('first'));
-    const service = await start(t, { ...settings(t, directory), GRPC_SERVER_ENGINE: engine });
+    const service = await start(t, { ...settings(t, directory), ...env });
     const standing = openTls(service, {});
     const session = connectHttp2('https://localhost', { createConnection: () => standing });
     t.equal((await callOverHttp2(session, HEALTH_CHECK))['grpc-status'], '0');

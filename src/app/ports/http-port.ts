@@ -6,7 +6,11 @@ import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
-import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';
+import {
+  healthRoute,
+  readinessRoutes,
+  type ServingLoads,
+} from '../../transports/http/routes/health-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
 import { type AddressSettings, listenFailure, listenProblem } from '../../transports/tcp-address.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
@@ -22,6 +26,8 @@ interface HttpPortParts {
   /** Null if tracing is disabled. */
   readonly tracing: CallTracing | null;
   readonly health: Health;
+  /** The load of the serving threads; null if the primary thread serves alone. */
+  readonly loads: ServingLoads | null;
   /** Null if the task service is disabled. */
   readonly tasks: TasksOnPort | null;
   readonly clock: Clock;
@@ -46,7 +52,7 @@ export function createHttpListener(
 ): HttpListener {
   const { settings, health, tasks, tracing, clock, logger } = parts;
   const decisionRoutes = [
-    healthRoute(health),
+    healthRoute(health, parts.loads),
     ...readinessRoutes(health, tasks?.readiness ?? {}, clock),
     jsonRoute(tracedDecider(parts.decider, tracing), logger, tracing),
   ];

@@ -62,7 +62,10 @@ export class Ports implements Service {
     const { settings, serving } = parts;
     const { httpPort: port, sharePorts: shared } = settings;
     this.#serving = serving === null ? null : new ServingPort(serving, settings);
-    this.#http = serving?.servesHttp ? null : createHttpListener(parts, { port, shared, threads: 1 });
+    const loads = serving?.figures ?? null;
+    this.#http = serving?.servesHttp
+      ? null
+      : createHttpListener({ ...parts, loads }, { port, shared, threads: 1 });
     this.#debug = new DebugPort(debugServer(parts), parts);
   }
 

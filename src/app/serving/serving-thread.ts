@@ -139,6 +139,7 @@ async function openThread(
     post,
   });
   await store.start();
+  const loads = ThreadFigures.attach(setup.figures);
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
   const batcher = createBatcher({
@@ -159,13 +160,12 @@ async function openThread(
   const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
   const ports = new ThreadPorts(
     { settings, decider: batcher, tracing, health, stats, clock, logger },
-    { threads: setup.threads, bounds: begin.bounds, tasks: begin.tasks },
+    { threads: setup.threads, bounds: begin.bounds, loads, tasks: begin.tasks },
   );
   const tell = (report: ThreadReport): void => post({ kind: 'report', threadId, report });
   const reporter = new ThreadReporter({ stats, names, overLimit, threadId, tell, clock });
   reporter.start();
-  const written = { figures: ThreadFigures.attach(setup.figures), place: begin.place, clock };
-  const figures = new FiguresWriter(written, () => ({
+  const figures = new FiguresWriter({ figures: loads, place: begin.place, clock }, () => ({
     connections: ports.connections,
     decisions: batcher.decided,
   }));

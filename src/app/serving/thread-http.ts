@@ -7,6 +7,7 @@ import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { HttpListener } from '../../transports/http/listener.ts';
 import { nodeEngine } from '../../transports/http/node/node-server.ts';
+import type { ServingLoads } from '../../transports/http/routes/health-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { createHttpListener } from '../ports/http-port.ts';
 import { ConnectedTasks } from '../tasks/connected-tasks.ts';
@@ -25,6 +26,8 @@ interface ThreadHttpParts {
   readonly tracing: CallTracing | null;
   /** Mirrors the health of the process. */
   readonly health: Health;
+  /** The load of all serving threads. */
+  readonly loads: ServingLoads;
   /** Null if the task service is disabled. */
   readonly tasks: TasksConnection | null;
   readonly clock: Clock;

@@ -6,12 +6,15 @@ import { createHandshakes, createOwnServer, type GrpcPortParts } from '../ports/
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import type { ServingPorts } from './messages.ts';
 import type { BoundSeats } from './serving-bounds.ts';
+import type { ThreadFigures } from './thread-figures.ts';
 import { ThreadHttp } from './thread-http.ts';
 
 interface PortsSetup {
   /** Number of serving threads. */
   readonly threads: number;
   readonly bounds: BoundSeats;
+  /** The load of all serving threads. */
+  readonly loads: ThreadFigures;
   /** Null if the thread does not serve HTTP, or if the task service is disabled. */
   readonly tasks: TasksConnection | null;
 }
@@ -74,9 +77,9 @@ export class ThreadPorts {
   }
 
   async #openHttp(port: number): Promise<number> {
-    const { threads, bounds, tasks } = this.#setup;
+    const { threads, bounds, loads, tasks } = this.#setup;
     const connections = Bound.at(bounds.httpConnections);
-    const http = new ThreadHttp({ ...this.#parts, port, threads, connections, tasks });
+    const http = new ThreadHttp({ ...this.#parts, port, threads, connections, loads, tasks });
     this.#http = http;
     await http.start();
     return http.port;

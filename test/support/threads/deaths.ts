@@ -29,13 +29,22 @@ export async function die(worker: Worker, death: Death): Promise<void> {
 }
 
 /** Makes a thread run an endless loop. Resolves when the thread does. */
-export async function hang(worker: Worker): Promise<void> {
-  const name = `thread ${worker.threadId} hangs`;
+export function hang(worker: Worker): Promise<void> {
+  return runLoop(worker, 'for (;;);');
+}
+
+/** Makes a thread run a loop for a while. Resolves when the thread does. */
+export function block(worker: Worker, milliseconds: number): Promise<void> {
+  return runLoop(worker, `for (const end = Date.now() + ${milliseconds}; Date.now() < end; );`);
+}
+
+async function runLoop(worker: Worker, loop: string): Promise<void> {
+  const name = `thread ${worker.threadId} loops`;
   const channel = new BroadcastChannel(name);
   const begins = new Promise(resolve => {
     channel.onmessage = resolve;
   });
-  await runIn(worker.threadId, `new BroadcastChannel('${name}').postMessage(''); for (;;);`);
+  await runIn(worker.threadId, `new BroadcastChannel('${name}').postMessage(''); ${loop}`);
   await begins;
   channel.close();
 }

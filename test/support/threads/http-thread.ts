@@ -33,6 +33,7 @@ async function serve({ settings, port, threads, connections, tasks }: HttpThread
     decider: { decide: (_request, _format, reply) => reply.answered(Buffer.from(`${threadId}`), false) },
     tracing: null,
     health,
+    loads: { all: () => [] },
     tasks,
     clock: systemClock,
     logger: new KeepingLogger(),

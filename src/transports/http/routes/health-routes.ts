@@ -12,26 +12,40 @@ const UNHEALTHY: Answer = { status: UNHEALTHY_STATUS, contentType: '', body: '' 
 /** The query parameter that requests the components: `verbose`, with or without a value. */
 const VERBOSE = /^verbose(=|$)/;
 
+/** The load of each serving thread, in order. */
+export interface ServingLoads {
+  all(): readonly {
+    readonly connections: number;
+    /** Number of requests that the thread has decided. */
+    readonly decisions: number;
+    /** Share of the last second, 0 to 1, in which the thread was busy. */
+    readonly busy: number;
+  }[];
+}
+
 /**
  * `/healthcheck`: 200 with the body `OK`, or 500 with an empty body, for every method (spec 4.1, 3.4). With `?verbose`
  * the body shows for each component whether it works, whether it affects the status, and notes on some components:
  *
  *     {"healthy": true, "components": {"termination": true, "store": false},
- *      "decides": {"termination": true, "store": false}, "notes": {"store": "Redis at ... is not connected: ..."}}
+ *      "decides": {"termination": true, "store": false}, "notes": {"store": "Redis at ... is not connected: ..."},
+ *      "serving_threads": [{"connections": 3, "decisions": 1200, "busy_percent": 7}]}
+ *
+ * @param threads null if the primary thread serves alone
  */
-export function healthRoute(health: Health): Route {
+export function healthRoute(health: Health, threads: ServingLoads | null = null): Route {
   return {
     path: '/healthcheck',
     method: 'any',
     help: '200 while the service is healthy; ?verbose lists its components',
     handle: (exchange, request) => {
       const isVerbose = VERBOSE.test(request.query);
-      exchange.answer(isVerbose ? componentsOf(health) : health.healthy ? HEALTHY : UNHEALTHY);
+      exchange.answer(isVerbose ? componentsOf(health, threads) : health.healthy ? HEALTHY : UNHEALTHY);
     },
   };
 }
 
-function componentsOf({ healthy, components }: Health): Answer {
+function componentsOf({ healthy, components }: Health, threads: ServingLoads | null): Answer {
   const all = [...components];
   const notes = all.flatMap(([name, { note }]) => (note === null ? [] : [[name, note] as const]));
   return {
@@ -42,6 +56,13 @@ function componentsOf({ healthy, components }: Health): Answer {
       components: Object.fromEntries(all.map(([name, { ok }]) => [name, ok])),
       decides: Object.fromEntries(all.map(([name, { decides }]) => [name, decides])),
       ...(notes.length > 0 && { notes: Object.fromEntries(notes) }),
+      ...(threads !== null && {
+        serving_threads: threads.all().map(({ connections, decisions, busy }) => ({
+          connections,
+          decisions,
+          busy_percent: Math.round(busy * 100),
+        })),
+      }),
     }),
   };
 }

@@ -1,0 +1,222 @@
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { SERVING_STATUS } from '../../src/messages/health-codec.ts';
+import { askOverGrpc, dialled, getPage, statistic } from '../support/asking.ts';
+import { request } from '../support/decisions.ts';
+import { startedRedis } from '../support/exactness/expect.ts';
+import { ruleSettings, startProcesses } from '../support/exactness/setup.ts';
+import { GrpcClient } from '../support/grpc-client.ts';
+import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../support/health-messages.ts';
+import { ReloadLoad } from '../support/reload-load.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { ServiceProcess, startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
+
+/** Connections of which each of four threads surely gets some. */
+const CONNECTIONS = 40;
+const LIMIT = 1_000_000;
+const RELOADS = 200;
+
+const rules = (limit: number): string =>
+  `domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: ${limit}}\n`;
+
+async function start(t: Test, threads: number, env: Readonly<Record<string, string>> = {}) {
+  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': rules(LIMIT) });
+  const service = await startService({
+    env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', SERVE_THREADS: String(threads), ...env },
+  });
+  t.teardown(() => service.terminate());
+  return { root, service };
+}
+
+/** Clients with a connection each. */
+function clients(t: Test, service: ServiceProcess, count: number): readonly GrpcClient[] {
+  return Array.from({ length: count }, () => {
+    const client = new GrpcClient(dialled(service.grpc));
+    t.teardown(() => client.close());
+    return client;
+  });
+}
+
+interface ThreadLoad {
+  readonly connections: number;
+  readonly decisions: number;
+}
+
+async function loads(service: ServiceProcess): Promise<readonly ThreadLoad[]> {
+  // Reading the statistics makes the threads write their figures.
+  await statistic(service.debug, 'ratelimit.service.serving_threads');
+  return JSON.parse((await getPage(service.http, '/healthcheck?verbose')).text).serving_threads;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+for (const engine of ['uws', 'node']) {
+  for (const threads of [2, 4]) {
+    t.test(
+      `connections spread over ${threads} threads, which count together (HTTP by ${engine})`,
+      async t => {
+        const { service } = await start(t, threads, { HTTP_SERVER_ENGINE: engine });
+        const asked = clients(t, service, CONNECTIONS);
+        const overGrpc = await Promise.all(asked.map(client => askOverGrpc(client, request('d', 'a=x'))));
+        const overHttp = await Promise.all(Array.from({ length: CONNECTIONS }, () => askJson(service)));
+        const remaining = [...overGrpc.map(({ statuses }) => statuses[0].limitRemaining), ...overHttp];
+        t.same(
+          remaining.sort((a, b) => b - a),
+          Array.from({ length: 2 * CONNECTIONS }, (_, i) => LIMIT - 1 - i),
+          'no number was given twice',
+        );
+        const shown = await loads(service);
+        t.equal(shown.length, threads);
+        t.ok(
+          shown.every(({ connections }) => connections > 0),
+          'each thread has connections',
+        );
+        const inThreads = engine === 'node' ? 2 * CONNECTIONS : CONNECTIONS;
+        t.equal(sum(shown.map(({ decisions }) => decisions)), inThreads);
+        const hits = await statistic(service.debug, 'ratelimit.service.rate_limit.d.a.total_hits');
+        t.equal(hits, 2 * CONNECTIONS, 'one page has the hits of all threads');
+        const calls = await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests');
+        t.equal(calls, CONNECTIONS);
+      },
+    );
+  }
+}
+
+async function askJson({ http }: ServiceProcess): Promise<number> {
+  const body = JSON.stringify({ domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] });
+  const headers = { connection: 'close' };
+  const response = await fetch(`http://${http}/json`, { method: 'POST', body, headers });
+  return ((await response.json()) as { statuses: { limitRemaining: number }[] }).statuses[0].limitRemaining;
+}
+
+t.test(
+  `${RELOADS} reloads under load: all threads have the new rules at once, and no call fails`,
+  async t => {
+    const { root, service } = await start(t, 4);
+    const everywhere = clients(t, service, CONNECTIONS);
+    const limits = async (): Promise<Set<number>> => {
+      const answers = await Promise.all(everywhere.map(client => askOverGrpc(client, request('d', 'a=y'))));
+      return new Set(answers.map(({ statuses }) => statuses[0].currentLimit!.requestsPerUnit));
+    };
+    const load = new ReloadLoad({
+      http: service.http,
+      grpc: service.grpc,
+      json: { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] },
+      message: request('d', 'a=x'),
+    });
+    t.teardown(() => load.close());
+    const behind: number[] = [];
+    await load.during(async () => {
+      for (let reload = 1; reload <= RELOADS; reload++) {
+        const loaded = service.logs.filter(line => line['@message'] === 'Rules loaded').length;
+        writeRules(root, { 'config/rules.yaml': rules(LIMIT + reload) });
+        const isLoaded = () =>
+          service.logs.filter(line => line['@message'] === 'Rules loaded').length > loaded;
+        await service.logged(isLoaded);
+        const seen = await limits();
+        if (seen.size !== 1 || !seen.has(LIMIT + reload)) behind.push(reload);
+      }
+    });
+    t.same(behind, []);
+    t.same(load.failures, []);
+    t.ok(load.answered > RELOADS);
+  },
+);
+
+t.test('on SIGTERM every connection is told that the service is unhealthy before it ends', async t => {
+  const { service } = await start(t, 4);
+  const watches = clients(t, service, CONNECTIONS).map(client =>
+    client.stream('/grpc.health.v1.Health/Watch', encodeHealthCheckRequest('ratelimit')),
+  );
+  const next = async (): Promise<Set<number>> =>
+    new Set((await Promise.all(watches.map(watch => watch.next()))).map(decodeHealthCheckResponse));
+  t.same(await next(), new Set([SERVING_STATUS.serving]));
+  service.signal('SIGTERM');
+  t.same(await next(), new Set([SERVING_STATUS.notServing]));
+  const ends = await Promise.all(watches.map(watch => watch.status));
+  t.same(new Set(ends.map(({ code }) => code)), new Set([14]));
+  t.match(await service.ended, { status: 0, signal: null });
+});
+
+t.test('one process replaces another on the same ports, and no call fails', async t => {
+  const env = { ...ruleSettings(t, rules(LIMIT)), SERVE_THREADS: '2' };
+  const [first] = await startProcesses(t, 1, env);
+  const [PORT, GRPC_PORT] = [first.http, first.grpc].map(address => address.split(':')[1]);
+  const load = new ReloadLoad({
+    http: first.http,
+    grpc: first.grpc,
+    json: { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] },
+    message: request('d', 'a=x'),
+  });
+  t.teardown(() => load.close());
+  await load.during(async () => {
+    const second = await startService({ env: { ...env, SHARE_PORTS: 'true', PORT, GRPC_PORT } });
+    t.teardown(() => second.terminate());
+    await first.terminate();
+    const answered = load.answered;
+    await until(() => load.answered > answered + 100);
+  });
+  t.same(load.failures, []);
+});
+
+t.test('connections that have reached their age move without a failed call', async t => {
+  const { service } = await start(t, 4, { GRPC_MAX_CONNECTION_AGE: '300ms' });
+  const load = new ReloadLoad({
+    http: service.http,
+    grpc: service.grpc,
+    json: { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] },
+    message: request('d', 'a=x'),
+  });
+  t.teardown(() => load.close());
+  const began = performance.now();
+  await load.during(() => until(() => performance.now() - began > 2_000));
+  t.same(load.failures, []);
+});
+
+t.test('without SHARE_PORTS, a second process with serving threads does not share a port', async t => {
+  const { root, service } = await start(t, 2, { HTTP_SERVER_ENGINE: 'node' });
+  const [PORT, GRPC_PORT] = [service.http, service.grpc].map(address => address.split(':')[1]);
+  for (const [env, message] of [
+    [{ GRPC_PORT }, /set GRPC_PORT to a free port/],
+    [{ PORT }, /set PORT to a free port/],
+  ] as const) {
+    const second = new ServiceProcess({
+      env: { RUNTIME_ROOT: root, SERVE_THREADS: '2', HTTP_SERVER_ENGINE: 'node', ...env },
+    });
+    t.match(await second.ended, { status: 2 });
+    t.match(second.output, message);
+  }
+});
+
+t.test('on a unix socket the main thread serves, and the log says so', async t => {
+  const path = join(tempDirectory(t), 'grpc.sock');
+  const { service } = await start(t, 4, { GRPC_UDS: path, LOG_LEVEL: 'info' });
+  t.match(
+    service.logs.find(line => line['@message'] === 'gRPC is served by the main thread'),
+    { level: 'info', reason: /GRPC_UDS/ },
+  );
+  const [client] = clients(t, service, 1);
+  t.equal((await askOverGrpc(client, request('d', 'a=x'))).statuses[0].limitRemaining, LIMIT - 1);
+  t.equal(await loads(service), undefined);
+});
+
+for (const [pool, most] of [
+  ['3', 3],
+  ['10', 10],
+] as const) {
+  t.test(`4 threads and the main thread have ${pool} connections to Redis together`, async t => {
+    const redis = await startedRedis(t);
+    const { service } = await start(t, 4, { REDIS_URL: redis.address, REDIS_POOL_SIZE: pool });
+    const asked = clients(t, service, CONNECTIONS);
+    const answers = await Promise.all(asked.map(client => askOverGrpc(client, request('d', 'a=x'))));
+    t.same(
+      answers.map(({ statuses }) => LIMIT - statuses[0].limitRemaining).sort((a, b) => a - b),
+      Array.from({ length: CONNECTIONS }, (_, i) => i + 1),
+    );
+    const list = String(await redis.command('CLIENT', 'LIST')).split('\n');
+    const counting = list.filter(line => /cmd=(?!client|NULL)/.test(line) && !/sub=[1-9]/.test(line));
+    t.ok(counting.length <= most, `${counting.length} connections`);
+  });
+}
