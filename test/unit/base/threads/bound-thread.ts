@@ -1,4 +1,4 @@
-import { isMainThread, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { Bound, type BoundSeat } from '../../../../src/base/threads/shared-bound.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
@@ -13,7 +13,10 @@ export interface BoundJob {
 }
 
 /** Words of `found`. */
-export const FOUND = { steps: 0, snapshots: 1, refusals: 2, highest: 3, refusedGuaranteed: 4, words: 5 };
+export const FOUND = { snapshots: 0, refusals: 1, highest: 2, refusedGuaranteed: 3, words: 4 };
+
+/** A thread sends a message after this number of steps. */
+const STEPS_OF_MESSAGE = 200;
 
 /** Units of a word of `used`. The bits above them number the changes, so that a snapshot notices each of them. */
 const UNITS = 0xfff;
@@ -44,8 +47,8 @@ function run({ seat, used, found, seed }: BoundJob): never {
     changes = (changes + 1) & 0x7ffff;
     Atomics.store(used, seat.place, (changes << 12) | units);
   };
-  for (;;) {
-    Atomics.add(found, FOUND.steps, 1);
+  for (let step = 1; ; step++) {
+    if (step % STEPS_OF_MESSAGE === 0) parentPort!.postMessage(step);
     while (bound.hasRoom(mine)) uses(mine + 1);
     Atomics.add(found, FOUND.refusals, 1);
     if (mine < guaranteed) Atomics.add(found, FOUND.refusedGuaranteed, 1);

@@ -122,6 +122,8 @@ class Threads {
   readonly #max: number;
   readonly #used: Int32Array<SharedArrayBuffer>;
   readonly found = new Int32Array(new SharedArrayBuffer(FOUND.words * 4));
+  /** Called when a thread has sent a message. */
+  #heard = (): void => {};
   readonly #running: { readonly job: BoundJob; readonly worker: Worker }[] = [];
 
   constructor(t: Test, max: number, count: number) {
@@ -139,13 +141,15 @@ class Threads {
     const job: BoundJob = { seat, used: this.#used, found, seed: this.#random.below(1_000_000) };
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const worker = new Worker(new URL(`./bound-thread.${extension}`, import.meta.url), { workerData: job });
+    worker.on('message', () => this.#heard());
     this.#running.push({ job, worker });
   }
 
-  /** Terminates one of the threads after a random number of further steps of all of them. */
+  /** Terminates one of the threads after a random number of further messages of all of them. */
   async endOne(): Promise<void> {
-    const goal = Atomics.load(this.found, FOUND.steps) + 1 + this.#random.below(8_000);
-    while (Atomics.load(this.found, FOUND.steps) < goal) await new Promise(resolve => setImmediate(resolve));
+    for (let messages = 1 + this.#random.below(20); messages > 0; messages--) {
+      await new Promise<void>(resolve => (this.#heard = resolve));
+    }
     await this.#end(this.#random.below(this.#running.length));
   }
 
