@@ -54,6 +54,8 @@ export type ToServingThread =
   | { readonly kind: 'report'; readonly request: number }
   /** Answer, which shows that everything before this message has arrived. */
   | { readonly kind: 'confirm'; readonly number: number }
+  /** Ask a connection with at most this share of the work of the thread, 0 to 1, to reconnect. */
+  | { readonly kind: 'move'; readonly mostShare: number }
   /** Accept no more connections, let calls in progress finish, close the rest, and answer. */
   | { readonly kind: 'drain'; readonly number: number }
   | StopThread;
@@ -67,6 +69,8 @@ export type FromServingThread =
   | { readonly kind: 'listening'; readonly ports: ServingPorts }
   /** The message names the address and the setting to change. */
   | { readonly kind: 'not_listening'; readonly message: string }
+  /** A connection was asked to reconnect. */
+  | { readonly kind: 'moved' }
   /** Follows everything that the message with this number asked for. */
   | { readonly kind: 'answered'; readonly number: number }
   | { readonly kind: 'report'; readonly threadId: number; readonly report: ThreadReport }

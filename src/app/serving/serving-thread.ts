@@ -86,6 +86,7 @@ class ServingThread {
     if (message.kind === 'tls') ports.useTls(message.material);
     else if (message.kind === 'health') health.mirror(message.components);
     else if (message.kind === 'listen') void this.#listen(message.ports);
+    else if (message.kind === 'move') this.#move(message.mostShare);
     else if (message.kind === 'drain') void this.#drain(message.number);
     else if (message.kind === 'report') {
       figures.write();
@@ -100,6 +101,11 @@ class ServingThread {
     } catch (failure) {
       post({ kind: 'not_listening', message: asError(failure).message });
     }
+  }
+
+  #move(mostShare: number): void {
+    const { ports, post } = this.#parts;
+    if (ports.moveOne(mostShare)) post({ kind: 'moved' });
   }
 
   async #drain(number: number): Promise<void> {

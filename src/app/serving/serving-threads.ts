@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Health } from '../../base/health.ts';
 import type { Service } from '../../base/lifecycle.ts';
@@ -7,13 +7,14 @@ import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads } from '../../base/threads/lasting-threads.ts';
 import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
+import type { Counter, StatsRegistry } from '../../stats/registry.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { ThreadEvents } from '../decision/thread-events.ts';
 import type { ThreadReports } from '../statistics/thread-reports.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import { Answers } from './answers.ts';
+import { Balance } from './balance.ts';
 import { Deaths } from './deaths.ts';
 import type { FromServingThread, ServingPorts, ServingThreadSetup, ToServingThread } from './messages.ts';
 import type { ServingBounds } from './serving-bounds.ts';
@@ -47,6 +48,8 @@ const CONFIRM_MS = 1_000;
 const START_MS = 10_000;
 /** Delay before a thread tries again to open its port. */
 const JOIN_AGAIN_MS = 1_000;
+/** How often the load of the threads is compared; they write their figures as often. */
+const BALANCE_MS = 1_000;
 /** How much longer than calls in progress a thread may take to close its connections. */
 const DRAIN_MARGIN_MS = 1_000;
 
@@ -67,6 +70,9 @@ export class ServingThreads implements Service {
   /** Called for each thread that becomes ready. */
   #onReady: () => void = () => {};
   readonly #opening = new Map<Thread, PromiseWithResolvers<ServingPorts>>();
+  readonly #moved: Counter;
+  readonly #balance: Balance;
+  #balancing: Timer | null = null;
   #material: TlsMaterial | null = null;
   /** The ports of all threads; null while they are closed. */
   #open: ServingPorts | null = null;
@@ -76,6 +82,8 @@ export class ServingThreads implements Service {
     const { settings, count, store, stats, logger, clock } = parts;
     this.#parts = parts;
     this.figures = ThreadFigures.create(count);
+    this.#balance = new Balance(this.figures);
+    this.#moved = stats.counter('ratelimit.service.serving_thread_moves');
     this.#answers = new Answers(clock);
     this.#deaths = new Deaths(parts.health, clock);
     const lost = stats.counter('ratelimit.service.serving_threads_lost');
@@ -132,11 +140,13 @@ export class ServingThreads implements Service {
     this.#onReady();
     await allReady.promise;
     timer.cancel();
+    this.#balanceLater();
   }
 
   /** Lets the threads close their stores, and ends them. */
   async stop(): Promise<void> {
     this.#stopMirroring();
+    this.#balancing?.cancel();
     this.#deaths.stop();
     await this.#threads.stop();
   }
@@ -169,6 +179,7 @@ export class ServingThreads implements Service {
   async close(): Promise<void> {
     const { settings, logger } = this.#parts;
     this.#open = null;
+    this.#balancing?.cancel();
     await this.#answers.ask(
       this.#ready,
       (thread, number) => thread.post({ kind: 'confirm', number }),
@@ -228,6 +239,9 @@ export class ServingThreads implements Service {
       case 'report':
         this.#parts.reports.add(message.threadId, message.report);
         break;
+      case 'moved':
+        this.#moved.add(1);
+        break;
       case 'answered':
         this.#answers.answered(thread, message.number);
         break;
@@ -271,6 +285,18 @@ export class ServingThreads implements Service {
       });
       clock.after(JOIN_AGAIN_MS, () => void this.#join(thread));
     }
+  }
+
+  /** Moves connections away from a thread that has much more to do than others. */
+  #balanceLater(): void {
+    this.#balancing = this.#parts.clock.after(BALANCE_MS, () => {
+      const move = this.#balance.look();
+      if (move !== null) {
+        for (const thread of this.#ready)
+          if (thread.place === move.from) thread.post({ kind: 'move', mostShare: move.mostShare });
+      }
+      this.#balanceLater();
+    });
   }
 
   #mirrorHealth(): void {

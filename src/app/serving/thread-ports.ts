@@ -24,6 +24,8 @@ export class ThreadPorts {
   readonly #parts: GrpcPortParts;
   readonly #setup: PortsSetup;
   readonly #handshakes: TlsHandshakes | null;
+  readonly #grpcBound: Bound;
+  readonly #httpBound: Bound;
   #grpc: OwnGrpcServer | null = null;
   #http: ThreadHttp | null = null;
 
@@ -31,6 +33,8 @@ export class ThreadPorts {
     this.#parts = parts;
     this.#setup = setup;
     this.#handshakes = createHandshakes(parts);
+    this.#grpcBound = Bound.at(setup.bounds.grpcConnections);
+    this.#httpBound = Bound.at(setup.bounds.httpConnections);
   }
 
   /** Number of open connections. */
@@ -49,7 +53,18 @@ export class ThreadPorts {
    * @throws Error that names the setting to change, if a port cannot be opened
    */
   async open({ grpc, http }: ServingPorts): Promise<ServingPorts> {
-    return { grpc: await this.#openGrpc(grpc), http: http === null ? null : await this.#openHttp(http) };
+    const opened = await this.#openGrpc(grpc);
+    try {
+      return { grpc: opened, http: http === null ? null : await this.#openHttp(http) };
+    } catch (failure) {
+      await this.#grpc?.stop();
+      throw failure;
+    }
+  }
+
+  /** Asks a gRPC connection to reconnect; see `OwnGrpcServer.moveOne`. */
+  moveOne(mostShare: number): boolean {
+    return this.#grpc?.moveOne(mostShare) ?? false;
   }
 
   /**
@@ -65,11 +80,11 @@ export class ThreadPorts {
   }
 
   async #openGrpc(port: number): Promise<number> {
-    const { threads, bounds } = this.#setup;
+    const { threads } = this.#setup;
     const listen = { host: this.#parts.settings.grpcHost, port, shared: true };
     const server = createOwnServer(this.#parts, listen, this.#handshakes, {
       limits: serverLimitsOf(threads),
-      connections: Bound.at(bounds.grpcConnections),
+      connections: this.#grpcBound,
     });
     this.#grpc = server;
     await server.start();
@@ -77,8 +92,8 @@ export class ThreadPorts {
   }
 
   async #openHttp(port: number): Promise<number> {
-    const { threads, bounds, loads, tasks } = this.#setup;
-    const connections = Bound.at(bounds.httpConnections);
+    const { threads, loads, tasks } = this.#setup;
+    const connections = this.#httpBound;
     const http = new ThreadHttp({ ...this.#parts, port, threads, connections, loads, tasks });
     this.#http = http;
     await http.start();

@@ -76,6 +76,9 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   #draining = false;
   /** Reading is stopped because the peer does not read. */
   #paused = false;
+  /** Work since the last tick, and in the second before it. */
+  #work = 0;
+  #recentWork = 0;
   /** Whether any input was handled since the last tick. */
   #wasRead = false;
   /** Reading was stopped since the last tick, so the peer is not responsible for missing input. */
@@ -127,6 +130,11 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     return this.#input.length;
   }
 
+  /** Work that the connection caused in the last full second. */
+  get recentWork(): number {
+    return this.#recentWork;
+  }
+
   get streamCount(): number {
     return this.#grpc.streamCount;
   }
@@ -146,6 +154,11 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#draining = true;
     this.#grpc.drain();
     this.#scheduleFlush();
+  }
+
+  /** Whether the peer was asked to open no more streams here. */
+  get draining(): boolean {
+    return this.#draining;
   }
 
   /** Called when the connection has reached its age, or when the grace time is over. */
@@ -171,6 +184,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
 
   /** Called every second. Enforces timeouts: silent peers, peers that do not read, and peers that do not disconnect. */
   tick(nowMs: number): void {
+    this.#recentWork = this.#work;
+    this.#work = 0;
     const { stallMs } = this.#options.limits;
     const isBlocked = this.#blockedSinceMs >= 0;
     if (nowMs >= this.#cutAtMs || (isBlocked && nowMs - this.#blockedSinceMs > stallMs)) {
@@ -241,6 +256,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#guard(() => {
       taken = this.#grpc.receive(bytes, this.#options.clock.nowMs(), maxWork);
     });
+    this.#work += this.#grpc.work;
     if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
     this.#options.grown();
     return taken;

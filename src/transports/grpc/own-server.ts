@@ -69,6 +69,9 @@ export interface OwnServerParts {
   readonly nextTurn?: (run: () => void) => void;
 }
 
+/** A connection is asked to move only if it has at least this part of the work that should move. */
+const WORTH_MOVING = 1 / 5;
+
 /** How often connections check their timeouts. */
 const TICK_MS = 1_000;
 
@@ -202,6 +205,23 @@ export class OwnGrpcServer implements GrpcServer {
       this.#stopped = this.#drain(listener);
     }
     return this.#stopped;
+  }
+
+  /**
+   * Asks a connection to reconnect, as if it had reached its age: the one with the most work in the last second, up to
+   * `mostShare` (0 to 1) of the work of all connections. Returns false if there is none that would make a difference.
+   */
+  moveOne(mostShare: number): boolean {
+    let total = 0;
+    for (const { recentWork } of this.#sockets) total += recentWork;
+    let chosen: GrpcSocket | null = null;
+    for (const socket of this.#sockets) {
+      const { recentWork, draining } = socket;
+      const isMore = recentWork > (chosen?.recentWork ?? total * mostShare * WORTH_MOVING);
+      if (isMore && !draining && recentWork <= total * mostShare) chosen = socket;
+    }
+    chosen?.expire();
+    return chosen !== null;
   }
 
   async #drain(listener: Listener): Promise<void> {

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import type { ClientHttp2Session } from 'node:http2';
+import t, { type Test } from 'tap';
+import { callOverHttp2, openHttp2 } from '../../../support/grpc-client.ts';
+import { type OwnServing, serveOwn } from '../../../support/own-server.ts';
+
+/** Opens a connection and makes calls on it. */
+async function connected(t: Test, { server }: OwnServing, calls: number): Promise<ClientHttp2Session> {
+  const session = openHttp2(server.address);
+  t.teardown(() => session.destroy());
+  for (let call = 0; call < calls; call++) {
+    t.equal((await callOverHttp2(session, '/s/Echo'))['grpc-status'], '0');
+  }
+  return session;
+}
+
+t.test(
+  'the busiest connection within the share is asked to reconnect, and its calls are answered',
+  async t => {
+    const serving = await serveOwn(t);
+    const [busiest, second, third] = [
+      await connected(t, serving, 60),
+      await connected(t, serving, 30),
+      await connected(t, serving, 10),
+    ];
+    serving.clock.advance(1_000);
+    const goaway = once(second, 'goaway');
+    t.ok(serving.server.moveOne(0.5));
+    await goaway;
+    await once(second, 'close');
+    t.notOk(busiest.closed || third.closed);
+    t.equal((await callOverHttp2(busiest, '/s/Echo'))['grpc-status'], '0');
+  },
+);
+
+t.test('no connection moves if none would make a difference', async t => {
+  const serving = await serveOwn(t);
+  const sessions = [await connected(t, serving, 60), await connected(t, serving, 1)];
+  serving.clock.advance(1_000);
+  t.notOk(serving.server.moveOne(0.5), 'one causes nearly all of the work, the other one nothing');
+  serving.clock.advance(1_000);
+  t.notOk(serving.server.moveOne(1), 'they did nothing in the last second');
+  for (const session of sessions) t.equal((await callOverHttp2(session, '/s/Echo'))['grpc-status'], '0');
+});
+
+t.test('a connection is asked only once', async t => {
+  const serving = await serveOwn(t, { options: { maxConnectionAgeGraceMs: 60_000 } });
+  const session = await connected(t, serving, 10);
+  serving.clock.advance(1_000);
+  const goaway = once(session, 'goaway');
+  t.ok(serving.server.moveOne(1));
+  t.notOk(serving.server.moveOne(1));
+  await goaway;
+});
