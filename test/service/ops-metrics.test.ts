@@ -34,6 +34,7 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
     env: {
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
       RUNTIME_WATCH_ROOT: 'false',
+      SERVE_THREADS: '2',
       USE_PULLSTATS: 'true',
       PULLSTATS_ADDR: '127.0.0.1:0',
     },

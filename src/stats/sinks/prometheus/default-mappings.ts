@@ -22,7 +22,7 @@ const LEVELS = [
 const FINE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025];
 
 /**
- * The mappings of spec 4.4, and those of tasks. A rule with more than two levels is added to the series of its first
+ * The mappings of spec 4.4, and those of serving threads and tasks. A rule with more than two levels is added to the series of its first
  * two levels, as in the reference implementation.
  * @param responseTimeIn the unit of `ratelimit_service_response_time_seconds`; the name does not change with it
  */
@@ -49,6 +49,12 @@ export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Map
       kind: 'counter',
       help: 'Rule loads that failed.',
     }),
+    servingThread('connections', 'Open connections of a serving thread.'),
+    servingThread('decisions', 'Requests that a serving thread has decided since it started.'),
+    servingThread(
+      'busy_percent',
+      'Share of the last second, in percent, in which a serving thread was busy.',
+    ),
     ...TASK_MAPPINGS,
   ];
   return { list, globOrder: 'first' };
@@ -83,6 +89,14 @@ function responseTimeMapping(unit: 'seconds' | 'milliseconds'): Mapping {
     observer: { type: 'histogram', buckets: unit === 'seconds' ? buckets : inMilliseconds },
     scale: unit === 'seconds' ? 0.001 : 1,
     help: `Time from the start of a call over gRPC to its answer, in ${unit}.`,
+  });
+}
+
+/** A figure of each serving thread. Threads are numbered from 0. */
+function servingThread(figure: string, help: string): Mapping {
+  return glob(`ratelimit.service.serving_thread.*.${figure}`, `ratelimit_service_serving_thread_${figure}`, {
+    labels: [['thread', '$1']],
+    help,
   });
 }
 

@@ -118,6 +118,23 @@ t.test('statistics of the service', async t => {
   t.same(samples('ratelimit_service_global_shadow_mode'), { '': 6 }, 'unmapped');
 });
 
+t.test('figures of serving threads, by thread', async t => {
+  const stats = counting({ 'ratelimit.service.serving_threads_lost': 1 });
+  for (const thread of [0, 1]) {
+    const name = `ratelimit.service.serving_thread.${thread}`;
+    stats.gauge(`${name}.connections`, () => 10 + thread);
+    stats.gauge(`${name}.decisions`, () => 20 + thread);
+    stats.gauge(`${name}.busy_percent`, () => 30 + thread);
+  }
+  const { samples, text } = exposed(stats);
+  const metric = 'ratelimit_service_serving_thread';
+  t.same(samples(`${metric}_connections`), { 'thread=0': 10, 'thread=1': 11 });
+  t.same(samples(`${metric}_decisions`), { 'thread=0': 20, 'thread=1': 21 });
+  t.same(samples(`${metric}_busy_percent`), { 'thread=0': 30, 'thread=1': 31 });
+  t.same(samples(`${metric}s_lost`), { '': 1 });
+  t.match(readPrometheusText(text()).get(`${metric}_connections`), { type: 'gauge', help: /^\S/ });
+});
+
 t.test('the response time is a histogram in seconds, exact at its bounds', async t => {
   const stats = new StatsRegistry();
   const timer = stats.timer('ratelimit_server.ShouldRateLimit.response_time');
