@@ -105,7 +105,7 @@ export class DecisionService {
     // Only the Redis stores report connections. They may connect after the start, so the initial state is set here.
     if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
     const { threads: servingCount, reason } = servingThreads(settings);
-    if (reason !== null) logger.info('gRPC is served by the main thread', { reason });
+    if (reason !== null) logger.info('gRPC is served by the primary thread', { reason });
     this.#store = parts.createStore({
       settings,
       logger,

@@ -138,7 +138,7 @@ export class OutageLog implements OutageListener {
     this.#logger = logger;
   }
 
-  /** @param thread id of the thread that owns the client; 0 for the main thread */
+  /** @param thread id of the thread that owns the client; 0 for the primary thread */
   began(texts: OutageTexts, reason: string, atStart: boolean, thread = 0): void {
     const record = this.#record(texts);
     const isFirst = record.clients.size === 0;

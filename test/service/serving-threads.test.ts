@@ -190,11 +190,11 @@ t.test('without SHARE_PORTS, a second process with serving threads does not shar
   }
 });
 
-t.test('on a unix socket the main thread serves, and the log says so', async t => {
+t.test('on a unix socket the primary thread serves, and the log says so', async t => {
   const path = join(tempDirectory(t), 'grpc.sock');
   const { service } = await start(t, 4, { GRPC_UDS: path, LOG_LEVEL: 'info' });
   t.match(
-    service.logs.find(line => line['@message'] === 'gRPC is served by the main thread'),
+    service.logs.find(line => line['@message'] === 'gRPC is served by the primary thread'),
     { level: 'info', reason: /GRPC_UDS/ },
   );
   const [client] = clients(t, service, 1);
@@ -206,7 +206,7 @@ for (const [pool, most] of [
   ['3', 3],
   ['10', 10],
 ] as const) {
-  t.test(`4 threads and the main thread have ${pool} connections to Redis together`, async t => {
+  t.test(`4 threads and the primary thread have ${pool} connections to Redis together`, async t => {
     const redis = await startedRedis(t);
     const { service } = await start(t, 4, { REDIS_URL: redis.address, REDIS_POOL_SIZE: pool });
     const asked = clients(t, service, CONNECTIONS);

@@ -10,7 +10,7 @@ const WARM_UP_MS = 500;
 
 /** What an honest client met beside a flood. */
 export interface HonestWindow extends LoadWindow {
-  /** Processor time that the main thread of the service used while a call waited; NaN where it is not measured. */
+  /** Processor time that the primary thread of the service used while a call waited; NaN where it is not measured. */
   readonly mainCpuP99Ms: number;
 }
 

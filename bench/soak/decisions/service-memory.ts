@@ -1,4 +1,4 @@
-/** Memory of the service's main thread, from inside, right after a garbage collection. */
+/** Memory of the service's primary thread, from inside, right after a garbage collection. */
 export interface HeapSample {
   readonly heapBytes: number;
   /** Buffers, and what native code holds. */

@@ -3,7 +3,7 @@ import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
 /** Writes a line of a thread to the log of the process. */
 type WriteLine = (level: LogLevel, message: string, fields: LogFields | undefined) => void;
 
-/** The logger of a thread. The main thread writes its lines. */
+/** The logger of a thread. The primary thread writes its lines. */
 export class ThreadLogger implements Logger {
   readonly #levels: ReadonlySet<LogLevel>;
   readonly #write: WriteLine;

@@ -15,7 +15,7 @@ export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {
 }
 
 /**
- * Creates the embedded store. Threads other than the main thread attach to the table of the main thread.
+ * Creates the embedded store. Threads other than the primary thread attach to the table of the primary thread.
  *
  * @throws Error that names the setting, if there is not enough memory
  */

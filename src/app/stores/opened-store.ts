@@ -20,21 +20,21 @@ export interface StoreParts {
   readonly outages: OutageListener;
   /** Called when the first connection to the store is open and when the last one ends. Redis only. */
   readonly connectionsChanged?: (connected: boolean) => void;
-  /** Shared by the main thread; undefined in the main thread. */
+  /** Shared by the primary thread; undefined in the primary thread. */
   readonly shared?: StoreSharing;
-  /** The serving threads, in the main thread and in each of them; undefined if there are none. */
+  /** The serving threads, in the primary thread and in each of them; undefined if there are none. */
   readonly serving?: ServingShare;
 }
 
-/** The part of a thread in the connections that the settings allow, which the main thread and the serving threads share. */
+/** The part of a thread in the connections that the primary thread and the serving threads share. */
 interface ServingShare {
   /** Number of serving threads. */
   readonly count: number;
-  /** The serving thread that opens the store; null in the main thread. */
+  /** The serving thread that opens the store; null in the primary thread. */
   readonly thread: {
     /** Index of the thread, from 0. */
     readonly place: number;
-    /** From `ServingLinks.attach`; null if the main thread has no links. */
+    /** From `ServingLinks.attach`; null if the primary thread has no links. */
     readonly link: MessagePort | null;
   } | null;
 }
@@ -52,7 +52,7 @@ export interface StoreSharing {
 /** A counter store that can be started and stopped. */
 export interface OpenedStore extends Service, StoreSharing {
   readonly store: CounterStore;
-  /** Links to the stores of serving threads. Null if they need none, and in other threads than the main thread. */
+  /** Links to the stores of serving threads. Null if they need none, and in other threads than the primary thread. */
   readonly links: ServingLinks | null;
   /** Releases the locks that an ended thread held on the counters in this process. */
   threadEnded(threadId: number): void;

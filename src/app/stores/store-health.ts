@@ -7,7 +7,7 @@ const STORE_COMPONENT = 'store';
 /** The connections to the store. Reported only if `REDIS_HEALTH_CHECK_ACTIVE_CONNECTION` makes them decide. */
 const CONNECTION_COMPONENT = 'store_connection';
 
-/** The id of the main thread, which has the ports. */
+/** The id of the primary thread, which has the ports. */
 const THIS_THREAD = 0;
 
 const NO_CONNECTION = 'there is no connection to the store';

@@ -108,9 +108,10 @@ function withOwnConnections(parts: StoreParts): StoreParts | null {
   };
 }
 
-/** The store of a serving thread that has no connections. The main thread counts its batches, and guards the store. */
+/** The store of a serving thread without connections. The primary thread counts its batches, and guards the store. */
 function openHandedOnStore(parts: StoreParts, link: MessagePort | null): OpenedStore {
-  if (link === null) throw new Error('a serving thread without connections needs a link to the main thread');
+  if (link === null)
+    throw new Error('a serving thread without connections needs a link to the primary thread');
   const { settings, shared } = parts;
   const secondsApart = settings.backendType === 'redis' && settings.redisPerSecond;
   const store = new HandedOnStore(link, { name: settings.backendType, secondsApart });

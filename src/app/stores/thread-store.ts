@@ -14,16 +14,16 @@ interface ThreadStoreParts {
   readonly serving?: StoreParts['serving'];
   readonly stats: StatsRegistry;
   readonly logger: Logger;
-  /** Sends a message to the main thread. */
+  /** Sends a message to the primary thread. */
   readonly post: (message: ThreadMessage) => void;
 }
 
-/** Creates the store of a thread that decides, which reports its outages and connections to the main thread. */
+/** Creates the store of a thread that decides, which reports its outages and connections to the primary thread. */
 export async function openThreadStore(parts: ThreadStoreParts): Promise<OpenedStore> {
   const { settings, shared, serving, stats, logger, post } = parts;
   const createStore = await loadStoreFactory(settings);
   return createStore({
-    // The main thread has already reached the store. This thread may start later, so it waits without a time limit.
+    // The primary thread has already reached the store. This thread may start later, so it waits without a time limit.
     settings: { ...settings, redisStartupMaxElapsedMs: 0 },
     logger,
     clock: systemClock,

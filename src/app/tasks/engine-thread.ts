@@ -106,7 +106,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
         stopped.resolve();
     }
   });
-  // The main thread has closed the port.
+  // The primary thread has closed the port.
   port.once('close', stopped.resolve);
   reporter.start();
   try {

@@ -35,9 +35,9 @@ interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> {
 type EngineThread = LastingThread<ToEngineThread>;
 
 /**
- * The task engine in a thread of its own (`engine-thread.ts`), as seen by the main thread. If the thread dies or hangs,
- * it is replaced. Its delivery threads end with it, and the tasks that it had claimed are delivered again when their
- * leases expire, as after a crash of the process.
+ * The task engine in a thread of its own (`engine-thread.ts`), as seen by the primary thread. If the thread dies or
+ * hangs, it is replaced. Its delivery threads end with it, and the tasks that it had claimed are delivered again when
+ * their leases expire, as after a crash of the process.
  */
 export class KeptEngine implements Service, WorkerTester {
   readonly name = 'task engine';

@@ -5,7 +5,7 @@ import { StatsRegistry } from '../../stats/registry.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../statistics/thread-stats.ts';
 
-/** Messages that every thread of the task service sends to the main thread. */
+/** Messages that every thread of the task service sends to the primary thread. */
 type ThreadReport =
   | {
       readonly kind: 'log';
@@ -23,8 +23,8 @@ interface ThreadReports {
 }
 
 /**
- * Opens the log and the statistics of a thread, which the main thread writes. From now on, unhandled promise rejections
- * are logged and do not end the thread.
+ * Opens the log and the statistics of a thread, which the primary thread writes. From now on, unhandled promise
+ * rejections are logged and do not end the thread.
  *
  * @param logLevels log levels that the process writes
  */

@@ -8,7 +8,7 @@ import { SqliteStore } from '../../tasks/store/sqlite/engine/sqlite-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 
-/** The task store in a thread other than the main thread; not yet started. */
+/** The task store in a thread other than the primary thread; not yet started. */
 interface ThreadStore {
   readonly store: TaskStore;
   /** Receives a port to the store thread, or the reason why the file could not be opened; see `PortOperator`. */

@@ -34,7 +34,7 @@ export function reportReady(
   });
 }
 
-/** The number of serving threads; null if the main thread serves. */
+/** The number of serving threads; null if the primary thread serves. */
 function serving(settings: Settings): number | null {
   const { threads } = servingThreads(settings);
   return threads === 1 ? null : threads;

@@ -101,9 +101,9 @@ export const decision = {
       kind: integer({ min: 0, max: 64 }),
       default: '0 if `SERVE_THREADS` is 2 or more, else the number of cores minus 2, at most 8',
       help:
-        'Number of additional threads that decide large batches of requests while the main thread is ' +
-        'busy. They help only where the main thread serves gRPC (see `SERVE_THREADS`). `0` decides ' +
-        'everything in the main thread, which is fastest on one or two cores. Each thread has its own ' +
+        'Number of additional threads that decide large batches of requests while the primary thread is ' +
+        'busy. They help only where the primary thread serves gRPC (see `SERVE_THREADS`). `0` decides ' +
+        'everything in the primary thread, which is fastest on one or two cores. Each thread has its own ' +
         'store connections and a share of the local cache.',
     }),
     maxQueuedDecisions: setting({

@@ -127,7 +127,7 @@ function poolSize(instance: Instance) {
     kind: adjusted(integer({ min: 0, max: 1_000 }), size => (size === 0 ? POOL_OF_ZERO : size)),
     default: 10,
     help:
-      'Maximum number of connections that the main thread and the threads of `SERVE_THREADS` together keep to a ' +
+      'Maximum number of connections that the primary thread and the threads of `SERVE_THREADS` together keep to a ' +
       `server of ${shown(instance)}; see docs/stores.md. Each thread of \`WORKER_THREADS\` keeps up to as many again. ` +
       'Connections are opened when all open ones are busy; each carries one batch of decisions at a time. `0` is ' +
       `${POOL_OF_ZERO}.`,

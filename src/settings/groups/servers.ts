@@ -80,11 +80,11 @@ export const servers = {
       kind: orAuto(integer({ min: 1, max: 64 })),
       default: 'auto: 1 on one or two cores, else half of the cores, at most 8',
       help:
-        'Number of threads that serve gRPC. With `1`, the main thread serves. With more, each thread has ' +
+        'Number of threads that serve gRPC. With `1`, the primary thread serves. With more, each thread has ' +
         'its own listener on the gRPC port, the kernel distributes the connections among them, and all ' +
         'threads share rules, statistics and embedded counters. Needs Linux and ' +
-        '`GRPC_SERVER_ENGINE=sluice`; with `GRPC_UDS`, the main thread serves. The HTTP port stays in the ' +
-        'main thread unless `HTTP_SERVER_ENGINE=node`. See docs/operations.md for sizes.',
+        '`GRPC_SERVER_ENGINE=sluice`; with `GRPC_UDS`, the primary thread serves. The HTTP port stays in the ' +
+        'primary thread unless `HTTP_SERVER_ENGINE=node`. See docs/operations.md for sizes.',
     }),
     grpcServerEngine: setting({
       names: ['GRPC_SERVER_ENGINE'],

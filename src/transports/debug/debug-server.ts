@@ -32,7 +32,7 @@ interface Running {
 }
 
 /**
- * The debug port (spec 4.3): rules, statistics, explanations, and profiles of the main thread. Callers need no
+ * The debug port (spec 4.3): rules, statistics, explanations, and profiles of the primary thread. Callers need no
  * credentials.
  */
 export class DebugServer implements Service {

@@ -97,7 +97,7 @@ export class ProfileRecorder {
 /** A CPU profile. V8 samples the stack about once per millisecond. */
 export const CPU_PROFILE: ProfileKind = {
   name: 'profile',
-  help: 'CPU time of the main thread during the next `seconds`',
+  help: 'CPU time of the primary thread during the next `seconds`',
   defaultSeconds: 30,
   jsonFormat: 'cpuprofile',
   async start(session) {
@@ -153,7 +153,7 @@ function selfTimes({ samples = [], timeDeltas = [], startTime, endTime }: Profil
  */
 export const HEAP_PROFILE: ProfileKind = {
   name: 'heap',
-  help: 'memory that the main thread allocates during the next `seconds` and still holds at the end',
+  help: 'memory that the primary thread allocates during the next `seconds` and still holds at the end',
   defaultSeconds: 5,
   jsonFormat: 'heapprofile',
   async start(session) {

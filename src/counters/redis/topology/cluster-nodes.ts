@@ -71,7 +71,7 @@ export class ClusterNodes {
     if (!slots.isFoundHere) this.#unfollow = slots.follow(map => this.#take(map));
     await startPatiently(start, async () => {
       if (slots.isFoundHere) await this.#find();
-      else if (slots.latest === null) throw new Error('the main thread has not read the slot map yet');
+      else if (slots.latest === null) throw new Error('the primary thread has not read the slot map yet');
       await Promise.all([...this.#nodes.values()].map(node => node.pool.connected()));
       if ([...this.#nodes.values()].every(node => !node.pool.up)) throw new Error(this.#firstReason());
     });

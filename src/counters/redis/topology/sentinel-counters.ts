@@ -155,7 +155,7 @@ export class SentinelCounters implements RedisCounters {
     // The connection to this master failed or was lost, so there may be another one.
     if (!this.#pool.up && master.latest === this.#tried) master.lookAgain();
     this.#tried = master.latest;
-    if (master.latest === null) throw new Error('the main thread has not found the master yet');
+    if (master.latest === null) throw new Error('the primary thread has not found the master yet');
     return elsewhere(sentinels.access, master.latest.host, master.latest.port);
   }
 

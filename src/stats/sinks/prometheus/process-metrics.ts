@@ -6,7 +6,7 @@ import { seriesText, valueText } from './text-format.ts';
 /** Metrics of the process, under the names that Prometheus client libraries and dashboards use. */
 export class ProcessMetrics {
   readonly #clock: Clock;
-  /** Garbage collection time of the main thread. Decision threads have their own heaps. */
+  /** Garbage collection time of the primary thread. Decision threads have their own heaps. */
   #collectingMs = 0;
   readonly #collections = new PerformanceObserver(list => {
     for (const { duration } of list.getEntries()) this.#collectingMs += duration;
@@ -42,7 +42,7 @@ export class ProcessMetrics {
       metric(
         'go_memstats_gc_cpu_fraction',
         'gauge',
-        'Fraction of the time of the main thread spent on garbage collection. The name is the one that dashboards ask for.',
+        'Fraction of the time of the primary thread spent on garbage collection. Dashboards ask for this name.',
         this.#collectingMs / performance.now(),
       ),
     ].join('');

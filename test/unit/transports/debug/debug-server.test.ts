@@ -13,8 +13,8 @@ import { debugServer } from './debugging.ts';
 
 const INDEX =
   '/debug/pprof/: the available profiles\n' +
-  '/debug/pprof/heap: memory that the main thread allocates during the next `seconds` and still holds at the end\n' +
-  '/debug/pprof/profile: CPU time of the main thread during the next `seconds`\n' +
+  '/debug/pprof/heap: memory that the primary thread allocates during the next `seconds` and still holds at the end\n' +
+  '/debug/pprof/profile: CPU time of the primary thread during the next `seconds`\n' +
   '/explain: explains the decision for the RateLimitRequest in the body; nothing is counted\n' +
   '/rlconfig: the active rules, one line per limit\n' +
   '/stats: the statistics since the start of the process\n';

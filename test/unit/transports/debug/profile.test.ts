@@ -9,7 +9,7 @@ function functionNames(profile: Profile): string[] {
   return profile.function.map(entry => profile.stringTable.strings[Number(entry.name)]);
 }
 
-t.test('the CPU profile shows in pprof what the main thread did meanwhile', async t => {
+t.test('the CPU profile shows in pprof what the primary thread did meanwhile', async t => {
   const here = await profilingSite(t);
   const response = await here.profiled('/debug/pprof/profile?seconds=7', burnCpuForTheProfile);
   t.equal(response.status, 200);
