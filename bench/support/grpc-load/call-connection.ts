@@ -27,6 +27,8 @@ export interface CallObserver {
   onAnswer(code: number, startedMs: number, nowMs: number): void;
   /** Everything that one read brought has been told. */
   onRead(connection: CallConnection, answered: number, nowMs: number): void;
+  /** The server asked the client to reconnect. Calls in progress are still answered; no more calls begin here. */
+  onGoAway(connection: CallConnection): void;
   /** Something that must not happen; the connection is of no more use. */
   onFault(text: string): void;
 }
@@ -76,6 +78,7 @@ export class CallConnection {
   #uncredited = 0;
   #answered = 0;
   #isClosed = false;
+  #isLeaving = false;
 
   constructor({ port, frames, numbers, observer }: CallConnectionOptions) {
     this.#frames = frames;
@@ -90,7 +93,10 @@ export class CallConnection {
     };
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
     this.#socket.on('error', error => this.#fault(`a connection failed: ${error.message}`));
-    this.#socket.on('close', () => this.#fault('the server closed a connection'));
+    this.#socket.on('close', () => {
+      if (this.#isLeaving && this.#openCalls === 0) this.close();
+      else this.#fault('the server closed a connection');
+    });
     const out = this.#control;
     out.copy(PREFACE, 0, PREFACE.length);
     writeSettings(out, [[SETTING.initialWindowSize, LARGEST_WINDOW]]);
@@ -108,6 +114,11 @@ export class CallConnection {
     const room = this.#heldMs.length > 0 ? 0 : this.#room();
     for (let held = Math.max(count - room, 0); held > 0; held--) this.#heldMs.push(startedMs);
     this.#send(Math.min(count, room), () => startedMs);
+  }
+
+  /** Takes the calls that could not be sent: when they began. */
+  takeHeld(): number[] {
+    return this.#heldMs.splice(0);
   }
 
   close(): void {
@@ -210,7 +221,17 @@ export class CallConnection {
       this.#window += readUint31(bytes, start);
     else if (type === FRAME.rstStream)
       this.#fault(`the server reset a call with code ${readUint32(bytes, start)}`);
-    else if (type === FRAME.goAway) this.#fault(`the server said GOAWAY${goAwayText(bytes, start, end)}`);
+    else if (type === FRAME.goAway) this.#onGoAway(bytes, start, end);
+  }
+
+  /** A server that shuts down or balances its load sends NO_ERROR, possibly twice (RFC 9113, 6.8). */
+  #onGoAway(bytes: Buffer, start: number, end: number): void {
+    if (readUint32(bytes, start + 4) !== 0)
+      this.#fault(`the server said GOAWAY${goAwayText(bytes, start, end)}`);
+    else if (!this.#isLeaving) {
+      this.#isLeaving = true;
+      this.#observer.onGoAway(this);
+    }
   }
 
   #onSettings(bytes: Buffer, start: number, end: number): void {

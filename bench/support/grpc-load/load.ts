@@ -26,6 +26,9 @@ const LAST_ANSWERS_MS = 10_000;
 export class RunningGrpcLoad implements CallObserver {
   readonly #load: GrpcLoad;
   readonly #connections: CallConnection[];
+  readonly #open: () => CallConnection;
+  /** Connections that the server asked to leave, with the ones that took their place. */
+  readonly #left = new Map<CallConnection, CallConnection>();
   readonly #histogram = new LatencyHistogram();
   readonly #windows: LoadWindows;
   #ends = false;
@@ -41,10 +44,8 @@ export class RunningGrpcLoad implements CallObserver {
     this.#windows = new LoadWindows(load.watched, this.#histogram);
     const frames = new RequestFrames(load.template);
     const numbers = new CallNumbers();
-    this.#connections = Array.from(
-      { length: load.connections },
-      () => new CallConnection({ port: load.port, frames, numbers, observer: this }),
-    );
+    this.#open = () => new CallConnection({ port: load.port, frames, numbers, observer: this });
+    this.#connections = Array.from({ length: load.connections }, this.#open);
   }
 
   /** Connects and begins. */
@@ -94,7 +95,14 @@ export class RunningGrpcLoad implements CallObserver {
 
   onRead(connection: CallConnection, answered: number, nowMs: number): void {
     if (this.#ends) this.#noteQuiet();
-    else if (this.#load.callsPerSecond === null) connection.begin(answered, nowMs);
+    else if (this.#load.callsPerSecond === null) this.#presentOf(connection).begin(answered, nowMs);
+  }
+
+  onGoAway(connection: CallConnection): void {
+    const next = this.#open();
+    this.#left.set(connection, next);
+    this.#connections[this.#connections.indexOf(connection)] = next;
+    for (const startedMs of connection.takeHeld()) next.begin(1, startedMs);
   }
 
   onFault(text: string): void {
@@ -143,8 +151,15 @@ export class RunningGrpcLoad implements CallObserver {
     this.#turn = (this.#turn + more) % count;
   }
 
+  /** The connection that calls use in place of one that the server asked to leave. */
+  #presentOf(connection: CallConnection): CallConnection {
+    const next = this.#left.get(connection);
+    return next === undefined ? connection : this.#presentOf(next);
+  }
+
   #pending(): number {
-    return this.#connections.reduce((sum, connection) => sum + connection.pending, 0);
+    const all = [...this.#connections, ...this.#left.keys()];
+    return all.reduce((sum, connection) => sum + connection.pending, 0);
   }
 
   #noteQuiet(): void {
@@ -152,7 +167,7 @@ export class RunningGrpcLoad implements CallObserver {
   }
 
   #close(): void {
-    for (const connection of this.#connections) connection.close();
+    for (const connection of [...this.#connections, ...this.#left.keys()]) connection.close();
   }
 
   #throwFault(): void {

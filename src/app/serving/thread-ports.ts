@@ -75,8 +75,11 @@ export class ThreadPorts {
     const { settings, clock } = this.#parts;
     const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
     this.#http?.drain();
-    await this.#grpc?.stop();
-    await this.#http?.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+    try {
+      await this.#grpc?.stop();
+    } finally {
+      await this.#http?.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+    }
   }
 
   async #openGrpc(port: number): Promise<number> {
