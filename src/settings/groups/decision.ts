@@ -93,27 +93,28 @@ export const decision = {
       default: 0,
       help:
         'Size in bytes of the local cache of keys that are over their limit. Requests for these keys are ' +
-        'rejected without asking the store. `0` disables the cache; smaller sizes than 524288 are raised ' +
-        'to that.',
+        'rejected without asking the store. The size is divided among the threads that decide, each of which ' +
+        'remembers its own keys. `0` disables the cache; smaller sizes than 524288 are raised to that.',
     }),
     workerThreads: derivedSetting({
       names: ['WORKER_THREADS'],
       kind: integer({ min: 0, max: 64 }),
-      default: '0 if `SERVE_THREADS` is 2 or more, else the number of cores minus 2, at most 8',
+      default:
+        '0 if several threads serve (`SERVE_THREADS`), otherwise the number of cores minus 2, at most 8',
       help:
-        'Number of additional threads that decide large batches of requests while the primary thread is ' +
-        'busy. They help only where the primary thread serves gRPC (see `SERVE_THREADS`). `0` decides ' +
-        'everything in the primary thread, which is fastest on one or two cores. Each thread has its own ' +
-        'store connections and a share of the local cache.',
+        'Number of decision threads: additional threads that decide large batches of requests while the primary ' +
+        'thread is busy. They do not help the threads of `SERVE_THREADS`. With `0`, each thread that serves ' +
+        'decides its own requests, which is fastest on one or two cores. Each decision thread has its own store ' +
+        'connections and a share of the local cache.',
     }),
     maxQueuedDecisions: setting({
       names: ['MAX_QUEUED_DECISIONS'],
       kind: integer({ min: 1, max: 16_777_216, strict: 'min' }),
       default: 65_536,
       help:
-        'Maximum number of requests that wait for a decision. Further requests are rejected at once. ' +
-        'Waiting requests may also use at most 64 MiB of memory together, and one gRPC connection at most ' +
-        'a quarter of both limits.',
+        'Maximum number of requests that wait for a decision, in all threads together. Further requests are ' +
+        'rejected at once. Waiting requests may also use at most 64 MiB of memory together, and one gRPC ' +
+        'connection at most a quarter of both limits.',
     }),
   },
 } as const;

@@ -78,13 +78,13 @@ export const servers = {
     serveThreads: derivedSetting({
       names: ['SERVE_THREADS'],
       kind: orAuto(integer({ min: 1, max: 64 })),
-      default: 'auto: 1 on one or two cores, else half of the cores, at most 8',
+      default: 'auto: 1 on one or two cores, otherwise half of the cores, rounded up, at most 8',
       help:
-        'Number of threads that serve gRPC. With `1`, the primary thread serves. With more, each thread has ' +
-        'its own listener on the gRPC port, the kernel distributes the connections among them, and all ' +
-        'threads share rules, statistics and embedded counters. Needs Linux and ' +
-        '`GRPC_SERVER_ENGINE=sluice`; with `GRPC_UDS`, the primary thread serves. The HTTP port stays in the ' +
-        'primary thread unless `HTTP_SERVER_ENGINE=node`. See docs/operations.md for sizes.',
+        'Number of threads that serve gRPC. With `1`, the primary thread serves. With more, each thread listens ' +
+        'on the gRPC port, and the kernel distributes the connections among the threads. All threads have the ' +
+        'same rules and counters, so limits are as exact as with one thread. Requires Linux, TCP and ' +
+        '`GRPC_SERVER_ENGINE=sluice`; otherwise the primary thread serves, and a log line says why. The primary ' +
+        'thread serves the HTTP port, unless `HTTP_SERVER_ENGINE=node`. See docs/operations.md.',
     }),
     grpcServerEngine: setting({
       names: ['GRPC_SERVER_ENGINE'],
