@@ -7,7 +7,7 @@ import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import type { ServingPorts } from './messages.ts';
 import type { BoundSeats } from './serving-bounds.ts';
 import type { ThreadFigures } from './thread-figures.ts';
-import { ThreadHttp } from './thread-http.ts';
+import type { ThreadHttp } from './thread-http.ts';
 
 interface PortsSetup {
   /** Number of serving threads. */
@@ -95,6 +95,8 @@ export class ThreadPorts {
   }
 
   async #openHttp(port: number): Promise<number> {
+    // Loaded only when needed, because loading it takes memory and startup time.
+    const { ThreadHttp } = await import('./thread-http.ts');
     const { threads, loads, tasks } = this.#setup;
     const connections = this.#httpBound;
     const http = new ThreadHttp({ ...this.#parts, port, threads, connections, loads, tasks });
