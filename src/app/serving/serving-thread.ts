@@ -33,6 +33,9 @@ import type {
 import { FiguresWriter, ThreadFigures } from './thread-figures.ts';
 import { ThreadPorts } from './thread-ports.ts';
 
+/** How long the start of a thread waits for the store. */
+const STORE_MS = 2_000;
+
 type Post = (message: FromServingThread) => void;
 
 /**
@@ -144,7 +147,7 @@ async function openThread(
     logger,
     post,
   });
-  await store.start();
+  await startStore(store);
   const loads = ThreadFigures.attach(setup.figures);
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
@@ -177,6 +180,20 @@ async function openThread(
   }));
   figures.start();
   return new ServingThread({ store, batcher, ports, tracing, health, reporter, figures, post });
+}
+
+/**
+ * A thread that replaces another one while the store is unavailable serves nevertheless. Its requests fail until the store
+ * is back, as those of the other threads.
+ */
+async function startStore(store: OpenedStore): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = systemClock.after(STORE_MS, late.resolve);
+  const started = store.start();
+  // The start fails only if the thread is stopped.
+  started.catch(() => {});
+  await Promise.race([started, late.promise]);
+  timer.cancel();
 }
 
 /** Loaded only if tracing is enabled, because the library takes memory and startup time. */

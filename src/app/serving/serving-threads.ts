@@ -15,9 +15,9 @@ import type { OpenedStore } from '../stores/opened-store.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import { Answers } from './answers.ts';
 import { Balance } from './balance.ts';
-import { Deaths } from './deaths.ts';
 import type { FromServingThread, ServingPorts, ServingThreadSetup, ToServingThread } from './messages.ts';
 import type { ServingBounds } from './serving-bounds.ts';
+import { ServingHealth } from './serving-health.ts';
 import { ThreadFigures } from './thread-figures.ts';
 
 type Thread = LastingThread<ToServingThread>;
@@ -64,7 +64,7 @@ export class ServingThreads implements Service {
   readonly #parts: ServingThreadsParts;
   readonly #threads: LastingThreads<ToServingThread, FromServingThread>;
   readonly #answers: Answers<Thread>;
-  readonly #deaths: Deaths;
+  readonly #serving: ServingHealth;
   /** The threads whose stores have responded. */
   readonly #ready = new Set<Thread>();
   /** Called for each thread that becomes ready. */
@@ -85,7 +85,7 @@ export class ServingThreads implements Service {
     this.#balance = new Balance(this.figures);
     this.#moved = stats.counter('ratelimit.service.serving_thread_moves');
     this.#answers = new Answers(clock);
-    this.#deaths = new Deaths(parts.health, clock);
+    this.#serving = new ServingHealth(parts.health, clock);
     const lost = stats.counter('ratelimit.service.serving_threads_lost');
     const { fingerprintKey, memory, refundMarks } = store;
     const setup: ServingThreadSetup = {
@@ -103,7 +103,7 @@ export class ServingThreads implements Service {
       workerData: () => setup,
       lost: () => {
         lost.add(1);
-        this.#deaths.add();
+        this.#serving.died();
       },
       ready: thread => this.#begins(thread),
       heard: (thread, message) => this.#heard(thread, message),
@@ -147,7 +147,7 @@ export class ServingThreads implements Service {
   async stop(): Promise<void> {
     this.#stopMirroring();
     this.#balancing?.cancel();
-    this.#deaths.stop();
+    this.#serving.stop();
     await this.#threads.stop();
   }
 
@@ -218,6 +218,7 @@ export class ServingThreads implements Service {
   #begins(thread: Thread): void {
     const { reports } = this.#parts;
     this.#ready.add(thread);
+    this.#serving.servingThreads(this.#ready.size);
     reports.started(thread.threadId, request => thread.post({ kind: 'report', request }));
     thread.post({ kind: 'health', components: this.#parts.health.components });
     if (this.#material !== null) thread.post({ kind: 'tls', material: this.#material });
@@ -252,6 +253,7 @@ export class ServingThreads implements Service {
 
   #ended(thread: Thread): LogFields {
     this.#ready.delete(thread);
+    if (!this.#threads.stopped) this.#serving.servingThreads(this.#ready.size);
     this.#opening.get(thread)?.reject(new Error('the serving thread ended'));
     this.#answers.ended(thread);
     const { connections } = this.figures.of(thread.place);
