@@ -1,5 +1,5 @@
-import { threadId } from 'node:worker_threads';
 import { afterRefund } from '../batch.ts';
+import { Locks } from './locks.ts';
 
 /**
  * Counters in shared memory, exact across all threads of the process.
@@ -14,7 +14,7 @@ import { afterRefund } from '../batch.ts';
  * Layout of the buffer:
  *
  *     header  Int32 × 16      see HEADER
- *     locks   Int32 × regions 0: free; else the id of the thread that holds the lock, plus one
+ *     locks   Int32 × regions see {@link Locks}
  *     sizes   Int32 × regions number of buckets, a power of two; 0 stands for the initial two
  *     cells   Int32 × 4       three words of the fingerprint, second in which the counter expires (unsigned)
  *     counts  Float64         hits, exact to 2^53
@@ -26,7 +26,7 @@ import { afterRefund } from '../batch.ts';
 export class CounterTable {
   readonly buffer: SharedArrayBuffer;
   readonly #header: Int32Array;
-  readonly #locks: Int32Array;
+  readonly #locks: Locks;
   readonly #sizes: Int32Array;
   readonly #cells: Int32Array;
   readonly #counts: Float64Array;
@@ -40,7 +40,7 @@ export class CounterTable {
     const regions = this.#header[HEADER.regions];
     this.#regionMask = regions - 1;
     this.#stride = regions * BUCKET_CELLS;
-    this.#locks = new Int32Array(buffer, HEADER_WORDS * 4, regions);
+    this.#locks = new Locks(new Int32Array(buffer, HEADER_WORDS * 4, regions));
     this.#sizes = new Int32Array(buffer, (HEADER_WORDS + regions) * 4, regions);
     const cells = regions * REGION_CELLS;
     this.#cells = new Int32Array(buffer, cellsAt(regions), cells * 4);
@@ -76,38 +76,19 @@ export class CounterTable {
     return printA & this.#regionMask;
   }
 
-  /**
-   * Locks a region: spins first, then waits in steps of a millisecond. A thread that holds a lock for a second was
-   * terminated while holding it. Normally {@link releaseLocksOf} releases its locks, but the thread that should call it
-   * may be waiting here. Therefore one of the waiting threads takes the lock over.
-   */
+  /** Locks a region; see {@link Locks.lock}. */
   lock(region: number): void {
-    const locks = this.#locks;
-    for (let spin = 0; spin < SPINS; spin++) {
-      if (Atomics.compareExchange(locks, region, 0, HOLDER) === 0) return;
-    }
-    let holder = 0;
-    let waitedMs = 0;
-    for (;;) {
-      const found = Atomics.compareExchange(locks, region, 0, HOLDER);
-      if (found === 0) return;
-      waitedMs = found === holder ? waitedMs + 1 : 0;
-      holder = found;
-      if (waitedMs >= TAKE_OVER_MS && Atomics.compareExchange(locks, region, found, HOLDER) === found) return;
-      Atomics.wait(locks, region, found, 1);
-    }
+    this.#locks.lock(region);
   }
 
   /** Unlocks a region. Does nothing if another thread has taken the lock over. */
   unlock(region: number): void {
-    Atomics.compareExchange(this.#locks, region, HOLDER, 0);
+    this.#locks.unlock(region);
   }
 
   /** Releases all locks that a thread held when it was terminated. */
   releaseLocksOf(thread: number): void {
-    for (let region = 0; region < this.#locks.length; region++) {
-      Atomics.compareExchange(this.#locks, region, thread + 1, 0);
-    }
+    this.#locks.releaseLocksOf(thread);
   }
 
   /**
@@ -314,10 +295,6 @@ const REGION_BUCKETS = 128;
 const CROWDED = 1;
 /** Maximum number of cells in a region. */
 export const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
-/** The lock word while this thread holds the lock. */
-const HOLDER = threadId + 1;
-const SPINS = 200;
-const TAKE_OVER_MS = 1_000;
 
 /** Offset of the cells in bytes, aligned so that a bucket fills two cache lines. */
 function cellsAt(regions: number): number {
