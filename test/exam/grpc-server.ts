@@ -21,18 +21,30 @@ export function grpcServerExam(t: Test, makeServer: MakeGrpcServer, knownFailure
     ['unix socket', onUnix],
   ] as const) {
     t.test(`on ${kind}`, async t => {
-      examineUnaryCalls(t, examinee);
-      examineMessages(t, examinee);
-      examineWrongMessages(t, examinee);
-      examineCompression(t, examinee);
-      examineHeaders(t, examinee);
-      examineStreams(t, examinee);
-      examineFailures(t, examinee);
-      examineConnections(t, examinee);
-      examineStop(t, examinee);
+      examineConversation(t, examinee);
       t.strictSame([...examinee.unused], [], 'every known failure is one of a test');
     });
   }
   t.test('opening a port', async t => examineTcpListen(t, onTcp));
   t.test('opening a unix socket', async t => examineUnixListen(t, onUnix));
+}
+
+/**
+ * The requirements for servers on a TCP port that several threads listen on. How the port is opened is tested where the
+ * threads are started.
+ */
+export function sharedPortExam(t: Test, makeServer: MakeGrpcServer): void {
+  examineConversation(t, new Examinee(makeServer, () => ({ host: '127.0.0.1', port: 0 })));
+}
+
+function examineConversation(t: Test, examinee: Examinee): void {
+  examineUnaryCalls(t, examinee);
+  examineMessages(t, examinee);
+  examineWrongMessages(t, examinee);
+  examineCompression(t, examinee);
+  examineHeaders(t, examinee);
+  examineStreams(t, examinee);
+  examineFailures(t, examinee);
+  examineConnections(t, examinee);
+  examineStop(t, examinee);
 }
