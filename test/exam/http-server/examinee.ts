@@ -1,14 +1,8 @@
 import type { Test } from 'tap';
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { systemClock } from '../../../src/base/clock.ts';
-import type { Decider, DecisionReply } from '../../../src/decision/decider.ts';
 import { jsonToRequest } from '../../../src/messages/json-request.ts';
-import { TEXT_PAGE, textAnswer } from '../../../src/transports/http/answer.ts';
-import { type HttpEngine, HttpListener } from '../../../src/transports/http/listener.ts';
-import { jsonRoute } from '../../../src/transports/http/routes/decision-routes.ts';
-import { jsonNotFound, type Route } from '../../../src/transports/http/routes.ts';
-import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { type Ask, END, type HttpCase, type Outcome, outcome, type Pieces, PROBE } from './case.ts';
+import { type CountRequest, LATE } from './exam-listener.ts';
 import { HttpPeer, type PeerAnswer } from './peer.ts';
 
 /** How long a server may take that should do something. */
@@ -17,8 +11,6 @@ const PATIENCE_MS = 10_000;
 /** How long is waited where a server is known to do nothing, or may do nothing. */
 const IMPATIENCE_MS = 300;
 
-const LATE = 'late-';
-
 /** The outcome of one connection. */
 export interface Observed {
   readonly outcome: Outcome;
@@ -26,65 +18,26 @@ export interface Observed {
   readonly wrong: string | null;
 }
 
-/** Counts what it is asked by the domain of the request. The answer is how often that domain has been asked for. */
-class CountingDecider implements Decider {
-  readonly #asked = new Map<string, number>();
-
-  decide(request: Uint8Array, _format: 'json' | 'protobuf', reply: DecisionReply): void {
-    const key = Buffer.from(request).toString('latin1');
-    const count = this.timesAsked(key) + 1;
-    this.#asked.set(key, count);
-    const answer = (): void => reply.answered(Buffer.from(String(count)), false);
-    if (!key.includes(LATE)) answer();
-    else setImmediate(() => setImmediate(() => setImmediate(answer)));
-  }
-
-  timesAsked(key: string): number {
-    return this.#asked.get(key) ?? 0;
-  }
-
-  /** Requests that no case has asked for. */
-  others(keys: ReadonlySet<string>): string[] {
-    return [...this.#asked.keys()].filter(key => !keys.has(key));
-  }
-}
+/** Opens the port of the exam until the test ends. @returns the port number */
+export type ServeExam = (t: Test, count: CountRequest) => Promise<number>;
 
 /** A server with some routes, and what it is asked to decide. */
 export class HttpExaminee {
-  readonly #server: HttpListener;
-  readonly #decider: CountingDecider;
+  #port = 0;
+  /** How often the decider was asked for what. */
+  readonly #asked = new Map<string, number>();
   readonly #keys = new Set<string>();
   #cases = 0;
 
-  static async start(t: Test, engine: HttpEngine): Promise<HttpExaminee> {
-    const decider = new CountingDecider();
-    const log = new KeepingLogger();
-    const routes = [jsonRoute(decider, log), ...ROUTES];
-    const server = new HttpListener({
-      name: 'http',
-      engine,
-      host: '127.0.0.1',
-      port: 0,
-      settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
-      routes,
-      unknown: jsonNotFound(routes),
-      drainMs: 0,
-      clock: systemClock,
-      log,
-    });
-    await server.start();
-    t.teardown(() => server.stop());
-    return new HttpExaminee(server, decider);
-  }
-
-  private constructor(server: HttpListener, decider: CountingDecider) {
-    this.#server = server;
-    this.#decider = decider;
+  static async start(t: Test, serve: ServeExam): Promise<HttpExaminee> {
+    const examinee = new HttpExaminee();
+    examinee.#port = await serve(t, key => examinee.#count(key));
+    return examinee;
   }
 
   /** Requests that reached the decider and that nobody has sent. */
   get invented(): string[] {
-    return this.#decider.others(this.#keys);
+    return [...this.#asked.keys()].filter(key => !this.#keys.has(key));
   }
 
   /** The distinct outcomes of the variants of a case. `known`: the known deviating outcome. */
@@ -96,6 +49,16 @@ export class HttpExaminee {
       seen.set(`${observed.outcome} ${observed.wrong}`, observed);
     }
     return [...seen.values()];
+  }
+
+  #count(key: string): number {
+    const count = this.#timesAsked(key) + 1;
+    this.#asked.set(key, count);
+    return count;
+  }
+
+  #timesAsked(key: string): number {
+    return this.#asked.get(key) ?? 0;
   }
 
   #variants(httpCase: HttpCase): number {
@@ -115,11 +78,11 @@ export class HttpExaminee {
     const keys = [ask.body, ask.lateBody].map(requestOf);
     for (const key of keys) this.#keys.add(key);
     const pieces = piecesOf(httpCase.sends(ask), variant);
-    const peer = await HttpPeer.open(this.#server.port, httpCase.bodiless);
+    const peer = await HttpPeer.open(this.#port, httpCase.bodiless);
     try {
       await send(peer, pieces);
       const end = await endOf(peer, httpCase.allows, known);
-      const asked = keys.reduce((sum, key) => sum + this.#decider.timesAsked(key), 0);
+      const asked = keys.reduce((sum, key) => sum + this.#timesAsked(key), 0);
       const statuses = peer.answers.map(({ status }) => status);
       const came = outcome(statuses, end, asked);
       const wrong = httpCase.allows.includes(came) ? faultOf(peer.answers, httpCase) : null;
@@ -129,30 +92,6 @@ export class HttpExaminee {
     }
   }
 }
-
-const ROUTES: readonly Route[] = [
-  {
-    path: '/probe',
-    method: 'GET',
-    help: 'shows that the connection is in step',
-    handle: exchange => exchange.answer(textAnswer('probe')),
-  },
-  {
-    path: '/none',
-    method: 'GET',
-    help: 'has no content',
-    handle: exchange => exchange.answer({ status: '204 No Content', contentType: '', body: '' }),
-  },
-  {
-    path: '/long',
-    method: 'GET',
-    help: 'is made while it is read',
-    handle: exchange => {
-      const pieces = Array.from({ length: 1_000 }, () => 'x'.repeat(100));
-      exchange.stream(TEXT_PAGE, pieces).catch(thrown => exchange.fail(thrown));
-    },
-  },
-];
 
 /** The bytes that the decider gets for a body of `/json`, as text. */
 function requestOf(body: string): string {

@@ -1,11 +1,6 @@
-import {
-  MessageChannel,
-  type MessagePort,
-  receiveMessageOnPort,
-  type Transferable,
-} from 'node:worker_threads';
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 
-/** One end of a `BlockingPort`, as it is sent to the thread that uses it. */
+/** One end of a `BlockingPort`. It can be sent to a thread together with its port. */
 export interface BlockingEnd {
   readonly port: MessagePort;
   /** One word for each end. It changes with every message to this end. */
@@ -26,11 +21,6 @@ export function blockingEnds(): [BlockingEnd, BlockingEnd] {
     { port: port1, wakes, index: 0 },
     { port: port2, wakes, index: 1 },
   ];
-}
-
-/** What has to be transferred when an end is sent. */
-export function transferredWith({ port }: BlockingEnd): Transferable[] {
-  return [port];
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ReplyStream, UnaryReply } from '../../../src/grpc/service.ts';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../../src/transports/grpc/own-server.ts';
 import type { GrpcServer, GrpcServerOptions } from '../../../src/transports/grpc/server.ts';
-import { BlockingPort, blockingEnds, transferredWith } from './blocking-port.ts';
+import { BlockingPort, blockingEnds } from './blocking-port.ts';
 import type { FromGrpcThread, ToGrpcThread } from './grpc-thread.ts';
 
 type Port = BlockingPort<ToGrpcThread, FromGrpcThread>;
@@ -45,7 +45,7 @@ class GrpcThread {
 
   constructor() {
     const [here, there] = blockingEnds();
-    this.#worker = new Worker(MODULE, { workerData: there, transferList: transferredWith(there) });
+    this.#worker = new Worker(MODULE, { workerData: there, transferList: [there.port] });
     this.port = new BlockingPort(here, (message: FromGrpcThread) => {
       if (message.kind === 'closed') this.#listeners.get(message.call)?.shift()?.();
       else this.#servers.get(message.id)?.(message);
