@@ -1,7 +1,7 @@
 import { Metadata } from '@grpc/grpc-js';
 import t from 'tap';
 import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
-import { askOverGrpc, askOverHttp, dialled } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { grpcReceiver, httpReceiver, type OtlpReceiver, silentReceiver } from '../support/otlp-receiver.ts';
@@ -13,6 +13,9 @@ const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year,
 const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
+
+/** Connections of which each of two threads surely gets some. */
+const CONNECTIONS = 20;
 
 const CALL = 'envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 const DECISION = 'ShouldRateLimit Execution';
@@ -120,6 +123,42 @@ t.test('a caller that does not sample is not traced, one that does is, whatever 
     [PARENT],
   );
 });
+
+for (const engine of ['uws', 'node']) {
+  t.test(`with serving threads, all spans have one service.instance.id (HTTP by ${engine})`, async t => {
+    const { service, receiver } = await traced(t, httpReceiver, {
+      SERVE_THREADS: '2',
+      HTTP_SERVER_ENGINE: engine,
+      // What is left is sent when the threads stop.
+      OTEL_BSP_SCHEDULE_DELAY: '3600000',
+    });
+    const overGrpc = Array.from({ length: CONNECTIONS }, async () => {
+      const client = new GrpcClient(dialled(service.grpc));
+      t.teardown(() => client.close());
+      await askOverGrpc(client, request('d', 'a=x'));
+    });
+    await Promise.all(overGrpc);
+    for (let call = 0; call < CONNECTIONS; call++)
+      await askOverHttp(service.http, ASK, { connection: 'close' });
+    const { text } = await getPage(service.debug, '/stats');
+    t.match(text, /^ratelimit\.service\.serving_threads: 2$/m);
+    const decided = [0, 1].map(place =>
+      statistic(service.debug, `ratelimit.service.serving_thread.${place}.decisions`),
+    );
+    t.ok(
+      (await Promise.all(decided)).every(count => count > 0),
+      'both threads have decided',
+    );
+    t.match(await service.terminate(), { status: 0 });
+    const spans = receiver.received.all;
+    for (const name of [CALL, 'POST /json'])
+      t.equal(spans.filter(span => span.name === name).length, CONNECTIONS, name);
+    t.equal(spans.filter(span => span.name === DECISION).length, 2 * CONNECTIONS);
+    const instances = new Set(spans.map(span => span.resource['service.instance.id']));
+    t.equal(instances.size, 1, [...instances].join());
+    t.match([...instances], [/^[0-9a-f-]{36}$/]);
+  });
+}
 
 t.test('what is left is sent when the service stops', async t => {
   const { service, receiver } = await traced(t, httpReceiver, { OTEL_BSP_SCHEDULE_DELAY: '3600000' });
