@@ -152,6 +152,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
+    // From now on, only the grace time counts: the age would end calls in flight.
+    this.#options.ages.remove(this);
     this.#grpc.drain();
     this.#scheduleFlush();
   }

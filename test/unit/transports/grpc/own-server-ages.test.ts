@@ -107,6 +107,22 @@ t.test('without a grace time a call may run on', async t => {
   t.equal((await client.answer(1)).content.toString('utf8', 5), 'done');
 });
 
+t.test('calls go on if a connection reaches its age while the server stops', async t => {
+  const { clock, server, client, held } = await aged(t, { options: { drainTimeoutMs: 2 * AGE_MS } });
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  const stopped = server.stop();
+  await client.goAway();
+  for (let passedMs = 0; passedMs <= AGE_MS; passedMs += 10_000) {
+    await client.settled();
+    clock.advance(10_000);
+  }
+  held.replies[0].send(Buffer.from('done'));
+  t.equal((await client.answer(1)).content.toString('utf8', 5), 'done');
+  client.socket.end();
+  await stopped;
+});
+
 t.test('a connection whose peer ignores GOAWAY goes once nothing runs on it', async t => {
   const { clock, client } = await aged(t, { limits: { connection: { keepaliveTimeoutMs: 7_000 } } });
   client.answersPings = false;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import t, { type Test } from 'tap';
+import { HeldCalls } from '../../../exam/grpc-examinee.ts';
 import { callOverHttp2, openHttp2 } from '../../../support/grpc-client.ts';
 import { type OwnServing, serveOwn } from '../../../support/own-server.ts';
 
@@ -51,4 +52,22 @@ t.test('a connection is asked only once', async t => {
   t.ok(serving.server.moveOne(1));
   t.notOk(serving.server.moveOne(1));
   await goaway;
+});
+
+t.test('calls go on if a connection that was asked to move reaches its age', async t => {
+  const held = new HeldCalls();
+  const serving = await serveOwn(t, {
+    unary: { '/s/Hold': held.method },
+    options: { maxConnectionAgeMs: 5_000 },
+  });
+  const session = await connected(t, serving, 10);
+  const call = callOverHttp2(session, '/s/Hold');
+  await held.arrived(1);
+  serving.clock.advance(1_000);
+  const goaway = once(session, 'goaway');
+  t.ok(serving.server.moveOne(1));
+  await goaway;
+  serving.clock.advance(5_000);
+  held.replies[0].send(Buffer.from('done'));
+  t.equal((await call)['grpc-status'], '0');
 });
