@@ -52,8 +52,8 @@ export type ToServingThread =
   | { readonly kind: 'listen'; readonly ports: ServingPorts }
   /** Report everything that was counted until now, with this number. */
   | { readonly kind: 'report'; readonly request: number }
-  /** Answer, which shows that everything before this message has arrived. */
-  | { readonly kind: 'confirm'; readonly number: number }
+  /** Accept no more gRPC connections, and answer, which shows that everything before this message has arrived. */
+  | { readonly kind: 'close_grpc_port'; readonly number: number }
   /** Ask a connection with at most this share of the work of the thread, 0 to 1, to reconnect. */
   | { readonly kind: 'move'; readonly mostShare: number }
   /** Accept no more connections, let calls in progress finish, close the rest, and answer. */

@@ -94,7 +94,10 @@ class ServingThread {
     else if (message.kind === 'report') {
       figures.write();
       reporter.requested(message.request);
-    } else post({ kind: 'answered', number: message.number });
+    } else {
+      ports.closeGrpcPort();
+      post({ kind: 'answered', number: message.number });
+    }
   }
 
   async #listen(wanted: ServingPorts): Promise<void> {

@@ -173,8 +173,9 @@ export class ServingThreads implements Service {
   }
 
   /**
-   * Closes the ports and lets calls in progress finish. All threads know the health of the process before the first one
-   * asks its callers to leave, so no caller is sent from one thread to another.
+   * Closes the ports and lets calls in progress finish. Before the first thread asks its callers to leave, all threads
+   * know the health of the process and have closed their gRPC ports. So no caller is sent from one thread to another,
+   * where its connection would be reset if it is established at the moment when the port closes.
    */
   async close(): Promise<void> {
     const { settings, logger } = this.#parts;
@@ -182,7 +183,7 @@ export class ServingThreads implements Service {
     this.#balancing?.cancel();
     await this.#answers.ask(
       this.#ready,
-      (thread, number) => thread.post({ kind: 'confirm', number }),
+      (thread, number) => thread.post({ kind: 'close_grpc_port', number }),
       CONFIRM_MS,
     );
     const late = await this.#answers.ask(

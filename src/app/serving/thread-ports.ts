@@ -67,6 +67,11 @@ export class ThreadPorts {
     return this.#grpc?.moveOne(mostShare) ?? false;
   }
 
+  /** Accepts no more gRPC connections. Existing connections are served until `close`. */
+  closeGrpcPort(): void {
+    this.#grpc?.closePort();
+  }
+
   /**
    * Accepts no more connections. Resolves when calls in progress have finished and all connections are closed. HTTP is
    * stopped after gRPC, so that health checks still receive the answer that the process is unhealthy.

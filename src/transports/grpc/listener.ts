@@ -40,6 +40,8 @@ export class Listener {
   readonly #server: Server;
   readonly #tls: TlsHandshakes | undefined;
   readonly #connections = new Set<Socket>();
+  /** Resolves when the port and every connection have closed; null while the port is open. */
+  #closed: Promise<void> | null = null;
 
   private constructor(server: Server, listen: ListenAddress, events: ListenerEvents) {
     this.#server = server;
@@ -69,9 +71,15 @@ export class Listener {
     return new Listener(server, listen, events);
   }
 
+  /** Stops listening and removes the socket file. Existing connections and handshakes continue. */
+  closePort(): Promise<void> {
+    this.#closed ??= new Promise<void>(resolve => this.#server.close(() => resolve()));
+    return this.#closed;
+  }
+
   /** Stops listening, aborts handshakes, and removes the socket file. Resolves when every connection has closed. */
   close(): Promise<void> {
-    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()));
+    const closed = this.closePort();
     this.#tls?.cut();
     return closed;
   }

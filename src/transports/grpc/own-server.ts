@@ -198,6 +198,11 @@ export class OwnGrpcServer implements GrpcServer {
     this.#scheduleTick();
   }
 
+  /** Accepts no more connections. Existing connections are served until `stop`. */
+  closePort(): void {
+    void this.#listener?.closePort();
+  }
+
   stop(): Promise<void> {
     const listener = this.#listener;
     if (listener !== null) {
