@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { repositoryRoot } from './repository.ts';
 
@@ -23,6 +25,10 @@ function recordOf(language: ClientLanguage): string {
   return join(repositoryRoot(), 'node_modules/.cache/grpc-clients', language, 'client.json');
 }
 
+function commandOf(language: ClientLanguage): string[] {
+  return JSON.parse(readFileSync(recordOf(language), 'utf8')).command;
+}
+
 /** The reason why tests with this client are skipped, where it was not built; else false. */
 export function clientMissing(language: ClientLanguage): string | false {
   if (existsSync(recordOf(language))) return false;
@@ -31,9 +37,32 @@ export function clientMissing(language: ClientLanguage): string | false {
 
 /** Runs the client to its end. Fails with what it wrote when it fails, or takes longer than a minute. */
 export async function runClient(language: ClientLanguage, address: string, calls: number): Promise<Seen> {
-  const [program, ...args] = JSON.parse(readFileSync(recordOf(language), 'utf8')).command as string[];
+  const [program, ...args] = commandOf(language);
   const { stdout } = await promisify(execFile)(program, [...args, address, String(calls)], {
     timeout: 60_000,
   });
   return JSON.parse(stdout) as Seen;
+}
+
+/** How many calls ended in which way: `ok`, or the error. */
+type Outcomes = Readonly<Record<string, number>>;
+
+/** Calls a method with the client in Go, over several connections. @returns ends the calls */
+export function callSteadily(
+  t: { teardown(release: () => unknown): void },
+  address: string,
+  method: string,
+  message: Uint8Array,
+): () => Promise<Outcomes> {
+  const [program, ...args] = commandOf('go');
+  const hex = Buffer.from(message).toString('hex');
+  const client = spawn(program, [...args, address, method, hex], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.teardown(() => client.kill());
+  const exited = once(client, 'exit');
+  const written = text(client.stdout);
+  return async () => {
+    client.stdin.end();
+    await exited;
+    return JSON.parse(await written);
+  };
 }

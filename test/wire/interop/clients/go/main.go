@@ -1,4 +1,7 @@
-// Calls a server with grpc-go: `client HOST:PORT CALLS`. Writes what it saw as one line of JSON.
+// Calls a server with grpc-go. Writes what it saw as one line of JSON.
+//
+//	client HOST:PORT CALLS            makes calls of several kinds
+//	client HOST:PORT METHOD MESSAGE   calls a method until its input ends; the message is in hexadecimal
 package main
 
 import (
@@ -96,11 +99,7 @@ func outcomeOf(response []byte, err error) string {
 	}
 }
 
-func main() {
-	calls, err := strconv.Atoi(os.Args[2])
-	if err != nil {
-		panic(err)
-	}
+func open() *grpc.ClientConn {
 	channel, err := grpc.NewClient(os.Args[1],
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(asBytes{})),
@@ -108,6 +107,19 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	return channel
+}
+
+func main() {
+	if len(os.Args) == 4 {
+		fmt.Println(steady(open, os.Args[2], os.Args[3]))
+		return
+	}
+	calls, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		panic(err)
+	}
+	channel := open()
 	defer channel.Close()
 	c := client{channel}
 	large := bytes.Repeat([]byte("x"), 1_000_000)
