@@ -79,11 +79,7 @@ export class IdleCollector {
 
 /** The memory of the calling thread. */
 export function ownMemory(): ThreadMemory {
-  // Node.js offers a full collection only to programs started with this flag. New contexts of V8 have the function while
-  // the flag is set, so nothing else sees it.
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: object) => void;
-  setFlagsFromString('--no-expose-gc');
+  const collect = fullCollection();
   return {
     busy: busyShare(),
     bytes: () => {
@@ -93,4 +89,23 @@ export function ownMemory(): ThreadMemory {
     // Other flavors keep the pages of the heap, and count dead buffers as memory until the next collection.
     collect: () => collect({ type: 'major', flavor: 'last-resort' }),
   };
+}
+
+type Collect = (options: object) => void;
+
+/** Attempts to get the function while other threads change the same flag of the process. */
+const ATTEMPTS = 1_000;
+
+/**
+ * Node.js offers a full collection only to programs started with this flag. New contexts of V8 have the function while
+ * the flag is set, so nothing else sees it. If another thread has just cleared the flag, the next attempt succeeds.
+ */
+function fullCollection(): Collect {
+  let found: Collect | null = null;
+  for (let attempt = 0; found === null && attempt < ATTEMPTS; attempt++) {
+    setFlagsFromString('--expose-gc');
+    found = runInNewContext('typeof gc === "function" ? gc : null') as Collect | null;
+    setFlagsFromString('--no-expose-gc');
+  }
+  return found ?? (() => {});
 }

@@ -19,6 +19,7 @@ import { StatsRegistry } from '../../stats/registry.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { createBatcher, engineCounters } from '../decision/create-batcher.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
+import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
@@ -74,6 +75,7 @@ interface Parts {
   readonly health: Health;
   readonly reporter: ThreadReporter;
   readonly figures: FiguresWriter;
+  readonly collector: IdleCollector;
   readonly post: Post;
 }
 
@@ -120,13 +122,14 @@ class ServingThread {
   }
 
   async stop(): Promise<void> {
-    const { ports, tracing, batcher, store, reporter, figures } = this.#parts;
+    const { ports, tracing, batcher, store, reporter, figures, collector } = this.#parts;
     await ports.close();
     await batcher.drained();
     await store.stop();
     await tracing?.stop();
     reporter.stop();
     figures.stop();
+    collector.stop();
   }
 }
 
@@ -182,7 +185,9 @@ async function openThread(
     decisions: batcher.decided,
   }));
   figures.start();
-  return new ServingThread({ store, batcher, ports, tracing, health, reporter, figures, post });
+  const collector = new IdleCollector(clock, ownMemory());
+  collector.start();
+  return new ServingThread({ store, batcher, ports, tracing, health, reporter, figures, collector, post });
 }
 
 /**
