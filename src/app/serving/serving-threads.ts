@@ -77,6 +77,8 @@ export class ServingThreads implements Service {
   /** The ports of all threads; null while they are closed. */
   #open: ServingPorts | null = null;
   #stopMirroring: () => void = () => {};
+  /** Ends the wait of the start for all threads. */
+  #stopWaiting: () => void = () => {};
 
   constructor(parts: ServingThreadsParts) {
     const { settings, count, store, stats, logger, clock } = parts;
@@ -133,6 +135,7 @@ export class ServingThreads implements Service {
     this.#stopMirroring = this.#parts.health.onComponentChange(() => this.#mirrorHealth());
     await this.#threads.start();
     const allReady = Promise.withResolvers<void>();
+    this.#stopWaiting = allReady.resolve;
     const timer = this.#parts.clock.after(START_MS, allReady.resolve);
     this.#onReady = () => {
       if (this.#ready.size === this.#parts.count) allReady.resolve();
@@ -145,6 +148,7 @@ export class ServingThreads implements Service {
 
   /** Lets the threads close their stores, and ends them. */
   async stop(): Promise<void> {
+    this.#stopWaiting();
     this.#stopMirroring();
     this.#balancing?.cancel();
     this.#serving.stop();
@@ -164,11 +168,11 @@ export class ServingThreads implements Service {
    * @throws Error that names the setting to change, if a port cannot be opened
    */
   async listen(ports: ServingPorts): Promise<ServingPorts> {
-    const [first, ...others] = this.#ready;
-    if (first === undefined) throw new Error('the serving threads are not ready');
-    const opened = await this.#listen(first, ports);
+    const [first, opened] = await this.#listenFirst(ports);
     this.#open = opened;
-    await Promise.all(others.map(thread => this.#listen(thread, opened)));
+    // Read only now: threads may have become ready or have ended meanwhile. Those that become ready later join.
+    const others = [...this.#ready].filter(thread => thread !== first);
+    await Promise.all(others.map(thread => this.#listenUnlessEnded(thread, opened)));
     return opened;
   }
 
@@ -261,7 +265,26 @@ export class ServingThreads implements Service {
     return { thread: thread.place, connections };
   }
 
-  /** @throws (rejects with) Error that names the setting to change; the thread then ends and is replaced */
+  /** Opens the ports in one thread, which chooses those that are 0. */
+  async #listenFirst(ports: ServingPorts): Promise<[Thread, ServingPorts]> {
+    for (const thread of this.#ready) {
+      const opened = await this.#listenUnlessEnded(thread, ports);
+      if (opened !== null) return [thread, opened];
+    }
+    throw new Error('the serving threads ended while they opened their ports');
+  }
+
+  /** Resolves with null if the thread ends. Its replacement opens the ports itself. */
+  async #listenUnlessEnded(thread: Thread, ports: ServingPorts): Promise<ServingPorts | null> {
+    try {
+      return await this.#listen(thread, ports);
+    } catch (failure) {
+      if (this.#ready.has(thread)) throw failure;
+      return null;
+    }
+  }
+
+  /** @throws (rejects with) Error that names the setting to change */
   async #listen(thread: Thread, ports: ServingPorts): Promise<ServingPorts> {
     const opening = Promise.withResolvers<ServingPorts>();
     this.#opening.set(thread, opening);
