@@ -61,7 +61,8 @@ export class StoreHealth implements OutageListener {
 
   #tell(): void {
     if (this.#connectionsDecide) {
-      const isConnected = [...this.#connected.values()].every(Boolean);
+      // One lost connection may be the only one of its thread, and says nothing about the store.
+      const isConnected = [...this.#connected.values()].some(Boolean);
       this.#health.set(CONNECTION_COMPONENT, isConnected, isConnected ? null : NO_CONNECTION);
     }
     const [reason = null] = [...this.#outages.values()].flatMap(own => [...own.values()]);

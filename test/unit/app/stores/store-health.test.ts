@@ -59,14 +59,19 @@ t.test('each of two instances counts', async t => {
   t.same(shown(), { store: true });
 });
 
-t.test('connections of every thread count, and decide where that is asked for', async t => {
+t.test('the process is connected while any thread is, and this decides where that is asked for', async t => {
   const { health, store, shown } = healthOfStore(true);
   store.connectionsChanged(true);
   store.connectionsChanged(false, 2);
+  t.ok(health.healthy, 'a thread may lose its only connection');
+  store.connectionsChanged(false);
   t.notOk(health.healthy);
   t.match(shown(), { store_connection: /no connection/ });
+  store.connectionsChanged(true, 2);
+  t.ok(health.healthy);
   store.threadEnded(2);
-  t.ok(health.healthy, 'the thread is gone');
+  t.notOk(health.healthy, 'the connected thread is gone');
+  store.connectionsChanged(true);
   t.same(shown(), { store: true, store_connection: true });
   store.began(textsOf('main'), 'refused', false);
   t.ok(health.healthy, 'a store that is connected and does not count does not decide');
