@@ -24,6 +24,8 @@ export interface LastingThread<To> {
 /** How a thread ended, for the log. */
 export interface ThreadEnd {
   readonly reason: string;
+  /** The error that ended the thread; null for another reason. */
+  readonly error: Error | null;
   /** Since when the thread has not responded, in milliseconds since the epoch; null if it ended by itself. */
   readonly hungSinceMs: number | null;
 }
@@ -74,14 +76,14 @@ export class RunningThread<To, From> implements LastingThread<To> {
       clock: parts.clock,
       isAwaited: () => parts.isAwaited(this),
       ping: () => port1.postMessage(PING),
-      hung: sinceMs => this.#end({ reason: 'its event loop is blocked', hungSinceMs: sinceMs }),
+      hung: sinceMs => this.#end({ reason: 'its event loop is blocked', error: null, hungSinceMs: sinceMs }),
     });
     const running = startTask(this.#pool, port2);
     const worker = this.#pool.threads[0];
     this.threadId = worker.threadId;
     this.gone = this.#exitOf(worker);
     port1.on('message', (message: From | ThreadIsReady | Ping) => this.#heard(message));
-    const failed = (failure: unknown): void => this.end(asError(failure).message);
+    const failed = (failure: unknown): void => this.end(asError(failure).message, asError(failure));
     this.#pool.on('error', failed);
     running.then(() => this.#finished(), failed);
   }
@@ -96,8 +98,8 @@ export class RunningThread<To, From> implements LastingThread<To> {
   }
 
   /** Terminates the thread. Does nothing if it has already ended. */
-  end(reason: string): void {
-    this.#end({ reason, hungSinceMs: null });
+  end(reason: string, error: Error | null = null): void {
+    this.#end({ reason, error, hungSinceMs: null });
   }
 
   #heard(message: From | ThreadIsReady | Ping): void {

@@ -130,7 +130,8 @@ export class LastingThreads<To, From> implements Service {
     try {
       this.#threads.add(new RunningThread(place, this.#ofThread));
     } catch (failure) {
-      this.#replace(place, false, { reason: asError(failure).message, hungSinceMs: null }, {});
+      const error = asError(failure);
+      this.#replace(place, false, { reason: error.message, error, hungSinceMs: null }, {});
     }
   }
 
@@ -161,10 +162,11 @@ export class LastingThreads<To, From> implements Service {
     this.#later(backoffMs(RESTART, failed, random), () => this.#open(place));
   }
 
-  #log({ reason, hungSinceMs }: ThreadEnd, fields: LogFields): void {
+  #log({ reason, error, hungSinceMs }: ThreadEnd, fields: LogFields): void {
     const { what, logger } = this.#parts;
     const name = what[0].toUpperCase() + what.slice(1);
-    if (hungSinceMs === null) logger.error(`${name} ended; starting a replacement`, { reason, ...fields });
+    if (hungSinceMs === null)
+      logger.error(`${name} ended; starting a replacement`, { reason, error: error?.stack, ...fields });
     else {
       const since = new Date(hungSinceMs).toISOString();
       logger.error(`${name} is not responding; replacing it`, { reason, since, ...fields });
