@@ -27,7 +27,7 @@ const MAX_IN_FLIGHT = 256;
 /** Maximum number of buffers that are kept for later batches. */
 const MAX_SPARE = 8;
 
-const ENDED = 'the thread that counts for this one has closed its store';
+const ENDED = 'the process is shutting down';
 
 interface InFlight {
   readonly batch: CounterBatch;
@@ -85,7 +85,10 @@ export class HandedOnStore implements CounterStore {
   async #handOn(call: HandedOnCall, batch: CounterBatch): Promise<void> {
     if (this.#closed) throw new Fault('store_failed', ENDED);
     if (this.#inFlight.size >= MAX_IN_FLIGHT) {
-      throw new Fault('store_failed', `${MAX_IN_FLIGHT} batches already wait for the thread that counts`);
+      throw new Fault(
+        'store_failed',
+        `${MAX_IN_FLIGHT} batches of this serving thread wait for the primary thread, which sends them to the store`,
+      );
     }
     const buffer = packBatch(batch, this.#spare.pop() ?? null);
     const number = this.#number++;

@@ -76,20 +76,20 @@ export class QueueRoom {
 
   #fullOfRequests({ isShared, max }: Bound): string {
     return isShared
-      ? `${this.#requests} requests are waiting in this serving thread; MAX_QUEUED_DECISIONS is ${max} for all serving threads`
+      ? `${this.#requests} requests are waiting in this thread; MAX_QUEUED_DECISIONS is ${max} for all threads of the process`
       : `${this.#requests} requests are waiting; MAX_QUEUED_DECISIONS is ${max}`;
   }
 
   #fullOfBytes({ isShared, max }: Bound): string {
     return isShared
-      ? `${this.#bytes} bytes are waiting in this serving thread; all serving threads may hold ${max} bytes`
+      ? `${this.#bytes} bytes are waiting in this thread; all threads of the process may hold ${max} bytes`
       : `${this.#bytes} of ${max} bytes are waiting`;
   }
 
   /** Why a caller with these waiting requests has no share left. */
   shareMessage(requests: number, bytes: number): string {
     const { requests: maxRequests, bytes: maxBytes } = this.#bounds;
-    const queue = maxRequests.isShared ? 'the queue of all serving threads' : 'the queue';
+    const queue = maxRequests.isShared ? 'the queue of all threads' : 'the queue';
     const share = `a quarter of ${queue}: ${maxRequests.max} requests (MAX_QUEUED_DECISIONS) and ${maxBytes.max} bytes`;
     return `${requests} requests with ${bytes} bytes of this connection are waiting; it may use ${share}`;
   }

@@ -83,7 +83,7 @@ t.test('each of several threads keeps an eighth of what it can use', async t => 
   );
   t.equal(
     second.fullMessage(),
-    'the queue is full: 512 requests are waiting in this serving thread; MAX_QUEUED_DECISIONS is 2048 for all serving threads',
+    'the queue is full: 512 requests are waiting in this thread; MAX_QUEUED_DECISIONS is 2048 for all threads of the process',
   );
 });
 
@@ -101,7 +101,7 @@ t.test('the bytes that wait in all threads have one bound', async t => {
   );
   t.equal(
     second.fullMessage(),
-    'the queue is full: 25 bytes are waiting in this serving thread; all serving threads may hold 100 bytes',
+    'the queue is full: 25 bytes are waiting in this thread; all threads of the process may hold 100 bytes',
   );
   first.remove(75, 75);
   t.equal(
@@ -117,7 +117,7 @@ t.test('one caller may fill a quarter of the queue of all threads', async t => {
   t.ok(room.isShareUsed(1, 251));
   t.equal(
     room.shareMessage(25, 30),
-    '25 requests with 30 bytes of this connection are waiting; it may use a quarter of the queue of all serving threads: 100 requests (MAX_QUEUED_DECISIONS) and 1000 bytes',
+    '25 requests with 30 bytes of this connection are waiting; it may use a quarter of the queue of all threads: 100 requests (MAX_QUEUED_DECISIONS) and 1000 bytes',
   );
 });
 
