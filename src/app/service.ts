@@ -48,6 +48,8 @@ interface ServiceParts {
 export interface StartedAt extends Addresses {
   /** Address of the Prometheus endpoint; undefined if it is disabled, null if its port could not be opened. */
   readonly metrics: string | null | undefined;
+  /** Number of threads that serve gRPC; null if the primary thread does. */
+  readonly serveThreads: number | null;
 }
 
 /** Log messages of the ports. */
@@ -234,7 +236,8 @@ export class DecisionService {
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
       if (this.#tasks !== null) await this.#stack.start(this.#tasks);
       const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
-      return { ...(await this.#openPorts()), metrics };
+      const addresses = await this.#openPorts();
+      return { ...addresses, metrics, serveThreads: this.#serving?.threads.serving ?? null };
     } catch (failure) {
       // After `stop`, starts fail, so the failure is expected.
       if (this.#stopping !== null) return null;

@@ -15,7 +15,7 @@ import {
   type GrpcServerOptions,
   joinServices,
 } from '../../transports/grpc/server.ts';
-import { TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
+import { MAX_PENDING_HANDSHAKES, TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
@@ -86,15 +86,19 @@ export function createOwnServer(
   return new OwnGrpcServer(serverOptions(parts, listen, tls), shared);
 }
 
-/** Creates the handshakes of a thread; null if gRPC does not use TLS. */
-export function createHandshakes({
-  settings,
-  clock,
-  logger,
-}: Pick<GrpcPortParts, 'settings' | 'clock' | 'logger'>): TlsHandshakes | null {
+/**
+ * Creates the handshakes of a thread; null if gRPC does not use TLS.
+ *
+ * @param threads number of threads that share the limit on pending handshakes
+ */
+export function createHandshakes(
+  { settings, clock, logger }: Pick<GrpcPortParts, 'settings' | 'clock' | 'logger'>,
+  threads = 1,
+): TlsHandshakes | null {
   if (!settings.grpcServerUseTls) return null;
   const clients = settings.grpcClientTlsCaCert === '' ? null : { name: settings.grpcClientTlsSan };
-  return new TlsHandshakes({ clients, logger, clock });
+  const maxPending = Math.ceil(MAX_PENDING_HANDSHAKES / threads);
+  return new TlsHandshakes({ clients, maxPending, logger, clock });
 }
 
 /** Creates the source of the TLS files, which the primary thread watches for all threads. Null without TLS. */

@@ -32,6 +32,8 @@ export interface BeginServing {
   readonly bounds: BoundSeats;
   /** Links the store of the thread to that of the primary thread; null if it needs no link. */
   readonly storeLink: MessagePort | null;
+  /** False if other threads serve already: a store that is unavailable is no reason not to. */
+  readonly waitsForStore: boolean;
   /** Null if the thread does not serve HTTP, or if the task service is disabled. */
   readonly tasks: TasksConnection | null;
 }
@@ -54,6 +56,8 @@ export type ToServingThread =
   | { readonly kind: 'report'; readonly request: number }
   /** Accept no more gRPC connections, and answer, which shows that everything before this message has arrived. */
   | { readonly kind: 'close_grpc_port'; readonly number: number }
+  /** Ask this number of gRPC connections to reconnect. */
+  | { readonly kind: 'spread'; readonly connections: number }
   /** Ask a connection with at most this share of the work of the thread, 0 to 1, to reconnect. */
   | { readonly kind: 'move'; readonly mostShare: number }
   /** Accept no more connections, let calls in progress finish, close the rest, and answer. */
@@ -64,13 +68,13 @@ export type ToServingThread =
 export type FromServingThread =
   /** The first message of the thread. */
   | { readonly kind: 'hello' }
-  /** The store of the thread has responded. */
+  /** The thread accepts messages. */
   | ThreadIsReady
   | { readonly kind: 'listening'; readonly ports: ServingPorts }
   /** The message names the address and the setting to change. */
   | { readonly kind: 'not_listening'; readonly message: string }
-  /** A connection was asked to reconnect. */
-  | { readonly kind: 'moved' }
+  /** This number of connections were asked to reconnect. */
+  | { readonly kind: 'moved'; readonly connections: number }
   /** Follows everything that the message with this number asked for. */
   | { readonly kind: 'answered'; readonly number: number }
   | { readonly kind: 'report'; readonly threadId: number; readonly report: ThreadReport }

@@ -34,8 +34,10 @@ import type {
 import { FiguresWriter, ThreadFigures } from './thread-figures.ts';
 import { ThreadPorts } from './thread-ports.ts';
 
-/** How long the start of a thread waits for the store. */
+/** How long the start of a thread waits for the store, which the primary thread has already reached. */
 const STORE_MS = 2_000;
+/** How long a thread waits that replaces another one. */
+const REPLACEMENT_STORE_MS = 200;
 
 type Post = (message: FromServingThread) => void;
 
@@ -76,6 +78,7 @@ interface Parts {
   readonly reporter: ThreadReporter;
   readonly figures: FiguresWriter;
   readonly collector: IdleCollector;
+  readonly logger: Logger;
   readonly post: Post;
 }
 
@@ -91,7 +94,8 @@ class ServingThread {
     if (message.kind === 'tls') ports.useTls(message.material);
     else if (message.kind === 'health') health.mirror(message.components);
     else if (message.kind === 'listen') void this.#listen(message.ports);
-    else if (message.kind === 'move') this.#move(message.mostShare);
+    else if (message.kind === 'move') this.#moved(ports.moveOne(message.mostShare) ? 1 : 0);
+    else if (message.kind === 'spread') this.#moved(ports.moveSome(message.connections));
     else if (message.kind === 'drain') void this.#drain(message.number);
     else if (message.kind === 'report') {
       figures.write();
@@ -111,9 +115,8 @@ class ServingThread {
     }
   }
 
-  #move(mostShare: number): void {
-    const { ports, post } = this.#parts;
-    if (ports.moveOne(mostShare)) post({ kind: 'moved' });
+  #moved(connections: number): void {
+    if (connections > 0) this.#parts.post({ kind: 'moved', connections });
   }
 
   async #drain(number: number): Promise<void> {
@@ -122,14 +125,26 @@ class ServingThread {
   }
 
   async stop(): Promise<void> {
-    const { ports, tracing, batcher, store, reporter, figures, collector } = this.#parts;
+    const { ports, tracing, store, reporter, figures, collector } = this.#parts;
     await ports.close();
-    await batcher.drained();
-    await store.stop();
-    await tracing?.stop();
+    await this.#decided();
     reporter.stop();
     figures.stop();
     collector.stop();
+    await store.stop();
+    await tracing?.stop();
+  }
+
+  /** Waits until all requests are decided, or until the time for the shutdown is over. */
+  async #decided(): Promise<void> {
+    const { ports, batcher, logger } = this.#parts;
+    const bound = Promise.withResolvers<void>();
+    const timer = systemClock.after(ports.closingMs, bound.resolve);
+    await Promise.race([batcher.drained(), bound.promise]);
+    timer.cancel();
+    const requests = batcher.pending;
+    if (requests > 0)
+      logger.warning('Shutdown timeout: the store has not answered some requests', { requests });
   }
 }
 
@@ -153,7 +168,7 @@ async function openThread(
     logger,
     post,
   });
-  await startStore(store);
+  await startStore(store, begin.waitsForStore);
   const loads = ThreadFigures.attach(setup.figures);
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
@@ -187,19 +202,30 @@ async function openThread(
   figures.start();
   const collector = new IdleCollector(clock, ownMemory());
   collector.start();
-  return new ServingThread({ store, batcher, ports, tracing, health, reporter, figures, collector, post });
+  return new ServingThread({
+    store,
+    batcher,
+    ports,
+    tracing,
+    health,
+    reporter,
+    figures,
+    collector,
+    logger,
+    post,
+  });
 }
 
 /**
- * A thread that replaces another one while the store is unavailable serves nevertheless. Its requests fail until the store
- * is back, as those of the other threads.
+ * Connects to the store. A thread that replaces another one serves even while the store is unavailable: its requests
+ * fail until the store is back, as those of the other threads.
  */
-async function startStore(store: OpenedStore): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = systemClock.after(STORE_MS, late.resolve);
+async function startStore(store: OpenedStore, waits: boolean): Promise<void> {
   const started = store.start();
   // The start fails only if the thread is stopped.
   started.catch(() => {});
+  const late = Promise.withResolvers<void>();
+  const timer = systemClock.after(waits ? STORE_MS : REPLACEMENT_STORE_MS, late.resolve);
   await Promise.race([started, late.promise]);
   timer.cancel();
 }

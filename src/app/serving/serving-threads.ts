@@ -1,5 +1,4 @@
 import type { Clock, Timer } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
 import type { Health } from '../../base/health.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import { LOG_LEVELS, type LogFields, type Logger } from '../../base/logger.ts';
@@ -18,6 +17,7 @@ import { Balance } from './balance.ts';
 import type { FromServingThread, ServingPorts, ServingThreadSetup, ToServingThread } from './messages.ts';
 import type { ServingBounds } from './serving-bounds.ts';
 import { ServingHealth } from './serving-health.ts';
+import { ServingListeners } from './serving-listeners.ts';
 import { ThreadFigures } from './thread-figures.ts';
 
 type Thread = LastingThread<ToServingThread>;
@@ -46,8 +46,6 @@ interface ServingThreadsParts {
 const CONFIRM_MS = 1_000;
 /** How long a start waits for all threads. Those that need longer open their ports later. */
 const START_MS = 10_000;
-/** Delay before a thread tries again to open its port. */
-const JOIN_AGAIN_MS = 1_000;
 /** How often the load of the threads is compared; they write their figures as often. */
 const BALANCE_MS = 1_000;
 /** How much longer than calls in progress a thread may take to close its connections. */
@@ -65,17 +63,15 @@ export class ServingThreads implements Service {
   readonly #threads: LastingThreads<ToServingThread, FromServingThread>;
   readonly #answers: Answers<Thread>;
   readonly #serving: ServingHealth;
-  /** The threads whose stores have responded. */
+  /** The threads that accept messages. */
   readonly #ready = new Set<Thread>();
   /** Called for each thread that becomes ready. */
   #onReady: () => void = () => {};
-  readonly #opening = new Map<Thread, PromiseWithResolvers<ServingPorts>>();
+  readonly #listeners: ServingListeners;
   readonly #moved: Counter;
   readonly #balance: Balance;
   #balancing: Timer | null = null;
   #material: TlsMaterial | null = null;
-  /** The ports of all threads; null while they are closed. */
-  #open: ServingPorts | null = null;
   #stopMirroring: () => void = () => {};
   /** Ends the wait of the start for all threads. */
   #stopWaiting: () => void = () => {};
@@ -88,6 +84,14 @@ export class ServingThreads implements Service {
     this.#moved = stats.counter('ratelimit.service.serving_thread_moves');
     this.#answers = new Answers(clock);
     this.#serving = new ServingHealth(parts.health, clock);
+    const { figures } = this;
+    this.#listeners = new ServingListeners({
+      ready: this.#ready,
+      figures,
+      health: this.#serving,
+      clock,
+      logger,
+    });
     const lost = stats.counter('ratelimit.service.serving_threads_lost');
     const { fingerprintKey, memory, refundMarks } = store;
     const setup: ServingThreadSetup = {
@@ -121,7 +125,7 @@ export class ServingThreads implements Service {
       },
     });
     this.name = this.#threads.name;
-    stats.gauge('ratelimit.service.serving_threads', () => this.#ready.size);
+    stats.gauge('ratelimit.service.serving_threads', () => this.#listeners.count);
     for (let place = 0; place < count; place++) this.#publishFigures(place);
   }
 
@@ -143,6 +147,13 @@ export class ServingThreads implements Service {
     this.#onReady();
     await allReady.promise;
     timer.cancel();
+    const { count, logger } = this.#parts;
+    if (this.#ready.size < count && !this.#threads.stopped) {
+      logger.warning('Some serving threads are not ready yet; they open their ports when they are', {
+        ready: this.#ready.size,
+        threads: count,
+      });
+    }
     this.#balanceLater();
   }
 
@@ -167,13 +178,13 @@ export class ServingThreads implements Service {
    * @returns the ports that were opened
    * @throws Error that names the setting to change, if a port cannot be opened
    */
-  async listen(ports: ServingPorts): Promise<ServingPorts> {
-    const [first, opened] = await this.#listenFirst(ports);
-    this.#open = opened;
-    // Read only now: threads may have become ready or have ended meanwhile. Those that become ready later join.
-    const others = [...this.#ready].filter(thread => thread !== first);
-    await Promise.all(others.map(thread => this.#listenUnlessEnded(thread, opened)));
-    return opened;
+  listen(ports: ServingPorts): Promise<ServingPorts> {
+    return this.#listeners.open(ports);
+  }
+
+  /** Number of threads that listen. */
+  get serving(): number {
+    return this.#listeners.count;
   }
 
   /**
@@ -183,7 +194,7 @@ export class ServingThreads implements Service {
    */
   async close(): Promise<void> {
     const { settings, logger } = this.#parts;
-    this.#open = null;
+    this.#listeners.close();
     this.#balancing?.cancel();
     await this.#answers.ask(
       this.#ready,
@@ -212,6 +223,7 @@ export class ServingThreads implements Service {
       bounds: bounds.join(threadId),
       storeLink: store.links?.attach(place) ?? null,
       tasks: this.servesHttp ? tasks() : null,
+      waitsForStore: !this.#listeners.areOpen,
     } as const;
     const ports = [message.rules.port, message.storeLink, message.tasks?.port];
     thread.post(
@@ -223,11 +235,10 @@ export class ServingThreads implements Service {
   #begins(thread: Thread): void {
     const { reports } = this.#parts;
     this.#ready.add(thread);
-    this.#serving.servingThreads(this.#ready.size);
     reports.started(thread.threadId, request => thread.post({ kind: 'report', request }));
     thread.post({ kind: 'health', components: this.#parts.health.components });
     if (this.#material !== null) thread.post({ kind: 'tls', material: this.#material });
-    void this.#join(thread);
+    void this.#listeners.join(thread);
     this.#onReady();
   }
 
@@ -237,16 +248,14 @@ export class ServingThreads implements Service {
         this.#begin(thread);
         break;
       case 'listening':
-        this.#opening.get(thread)?.resolve(message.ports);
-        break;
       case 'not_listening':
-        this.#opening.get(thread)?.reject(new Error(message.message));
+        this.#listeners.heard(thread, message);
         break;
       case 'report':
         this.#parts.reports.add(message.threadId, message.report);
         break;
       case 'moved':
-        this.#moved.add(1);
+        this.#moved.add(message.connections);
         break;
       case 'answered':
         this.#answers.answered(thread, message.number);
@@ -258,59 +267,10 @@ export class ServingThreads implements Service {
 
   #ended(thread: Thread): LogFields {
     this.#ready.delete(thread);
-    if (!this.#threads.stopped) this.#serving.servingThreads(this.#ready.size);
-    this.#opening.get(thread)?.reject(new Error('the serving thread ended'));
+    this.#listeners.ended(thread);
     this.#answers.ended(thread);
     const { connections } = this.figures.of(thread.place);
     return { thread: thread.place, connections };
-  }
-
-  /** Opens the ports in one thread, which chooses those that are 0. */
-  async #listenFirst(ports: ServingPorts): Promise<[Thread, ServingPorts]> {
-    for (const thread of this.#ready) {
-      const opened = await this.#listenUnlessEnded(thread, ports);
-      if (opened !== null) return [thread, opened];
-    }
-    throw new Error('the serving threads ended while they opened their ports');
-  }
-
-  /** Resolves with null if the thread ends. Its replacement opens the ports itself. */
-  async #listenUnlessEnded(thread: Thread, ports: ServingPorts): Promise<ServingPorts | null> {
-    try {
-      return await this.#listen(thread, ports);
-    } catch (failure) {
-      if (this.#ready.has(thread)) throw failure;
-      return null;
-    }
-  }
-
-  /** @throws (rejects with) Error that names the setting to change */
-  async #listen(thread: Thread, ports: ServingPorts): Promise<ServingPorts> {
-    const opening = Promise.withResolvers<ServingPorts>();
-    this.#opening.set(thread, opening);
-    thread.post({ kind: 'listen', ports });
-    try {
-      return await opening.promise;
-    } finally {
-      this.#opening.delete(thread);
-    }
-  }
-
-  /** Opens the port in a thread that became ready after the others. */
-  async #join(thread: Thread): Promise<void> {
-    const { clock, logger } = this.#parts;
-    if (this.#open === null || !this.#ready.has(thread)) return;
-    try {
-      await this.#listen(thread, this.#open);
-    } catch (failure) {
-      if (!this.#ready.has(thread)) return;
-      const { message } = asError(failure);
-      logger.error('Serving thread could not open its port; retrying', {
-        thread: thread.place,
-        reason: message,
-      });
-      clock.after(JOIN_AGAIN_MS, () => void this.#join(thread));
-    }
   }
 
   /** Moves connections away from a thread that has much more to do than others. */

@@ -28,11 +28,15 @@ export class ThreadPorts {
   readonly #httpBound: Bound;
   #grpc: OwnGrpcServer | null = null;
   #http: ThreadHttp | null = null;
+  /** Settles when the ports are open or could not be opened. */
+  #opening: Promise<unknown> = Promise.resolve();
+  /** Set when the ports begin to close; milliseconds since the epoch. */
+  #deadlineMs: number | null = null;
 
   constructor(parts: GrpcPortParts, setup: PortsSetup) {
     this.#parts = parts;
     this.#setup = setup;
-    this.#handshakes = createHandshakes(parts);
+    this.#handshakes = createHandshakes(parts, setup.threads);
     this.#grpcBound = Bound.at(setup.bounds.grpcConnections);
     this.#httpBound = Bound.at(setup.bounds.httpConnections);
   }
@@ -52,7 +56,13 @@ export class ThreadPorts {
    * @returns the ports that were opened
    * @throws Error that names the setting to change, if a port cannot be opened
    */
-  async open({ grpc, http }: ServingPorts): Promise<ServingPorts> {
+  async open(ports: ServingPorts): Promise<ServingPorts> {
+    const opening = this.#openBoth(ports);
+    this.#opening = opening.catch(() => {});
+    return await opening;
+  }
+
+  async #openBoth({ grpc, http }: ServingPorts): Promise<ServingPorts> {
     const opened = await this.#openGrpc(grpc);
     try {
       return { grpc: opened, http: http === null ? null : await this.#openHttp(http) };
@@ -60,6 +70,18 @@ export class ThreadPorts {
       await this.#grpc?.stop();
       throw failure;
     }
+  }
+
+  /** Time that is left for `close`, in milliseconds. */
+  get closingMs(): number {
+    const { settings, clock } = this.#parts;
+    const deadlineMs = this.#deadlineMs ?? clock.nowMs() + settings.shutdownTimeoutMs;
+    return Math.max(deadlineMs - clock.nowMs(), 0);
+  }
+
+  /** Asks gRPC connections to reconnect. Returns their number. */
+  moveSome(connections: number): number {
+    return this.#grpc?.moveSome(connections) ?? 0;
   }
 
   /** Asks a gRPC connection to reconnect; see `OwnGrpcServer.moveOne`. */
@@ -78,12 +100,13 @@ export class ThreadPorts {
    */
   async close(): Promise<void> {
     const { settings, clock } = this.#parts;
-    const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
+    this.#deadlineMs ??= clock.nowMs() + settings.shutdownTimeoutMs;
+    await this.#opening;
     this.#http?.drain();
     try {
       await this.#grpc?.stop();
     } finally {
-      await this.#http?.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+      await this.#http?.stop(this.closingMs);
     }
   }
 

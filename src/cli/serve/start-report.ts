@@ -4,7 +4,6 @@ import { describeStore, describeTaskStore } from '../../app/stores/store-text.ts
 import { asError } from '../../base/fault.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import type { Settings } from '../../settings/table.ts';
-import { servingThreads } from '../../settings/thread-counts.ts';
 import { type CliIo, CommandFault } from '../terminal/io.ts';
 import { packageVersion } from '../terminal/package.ts';
 import { commandsToTry } from './quickstart.ts';
@@ -26,7 +25,7 @@ export function reportReady(
     version: packageVersion(),
     grpc: at.grpc,
     http: at.http,
-    serve_threads: serving(settings) ?? undefined,
+    serve_threads: at.serveThreads ?? undefined,
     debug: at.debug ?? 'closed',
     metrics: at.metrics === undefined ? undefined : (at.metrics ?? 'closed'),
     store: describeStore(settings),
@@ -34,14 +33,8 @@ export function reportReady(
   });
 }
 
-/** The number of serving threads; null if the primary thread serves. */
-function serving(settings: Settings): number | null {
-  const { threads } = servingThreads(settings);
-  return threads === 1 ? null : threads;
-}
-
 function banner(settings: Settings, at: StartedAt, quickstart: boolean): string {
-  const threads = serving(settings);
+  const { serveThreads: threads } = at;
   const lines = [
     `Sluice ${packageVersion()} is ready:`,
     `  gRPC     ${at.grpc}${threads === null ? '' : `  (on ${threads} threads)`}`,

@@ -212,6 +212,13 @@ export class OwnGrpcServer implements GrpcServer {
     return this.#stopped;
   }
 
+  /** Asks this number of connections to reconnect, the oldest first. Returns how many were asked. */
+  moveSome(connections: number): number {
+    const chosen = [...this.#sockets].filter(({ draining }) => !draining).slice(0, connections);
+    for (const socket of chosen) socket.expire();
+    return chosen.length;
+  }
+
   /**
    * Asks a connection to reconnect, as if it had reached its age: the one with the most work in the last second, up to
    * `mostShare` (0 to 1) of the work of all connections. Returns false if there is none that would make a difference.

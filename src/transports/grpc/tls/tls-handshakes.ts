@@ -11,7 +11,7 @@ import type { TlsMaterial } from './tls-material.ts';
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Maximum number of pending handshakes, of about 35 KB each. With more, the oldest is dropped: it is likely stuck. */
-const MAX_PENDING_HANDSHAKES = 1_024;
+export const MAX_PENDING_HANDSHAKES = 1_024;
 
 /** The answer to clients that offer no protocol. They are not gRPC clients and read text. */
 const NO_ALPN_ANSWER = http1Answer(

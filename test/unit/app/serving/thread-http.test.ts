@@ -158,6 +158,7 @@ t.test('health is that of the primary thread', async t => {
     components: { termination: true, store: false },
     decides: { termination: true, store: false },
     notes: { store: 'Redis is not connected' },
+    serving_threads: [],
   });
   health.set('termination', false);
   await until(async () => (await ask(thread.port, wire('GET /healthcheck'))).status === 500);
