@@ -62,7 +62,8 @@ export class StoreHealth implements OutageListener {
   #tell(): void {
     if (this.#connectionsDecide) {
       // One lost connection may be the only one of its thread, and says nothing about the store.
-      const isConnected = [...this.#connected.values()].some(Boolean);
+      const connected = [...this.#connected.values()];
+      const isConnected = connected.length === 0 || connected.some(Boolean);
       this.#health.set(CONNECTION_COMPONENT, isConnected, isConnected ? null : NO_CONNECTION);
     }
     const [reason = null] = [...this.#outages.values()].flatMap(own => [...own.values()]);

@@ -77,6 +77,10 @@ t.test('the process is connected while any thread is, and this decides where tha
   t.ok(health.healthy, 'a store that is connected and does not count does not decide');
 });
 
+t.test('a store that reports no connections does not decide', async t => {
+  t.ok(healthOfStore(true).health.healthy);
+});
+
 /** A store of these settings, and what is told of it. */
 async function opened(t: Test, env: Readonly<Record<string, string>>) {
   const { health, store: outages } = healthOfStore(false);
