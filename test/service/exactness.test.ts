@@ -45,7 +45,6 @@ for (const { name, env, holdsBack, wholeCalls } of [
   // Threads count in the same memory at the same time: each counter is exact, and calls come between those of others.
   { name: 'several threads', env: { WORKER_THREADS: '2' }, holdsBack: false, wholeCalls: false },
   { name: '2 serving threads', env: { SERVE_THREADS: '2' }, holdsBack: false, wholeCalls: false },
-  { name: '4 serving threads', env: { SERVE_THREADS: '4' }, holdsBack: false, wholeCalls: false },
   {
     name: '4 serving threads, with hits held back',
     env: { SERVE_THREADS: '4', ...HOLD_BACK },
