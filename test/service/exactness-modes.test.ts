@@ -13,6 +13,9 @@ import { statisticsOf } from '../support/exactness/statistics.ts';
 import { writeRules } from '../support/rule-files.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
+/** Two processes of several threads each. */
+const THREADS = { SERVE_THREADS: '4' };
+
 t.test('two processes that hold hits back decide each call whole', async t => {
   const redis = await startedRedis(t);
   const env = { REDIS_URL: redis.address, STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: 'true' };
@@ -26,7 +29,7 @@ t.test('two processes that hold hits back decide each call whole', async t => {
 
 t.test('with the local cache nothing else is answered, and what it answered is not in the store', async t => {
   const redis = await startedRedis(t);
-  const env = { REDIS_URL: redis.address, LOCAL_CACHE_SIZE_IN_BYTES: '1048576' };
+  const env = { ...THREADS, REDIS_URL: redis.address, LOCAL_CACHE_SIZE_IN_BYTES: '1048576' };
   const processes = await startProcesses(t, 2, { ...ruleSettings(t), ...env });
   const load = loadOn(t, processes[0], { seed: 5 });
   await load.run(60);
@@ -47,7 +50,7 @@ t.test('with the local cache nothing else is answered, and what it answered is n
 t.test('rules that are reloaded under load neither lose a hit nor count one twice', async t => {
   const redis = await startedRedis(t);
   const settings = ruleSettings(t);
-  const processes = await startProcesses(t, 2, { ...settings, REDIS_URL: redis.address });
+  const processes = await startProcesses(t, 2, { ...settings, ...THREADS, REDIS_URL: redis.address });
   const load = loadOn(t, processes[0], { seed: 6 });
   let reloading = true;
   const running = load.runWhile(() => reloading);
