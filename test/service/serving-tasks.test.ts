@@ -22,15 +22,27 @@ const FRAGILE = `
     return emit.call(this, event, request, ...more);
   };`;
 
+/** Sends a call that waits for a task. Resolves when it has asked the store, which it does before it waits. */
+async function waitingPoll<Answer>(
+  service: { readonly debug: string },
+  ask: () => Promise<Answer>,
+): Promise<{ readonly answer: Promise<Answer> }> {
+  const claims = () => statistic(service.debug, 'tasks.store_op.claim.count');
+  const before = await claims();
+  const answer = ask();
+  answer.catch(() => {});
+  await until(async () => (await claims()) > before);
+  return { answer };
+}
+
 t.test('tasks are created, listed, pulled and settled through serving threads', async t => {
   const service = await startTasksService(t, SETTINGS);
   const acme = await newTenant(service);
   await acme.make('workers', { name: 'puller', mode: 'pull' });
 
-  const poll = acme.ask('POST /workers/puller/leases', { wait: '30s' });
-  await until(async () => (await statistic(service.debug, 'tasks.rest_waiting')) > 0);
+  const poll = await waitingPoll(service, () => acme.ask('POST /workers/puller/leases', { wait: '30s' }));
   const { id: polled } = await acme.make('tasks', { worker: 'puller', payload: { text: LARGE } });
-  const waited = await poll;
+  const waited = await poll.answer;
   t.match(waited, { status: 200, json: { leases: [{ task: { id: polled, payload: { text: LARGE } } }] } });
 
   const made = await Promise.all(
@@ -63,13 +75,13 @@ t.test('a serving thread that dies during a long poll loses no task', async t =>
   });
   const acme = await newTenant(service);
   await acme.make('workers', { name: 'puller', mode: 'pull' });
-  const poll = acme.ask('POST /workers/puller/leases', { wait: '30s' }, { 'x-fragile': '1' });
-  const closed = t.rejects(poll, { code: 'ECONNRESET' });
-  await until(async () => (await statistic(service.debug, 'tasks.rest_waiting')) === 1);
+  const poll = await waitingPoll(service, () =>
+    acme.ask('POST /workers/puller/leases', { wait: '30s' }, { 'x-fragile': '1' }),
+  );
+  const closed = t.rejects(poll.answer, { code: 'ECONNRESET' });
   // If the same thread receives it, it is not answered.
   await acme.ask('GET /workers', undefined, { 'x-end': '1' }).catch(() => {});
   await closed;
-  await until(async () => (await statistic(service.debug, 'tasks.rest_waiting')) === 0);
   const { id } = await acme.make('tasks', { worker: 'puller' });
   const pulled = await acme.ask('POST /workers/puller/leases', { wait: '30s' });
   t.match(pulled, { status: 200, json: { leases: [{ task: { id, attempt: 1 } }] } });
