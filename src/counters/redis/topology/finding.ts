@@ -34,7 +34,7 @@ export class Finding<T> {
     return () => this.#followers.delete(follower);
   }
 
-  /** Asks whoever finds it out to do so now, because it may have changed. */
+  /** Asks the thread that looks it up to do so now, because it may have changed. */
   lookAgain(): void {
     this.#lookAgain();
   }
