@@ -1,4 +1,6 @@
 import { ByteWriter, doubled, grownCapacity } from '../base/bytes.ts';
+import { ADMISSION, type AdmissionTerms, levelAfterRefund } from './admission/admission.ts';
+import { AdmissionSlots } from './admission/admission-slots.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
 import { SECOND } from './window.ts';
 
@@ -14,10 +16,12 @@ export interface CounterOp {
   readonly isRefund: boolean;
   /** `requests_per_unit` of the limit. */
   readonly limit: number;
-  /** Unit of the limit. */
+  /** Unit of the limit; 0 if its key is never that of a limit of another window. */
   readonly unit: number;
   readonly ttlS: number;
   readonly expiryS: number;
+  /** The terms under which the store admits the hits; absent if it adds all of them. */
+  readonly terms?: AdmissionTerms;
 }
 
 /**
@@ -30,6 +34,8 @@ export interface CounterOp {
 export class CounterBatch {
   /** Seconds since the epoch, the same for the whole batch. */
   nowS = 0;
+  /** The same time in milliseconds. */
+  nowMs = 0;
 
   slotCount = 0;
   /** Keys of all slots. The key of slot `s` is `keys.bytes[keyEnds[s - 1], keyEnds[s])`. */
@@ -45,7 +51,9 @@ export class CounterBatch {
   prints = new Int32Array(INITIAL_OPS * 3);
   /** Unit of the window that ends last; see `window.ts`. */
   units = new Uint8Array(INITIAL_OPS);
-  /** Set by the store: the count before the batch; NaN if the key could not be counted. */
+  /** The slots whose hits the store admits. */
+  readonly admissions = new AdmissionSlots(INITIAL_OPS);
+  /** Set by the store: the count or the level before the batch; NaN if the key could not be counted. */
   counts = new Float64Array(INITIAL_OPS);
 
   opCount = 0;
@@ -57,8 +65,10 @@ export class CounterBatch {
   refundCount = 0;
   /** `requests_per_unit` of the limit of the op. */
   opLimits = new Float64Array(INITIAL_OPS);
-  /** The count after the op; NaN if the key could not be counted. */
+  /** The count or the level after the op; NaN if the key could not be counted. */
   opAfters = new Float64Array(INITIAL_OPS);
+  /** 1 if the store did not admit the hits of the op. Set only for slots of `admissions`. */
+  opRefused = new Uint8Array(INITIAL_OPS);
   /** 1 if the hits of the op were held back. */
   opHeld = new Uint8Array(INITIAL_OPS);
 
@@ -82,14 +92,17 @@ export class CounterBatch {
     this.#print = new Fingerprinter(key);
   }
 
-  reset(nowS: number): void {
-    this.nowS = nowS;
+  /** @param nowMs milliseconds since the epoch, a whole number */
+  reset(nowMs: number): void {
+    this.nowMs = nowMs;
+    this.nowS = Math.floor(nowMs / 1_000);
     this.#clearIndex();
     this.slotCount = 0;
     this.opCount = 0;
     this.refundCount = 0;
     this.groupCount = 0;
     this.failureText = '';
+    this.admissions.reset();
     this.keys.reset();
   }
 
@@ -98,8 +111,11 @@ export class CounterBatch {
     if (this.opCount === this.opSlots.length) this.#growOps();
     this.#print.take(bytes, range.start, range.end);
     if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
-    const slot = this.#slotOf(bytes, range.start, range.end);
-    if (op.isRefund) {
+    const slot = this.#slotOf(bytes, range, op.terms ?? null);
+    if (this.admissions.kinds[slot] !== ADMISSION.count) {
+      this.admissions.addRequest(slot, op.hits, op.isRefund);
+      if (op.isRefund) this.refundCount++;
+    } else if (op.isRefund) {
       this.changes.giveBack(slot, op.hits);
       this.refundCount++;
     } else this.changes.add(slot, op.hits);
@@ -114,6 +130,7 @@ export class CounterBatch {
     this.opRefunds[number] = op.isRefund ? 1 : 0;
     this.opLimits[number] = op.limit;
     this.opHeld[number] = 0;
+    this.opRefused[number] = 0;
     return number;
   }
 
@@ -147,7 +164,7 @@ export class CounterBatch {
    */
   spreadCounts(): void {
     const { counts, opSlots, opHits, opAfters } = this;
-    if (this.refundCount > 0) {
+    if (this.refundCount > 0 || this.admissions.count > 0) {
       for (let op = 0; op < this.opCount; op++) this.spreadOp(op);
       return;
     }
@@ -163,21 +180,43 @@ export class CounterBatch {
     return this.prints[this.opSlots[op] * 3 + 1];
   }
 
-  /** Applies an op to the count of its slot, and sets `opAfters` of the op. */
+  /** Applies an op to the count or level of its slot, and sets `opAfters` of the op. */
   spreadOp(op: number): void {
     const slot = this.opSlots[op];
     const hits = this.opHits[op];
     const count = this.counts[slot];
-    this.counts[slot] = this.opRefunds[op] === 1 ? afterRefund(count, hits) : count + hits;
+    const isRefund = this.opRefunds[op] === 1;
+    if (this.admissions.kinds[slot] !== ADMISSION.count) this.counts[slot] = this.#levelAfter(op, count);
+    else this.counts[slot] = isRefund ? afterRefund(count, hits) : count + hits;
     this.opAfters[op] = this.counts[slot];
   }
 
-  #slotOf(bytes: Uint8Array, start: number, end: number): number {
+  /** The level after an op of a slot of `admissions`. Sets `opRefused`. */
+  #levelAfter(op: number, level: number): number {
+    const { admissions } = this;
+    const slot = this.opSlots[op];
+    const hits = this.opHits[op];
+    const units = hits * admissions.scales[slot];
+    if (this.opRefunds[op] === 1) return levelAfterRefund(level, admissions.floors[slot], units);
+    const fits = admissions.fits(slot, level, hits);
+    this.opRefused[op] = fits || Number.isNaN(level) ? 0 : 1;
+    return fits ? level + units : level;
+  }
+
+  #slotOf(
+    bytes: Uint8Array,
+    { start, end }: { readonly start: number; readonly end: number },
+    terms: AdmissionTerms | null,
+  ): number {
     const print = this.#print;
     const mask = this.#index.length - 1;
     for (let at = print.a & mask; ; at = (at + 1) & mask) {
       const slot = this.#index[at] - 1;
-      if (slot < 0) return this.#addSlot(bytes, start, end, at);
+      if (slot < 0) {
+        const added = this.#addSlot(bytes, start, end, at);
+        this.admissions.open(added, terms);
+        return added;
+      }
       const base = slot * 3;
       if (
         this.prints[base] === print.a &&
@@ -220,6 +259,8 @@ export class CounterBatch {
     this.opLimits = doubled(this.opLimits, Float64Array);
     this.opAfters = doubled(this.opAfters, Float64Array);
     this.opHeld = doubled(this.opHeld, Uint8Array);
+    this.opRefused = doubled(this.opRefused, Uint8Array);
+    this.admissions.grow();
     this.keyEnds = doubled(this.keyEnds, Int32Array);
     this.changes.grow();
     this.ttls = doubled(this.ttls, Int32Array);

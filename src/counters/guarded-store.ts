@@ -263,7 +263,7 @@ class ProbeKeys {
   batch(nowS: number): CounterBatch {
     const batch = new CounterBatch(this.#fingerprintKey);
     batch.secondsApart = this.#secondsApart;
-    batch.reset(nowS);
+    batch.reset(nowS * 1_000);
     for (const { bytes, op } of this.#keys) batch.addOp(bytes, { start: 0, end: bytes.length }, op);
     if (batch.opCount === 0) {
       const times = { ttlS: PROBE_KEY_TTL_S, expiryS: nowS + PROBE_KEY_TTL_S };
@@ -296,7 +296,7 @@ class UncountedOps {
   /** Takes over the ops without a count. Returns the number of their requests. */
   take(from: CounterBatch): number {
     this.batch.secondsApart = from.secondsApart;
-    this.batch.reset(from.nowS);
+    this.batch.reset(from.nowMs);
     this.#origins.length = 0;
     let calls = 0;
     let first = 0;

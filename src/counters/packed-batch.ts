@@ -1,7 +1,7 @@
 import { grownCapacity } from '../base/bytes.ts';
 import type { CounterBatch } from './batch.ts';
 
-/** Numbers at the beginning of the bytes: `nowS`, `secondsApart`, and the numbers of slots, ops, groups and key bytes. */
+/** Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups and key bytes. */
 const HEADER = 6;
 
 /**
@@ -16,7 +16,9 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   const needed = size + batch.keys.length;
   const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
   const columns = new Columns(buffer);
-  columns.floats(HEADER).set([batch.nowS, batch.secondsApart ? 1 : 0, slots, ops, groups, batch.keys.length]);
+  columns
+    .floats(HEADER)
+    .set([batch.nowMs, batch.secondsApart ? 1 : 0, slots, ops, groups, batch.keys.length]);
   columns.floats(slots).set(batch.expiries.subarray(0, slots));
   columns.floats(ops).set(batch.opHits.subarray(0, ops));
   columns.floats(ops).set(batch.opLimits.subarray(0, ops));
@@ -37,7 +39,7 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
  */
 export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
   const columns = new Columns(buffer);
-  const [nowS, secondsApart, slots, ops, groups, keyBytes] = columns.floats(HEADER);
+  const [nowMs, secondsApart, slots, ops, groups, keyBytes] = columns.floats(HEADER);
   const expiries = columns.floats(slots);
   const opHits = columns.floats(ops);
   const opLimits = columns.floats(ops);
@@ -50,7 +52,7 @@ export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
   const groupHeld = columns.bytes(groups);
   const keys = columns.bytes(keyBytes);
   batch.secondsApart = secondsApart === 1;
-  batch.reset(nowS);
+  batch.reset(nowMs);
   let op = 0;
   for (let group = 0; group < groups; group++) {
     for (; op < groupEnds[group]; op++) {

@@ -91,6 +91,8 @@ export class DecisionBatch {
   spentMs = 0;
   /** Seconds since the epoch, the same for all keys, windows and resets of the batch. */
   nowS = 0;
+  /** The same time in whole milliseconds. */
+  nowMs = 0;
 
   constructor(fingerprintKey: FingerprintKey, named: NamedStatistics) {
     this.named = named;

@@ -99,7 +99,8 @@ export class Engine {
   run(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
     const { clock } = this.#parts;
     const beganMs = this.#measure(batch);
-    batch.nowS = Math.floor(clock.nowMs() / 1_000);
+    batch.nowMs = Math.floor(clock.nowMs());
+    batch.nowS = Math.floor(batch.nowMs / 1_000);
     batch.spentMs = 0;
     generation?.begin();
     let counting: void | Promise<void>;

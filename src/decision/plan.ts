@@ -45,7 +45,7 @@ export class Planner {
    */
   plan(batch: DecisionBatch, generation: RuleGeneration | null): void {
     batch.keys.reset();
-    batch.counters.reset(batch.nowS);
+    batch.counters.reset(batch.nowMs);
     if (batch.size === 1) reserveKeys(batch);
     batch.decisions.reserve(batch.requests.descriptorRows);
     for (let request = 0; request < batch.size; request++) {

@@ -83,7 +83,7 @@ function countsHits(t: Test, open: Open): void {
     const batch = batchOf([{ ops: [{ key: 'a', hits: 1 }] }]);
     await store.increment(batch);
     t.same(aftersOf(batch), [1]);
-    batch.reset(NOON.nowS);
+    batch.reset(NOON.nowS * 1_000);
     const bytes = Buffer.from('b');
     batch.addOp(
       bytes,

@@ -36,7 +36,7 @@ export function batchOf(groups: readonly TestGroup[], time: CountingTime = NOON)
 
 /** Empties a batch and fills it with other requests. */
 export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: CountingTime = NOON): void {
-  batch.reset(time.nowS);
+  batch.reset(time.nowS * 1_000);
   for (const group of groups) {
     for (const op of group.ops) {
       const bytes = Buffer.from(op.key);

@@ -22,7 +22,7 @@ const FOLDERS: readonly (readonly string[])[] = [
 /** The same inside folders that have parts, by their path below `src`. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse'], ['source']],
-  counters: [[OWN_FILES], ['redis', 'memcached', 'embedded']],
+  counters: [['admission'], [OWN_FILES], ['redis', 'memcached', 'embedded']],
   decision: [['statistics'], [OWN_FILES], ['batching', 'explain'], ['pool', 'generations']],
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
   settings: [['kinds'], ['groups'], [OWN_FILES]],

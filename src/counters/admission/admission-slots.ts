@@ -1,0 +1,149 @@
+import { doubled } from '../../base/bytes.ts';
+import { ADMISSION, type AdmissionTerms, admittedOf, levelAfterRefund } from './admission.ts';
+
+const INITIAL_RUNS = 64;
+
+/**
+ * The slots of a batch whose hits the store admits, in columns. The columns of slots have the numbers of the batch.
+ *
+ * The requests of a slot are kept as *runs*: consecutive requests with the same hits. How many requests of a run are
+ * admitted is a closed form, so the store does not need the requests one by one, and the caller finds the answer of each
+ * one from the level before the batch.
+ */
+export class AdmissionSlots {
+  /** Number of slots that are not plain counts. While it is 0, no column has to be read. */
+  count = 0;
+  /** {@link ADMISSION}. */
+  kinds: Uint8Array<ArrayBuffer>;
+  scales: Float64Array<ArrayBuffer>;
+  capacities: Float64Array<ArrayBuffer>;
+  drains: Float64Array<ArrayBuffer>;
+  windowsS: Float64Array<ArrayBuffer>;
+  /** Set by the store: the part of the level before the batch that refunds cannot lower. */
+  floors: Float64Array<ArrayBuffer>;
+  /** Index of the first run of the slot, and of its last run. */
+  firstRuns: Int32Array<ArrayBuffer>;
+  lastRuns: Int32Array<ArrayBuffer>;
+
+  runCount = 0;
+  runHits = new Float64Array(INITIAL_RUNS);
+  /** Number of requests of the run. */
+  runRequests = new Float64Array(INITIAL_RUNS);
+  /** 1 if the hits of the run are given back. */
+  runRefunds = new Uint8Array(INITIAL_RUNS);
+  /** Index of the next run of the same slot; -1 for none. */
+  runNext = new Int32Array(INITIAL_RUNS);
+
+  constructor(slots: number) {
+    this.kinds = new Uint8Array(slots);
+    this.scales = new Float64Array(slots);
+    this.capacities = new Float64Array(slots);
+    this.drains = new Float64Array(slots);
+    this.windowsS = new Float64Array(slots);
+    this.floors = new Float64Array(slots);
+    this.firstRuns = new Int32Array(slots);
+    this.lastRuns = new Int32Array(slots);
+  }
+
+  reset(): void {
+    this.count = 0;
+    this.runCount = 0;
+  }
+
+  /** Sets how a new slot is counted; null for a plain count. */
+  open(slot: number, terms: AdmissionTerms | null): void {
+    if (terms === null) {
+      this.kinds[slot] = ADMISSION.count;
+      return;
+    }
+    this.count++;
+    this.kinds[slot] = terms.admission;
+    this.scales[slot] = terms.scale;
+    this.capacities[slot] = terms.capacity;
+    this.drains[slot] = terms.drain;
+    this.windowsS[slot] = terms.windowS;
+    this.floors[slot] = 0;
+    this.firstRuns[slot] = -1;
+    this.lastRuns[slot] = -1;
+  }
+
+  /** Appends a request to the runs of a slot. */
+  addRequest(slot: number, hits: number, isRefund: boolean): void {
+    const last = this.lastRuns[slot];
+    const refund = isRefund ? 1 : 0;
+    if (last >= 0 && this.runHits[last] === hits && this.runRefunds[last] === refund) {
+      this.runRequests[last]++;
+      return;
+    }
+    if (this.runCount === this.runHits.length) this.#growRuns();
+    const run = this.runCount++;
+    this.runHits[run] = hits;
+    this.runRequests[run] = 1;
+    this.runRefunds[run] = refund;
+    this.runNext[run] = -1;
+    if (last < 0) this.firstRuns[slot] = run;
+    else this.runNext[last] = run;
+    this.lastRuns[slot] = run;
+  }
+
+  /** Removes the runs of all slots, so that other ones can be added. */
+  clearRuns(slotCount: number): void {
+    this.runCount = 0;
+    this.firstRuns.fill(-1, 0, slotCount);
+    this.lastRuns.fill(-1, 0, slotCount);
+  }
+
+  /** Number of runs of a slot. */
+  runsOf(slot: number): number {
+    let runs = 0;
+    for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) runs++;
+    return runs;
+  }
+
+  /** Whether the runs of a slot contain more than refunds. A key that is only refunded is not created. */
+  opens(slot: number): boolean {
+    for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {
+      if (this.runRefunds[run] === 0) return true;
+    }
+    return false;
+  }
+
+  /** The level of a slot after all its runs. `floors` of the slot must be set. */
+  levelAfter(slot: number, level: number): number {
+    const scale = this.scales[slot];
+    const terms = { capacity: this.capacities[slot], scale };
+    let after = level;
+    for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {
+      const hits = this.runHits[run];
+      const requests = this.runRequests[run];
+      after =
+        this.runRefunds[run] === 1
+          ? levelAfterRefund(after, this.floors[slot], requests * hits * scale)
+          : after + admittedOf(after, terms, hits, requests) * hits * scale;
+    }
+    return after;
+  }
+
+  /** Whether one request fits into a slot at a level. */
+  fits(slot: number, level: number, hits: number): boolean {
+    return level + Math.max(hits, 1) * this.scales[slot] <= this.capacities[slot];
+  }
+
+  grow(): void {
+    this.kinds = doubled(this.kinds, Uint8Array);
+    this.scales = doubled(this.scales, Float64Array);
+    this.capacities = doubled(this.capacities, Float64Array);
+    this.drains = doubled(this.drains, Float64Array);
+    this.windowsS = doubled(this.windowsS, Float64Array);
+    this.floors = doubled(this.floors, Float64Array);
+    this.firstRuns = doubled(this.firstRuns, Int32Array);
+    this.lastRuns = doubled(this.lastRuns, Int32Array);
+  }
+
+  #growRuns(): void {
+    this.runHits = doubled(this.runHits, Float64Array);
+    this.runRequests = doubled(this.runRequests, Float64Array);
+    this.runRefunds = doubled(this.runRefunds, Uint8Array);
+    this.runNext = doubled(this.runNext, Int32Array);
+  }
+}

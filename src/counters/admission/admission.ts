@@ -1,0 +1,44 @@
+/**
+ * How a slot of a batch is counted.
+ *
+ * - `count`: every hit is added, and the caller compares the count with the limit (fixed windows)
+ * - `slidingWindow`, `tokenBucket`: the store adds only the hits of requests that fit
+ */
+export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2 } as const;
+
+/**
+ * The terms under which a store admits requests. A *level* says how full a limit is: from 0 (unused) to `capacity`, in
+ * units of which a hit takes `scale`. A request fits if its hits do not raise the level above the capacity. All numbers are
+ * whole, and levels up to 2^53 are exact.
+ */
+export interface AdmissionTerms {
+  /** `slidingWindow` or `tokenBucket` of {@link ADMISSION}. */
+  readonly admission: number;
+  /** Units of a hit: 1 for a sliding window. A hit of a token bucket takes `scale / drain` milliseconds to drain. */
+  readonly scale: number;
+  /** The level at which the limit is used up: `scale` times the requests of the limit, or times the burst of a bucket. */
+  readonly capacity: number;
+  /** Token bucket: units by which the level drops every millisecond. Else 0. */
+  readonly drain: number;
+  /** Sliding window: its length in seconds. Else 0. */
+  readonly windowS: number;
+}
+
+/**
+ * How many of `count` equal requests, one after the other, are admitted at a level. Requests without hits take nothing, and
+ * are admitted as long as one hit would fit.
+ */
+export function admittedOf(
+  level: number,
+  { capacity, scale }: Pick<AdmissionTerms, 'capacity' | 'scale'>,
+  hits: number,
+  count: number,
+): number {
+  if (hits === 0) return level + scale <= capacity ? count : 0;
+  return Math.max(0, Math.min(count, Math.floor((capacity - level) / (hits * scale))));
+}
+
+/** The level after a refund. It does not drop below `floor`, the part of the level that cannot be given back. */
+export function levelAfterRefund(level: number, floor: number, units: number): number {
+  return Math.max(Math.min(level, floor), level - units);
+}
