@@ -21,6 +21,8 @@ export class AdmissionSlots {
   windowsS: Float64Array<ArrayBuffer>;
   /** Set by the store: the part of the level before the batch that refunds cannot lower. */
   floors: Float64Array<ArrayBuffer>;
+  /** Set by the store: the hits of the previous window of a sliding window. */
+  previous: Float64Array<ArrayBuffer>;
   /** Index of the first run of the slot, and of its last run. */
   firstRuns: Int32Array<ArrayBuffer>;
   lastRuns: Int32Array<ArrayBuffer>;
@@ -41,6 +43,7 @@ export class AdmissionSlots {
     this.drains = new Float64Array(slots);
     this.windowsS = new Float64Array(slots);
     this.floors = new Float64Array(slots);
+    this.previous = new Float64Array(slots);
     this.firstRuns = new Int32Array(slots);
     this.lastRuns = new Int32Array(slots);
   }
@@ -63,6 +66,7 @@ export class AdmissionSlots {
     this.drains[slot] = terms.drain;
     this.windowsS[slot] = terms.windowS;
     this.floors[slot] = 0;
+    this.previous[slot] = 0;
     this.firstRuns[slot] = -1;
     this.lastRuns[slot] = -1;
   }
@@ -136,6 +140,7 @@ export class AdmissionSlots {
     this.drains = doubled(this.drains, Float64Array);
     this.windowsS = doubled(this.windowsS, Float64Array);
     this.floors = doubled(this.floors, Float64Array);
+    this.previous = doubled(this.previous, Float64Array);
     this.firstRuns = doubled(this.firstRuns, Int32Array);
     this.lastRuns = doubled(this.lastRuns, Int32Array);
   }
