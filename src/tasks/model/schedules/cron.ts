@@ -1,6 +1,6 @@
+import type { TimeZone } from '../../../base/calendar/time-zone.ts';
 import type { Schedule } from '../documents.ts';
 import type { CronExpression } from './cron-expression.ts';
-import type { TimeZone } from './time-zone.ts';
 
 /*
  * The cron library croner is used in tests only, as a second opinion. It cannot replace this code (measured with croner

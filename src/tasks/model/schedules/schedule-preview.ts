@@ -1,8 +1,8 @@
+import { LONGEST_CHANGE_MS, type TimeZone, timeZone } from '../../../base/calendar/time-zone.ts';
 import { DAY_MS } from '../../../base/clock.ts';
 import { nextReading } from './cron.ts';
 import { type CronExpression, parseCron } from './cron-expression.ts';
 import { nominalTimes, patternTimes, type ScheduleTiming, type TimingFault } from './schedule-times.ts';
-import { LONGEST_CHANGE_MS, type TimeZone, timeZone } from './time-zone.ts';
 
 /**
  * How a clock change affects a time:

@@ -1,8 +1,8 @@
+import { TIME_ZONE_ACCEPTED, timeZone } from '../../../base/calendar/time-zone.ts';
 import { FNV_START, fnvOver, scramble } from '../../../base/hash.ts';
 import type { Schedule } from '../documents.ts';
 import { nextCronTime } from './cron.ts';
 import { parseCron } from './cron-expression.ts';
-import { TIME_ZONE_ACCEPTED, timeZone } from './time-zone.ts';
 
 /** The fields that decide at which times a schedule fires, without its bounds. */
 type SchedulePattern = Pick<Schedule, 'cron' | 'everyMs' | 'phaseMs' | 'timezone' | 'dst'>;

@@ -1,9 +1,9 @@
 import { Cron } from 'croner';
 import t from 'tap';
+import { timeZone } from '../../../../../src/base/calendar/time-zone.ts';
 import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
 import { nextCronTime } from '../../../../../src/tasks/model/schedules/cron.ts';
 import { type CronExpression, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
-import { timeZone } from '../../../../../src/tasks/model/schedules/time-zone.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { randomCron } from '../../../../support/tasks/random-cron.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
+import { timeZone } from '../../../../../src/base/calendar/time-zone.ts';
 import { nextCronTime } from '../../../../../src/tasks/model/schedules/cron.ts';
 import { type CronExpression, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
-import { timeZone } from '../../../../../src/tasks/model/schedules/time-zone.ts';
 
 const DEFAULT_DST = { gap: 'run_after', overlap: 'once' } as const;
 

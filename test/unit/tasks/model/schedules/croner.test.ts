@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 import t from 'tap';
+import { timeZone } from '../../../../../src/base/calendar/time-zone.ts';
 import { nextCronTime } from '../../../../../src/tasks/model/schedules/cron.ts';
 import { type CronExpression, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
-import { timeZone } from '../../../../../src/tasks/model/schedules/time-zone.ts';
 
 /**
  * Why schedules do not use croner, although the tests compare with it: the cases that it answers differently. If a test

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { DAY_MS } from '../../../base/clock.ts';
+import { DAY_MS } from '../clock.ts';
 
 /** A clock of the zone is changed at `at`, from one offset to another. Milliseconds; offsets are what is added to UTC. */
 interface Transition {
