@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { isHelloComplete } from '../first-bytes.ts';
 
 /** Maximum size of a ClientHello. With post-quantum keys and long tickets, clients send about a quarter of it. */
@@ -13,7 +14,7 @@ interface HandshakeQueueEvents {
    * The ClientHello cannot be used, or the client has closed the connection. The connection is no longer in the queue.
    */
   readonly failed: (socket: Socket, reason: string) => void;
-  /** Runs a callback after the event loop has polled the sockets: `setImmediate`. */
+  /** Runs a callback in the next turn of the event loop: {@link inNextPoll}. */
   readonly nextTurn: (run: () => void) => void;
 }
 
@@ -83,4 +84,38 @@ export class HandshakeQueue {
     this.#events.start(socket);
     this.#schedule();
   };
+}
+
+/** Callbacks whose message is on its way, oldest first. */
+const due: (() => void)[] = [];
+
+/** Sends the messages that wake this thread. Opened when it is first needed. */
+let sender: MessagePort | null = null;
+
+/**
+ * Runs a callback in the next turn of the event loop, in the phase in which the loop reads from the sockets.
+ *
+ * TLS handshakes must start in this phase. Node.js considers the first part of a handshake as written only after the
+ * phase, and until then it does not send an alert, but drops it. If a handshake starts in another phase, such as that
+ * of `setImmediate`, the loop reads from the sockets again before that. A client that has answered by then and is
+ * rejected is disconnected without the alert that names the reason, such as "certificate required".
+ *
+ * Node.js has no function for this, but it receives messages of other threads in this phase.
+ */
+export function inNextPoll(run: () => void): void {
+  sender ??= openChannel();
+  const port = sender;
+  // A message that is sent while messages are received can be received at once, before the sockets are read.
+  setImmediate(() => {
+    due.push(run);
+    port.postMessage(null);
+  });
+}
+
+function openChannel(): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  port2.on('message', () => due.shift()?.());
+  // The open gRPC port keeps the process running, not this one.
+  port2.unref();
+  return port1;
 }

@@ -4,7 +4,7 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { http1Answer } from '../first-bytes.ts';
-import { HandshakeQueue } from './handshake-queue.ts';
+import { HandshakeQueue, inNextPoll } from './handshake-queue.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 /** Timeout from accepting a connection to the end of its handshake, which needs only a few round trips. */
@@ -28,7 +28,7 @@ interface TlsHandshakesOptions {
   readonly clock: Clock;
   /** Default {@link MAX_PENDING_HANDSHAKES}. */
   readonly maxPending?: number;
-  /** Runs a callback after the event loop has polled the sockets. Default: `setImmediate`. */
+  /** Runs a callback in the next turn of the event loop. Default: {@link inNextPoll}. */
   readonly nextTurn?: (run: () => void) => void;
 }
 
@@ -60,7 +60,7 @@ export class TlsHandshakes {
       // The documented way to hand a connection to a server that does not listen itself.
       start: socket => this.#server.emit('connection', socket),
       failed: (socket, reason) => this.#giveUp(socket, reason),
-      nextTurn: options.nextTurn ?? setImmediate,
+      nextTurn: options.nextTurn ?? inNextPoll,
     });
   }
 
