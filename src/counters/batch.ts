@@ -180,6 +180,14 @@ export class CounterBatch {
     return this.prints[this.opSlots[op] * 3 + 1];
   }
 
+  /** Whether the hits of an op exceed the limit at the present count or level of its slot. False if that is unknown. */
+  isFull(op: number): boolean {
+    const slot = this.opSlots[op];
+    const count = this.counts[slot];
+    if (this.admissions.kinds[slot] === ADMISSION.count) return count + this.opHits[op] > this.opLimits[op];
+    return !Number.isNaN(count) && !this.admissions.fits(slot, count, this.opHits[op]);
+  }
+
   /** Applies an op to the count or level of its slot, and sets `opAfters` of the op. */
   spreadOp(op: number): void {
     const slot = this.opSlots[op];

@@ -3,6 +3,7 @@ import { asError, Fault } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Outage } from '../base/outage-log.ts';
 import type { Counter } from '../stats/registry.ts';
+import { ADMISSION } from './admission/admission.ts';
 import { CounterBatch, type CounterOp, callsOf } from './batch.ts';
 import type { FingerprintKey } from './fingerprint.ts';
 import type { CounterStore } from './store.ts';
@@ -243,8 +244,9 @@ class ProbeKeys {
     this.#secondsApart = batch.secondsApart;
     this.#keys = [];
     for (let slot = 0; slot < batch.slotCount && this.#keys.length < MAX_KEYS; slot++) {
-      // A probe creates a missing key, and a key that is only refunded must not be created.
-      if (batch.changes.opens[slot] === 0) continue;
+      const admits = batch.admissions.kinds[slot] !== ADMISSION.count;
+      // A probe creates a missing count, and a key that is only refunded must not be created.
+      if (!admits && batch.changes.opens[slot] === 0) continue;
       this.#keys.push({
         bytes: batch.keys.bytes.slice(batch.keyStart(slot), batch.keyEnds[slot]),
         op: {
@@ -254,6 +256,7 @@ class ProbeKeys {
           unit: batch.units[slot],
           ttlS: batch.ttls[slot],
           expiryS: batch.expiries[slot],
+          ...batch.admissions.termsOf(slot),
         },
       });
     }
@@ -279,6 +282,7 @@ class ProbeKeys {
 function leaveUncounted(batch: CounterBatch, reason: string): void {
   batch.opAfters.fill(Number.NaN, 0, batch.opCount);
   batch.opHeld.fill(0, 0, batch.opCount);
+  batch.opRefused.fill(0, 0, batch.opCount);
   batch.failureText = reason;
 }
 
@@ -318,6 +322,10 @@ class UncountedOps {
     for (const [op, origin] of this.#origins.entries()) {
       to.opAfters[origin] = this.batch.opAfters[op];
       to.opHeld[origin] = this.batch.opHeld[op];
+      to.opRefused[origin] = this.batch.opRefused[op];
+      const [slot, slotOfOrigin] = [this.batch.opSlots[op], to.opSlots[origin]];
+      to.admissions.floors[slotOfOrigin] = this.batch.admissions.floors[slot];
+      to.admissions.previous[slotOfOrigin] = this.batch.admissions.previous[slot];
     }
   }
 
@@ -333,6 +341,7 @@ class UncountedOps {
         unit: from.units[slot],
         ttlS: from.ttls[slot],
         expiryS: from.expiries[slot],
+        ...from.admissions.termsOf(slot),
       },
     );
     this.#origins.push(op);

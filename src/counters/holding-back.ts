@@ -1,8 +1,10 @@
+import { ADMISSION } from './admission/admission.ts';
 import { type CounterBatch, SlotChanges } from './batch.ts';
 
 /**
  * Decides which hits of a batch are held back, from the counts that were read into the batch (NaN if unknown). For stores
- * that cannot decide this themselves. Sets `opHeld` and `opAfters`; afterwards, `counts` include the hits to add.
+ * that cannot decide this themselves. Sets `opHeld`, `opRefused` and `opAfters`; afterwards, `counts` include the hits to
+ * add.
  *
  * Refunds are never held back. The refunds of a request apply before its hits, so they make room for the hits.
  */
@@ -15,7 +17,7 @@ export function holdBack(batch: CounterBatch): void {
     let anyFull = held;
     for (let op = first; op < end; op++) {
       if (batch.opRefunds[op] === 1) continue;
-      const full = !held && batch.counts[batch.opSlots[op]] + batch.opHits[op] > batch.opLimits[op];
+      const full = !held && batch.isFull(op);
       batch.opHeld[op] = full ? 0 : 1;
       anyFull ||= full;
     }
@@ -29,13 +31,23 @@ export function holdBack(batch: CounterBatch): void {
   }
 }
 
-/** The changes of all ops that are not held back, in the order of {@link holdBack}. */
+/**
+ * The changes of all ops that are not held back, in the order of {@link holdBack}. The runs of the batch become those of
+ * these ops.
+ */
 export function heldBackChanges(batch: CounterBatch): SlotChanges {
+  const { admissions } = batch;
   const changes = new SlotChanges(batch.slotCount);
+  if (admissions.count > 0) admissions.clearRuns(batch.slotCount);
   inOrder(batch, op => {
     const slot = batch.opSlots[op];
-    if (batch.opRefunds[op] === 1) changes.giveBack(slot, batch.opHits[op]);
-    else changes.add(slot, batch.opHeld[op] === 1 ? 0 : batch.opHits[op]);
+    const hits = batch.opHits[op];
+    const isRefund = batch.opRefunds[op] === 1;
+    const isHeld = batch.opHeld[op] === 1;
+    if (admissions.kinds[slot] !== ADMISSION.count) {
+      if (!isHeld) admissions.addRequest(slot, hits, isRefund);
+    } else if (isRefund) changes.giveBack(slot, hits);
+    else changes.add(slot, isHeld ? 0 : hits);
   });
   return changes;
 }

@@ -1,8 +1,16 @@
 import { grownCapacity } from '../base/bytes.ts';
-import type { CounterBatch } from './batch.ts';
+import { ADMISSION } from './admission/admission.ts';
+import type { AdmissionSlots } from './admission/admission-slots.ts';
+import type { CounterBatch, CounterOp } from './batch.ts';
 
-/** Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups and key bytes. */
-const HEADER = 6;
+/**
+ * Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups, key bytes, and of
+ * slots whose hits the store admits.
+ */
+const HEADER = 7;
+
+/** Numbers of each slot in the columns of {@link AdmissionSlots}. Batches without such slots do not have these columns. */
+const TERMS = 4;
 
 /**
  * Writes the ops and groups of a batch into one buffer, which can be transferred to another thread. Counts that the
@@ -12,13 +20,16 @@ const HEADER = 6;
  */
 export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): ArrayBuffer {
   const { slotCount: slots, opCount: ops, groupCount: groups } = batch;
-  const size = 8 * (HEADER + slots + 2 * ops) + 4 * (2 * slots + ops + groups) + slots + ops + groups;
-  const needed = size + batch.keys.length;
+  const admitted = batch.admissions.count > 0 ? slots : 0;
+  const floats = HEADER + slots + 2 * ops + TERMS * admitted;
+  const bytes = slots + ops + groups + admitted + batch.keys.length;
+  const needed = 8 * floats + 4 * (2 * slots + ops + groups) + bytes;
   const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
   const columns = new Columns(buffer);
-  columns
-    .floats(HEADER)
-    .set([batch.nowMs, batch.secondsApart ? 1 : 0, slots, ops, groups, batch.keys.length]);
+  const secondsApart = batch.secondsApart ? 1 : 0;
+  const header = [batch.nowMs, secondsApart, slots, ops, groups, batch.keys.length, batch.admissions.count];
+  columns.floats(HEADER).set(header);
+  packTerms(batch.admissions, columns.floats(TERMS * admitted));
   columns.floats(slots).set(batch.expiries.subarray(0, slots));
   columns.floats(ops).set(batch.opHits.subarray(0, ops));
   columns.floats(ops).set(batch.opLimits.subarray(0, ops));
@@ -29,6 +40,7 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   columns.bytes(slots).set(batch.units.subarray(0, slots));
   columns.bytes(ops).set(batch.opRefunds.subarray(0, ops));
   columns.bytes(groups).set(batch.groupHeld.subarray(0, groups));
+  columns.bytes(admitted).set(batch.admissions.kinds.subarray(0, admitted));
   columns.bytes(batch.keys.length).set(batch.keys.bytes.subarray(0, batch.keys.length));
   return buffer;
 }
@@ -39,7 +51,9 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
  */
 export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
   const columns = new Columns(buffer);
-  const [nowMs, secondsApart, slots, ops, groups, keyBytes] = columns.floats(HEADER);
+  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions] = columns.floats(HEADER);
+  const admitted = admissions > 0 ? slots : 0;
+  const terms = columns.floats(TERMS * admitted);
   const expiries = columns.floats(slots);
   const opHits = columns.floats(ops);
   const opLimits = columns.floats(ops);
@@ -50,6 +64,7 @@ export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
   const units = columns.bytes(slots);
   const opRefunds = columns.bytes(ops);
   const groupHeld = columns.bytes(groups);
+  const kinds = columns.bytes(admitted);
   const keys = columns.bytes(keyBytes);
   batch.secondsApart = secondsApart === 1;
   batch.reset(nowMs);
@@ -65,10 +80,28 @@ export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
         unit: units[slot],
         ttlS: ttls[slot],
         expiryS: expiries[slot],
+        ...(admitted > 0 ? termsIn(terms, kinds, slot) : null),
       });
     }
     batch.endGroup(groupHeld[group] === 1);
   }
+}
+
+/** Writes the terms of all slots; those of plain counts are not read again. */
+function packTerms(admissions: AdmissionSlots, terms: Float64Array): void {
+  for (let at = 0, slot = 0; at < terms.length; slot++) {
+    terms[at++] = admissions.scales[slot];
+    terms[at++] = admissions.capacities[slot];
+    terms[at++] = admissions.drains[slot];
+    terms[at++] = admissions.windowsS[slot];
+  }
+}
+
+function termsIn(packed: Float64Array, kinds: Uint8Array, slot: number): Pick<CounterOp, 'terms'> {
+  const admission = kinds[slot];
+  if (admission === ADMISSION.count) return {};
+  const [scale, capacity, drain, windowS] = packed.subarray(slot * TERMS, (slot + 1) * TERMS);
+  return { terms: { admission, scale, capacity, drain, windowS } };
 }
 
 /** Writes what the store has set in a batch, except the text, into the buffer from which the batch was filled. */
@@ -76,7 +109,12 @@ export function packCounts(batch: CounterBatch, buffer: ArrayBuffer): void {
   const columns = new Columns(buffer);
   columns.floats(batch.slotCount).set(batch.counts.subarray(0, batch.slotCount));
   columns.floats(batch.opCount).set(batch.opAfters.subarray(0, batch.opCount));
+  const { admissions } = batch;
+  const admitted = admissions.count > 0 ? batch.slotCount : 0;
+  columns.floats(admitted).set(admissions.floors.subarray(0, admitted));
+  columns.floats(admitted).set(admissions.previous.subarray(0, admitted));
   columns.bytes(batch.opCount).set(batch.opHeld.subarray(0, batch.opCount));
+  columns.bytes(batch.opCount).set(batch.opRefused.subarray(0, batch.opCount));
 }
 
 /** Sets the counts of the original batch from {@link packCounts}. */
@@ -84,7 +122,11 @@ export function unpackCounts(buffer: ArrayBuffer, batch: CounterBatch): void {
   const columns = new Columns(buffer);
   batch.counts.set(columns.floats(batch.slotCount));
   batch.opAfters.set(columns.floats(batch.opCount));
+  const admitted = batch.admissions.count > 0 ? batch.slotCount : 0;
+  batch.admissions.floors.set(columns.floats(admitted));
+  batch.admissions.previous.set(columns.floats(admitted));
   batch.opHeld.set(columns.bytes(batch.opCount));
+  batch.opRefused.set(columns.bytes(batch.opCount));
 }
 
 /** The size is a power of two, so that a buffer that comes back fits most later batches. */

@@ -10,17 +10,11 @@ import {
   type TestOp,
 } from '../support/counting.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
+import { admissionExam } from './counter-admission.ts';
 import { refundExam } from './counter-refunds.ts';
+import type { Exemptions } from './exemptions.ts';
 
 type Open = (t: Test) => Promise<CounterStore>;
-
-/** What a store cannot do by its nature, each with the reason. */
-export interface Exemptions {
-  /** Keys of any bytes and any length. */
-  readonly anyKey?: string;
-  /** Counts that are exact for batches in flight together. */
-  readonly concurrently?: string;
-}
 
 /** What every counter store must do. `open` gives a started, empty store. */
 export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): void {
@@ -31,6 +25,9 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   holdsBack(t, open);
   readsWithoutCounting(t, open);
   equalsTheModel(t, open);
+  t.test('sliding windows and token buckets', { skip: exempt.admission ?? false }, async t =>
+    admissionExam(t, open),
+  );
 }
 
 function countsHits(t: Test, open: Open): void {

@@ -1,3 +1,4 @@
+import type { AdmissionTerms } from '../../src/counters/admission/admission.ts';
 import { CounterBatch } from '../../src/counters/batch.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { TEST_FINGERPRINT_KEY } from './stores.ts';
@@ -11,6 +12,8 @@ export interface TestOp {
   readonly limit?: number;
   /** Unit of the limit; minutes when it is not given. */
   readonly unit?: number;
+  /** The terms under which the store admits the hits; it adds all of them when they are not given. */
+  readonly terms?: AdmissionTerms;
 }
 
 /** A request: its ops, and whether it is known to be over its limit before the store is asked. */
@@ -21,6 +24,8 @@ export interface TestGroup {
 
 export interface CountingTime {
   readonly nowS: number;
+  /** The same time in milliseconds; the start of the second when it is not given. */
+  readonly nowMs?: number;
   readonly ttlS: number;
   readonly expiryS: number;
 }
@@ -36,7 +41,7 @@ export function batchOf(groups: readonly TestGroup[], time: CountingTime = NOON)
 
 /** Empties a batch and fills it with other requests. */
 export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: CountingTime = NOON): void {
-  batch.reset(time.nowS * 1_000);
+  batch.reset(time.nowMs ?? time.nowS * 1_000);
   for (const group of groups) {
     for (const op of group.ops) {
       const bytes = Buffer.from(op.key);
@@ -51,6 +56,7 @@ export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: Co
           unit: op.unit ?? 2,
           ttlS,
           expiryS,
+          ...(op.terms === undefined ? null : { terms: op.terms }),
         },
       );
     }

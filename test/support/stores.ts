@@ -15,6 +15,7 @@ import type { FeedListener } from '../../src/counters/redis/connections/refund-f
 import { RedisCounterStore } from '../../src/counters/redis/redis-counter-store.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
+import { COUNTS_EVERY_HIT, type Exemptions } from '../exam/exemptions.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 
@@ -28,6 +29,8 @@ export const TEST_FINGERPRINT_KEY: FingerprintKey = [0x1234567, -0x7654321, 0x24
 /** A store to examine. `open` gives a fresh, empty one. */
 export interface StoreKind {
   readonly name: string;
+  /** What it cannot do in the exam of counter stores. */
+  readonly exempt?: Exemptions;
   open(t: Teardown): Promise<CounterStore>;
 }
 
@@ -58,6 +61,7 @@ export async function redisStoreKinds(t: Teardown): Promise<{ redis: RedisServer
   t.teardown(() => redis.stop());
   const kind = (name: string, endpoint: TestEndpoint): StoreKind => ({
     name,
+    exempt: COUNTS_EVERY_HIT,
     open: async inner => {
       await redis.command('FLUSHALL');
       const store = redisStore(endpoint);

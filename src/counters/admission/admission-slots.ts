@@ -97,6 +97,15 @@ export class AdmissionSlots {
     this.lastRuns.fill(-1, 0, slotCount);
   }
 
+  /** The terms of a slot, as an op has them; nothing for a plain count. */
+  termsOf(slot: number): { readonly terms?: AdmissionTerms } {
+    const admission = this.kinds[slot];
+    if (admission === ADMISSION.count) return {};
+    const scale = this.scales[slot];
+    const [capacity, drain, windowS] = [this.capacities[slot], this.drains[slot], this.windowsS[slot]];
+    return { terms: { admission, scale, capacity, drain, windowS } };
+  }
+
   /** Number of runs of a slot. */
   runsOf(slot: number): number {
     let runs = 0;

@@ -18,6 +18,8 @@ import { Locks } from './locks.ts';
  *     sizes   Int32 × regions number of buckets, a power of two; 0 stands for the initial two
  *     cells   Int32 × 4       three words of the fingerprint, second in which the counter expires (unsigned)
  *     counts  Float64         hits, exact to 2^53
+ *     extras  Float64         for sliding windows and token buckets, see `cell-states.ts`; 0 for a plain count. This part
+ *                             is not used, and takes no memory, until the first of them is written
  *
  * A lock is held for tens of nanoseconds, or for microseconds while a region grows, and nothing throws meanwhile. Counts
  * are doubles behind a lock rather than atomics: a limit may be 2^32 - 1, so a count needs more than 32 bits, and holding
@@ -30,6 +32,7 @@ export class CounterTable {
   readonly #sizes: Int32Array;
   readonly #cells: Int32Array;
   readonly #counts: Float64Array;
+  readonly #extras: Float64Array;
   readonly #regionMask: number;
   /** Number of cells between two consecutive buckets of a region. */
   readonly #stride: number;
@@ -45,13 +48,17 @@ export class CounterTable {
     const cells = regions * REGION_CELLS;
     this.#cells = new Int32Array(buffer, cellsAt(regions), cells * 4);
     this.#counts = new Float64Array(buffer, cellsAt(regions) + cells * 16, cells);
+    this.#extras = new Float64Array(buffer, cellsAt(regions) + cells * 24, cells);
   }
 
-  /** Creates a table for `maxKeys` live counters: 48 bytes each, used only as counters are created. */
+  /**
+   * Creates a table for `maxKeys` live counters: 48 bytes each, or 64 once there are sliding windows or token buckets.
+   * Memory is used only as counters are created.
+   */
   static create(maxKeys: number): CounterTable {
     let regions = 2;
     while (regions * REGION_CELLS < maxKeys * 2) regions *= 2;
-    const buffer = new SharedArrayBuffer(cellsAt(regions) + regions * REGION_CELLS * 24);
+    const buffer = new SharedArrayBuffer(cellsAt(regions) + regions * REGION_CELLS * 32);
     const header = new Int32Array(buffer, 0, HEADER_WORDS);
     header[HEADER.regions] = regions;
     return new CounterTable(buffer);
@@ -65,6 +72,11 @@ export class CounterTable {
   /** Number of live counters that were evicted since the table was created. */
   get evicted(): number {
     return Atomics.load(this.#header, HEADER.evicted) >>> 0;
+  }
+
+  /** Whether the table has held sliding windows or token buckets. */
+  get hasExtras(): boolean {
+    return this.#header[HEADER.hasExtras] === 1;
   }
 
   get regionCount(): number {
@@ -103,7 +115,7 @@ export class CounterTable {
    * @param kept cells that must not be evicted: those that the current request has already claimed. Cells that move
    *   because the region grows are renumbered in this array
    */
-  claim(print: CellPrint, nowS: number, expiryS: number, kept: number[] = NONE): number {
+  claim(print: CellPrint, nowS: number, expiryS: number, kept: number[] = NONE_KEPT): number {
     const { a, b, c } = print;
     const region = this.regionOf(a);
     const size = this.#sizeOf(region);
@@ -140,17 +152,15 @@ export class CounterTable {
     cells[free * 4 + 2] = c;
     cells[free * 4 + 3] = expiryS;
     this.#counts[free] = 0;
+    if (this.hasExtras && this.#extras[free] !== 0) this.#extras[free] = 0;
     return free;
   }
 
   /** Calls `take` for each live counter of a region. The region must be locked. */
-  eachLive(
-    region: number,
-    nowS: number,
-    take: (print: CellPrint, expiryS: number, count: number) => void,
-  ): void {
+  eachLive(region: number, nowS: number, take: (print: CellPrint, counter: StoredCounter) => void): void {
     const cells = this.#cells;
     const print = { a: 0, b: 0, c: 0 };
+    const { hasExtras } = this;
     for (let bucket = 0; bucket < this.#sizeOf(region); bucket++) {
       const start = this.#bucketStart(region, bucket);
       for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
@@ -160,7 +170,8 @@ export class CounterTable {
         print.a = cells[at];
         print.b = cells[at + 1];
         print.c = cells[at + 2];
-        take(print, end, this.#counts[cell]);
+        const extra = hasExtras ? this.#extras[cell] : 0;
+        take(print, { expiryS: end, count: this.#counts[cell], extra });
       }
     }
   }
@@ -184,6 +195,29 @@ export class CounterTable {
   /** The count of a cell. */
   count(cell: number): number {
     return this.#counts[cell];
+  }
+
+  /** The second in which a cell expires. */
+  expiryS(cell: number): number {
+    return this.#cells[cell * 4 + 3] >>> 0;
+  }
+
+  /** The extra number of a cell. */
+  extra(cell: number): number {
+    return this.#extras[cell];
+  }
+
+  /** Replaces what a cell counts. */
+  write(cell: number, expiryS: number, count: number, extra: number): void {
+    this.#header[HEADER.hasExtras] = 1;
+    this.#cells[cell * 4 + 3] = expiryS;
+    this.#counts[cell] = count;
+    this.#extras[cell] = extra;
+  }
+
+  /** Removes the counter of a cell. */
+  remove(cell: number): void {
+    this.#cells[cell * 4 + 3] = 0;
   }
 
   /** Adds hits to a cell, up to 2^53 - 1, and returns the new count. */
@@ -220,6 +254,7 @@ export class CounterTable {
     const size = this.#sizeOf(region);
     const distance = size * this.#stride;
     const cells = this.#cells;
+    const { hasExtras } = this;
     for (let bucket = 0; bucket < size; bucket++) {
       const start = this.#bucketStart(region, bucket);
       for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
@@ -227,6 +262,7 @@ export class CounterTable {
         if (this.#moves(cell, bucket, size, nowS)) {
           cells.copyWithin(to * 4, cell * 4, cell * 4 + 4);
           this.#counts[to] = this.#counts[cell];
+          if (hasExtras) this.#extras[to] = this.#extras[cell];
         } else cells[to * 4 + 3] = 0;
       }
     }
@@ -277,15 +313,23 @@ export class CounterTable {
 }
 
 /** The fingerprint of a key; see `Fingerprinter`. */
-interface CellPrint {
+export interface CellPrint {
   readonly a: number;
   readonly b: number;
   readonly c: number;
 }
 
-const NONE: number[] = [];
+/** What a cell counts, see `cell-states.ts`. */
+export interface StoredCounter {
+  readonly expiryS: number;
+  readonly count: number;
+  readonly extra: number;
+}
+
+/** No cells that must not be evicted. */
+export const NONE_KEPT: number[] = [];
 const HEADER_WORDS = 16;
-const HEADER = { regions: 0, evicted: 1 } as const;
+const HEADER = { regions: 0, evicted: 1, hasExtras: 2 } as const;
 const BUCKET_BITS = 3;
 const BUCKET_CELLS = 1 << BUCKET_BITS;
 /** Initial and maximum number of buckets of a region. */

@@ -1,11 +1,14 @@
+import { ADMISSION } from '../admission/admission.ts';
 import type { CounterBatch } from '../batch.ts';
 import type { CounterStore } from '../store.ts';
+import { AdmittedCells } from './admitted-cells.ts';
 import type { CounterTable } from './counter-table.ts';
 
 /** The embedded store: counters in memory that the threads of the process share. Synchronous. */
 export class EmbeddedCounterStore implements CounterStore {
   readonly name = 'embedded';
   readonly #table: CounterTable;
+  readonly #admitted: AdmittedCells;
   readonly #print = { a: 0, b: 0, c: 0 };
   /** Cells and regions of the current group. A cell is -1 if the table has no room for its key. */
   #cells: number[] = [];
@@ -13,6 +16,7 @@ export class EmbeddedCounterStore implements CounterStore {
 
   constructor(table: CounterTable) {
     this.#table = table;
+    this.#admitted = new AdmittedCells(table);
   }
 
   async start(): Promise<void> {}
@@ -21,16 +25,15 @@ export class EmbeddedCounterStore implements CounterStore {
 
   increment(batch: CounterBatch): void {
     const table = this.#table;
-    const { changes } = batch;
+    const { kinds } = batch.admissions;
     for (let slot = 0; slot < batch.slotCount; slot++) {
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
-      const cell = this.#cellOf(batch, slot);
-      batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
-      if (cell >= 0) {
-        if (changes.refunds[slot] > 0) table.giveBack(cell, changes.refunds[slot]);
-        table.add(cell, changes.amounts[slot]);
+      if (kinds[slot] === ADMISSION.count) this.#countSlot(batch, slot);
+      else {
+        this.#admitted.load(batch, slot, this.#print);
+        this.#admitted.save(batch, slot, batch.admissions.levelAfter(slot, batch.counts[slot]));
       }
       table.unlock(region);
     }
@@ -52,17 +55,27 @@ export class EmbeddedCounterStore implements CounterStore {
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
-      const cell = table.find(this.#print, batch.nowS);
-      batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      if (batch.admissions.kinds[slot] !== ADMISSION.count) this.#admitted.load(batch, slot, this.#print);
+      else {
+        const cell = table.find(this.#print, batch.nowS);
+        batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      }
       table.unlock(region);
     }
   }
 
-  /** The cell of the slot in `#print`; -1 if there is no room, or if the key is only refunded and has no count. */
-  #cellOf(batch: CounterBatch, slot: number): number {
-    return batch.changes.opens[slot] === 1
-      ? this.#table.claim(this.#print, batch.nowS, batch.expiries[slot])
-      : this.#table.find(this.#print, batch.nowS);
+  /** Applies the changes of the slot in `#print`. */
+  #countSlot({ changes, counts, expiries, nowS }: CounterBatch, slot: number): void {
+    const table = this.#table;
+    // A key that is only refunded is not created.
+    const cell =
+      changes.opens[slot] === 1
+        ? table.claim(this.#print, nowS, expiries[slot])
+        : table.find(this.#print, nowS);
+    counts[slot] = cell < 0 ? 0 : table.count(cell);
+    if (cell < 0) return;
+    if (changes.refunds[slot] > 0) table.giveBack(cell, changes.refunds[slot]);
+    table.add(cell, changes.amounts[slot]);
   }
 
   /**
@@ -70,43 +83,79 @@ export class EmbeddedCounterStore implements CounterStore {
    * would exceed their limit.
    */
   #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
-    const { first, end } = group;
+    const { first, end, held } = group;
     if (first === end) return;
     this.#lockRegions(batch, first, end);
     this.#cells.length = 0;
     if (batch.refundCount > 0) this.#refundGroup(batch, first, end);
     let anyFull = false;
     for (let op = first; op < end; op++) {
-      if (batch.opRefunds[op] === 1) {
-        this.#cells.push(-1);
-        continue;
-      }
-      const slot = batch.opSlots[op];
-      this.#readPrint(batch, slot);
-      const cell = this.#table.claim(this.#print, batch.nowS, batch.expiries[slot], this.#cells);
-      this.#cells.push(cell);
-      const full =
-        !group.held && cell >= 0 && this.#table.count(cell) + batch.opHits[op] > batch.opLimits[op];
+      const isRefund = batch.opRefunds[op] === 1;
+      this.#cells.push(isRefund ? -1 : this.#readCount(batch, op));
+      if (isRefund) continue;
+      const full = !held && batch.isFull(op);
       batch.opHeld[op] = full ? 0 : 1;
       anyFull ||= full;
     }
-    const holdBack = group.held || anyFull;
     for (let op = first; op < end; op++) {
       if (batch.opRefunds[op] === 1) continue;
-      if (!holdBack) batch.opHeld[op] = 0;
-      const cell = this.#cells[op - first];
-      const added = batch.opHeld[op] === 1 ? 0 : batch.opHits[op];
-      batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
+      if (!held && !anyFull) batch.opHeld[op] = 0;
+      this.#countOp(batch, op, op - first);
     }
     this.#unlockRegions();
+  }
+
+  /** Reads the count or level of an op into `counts`: NaN without room. Returns the cell of a count, else -1. */
+  #readCount(batch: CounterBatch, op: number): number {
+    const slot = batch.opSlots[op];
+    this.#readPrint(batch, slot);
+    if (batch.admissions.kinds[slot] !== ADMISSION.count) {
+      this.#admitted.load(batch, slot, this.#print);
+      return -1;
+    }
+    const cell = this.#table.claim(this.#print, batch.nowS, batch.expiries[slot], this.#cells);
+    batch.counts[slot] = cell < 0 ? Number.NaN : this.#table.count(cell);
+    return cell;
+  }
+
+  /** Adds the hits of an op that is not held back. `place` is that of its cell in `#cells`. */
+  #countOp(batch: CounterBatch, op: number, place: number): void {
+    const slot = batch.opSlots[op];
+    const isHeld = batch.opHeld[op] === 1;
+    if (batch.admissions.kinds[slot] === ADMISSION.count) {
+      const cell = this.#cells[place];
+      const added = isHeld ? 0 : batch.opHits[op];
+      batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
+      return;
+    }
+    // Read again, because the request may have the same key twice, and because its other counters may need this cell.
+    this.#readPrint(batch, slot);
+    this.#admitted.load(batch, slot, this.#print);
+    if (isHeld) batch.opAfters[op] = batch.counts[slot];
+    else this.#cells[place] = this.#admitOp(batch, op);
+  }
+
+  /** Applies an op to the level that was loaded. Returns its cell, -1 for none. */
+  #admitOp(batch: CounterBatch, op: number): number {
+    batch.spreadOp(op);
+    const after = batch.opAfters[op];
+    const cell = this.#admitted.save(batch, batch.opSlots[op], after, this.#cells);
+    if (cell < 0 && after > 0) batch.opAfters[op] = Number.NaN;
+    return cell;
   }
 
   #refundGroup(batch: CounterBatch, first: number, end: number): void {
     for (let op = first; op < end; op++) {
       if (batch.opRefunds[op] === 0) continue;
-      this.#readPrint(batch, batch.opSlots[op]);
-      const cell = this.#table.find(this.#print, batch.nowS);
+      const slot = batch.opSlots[op];
+      this.#readPrint(batch, slot);
       batch.opHeld[op] = 0;
+      if (batch.admissions.kinds[slot] !== ADMISSION.count) {
+        this.#admitted.load(batch, slot, this.#print);
+        this.#admitOp(batch, op);
+        continue;
+      }
+      const cell = this.#table.find(this.#print, batch.nowS);
       batch.opAfters[op] = cell < 0 ? 0 : this.#table.giveBack(cell, batch.opHits[op]);
     }
   }

@@ -3,12 +3,13 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { FingerprintKey } from '../fingerprint.ts';
+import { mergeCounter } from './cell-states.ts';
 import { type CounterTable, REGION_CELLS } from './counter-table.ts';
 import {
   BLOCK_COUNTERS,
   BLOCK_HEAD_BYTES,
   BlockWriter,
-  COUNTER_BYTES,
+  counterBytes,
   END_BYTES,
   HEADER_BYTES,
   readHeader,
@@ -49,16 +50,17 @@ export function readSnapshotKey(path: string): FingerprintKey | null {
 export async function saveSnapshot(
   path: string,
   table: CounterTable,
-  { writtenMs, fingerprintKey }: SnapshotHeader,
+  { writtenMs, fingerprintKey }: Omit<SnapshotHeader, 'hasExtras'>,
 ): Promise<number> {
+  const { hasExtras } = table;
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true });
   const file = await open(temporary, 'wx', FILE_MODE);
   let total: number;
   try {
     try {
-      await file.writeFile(writeHeader({ writtenMs, fingerprintKey }));
-      total = await writeCounters(file, table, Math.floor(writtenMs / 1_000));
+      await file.writeFile(writeHeader({ writtenMs, fingerprintKey, hasExtras }));
+      total = await writeCounters(file, table, { nowS: Math.floor(writtenMs / 1_000), hasExtras });
       await file.writeFile(writeEnd(total));
       await file.sync();
     } finally {
@@ -73,15 +75,21 @@ export async function saveSnapshot(
   return total;
 }
 
-async function writeCounters(file: FileHandle, table: CounterTable, nowS: number): Promise<number> {
-  const block = new BlockWriter();
+async function writeCounters(
+  file: FileHandle,
+  table: CounterTable,
+  { nowS, hasExtras }: { readonly nowS: number; readonly hasExtras: boolean },
+): Promise<number> {
+  const block = new BlockWriter(hasExtras);
   let total = 0;
   for (let region = 0; region < table.regionCount; region++) {
     if (block.room < REGION_CELLS) await file.writeFile(block.take());
     else if (region % REGIONS_A_TURN === 0) await nextTurn();
     table.lock(region);
-    table.eachLive(region, nowS, (print, expiryS, count) => {
-      block.add(print, expiryS, count);
+    table.eachLive(region, nowS, (print, counter) => {
+      // A counter of another kind than the file can hold is newer than the snapshot.
+      if (counter.extra !== 0 && !hasExtras) return;
+      block.add(print, counter);
       total++;
     });
     table.unlock(region);
@@ -112,17 +120,16 @@ export async function loadSnapshot(
   const file = await openExisting(path);
   if (file === null) return null;
   try {
-    const { header } = await check(file);
+    const header = await check(file);
     if (header.fingerprintKey.join() !== fingerprintKey.join()) {
       throw new SnapshotFault('it was replaced by another snapshot while it was read');
     }
-    const nowS = Math.floor(nowMs / 1_000);
     let counters = 0;
     let expired = 0;
-    for await (const block of blocksOf(file)) {
-      const alive = putAll(block, table, nowS);
+    for await (const block of blocksOf(file, header)) {
+      const alive = putAll(block, table, { nowMs, hasExtras: header.hasExtras });
       counters += alive;
-      expired += block.length / COUNTER_BYTES - alive;
+      expired += block.length / counterBytes(header.hasExtras) - alive;
       await nextTurn();
     }
     return { counters, expired, writtenMs: header.writtenMs };
@@ -132,32 +139,39 @@ export async function loadSnapshot(
 }
 
 /** Adds the live counters of a block to the table, and returns their number. */
-function putAll(block: Buffer, table: CounterTable, nowS: number): number {
+function putAll(
+  block: Buffer,
+  table: CounterTable,
+  { nowMs, hasExtras }: { readonly nowMs: number; readonly hasExtras: boolean },
+): number {
+  const nowS = Math.floor(nowMs / 1_000);
   let alive = 0;
-  for (let at = 0; at < block.length; at += COUNTER_BYTES) {
+  for (let at = 0; at < block.length; at += counterBytes(hasExtras)) {
     const expiryS = block.readUInt32LE(at + 12);
     if (expiryS <= nowS) continue;
     alive++;
     const print = { a: block.readInt32LE(at), b: block.readInt32LE(at + 4), c: block.readInt32LE(at + 8) };
+    const count = block.readDoubleLE(at + 16);
+    const extra = hasExtras ? block.readDoubleLE(at + 24) : 0;
     const region = table.regionOf(print.a);
     table.lock(region);
-    table.add(table.claim(print, nowS, expiryS), block.readDoubleLE(at + 16));
+    mergeCounter(table, print, { expiryS, count, extra }, nowMs);
     table.unlock(region);
   }
   return alive;
 }
 
-async function check(file: FileHandle): Promise<{ readonly header: SnapshotHeader }> {
+async function check(file: FileHandle): Promise<SnapshotHeader> {
   const header = readHeader(await readAt(file, 0, HEADER_BYTES));
-  for await (const _block of blocksOf(file)) await nextTurn();
-  return { header };
+  for await (const _block of blocksOf(file, header)) await nextTurn();
+  return header;
 }
 
 /**
  * The counters of each block.
  * @throws SnapshotFault if a block is damaged or the end is missing
  */
-async function* blocksOf(file: FileHandle): AsyncGenerator<Buffer> {
+async function* blocksOf(file: FileHandle, { hasExtras }: SnapshotHeader): AsyncGenerator<Buffer> {
   let at = HEADER_BYTES;
   let total = 0;
   for (;;) {
@@ -170,8 +184,9 @@ async function* blocksOf(file: FileHandle): AsyncGenerator<Buffer> {
       return;
     }
     if (count > BLOCK_COUNTERS) throw new SnapshotFault(`it is damaged at byte ${at}`);
-    const block = await readAt(file, at + BLOCK_HEAD_BYTES, count * COUNTER_BYTES);
-    if (block.length < count * COUNTER_BYTES) throw new SnapshotFault('its end is missing');
+    const bytes = count * counterBytes(hasExtras);
+    const block = await readAt(file, at + BLOCK_HEAD_BYTES, bytes);
+    if (block.length < bytes) throw new SnapshotFault('its end is missing');
     if (crc32(block) !== checksum) throw new SnapshotFault(`it is damaged at byte ${at}`);
     yield block;
     at += BLOCK_HEAD_BYTES + block.length;

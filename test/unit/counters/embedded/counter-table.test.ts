@@ -35,7 +35,7 @@ t.test('a refund makes no counter and keeps none longer', async t => {
   const live = (): number[] => {
     const ends: number[] = [];
     for (let region = 0; region < table.regionCount; region++)
-      table.eachLive(region, NOON.nowS, (_print, expiryS) => ends.push(expiryS));
+      table.eachLive(region, NOON.nowS, (_print, { expiryS }) => ends.push(expiryS));
     return ends;
   };
   const ops = [{ key: 'a', hits: 1, isRefund: true }];

@@ -1,0 +1,46 @@
+/**
+ * A sliding window: the hits of the current window, and those hits of the previous one that would still count if it had
+ * been used evenly.
+ *
+ * In any span of the length of the window, more hits than the limit are admitted only if the previous window was used
+ * late: the excess is at most the hits that came after the place of an even spread, so at most
+ * `previous × elapsed / length`, which is less than the limit. In the windows themselves, it is at most the limit.
+ *
+ * The products are exact as long as limit × length of the window in milliseconds is at most 2^53.
+ */
+export class SlidingWindow {
+  /** Start of the current window, in seconds since the epoch; 0 if no hit is known. */
+  startS = 0;
+  /** Hits of the previous window. */
+  previous = 0;
+  /** Hits of the current window. */
+  current = 0;
+  /** The part of the level that stems from the previous window, and cannot be given back. */
+  floor = 0;
+
+  /** Replaces the state. */
+  set(startS: number, previous: number, current: number): void {
+    this.startS = startS;
+    this.previous = previous;
+    this.current = current;
+  }
+
+  /**
+   * Moves the windows to a time, and returns the level then.
+   *
+   * A thread or process whose clock is slightly behind may find a window that is newer by one. It adds to this window, as
+   * if it had just begun. If the window is still newer, the clock was set back, and the window becomes that of the
+   * present time. Otherwise, requests would be refused until the time that was set back has passed.
+   */
+  moveTo(nowMs: number, windowS: number): number {
+    const nowS = Math.floor(nowMs / 1_000);
+    const startS = nowS - (nowS % windowS);
+    const aheadS = this.startS - startS;
+    if (aheadS < 0) this.set(startS, aheadS === -windowS ? this.current : 0, 0);
+    else if (aheadS > windowS) this.startS = startS;
+    const windowMs = windowS * 1_000;
+    const restMs = aheadS > 0 ? windowMs : windowMs - (nowMs - startS * 1_000);
+    this.floor = Math.ceil((this.previous * restMs) / windowMs);
+    return this.floor + this.current;
+  }
+}

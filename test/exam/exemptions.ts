@@ -1,0 +1,12 @@
+/** What a counter store cannot do by its nature, each with the reason. */
+export interface Exemptions {
+  /** Keys of any bytes and any length. */
+  readonly anyKey?: string;
+  /** Counts that are exact for batches in flight together. */
+  readonly concurrently?: string;
+  /** Sliding windows and token buckets, where only the hits of requests that fit are added. */
+  readonly admission?: string;
+}
+
+/** A store that does not admit requests. */
+export const COUNTS_EVERY_HIT: Exemptions = { admission: 'this store adds the hits of every request' };

@@ -1,0 +1,147 @@
+import { ADMISSION, type AdmissionTerms } from '../../src/counters/admission/admission.ts';
+import type { Admitted } from './admission.ts';
+import type { TestGroup, TestOp } from './counting.ts';
+
+/** One limit: its level at a time, and what changes it. All in whole units, without rounding. */
+interface Limit {
+  levelAt(nowMs: bigint): bigint;
+  add(nowMs: bigint, units: bigint): void;
+  giveBack(nowMs: bigint, units: bigint): void;
+}
+
+/** A bucket as the level at the last change. Time runs forward. */
+class ExactBucket implements Limit {
+  readonly #drain: bigint;
+  #level = 0n;
+  #changedMs = 0n;
+
+  constructor({ drain }: AdmissionTerms) {
+    this.#drain = BigInt(drain);
+  }
+
+  levelAt(nowMs: bigint): bigint {
+    return atLeast0(this.#level - (nowMs - this.#changedMs) * this.#drain);
+  }
+
+  add(nowMs: bigint, units: bigint): void {
+    this.#level = this.levelAt(nowMs) + units;
+    this.#changedMs = nowMs;
+  }
+
+  giveBack(nowMs: bigint, units: bigint): void {
+    this.#level = atLeast0(this.levelAt(nowMs) - units);
+    this.#changedMs = nowMs;
+  }
+}
+
+/** A sliding window as the hits of every window there was. Time runs forward. */
+class ExactWindow implements Limit {
+  readonly #windowMs: bigint;
+  readonly #hits = new Map<bigint, bigint>();
+
+  constructor({ windowS }: AdmissionTerms) {
+    this.#windowMs = BigInt(windowS) * 1_000n;
+  }
+
+  levelAt(nowMs: bigint): bigint {
+    const number = nowMs / this.#windowMs;
+    const restMs = this.#windowMs - (nowMs % this.#windowMs);
+    const weighted = this.#hitsOf(number - 1n) * restMs;
+    return (weighted + this.#windowMs - 1n) / this.#windowMs + this.#hitsOf(number);
+  }
+
+  add(nowMs: bigint, units: bigint): void {
+    const number = nowMs / this.#windowMs;
+    this.#hits.set(number, this.#hitsOf(number) + units);
+  }
+
+  giveBack(nowMs: bigint, units: bigint): void {
+    const number = nowMs / this.#windowMs;
+    this.#hits.set(number, atLeast0(this.#hitsOf(number) - units));
+  }
+
+  #hitsOf(number: bigint): bigint {
+    return this.#hits.get(number) ?? 0n;
+  }
+}
+
+/** A count to which every hit is added. */
+class ExactCount implements Limit {
+  #count = 0n;
+
+  levelAt(): bigint {
+    return this.#count;
+  }
+
+  add(_nowMs: bigint, units: bigint): void {
+    this.#count += units;
+  }
+
+  giveBack(_nowMs: bigint, units: bigint): void {
+    this.#count = atLeast0(this.#count - units);
+  }
+}
+
+/** What stores must say of requests, one after the other, with whole numbers of any size. Time must run forward. */
+export class AdmissionModel {
+  readonly #limits = new Map<string, Limit>();
+
+  /** Decides the ops of one request without holding back. */
+  admit(ops: readonly TestOp[], nowMs: number): Admitted {
+    const results = ops.map(op => this.#run(op, BigInt(nowMs)));
+    return {
+      afters: results.map(({ after }) => after),
+      refused: results.map(({ refused }) => refused),
+      held: ops.map(() => false),
+    };
+  }
+
+  /** Decides a request that holds back: refunds first, then each op against the levels before all hits. */
+  admitHoldingBack(group: TestGroup, nowMs: number): Admitted {
+    const now = BigInt(nowMs);
+    const refunds = group.ops.map(op => (op.isRefund ? this.#run(op, now) : null));
+    const full = group.ops.map(op => !op.isRefund && !group.held && !this.#fits(op, now));
+    const anyFull = group.held === true || full.includes(true);
+    const held = group.ops.map((op, i) => anyFull && !full[i] && !op.isRefund);
+    const results = group.ops.map((op, i) => {
+      const level = { after: Number(this.#limitOf(op).levelAt(now)), refused: false };
+      return refunds[i] ?? (held[i] ? level : this.#run(op, now));
+    });
+    return {
+      afters: results.map(({ after }) => after),
+      refused: results.map(({ refused }) => refused),
+      held,
+    };
+  }
+
+  #run(op: TestOp, now: bigint): { after: number; refused: boolean } {
+    const limit = this.#limitOf(op);
+    const units = BigInt(op.hits) * BigInt(op.terms?.scale ?? 1);
+    const refused = op.terms !== undefined && !op.isRefund && !this.#fits(op, now);
+    if (op.isRefund) limit.giveBack(now, units);
+    else if (!refused) limit.add(now, units);
+    return { after: Number(limit.levelAt(now)), refused };
+  }
+
+  #fits(op: TestOp, now: bigint): boolean {
+    const level = this.#limitOf(op).levelAt(now);
+    const { terms } = op;
+    if (terms === undefined) return level + BigInt(op.hits) <= BigInt(op.limit ?? 100);
+    return level + BigInt(Math.max(op.hits, 1)) * BigInt(terms.scale) <= BigInt(terms.capacity);
+  }
+
+  #limitOf({ key, terms }: TestOp): Limit {
+    let limit = this.#limits.get(key);
+    if (limit === undefined) {
+      if (terms === undefined) limit = new ExactCount();
+      else
+        limit = terms.admission === ADMISSION.tokenBucket ? new ExactBucket(terms) : new ExactWindow(terms);
+      this.#limits.set(key, limit);
+    }
+    return limit;
+  }
+}
+
+function atLeast0(number: bigint): bigint {
+  return number > 0n ? number : 0n;
+}
