@@ -13,6 +13,7 @@ import { combine } from '../base/hash.ts';
  *     shapes     the pairs of prefix and suffix lengths of the plain wildcards of a level
  *     parts      literal texts between the first and the last `*` of a wildcard
  *     limits     a record for each rate limit; its number is also the number of its statistics
+ *     terms      a record for each way of counting that is not a plain fixed window; limits refer to it
  *     replaces   the interned names of the limits that a limit replaces
  *     pool       bytes
  *
@@ -22,7 +23,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 2;
+export const LAYOUT_VERSION = 3;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -50,6 +51,7 @@ export const HEADER = {
   poolBytes: 14,
   limitCount: 15,
   domainCount: 16,
+  terms: 17,
   words: 20,
 } as const;
 
@@ -125,6 +127,32 @@ export const LIMIT = {
   /** The configured path: domain and composite texts, joined by dots. Names the statistics of the limit. */
   path: 12,
   pathLength: 13,
+  /** Number of the terms + 1; 0 for a plain limit. */
+  terms: 14,
+  /** Number of further limits of the same entry, which follow this one. */
+  siblings: 15,
+  words: LINE_WORDS,
+} as const;
+
+/**
+ * How limits count that are not plain: `LimitTerms` of `rule-set.ts`. Equal terms are stored once. The unit of the window
+ * and the requests are those of the limit.
+ */
+export const TERMS = {
+  algorithm: 0,
+  multiplier: 1,
+  /** 0 to 2^32 - 1. */
+  burst: 2,
+  /** `day` 1, `week` 2, `month` 3, `year` 4; 0 without a calendar. */
+  calendarPeriod: 3,
+  calendarStarts: 4,
+  /** Text in the pool. */
+  zone: 5,
+  zoneLength: 6,
+  window: 7,
+  windowLength: 8,
+  tag: 9,
+  tagLength: 10,
   words: LINE_WORDS,
 } as const;
 

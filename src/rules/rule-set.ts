@@ -40,6 +40,40 @@ export interface RuleLimit {
   readonly replaces: readonly string[];
 }
 
+/**
+ * How a limit counts, if it is not a plain limit: one of the units as a fixed window. Plain limits have no terms, and keep
+ * the cache keys of envoyproxy/ratelimit.
+ */
+export interface LimitTerms {
+  readonly algorithm: Algorithm;
+  /** Length of the window in units; 1 with a calendar. */
+  readonly multiplier: number;
+  /** Token bucket: the most tokens it holds. Else 0. */
+  readonly burst: number;
+  /** The calendar that determines the windows; null for windows of equal length. */
+  readonly calendar: CalendarTerms | null;
+  /** The window as messages, statistics and cache keys show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
+  readonly window: string;
+  /** The end of the cache key. It tells apart limits of one entry, and limits before and after an edit of the rules. */
+  readonly tag: string;
+}
+
+/** The algorithms by the names that rule files use, and their numbers in compiled rules. */
+export const ALGORITHMS = { fixed_window: 0, sliding_window: 1, token_bucket: 2 } as const;
+export type Algorithm = keyof typeof ALGORITHMS;
+
+/** Windows of a calendar in a time zone. */
+export interface CalendarTerms {
+  readonly period: 'day' | 'week' | 'month' | 'year';
+  /** IANA name of a time zone. */
+  readonly zone: string;
+  /**
+   * When the period starts: the hour of a day (0 to 23), the day of a week (1 for Monday to 7), the day of a month (1 to
+   * 31; a shorter month starts on its last day), or month and day of a year as `month * 100 + day`.
+   */
+  readonly starts: number;
+}
+
 /** The numbers of the units in `RateLimitResponse.RateLimit.Unit`; 0 is UNKNOWN. */
 export const UNIT_NUMBERS = { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6, week: 7 } as const;
 export type Unit = keyof typeof UNIT_NUMBERS;
