@@ -30,7 +30,17 @@ function entryOf(value: string): RuleEntry {
     key: 'key',
     value,
     composite: `key_${value}`,
-    limit: { unit: 'minute', requestsPerUnit: 100, unlimited: false, name: '', replaces: [] },
+    limits: [
+      {
+        unit: 'minute',
+        requestsPerUnit: 100,
+        unlimited: false,
+        name: '',
+        replaces: [],
+        terms: null,
+        item: null,
+      },
+    ],
     shadowMode: false,
     quotaMode: false,
     detailedMetric: false,

@@ -6,6 +6,7 @@ import {
   encodeRateLimitRequest,
   type RequestDescriptor,
 } from '../messages/client-codec.ts';
+import { UNIT_SECONDS } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
@@ -16,9 +17,6 @@ const DOMAIN_BYTES = new TextEncoder().encode(API_DOMAIN);
 
 /** The value of `user` for calls without a valid token. Ids of users never look like this. */
 const ANONYMOUS = 'anonymous';
-
-/** Seconds of a unit, by its number in `RateLimitResponse.RateLimit.Unit`. */
-const UNIT_SECONDS = [0, 1, 60, 3_600, 86_400, 2_592_000, 31_536_000, 604_800];
 
 /** Sends calls of tenants to the decision engine as rate limit requests, as a proxy does with its own requests. */
 export class DecidedApiLimits implements EngineLimits {

@@ -171,7 +171,7 @@ function countRules(domain: DomainRules): number {
   let count = 0;
   const pending: RuleEntry[] = [...domain.entries];
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
-    if (entry.limit !== null) count++;
+    if (entry.limits.length > 0) count++;
     for (const nested of entry.entries) pending.push(nested);
   }
   return count;

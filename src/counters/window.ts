@@ -1,8 +1,7 @@
-/**
- * Lengths of the fixed windows in seconds, by `RateLimitResponse.RateLimit.Unit`: SECOND 1, MINUTE 2, HOUR 3, DAY 4,
- * MONTH 5 (30 days), YEAR 6 (365 days), WEEK 7. Windows are aligned to the epoch, so a week starts on Thursday 00:00 UTC.
- */
-const LENGTH_S = Int32Array.of(0, 1, 60, 3_600, 86_400, 2_592_000, 31_536_000, 604_800);
+import { UNIT_SECONDS } from '../messages/current-limit.ts';
+
+/** Lengths of the fixed windows. Windows are aligned to the epoch, so a week starts on Thursday 00:00 UTC. */
+const LENGTH_S = Int32Array.from(UNIT_SECONDS);
 
 /** The unit whose limits can be counted in a separate store. */
 export const SECOND = 1;

@@ -36,3 +36,9 @@ export function writeCurrentLimitJson(to: ByteWriter, limit: CurrentLimit): void
 
 /** Names of `RateLimitResponse.RateLimit.Unit` by number. */
 export const UNIT_NAMES = ['UNKNOWN', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'MONTH', 'YEAR', 'WEEK'] as const;
+
+/**
+ * Lengths of the units in seconds, by `RateLimitResponse.RateLimit.Unit`, as envoyproxy/ratelimit counts them: a month has
+ * 30 days, a year 365.
+ */
+export const UNIT_SECONDS: readonly number[] = [0, 1, 60, 3_600, 86_400, 2_592_000, 31_536_000, 604_800];

@@ -11,6 +11,7 @@ import {
   wholeLines,
 } from './compile-tables.ts';
 import {
+  CALENDAR_PERIODS,
   DOMAIN,
   EDGE_WORDS,
   ENTRY,
@@ -25,8 +26,17 @@ import {
   LONGEST_GRAM,
   PART,
   SHAPE,
+  TERMS,
 } from './layout.ts';
-import { type DomainRules, type RuleEntry, type RuleLimit, type RuleSet, UNIT_NUMBERS } from './rule-set.ts';
+import {
+  ALGORITHMS,
+  type DomainRules,
+  type LimitTerms,
+  type RuleEntry,
+  type RuleLimit,
+  type RuleSet,
+  UNIT_NUMBERS,
+} from './rule-set.ts';
 
 /**
  * Compiles a checked rule set into one shared buffer (see `layout.ts`), which any thread reads through `CompiledRules`.
@@ -46,12 +56,14 @@ class Compiler {
   readonly #shapes = new WordList();
   readonly #parts = new WordList();
   readonly #limits = new WordList();
+  readonly #terms = new WordList();
   readonly #replaces = new WordList();
   readonly #pool = new ByteWriter(65_536);
   readonly #edges: Edge[] = [];
   readonly #wildcards: Edge[] = [];
   /** The interned limit names: numbers from 1, so that decisions compare numbers. */
   readonly #names = new Map<string, number>();
+  readonly #termsNumbers = new Map<string, number>();
   #domainCount = 0;
 
   addDomain(domain: DomainRules): void {
@@ -107,7 +119,7 @@ class Compiler {
     const composite = this.#poolText(entry.composite);
     const hash = fnvOver(FNV_START, this.#pool.bytes, composite.offset, composite.offset + composite.length);
     this.#edges.push({ level, hash, entry: number });
-    const limit = entry.limit === null ? -1 : this.#addLimit(entry, entry.limit, path);
+    const limit = this.#addLimits(entry, path);
     const nested = entry.entries.length === 0 ? -1 : this.#addLevel(entry.entries, path);
     const words = this.#entries.words;
     words[at + ENTRY.composite] = composite.offset;
@@ -156,6 +168,16 @@ class Compiler {
     return { prefix, suffix, endsHash: hash, literals: middle.map(text => Buffer.from(text)) };
   }
 
+  /** Adds the limits of an entry. Returns the number of the first one, or -1. */
+  #addLimits(entry: RuleEntry, path: string): number {
+    const { limits } = entry;
+    if (limits.length === 0) return -1;
+    const first = this.#addLimit(entry, limits[0], path);
+    for (let i = 1; i < limits.length; i++) this.#addLimit(entry, limits[i], path);
+    this.#limits.words[first * LIMIT.words + LIMIT.siblings] = limits.length - 1;
+    return first;
+  }
+
   #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
     const at = this.#limits.allocate(LIMIT.words);
     this.#limitCount++;
@@ -169,7 +191,7 @@ class Compiler {
     // Protobuf first, right after the text of the entry: a decision reads one after the other.
     const protobuf = this.#pooled(pool => writeCurrentLimit(pool, current));
     const json = this.#pooled(pool => writeCurrentLimitJson(pool, current));
-    const named = this.#poolText(path);
+    const named = this.#poolText(limit.item === null ? path : `${path}.${limit.item.level}`);
     const metadata = this.#pooled(pool => {
       if (entry.metadata !== null) pool.text(JSON.stringify(entry.metadata));
     });
@@ -182,8 +204,8 @@ class Compiler {
     words[at + LIMIT.unit] = unit;
     words[at + LIMIT.flags] =
       (limit.unlimited ? LIMIT_FLAG.unlimited : 0) |
-      (entry.shadowMode ? LIMIT_FLAG.shadow : 0) |
-      (entry.quotaMode ? LIMIT_FLAG.quota : 0);
+      (entry.shadowMode || limit.item?.shadowMode ? LIMIT_FLAG.shadow : 0) |
+      (entry.quotaMode || limit.item?.quotaMode ? LIMIT_FLAG.quota : 0);
     words[at + LIMIT.name] = limit.name === '' ? 0 : this.#intern(limit.name);
     words[at + LIMIT.replaces] = replaces;
     words[at + LIMIT.replaceCount] = limit.replaces.length;
@@ -195,7 +217,35 @@ class Compiler {
     words[at + LIMIT.pathLength] = named.length;
     words[at + LIMIT.metadata] = metadata.offset;
     words[at + LIMIT.metadataLength] = metadata.length;
+    words[at + LIMIT.terms] = limit.terms === null ? 0 : this.#internTerms(limit.terms) + 1;
     return at / LIMIT.words;
+  }
+
+  /** The number of the terms. Equal terms have one record. */
+  #internTerms(terms: LimitTerms): number {
+    const { algorithm, multiplier, burst, calendar } = terms;
+    const same = JSON.stringify([algorithm, multiplier, burst, calendar, terms.window, terms.tag]);
+    const known = this.#termsNumbers.get(same);
+    if (known !== undefined) return known;
+    const at = this.#terms.allocate(TERMS.words);
+    const number = at / TERMS.words;
+    this.#termsNumbers.set(same, number);
+    const zone = this.#poolText(calendar?.zone ?? '');
+    const window = this.#poolText(terms.window);
+    const tag = this.#poolText(terms.tag);
+    const words = this.#terms.words;
+    words[at + TERMS.algorithm] = ALGORITHMS[algorithm];
+    words[at + TERMS.multiplier] = multiplier;
+    words[at + TERMS.burst] = burst;
+    words[at + TERMS.calendarPeriod] = calendar === null ? 0 : CALENDAR_PERIODS[calendar.period];
+    words[at + TERMS.calendarStarts] = calendar?.starts ?? 0;
+    words[at + TERMS.zone] = zone.offset;
+    words[at + TERMS.zoneLength] = zone.length;
+    words[at + TERMS.window] = window.offset;
+    words[at + TERMS.windowLength] = window.length;
+    words[at + TERMS.tag] = tag.offset;
+    words[at + TERMS.tagLength] = tag.length;
+    return number;
   }
 
   #intern(name: string): number {
@@ -238,6 +288,7 @@ class Compiler {
     place(HEADER.shapes, this.#shapes.view());
     place(HEADER.parts, this.#parts.view());
     place(HEADER.limits, this.#limits.view());
+    place(HEADER.terms, this.#terms.view());
     place(HEADER.replaces, this.#replaces.view());
     header[HEADER.version] = LAYOUT_VERSION;
     header[HEADER.domainMask] = domains.length - 1;

@@ -1,6 +1,7 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
-import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG } from './layout.ts';
+import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG, TERMS } from './layout.ts';
+import { type RuleTerms, readTerms } from './rule-terms.ts';
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
 export class CompiledRules {
@@ -13,6 +14,9 @@ export class CompiledRules {
   readonly #domainMask: number;
   readonly #domains: number;
   readonly #limits: number;
+  readonly #terms: number;
+  /** By number of the terms: those that were read. */
+  readonly #read: RuleTerms[] = [];
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
@@ -30,6 +34,7 @@ export class CompiledRules {
     this.#domainMask = words[HEADER.domainMask];
     this.#domains = words[HEADER.domains];
     this.#limits = words[HEADER.limits];
+    this.#terms = words[HEADER.terms];
   }
 
   /** The top level of the domain named `bytes[start, end)`, or -1 if there is no such domain. */
@@ -64,7 +69,15 @@ export class CompiledRules {
     return this.limit(limit, LIMIT.requestsPerUnit) >>> 0;
   }
 
-  /** The configured path of a limit: domain and composite texts, joined by dots. */
+  /** How limits count whose `LIMIT.terms` is `number + 1`. The same object on every call. */
+  terms(number: number): RuleTerms {
+    this.#read[number] ??= readTerms(this.words, this.#terms + number * TERMS.words, (offset, length) =>
+      this.text(offset, length),
+    );
+    return this.#read[number];
+  }
+
+  /** The configured path of a limit: domain and composite texts, and the level of a limit in `rate_limits`, joined by dots. */
   path(limit: number): string {
     return this.text(this.limit(limit, LIMIT.path), this.limit(limit, LIMIT.pathLength));
   }

@@ -143,7 +143,7 @@ export const TERMS = {
   multiplier: 1,
   /** 0 to 2^32 - 1. */
   burst: 2,
-  /** `day` 1, `week` 2, `month` 3, `year` 4; 0 without a calendar. */
+  /** See {@link CALENDAR_PERIODS}; 0 without a calendar. */
   calendarPeriod: 3,
   calendarStarts: 4,
   /** Text in the pool. */
@@ -155,6 +155,9 @@ export const TERMS = {
   tagLength: 10,
   words: LINE_WORDS,
 } as const;
+
+/** The numbers of the periods of calendars. */
+export const CALENDAR_PERIODS = { day: 1, week: 2, month: 3, year: 4 } as const;
 
 /** Bits of `LIMIT.flags`. */
 export const LIMIT_FLAG = { unlimited: 1, shadow: 2, quota: 4 } as const;

@@ -17,7 +17,9 @@ export interface RuleEntry {
   readonly value: string;
   /** `key`, or `key_value` if there is a value: the text that matching compares. Unique on its level. */
   readonly composite: string;
-  readonly limit: RuleLimit | null;
+  /** Empty if the entry has no limit. Several, at most {@link MAX_LIMITS}, if they are written as `rate_limits`. */
+  readonly limits: readonly RuleLimit[];
+  /** Of all limits of the entry. */
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   readonly detailedMetric: boolean;
@@ -28,8 +30,11 @@ export interface RuleEntry {
   readonly entries: readonly RuleEntry[];
 }
 
+/** Maximum number of limits of an entry: each one is counted with every request. */
+export const MAX_LIMITS = 8;
+
 export interface RuleLimit {
-  /** Unlimited rules have no unit. */
+  /** The unit that answers show; see {@link LimitTerms.multiplier}. Unlimited rules have no unit. */
   readonly unit: Unit | null;
   /** 0 to 2^32 - 1. */
   readonly requestsPerUnit: number;
@@ -38,6 +43,19 @@ export interface RuleLimit {
   readonly name: string;
   /** Names of the limits that this limit replaces. */
   readonly replaces: readonly string[];
+  /** Null for a plain limit and for an unlimited rule. */
+  readonly terms: LimitTerms | null;
+  /** The part of `rate_limits` that the limit is; null for `rate_limit`. */
+  readonly item: LimitItem | null;
+}
+
+/** What a limit in `rate_limits` has beside a `rate_limit`. */
+interface LimitItem {
+  /** In addition to the modes of the entry. */
+  readonly shadowMode: boolean;
+  readonly quotaMode: boolean;
+  /** The name of the limit, or else its window. The last level of the name of its statistics. Unique in the entry. */
+  readonly level: string;
 }
 
 /**
@@ -52,7 +70,7 @@ export interface LimitTerms {
   readonly burst: number;
   /** The calendar that determines the windows; null for windows of equal length. */
   readonly calendar: CalendarTerms | null;
-  /** The window as messages, statistics and cache keys show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
+  /** The window as messages show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
   readonly window: string;
   /** The end of the cache key. It tells apart limits of one entry, and limits before and after an edit of the rules. */
   readonly tag: string;

@@ -1,10 +1,11 @@
 import { excerpt, quote } from '../../base/printable.ts';
-import { type RuleEntry, type RuleLimit, UNIT_NUMBERS, type Unit } from '../rule-set.ts';
+import type { RuleEntry } from '../rule-set.ts';
+import { checkLimits } from './check-limits.ts';
 import { checkKeys } from './field-names.ts';
-import { countField, fieldOf, flagField, isNull, listField, mapField, textField } from './fields.ts';
+import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { readMetadata } from './metadata.ts';
-import { emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
+import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
@@ -96,12 +97,11 @@ function checkEntry(
   if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
   warnAboutRepeats(check, written, map, 'entry');
-  const block = limitField(check, map);
   const entry: RuleEntry = {
     key: key ?? '',
     value,
     composite,
-    limit: block === null ? null : checkLimit(check, block),
+    limits: checkLimits(check, map),
     shadowMode: flagField(check, map, 'shadow_mode'),
     quotaMode: flagField(check, map, 'quota_mode'),
     detailedMetric: flagField(check, map, 'detailed_metric'),
@@ -112,12 +112,6 @@ function checkEntry(
   };
   check.leave();
   return entry;
-}
-
-/** The `rate_limit` of an entry, unchecked; null if absent. */
-function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
-  const node = fieldOf(map, 'rate_limit');
-  return node !== null && isEmptyLimit(node) ? emptyMap(node.offset) : mapField(check, map, 'rate_limit');
 }
 
 /** The key of an entry; null if it is missing or faulty, which is reported. */
@@ -159,72 +153,4 @@ function checkShareThreshold(check: FileCheck, map: YamlMap, composite: string):
     );
   }
   return flag;
-}
-
-const NO_NAMES: readonly string[] = [];
-const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
-
-/** Checks a `rate_limit` block. The result is valid only if no fault was reported. */
-function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
-  const block = withUniqueKeys(check, written, 'rate_limit');
-  warnAboutRepeats(check, written, block, 'rate_limit');
-  checkKeys(check, block, 'rate_limit');
-  const unlimited = flagField(check, block, 'unlimited');
-  const unit = checkUnit(check, block, unlimited);
-  const requestsPerUnit = countField(check, block, 'requests_per_unit');
-  if (unit !== null && lacksCount(block)) {
-    check.warn(
-      block.offset,
-      `the limit has a \`unit\` and no \`requests_per_unit\`, so it is 0 per ${unit} and rejects every request: ` +
-        'write `requests_per_unit: ` and a number',
-    );
-  }
-  const name = textField(check, block, 'name') ?? '';
-  return { unit, requestsPerUnit, unlimited, name, replaces: checkReplaces(check, block, name) };
-}
-
-function lacksCount(block: YamlMap): boolean {
-  const count = fieldOf(block, 'requests_per_unit');
-  return count === null || isNull(count);
-}
-
-/** The unit, case-insensitive. With `unlimited`, an unknown unit is ignored, as in envoyproxy/ratelimit. */
-function checkUnit(check: FileCheck, block: YamlMap, unlimited: boolean): Unit | null {
-  const text = textField(check, block, 'unit');
-  if (text === null) return null;
-  const unit = text.toLowerCase();
-  const offset = fieldOf(block, 'unit')?.offset ?? block.offset;
-  if (isUnit(unit)) {
-    if (!unlimited) return unit;
-    check.fault(offset, `an unlimited rule has no unit: remove \`unit: ${text}\` or \`unlimited: true\``);
-  } else if (!unlimited) {
-    const found = text === '' ? 'the limit has no `unit`' : `${quote(text)} is not a unit`;
-    check.fault(offset, `${found}: write one of ${UNIT_LIST}, or \`unlimited: true\``);
-  }
-  return null;
-}
-
-function isUnit(text: string): text is Unit {
-  return Object.hasOwn(UNIT_NUMBERS, text);
-}
-
-function checkReplaces(check: FileCheck, block: YamlMap, ownName: string): readonly string[] {
-  const items = listField(check, block, 'replaces', '- name: ...');
-  if (items.length === 0) return NO_NAMES;
-  const names: string[] = [];
-  for (const written of items) {
-    const item = withUniqueKeys(check, written, 'replaces');
-    warnAboutRepeats(check, written, item, 'replaces');
-    checkKeys(check, item, 'replaces');
-    const name = textField(check, item, 'name');
-    if (name === null) continue;
-    const offset = fieldOf(item, 'name')?.offset ?? item.offset;
-    if (name === '') {
-      check.fault(offset, 'an item of `replaces` has no name: write `- name: ` and the name of a limit');
-    } else if (name === ownName) {
-      check.fault(offset, `a limit cannot replace itself: ${quote(name)} is its own name`);
-    }
-    names.push(name);
-  }
-  return names;
 }

@@ -4,18 +4,18 @@ import type { FileCheck } from './file-check.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
 /**
- * Checks the keys of a map. As in envoyproxy/ratelimit, a field of another kind of map is silently ignored, but its value
- * has to be well formed.
+ * Checks the keys of a map. As in envoyproxy/ratelimit, one of its fields is silently ignored in another kind of map, but
+ * its value has to be well formed. Fields and maps that envoyproxy/ratelimit does not know are not ignored.
  */
 export function checkKeys(check: FileCheck, map: YamlMap, kind: MapKind): void {
   const accepted = FIELDS[kind];
   for (const pair of map.pairs) if (!accepted.includes(pair.key)) checkIgnored(check, pair, kind);
 }
 
-/** Checks an ignored pair: its key must be a field of some kind of map. Nothing below `metadata` is checked. */
+/** Checks an ignored pair: its key must be a field that may be ignored. Nothing below `metadata` is checked. */
 function checkIgnored(check: FileCheck, pair: YamlPair, kind: MapKind): void {
   if (check.full) return;
-  if (!isKnownField(pair.key)) refuseKey(check, pair, kind);
+  if (!IGNORED.has(pair.key) || STRICT.has(kind)) refuseKey(check, pair, kind);
   else if (pair.key !== 'metadata') checkIgnoredValue(check, pair.value, kind);
 }
 
@@ -37,15 +37,52 @@ function refuseKey(check: FileCheck, pair: YamlPair, kind: MapKind): void {
     check.fault(pair.keyOffset, `the key ${quote(pair.key)} is ${what} in YAML and not a name; ${list}`);
     return;
   }
+  const owner = ownerOf(pair.key);
+  if (owner !== null) {
+    check.fault(pair.keyOffset, `\`${pair.key}\` belongs in ${PLACES[owner]}, not here; ${list}`);
+    return;
+  }
   const guess = likelyField(pair.key, kind);
   const hint = guess === null ? '' : `did you mean \`${guess}\`? `;
   check.fault(pair.keyOffset, `unknown key \`${excerpt(pair.key)}\`; ${hint}${list}`);
 }
 
 /** The kind of value of a field. */
-export type FieldKind = 'text' | 'count' | 'flag' | 'limit' | 'metadata' | 'entries' | 'replaces';
+export type FieldKind =
+  | 'text'
+  | 'count'
+  | 'flag'
+  | 'limit'
+  | 'limits'
+  | 'calendar'
+  | 'metadata'
+  | 'entries'
+  | 'replaces';
 
-export type MapKind = 'file' | 'entry' | 'rate_limit' | 'replaces';
+/** `rate_limits` is an item of that list. */
+export type MapKind = 'file' | 'entry' | 'rate_limit' | 'rate_limits' | 'calendar' | 'replaces';
+
+/** How messages show an item of a list of maps. */
+export const ITEM_EXAMPLES = {
+  entry: '- key: ...',
+  rate_limits: '- unit: ...',
+  replaces: '- name: ...',
+} as const;
+
+/** The fields of a limit, with or without a list around it. */
+const OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
+  ['unit', 'text'],
+  ['unit_multiplier', 'count'],
+  ['window', 'text'],
+  ['calendar', 'calendar'],
+  ['requests_per_unit', 'count'],
+  ['algorithm', 'text'],
+  ['burst', 'count'],
+];
+const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
+  ['name', 'text'],
+  ['replaces', 'replaces'],
+];
 
 /** The fields of each kind of map, in the order in which messages list them. */
 export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
@@ -57,6 +94,7 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
     ['key', 'text'],
     ['value', 'text'],
     ['rate_limit', 'limit'],
+    ['rate_limits', 'limits'],
     ['descriptors', 'entries'],
     ['shadow_mode', 'flag'],
     ['quota_mode', 'flag'],
@@ -65,12 +103,12 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
     ['share_threshold', 'flag'],
     ['metadata', 'metadata'],
   ]),
-  rate_limit: new Map([
-    ['unit', 'text'],
-    ['requests_per_unit', 'count'],
-    ['unlimited', 'flag'],
-    ['name', 'text'],
-    ['replaces', 'replaces'],
+  rate_limit: new Map([...OF_LIMITS, ['unlimited', 'flag'], ...NAMES_OF_LIMITS]),
+  rate_limits: new Map([...OF_LIMITS, ...NAMES_OF_LIMITS, ['shadow_mode', 'flag'], ['quota_mode', 'flag']]),
+  calendar: new Map([
+    ['period', 'text'],
+    ['zone', 'text'],
+    ['starts', 'text'],
   ]),
   replaces: new Map([['name', 'text']]),
 };
@@ -80,17 +118,43 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   file: [...FIELD_KINDS.file.keys()],
   entry: [...FIELD_KINDS.entry.keys()],
   rate_limit: [...FIELD_KINDS.rate_limit.keys()],
+  rate_limits: [...FIELD_KINDS.rate_limits.keys()],
+  calendar: [...FIELD_KINDS.calendar.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
 };
+
+/** The fields of limits that envoyproxy/ratelimit does not know, except `rate_limits`. */
+export const ADDED_FIELDS = ['unit_multiplier', 'window', 'calendar', 'algorithm', 'burst'] as const;
+
+/** The kinds of maps that envoyproxy/ratelimit does not know. */
+const STRICT: ReadonlySet<MapKind> = new Set(['rate_limits', 'calendar']);
 
 /** The names of all fields of all kinds of maps. */
 export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).flat())];
 
-const KNOWN: ReadonlySet<string> = new Set(FIELD_NAMES);
+/** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
+const IGNORED: ReadonlySet<string> = new Set(
+  FIELD_NAMES.filter(name => name !== 'rate_limits' && !isAdded(name) && !FIELDS.calendar.includes(name)),
+);
 
-/** Whether any kind of map has this field. */
-function isKnownField(name: string): boolean {
-  return KNOWN.has(name);
+/** Where the fields of a kind of map belong, for messages. */
+const PLACES: Readonly<Record<MapKind, string>> = {
+  file: 'the file, at its top',
+  entry: 'an entry',
+  rate_limit: '`rate_limit`',
+  rate_limits: 'an item of `rate_limits`',
+  calendar: '`calendar`',
+  replaces: 'an item of `replaces`',
+};
+
+/** The first kind of map that has this field; null if there is none. */
+function ownerOf(name: string): MapKind | null {
+  const kinds = Object.keys(FIELDS) as MapKind[];
+  return kinds.find(kind => FIELDS[kind].includes(name)) ?? null;
+}
+
+function isAdded(name: string): boolean {
+  return (ADDED_FIELDS as readonly string[]).includes(name);
 }
 
 /** Maximum length of a name that a suggestion is made for. */

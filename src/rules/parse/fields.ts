@@ -8,7 +8,6 @@ import {
   type YamlScalar,
 } from './yaml/yaml-node.ts';
 
-const GREATEST_COUNT = 0xffff_ffff;
 const DIGITS_ONLY = /^[-+]?[0-9_]+$/;
 
 const NO_MAPS: readonly YamlMap[] = [];
@@ -44,15 +43,28 @@ export function flagField(check: FileCheck, map: YamlMap, name: string): boolean
 
 /** A whole number from 0 to 2^32 - 1; 0 if absent, null or faulty. */
 export function countField(check: FileCheck, map: YamlMap, name: string): number {
+  return wholeField(check, map, name, COUNTS) ?? 0;
+}
+
+/** The least and the greatest number that a field accepts. */
+interface NumberRange {
+  readonly least: number;
+  readonly greatest: number;
+}
+
+const COUNTS: NumberRange = { least: 0, greatest: 0xffff_ffff };
+
+/** A whole number in a range; null if absent, null or faulty. */
+export function wholeField(check: FileCheck, map: YamlMap, name: string, range: NumberRange): number | null {
   const node = fieldOf(map, name);
-  if (node === null || isNull(node)) return 0;
+  if (node === null || isNull(node)) return null;
   const type = node.kind === 'scalar' && node.plain ? typedScalar(node.text) : null;
-  if (typeof type === 'bigint' && type >= 0n && type <= GREATEST_COUNT) return Number(type);
+  if (typeof type === 'bigint' && type >= range.least && type <= range.greatest) return Number(type);
   check.fault(
     node.offset,
-    `\`${name}\` must be a whole number from 0 to ${GREATEST_COUNT}, without quotes, not ${shown(node)}`,
+    `\`${name}\` must be a whole number from ${range.least} to ${range.greatest}, without quotes, not ${shown(node)}`,
   );
-  return 0;
+  return null;
 }
 
 /** A list of maps; empty if absent, null or faulty. Other items are reported and left out. */

@@ -1,5 +1,5 @@
 import { excerpt } from '../../base/printable.ts';
-import { FIELD_KINDS, type FieldKind, type MapKind } from './field-names.ts';
+import { FIELD_KINDS, type FieldKind, ITEM_EXAMPLES, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
@@ -40,7 +40,7 @@ function result(check: FileCheck, written: readonly YamlPair[], kind: FieldKind 
 }
 
 function isMergedByKey(kind: FieldKind | undefined): boolean {
-  return kind === 'limit' || kind === 'metadata';
+  return kind === 'limit' || kind === 'calendar' || kind === 'metadata';
 }
 
 function repeatsKey({ pairs }: YamlMap): boolean {
@@ -168,6 +168,12 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, 'rate_limit');
     }
+    case 'calendar': {
+      const map = mapField(check, alone, key);
+      return map === null ? value : overlaidMap(check, map, 'calendar');
+    }
+    case 'limits':
+      return overlaidList(check, pair, 'rate_limits');
     case 'entries':
       return overlaidList(check, pair, 'entry');
     case 'replaces':
@@ -188,14 +194,14 @@ function overlaidMap(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
 }
 
 /** Unlike in the last value of a key, null items count as empty maps. */
-function overlaidList(check: FileCheck, pair: YamlPair, kind: MapKind): YamlNode {
+function overlaidList(check: FileCheck, pair: YamlPair, kind: keyof typeof ITEM_EXAMPLES): YamlNode {
   const { value } = pair;
   const list: YamlNode =
     value.kind === 'list'
       ? { ...value, items: value.items.map(item => (isNull(item) ? emptyMap(item.offset) : item)) }
       : value;
   const alone: YamlMap = { kind: 'map', pairs: [{ ...pair, value: list }], offset: pair.keyOffset };
-  const maps = listField(check, alone, pair.key, '- key: ...');
+  const maps = listField(check, alone, pair.key, ITEM_EXAMPLES[kind]);
   return list.kind === 'list' ? { ...list, items: maps.map(map => overlaidMap(check, map, kind)) } : value;
 }
 

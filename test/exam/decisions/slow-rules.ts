@@ -26,7 +26,7 @@ export function slowMatch(
     candidates = level.entry.entries;
   }
   const last = levels.at(-1);
-  return last !== undefined && last.entry.limit !== null ? levels : null;
+  return last !== undefined && last.entry.limits.length > 0 ? levels : null;
 }
 
 function chosen(candidates: readonly RuleEntry[], key: string, value: string): SlowLevel | null {

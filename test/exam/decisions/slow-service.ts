@@ -215,7 +215,7 @@ function ownLimit(domain: string, { entries, limit }: RequestDescriptor): Applie
 function ruleLimit(domain: DomainRules, { entries }: RequestDescriptor): Applied {
   const levels = slowMatch(domain.entries, entries);
   const entry = levels?.at(-1)?.entry;
-  const limit = entry?.limit;
+  const limit = entry?.limits.at(0);
   if (!levels || !entry || !limit) return NOTHING;
   return {
     kind: limit.unlimited ? 'unlimited' : 'limited',

@@ -9,7 +9,12 @@ import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../../../src/rules/layout.ts';
 import { Matcher } from '../../../src/rules/matcher.ts';
-import { type RuleEntry, type RuleLimit, UNIT_NUMBERS } from '../../../src/rules/rule-set.ts';
+import {
+  type LimitTerms,
+  type RuleEntry,
+  type RuleLimit,
+  UNIT_NUMBERS,
+} from '../../../src/rules/rule-set.ts';
 import { descriptor } from '../../support/decisions.ts';
 import type { Reading } from './reading-thread.ts';
 
@@ -18,7 +23,7 @@ function entry(key: string, value: string, more: Partial<RuleEntry> = {}): RuleE
     key,
     value,
     composite: value === '' ? key : `${key}_${value}`,
-    limit: null,
+    limits: [],
     shadowMode: false,
     quotaMode: false,
     detailedMetric: false,
@@ -31,8 +36,26 @@ function entry(key: string, value: string, more: Partial<RuleEntry> = {}): RuleE
 }
 
 function perHour(requestsPerUnit: number, more: Partial<RuleLimit> = {}): RuleLimit {
-  return { unit: 'hour', requestsPerUnit, unlimited: false, name: '', replaces: [], ...more };
+  return {
+    unit: 'hour',
+    requestsPerUnit,
+    unlimited: false,
+    name: '',
+    replaces: [],
+    terms: null,
+    item: null,
+    ...more,
+  };
 }
+
+const FIVE_MINUTES: LimitTerms = {
+  algorithm: 'fixed_window',
+  multiplier: 5,
+  burst: 0,
+  calendar: null,
+  window: '5m',
+  tag: '5m',
+};
 
 function compiled(
   ...domains: { readonly name: string; readonly entries: readonly RuleEntry[] }[]
@@ -47,7 +70,7 @@ function levelOf(rules: CompiledRules, domain: string): number {
 
 t.test('another thread reads the rules where they lie', async t => {
   const buffer = compileRules({
-    domains: [{ name: 'd', entries: [entry('k', 'v', { limit: perHour(41) })] }],
+    domains: [{ name: 'd', entries: [entry('k', 'v', { limits: [perHour(41)] })] }],
   });
   t.type(buffer, SharedArrayBuffer);
   const thread = new Worker(new URL(`./reading-thread${extname(import.meta.url)}`, import.meta.url), {
@@ -67,13 +90,15 @@ t.test('another thread reads the rules where they lie', async t => {
 });
 
 t.test('a hundred thousand rules are each found under their own texts', async t => {
-  const exact = Array.from({ length: 60_000 }, (_, i) => entry('k', `v${i}`, { limit: perHour(i) }));
-  const keys = Array.from({ length: 20_000 }, (_, i) => entry(`key${i}`, '', { limit: perHour(60_000 + i) }));
+  const exact = Array.from({ length: 60_000 }, (_, i) => entry('k', `v${i}`, { limits: [perHour(i)] }));
+  const keys = Array.from({ length: 20_000 }, (_, i) =>
+    entry(`key${i}`, '', { limits: [perHour(60_000 + i)] }),
+  );
   const wild = Array.from({ length: 10_000 }, (_, i) =>
-    entry('w', `p${i}-*-s`, { limit: perHour(80_000 + i) }),
+    entry('w', `p${i}-*-s`, { limits: [perHour(80_000 + i)] }),
   );
   const deep = Array.from({ length: 10_000 }, (_, i) =>
-    entry('n', `${i}`, { entries: [entry('leaf', '', { limit: perHour(90_000 + i) })] }),
+    entry('n', `${i}`, { entries: [entry('leaf', '', { limits: [perHour(90_000 + i)] })] }),
   );
   const rules = compiled({ name: 'd', entries: [...exact, ...keys, ...wild, ...deep] });
   t.equal(rules.limitCount, 100_000);
@@ -125,7 +150,7 @@ t.test('domains are told apart by their whole name, also where their hashes are 
     ...Array.from({ length: 1_000 }, (_, i) => `domain-${i}`),
   ];
   const rules = compiled(
-    ...names.map((name, i) => ({ name, entries: [entry('k', '', { limit: perHour(i) })] })),
+    ...names.map((name, i) => ({ name, entries: [entry('k', '', { limits: [perHour(i)] })] })),
   );
   t.equal(rules.domainCount, names.length);
   t.equal(new Set(names.map(name => levelOf(rules, name))).size, names.length);
@@ -143,15 +168,18 @@ t.test('no rules compile to an empty set', async t => {
 });
 
 t.test('limits are numbered in definition order and keep all that was said of them', async t => {
-  const nested = entry('inner', 'x', { limit: perHour(2), shadowMode: true, quotaMode: true });
+  const nested = entry('inner', 'x', { limits: [perHour(2)], shadowMode: true, quotaMode: true });
   const rules = compiled({
     name: 'dömäne',
     entries: [
       entry('outer', '', {
-        limit: perHour(4_294_967_295, { unit: 'week' }),
+        limits: [perHour(4_294_967_295, { unit: 'week' })],
         entries: [entry('none', ''), nested],
       }),
-      entry('free', '', { limit: perHour(5, { unit: null, unlimited: true }), metadata: { a: ['ü', null] } }),
+      entry('free', '', {
+        limits: [perHour(5, { unit: null, unlimited: true })],
+        metadata: { a: ['ü', null] },
+      }),
     ],
   });
   t.strictSame(
@@ -178,9 +206,9 @@ t.test('limits are numbered in definition order and keep all that was said of th
 
 t.test('names and what replaces them become numbers that agree over all domains', async t => {
   const rules = compiled(
-    { name: 'one', entries: [entry('a', '', { limit: perHour(1, { name: 'x', replaces: ['y', 'z'] }) })] },
-    { name: 'two', entries: [entry('b', '', { limit: perHour(1, { name: 'y', replaces: ['x'] }) })] },
-    { name: 'three', entries: [entry('c', '', { limit: perHour(1) })] },
+    { name: 'one', entries: [entry('a', '', { limits: [perHour(1, { name: 'x', replaces: ['y', 'z'] })] })] },
+    { name: 'two', entries: [entry('b', '', { limits: [perHour(1, { name: 'y', replaces: ['x'] })] })] },
+    { name: 'three', entries: [entry('c', '', { limits: [perHour(1)] })] },
   );
   const replaced = (limit: number): number[] => {
     const first = rules.words[HEADER.replaces] + rules.limit(limit, LIMIT.replaces);
@@ -193,6 +221,52 @@ t.test('names and what replaces them become numbers that agree over all domains'
   t.strictSame(replaced(1), [x]);
   t.notOk([x, y, 0].includes(replaced(0)[1]), 'a name that no limit has is a number of its own');
   t.strictSame(replaced(2), []);
+});
+
+t.test('limits of one entry follow each other, with terms that equal limits share', async t => {
+  const calendar = { period: 'month', zone: 'Europe/Berlin', starts: 15 } as const;
+  const burst = {
+    ...FIVE_MINUTES,
+    algorithm: 'token_bucket',
+    burst: 4_294_967_295,
+    tag: '5m.bucket',
+  } as const;
+  const month = { ...FIVE_MINUTES, multiplier: 1, calendar, window: 'mönth', tag: 'mönth.x' };
+  const item = (level: string): RuleLimit['item'] => ({
+    level,
+    shadowMode: level === 'trial',
+    quotaMode: false,
+  });
+  const entries = [
+    entry('plain', '', { limits: [perHour(1)] }),
+    entry('several', '', {
+      quotaMode: true,
+      metadata: { a: 1 },
+      limits: [
+        perHour(2, { terms: FIVE_MINUTES, item: item('5m') }),
+        perHour(3, { terms: burst, item: item('trial') }),
+        perHour(4, { terms: month, item: item('month') }),
+      ],
+    }),
+    entry('same', '', { limits: [perHour(5, { terms: { ...FIVE_MINUTES } })] }),
+  ];
+  const rules = compiled({ name: 'd', entries });
+  const all = [0, 1, 2, 3, 4];
+  const field = (name: number): number[] => all.map(limit => rules.limit(limit, name));
+  t.strictSame(field(LIMIT.terms), [0, 1, 2, 3, 1]);
+  t.strictSame(field(LIMIT.siblings), [0, 2, 0, 0, 0]);
+  t.strictSame(
+    all.map(limit => rules.path(limit)),
+    ['d.plain', 'd.several.5m', 'd.several.trial', 'd.several.month', 'd.same'],
+  );
+  const { shadow, quota } = LIMIT_FLAG;
+  t.strictSame(field(LIMIT.flags), [0, quota, quota | shadow, quota, 0]);
+  t.strictSame(field(LIMIT.metadataLength), [0, 7, 7, 7, 0]);
+  t.strictSame(
+    [0, 1, 2].map(number => rules.terms(number)),
+    [FIVE_MINUTES, burst, month].map(terms => ({ ...terms, tag: Buffer.from(terms.tag) })),
+  );
+  t.equal(rules.terms(1), rules.terms(1), 'they are read once');
 });
 
 t.test('rules of another layout are refused', async t => {

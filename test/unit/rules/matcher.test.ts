@@ -240,7 +240,7 @@ t.test('random rules and requests are matched as by lists and texts', async t =>
         path: levels === null ? null : ['d', ...levels.map(level => level.entry.composite)].join('.'),
         how: levels?.map(level => MATCHED[level.how]),
         key: asked.entries.map(({ key, value }) => `${key}_${value}_`).join(''),
-        requestsPerUnit: levels?.at(-1)?.entry.limit?.requestsPerUnit,
+        requestsPerUnit: levels?.at(-1)?.entry.limits[0]?.requestsPerUnit,
         shared: levels?.some(({ how, entry }) => how === 'wildcard' && entry.shareThreshold),
       };
       const actual = {

@@ -5,13 +5,14 @@ import { entryFile, refusal, ruleFiles } from './rule-text.ts';
 
 // What each text loads as was found out with the reference implementation's own decoder (gopkg.in/yaml.v2 v2.4.0).
 
-function described({ composite, limit, entries }: RuleEntry): string {
+function described({ composite, limits, entries }: RuleEntry): string {
+  const limit = limits.at(0);
   const { requestsPerUnit, unit, unlimited, name, replaces } = limit ?? {};
   const parts = [unlimited ? 'unlimited' : `${requestsPerUnit}/${unit}`];
   if (name) parts.push(`named ${name}`);
   if (replaces?.length) parts.push(`replaces ${replaces.join(' ')}`);
   const below = entries.length === 0 ? '' : ` [${entries.map(described).join(', ')}]`;
-  return `${composite}: ${limit === null ? 'none' : parts.join(' ')}${below}`;
+  return `${composite}: ${limit === undefined ? 'none' : parts.join(' ')}${below}`;
 }
 
 /** The entries of a file as `key: requests/unit`, and its warnings. */

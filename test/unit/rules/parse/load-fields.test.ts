@@ -24,7 +24,7 @@ descriptors:
     metadata: {tier: gold}
 `);
   const flags = { quotaMode: false, detailedMetric: false, valueToMetric: false, shareThreshold: false };
-  const bare = { value: '', limit: null, shadowMode: false, ...flags, metadata: null, entries: [] };
+  const bare = { value: '', limits: [], shadowMode: false, ...flags, metadata: null, entries: [] };
   t.strictSame(rules, {
     domains: [
       {
@@ -35,13 +35,17 @@ descriptors:
             key: 'region',
             value: 'eu',
             composite: 'region_eu',
-            limit: {
-              unit: 'hour',
-              requestsPerUnit: 40,
-              unlimited: false,
-              name: 'eu',
-              replaces: ['world', 'old'],
-            },
+            limits: [
+              {
+                unit: 'hour',
+                requestsPerUnit: 40,
+                unlimited: false,
+                name: 'eu',
+                replaces: ['world', 'old'],
+                terms: null,
+                item: null,
+              },
+            ],
             shadowMode: true,
             entries: [{ ...bare, key: 'partner', composite: 'partner' }],
           },
@@ -92,7 +96,7 @@ t.test('numbers, booleans and dates without quotes give their source text where 
     t.equal(loadEntry(`key: k\nvalue: ${text}`).value, text);
     t.equal(loadEntry(`key: ${text}`).key, text);
     t.equal(load(`domain: ${text}`).domains[0].name, text);
-    t.equal(loadEntry(`key: k\nrate_limit: {unit: day, name: ${text}}`).limit?.name, text);
+    t.equal(loadEntry(`key: k\nrate_limit: {unit: day, name: ${text}}`).limits[0]?.name, text);
   }
 });
 
@@ -101,7 +105,7 @@ t.test('null where text is wanted is the same as nothing', async t => {
     const entry = loadEntry(`key: k\nvalue: ${text}\nrate_limit:\n  unit: day\n  name: ${text}`);
     t.equal(entry.value, '', text);
     t.equal(entry.composite, 'k', text);
-    t.equal(entry.limit?.name, '', text);
+    t.equal(entry.limits[0]?.name, '', text);
   }
   t.equal(loadEntry('key: k\nvalue: "null"').value, 'null');
 });
@@ -150,10 +154,10 @@ t.test(
       '': 0,
     };
     for (const [text, count] of Object.entries(cases)) {
-      const { limit } = loadEntry(`key: k\nrate_limit:\n  unit: second\n  requests_per_unit: ${text}`);
-      t.equal(limit?.requestsPerUnit, count, text);
+      const { limits } = loadEntry(`key: k\nrate_limit:\n  unit: second\n  requests_per_unit: ${text}`);
+      t.equal(limits[0]?.requestsPerUnit, count, text);
     }
-    t.equal(loadEntry('key: k\nrate_limit: {unit: second}').limit?.requestsPerUnit, 0);
+    t.equal(loadEntry('key: k\nrate_limit: {unit: second}').limits[0]?.requestsPerUnit, 0);
   },
 );
 
@@ -183,25 +187,32 @@ t.test('anything else for requests_per_unit is refused', async t => {
 
 t.test('a unit is one of seven, in any case of letters', async t => {
   for (const unit of ['second', 'minute', 'hour', 'day', 'week', 'month', 'year']) {
-    t.equal(loadEntry(`key: k\nrate_limit: {unit: ${unit}}`).limit?.unit, unit);
-    t.equal(loadEntry(`key: k\nrate_limit: {unit: ${unit.toUpperCase()}}`).limit?.unit, unit);
+    t.equal(loadEntry(`key: k\nrate_limit: {unit: ${unit}}`).limits[0]?.unit, unit);
+    t.equal(loadEntry(`key: k\nrate_limit: {unit: ${unit.toUpperCase()}}`).limits[0]?.unit, unit);
   }
-  t.equal(loadEntry('key: k\nrate_limit: {unit: Week}').limit?.unit, 'week');
+  t.equal(loadEntry('key: k\nrate_limit: {unit: Week}').limits[0]?.unit, 'week');
 });
 
 t.test('an unlimited rule has no unit; a text beside it that is no unit is passed over', async t => {
-  const limit = { unit: null, requestsPerUnit: 0, unlimited: true, name: '', replaces: [] };
-  t.strictSame(loadEntry('key: k\nrate_limit: {unlimited: true}').limit, limit);
-  t.strictSame(loadEntry('key: k\nrate_limit: {unlimited: yes, unit: weeks}').limit, limit);
-  t.strictSame(loadEntry('key: k\nrate_limit: {unlimited: true, requests_per_unit: 9}').limit, {
-    ...limit,
-    requestsPerUnit: 9,
-  });
+  const limit = {
+    unit: null,
+    requestsPerUnit: 0,
+    unlimited: true,
+    name: '',
+    replaces: [],
+    terms: null,
+    item: null,
+  };
+  t.strictSame(loadEntry('key: k\nrate_limit: {unlimited: true}').limits, [limit]);
+  t.strictSame(loadEntry('key: k\nrate_limit: {unlimited: yes, unit: weeks}').limits, [limit]);
+  t.strictSame(loadEntry('key: k\nrate_limit: {unlimited: true, requests_per_unit: 9}').limits, [
+    { ...limit, requestsPerUnit: 9 },
+  ]);
 });
 
 t.test('a rate_limit that is null is absent', async t => {
-  t.equal(loadEntry('key: k\nrate_limit:').limit, null);
-  t.equal(loadEntry('key: k\nrate_limit: ~').limit, null);
+  t.strictSame(loadEntry('key: k\nrate_limit:').limits, []);
+  t.strictSame(loadEntry('key: k\nrate_limit: ~').limits, []);
 });
 
 t.test('of equal keys the last one counts', async t => {
@@ -209,7 +220,7 @@ t.test('of equal keys the last one counts', async t => {
     'key: a\nvalue: 1.5\nkey: b\nvalue: c\nrate_limit: {oops: 1}\nrate_limit: {unit: foo, unit: day}',
   );
   t.equal(entry.composite, 'b_c');
-  t.equal(entry.limit?.unit, 'day');
+  t.equal(entry.limits[0]?.unit, 'day');
 });
 
 t.test('anchors, aliases and merge keys work', async t => {
@@ -217,7 +228,7 @@ t.test('anchors, aliases and merge keys work', async t => {
     '<<: &base {value: v, rate_limit: &limit {unit: day}}\nkey: k\nvalue: w\ndescriptors: [{<<: {key: n}, rate_limit: *limit}]',
   );
   t.equal(entry.composite, 'k_w');
-  t.strictSame(entry.entries[0].limit, entry.limit);
+  t.strictSame(entry.entries[0].limits, entry.limits);
 });
 
 t.test('a known key in the wrong place is passed over, whatever it holds below metadata', async t => {
@@ -238,7 +249,8 @@ descriptors:
 `);
   const [entry] = rules.domains[0].entries;
   t.equal(entry.shadowMode, false);
-  t.strictSame(entry.limit, { unit: 'day', requestsPerUnit: 0, unlimited: false, name: '', replaces: ['r'] });
+  const { unit, replaces, item } = entry.limits[0];
+  t.strictSame({ unit, replaces, item }, { unit: 'day', replaces: ['r'], item: null });
 });
 
 t.test('keys, lists and numbers are checked also where a known key is passed over', async t => {

@@ -80,7 +80,7 @@ descriptors:
 t.test('each unit is known by its number', async t => {
   for (const [name, unit] of Object.entries(UNIT)) {
     const { domains } = load([{ domain: 'd', descriptors: [{ key: 'k', rate_limit: { unit } }] }]);
-    t.equal(domains[0].entries[0].limit?.unit, name);
+    t.equal(domains[0].entries[0].limits[0]?.unit, name);
   }
 });
 

@@ -1,0 +1,175 @@
+import { nearestWithin } from '../../base/nearest.ts';
+import { quote } from '../../base/printable.ts';
+import { ALGORITHMS, type Algorithm, type CalendarTerms, type LimitTerms, type Unit } from '../rule-set.ts';
+import { checkCalendar } from './check-calendar.ts';
+import { ADDED_FIELDS } from './field-names.ts';
+import { fieldOf, isNull, mapField, textField, wholeField } from './fields.ts';
+import type { FileCheck } from './file-check.ts';
+import { lengthS, unitWindow, type WindowLength, writtenWindow } from './window-length.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
+
+/** The unit of a limit, and how the limit counts. */
+interface Counting {
+  readonly unit: Unit;
+  readonly terms: LimitTerms;
+}
+
+/** A window of either kind. */
+interface Window extends WindowLength {
+  readonly calendar: CalendarTerms | null;
+}
+
+/** The ends of tags. A tag is the end of a cache key, so the counters of two algorithms never mix. */
+const TAGS: Readonly<Record<Algorithm, string>> = {
+  fixed_window: '',
+  sliding_window: '.sliding',
+  token_bucket: '.bucket',
+};
+
+/** Counts are doubles: up to this number, all whole numbers are exact. */
+const GREATEST_EXACT = 2 ** 53;
+
+/**
+ * Checks the fields of a limit that say how it counts. Returns null after reporting a fault of the window.
+ *
+ * @param requestsPerUnit the limit; the default of `burst`
+ * @param alternative what can be written instead of a unit, for messages
+ */
+export function checkTerms(
+  check: FileCheck,
+  block: YamlMap,
+  requestsPerUnit: number,
+  alternative: string,
+): Counting | null {
+  const window = checkWindow(check, block, alternative);
+  const algorithm = checkAlgorithm(check, block, window?.calendar ?? null);
+  const burst = checkBurst(check, block, algorithm, requestsPerUnit);
+  if (window === null) return null;
+  const { unit, multiplier, calendar, text } = window;
+  if (algorithm === 'token_bucket') checkCapacity(check, block, { window, requestsPerUnit, burst });
+  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}`;
+  return { unit, terms: { algorithm, multiplier, burst, calendar, window: text, tag } };
+}
+
+/** Whether a limit is a fixed window of one unit. */
+export function isPlain({ algorithm, multiplier, calendar }: LimitTerms): boolean {
+  return algorithm === 'fixed_window' && multiplier === 1 && calendar === null;
+}
+
+/** The first field of a limit that envoyproxy/ratelimit does not know and that has a value; null if there is none. */
+export function addedField(block: YamlMap): string | null {
+  return ADDED_FIELDS.find(name => has(block, name)) ?? null;
+}
+
+function has(block: YamlMap, name: string): boolean {
+  const node = fieldOf(block, name);
+  return node !== null && !isNull(node);
+}
+
+function checkWindow(check: FileCheck, block: YamlMap, alternative: string): Window | null {
+  if (has(block, 'calendar')) {
+    for (const name of ['window', 'unit', 'unit_multiplier']) {
+      const why = 'the `period` of the `calendar` is the window';
+      if (has(block, name)) refuseField(check, block, name, `${why}: remove \`${name}\` or \`calendar\``);
+    }
+    return calendarWindow(check, block);
+  }
+  if (!has(block, 'window')) {
+    const window = unitWindow(check, block, alternative);
+    return window && { ...window, calendar: null };
+  }
+  for (const name of ['unit', 'unit_multiplier']) {
+    const why = '`window` is the whole length of the window';
+    if (has(block, name)) refuseField(check, block, name, `${why}: remove \`${name}\` or \`window\``);
+  }
+  const window = writtenWindow(check, block);
+  return window && { ...window, calendar: null };
+}
+
+function calendarWindow(check: FileCheck, block: YamlMap): Window | null {
+  const map = mapField(check, block, 'calendar');
+  const calendar = map === null ? null : checkCalendar(check, map);
+  return (
+    calendar && {
+      unit: calendar.terms.period,
+      multiplier: 1,
+      text: calendar.text,
+      calendar: calendar.terms,
+    }
+  );
+}
+
+function checkAlgorithm(check: FileCheck, block: YamlMap, calendar: CalendarTerms | null): Algorithm {
+  const text = textField(check, block, 'algorithm');
+  if (text === null || text === '') return 'fixed_window';
+  const name = text.toLowerCase();
+  if (!Object.hasOwn(ALGORITHMS, name)) {
+    const names = Object.keys(ALGORITHMS);
+    const guess = names.find(known => name !== '' && known.startsWith(name)) ?? nearestWithin(name, names, 4);
+    const hint = guess === null ? '' : `did you mean \`${guess}\`? `;
+    const list = `accepted here: ${names.join(', ')}`;
+    refuseField(check, block, 'algorithm', `${quote(text)} is not an algorithm; ${hint}${list}`);
+    return 'fixed_window';
+  }
+  if (calendar !== null && name !== 'fixed_window') {
+    refuseField(
+      check,
+      block,
+      'algorithm',
+      `the windows of a calendar have different lengths, so they are always fixed windows: ` +
+        `remove \`algorithm: ${name}\`, or write \`window: \` and a length instead of \`calendar\``,
+    );
+  }
+  return name as Algorithm;
+}
+
+/** The burst of a token bucket: the limit if absent. Else 0. */
+function checkBurst(check: FileCheck, block: YamlMap, algorithm: Algorithm, limit: number): number {
+  const burst = wholeField(check, block, 'burst', { least: 1, greatest: 0xffff_ffff });
+  if (burst === null) return algorithm === 'token_bucket' ? limit : 0;
+  if (algorithm !== 'token_bucket') {
+    const message = '`burst` is only for token buckets: write `algorithm: token_bucket` or remove `burst`';
+    refuseField(check, block, 'burst', message);
+    return 0;
+  }
+  if (limit === 0) {
+    const message =
+      'the bucket is never filled because `requests_per_unit` is 0: remove `burst`, or write a number from 1';
+    refuseField(check, block, 'burst', message);
+  }
+  return burst;
+}
+
+interface Bucket {
+  readonly window: WindowLength & Pick<Window, 'calendar'>;
+  readonly requestsPerUnit: number;
+  readonly burst: number;
+}
+
+/**
+ * Refuses a bucket whose level would not be exact. A bucket is counted in parts of a hit, so that it drains by a whole
+ * number of parts in every millisecond.
+ */
+function checkCapacity(check: FileCheck, block: YamlMap, { window, requestsPerUnit, burst }: Bucket): void {
+  if (window.calendar !== null || requestsPerUnit === 0) return;
+  const windowMs = lengthS(window) * 1_000;
+  const partsOfHit = windowMs / greatestDivisor(windowMs, requestsPerUnit);
+  if (burst * partsOfHit <= GREATEST_EXACT) return;
+  const name = has(block, 'burst') ? 'burst' : 'requests_per_unit';
+  const most = Math.floor(GREATEST_EXACT / partsOfHit);
+  refuseField(
+    check,
+    block,
+    name,
+    `a bucket of ${burst} tokens that gets ${requestsPerUnit} in ${window.text} cannot be counted exactly: ` +
+      `write \`burst: ${most}\` or less, or a rounder number for \`requests_per_unit\``,
+  );
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b);
+}
+
+function refuseField(check: FileCheck, block: YamlMap, name: string, message: string): void {
+  check.fault(fieldOf(block, name)?.offset ?? block.offset, message);
+}

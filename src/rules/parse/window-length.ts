@@ -1,0 +1,98 @@
+import { quote } from '../../base/printable.ts';
+import { UNIT_SECONDS } from '../../messages/current-limit.ts';
+import { UNIT_NUMBERS, type Unit } from '../rule-set.ts';
+import { fieldOf, textField, wholeField } from './fields.ts';
+import type { FileCheck } from './file-check.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
+
+/** A window of `multiplier` times `unit`. */
+export interface WindowLength {
+  readonly unit: Unit;
+  readonly multiplier: number;
+  /** `5m`, `36h`. */
+  readonly text: string;
+}
+
+/** The longest window: ten years of 365 days. */
+const LONGEST_S = 3_650 * 86_400;
+
+/** The letters of `window`, and their units. */
+const LETTERS: ReadonlyMap<string, Unit> = new Map([
+  ['s', 'second'],
+  ['m', 'minute'],
+  ['h', 'hour'],
+  ['d', 'day'],
+  ['w', 'week'],
+]);
+const LETTER_OF: ReadonlyMap<Unit, string> = new Map(Array.from(LETTERS, ([letter, unit]) => [unit, letter]));
+
+/** The form of `window`. The letter may still be wrong. */
+const WRITTEN = /^0*([0-9]{1,10})([a-z])$/;
+
+const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
+const ACCEPTED = 'a whole number and one of the letters s, m, h, d and w, such as `90s`, `5m` or `36h`';
+
+/**
+ * Reads `unit` and `unit_multiplier`. Returns null after reporting a fault.
+ *
+ * @param alternative what can be written instead of a unit, for messages
+ */
+export function unitWindow(check: FileCheck, block: YamlMap, alternative: string): WindowLength | null {
+  const text = textField(check, block, 'unit');
+  const unit = text === null ? null : unitOf(text);
+  if (text !== null && unit === null) {
+    const isLength = WRITTEN.test(text);
+    const found = text === '' ? 'the limit has no `unit`' : `${quote(text)} is not a unit`;
+    const advice = isLength ? `\`window: ${text}\`` : `one of ${UNIT_LIST}, or ${alternative}`;
+    check.fault(fieldOf(block, 'unit')?.offset ?? block.offset, `${found}: write ${advice}`);
+  }
+  const greatest = unit === null ? LONGEST_S : Math.floor(LONGEST_S / secondsOf(unit));
+  const multiplier = wholeField(check, block, 'unit_multiplier', { least: 1, greatest }) ?? 1;
+  return unit === null ? null : windowOf(unit, multiplier);
+}
+
+/** Reads `window`. Returns null after reporting a fault. */
+export function writtenWindow(check: FileCheck, block: YamlMap): WindowLength | null {
+  const text = textField(check, block, 'window');
+  if (text === null) return null;
+  const [, digits, letter] = WRITTEN.exec(text) ?? [];
+  const unit = LETTERS.get(letter);
+  const seconds = unit === undefined ? 0 : Number(digits) * secondsOf(unit);
+  if (unit !== undefined && seconds >= 1 && seconds <= LONGEST_S) return windowOf(unit, Number(digits));
+  check.fault(fieldOf(block, 'window')?.offset ?? block.offset, refusal(text, unit !== undefined, seconds));
+  return null;
+}
+
+function refusal(text: string, isLength: boolean, seconds: number): string {
+  if (isLength) {
+    const why = seconds < 1 ? 'shorter than one second' : 'longer than ten years';
+    return `a window of ${text} is ${why}: write a length from 1s to ${LONGEST_S / 86_400}d`;
+  }
+  if (/^[0-9]+$/.test(text)) return `\`window: ${text}\` has no unit: write \`window: ${text}s\` for seconds`;
+  return `${quote(text)} is not the length of a window: write ${ACCEPTED}`;
+}
+
+/** The unit with a name, in any letter case; null if there is none. */
+export function unitOf(text: string): Unit | null {
+  const name = text.toLowerCase();
+  return Object.hasOwn(UNIT_NUMBERS, name) ? (name as Unit) : null;
+}
+
+function secondsOf(unit: Unit): number {
+  return UNIT_SECONDS[UNIT_NUMBERS[unit]];
+}
+
+/** A window that is exactly one unit gets this unit, because then answers tell its true length. */
+function windowOf(unit: Unit, multiplier: number): WindowLength {
+  const seconds = multiplier * secondsOf(unit);
+  for (const [letter, one] of LETTERS) {
+    if (secondsOf(one) === seconds) return { unit: one, multiplier: 1, text: `1${letter}` };
+  }
+  const letter = LETTER_OF.get(unit);
+  return { unit, multiplier, text: letter === undefined ? `${seconds / 86_400}d` : `${multiplier}${letter}` };
+}
+
+/** The length of a window in seconds. */
+export function lengthS({ unit, multiplier }: Pick<WindowLength, 'unit' | 'multiplier'>): number {
+  return multiplier * secondsOf(unit);
+}
