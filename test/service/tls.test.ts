@@ -165,6 +165,13 @@ for (const [engine, env] of ENGINES) {
       status: 2,
       output: /The service requires a client certificate/,
     });
+    const other = CLIENT_CA.issue({ subject: 'proxy', names: ['other.test'] });
+    writeFileSync(certFile, other.certificate);
+    writeFileSync(keyFile, other.key);
+    t.match(await runClient(service, ...flags, ...shown), {
+      status: 2,
+      output: /may have rejected the client certificate .*proxy\.crt: check its CA, its names/,
+    });
   });
 
   t.test(`with the engine ${engine} a changed pair serves new connections, and old ones go on`, async t => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { checkServerIdentity } from 'node:tls';
 import {
   type ChannelCredentials,
   Client,
@@ -23,20 +24,29 @@ import { CommandFault } from '../terminal/io.ts';
  * @throws CommandFault when there is no answer, or the answer is an error
  */
 export async function callShouldRateLimit(target: CallTarget, request: Uint8Array): Promise<Uint8Array> {
-  const client = new Client(checkedAddress(target.address), await credentialsOf(target.tls), {
+  let secured = false;
+  const given = await credentialsOf(target.tls, () => {
+    secured = true;
+  });
+  const client = new Client(checkedAddress(target.address), given, {
     // The service is in the same network; a proxy for the web must not be used.
     'grpc.enable_http_proxy': 0,
     // A retry could count the hits twice.
     'grpc.enable_retries': 0,
   });
   try {
-    return await withOwnedSockets(() => unaryCall(client, target, request));
+    return await withOwnedSockets(() => unaryCall(client, target, request, () => secured));
   } finally {
     client.close();
   }
 }
 
-function unaryCall(client: Client, target: CallTarget, request: Uint8Array): Promise<Uint8Array> {
+function unaryCall(
+  client: Client,
+  target: CallTarget,
+  request: Uint8Array,
+  isSecured: () => boolean,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
       SHOULD_RATE_LIMIT_PATH,
@@ -49,7 +59,9 @@ function unaryCall(client: Client, target: CallTarget, request: Uint8Array): Pro
         if (response !== undefined) return resolve(response);
         const connected = client.getChannel().getConnectivityState(false) === connectivityState.READY;
         const { code = GRPC_STATUS.unknown, details = 'no reason given' } = failure ?? {};
-        reject(new CommandFault(describeFailedCall(target, { code, details, connected })));
+        reject(
+          new CommandFault(describeFailedCall(target, { code, details, connected, secured: isSecured() })),
+        );
       },
     );
   });
@@ -65,13 +77,20 @@ function checkedAddress(address: string): string {
   );
 }
 
-async function credentialsOf(tls: TlsFiles | null): Promise<ChannelCredentials> {
+/** @param secured called when a connection has accepted the certificate of the server */
+async function credentialsOf(tls: TlsFiles | null, secured: () => void): Promise<ChannelCredentials> {
   if (tls === null) return credentials.createInsecure();
   const ca = (await readPem('grpc-server-ca-file', tls.caFile))?.toString();
   const key = await readPem('grpc-key-file', tls.keyFile);
   const cert = await readPem('grpc-cert-file', tls.certFile);
   try {
-    return credentials.createSsl(Buffer.from(trustedCas(ca).join('\n')), key, cert);
+    return credentials.createSsl(Buffer.from(trustedCas(ca).join('\n')), key, cert, {
+      checkServerIdentity: (host, certificate) => {
+        const fault = checkServerIdentity(host, certificate);
+        if (fault === undefined) secured();
+        return fault;
+      },
+    });
   } catch (failure) {
     const given = [tls.caFile, tls.keyFile, tls.certFile].filter(file => file !== '').join(', ');
     const reason = asError(failure).message;
@@ -112,6 +131,11 @@ interface FailedCall {
   readonly details: string;
   /** Whether the client was connected when the call failed: only then does the status come from the service. */
   readonly connected: boolean;
+  /**
+   * Whether a TLS handshake ended with a certificate of the server that the client accepts. With TLS 1.3, the server
+   * checks the certificate of the client after that.
+   */
+  readonly secured: boolean;
 }
 
 /** The message for a failed call: what went wrong and what to do. */
@@ -121,15 +145,34 @@ export function describeFailedCall(target: CallTarget, failed: FailedCall): stri
     const waited = formatDuration(target.timeoutMs);
     return failed.connected
       ? `no response from ${address} within ${waited}. Check the log of the service, or wait longer with --timeout.`
-      : `no connection to ${address} within ${waited}. ${connectHint(target, failed.details)}`;
+      : `no connection to ${address} within ${waited}. ${connectHint(target, failed)}`;
   }
-  if (failed.code === GRPC_STATUS.unavailable && !failed.connected) {
-    return `no connection to ${address}: ${connectFailure(failed.details)}. ${connectHint(target, failed.details)}`;
-  }
+  if (failed.code === GRPC_STATUS.unavailable && !failed.connected)
+    return describeNoConnection(target, failed);
   if (failed.code === GRPC_STATUS.unimplemented) {
     return `${address} speaks gRPC but has no rate limit service (v3): is it the gRPC port of the service? Change the address with --dial-string.`;
   }
   return `${address} answered with ${status[failed.code] ?? `status ${failed.code}`}: ${printable(failed.details)}`;
+}
+
+/**
+ * Reasons of a connection that the server closed or reset. Which of them appears depends on what the client was doing at
+ * that moment.
+ */
+const CLOSED =
+  /^(?:Failed to connect|Connection closed before starting HTTP\/2 handshake|(?:read|write) (?:ECONNRESET|EPIPE))$/;
+
+function describeNoConnection(target: CallTarget, failed: FailedCall): string {
+  const reason = connectFailure(failed.details);
+  if (!failed.secured || !CLOSED.test(reason)) {
+    return `no connection to ${target.address}: ${reason}. ${connectHint(target, failed)}`;
+  }
+  const certFile = target.tls?.certFile ?? '';
+  const hint =
+    certFile === ''
+      ? 'If the service requires a client certificate, give --grpc-cert-file and --grpc-key-file.'
+      : `The service may have rejected the client certificate ${certFile}: check its CA, its names and when it expires.`;
+  return `no connection to ${target.address}: the server closed it after the TLS handshake. ${hint}`;
 }
 
 /** The reason without the sentence that `@grpc/grpc-js` wraps around it. */
@@ -150,7 +193,8 @@ const CONNECT_HINTS: readonly (readonly [RegExp, string])[] = [
   [/Name resolution failed/, 'Check the host in --dial-string.'],
   [/wrong version number/, 'The port does not use TLS: leave out --grpc-use-tls, or give another port.'],
   [
-    /alert (?:certificate required|bad certificate|handshake failure|unknown ca)/,
+    // An alert comes from the server, so its certificate is that of the client.
+    /alert (?:(?:bad |unsupported )?certificate|handshake failure|unknown ca|access denied)/,
     'The service requires a client certificate that it trusts: give --grpc-cert-file and --grpc-key-file.',
   ],
   [
@@ -159,9 +203,10 @@ const CONNECT_HINTS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-function connectHint(target: CallTarget, details: string): string {
+function connectHint(target: CallTarget, { details, secured }: FailedCall): string {
   const hint = CONNECT_HINTS.find(([pattern]) => pattern.test(details))?.[1];
   if (hint !== undefined) return hint;
+  if (secured) return 'Is it the gRPC port of the service?';
   const tls = target.tls === null ? 'does it require --grpc-use-tls?' : 'does it use TLS?';
   return `Is it the gRPC port of the service, and ${tls}`;
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import t from 'tap';
 import { SHOULD_RATE_LIMIT_PATH } from '../../../../src/messages/client-codec.ts';
@@ -332,6 +333,43 @@ t.test('TLS with a client certificate works where both sides know the CA', async
   });
   t.match(await ask(address), { status: 2, stderr: /and does it require --grpc-use-tls\?/ });
 });
+
+t.test(
+  'a server that ends the connection after the handshake may want another client certificate',
+  async t => {
+    const directory = tempDirectory(t);
+    const { certificate, key } = selfSigned('localhost');
+    const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+    writeFileSync(certFile, certificate);
+    writeFileSync(keyFile, key);
+    const pair = ['-grpc-cert-file', certFile, '-grpc-key-file', keyFile];
+    for (const end of ['close', 'reset'] as const) {
+      const server = createTlsServer({ cert: certificate, key, ALPNProtocols: ['h2'] });
+      const accepted = new Set<Socket>();
+      server.on('connection', socket => accepted.add(socket));
+      server.on('secureConnection', socket => {
+        if (end === 'close') socket.destroy();
+        else for (const each of accepted) each.resetAndDestroy();
+      });
+      server.listen(0, 'localhost');
+      await once(server, 'listening');
+      t.teardown(() => server.close());
+      const address = `localhost:${(server.address() as AddressInfo).port}`;
+      const tls = ['-grpc-use-tls', '-grpc-server-ca-file', certFile];
+      const closed = `sluice client: no connection to ${address}: the server closed it after the TLS handshake.`;
+      t.equal(
+        (await ask(address, ...tls)).stderr,
+        `${closed} If the service requires a client certificate, give --grpc-cert-file and --grpc-key-file.\n`,
+        end,
+      );
+      t.equal(
+        (await ask(address, ...tls, ...pair)).stderr,
+        `${closed} The service may have rejected the client certificate ${certFile}: check its CA, its names and when it expires.\n`,
+        end,
+      );
+    }
+  },
+);
 
 t.test('TLS files that cannot be used are named', async t => {
   const directory = tempDirectory(t);
