@@ -56,7 +56,10 @@ export function heldBackChanges(batch: CounterBatch): SlotChanges {
 export function spreadHeldBack(batch: CounterBatch): void {
   inOrder(batch, op => {
     if (batch.opHeld[op] === 0) batch.spreadOp(op);
-    else batch.opAfters[op] = batch.counts[batch.opSlots[op]];
+    else {
+      batch.opAfters[op] = batch.counts[batch.opSlots[op]];
+      batch.opRefused[op] = 0;
+    }
   });
 }
 

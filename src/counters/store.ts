@@ -14,20 +14,24 @@ export interface CounterStore {
    * Applies the changes of the batch and sets its counts. A new count starts at 0 with the time to live of the slot. A
    * refund does not create a count and does not change its time to live. The embedded store returns nothing, other
    * stores return a promise.
+   *
+   * For the slots of `batch.admissions` (sliding windows and token buckets), only the hits of requests that fit are added,
+   * and their counts are levels. Requests without any admitted hit need not leave anything in the store.
    * @throws Fault `store_failed` (or rejects with it): no count is valid, and the hits may or may not be counted
    */
   increment(batch: CounterBatch): void | Promise<void>;
 
   /**
    * Like {@link increment}, but holds hits back (`STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`): if any descriptor of a
-   * request is over its limit, the hits of its other descriptors are not added. Requests (groups of the batch) are
+   * request is over its limit (for the slots of `batch.admissions`: if its hits do not fit), the hits of its other
+   * descriptors are not added. Requests (groups of the batch) are
    * processed in order, each one atomically unless the store documents otherwise.
    */
   incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
 
   /**
-   * Reads the current counts of all keys into `counts` without counting: 0 for a key without a count, NaN for a key that
-   * cannot be read. For explanations, not for decisions. Optional.
+   * Reads the current counts and levels of all keys into `counts`, and the floors and previous hits of `admissions`,
+   * without counting: 0 for a key without a count, NaN for a key that cannot be read. For explanations, not for decisions. Optional.
    * @throws Fault `store_failed` (or rejects with it) if no count can be read
    */
   read?(batch: CounterBatch): void | Promise<void>;

@@ -39,7 +39,8 @@ export const store = {
       default: 1_048_576,
       help:
         'Maximum number of counters in the embedded store. When it is full, counters with few hits are ' +
-        'evicted. Each counter takes 48 to 96 bytes, allocated when it is needed.',
+        'evicted. Each counter takes 48 to 96 bytes, allocated when it is needed, and 64 to 128 bytes if rules have ' +
+        'sliding windows or token buckets.',
     }),
     memoryStoreSnapshotPath: setting({
       names: ['MEMORY_STORE_SNAPSHOT_PATH'],

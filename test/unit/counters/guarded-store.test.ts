@@ -6,6 +6,7 @@ import { GuardedStore } from '../../../src/counters/guarded-store.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../exam/counter-store.ts';
+import { admit, atMs, slidingWindow, tokenBucket } from '../../support/admission.ts';
 import { aftersOf, batchOf, count, countHoldingBack, NOON } from '../../support/counting.ts';
 import { FailingStore } from '../../support/failing-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
@@ -299,4 +300,49 @@ t.test('while its store fails and nobody counts in its place, no count can be re
   await count(guarded, ONE);
   await guarded.read(batch);
   t.same(batch.counts[0], Number.NaN);
+});
+
+const BUCKET = tokenBucket(10, 10);
+const WINDOW = slidingWindow(10, 10);
+const both = (hits: number) => [
+  { key: 'b', hits, terms: BUCKET },
+  { key: 'w', hits, terms: WINDOW },
+];
+
+t.test('windows and buckets that its store cannot count are counted in the local one', async t => {
+  const { store, guarded } = guard();
+  store.uncountable.add('b').add('w');
+  await admit(guarded, both(8), atMs(0));
+  const batch = batchOf([{ ops: [...ONE, ...both(9)] }], atMs(15_000));
+  await guarded.increment(batch);
+  t.same(aftersOf(batch), [1, 9_000, 4]);
+  t.same([...batch.opRefused.subarray(0, 3)], [0, 0, 1]);
+  const slot = batch.opSlots[2];
+  t.same([batch.admissions.floors[slot], batch.admissions.previous[slot]], [4, 8]);
+});
+
+t.test('a store that failed on windows and buckets is asked for them, and nothing is taken', async t => {
+  const { store, guarded, clock } = guard();
+  await admit(guarded, both(10), atMs(0));
+  store.failure = 'away';
+  t.match(
+    await admit(guarded, both(10), atMs(0)),
+    { refused: [false, false] },
+    'the local counts are unused',
+  );
+  store.failure = null;
+  await probed(clock);
+  t.same(store.asked.at(-1), ['b', 'w']);
+  t.equal(guarded.reason, null);
+  t.match(await admit(guarded, both(0), atMs(0)), { afters: [10_000, 10], refused: [true, true] });
+});
+
+t.test('without a local store, requests without a level are not refused', async t => {
+  const { store, guarded } = guard({ local: null });
+  store.failure = 'away';
+  t.same(await admit(guarded, both(11), atMs(0)), {
+    afters: [Number.NaN, Number.NaN],
+    refused: [false, false],
+    held: [false, false],
+  });
 });

@@ -5,6 +5,7 @@ import t from 'tap';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { loadSnapshot, readSnapshotKey, saveSnapshot } from '../../../../src/counters/embedded/snapshot.ts';
+import { admit, atMs, slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { Child } from '../../../support/child-process.ts';
 import { count, NOON } from '../../../support/counting.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
@@ -125,6 +126,118 @@ t.test('a file that is not whole is refused, and nothing of it gets into the tab
     t.match(await refusal(flipped), /damaged|missing|not a snapshot|of version|goes on/, `changed at ${at}`);
   }
   t.equal(await refusal(whole).then(reason => reason.slice(0, 8)), 'accepted', 'the whole one is accepted');
+});
+
+t.test('plain counts alone make the file of earlier releases', async t => {
+  const earlier = Buffer.from(
+    'U0xVSUNFQ1QBAAAAAAAAAAAAgFb+vHhCZ0UjAd+8mvjOikYCQ4bK/gAAAAAAAAAAAAAAAAAAAAAAAAAAN4AORgIAAA' +
+      'CuZsR3iko5SfwlDme67chOEP9TZQAAAAAAAPA/b6mnJ9zPJ0Y6xg3DEP9TZQAAAAAAAABAAAAAAPme/hMAAAAAAAAAQA==',
+    'base64',
+  );
+  const path = await savedSnapshot(t, 2);
+  t.same(readFileSync(path), earlier);
+  const table = CounterTable.create(1_024);
+  t.match(await loadSnapshot(path, table, AT_NOON), { counters: 2 });
+  t.same(await countsIn(table, 2), [1, 2]);
+});
+
+const WINDOW = { key: 'window', terms: slidingWindow(100, 60) };
+const BUCKET = { key: 'bucket', terms: tokenBucket(7, 3_600, 1_000) };
+
+/** A table with a plain count, a window and a bucket, 90 seconds after noon. */
+async function mixedTable(hits: number): Promise<CounterTable> {
+  const table = CounterTable.create(1_024);
+  const store = new EmbeddedCounterStore(table);
+  await admit(
+    store,
+    [
+      { key: 'plain', hits },
+      { ...WINDOW, hits: 2 * hits },
+      { ...BUCKET, hits },
+    ],
+    atMs(1),
+  );
+  await admit(store, [{ ...WINDOW, hits }], atMs(59_999));
+  return table;
+}
+
+const LATER = 59_999;
+
+/** The levels in a table 59.999 seconds after noon. */
+async function levelsIn(table: CounterTable): Promise<number[]> {
+  const ops = [{ key: 'plain' }, WINDOW, BUCKET].map(op => ({ ...op, hits: 0 }));
+  return (await admit(new EmbeddedCounterStore(table), ops, atMs(LATER))).afters;
+}
+
+const MIXED = { nowMs: NOON.nowS * 1_000 + LATER, fingerprintKey: TEST_FINGERPRINT_KEY };
+
+async function savedMixed(t: Teardown, hits: number): Promise<string> {
+  const path = join(tempDirectory(t), 'counters');
+  await saveSnapshot(path, await mixedTable(hits), { ...HEADER, writtenMs: MIXED.nowMs });
+  return path;
+}
+
+t.test('windows and buckets come back as they were', async t => {
+  const path = await savedMixed(t, 20);
+  const levels = await levelsIn(await mixedTable(20));
+  for (const maxKeys of [1_024, 100_000]) {
+    const table = CounterTable.create(maxKeys);
+    t.match(await loadSnapshot(path, table, MIXED), { counters: 3, expired: 0 });
+    t.same(await levelsIn(table), levels);
+  }
+  const bytes = readFileSync(path);
+  bytes[100] ^= 1;
+  writeFileSync(path, bytes);
+  const table = CounterTable.create(1_024);
+  await t.rejects(loadSnapshot(path, table, MIXED), { message: /damaged/ });
+  t.same(await levelsIn(table), [0, 0, 0]);
+});
+
+t.test('the hits of two processes are added, also those of windows and buckets', async t => {
+  const path = await savedMixed(t, 20);
+  const table = await mixedTable(5);
+  const [plain, window, bucket] = await levelsIn(table);
+  const [, storedWindow, storedBucket] = await levelsIn(await mixedTable(20));
+  await loadSnapshot(path, table, MIXED);
+  const [plainSum, windowSum, bucketSum] = await levelsIn(table);
+  t.equal(plainSum, plain + 20);
+  t.ok(Math.abs(windowSum - window - storedWindow) <= 1, 'each part is rounded up');
+  const { drain } = BUCKET.terms;
+  t.ok(
+    bucketSum >= bucket + storedBucket && bucketSum <= bucket + storedBucket + 2 * drain,
+    'to a millisecond',
+  );
+});
+
+t.test('windows that two processes have used at different times are put together', async t => {
+  const tableOfTimes = async (times: readonly (readonly [ms: number, hits: number])[]) => {
+    const table = CounterTable.create(1_024);
+    const store = new EmbeddedCounterStore(table);
+    for (const [ms, hits] of times) await admit(store, [{ ...WINDOW, hits }], atMs(ms));
+    return table;
+  };
+  const [early, late, both] = [
+    [[1, 10]],
+    [[70_000, 4]],
+    [
+      [1, 10],
+      [70_000, 4],
+    ],
+  ] as const;
+  const nowMs = NOON.nowS * 1_000 + 75_000;
+  const levelOf = async (table: CounterTable) =>
+    (await admit(new EmbeddedCounterStore(table), [{ ...WINDOW, hits: 0 }], atMs(75_000))).afters;
+  const expected = await levelOf(await tableOfTimes(both));
+  for (const [saved, present] of [
+    [early, late],
+    [late, early],
+  ]) {
+    const path = join(tempDirectory(t), 'counters');
+    await saveSnapshot(path, await tableOfTimes(saved), { ...HEADER, writtenMs: nowMs });
+    const table = await tableOfTimes(present);
+    await loadSnapshot(path, table, { ...MIXED, nowMs });
+    t.same(await levelOf(table), expected);
+  }
 });
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';

@@ -1,0 +1,41 @@
+import t from 'tap';
+import type { CounterBatch } from '../../../src/counters/batch.ts';
+import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
+import { heldBackChanges, holdBack, spreadHeldBack } from '../../../src/counters/holding-back.ts';
+import type { CounterStore } from '../../../src/counters/store.ts';
+import { counterStoreExam } from '../../exam/counter-store.ts';
+
+/** A store that can only read counts and apply changes: what to hold back is decided for it. */
+function decidedFor(store: EmbeddedCounterStore): CounterStore {
+  return {
+    name: 'decided for',
+    increment: batch => store.increment(batch),
+    read: batch => store.read(batch),
+    incrementHoldingBack: batch => {
+      store.read(batch);
+      holdBack(batch);
+      const { amounts, refunds, opens } = heldBackChanges(batch);
+      batch.changes.amounts.set(amounts);
+      batch.changes.refunds.set(refunds);
+      batch.changes.opens.set(opens);
+      applied(store, batch);
+      spreadHeldBack(batch);
+    },
+    start: async () => {},
+    stop: async () => {},
+  };
+}
+
+/** Applies the changes of the slots; the counts before are what ops are spread from. */
+function applied(store: EmbeddedCounterStore, batch: CounterBatch): void {
+  store.read(batch);
+  const before = batch.counts.slice(0, batch.slotCount);
+  store.increment(batch);
+  batch.counts.set(before);
+}
+
+t.test('a store for which it is decided what to hold back', t => {
+  counterStoreExam(t, async () => decidedFor(new EmbeddedCounterStore(CounterTable.create(16_384))));
+  t.end();
+});
