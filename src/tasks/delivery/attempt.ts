@@ -94,7 +94,8 @@ export class Attempt {
         if (!this.#done && !this.#reply.add(chunk)) this.#answered('closed');
       },
       onResponseEnd: () => this.#answered('kept'),
-      onResponseError: (_, failure: Error) => this.#end('failed', errorOf(failure)),
+      onResponseError: (_, failure: Error) =>
+        this.#end('failed', errorOf(this.#connection?.alert ?? failure)),
     };
   }
 

@@ -42,6 +42,7 @@ export class Connection {
   readonly #parts: ConnectionParts;
   #addresses: readonly HostAddress[] = [];
   #socket: Socket | null = null;
+  #alert: DeliveryFault | null = null;
 
   constructor(key: string, origin: string, parts: ConnectionParts, lost: (connection: Connection) => void) {
     this.key = key;
@@ -58,6 +59,14 @@ export class Connection {
       keepAliveMaxTimeout: MAX_IDLE_MS,
     });
     this.client.on('disconnect', () => lost(this));
+  }
+
+  /**
+   * The TLS alert that the server sent after the handshake; null for none. With TLS 1.3, the server requires a client
+   * certificate in this way. The client reports only that the connection closed.
+   */
+  get alert(): DeliveryFault | null {
+    return this.#alert;
   }
 
   /** Whether it can be used for a host that has these addresses now. Without a connection it makes one to them. */
@@ -87,6 +96,7 @@ export class Connection {
     };
     const socket = secure ? this.#secured(to, options) : connectTcp(options);
     this.#socket = socket;
+    this.#alert = null;
     const timer = this.#parts.clock.after(CONNECT_MS, () => {
       socket.destroy(
         new DeliveryFault('connect_failed', `no connection within ${CONNECT_MS / 1000} seconds`),
@@ -105,7 +115,10 @@ export class Connection {
       reached = true;
     });
     socket.once(secure ? 'secureConnect' : 'connect', () => end(null));
-    socket.on('error', end);
+    socket.on('error', failure => {
+      if (done && ALERT.test(systemCode(failure))) this.#alert = connectFault(failure, true);
+      end(failure);
+    });
     // A socket that is destroyed without an error while it connects emits nothing else.
     socket.once('close', () => end(new Error('closed')));
   }
@@ -131,6 +144,9 @@ export class Connection {
   };
 }
 
+/** Error codes of Node.js for the alerts of a server. */
+const ALERT = /^ERR_SSL_.*_ALERT_/;
+
 /** @param reached the TCP connection was there */
 function connectFault(failure: unknown, reached: boolean): DeliveryFault {
   if (failure instanceof DeliveryFault) return failure;
@@ -147,6 +163,10 @@ function connectFault(failure: unknown, reached: boolean): DeliveryFault {
 /** Only the operator can add an authority. */
 const ADD_AUTHORITY = '; the operator of this service can add it in TASKS_PUSH_CACERT';
 
+/** With TLS 1.2, servers send the same alert if they do not support the ciphers of the client. */
+const MAY_REQUIRE_CERTIFICATE =
+  'the TLS handshake failed: the server may require a client certificate, which pushes do not send';
+
 /** The messages of the TLS library are not used: they quote the certificate, which can contain any text. */
 function tlsMessage(code: string): string {
   const known: Readonly<Record<string, string>> = {
@@ -161,10 +181,13 @@ function tlsMessage(code: string): string {
     CERT_REVOKED: 'the certificate was revoked',
     ERR_SSL_WRONG_VERSION_NUMBER:
       'the TLS handshake failed: the server does not use TLS, so the URL must begin with http://',
+    // The code depends on the version of OpenSSL.
+    ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: MAY_REQUIRE_CERTIFICATE,
+    'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE': MAY_REQUIRE_CERTIFICATE,
     ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
       'the TLS handshake failed: the server requires a client certificate, which pushes do not send',
   };
-  return known[code] ?? `the TLS handshake failed${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
+  return known[code] ?? `the TLS handshake failed${/^[A-Z0-9_/]+$/.test(code) ? `: ${code}` : ''}`;
 }
 
 interface ConnectionOptions {

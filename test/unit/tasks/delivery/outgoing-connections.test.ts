@@ -267,6 +267,19 @@ for (const [what, { certificate: cert, key }] of Object.entries(UNTRUSTED)) {
   });
 }
 
+for (const maxVersion of ['TLSv1.3', 'TLSv1.2'] as const) {
+  t.test(`a server that requires a client certificate is named as such, with ${maxVersion}`, async t => {
+    const { certificate: cert, key } = authority.issue({ subject: NAME, names: [NAME] });
+    const { worker, outcome } = await over(t, { cert, key, maxVersion, requestCert: true });
+    t.match(outcome, {
+      kind: 'failed',
+      status: 0,
+      error: { code: 'tls', message: /requires? a client certificate, which pushes do not send$/ },
+    });
+    t.equal(worker.requests.length, 0);
+  });
+}
+
 t.test('a server that does not speak TLS', async t => {
   const worker = await startPushWorker(t, () => {});
   const deliveries = localDeliveries(t);
