@@ -20,8 +20,8 @@ export interface CounterOp {
   readonly unit: number;
   readonly ttlS: number;
   readonly expiryS: number;
-  /** The terms under which the store admits the hits; absent if it adds all of them. */
-  readonly terms?: AdmissionTerms;
+  /** The terms under which the store admits the hits; null, the default, if it adds all of them. */
+  readonly terms?: AdmissionTerms | null;
 }
 
 /**

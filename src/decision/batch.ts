@@ -5,22 +5,37 @@ import type { FingerprintKey } from '../counters/fingerprint.ts';
 import { RequestTable } from '../messages/request-table.ts';
 import { WireFault } from '../messages/wire.ts';
 import type { DecisionReply, ResponseFormat } from './decider.ts';
+import type { CountingTerms } from './limits/counting-terms.ts';
 import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
 import type { NamedStatistics } from './statistics/named-rows.ts';
 
 const INITIAL_ROWS = 64;
 
-/** Whether a limit applies to a descriptor. A limit that is replaced by another limit of the request counts as none. */
-export const KIND = { none: 0, limited: 1, unlimited: 2 } as const;
+/**
+ * Whether a limit applies to a descriptor. A limit that is replaced by another limit of the request counts as none.
+ *
+ * `several`: the matched entry has several limits. Each one has a row of its own; see `DecisionTable.firstPart`. The row
+ * of the descriptor shows the one that binds.
+ */
+export const KIND = { none: 0, limited: 1, unlimited: 2, several: 3 } as const;
+
+/** Whether a row has a limit to report. */
+export function isLimited(kind: number): boolean {
+  return kind === KIND.limited || kind === KIND.several;
+}
 
 /** `RateLimitResponse.Code`. */
 export const CODE = { ok: 1, overLimit: 2 } as const;
 
 /**
- * The decision about each descriptor of a batch, in columns. Rows are those of the `RequestTable`.
- * `plan` fills the columns before the store is asked, except `code` and `remaining`, which `evaluate` fills.
+ * The decision about each descriptor of a batch, in columns. Rows are those of the `RequestTable`; rows for the limits of
+ * entries with several limits follow them.
+ * `plan` fills the columns before the store is asked, except `code`, `isOver`, `remaining` and `binding`, which `evaluate`
+ * fills.
  */
-class DecisionTable {
+export class DecisionTable {
+  /** Number of rows, once all requests are planned. */
+  rows = 0;
   /** {@link KIND}. */
   kind = new Uint8Array(INITIAL_ROWS);
   /** Number of the rule's limit; -1 for an override. */
@@ -30,6 +45,8 @@ class DecisionTable {
   /** `LIMIT_FLAG` bits of the rule; 0 for an override. */
   flags = new Int32Array(INITIAL_ROWS);
   hits = new Float64Array(INITIAL_ROWS);
+  /** How the limit counts; null for a plain limit. */
+  terms: (CountingTerms | null)[] = [];
   /** The range of the cache key in the keys of the batch. */
   keyStart = new Int32Array(INITIAL_ROWS);
   keyEnd = new Int32Array(INITIAL_ROWS);
@@ -40,12 +57,20 @@ class DecisionTable {
   /** The row of statistics: totals (see `shared-totals.ts`), and the first slot of the row. */
   statistics: Int32Array[] = [];
   statisticsBase = new Int32Array(INITIAL_ROWS);
+  /** Only for `KIND.several`: the row of the first limit, the number of limits, and the row of the limit that binds. */
+  firstPart = new Int32Array(INITIAL_ROWS);
+  partCount = new Int32Array(INITIAL_ROWS);
+  binding = new Int32Array(INITIAL_ROWS);
+  /** Milliseconds until the limit resets. */
+  resetMs = new Float64Array(INITIAL_ROWS);
 
   /** {@link CODE} of the status. */
   code = new Uint8Array(INITIAL_ROWS);
+  /** 1 if the limit is exceeded, also in shadow mode. */
+  isOver = new Uint8Array(INITIAL_ROWS);
   remaining = new Float64Array(INITIAL_ROWS);
 
-  /** Reserves memory for `rows` rows. Does not preserve their content. */
+  /** Reserves memory for `rows` rows. */
   reserve(rows: number): void {
     while (this.kind.length < rows) {
       this.kind = doubled(this.kind, Uint8Array);
@@ -59,7 +84,12 @@ class DecisionTable {
       this.op = doubled(this.op, Int32Array);
       this.mark = doubled(this.mark, Int32Array);
       this.statisticsBase = doubled(this.statisticsBase, Int32Array);
+      this.firstPart = doubled(this.firstPart, Int32Array);
+      this.partCount = doubled(this.partCount, Int32Array);
+      this.binding = doubled(this.binding, Int32Array);
+      this.resetMs = doubled(this.resetMs, Float64Array);
       this.code = doubled(this.code, Uint8Array);
+      this.isOver = doubled(this.isOver, Uint8Array);
       this.remaining = doubled(this.remaining, Float64Array);
     }
   }
@@ -163,8 +193,9 @@ export class DecisionBatch {
     this.records.reset();
     this.keys.reset();
     empty(this.replies);
-    // Rows of statistics would retain rules that were replaced.
+    // Rows of statistics and terms would retain rules that were replaced.
     empty(this.decisions.statistics);
+    empty(this.decisions.terms);
   }
 
   #decodeOne(start: number, end: number): Fault | null {

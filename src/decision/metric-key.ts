@@ -1,7 +1,14 @@
 import type { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
+import { ENTRY, ENTRY_FLAG, HEADER, LIMIT } from '../rules/layout.ts';
 import { MATCHED, type Matcher } from '../rules/matcher.ts';
+
+/** A descriptor of a request in a domain. */
+interface DescriptorOfDomain {
+  readonly table: RequestTable;
+  readonly descriptor: number;
+  readonly domain: string;
+}
 
 /**
  * Whether the name of the statistics of a match contains request values, instead of being the configured path (spec 2.5).
@@ -39,13 +46,14 @@ export function hasDynamicMetricKey(
  * - `detailed_metric` on the matched entry: `<key>_<value>` on every level, patterns on shared ones
  * - `value_to_metric` on a level without a configured value: `<key>_<value>`, or `<key>` for an empty value
  * - otherwise: `<key>_<value>` for an exact match, `<key>_<pattern>` for a wildcard, `<key>` for an entry without value
+ *
+ * Limits of an entry with several limits have one more level, as in the configured path.
  */
 export function metricKey(
   rules: CompiledRules,
   matcher: Matcher,
-  table: RequestTable,
-  descriptor: number,
-  domain: string,
+  { table, descriptor, domain }: DescriptorOfDomain,
+  limit: number,
 ): string {
   const words = rules.words;
   const entries = words[HEADER.entries];
@@ -72,7 +80,22 @@ export function metricKey(
     else if (valued) metric += value === '' ? key : `${key}_${value}`;
     else metric += how === MATCHED.wildcard ? `${key}_${sharedPattern(rules, record, key)}` : key;
   }
-  return metric;
+  return metric + levelOfLimit(rules, matcher, { domain, count }, limit);
+}
+
+/** The level that tells apart the limits of an entry, with a dot before it: what their paths have after the entries. */
+function levelOfLimit(
+  rules: CompiledRules,
+  matcher: Matcher,
+  { domain, count }: { readonly domain: string; readonly count: number },
+  limit: number,
+): string {
+  const { words } = rules;
+  let length = Buffer.byteLength(domain);
+  for (let level = 0; level < count; level++) {
+    length += 1 + words[words[HEADER.entries] + matcher.path[level] * ENTRY.words + ENTRY.compositeLength];
+  }
+  return rules.text(rules.limit(limit, LIMIT.path) + length, rules.limit(limit, LIMIT.pathLength) - length);
 }
 
 /**

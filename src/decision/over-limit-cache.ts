@@ -10,7 +10,8 @@ const MINIMUM_BYTES = 524_288;
 
 /** A key that is over its limit. */
 interface Entry {
-  /** The end of the window, in milliseconds since the epoch. */
+  /** When the entry was added, and when the key stops to be over its limit, in milliseconds since the epoch. */
+  readonly sinceMs: number;
   readonly endMs: number;
   /** A word of the fingerprint of the key, and the mark of its bucket in `RefundMarks` before the store was asked. */
   readonly word: number;
@@ -18,9 +19,10 @@ interface Entry {
 }
 
 /**
- * The local cache: keys that are over their limit until their window ends (spec 2.7, `LOCAL_CACHE_SIZE_IN_BYTES`),
- * limited by size. A key contains the start of its window, so an entry is never used for a later window. A refund of the
- * key invalidates the entry; see {@link RefundMarks}.
+ * The local cache: keys that are certain to be over their limit for some time (spec 2.7, `LOCAL_CACHE_SIZE_IN_BYTES`),
+ * limited by size. In a fixed window, this is until the window ends; else until a hit could be admitted. A refund of the
+ * key invalidates the entry; see {@link RefundMarks}. While the clock shows an earlier time than when the entry was added,
+ * the entry is not used.
  */
 export class OverLimitCache {
   readonly marks: RefundMarks;
@@ -54,29 +56,37 @@ export class OverLimitCache {
     return this.#entries.size;
   }
 
-  /** Whether the key `bytes[start, end)` is over its limit. Counts a hit or a miss. */
-  has(bytes: Uint8Array, start: number, end: number): boolean {
+  /**
+   * Until when the key `bytes[start, end)` is over its limit, in milliseconds since the epoch; 0 if this is not known.
+   * Counts a hit or a miss.
+   */
+  overUntil(bytes: Uint8Array, start: number, end: number, nowMs: number): number {
     // `get` marks the entry as recently used.
     const entry = this.#entries.get(keyOf(bytes, start, end));
-    const found = entry !== undefined && this.marks.complete && this.marks.of(entry.word) === entry.mark;
-    if (found) this.hits++;
-    else this.misses++;
-    return found;
+    const isValid = entry !== undefined && entry.sinceMs <= nowMs && nowMs < entry.endMs;
+    if (isValid && this.marks.complete && this.marks.of(entry.word) === entry.mark) {
+      this.hits++;
+      return entry.endMs;
+    }
+    this.misses++;
+    return 0;
   }
 
   /**
    * Adds a key that is over its limit.
+   * @param times when this was found, and until when it is certain, in milliseconds since the epoch
    * @param known the word of the fingerprint of the key, and its mark from before the store was asked
    */
   add(
     bytes: Uint8Array,
     range: { readonly start: number; readonly end: number },
-    secondsLeft: number,
+    { sinceMs, endMs }: { readonly sinceMs: number; readonly endMs: number },
     known: { readonly word: number; readonly mark: number },
   ): void {
     if (this.marks.of(known.word) !== known.mark) return;
-    const ttl = secondsLeft * 1_000;
-    const entry = { endMs: this.#clock.nowMs() + ttl, word: known.word, mark: known.mark };
+    const ttl = endMs - this.#clock.nowMs();
+    if (ttl <= 0) return;
+    const entry = { sinceMs, endMs, word: known.word, mark: known.mark };
     this.#entries.set(keyOf(bytes, range.start, range.end), entry, { ttl });
   }
 }

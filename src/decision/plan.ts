@@ -1,42 +1,47 @@
+import { SECOND_MS } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { isUnit, secondsUntilReset, windowLengthS } from '../counters/window.ts';
+import { isUnit, secondsUntilReset } from '../counters/window.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
 import { Matcher } from '../rules/matcher.ts';
-import { RULE_STAT } from '../stats/names.ts';
-import { type DecisionBatch, KIND } from './batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
-import type { OverLimitCache } from './over-limit-cache.ts';
+import { OpPlanner, type OpPlannerParts } from './plan-ops.ts';
 import { NO_NAME } from './statistics/named-rows.ts';
 import { ROW_SLOTS, type RuleGeneration } from './statistics/rule-statistics.ts';
-import { addTotal } from './statistics/shared-totals.ts';
 
 /**
- * Maximum number of descriptors per request whose statistics get names made from request values. Creating a name, and
- * evicting another one for it, costs more than the decision. Hits of further descriptors are counted without a name.
+ * Maximum number of limits per request whose statistics get names made from request values. Creating a name, and evicting
+ * another one for it, costs more than the decision. Hits of further limits are counted without a name.
  */
 export const MAX_NAMES_PER_REQUEST = 128;
 
 /** The parts of a {@link Planner}. */
-interface PlannerParts {
+interface PlannerParts extends OpPlannerParts {
   readonly cacheKeys: CacheKeys;
-  /** The local cache; null if disabled. */
-  readonly overLimit: OverLimitCache | null;
-  /** Returns random seconds to add to a time to live, so that counters do not all expire at once. */
-  readonly expiryJitterS: () => number;
+}
+
+/** Where a descriptor is: its request, its row, and the top level of the rules for its request. */
+interface Place {
+  readonly request: number;
+  readonly row: number;
+  readonly level: number;
 }
 
 /** First half of a decision, up to the store: matches rules, applies `replaces`, creates cache keys and ops. */
 export class Planner {
-  readonly #parts: PlannerParts;
+  readonly #cacheKeys: CacheKeys;
+  readonly #ops: OpPlanner;
   readonly #matcher = new Matcher();
   /** Names of the limits that the limits of the current request replace. */
   readonly #replaced = new Set<number>();
-  /** Number of descriptors of the request whose statistics have names made from request values. */
+  /** Number of limits of the request whose statistics have names made from request values. */
   #named = 0;
 
-  constructor(parts: PlannerParts) {
-    this.#parts = parts;
+  constructor({ cacheKeys, ...parts }: PlannerParts) {
+    this.#cacheKeys = cacheKeys;
+    this.#ops = new OpPlanner(parts);
   }
 
   /**
@@ -47,7 +52,8 @@ export class Planner {
     batch.keys.reset();
     batch.counters.reset(batch.nowMs);
     if (batch.size === 1) reserveKeys(batch);
-    batch.decisions.reserve(batch.requests.descriptorRows);
+    batch.decisions.rows = batch.requests.descriptorRows;
+    batch.decisions.reserve(batch.decisions.rows);
     for (let request = 0; request < batch.size; request++) {
       batch.faults[request] ??= this.#planRequest(batch, generation, request);
     }
@@ -86,25 +92,22 @@ export class Planner {
       if (fault !== null) return fault;
     }
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
-    this.#addOps(batch, first, end);
+    this.#ops.addGroup(batch, first, end);
     return null;
   }
 
-  /** Whether another descriptor of the request may have statistics under a name made from request values. */
+  /** Whether another limit of the request may have statistics under a name made from request values. */
   #mayName(): boolean {
     return this.#named++ < MAX_NAMES_PER_REQUEST;
   }
 
-  #planDescriptor(
-    batch: DecisionBatch,
-    generation: RuleGeneration,
-    at: { readonly request: number; readonly row: number; readonly level: number },
-  ): Fault | null {
+  #planDescriptor(batch: DecisionBatch, generation: RuleGeneration, at: Place): Fault | null {
     const { requests, decisions, keys } = batch;
     const { request, row } = at;
     decisions.kind[row] = KIND.none;
+    decisions.terms[row] = null;
     decisions.keyStart[row] = keys.length;
-    this.#parts.cacheKeys.begin(keys, requests, request);
+    this.#cacheKeys.begin(keys, requests, request);
     if (requests.hasOverride[row] === 1) {
       const fault = this.#planOverride(batch, request, row);
       if (fault !== null) return fault;
@@ -113,10 +116,25 @@ export class Planner {
       return null;
     }
     decisions.hits[row] = hitsOf(batch, request, row);
-    if (decisions.kind[row] === KIND.limited)
-      this.#parts.cacheKeys.end(keys, decisions.unit[row], batch.nowS);
+    if (decisions.kind[row] === KIND.limited) this.#endKey(batch, row);
+    else if (decisions.kind[row] === KIND.several) this.#planParts(batch, row);
     decisions.keyEnd[row] = keys.length;
     return null;
+  }
+
+  /** Completes the cache key of a row, and sets when its window ends. */
+  #endKey({ decisions, keys, nowS }: DecisionBatch, row: number): void {
+    const terms = decisions.terms[row];
+    if (terms === null) {
+      const unit = decisions.unit[row];
+      this.#cacheKeys.end(keys, unit, nowS);
+      decisions.resetMs[row] = secondsUntilReset(unit, nowS) * SECOND_MS;
+      return;
+    }
+    const { window } = terms;
+    window.moveTo(nowS);
+    keys.copy(window.keyEnd, 0, window.keyEnd.length);
+    decisions.resetMs[row] = (window.endS - nowS) * SECOND_MS;
   }
 
   /** Plans a descriptor with a limit override: rules and their flags do not apply. */
@@ -143,95 +161,117 @@ export class Planner {
   }
 
   /** Matches the rules; false if no limit applies to the descriptor. */
-  #planRule(
-    batch: DecisionBatch,
-    generation: RuleGeneration,
-    at: { readonly request: number; readonly row: number; readonly level: number },
-  ): boolean {
+  #planRule(batch: DecisionBatch, generation: RuleGeneration, { request, row, level }: Place): boolean {
     const { requests, decisions, keys } = batch;
     const { rules } = generation;
-    const { request, row } = at;
     const matcher = this.#matcher;
-    const limit = matcher.match(rules, at.level, requests, row, keys);
+    const limit = matcher.match(rules, level, requests, row, keys);
     if (limit < 0) return false;
+    const isDynamic = hasDynamicMetricKey(rules, matcher, requests, row);
+    const siblings = rules.limit(limit, LIMIT.siblings);
+    if (siblings === 0) {
+      this.#applyLimit(decisions, generation, row, limit);
+      if (isDynamic) this.#nameStatistics(batch, rules, { request, row }, row);
+    } else {
+      const first = addParts(decisions, row, siblings + 1);
+      for (let part = 0; part <= siblings; part++) {
+        this.#applyLimit(decisions, generation, first + part, limit + part);
+        if (isDynamic) this.#nameStatistics(batch, rules, { request, row }, first + part);
+      }
+    }
+    if (matcher.shared) sharePatterns(rules, matcher, requests, row, keys);
+    return true;
+  }
+
+  /** Fills a row with a limit of the rules. */
+  #applyLimit(decisions: DecisionTable, generation: RuleGeneration, row: number, limit: number): void {
+    const { rules } = generation;
     const flags = rules.limit(limit, LIMIT.flags);
     decisions.kind[row] = (flags & LIMIT_FLAG.unlimited) !== 0 ? KIND.unlimited : KIND.limited;
     decisions.limit[row] = limit;
     decisions.requestsPerUnit[row] = rules.requestsPerUnit(limit);
     decisions.unit[row] = rules.limit(limit, LIMIT.unit);
     decisions.flags[row] = flags;
-    if (hasDynamicMetricKey(rules, matcher, requests, row)) {
-      const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-      const name = this.#mayName() ? metricKey(rules, matcher, requests, row, domain) : NO_NAME;
-      decisions.statistics[row] = batch.named.rowFor(name);
-      decisions.statisticsBase[row] = 0;
-    } else {
-      decisions.statistics[row] = generation.statistics;
-      decisions.statisticsBase[row] = limit * ROW_SLOTS;
-    }
-    if (matcher.shared) sharePatterns(rules, matcher, requests, row, keys);
+    decisions.terms[row] = rules.limit(limit, LIMIT.terms) === 0 ? null : generation.terms.of(limit);
+    decisions.statistics[row] = generation.statistics;
+    decisions.statisticsBase[row] = limit * ROW_SLOTS;
     const replaces = rules.limit(limit, LIMIT.replaces) + rules.words[HEADER.replaces];
     for (let i = 0; i < rules.limit(limit, LIMIT.replaceCount); i++)
       this.#replaced.add(rules.words[replaces + i]);
-    return true;
+  }
+
+  /** Gives a row with a limit of the current match statistics whose name contains request values. */
+  #nameStatistics(
+    batch: DecisionBatch,
+    rules: CompiledRules,
+    { request, row }: { readonly request: number; readonly row: number },
+    limitRow: number,
+  ): void {
+    const { requests, decisions } = batch;
+    let name = NO_NAME;
+    if (this.#mayName()) {
+      const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
+      const limit = decisions.limit[limitRow];
+      name = metricKey(rules, this.#matcher, { table: requests, descriptor: row, domain }, limit);
+    }
+    decisions.statistics[limitRow] = batch.named.rowFor(name);
+    decisions.statisticsBase[limitRow] = 0;
+  }
+
+  /** Completes the rows of the limits of an entry with several limits. Their keys begin like that of the descriptor. */
+  #planParts(batch: DecisionBatch, row: number): void {
+    const { decisions, keys } = batch;
+    const first = decisions.firstPart[row];
+    const start = decisions.keyStart[row];
+    const end = keys.length;
+    for (let part = first; part < first + decisions.partCount[row]; part++) {
+      decisions.keyStart[part] = part === first ? start : keys.length;
+      if (part > first) keys.copy(keys.bytes, start, end);
+      decisions.hits[part] = decisions.hits[row];
+      if (decisions.kind[part] === KIND.limited) this.#endKey(batch, part);
+      decisions.keyEnd[part] = keys.length;
+    }
   }
 
   /** Removes limits that another matched limit replaces by name. Unlimited rules can replace, but are not replaced. */
-  #dropReplaced(batch: DecisionBatch, generation: RuleGeneration, first: number, end: number): void {
+  #dropReplaced(batch: DecisionBatch, { rules }: RuleGeneration, first: number, end: number): void {
     const { decisions } = batch;
     for (let row = first; row < end; row++) {
-      if (decisions.kind[row] !== KIND.limited || decisions.limit[row] < 0) continue;
-      if (this.#replaced.has(generation.rules.limit(decisions.limit[row], LIMIT.name)))
-        decisions.kind[row] = KIND.none;
+      if (decisions.kind[row] === KIND.several) {
+        const firstPart = decisions.firstPart[row];
+        this.#dropReplacedRows(decisions, rules, firstPart, firstPart + decisions.partCount[row]);
+        decisions.kind[row] = kindOfParts(decisions, row);
+      }
     }
+    this.#dropReplacedRows(decisions, rules, first, end);
   }
 
-  /**
-   * Counts `total_hits` or `total_negative_hits`, looks up hits in the local cache, and adds an op for each remaining
-   * descriptor, as one group.
-   */
-  #addOps(batch: DecisionBatch, first: number, end: number): void {
-    const { requests, decisions, counters, keys, nowS } = batch;
-    const { overLimit } = this.#parts;
-    let anyKnownOver = false;
+  #dropReplacedRows(decisions: DecisionTable, rules: CompiledRules, first: number, end: number): void {
     for (let row = first; row < end; row++) {
-      if (decisions.kind[row] === KIND.none) continue;
-      const statistics = decisions.statistics[row];
-      const base = decisions.statisticsBase[row];
-      const hits = decisions.hits[row];
-      const isRefund = requests.isRefund[row] === 1;
-      addTotal(statistics, base + (isRefund ? RULE_STAT.totalNegativeHits : RULE_STAT.totalHits), hits);
-      if (decisions.kind[row] === KIND.unlimited) {
-        if (!isRefund) addTotal(statistics, base + RULE_STAT.withinLimit, hits);
-        continue;
-      }
-      const start = decisions.keyStart[row];
-      if (!isRefund && overLimit?.has(keys.bytes, start, decisions.keyEnd[row])) {
-        decisions.op[row] = -1;
-        anyKnownOver = true;
-        continue;
-      }
-      const unit = decisions.unit[row];
-      const op = counters.addOp(
-        keys.bytes,
-        { start, end: decisions.keyEnd[row] },
-        {
-          hits,
-          isRefund,
-          limit: decisions.requestsPerUnit[row],
-          unit,
-          ttlS: windowLengthS(unit) + this.#parts.expiryJitterS(),
-          expiryS: nowS + secondsUntilReset(unit, nowS),
-        },
-      );
-      decisions.op[row] = op;
-      if (overLimit === null) continue;
-      // Later hits, in this request and the following ones, must not be rejected because of a cache entry.
-      if (isRefund && hits > 0) overLimit.marks.refunded(counters.markWord(op));
-      decisions.mark[row] = overLimit.marks.of(counters.markWord(op));
+      if (decisions.kind[row] !== KIND.limited || decisions.limit[row] < 0) continue;
+      if (this.#replaced.has(rules.limit(decisions.limit[row], LIMIT.name))) decisions.kind[row] = KIND.none;
     }
-    counters.endGroup(anyKnownOver);
   }
+}
+
+/** Adds rows for the limits of a descriptor, and returns the first one. */
+function addParts(decisions: DecisionTable, row: number, count: number): number {
+  const first = decisions.rows;
+  decisions.kind[row] = KIND.several;
+  decisions.firstPart[row] = first;
+  decisions.partCount[row] = count;
+  decisions.rows += count;
+  decisions.reserve(decisions.rows);
+  return first;
+}
+
+/** The kind of a row for several limits, some of which may have been replaced. */
+function kindOfParts(decisions: DecisionTable, row: number): number {
+  const first = decisions.firstPart[row];
+  for (let part = first; part < first + decisions.partCount[row]; part++) {
+    if (decisions.kind[part] !== KIND.none) return KIND.several;
+  }
+  return KIND.none;
 }
 
 /**

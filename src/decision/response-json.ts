@@ -1,9 +1,9 @@
 import type { ByteWriter } from '../base/bytes.ts';
+import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { secondsUntilReset } from '../counters/window.ts';
 import { writeCurrentLimitJson } from '../messages/current-limit.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { CODE, KIND } from './batch.ts';
+import { CODE, isLimited } from './batch.ts';
 import { headerPairs, overrideLimit, type Response } from './response.ts';
 
 const COMMA = 44;
@@ -32,7 +32,7 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
   const { batch, rules } = response;
   const { decisions } = batch;
   to.ascii(decisions.code[row] === CODE.ok ? '{"code":"OK"' : '{"code":"OVER_LIMIT"');
-  const limited = decisions.kind[row] === KIND.limited;
+  const limited = isLimited(decisions.kind[row]);
   if (limited) {
     to.byte(COMMA);
     const limit = decisions.limit[row];
@@ -47,16 +47,22 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
   }
   if (limited) {
     to.ascii(',"durationUntilReset":"');
-    to.decimal(secondsUntilReset(decisions.unit[row], batch.nowS));
+    writeSeconds(to, decisions.resetMs[row]);
     to.ascii('s"');
   }
   to.byte(125);
 }
 
+/** Appends seconds with three decimal digits, or with none if they are whole. */
+function writeSeconds(to: ByteWriter, ms: number): void {
+  const seconds = Math.floor(ms / SECOND_MS);
+  const rest = ms - seconds * SECOND_MS;
+  to.decimal(seconds);
+  if (rest > 0) to.ascii(`.${String(rest).padStart(3, '0')}`);
+}
+
 function writeHeaders(to: ByteWriter, response: Response): void {
-  const { batch, reported } = response;
-  const reset = secondsUntilReset(batch.decisions.unit[reported], batch.nowS);
-  const headers = headerPairs(response, reset).map(([key, value]) => ({ key, value }));
+  const headers = headerPairs(response).map(([key, value]) => ({ key, value }));
   to.text(`,"responseHeadersToAdd":${JSON.stringify(headers)}`);
 }
 

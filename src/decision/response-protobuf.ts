@@ -1,10 +1,10 @@
 import { ByteWriter } from '../base/bytes.ts';
-import { secondsUntilReset } from '../counters/window.ts';
+import { SECOND_MS } from '../base/clock.ts';
 import { writeCurrentLimit } from '../messages/current-limit.ts';
 import { writeStruct } from '../messages/struct.ts';
 import { WIRE, writeBytes, writeText } from '../messages/wire.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { KIND } from './batch.ts';
+import { isLimited } from './batch.ts';
 import { headerPairs, overrideLimit, type Response } from './response.ts';
 
 /** Tags of `RateLimitResponse` and `DescriptorStatus`. */
@@ -14,6 +14,8 @@ const STATUS_CODE = 1 * 8 + WIRE.varint;
 const LIMIT_REMAINING = 3 * 8 + WIRE.varint;
 const DURATION_UNTIL_RESET = 4 * 8 + WIRE.bytes;
 const DURATION_SECONDS = 1 * 8 + WIRE.varint;
+const DURATION_NANOS = 2 * 8 + WIRE.varint;
+const NANOS_OF_MS = 1_000_000;
 const RESPONSE_HEADERS_FIELD = 3;
 const DYNAMIC_METADATA_FIELD = 6;
 
@@ -62,7 +64,7 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
   const { decisions } = batch;
   to.byte(STATUS_CODE);
   to.byte(decisions.code[row]);
-  const limited = decisions.kind[row] === KIND.limited;
+  const limited = isLimited(decisions.kind[row]);
   if (limited) {
     const limit = decisions.limit[row];
     if (limit >= 0) {
@@ -75,19 +77,36 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
     to.varint(decisions.remaining[row]);
   }
   if (limited) {
-    const seconds = secondsUntilReset(decisions.unit[row], batch.nowS);
     to.byte(DURATION_UNTIL_RESET);
-    // The length of the Duration: its tag and a varint of one to four bytes.
-    to.byte(seconds < 0x80 ? 2 : seconds < 0x4000 ? 3 : seconds < 0x20_0000 ? 4 : 5);
-    to.byte(DURATION_SECONDS);
-    to.varint(seconds);
+    writeDuration(to, decisions.resetMs[row]);
   }
 }
 
+/** Appends a `Duration` with its length. */
+function writeDuration(to: ByteWriter, ms: number): void {
+  const seconds = Math.floor(ms / SECOND_MS);
+  const nanos = (ms - seconds * SECOND_MS) * NANOS_OF_MS;
+  to.byte(fieldBytes(seconds) + fieldBytes(nanos));
+  if (seconds > 0) {
+    to.byte(DURATION_SECONDS);
+    to.varint(seconds);
+  }
+  if (nanos > 0) {
+    to.byte(DURATION_NANOS);
+    to.varint(nanos);
+  }
+}
+
+/** Bytes of a varint field with a tag of one byte; 0 is left out. */
+function fieldBytes(value: number): number {
+  if (value === 0) return 0;
+  let bytes = 2;
+  for (let bound = 0x80; value >= bound; bound *= 0x80) bytes++;
+  return bytes;
+}
+
 function writeHeaders(to: ByteWriter, response: Response): void {
-  const { batch, reported } = response;
-  const reset = secondsUntilReset(batch.decisions.unit[reported], batch.nowS);
-  for (const [name, value] of headerPairs(response, reset)) {
+  for (const [name, value] of headerPairs(response)) {
     part.reset();
     writeText(part, 1, name);
     writeText(part, 2, value);

@@ -1,8 +1,9 @@
+import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
-import { CODE, type DecisionBatch, KIND } from './batch.ts';
+import { CODE, type DecisionBatch, isLimited, KIND } from './batch.ts';
 
 /** Names of the three response headers (spec 4.5). */
 export interface HeaderNames {
@@ -25,15 +26,15 @@ export interface Response {
   metadata: JsonObject | null;
 }
 
-/** The values of the three headers, in the order of {@link HeaderNames}. */
-export function headerPairs(response: Response, resetS: number): [string, string][] {
+/** The values of the three headers, in the order of {@link HeaderNames}. The reset is in whole seconds, rounded up. */
+export function headerPairs(response: Response): [string, string][] {
   const { headerNames, reported, batch } = response;
   if (headerNames === null || reported < 0) return [];
   const { decisions } = batch;
   return [
     [headerNames.limit, String(decisions.requestsPerUnit[reported])],
     [headerNames.remaining, String(decisions.remaining[reported])],
-    [headerNames.reset, String(resetS)],
+    [headerNames.reset, String(Math.ceil(decisions.resetMs[reported] / SECOND_MS))],
   ];
 }
 
@@ -79,7 +80,7 @@ export function overallCode(batch: DecisionBatch, request: number, modes: Global
 function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
   const kind = batch.decisions.kind[row];
   if (kind === KIND.unlimited) return false;
-  return modes.quota || (kind === KIND.limited && (batch.decisions.flags[row] & LIMIT_FLAG.quota) !== 0);
+  return modes.quota || (isLimited(kind) && (batch.decisions.flags[row] & LIMIT_FLAG.quota) !== 0);
 }
 
 /**
@@ -94,7 +95,7 @@ export function reportedDescriptor(batch: DecisionBatch, request: number, modes:
   let chosen = -1;
   let least = 4_294_967_295;
   for (let row = first; row < end; row++) {
-    if (decisions.kind[row] !== KIND.limited) continue;
+    if (!isLimited(decisions.kind[row])) continue;
     const regularOver = decisions.code[row] === CODE.overLimit && !isQuota(batch, row, modes);
     if (regularOver || decisions.remaining[row] < least) {
       chosen = row;

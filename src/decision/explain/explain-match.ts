@@ -70,7 +70,10 @@ export class MatchExplainer {
     return {
       levels: this.#levels(row),
       limit,
-      metricKey: limit < 0 ? '' : metricKey(this.#rules, matcher, table, row, this.#domain),
+      metricKey:
+        limit < 0
+          ? ''
+          : metricKey(this.#rules, matcher, { table, descriptor: row, domain: this.#domain }, limit),
     };
   }
 

@@ -1,6 +1,7 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { RULE_PREFIX, RULE_STAT, RULE_STATS } from '../../stats/names.ts';
 import { type CounterSource, type CounterTotal, PAUSE } from '../../stats/registry.ts';
+import { TermsOfRules } from '../limits/terms-of-rules.ts';
 import {
   DOMAIN_NOT_FOUND,
   NAMED_STATS,
@@ -30,6 +31,8 @@ export class RuleGeneration {
   /** Identifies the generation within the process, so that a thread recognizes a known one. */
   readonly number: number;
   readonly rules: CompiledRules;
+  /** How the limits count that are not plain. */
+  readonly terms: TermsOfRules;
   /** A row of `RULE_STATS.length` totals for each limit, {@link ROW_SLOTS} apart; see `shared-totals.ts`. */
   readonly statistics: Int32Array<SharedArrayBuffer>;
   /** Number of batches that still count here. */
@@ -40,6 +43,7 @@ export class RuleGeneration {
   constructor(rules: CompiledRules, shared?: SharedGeneration) {
     this.number = shared?.number ?? ++generations;
     this.rules = rules;
+    this.terms = new TermsOfRules(rules);
     this.statistics =
       shared === undefined ? sharedTotals(rules.limitCount * ROW_SLOTS) : new Int32Array(shared.statistics);
   }

@@ -5,7 +5,7 @@ import {
   isOverLimit,
   nearThreshold,
   type Outcome,
-} from '../../../src/decision/evaluate.ts';
+} from '../../../src/decision/outcome.ts';
 import { ownTotals, totalOf } from '../../../src/decision/statistics/shared-totals.ts';
 import { RULE_STAT, RULE_STATS } from '../../../src/stats/names.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';

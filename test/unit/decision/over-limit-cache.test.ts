@@ -11,93 +11,133 @@ import { until } from '../../support/until.ts';
 
 const key = (text: string): [Uint8Array, number, number] => [Buffer.from(text), 0, Buffer.byteLength(text)];
 
-/** Remembers a key as over its limit; what was known of refunds is from now. */
-function add(cache: OverLimitCache, text: string, secondsLeft: number, word = 0): void {
-  const [bytes, start, end] = key(text);
-  cache.add(bytes, { start, end }, secondsLeft, { word, mark: cache.marks.of(word) });
+/** A cache with a clock of its own. */
+class Cache {
+  readonly clock = new ManualClock(1_000);
+  readonly cache: OverLimitCache;
+
+  constructor(sizeBytes: number, marks = new RefundMarks()) {
+    this.cache = new OverLimitCache(sizeBytes, this.clock, marks);
+  }
+
+  /** Whether a key is known to be over its limit. */
+  has(text: string): boolean {
+    return this.cache.overUntil(...key(text), this.clock.nowMs()) > 0;
+  }
+
+  /** Remembers a key as over its limit; what is known of refunds is from now unless given. */
+  add(text: string, secondsLeft: number, { word = 0, mark = this.cache.marks.of(word) } = {}): void {
+    const [bytes, start, end] = key(text);
+    const sinceMs = this.clock.nowMs();
+    this.cache.add(bytes, { start, end }, { sinceMs, endMs: sinceMs + secondsLeft * 1_000 }, { word, mark });
+  }
 }
 
-t.test('a key is known until its window ends', async t => {
-  const clock = new ManualClock(1_000);
-  const cache = new OverLimitCache(1, clock);
-  t.notOk(cache.has(...key('a')));
-  add(cache, 'a', 10);
-  t.ok(cache.has(...key('a')));
-  clock.advance(9_999);
-  t.ok(cache.has(...key('a')));
-  clock.advance(2);
-  t.notOk(cache.has(...key('a')));
-  t.match(cache, { hits: 2, misses: 2, expired: 1, evicted: 0 });
+t.test('a key is known until a moment, which does not belong to it', async t => {
+  const known = new Cache(1);
+  t.notOk(known.has('a'));
+  known.add('a', 10);
+  t.ok(known.has('a'));
+  known.clock.advance(9_999);
+  t.ok(known.has('a'));
+  t.equal(known.cache.overUntil(...key('a'), known.clock.nowMs()), 11_000);
+  known.clock.advance(1);
+  t.notOk(known.has('a'));
+  known.clock.advance(1);
+  t.notOk(known.has('a'));
+  t.match(known.cache, { hits: 3, misses: 3, expired: 1, evicted: 0 });
+});
+
+t.test(
+  'a key is not known after its moment, or before it was found, whatever the clock of the cache',
+  async t => {
+    const known = new Cache(1);
+    known.clock.advance(60_000);
+    known.add('a', 10);
+    t.notOk(known.cache.overUntil(...key('a'), 60_999), 'the clock was set back');
+    t.ok(known.cache.overUntil(...key('a'), 61_000));
+    t.notOk(known.cache.overUntil(...key('a'), 71_000));
+    t.ok(known.has('a'));
+  },
+);
+
+t.test('a key that stopped to be over its limit while the store was asked is not remembered', async t => {
+  const known = new Cache(1);
+  const [bytes, start, end] = key('a');
+  known.cache.add(
+    bytes,
+    { start, end },
+    { sinceMs: 0, endMs: 1_000 },
+    { word: 0, mark: known.cache.marks.of(0) },
+  );
+  t.equal(known.cache.size, 0);
 });
 
 t.test('keys that differ only in bytes beyond ASCII are different keys', async t => {
-  const cache = new OverLimitCache(1, new ManualClock(0));
-  add(cache, 'ä', 10);
-  t.notOk(cache.has(...key('ö')));
+  const known = new Cache(1);
+  known.add('ä', 10);
+  t.notOk(known.has('ö'));
 });
 
 t.test('its size in bytes is a bound: the least recently asked keys go', async t => {
-  const cache = new OverLimitCache(524_288, new ManualClock(0));
-  add(cache, 'kept', 60);
+  const known = new Cache(524_288);
+  known.add('kept', 60);
   for (let i = 0; i < 5_000; i++) {
-    add(cache, `${'x'.repeat(100)}${i}`, 60);
-    if (i % 100 === 0) cache.has(...key('kept'));
+    known.add(`${'x'.repeat(100)}${i}`, 60);
+    if (i % 100 === 0) known.has('kept');
   }
-  t.ok(cache.size < 524_288 / 200, `${cache.size} entries`);
-  t.ok(cache.evicted > 0);
-  t.ok(cache.has(...key('kept')));
+  t.ok(known.cache.size < 524_288 / 200, `${known.cache.size} entries`);
+  t.ok(known.cache.evicted > 0);
+  t.ok(known.has('kept'));
 });
 
 t.test('a key larger than the whole cache is not kept', async t => {
-  const cache = new OverLimitCache(1, new ManualClock(0));
-  add(cache, 'x'.repeat(600_000), 60);
-  t.equal(cache.size, 0);
+  const known = new Cache(1);
+  known.add('x'.repeat(600_000), 60);
+  t.equal(known.cache.size, 0);
 });
 
 t.test(
   'an entry that is pushed out counts as expired once its window has ended, else as evicted',
   async t => {
-    const clock = new ManualClock(0);
-    const cache = new OverLimitCache(524_288, clock);
+    const known = new Cache(524_288);
     const fill = (name: string): void => {
-      for (let i = 0; i < 5_000; i++) add(cache, `${name}${'x'.repeat(100)}${i}`, 60);
+      for (let i = 0; i < 5_000; i++) known.add(`${name}${'x'.repeat(100)}${i}`, 60);
     };
     fill('a');
-    const { evicted } = cache;
+    const { evicted } = known.cache;
     t.ok(evicted > 0);
-    t.equal(cache.expired, 0);
-    const held = cache.size;
-    clock.advance(60_000);
+    t.equal(known.cache.expired, 0);
+    const held = known.cache.size;
+    known.clock.advance(60_000);
     fill('b');
-    t.equal(cache.expired, held);
-    t.equal(cache.evicted, 2 * evicted);
+    t.equal(known.cache.expired, held);
+    t.equal(known.cache.evicted, 2 * evicted);
   },
 );
 
 t.test('a refund makes what is known of its key worthless, in every cache that shares the marks', async t => {
-  const clock = new ManualClock(0);
-  const mine = new OverLimitCache(1, clock);
-  const theirs = new OverLimitCache(1, clock, new RefundMarks(mine.marks.buffer));
-  for (const cache of [mine, theirs]) {
-    add(cache, 'a', 10, 7);
-    add(cache, 'b', 10, 8);
+  const mine = new Cache(1);
+  const theirs = new Cache(1, new RefundMarks(mine.cache.marks.buffer));
+  for (const known of [mine, theirs]) {
+    known.add('a', 10, { word: 7 });
+    known.add('b', 10, { word: 8 });
   }
-  mine.marks.refunded(7);
-  for (const cache of [mine, theirs]) {
-    t.notOk(cache.has(...key('a')));
-    t.ok(cache.has(...key('b')), 'a key of another bucket');
-    add(cache, 'a', 10, 7);
-    t.ok(cache.has(...key('a')), 'over its limit after the refund as well');
+  mine.cache.marks.refunded(7);
+  for (const known of [mine, theirs]) {
+    t.notOk(known.has('a'));
+    t.ok(known.has('b'), 'a key of another bucket');
+    known.add('a', 10, { word: 7 });
+    t.ok(known.has('a'), 'over its limit after the refund as well');
   }
 });
 
 t.test('a count from before a refund that arrives after it is not remembered', async t => {
-  const cache = new OverLimitCache(1, new ManualClock(0));
-  const mark = cache.marks.of(7);
-  cache.marks.refunded(7);
-  const [bytes, start, end] = key('a');
-  cache.add(bytes, { start, end }, 10, { word: 7, mark });
-  t.notOk(cache.has(bytes, start, end));
+  const known = new Cache(1);
+  const mark = known.cache.marks.of(7);
+  known.cache.marks.refunded(7);
+  known.add('a', 10, { word: 7, mark });
+  t.notOk(known.has('a'));
 });
 
 t.test('a key found over its limit while its refund is on the way is asked for again after it', async t => {
@@ -138,15 +178,15 @@ t.test('a key found over its limit while its refund is on the way is asked for a
 t.test(
   'while refunds of other processes are missed the cache is not used, and old entries are worthless afterwards',
   async t => {
-    const cache = new OverLimitCache(1, new ManualClock(0));
-    add(cache, 'a', 10);
-    cache.marks.feedDown();
-    t.notOk(cache.has(...key('a')));
-    add(cache, 'b', 10);
-    cache.marks.feedUp();
-    t.notOk(cache.has(...key('a')));
-    t.notOk(cache.has(...key('b')));
-    add(cache, 'a', 10);
-    t.ok(cache.has(...key('a')));
+    const known = new Cache(1);
+    known.add('a', 10);
+    known.cache.marks.feedDown();
+    t.notOk(known.has('a'));
+    known.add('b', 10);
+    known.cache.marks.feedUp();
+    t.notOk(known.has('a'));
+    t.notOk(known.has('b'));
+    known.add('a', 10);
+    t.ok(known.has('a'));
   },
 );

@@ -1,0 +1,125 @@
+import { SECOND_MS } from '../../base/clock.ts';
+import { ADMISSION, type AdmissionTerms } from '../../counters/admission/admission.ts';
+import { SECOND } from '../../counters/window.ts';
+import type { LimitWindow } from './limit-window.ts';
+
+/** Times to live are 32-bit numbers. */
+const LONGEST_TTL_S = 2 ** 31 - 1;
+
+/** How a limit counts that is not plain. All limits with the same terms and requests share one object. */
+export class CountingTerms {
+  readonly window: LimitWindow;
+  /** The terms under which the store admits hits; null if it counts all of them in fixed windows. */
+  readonly admission: AdmissionTerms | null;
+  /** The most hits that an unused limit admits: the burst of a token bucket, else the requests of the limit. */
+  readonly most: number;
+  /** The unit for the store: it only has to recognize windows of a second, and a tag tells apart all other keys. */
+  readonly storeUnit: number;
+
+  /** @param requests `requests_per_unit` of the limit */
+  constructor(window: LimitWindow, requests: number) {
+    const { algorithm, burst } = window.terms;
+    this.window = window;
+    this.most = algorithm === 'token_bucket' ? burst : requests;
+    this.admission = admissionTerms(window, requests);
+    this.storeUnit = window.lengthS === 1 ? SECOND : 0;
+    // A bucket into which no token flows would only ever admit its first burst.
+    if (requests === 0) this.most = 0;
+  }
+
+  /** Time to live of a count, in seconds: as long as it matters, and a random `jitterS`. The window must be the current one. */
+  ttlS(jitterS: number): number {
+    const { window, admission } = this;
+    const longestS = admission === null ? window.endS - window.startS : lastingS(admission);
+    return Math.min(longestS + jitterS, LONGEST_TTL_S);
+  }
+
+  /** The second after which a count that changes now does not matter, since the epoch. */
+  expiryS(nowS: number): number {
+    const { window, admission } = this;
+    return admission === null ? window.endS : nowS + lastingS(admission);
+  }
+
+  /** Whole hits that take up a level. */
+  usedAt(level: number): number {
+    return Math.ceil(level / this.admission!.scale);
+  }
+
+  /** Whole hits that fit at a level. */
+  leftAt(level: number): number {
+    const { capacity, scale } = this.admission!;
+    return Math.max(Math.floor((capacity - level) / scale), 0);
+  }
+
+  /**
+   * Milliseconds until the limit admits more hits than at a level.
+   *
+   * - Token bucket: until the next whole token, 0 if the bucket is full
+   * - Sliding window: if no hit fits, until one fits, assuming no others are added; else until the current window ends
+   *
+   * @param floor the part of the level that is left from the previous window
+   * @param previous hits of the previous window
+   */
+  resetMs(nowMs: number, level: number, floor: number, previous: number): number {
+    const terms = this.admission!;
+    const { window } = this;
+    if (terms.admission === ADMISSION.tokenBucket) {
+      return terms.drain === 0 ? window.lengthS * SECOND_MS : nextTokenMs(terms, level);
+    }
+    // Not that of `window`, which may have moved on while the store was asked.
+    const windowMs = terms.windowS * SECOND_MS;
+    const windowLeftMs = windowMs - (nowMs % windowMs);
+    if (level + 1 <= terms.capacity || terms.capacity === 0) return windowLeftMs;
+    return nextHitMs(terms, { current: level - floor, previous, windowLeftMs });
+  }
+}
+
+function admissionTerms({ terms, lengthS }: LimitWindow, requests: number): AdmissionTerms | null {
+  switch (terms.algorithm) {
+    case 'fixed_window':
+      return null;
+    case 'sliding_window':
+      return { admission: ADMISSION.slidingWindow, scale: 1, capacity: requests, drain: 0, windowS: lengthS };
+    default:
+      return bucketTerms(lengthS * SECOND_MS, requests, terms.burst);
+  }
+}
+
+/** `requests` tokens flow in every `windowMs`. A token and a millisecond are both a whole number of units. */
+function bucketTerms(windowMs: number, requests: number, burst: number): AdmissionTerms {
+  if (requests === 0)
+    return { admission: ADMISSION.tokenBucket, scale: 1, capacity: 0, drain: 0, windowS: 0 };
+  const common = greatestDivisor(windowMs, requests);
+  const scale = windowMs / common;
+  const capacity = burst * scale;
+  return { admission: ADMISSION.tokenBucket, scale, capacity, drain: requests / common, windowS: 0 };
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b);
+}
+
+/** The longest time for which a level matters: two windows, or the time in which an empty bucket becomes full. */
+function lastingS({ windowS, capacity, drain }: AdmissionTerms): number {
+  if (windowS > 0) return 2 * windowS;
+  return drain === 0 ? 1 : Math.ceil(capacity / drain / SECOND_MS) + 1;
+}
+
+function nextTokenMs({ capacity, scale, drain }: AdmissionTerms, level: number): number {
+  if (level <= 0) return 0;
+  const tokens = Math.max(Math.floor((capacity - level) / scale), 0);
+  return Math.ceil((level - capacity + (tokens + 1) * scale) / drain);
+}
+
+/** If no hit fits now, the hits of the previous window must weigh less first, or else those of the current one. */
+function nextHitMs(
+  { capacity, windowS }: AdmissionTerms,
+  { current, previous, windowLeftMs }: Record<'current' | 'previous' | 'windowLeftMs', number>,
+): number {
+  const windowMs = windowS * SECOND_MS;
+  const room = capacity - 1;
+  // A count weighs at most `room` as soon as at most this much of the next window is left.
+  const leftMs = (count: number, free: number): number => Math.floor((free * windowMs) / count);
+  if (current <= room) return Math.max(windowLeftMs - leftMs(previous, room - current), 0);
+  return windowLeftMs + windowMs - leftMs(current, room);
+}

@@ -1,0 +1,53 @@
+import { CalendarWindows } from '../../base/calendar/calendar-windows.ts';
+import { windowLengthS } from '../../counters/window.ts';
+import type { RuleTerms } from '../../rules/compiled-rules.ts';
+
+const TILDE = 126;
+
+/**
+ * The windows of limits that are not plain: of equal length since the epoch, or of a calendar. Limits with the same terms
+ * share one object, which knows the window of the current second.
+ */
+export class LimitWindow {
+  readonly terms: RuleTerms;
+  /** Length of the windows in seconds; 0 for those of a calendar, whose lengths differ. */
+  readonly lengthS: number;
+  /** The current window: `[startS, endS)` in seconds since the epoch. Empty before the first {@link moveTo}. */
+  startS = 0;
+  endS = 0;
+  /** The end of a cache key in the current window: its start (unless the store counts across windows), `~` and the tag. */
+  keyEnd: Uint8Array;
+  readonly #calendar: CalendarWindows | null;
+
+  /** @param unit number of the unit of the window; see `window.ts` */
+  constructor(terms: RuleTerms, unit: number) {
+    this.terms = terms;
+    this.#calendar = terms.calendar === null ? null : new CalendarWindows(terms.calendar);
+    this.lengthS = terms.calendar === null ? windowLengthS(unit) * terms.multiplier : 0;
+    this.keyEnd = keyEndOf('', terms.tag);
+  }
+
+  /** Makes the window that contains a second the current one. This is cheap if it is the current one already. */
+  moveTo(nowS: number): void {
+    if (nowS >= this.startS && nowS < this.endS) return;
+    const { terms } = this;
+    if (this.#calendar === null) {
+      this.startS = nowS - (nowS % this.lengthS);
+      this.endS = this.startS + this.lengthS;
+    } else {
+      this.#calendar.moveTo(nowS);
+      this.startS = this.#calendar.startS;
+      this.endS = this.#calendar.endS;
+    }
+    // Sliding windows and token buckets have one key for all times.
+    if (terms.algorithm === 'fixed_window') this.keyEnd = keyEndOf(String(this.startS), terms.tag);
+  }
+}
+
+function keyEndOf(start: string, tag: Uint8Array): Uint8Array {
+  const end = new Uint8Array(start.length + 1 + tag.length);
+  end.set(Buffer.from(start));
+  end[start.length] = TILDE;
+  end.set(tag, start.length + 1);
+  return end;
+}

@@ -1,0 +1,114 @@
+import { SECOND_MS } from '../base/clock.ts';
+import { windowLengthS } from '../counters/window.ts';
+import { RULE_STAT } from '../stats/names.ts';
+import { type DecisionBatch, KIND } from './batch.ts';
+import type { OverLimitCache } from './over-limit-cache.ts';
+import { addTotal } from './statistics/shared-totals.ts';
+
+/** The parts of an {@link OpPlanner}. */
+export interface OpPlannerParts {
+  /** The local cache; null if disabled. */
+  readonly overLimit: OverLimitCache | null;
+  /** Returns random seconds to add to a time to live, so that counters do not all expire at once. */
+  readonly expiryJitterS: () => number;
+}
+
+/** The last step of planning: counts total hits, and adds ops for limits that are not in the local cache. */
+export class OpPlanner {
+  readonly #parts: OpPlannerParts;
+
+  constructor(parts: OpPlannerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Counts `total_hits` or `total_negative_hits`, looks up hits in the local cache, and adds an op for each remaining
+   * limit of the descriptors in rows `[first, end)`, as one group.
+   */
+  addGroup(batch: DecisionBatch, first: number, end: number): void {
+    const { requests, decisions } = batch;
+    let anyKnownOver = false;
+    for (let row = first; row < end; row++) {
+      const kind = decisions.kind[row];
+      if (kind === KIND.none) continue;
+      const isRefund = requests.isRefund[row] === 1;
+      const isKnownOver =
+        kind === KIND.several ? this.#addParts(batch, row, isRefund) : this.#addRow(batch, row, isRefund);
+      anyKnownOver ||= isKnownOver;
+    }
+    batch.counters.endGroup(anyKnownOver);
+  }
+
+  /** Returns whether one of several limits is known to be exceeded. */
+  #addParts(batch: DecisionBatch, row: number, isRefund: boolean): boolean {
+    const { decisions } = batch;
+    const first = decisions.firstPart[row];
+    let anyKnownOver = false;
+    for (let part = first; part < first + decisions.partCount[row]; part++) {
+      if (decisions.kind[part] === KIND.none) continue;
+      const isKnownOver = this.#addRow(batch, part, isRefund);
+      anyKnownOver ||= isKnownOver;
+    }
+    return anyKnownOver;
+  }
+
+  /** Returns whether the limit is known to be exceeded. */
+  #addRow(batch: DecisionBatch, row: number, isRefund: boolean): boolean {
+    const { decisions } = batch;
+    const statistics = decisions.statistics[row];
+    const base = decisions.statisticsBase[row];
+    const hits = decisions.hits[row];
+    addTotal(statistics, base + (isRefund ? RULE_STAT.totalNegativeHits : RULE_STAT.totalHits), hits);
+    if (decisions.kind[row] === KIND.unlimited) {
+      if (!isRefund) addTotal(statistics, base + RULE_STAT.withinLimit, hits);
+      return false;
+    }
+    if (!isRefund && this.#isKnownOver(batch, row)) {
+      decisions.op[row] = -1;
+      return true;
+    }
+    decisions.op[row] = this.#addOp(batch, row, isRefund);
+    this.#mark(batch, row, isRefund);
+    return false;
+  }
+
+  /** Looks up a row in the local cache. Sets when a limit resets for which the end of the window does not tell it. */
+  #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
+    const { overLimit } = this.#parts;
+    if (overLimit === null) return false;
+    const untilMs = overLimit.overUntil(keys.bytes, decisions.keyStart[row], decisions.keyEnd[row], nowMs);
+    if (untilMs === 0) return false;
+    const terms = decisions.terms[row];
+    if (terms !== null && terms.admission !== null) decisions.resetMs[row] = untilMs - nowMs;
+    return true;
+  }
+
+  #addOp({ decisions, counters, keys, nowS }: DecisionBatch, row: number, isRefund: boolean): number {
+    const terms = decisions.terms[row];
+    const unit = decisions.unit[row];
+    const jitterS = this.#parts.expiryJitterS();
+    return counters.addOp(
+      keys.bytes,
+      { start: decisions.keyStart[row], end: decisions.keyEnd[row] },
+      {
+        hits: decisions.hits[row],
+        isRefund,
+        limit: decisions.requestsPerUnit[row],
+        unit: terms === null ? unit : terms.storeUnit,
+        ttlS: terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(jitterS),
+        expiryS: terms === null ? nowS + decisions.resetMs[row] / SECOND_MS : terms.expiryS(nowS),
+        terms: terms === null ? null : terms.admission,
+      },
+    );
+  }
+
+  /** Keeps what the caches of all threads know of refunds of the key, from before the store is asked. */
+  #mark({ decisions, counters }: DecisionBatch, row: number, isRefund: boolean): void {
+    const { overLimit } = this.#parts;
+    if (overLimit === null) return;
+    const word = counters.markWord(decisions.op[row]);
+    // Later hits, in this request and the following ones, must not be rejected because of a cache entry.
+    if (isRefund && decisions.hits[row] > 0) overLimit.marks.refunded(word);
+    decisions.mark[row] = overLimit.marks.of(word);
+  }
+}
