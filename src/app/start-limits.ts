@@ -109,11 +109,7 @@ class Tally implements DecisionReply {
   readonly gone = false;
   readonly caller: object;
   readonly #parts: TallyParts;
-  /**
-   * Time of the question in whole seconds, rounded down. If the end of the window is estimated too early, a refund is
-   * omitted at most; if it is estimated too late, hits are refunded in the next window.
-   */
-  readonly #askedS: number;
+  readonly #askedMs: number;
   #left: number;
   #granted = 0;
   #isUsedUp = false;
@@ -127,7 +123,7 @@ class Tally implements DecisionReply {
     this.#parts = parts;
     this.caller = parts.caller;
     this.#left = parts.count;
-    this.#askedS = Math.floor(parts.clock.nowMs() / 1_000);
+    this.#askedMs = Math.floor(parts.clock.nowMs());
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
@@ -147,8 +143,17 @@ class Tally implements DecisionReply {
     this.#isRead = true;
     if (currentLimit === null || durationUntilReset === null) return;
     this.#firstLeft = limitRemaining;
-    this.#endsAtMs = (this.#askedS + durationUntilReset) * 1_000;
+    this.#endsAtMs = this.#endOf(durationUntilReset);
     if (this.#parts.onlyAsks && limitRemaining === 0) this.#isUsedUp = true;
+  }
+
+  /**
+   * The end of the window, in milliseconds since the epoch. Whole seconds count from the second of the question: if the end
+   * is estimated too early, a refund is omitted at most; if it is estimated too late, hits are refunded in the next window.
+   */
+  #endOf(seconds: number): number {
+    const isWhole = Number.isInteger(seconds);
+    return (isWhole ? this.#askedMs - (this.#askedMs % 1_000) : this.#askedMs) + Math.round(seconds * 1_000);
   }
 
   #one(): void {

@@ -1,18 +1,13 @@
-import { HOUR_MS, SECOND_MS } from '../base/clock.ts';
+import { HOUR_MS } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import type {
-  DescriptorExplanation,
-  ExplainedCount,
-  Explanation,
-} from '../decision/explain/explain-descriptor.ts';
+import type { Explanation } from '../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../messages/client-codec.ts';
-import { formatDuration } from '../settings/kinds/go-numbers.ts';
 import { duration } from '../settings/kinds/kinds.ts';
 import { REQUEST_FLAGS, requestFromFlags } from './client/client-request.ts';
+import { explanationText } from './explain-text.ts';
 import { describeFlags, parseFlags, readFlag } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
-import { tableLines } from './terminal/layout.ts';
 
 /** Flags of `sluice explain`. */
 const EXPLAIN_FLAGS = {
@@ -134,63 +129,4 @@ function isExplanation(body: unknown): body is Explanation {
     readonly answer?: unknown;
   };
   return Array.isArray(descriptors) && typeof answer === 'object' && answer !== null;
-}
-
-/** The explanation for people: the overall code, a line for each descriptor, then the details of each descriptor. */
-function explanationText({ descriptors, answer }: Explanation, columns: number | null): string {
-  const lines = [
-    `${answer['overallCode']} would be the answer; nothing was counted`,
-    ...tableLines(descriptors.map(cells), columns),
-    ...descriptors.flatMap(each => ['', ...details(each, columns)]),
-  ];
-  return lines.map(line => `${printable(line)}\n`).join('');
-}
-
-/** The entries of the descriptor, escaped for a terminal. */
-function nameOf({ entries }: DescriptorExplanation): string {
-  return printable(entries.map(({ key, value }) => `${key}=${value}`).join(','));
-}
-
-function cells(each: DescriptorExplanation): string[] {
-  return [nameOf(each), String(each.status['code']), ...limitCells(each)];
-}
-
-function limitCells(each: DescriptorExplanation): string[] {
-  const { outcome, limit, count, window } = each;
-  if (outcome !== 'limited' || limit === undefined) return [outcome];
-  const cells = [`${limit.requestsPerUnit} per ${limit.unit.toLowerCase()}`];
-  if (count == null) cells.push('count unknown', '');
-  else cells.push(`${count.now} used`, effect(each, count));
-  if (window !== undefined) cells.push(`resets in ${formatDuration(window.resetSeconds * SECOND_MS)}`);
-  return cells;
-}
-
-function effect({ isRefund }: DescriptorExplanation, { after, heldBack }: ExplainedCount): string {
-  if (heldBack) return 'held back';
-  return isRefund ? `${after} after this refund` : `${after} with this request`;
-}
-
-function details(each: DescriptorExplanation, columns: number | null): string[] {
-  const { limit, key, window, why } = each;
-  const rows: [name: string, text: string][] = [['why', why]];
-  if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(each)].join(', ')]);
-  if (key !== undefined) rows.push(['key', key]);
-  if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
-  if (limit !== undefined) rows.push(['statistics', limit.statistics]);
-  return [
-    nameOf(each),
-    ...tableLines(
-      rows.map(([name, text]) => [`  ${name}`, text]),
-      columns,
-    ),
-  ];
-}
-
-function modes({ limit }: DescriptorExplanation): string[] {
-  const name = limit?.name ?? '';
-  return [
-    ...(name === '' ? [] : [`named ${name}`]),
-    ...(limit?.shadowMode === true ? ['in shadow mode'] : []),
-    ...(limit?.quotaMode === true ? ['in quota mode'] : []),
-  ];
 }

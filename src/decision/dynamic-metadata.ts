@@ -1,8 +1,10 @@
+import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { CODE, type DecisionBatch, KIND } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, isLimited, KIND } from './batch.ts';
+import { nameOfLimit } from './metric-key.ts';
 
 /**
  * `dynamic_metadata` of a response: the request, and the merged `metadata` of the rules of all descriptors that passed.
@@ -13,7 +15,7 @@ export function dynamicMetadata(batch: DecisionBatch, request: number, rules: Co
   const first = requests.firstDescriptor[request];
   const end = first + requests.descriptorCount[request];
   const descriptors: JsonObject[] = [];
-  for (let row = first; row < end; row++) descriptors.push(describeDescriptor(batch, row));
+  for (let row = first; row < end; row++) descriptors.push(describeDescriptor(batch, row, rules));
   const result: Record<string, JsonValue> = {
     domain: requests.text(requests.domainStart[request], requests.domainEnd[request]),
     descriptors,
@@ -24,7 +26,7 @@ export function dynamicMetadata(batch: DecisionBatch, request: number, rules: Co
   return result;
 }
 
-function describeDescriptor(batch: DecisionBatch, row: number): JsonObject {
+function describeDescriptor(batch: DecisionBatch, row: number, rules: CompiledRules): JsonObject {
   const { requests } = batch;
   const entries: string[] = [];
   const first = requests.firstEntry[row];
@@ -36,7 +38,35 @@ function describeDescriptor(batch: DecisionBatch, row: number): JsonObject {
   if (requests.hasOverride[row] === 1) described['limit'] = overrideText(batch, row);
   if (requests.descriptorHits[row] >= 0) described['hitsAddend'] = requests.descriptorHits[row];
   if (requests.isRefund[row] === 1) described['isNegativeHits'] = true;
+  const limits = describeLimits(batch.decisions, row, rules);
+  if (limits.length > 0) described['limits'] = limits;
   return described;
+}
+
+/** The limits of a descriptor that the status cannot describe: several, or one that is not a plain limit. */
+function describeLimits(decisions: DecisionTable, row: number, rules: CompiledRules): JsonObject[] {
+  if (decisions.kind[row] === KIND.several) {
+    const first = decisions.firstPart[row];
+    return Array.from({ length: decisions.partCount[row] }, (_, i) => first + i)
+      .filter(part => decisions.kind[part] === KIND.limited)
+      .map(part => describeLimit(decisions, part, rules));
+  }
+  const isPlain = decisions.kind[row] !== KIND.limited || decisions.terms[row] === null;
+  return isPlain ? [] : [describeLimit(decisions, row, rules)];
+}
+
+function describeLimit(decisions: DecisionTable, row: number, rules: CompiledRules): JsonObject {
+  const { window, algorithm, burst } = decisions.terms[row]!.window.terms;
+  return {
+    name: nameOfLimit(rules, decisions.limit[row]),
+    requestsPerUnit: decisions.requestsPerUnit[row],
+    window,
+    algorithm,
+    ...(algorithm === 'token_bucket' ? { burst } : {}),
+    code: decisions.code[row] === CODE.ok ? 'OK' : 'OVER_LIMIT',
+    remaining: decisions.remaining[row],
+    resetSeconds: decisions.resetMs[row] / SECOND_MS,
+  };
 }
 
 /** The override in protobuf text format, without default values: `requests_per_unit:10 unit:DAY`. */
@@ -61,7 +91,7 @@ function mergedMetadata(
   let merged: JsonObject | null = null;
   for (let row = first; row < end; row++) {
     const limit = decisions.limit[row];
-    if (decisions.kind[row] !== KIND.limited || limit < 0 || decisions.code[row] === CODE.overLimit) continue;
+    if (!isLimited(decisions.kind[row]) || limit < 0 || decisions.code[row] === CODE.overLimit) continue;
     const length = rules.limit(limit, LIMIT.metadataLength);
     if (length === 0) continue;
     const own = JSON.parse(rules.text(rules.limit(limit, LIMIT.metadata), length)) as JsonObject;

@@ -124,6 +124,13 @@ export function sharedPattern(rules: CompiledRules, record: number, key: string)
   return composite.startsWith(`${key}_`) ? composite.slice(key.length + 1) : composite;
 }
 
+/** The name of a limit; empty for none. */
+export function nameOfLimit(rules: CompiledRules, limit: number): string {
+  const json = rules.text(rules.limit(limit, LIMIT.json), rules.limit(limit, LIMIT.jsonLength));
+  const { currentLimit } = JSON.parse(`{${json}}`) as { readonly currentLimit?: { readonly name?: string } };
+  return currentLimit?.name ?? '';
+}
+
 function startsWithKey(rules: CompiledRules, record: number, table: RequestTable, entry: number): boolean {
   const words = rules.words;
   const start = table.keyStart[entry];

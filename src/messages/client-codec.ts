@@ -52,7 +52,7 @@ export interface DescriptorStatus {
   readonly currentLimit: CurrentLimit | null;
   /** 0 to 2^32 - 1; unlimited rules have 2^32 - 1. */
   readonly limitRemaining: number;
-  /** Whole seconds until the window ends; null if no limit applied. */
+  /** Seconds until the limit resets, with fractions; null if no limit applied. */
   readonly durationUntilReset: number | null;
 }
 
@@ -161,14 +161,16 @@ function readLimit(reader: WireReader): CurrentLimit {
   return { name, requestsPerUnit, unit };
 }
 
-/** The seconds of a `google.protobuf.Duration`. */
+/** The seconds of a `google.protobuf.Duration`, with fractions. */
 function readSeconds(reader: WireReader): number {
   let seconds = 0;
+  let nanos = 0;
   while (reader.next()) {
     if (reader.field === 1) seconds = reader.uint64();
+    else if (reader.field === 2) nanos = reader.uint32();
     else reader.skip();
   }
-  return seconds;
+  return seconds + nanos / 1e9;
 }
 
 function readHeader(reader: WireReader): HeaderValue {

@@ -77,8 +77,13 @@ function statusJson(status: DescriptorStatus): object {
     ...present('code', enumJson(CODE_NAMES, status.code)),
     ...(currentLimit === null ? {} : { currentLimit }),
     ...present('limitRemaining', status.limitRemaining),
-    ...(durationUntilReset === null ? {} : { durationUntilReset: `${durationUntilReset}s` }),
+    ...(durationUntilReset === null ? {} : { durationUntilReset: durationJson(durationUntilReset) }),
   };
+}
+
+/** Seconds with no, three, six or nine decimal digits. */
+function durationJson(seconds: number): string {
+  return `${seconds.toFixed(9).replace(/\.?(000)+$/, '')}s`;
 }
 
 /** The field, or nothing where the value is the default of its type. */

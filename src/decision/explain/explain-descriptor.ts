@@ -1,19 +1,21 @@
 import type { JsonObject } from '../../base/json.ts';
-import { secondsUntilReset, windowLengthS, windowStartS } from '../../counters/window.ts';
-import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
-import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';
-import { type DecisionBatch, KIND } from '../batch.ts';
+import { KIND } from '../batch.ts';
 import { hitsOf } from '../plan.ts';
-import { type Match, MatchExplainer, type MatchedLevel } from './explain-match.ts';
+import {
+  countingOf,
+  type DecidedBatch,
+  type ExplainedCounting,
+  type ExplainedLimit,
+  limitOfRule,
+  ownLimit,
+} from './explain-limit.ts';
+import { MatchExplainer, type MatchedLevel } from './explain-match.ts';
+import { type ExplainedPart, explainSeveral } from './explain-several.ts';
 
 /** A decided batch with one request. */
-interface DecidedRequest {
-  readonly batch: DecisionBatch;
+interface DecidedRequest extends DecidedBatch {
   readonly rules: CompiledRules;
-  /** By slot: the count before the request. */
-  readonly present: Float64Array;
   readonly answer: JsonObject;
 }
 
@@ -37,62 +39,15 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
       const why = explainer.whyReplaced(match, replacements);
       return { ...common, outcome: 'replaced', why, limit: limitOfRule(rules, match) };
     }
-    const limit = match.limit < 0 ? ownLimit(batch, row, match) : limitOfRule(rules, match);
     const why = explainer.whyLimit(row, match);
+    if (kind === KIND.several) {
+      const { binding, limits } = explainSeveral({ ...decided, explainer, match, replacements }, row);
+      return { ...common, outcome: 'limited', why, ...binding, limits };
+    }
+    const limit = match.limit < 0 ? ownLimit(batch, row, match.metricKey) : limitOfRule(rules, match);
     if (kind === KIND.unlimited) return { ...common, outcome: 'unlimited', why, limit };
-    const counting = { key: keyOf(batch, row), window: windowOf(batch, row), count: countOf(decided, row) };
-    return { ...common, outcome: 'limited', why, limit, ...counting };
+    return { ...common, outcome: 'limited', why, limit, ...countingOf(decided, row) };
   });
-}
-
-function limitOfRule(rules: CompiledRules, { limit, metricKey }: Match): ExplainedLimit {
-  const flags = rules.limit(limit, LIMIT.flags);
-  const json = rules.text(rules.limit(limit, LIMIT.json), rules.limit(limit, LIMIT.jsonLength));
-  const { currentLimit } = JSON.parse(`{${json}}`) as { readonly currentLimit?: { readonly name?: string } };
-  return {
-    rule: rules.path(limit),
-    name: currentLimit?.name ?? '',
-    requestsPerUnit: rules.requestsPerUnit(limit),
-    unit: UNIT_NAMES[rules.limit(limit, LIMIT.unit)],
-    shadowMode: (flags & LIMIT_FLAG.shadow) !== 0,
-    quotaMode: (flags & LIMIT_FLAG.quota) !== 0,
-    statistics: RULE_PREFIX + sanitiseStatName(metricKey),
-  };
-}
-
-function ownLimit({ decisions }: DecisionBatch, row: number, { metricKey }: Match): ExplainedLimit {
-  return {
-    rule: null,
-    name: '',
-    requestsPerUnit: decisions.requestsPerUnit[row],
-    unit: UNIT_NAMES[decisions.unit[row]],
-    shadowMode: false,
-    quotaMode: false,
-    statistics: RULE_PREFIX + sanitiseStatName(metricKey),
-  };
-}
-
-function keyOf({ keys, decisions }: DecisionBatch, row: number): string {
-  return Buffer.from(keys.bytes.subarray(decisions.keyStart[row], decisions.keyEnd[row])).toString();
-}
-
-function windowOf({ decisions, nowS }: DecisionBatch, row: number): ExplainedWindow {
-  const unit = decisions.unit[row];
-  const startS = windowStartS(unit, nowS);
-  const time = (seconds: number): string => new Date(seconds * 1_000).toISOString();
-  return {
-    start: time(startS),
-    end: time(startS + windowLengthS(unit)),
-    resetSeconds: secondsUntilReset(unit, nowS),
-  };
-}
-
-function countOf({ batch, present }: DecidedRequest, row: number): ExplainedCount | null {
-  const { counters } = batch;
-  const op = batch.decisions.op[row];
-  const now = present[counters.opSlots[op]];
-  if (Number.isNaN(now)) return null;
-  return { now, after: counters.opAfters[op], heldBack: counters.opHeld[op] === 1 };
 }
 
 /** How a request would be answered, and why. Nothing was counted. */
@@ -113,7 +68,7 @@ export interface Explanation {
  */
 type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
 
-export interface DescriptorExplanation {
+export interface DescriptorExplanation extends Partial<ExplainedCounting> {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   readonly hits: number;
   /** The hits are given back, so the descriptor is OK in any case. */
@@ -123,41 +78,13 @@ export interface DescriptorExplanation {
   readonly why: string;
   /** The match of each entry, up to the level where matching ended. */
   readonly levels: readonly MatchedLevel[];
-  /** The limit of the rule or of the descriptor itself; absent without a limit. */
+  /**
+   * The limit of the rule or of the descriptor itself; absent without a limit. If the rule has several limits, it is the one
+   * that binds. `key`, `window`, `level` and `count` are those of this limit, and present only if the outcome is `limited`.
+   */
   readonly limit?: ExplainedLimit;
-  /** `key`, `window` and `count` are present only if the outcome is `limited`. */
-  readonly key?: string;
-  readonly window?: ExplainedWindow;
-  /** Null if the store could not read the count. */
-  readonly count?: ExplainedCount | null;
+  /** All limits of a rule with several limits, in the order of the rule. */
+  readonly limits?: readonly ExplainedPart[];
   /** The `DescriptorStatus` in proto3 JSON. */
   readonly status: JsonObject;
-}
-
-interface ExplainedLimit {
-  /** Domain and entries as configured; null for a limit override. */
-  readonly rule: string | null;
-  /** Empty for none. */
-  readonly name: string;
-  readonly requestsPerUnit: number;
-  readonly unit: string;
-  readonly shadowMode: boolean;
-  readonly quotaMode: boolean;
-  /** Prefix of the names of its statistics. */
-  readonly statistics: string;
-}
-
-interface ExplainedWindow {
-  readonly start: string;
-  readonly end: string;
-  readonly resetSeconds: number;
-}
-
-export interface ExplainedCount {
-  /** Number of hits in the window so far. */
-  readonly now: number;
-  /** Number of hits after this request. */
-  readonly after: number;
-  /** The hits would not be added, because another descriptor of the request is over its limit. */
-  readonly heldBack: boolean;
 }

@@ -29,6 +29,8 @@ export interface Match {
   readonly limit: number;
   /** The metric key of the limit; empty for none. */
   readonly metricKey: string;
+  /** Those of all limits of the rule. */
+  readonly metricKeys: readonly string[];
 }
 
 /** Matches the descriptors of a single request again, and describes the matches in words. */
@@ -61,20 +63,23 @@ export class MatchExplainer {
   match(row: number): Match {
     const table = this.#table;
     const matcher = this.#matcher;
-    if (this.#topLevel < 0) return { levels: [], limit: -1, metricKey: '' };
+    if (this.#topLevel < 0) return { levels: [], limit: -1, metricKey: '', metricKeys: [] };
     if (table.hasOverride[row] === 1) {
-      return { levels: [], limit: -1, metricKey: overrideMetricKey(table, row, this.#domain) };
+      const metricKey = overrideMetricKey(table, row, this.#domain);
+      return { levels: [], limit: -1, metricKey, metricKeys: [metricKey] };
     }
     matcher.path.fill(-1, 0, table.entryCount[row]);
     const limit = matcher.match(this.#rules, this.#topLevel, table, row, new ByteWriter());
-    return {
-      levels: this.#levels(row),
-      limit,
-      metricKey:
-        limit < 0
-          ? ''
-          : metricKey(this.#rules, matcher, { table, descriptor: row, domain: this.#domain }, limit),
-    };
+    const metricKeys = this.#metricKeys(row, limit);
+    return { levels: this.#levels(row), limit, metricKey: metricKeys[0] ?? '', metricKeys };
+  }
+
+  /** The metric keys of the limits of the current match. */
+  #metricKeys(row: number, limit: number): string[] {
+    if (limit < 0) return [];
+    const count = this.#rules.limit(limit, LIMIT.siblings) + 1;
+    const of = { table: this.#table, descriptor: row, domain: this.#domain };
+    return Array.from({ length: count }, (_, i) => metricKey(this.#rules, this.#matcher, of, limit + i));
   }
 
   whyLimit(row: number, { levels }: Match): string {
@@ -95,7 +100,7 @@ export class MatchExplainer {
   }
 
   /** @param by the result of {@link replacements} */
-  whyReplaced({ limit }: Match, by: ReadonlyMap<number, number>): string {
+  whyReplaced({ limit }: Pick<Match, 'limit'>, by: ReadonlyMap<number, number>): string {
     const rules = this.#rules;
     const replacing = by.get(rules.limit(limit, LIMIT.name));
     const other = replacing === undefined ? 'another limit' : `\`${rules.path(replacing)}\``;
@@ -106,7 +111,8 @@ export class MatchExplainer {
   replacements(matches: readonly Match[]): ReadonlyMap<number, number> {
     const rules = this.#rules;
     const by = new Map<number, number>();
-    for (const one of new Set(matches.map(({ limit }) => limit))) {
+    const limits = matches.flatMap(({ limit, metricKeys }) => metricKeys.map((_, i) => limit + i));
+    for (const one of new Set(limits)) {
       if (one < 0) continue;
       const first = rules.words[HEADER.replaces] + rules.limit(one, LIMIT.replaces);
       const names = rules.words.subarray(first, first + rules.limit(one, LIMIT.replaceCount));

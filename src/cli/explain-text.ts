@@ -1,0 +1,126 @@
+import { SECOND_MS } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
+import type { DescriptorExplanation, Explanation } from '../decision/explain/explain-descriptor.ts';
+import type { ExplainedCount, ExplainedCounting, ExplainedLimit } from '../decision/explain/explain-limit.ts';
+import type { ExplainedPart } from '../decision/explain/explain-several.ts';
+import { formatDuration } from '../settings/kinds/go-numbers.ts';
+import { tableLines } from './terminal/layout.ts';
+
+/**
+ * The explanation for people: the overall code, a line for each descriptor, then the details of each descriptor.
+ *
+ * @param columns width of the terminal; null if nothing has to fit
+ */
+export function explanationText({ descriptors, answer }: Explanation, columns: number | null): string {
+  const lines = [
+    `${answer['overallCode']} would be the answer; nothing was counted`,
+    ...tableLines(descriptors.map(cells), columns),
+    ...descriptors.flatMap(each => ['', ...details(each, columns)]),
+  ];
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+/** The entries of the descriptor, escaped for a terminal. */
+function nameOf({ entries }: DescriptorExplanation): string {
+  return printable(entries.map(({ key, value }) => `${key}=${value}`).join(','));
+}
+
+function cells(each: DescriptorExplanation): string[] {
+  const { outcome, limit, limits, isRefund, status } = each;
+  const start = [nameOf(each), String(status['code'])];
+  if (outcome !== 'limited' || limit === undefined) return [...start, outcome];
+  const choice = limits === undefined ? '' : ` (${partName(limit)}, 1 of ${limits.length} limits)`;
+  const resetSeconds = each.window?.resetSeconds ?? secondsOf(status['durationUntilReset']);
+  return [
+    ...start,
+    rateText(limit) + choice,
+    ...countCells(each.count ?? null, isRefund),
+    ...(resetSeconds === null ? [] : [`resets in ${formatDuration(resetSeconds * SECOND_MS)}`]),
+  ];
+}
+
+/** The seconds of a duration in proto3 JSON, such as `1.250s`; null if absent. */
+function secondsOf(duration: unknown): number | null {
+  return typeof duration === 'string' ? Number(duration.slice(0, -1)) : null;
+}
+
+/** What a limit allows: `5 per minute`, `100 in any 5m`, `100 per 1m, bursts of 20`. */
+function rateText({ requestsPerUnit, unit, window, algorithm, burst }: ExplainedLimit): string {
+  if (window === undefined) return `${requestsPerUnit} per ${unit.toLowerCase()}`;
+  if (algorithm === 'sliding_window') return `${requestsPerUnit} in any ${window}`;
+  const rate = `${requestsPerUnit} per ${window}`;
+  return algorithm === 'token_bucket' ? `${rate}, bursts of ${burst}` : rate;
+}
+
+function countCells(count: ExplainedCount | null, isRefund: boolean): string[] {
+  if (count === null) return ['count unknown', ''];
+  return [`${count.now} used`, effect(count, isRefund)];
+}
+
+function effect({ after, heldBack, refused }: ExplainedCount, isRefund: boolean): string {
+  if (heldBack) return 'held back';
+  if (refused === true) return 'refused and not counted';
+  return isRefund ? `${after} after this refund` : `${after} with this request`;
+}
+
+function details(each: DescriptorExplanation, columns: number | null): string[] {
+  const { limit, limits, why } = each;
+  const rows: Row[] = [['why', why]];
+  if (limits === undefined) {
+    if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(limit)].join(', ')]);
+    rows.push(...countingRows(each));
+    if (limit !== undefined) rows.push(['statistics', limit.statistics]);
+  }
+  return [
+    nameOf(each),
+    ...tableLines(indented(rows, '  '), columns),
+    ...(limits ?? []).flatMap(part => partDetails(part, each.isRefund, columns)),
+  ];
+}
+
+type Row = readonly [name: string, text: string];
+
+function partDetails(part: ExplainedPart, isRefund: boolean, columns: number | null): string[] {
+  const { limit, outcome, binds, why, count } = part;
+  const about = binds ? ` binds: ${why}` : outcome === 'replaced' ? ` is replaced: ${why}` : '';
+  const rows: Row[] = [['limit', [rateText(limit), ...modes(limit)].join(', ')]];
+  if (outcome !== 'replaced') {
+    rows.push([
+      'count',
+      [...countCells(count ?? null, isRefund), outcome === 'over' ? 'over the limit' : '']
+        .filter(text => text !== '')
+        .join(', '),
+    ]);
+    rows.push(...countingRows(part));
+  }
+  rows.push(['statistics', limit.statistics]);
+  return [
+    `  ${printable(partName(limit))}${printable(about)}`,
+    ...tableLines(indented(rows, '    '), columns),
+  ];
+}
+
+/** The name of one of several limits, or what tells it apart. */
+function partName({ name, window, algorithm }: ExplainedLimit): string {
+  return name !== '' ? name : algorithm === 'fixed_window' ? `${window}` : `${window} ${algorithm}`;
+}
+
+function countingRows({ key, window, level }: Partial<ExplainedCounting>): Row[] {
+  const rows: Row[] = [];
+  if (key !== undefined) rows.push(['key', key]);
+  if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
+  if (level !== undefined) rows.push(['level', level]);
+  return rows;
+}
+
+function indented(rows: readonly Row[], indent: string): Row[] {
+  return rows.map(([name, text]) => [`${indent}${name}`, text]);
+}
+
+function modes({ name, shadowMode, quotaMode }: ExplainedLimit): string[] {
+  return [
+    ...(name === '' ? [] : [`named ${name}`]),
+    ...(shadowMode ? ['in shadow mode'] : []),
+    ...(quotaMode ? ['in quota mode'] : []),
+  ];
+}

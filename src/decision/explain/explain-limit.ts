@@ -1,0 +1,173 @@
+import { SECOND_MS } from '../../base/clock.ts';
+import { windowLengthS, windowStartS } from '../../counters/window.ts';
+import { UNIT_NAMES } from '../../messages/current-limit.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
+import type { Algorithm } from '../../rules/rule-set.ts';
+import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';
+import type { DecisionBatch } from '../batch.ts';
+import type { CountingTerms } from '../limits/counting-terms.ts';
+import { nameOfLimit } from '../metric-key.ts';
+
+export interface ExplainedLimit {
+  /** Domain and entries as configured; null for a limit override. */
+  readonly rule: string | null;
+  /** Empty for none. */
+  readonly name: string;
+  readonly requestsPerUnit: number;
+  readonly unit: string;
+  /** Absent, with `algorithm`, for a limit that is one unit as a fixed window. As in the rules: `5m`, `month@15`. */
+  readonly window?: string;
+  readonly algorithm?: Algorithm;
+  /** The size of a token bucket. */
+  readonly burst?: number;
+  readonly shadowMode: boolean;
+  readonly quotaMode: boolean;
+  /** Prefix of the names of its statistics. */
+  readonly statistics: string;
+}
+
+interface ExplainedWindow {
+  readonly start: string;
+  readonly end: string;
+  readonly resetSeconds: number;
+}
+
+export interface ExplainedCount {
+  /** Number of hits in the window so far, or whole hits that a token bucket lacks. */
+  readonly now: number;
+  /** The same after this request. */
+  readonly after: number;
+  /** The hits would not be added, because another descriptor of the request is over its limit. */
+  readonly heldBack: boolean;
+  /** The hits would not be added, because they do not fit. Absent if the algorithm counts refused hits as well. */
+  readonly refused?: boolean;
+}
+
+/** How a limit counts a request. */
+export interface ExplainedCounting {
+  readonly key: string;
+  /** The current window; absent for a token bucket, which has none. */
+  readonly window?: ExplainedWindow;
+  /** What a sliding window or a token bucket holds now, as a sentence. */
+  readonly level?: string;
+  /** Null if the store could not read the count. */
+  readonly count: ExplainedCount | null;
+}
+
+/** A decided batch with one request, whose statistics are known by the limit. */
+export interface DecidedBatch {
+  readonly batch: DecisionBatch;
+  /** By slot: the count or the level before the request. */
+  readonly present: Float64Array;
+}
+
+/** A limit of the rules. */
+export function limitOfRule(
+  rules: CompiledRules,
+  { limit, metricKey }: { readonly limit: number; readonly metricKey: string },
+): ExplainedLimit {
+  const flags = rules.limit(limit, LIMIT.flags);
+  const number = rules.limit(limit, LIMIT.terms) - 1;
+  return {
+    rule: rules.path(limit),
+    name: nameOfLimit(rules, limit),
+    requestsPerUnit: rules.requestsPerUnit(limit),
+    unit: UNIT_NAMES[rules.limit(limit, LIMIT.unit)],
+    ...(number < 0 ? {} : explainedTerms(rules, number)),
+    shadowMode: (flags & LIMIT_FLAG.shadow) !== 0,
+    quotaMode: (flags & LIMIT_FLAG.quota) !== 0,
+    statistics: RULE_PREFIX + sanitiseStatName(metricKey),
+  };
+}
+
+/** The limit that the descriptor in a row brings. */
+export function ownLimit({ decisions }: DecisionBatch, row: number, metricKey: string): ExplainedLimit {
+  return {
+    rule: null,
+    name: '',
+    requestsPerUnit: decisions.requestsPerUnit[row],
+    unit: UNIT_NAMES[decisions.unit[row]],
+    shadowMode: false,
+    quotaMode: false,
+    statistics: RULE_PREFIX + sanitiseStatName(metricKey),
+  };
+}
+
+/** How the limit in a row counts the request. */
+export function countingOf(decided: DecidedBatch, row: number): ExplainedCounting {
+  const { keys, decisions } = decided.batch;
+  const key = Buffer.from(keys.bytes.subarray(decisions.keyStart[row], decisions.keyEnd[row])).toString();
+  const terms = decisions.terms[row];
+  const count = countOf(decided, row);
+  if (terms === null || terms.admission === null) return { key, window: windowOf(decided.batch, row), count };
+  const level = levelText(decided, row, terms);
+  return {
+    key,
+    ...(terms.admission.drain > 0 ? {} : { window: windowOf(decided.batch, row) }),
+    level,
+    count,
+  };
+}
+
+function explainedTerms(
+  rules: CompiledRules,
+  number: number,
+): Pick<ExplainedLimit, 'window' | 'algorithm' | 'burst'> {
+  const { window, algorithm, burst } = rules.terms(number);
+  return { window, algorithm, ...(algorithm === 'token_bucket' ? { burst } : {}) };
+}
+
+function windowOf({ decisions, nowS }: DecisionBatch, row: number): ExplainedWindow {
+  const { startS, endS } = currentWindow(decisions.terms[row], decisions.unit[row], nowS);
+  const time = (seconds: number): string => new Date(seconds * SECOND_MS).toISOString();
+  return { start: time(startS), end: time(endS), resetSeconds: decisions.resetMs[row] / SECOND_MS };
+}
+
+function currentWindow(
+  terms: CountingTerms | null,
+  unit: number,
+  nowS: number,
+): { readonly startS: number; readonly endS: number } {
+  if (terms === null) {
+    const startS = windowStartS(unit, nowS);
+    return { startS, endS: startS + windowLengthS(unit) };
+  }
+  // Another request may have moved the window since this one was planned.
+  terms.window.moveTo(nowS);
+  return terms.window;
+}
+
+function countOf({ batch, present }: DecidedBatch, row: number): ExplainedCount | null {
+  const { counters, decisions } = batch;
+  const op = decisions.op[row];
+  const now = present[counters.opSlots[op]];
+  if (Number.isNaN(now)) return null;
+  const after = counters.opAfters[op];
+  const heldBack = counters.opHeld[op] === 1;
+  const terms = decisions.terms[row];
+  if (terms === null || terms.admission === null) return { now, after, heldBack };
+  const refused = counters.opRefused[op] === 1;
+  return { now: terms.usedAt(now), after: terms.usedAt(after), heldBack, refused };
+}
+
+/** Null if the store could not read the level. */
+function levelText({ batch, present }: DecidedBatch, row: number, terms: CountingTerms): string {
+  const { counters } = batch;
+  const slot = counters.opSlots[batch.decisions.op[row]];
+  const level = present[slot];
+  if (Number.isNaN(level)) return 'unknown';
+  if (terms.admission!.windowS === 0) {
+    const { window } = terms;
+    const tokens = Math.max((terms.admission!.capacity - level) / terms.admission!.scale, 0);
+    const requests = batch.decisions.requestsPerUnit[row];
+    return `the bucket holds ${rounded(tokens)} of ${terms.most} tokens, and ${requests} flow in every ${window.terms.window}`;
+  }
+  const floor = counters.admissions.floors[slot];
+  const previous = counters.admissions.previous[slot];
+  return `${level - floor} hits in this window, and ${floor} for the ${previous} hits in the window before`;
+}
+
+function rounded(tokens: number): string {
+  return String(Math.floor(tokens * 1_000) / 1_000);
+}
