@@ -1,6 +1,6 @@
 import { CalendarWindows } from '../../base/calendar/calendar-windows.ts';
 import { windowLengthS } from '../../counters/window.ts';
-import type { RuleTerms } from '../../rules/compiled-rules.ts';
+import type { RuleTerms } from '../../rules/rule-terms.ts';
 
 const TILDE = 126;
 

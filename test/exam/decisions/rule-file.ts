@@ -1,6 +1,13 @@
-/** A `rate_limit` block as rule files write it. */
+/** A `rate_limit` block, or an item of `rate_limits`, as rule files write it. */
 export interface LimitText {
   readonly unit?: string;
+  readonly unit_multiplier?: number;
+  readonly window?: string;
+  readonly calendar?: { readonly period: string; readonly zone: string; readonly starts?: number };
+  readonly algorithm?: string;
+  readonly burst?: number;
+  readonly shadow_mode?: boolean;
+  readonly quota_mode?: boolean;
   readonly requests_per_unit?: number;
   readonly unlimited?: boolean;
   readonly name?: string;
@@ -12,6 +19,7 @@ export interface EntryText {
   readonly key: string;
   readonly value?: string;
   readonly rate_limit?: LimitText;
+  readonly rate_limits?: readonly LimitText[];
   readonly shadow_mode?: boolean;
   readonly quota_mode?: boolean;
   readonly detailed_metric?: boolean;
@@ -34,6 +42,16 @@ export function limit(requestsPerUnit: number, more: Partial<LimitText> = {}): L
 /** A limit that nothing in a test reaches, with a name to know it by. */
 export function named(name: string): LimitText {
   return limit(1_000_000, { name });
+}
+
+/** A sliding window of five minutes. */
+export function sliding(requestsPerUnit: number, more: Partial<LimitText> = {}): LimitText {
+  return { window: '5m', requests_per_unit: requestsPerUnit, algorithm: 'sliding_window', ...more };
+}
+
+/** A token bucket into which so many tokens flow each minute. */
+export function bucket(requestsPerUnit: number, burst: number, more: Partial<LimitText> = {}): LimitText {
+  return { window: '1m', requests_per_unit: requestsPerUnit, algorithm: 'token_bucket', burst, ...more };
 }
 
 /** Entries nested into each other, in the order given: the first is the outermost. */
