@@ -1,15 +1,17 @@
 // What counting a batch in Redis costs this process and Redis, by the ways of asking. Needs `redis-server` on the PATH.
-// Run: node bench/part/redis-counting.ts
+// Run: node bench/part/redis-counting.ts [keys a batch, 300]
+import type { AdmissionTerms } from '../../src/counters/admission/admission.ts';
 import { CounterBatch } from '../../src/counters/batch.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
+import { slidingWindow, tokenBucket } from '../../test/support/admission.ts';
 import { fill } from '../../test/support/counting.ts';
 import { type RedisServer, startRedis } from '../../test/support/redis-server.ts';
 import { SeededRandom } from '../../test/support/seeded-random.ts';
 import { PLAIN_USER, redisStore, TEST_FINGERPRINT_KEY, WITHOUT_SCRIPTS } from '../../test/support/stores.ts';
 
 const KEYS = 100_000;
-const KEYS_A_BATCH = 300;
-const BATCHES = 400;
+const KEYS_A_BATCH = Number(process.argv[2] ?? 300);
+const BATCHES = Math.ceil(120_000 / KEYS_A_BATCH);
 const IN_FLIGHT = 4;
 const ROUNDS = 5;
 const HOUR = 3;
@@ -21,21 +23,28 @@ interface Way {
   readonly name: string;
   readonly auth: string;
   readonly nowS: number;
+  /** The terms of the limit; absent for a plain counter. */
+  readonly terms?: AdmissionTerms;
 }
 
 const WAYS: readonly Way[] = [
   { name: 'script, keys of one window', auth: '', nowS: TIMES.late },
   { name: 'script, keys that may be shared', auth: '', nowS: TIMES.early },
   { name: 'single commands, as in a cluster', auth: PLAIN_USER, nowS: TIMES.late },
+  { name: 'script, token buckets', auth: '', nowS: TIMES.late, terms: tokenBucket(36_000, 3_600) },
+  { name: 'script, buckets with fractions', auth: '', nowS: TIMES.late, terms: tokenBucket(70_001, 3_600) },
+  { name: 'script, sliding windows', auth: '', nowS: TIMES.late, terms: slidingWindow(36_000, 3_600) },
 ];
 
-function batches(nowS: number): CounterBatch[] {
+function batches({ nowS, terms }: Way): CounterBatch[] {
+  const tag = terms === undefined ? nowS : `~${terms.admission}.${terms.drain}`;
   const random = new SeededRandom(1);
   return Array.from({ length: 32 }, () => {
     const ops = Array.from({ length: KEYS_A_BATCH }, () => ({
-      key: `bench_user_user-${random.below(KEYS)}_1699999200`,
+      key: `bench_user_user-${random.below(KEYS)}_${tag}`,
       hits: 1,
       unit: HOUR,
+      ...(terms === undefined ? null : { terms }),
     }));
     const batch = new CounterBatch(TEST_FINGERPRINT_KEY);
     fill(batch, [{ ops }], { nowS, ttlS: 3_900, expiryS: 1_700_002_800 });
@@ -74,10 +83,11 @@ function median(values: readonly number[]): string {
 
 const redis = await startRedis({ args: WITHOUT_SCRIPTS });
 try {
-  for (const { name, auth, nowS } of WAYS) {
+  for (const way of WAYS) {
+    const { name, auth } = way;
     const store = redisStore({ socketType: 'tcp', url: redis.address, auth }, { jitterS: 300 });
     await store.start();
-    const prepared = batches(nowS);
+    const prepared = batches(way);
     await measure(redis, store, prepared);
     const rounds: { client: number; server: number }[] = [];
     for (let round = 0; round < ROUNDS; round++) rounds.push(await measure(redis, store, prepared));

@@ -7,6 +7,3 @@ export interface Exemptions {
   /** Sliding windows and token buckets, where only the hits of requests that fit are added. */
   readonly admission?: string;
 }
-
-/** A store that does not admit requests. */
-export const COUNTS_EVERY_HIT: Exemptions = { admission: 'this store adds the hits of every request' };

@@ -3,7 +3,7 @@ import type { Outage } from '../../base/outage-log.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
 import type { RedisEndpoint } from '../../clients/redis/address.ts';
 import type { RedisCounters } from '../../counters/redis/commands/counters.ts';
-import { SharedKeys } from '../../counters/redis/commands/scripted-commands.ts';
+import { SharedKeys } from '../../counters/redis/commands/shared-keys.ts';
 import { type PoolOptions, RedisPool } from '../../counters/redis/connections/pool.ts';
 import { ConnectionCount, type RedisLinkParts } from '../../counters/redis/connections/redis-link.ts';
 import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';

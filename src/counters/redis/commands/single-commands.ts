@@ -1,16 +1,22 @@
 import { RedisReplyError } from '../../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
+import { ADMIT, ADMIT_SCRIPT } from '../protocol/admission-scripts.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
+import { NumberPacker } from '../protocol/number-packer.ts';
 import { REFUND, REFUND_SCRIPT, readScriptReply } from '../protocol/scripts.ts';
+import { isAdmitted, numbersOf, packedRuns, takeLevel } from './admission-commands.ts';
+import { presentLevel } from './admission-states.ts';
 import type { Slots } from './counters.ts';
-import { type SharedKeys, writeRefundArguments } from './scripted-commands.ts';
+import { type SharedKeys, writeRefundArguments } from './shared-keys.ts';
 
 /**
- * What is done with a key: `read` its count; `add` to it and set its time to live; `expire`: only set the time to live,
- * after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key.
+ * What is done with a key: `read` its count or level; `add` to it and set its time to live; `expire`: only set the time to
+ * live, after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key; `admit`:
+ * apply the requests to a sliding window or token bucket, with a script for this key; `loadAndAdmit`: the same, after
+ * loading the script.
  */
-export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund';
+export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund' | 'admit' | 'loadAndAdmit';
 
 /** Runs the step for many slots. */
 export interface Steps {
@@ -23,7 +29,7 @@ export interface Steps {
 }
 
 /**
- * Called with the result of the step for each slot: the count before it (NaN for `expire`), or an error reply.
+ * Called with the result of the step for each slot: the count or level before it (NaN for `expire`), or an error reply.
  */
 type OnReply = (slot: number, reply: number | RedisReplyError, step: Step) => void;
 
@@ -39,6 +45,7 @@ const DECRBY = encodedWords('DECRBY');
  */
 export class SingleCommands {
   readonly #writer = new CommandWriter();
+  readonly #packer = new NumberPacker();
   readonly #sharedKeys: SharedKeys;
 
   constructor(sharedKeys: SharedKeys) {
@@ -50,7 +57,7 @@ export class SingleCommands {
     const { step, slots, changes, asking } = steps;
     const perCommand = asking ? 2 : 1;
     const perSlot = step === 'add' ? 2 * perCommand : perCommand;
-    const loaded = step === 'refund' ? 1 : 0;
+    const loaded = step === 'refund' || step === 'loadAndAdmit' ? 1 : 0;
     const answers = await link.exchange(this.#encode(batch, steps), loaded + slots.length * perSlot);
     const replies = loaded === 0 ? answers : answers.slice(loaded);
     for (let i = 0; i < slots.length; i++) {
@@ -60,7 +67,9 @@ export class SingleCommands {
         const before = countBefore(first, changes.amounts[slot]);
         addReply(slot, before, replies[(i + 1) * perSlot - 1], onReply);
       } else if (step === 'take') onReply(slot, countBefore(first, -changes.refunds[slot]), step);
-      else if (step === 'read') onReply(slot, presentCount(first), step);
+      else if (step === 'read') onReply(slot, presentCount(batch, slot, first), step);
+      else if (step === 'admit' || step === 'loadAndAdmit')
+        onReply(slot, admitReply(batch, slot, first), step);
       else if (step === 'refund') onReply(slot, refundReply(first), step);
       else onReply(slot, errorOrNothing(first), step);
     }
@@ -82,9 +91,16 @@ export class SingleCommands {
       writer.command(3);
       writer.encoded(LOAD_REFUND);
     }
+    if (step === 'loadAndAdmit') {
+      writer.command(3);
+      writer.encoded(LOAD_ADMIT);
+    }
     for (const slot of slots) {
       if (step === 'read') begin(2, GET, slot);
-      else if (step === 'refund') {
+      else if (step === 'admit' || step === 'loadAndAdmit') {
+        begin(5, EVALSHA_ADMIT, slot);
+        writer.word(packedRuns(this.#packer, batch, Int32Array.of(slot)));
+      } else if (step === 'refund') {
         begin(9, EVALSHA_REFUND, slot);
         writeRefundArguments(writer, batch, slot, { changes, shared });
       } else if (step === 'take') {
@@ -121,9 +137,18 @@ function refundReply(reply: unknown): number | RedisReplyError {
   return failure === '' ? NO_NUMBER : new RedisReplyError(failure);
 }
 
-function presentCount(reply: unknown): number | RedisReplyError {
-  if (reply === null) return 0;
+function admitReply(batch: CounterBatch, slot: number, reply: unknown): number | RedisReplyError {
   if (reply instanceof RedisReplyError) return reply;
+  const read = readScriptReply(reply, numbersOf(batch, Int32Array.of(slot)));
+  if (read === null) return NO_NUMBER;
+  takeLevel(batch, slot, read.numbers, 0);
+  return Number.isNaN(read.numbers[0]) ? new RedisReplyError(read.failure) : read.numbers[0];
+}
+
+function presentCount(batch: CounterBatch, slot: number, reply: unknown): number | RedisReplyError {
+  if (reply instanceof RedisReplyError) return reply;
+  if (isAdmitted(batch, slot)) return presentLevel(batch, slot, reply);
+  if (reply === null) return 0;
   const text = Buffer.isBuffer(reply) ? reply.toString('latin1') : '';
   return /^-?[0-9]+$/.test(text) ? Number(text) : NO_NUMBER;
 }
@@ -134,6 +159,8 @@ function errorOrNothing(reply: unknown): number | RedisReplyError {
 
 /** Sent before each use, because a cluster node may be new or may have lost the script. */
 const LOAD_REFUND = encodedWords('SCRIPT', 'LOAD', REFUND_SCRIPT);
+const LOAD_ADMIT = encodedWords('SCRIPT', 'LOAD', ADMIT_SCRIPT);
+const EVALSHA_ADMIT = Buffer.concat([ADMIT.byDigest, encodedWords('1')]);
 const EVALSHA_REFUND = Buffer.concat([REFUND.byDigest, encodedWords('1')]);
 
 const NO_NUMBER = new RedisReplyError('ERR value is not an integer or out of range');

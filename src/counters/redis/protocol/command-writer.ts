@@ -57,6 +57,16 @@ export class CommandWriter {
     this.#decimalLine(value);
   }
 
+  /** A word of any bytes. */
+  word(bytes: Uint8Array): void {
+    this.#reserve(bytes.length + ROOM);
+    this.#bytes[this.#length++] = DOLLAR;
+    this.#decimalLine(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+    this.#lineEnd();
+  }
+
   /** Returns a copy of the encoded commands, and starts again. */
   take(): Buffer {
     const bytes = Buffer.from(this.#bytes.subarray(0, this.#length));

@@ -15,7 +15,7 @@ import { encodedWords } from './command-writer.ts';
  * MessagePack in one string, or a plain array if Redis has no MessagePack library.
  */
 
-const PACKED_REPLY = `local packed, reply = pcall(function() return cmsgpack.pack(results) end)
+export const PACKED_REPLY = `local packed, reply = pcall(function() return cmsgpack.pack(results) end)
 if packed then return reply end
 return results
 `;
@@ -58,20 +58,16 @@ ${PACKED_REPLY}`;
 export const REFUNDS_CHANNEL = 'sluice:refunds';
 
 /** `pcall`, because the user may lack the permission to publish. The refund counts anyway. */
-const TELL = `redis.pcall('PUBLISH', '${REFUNDS_CHANNEL}', KEYS[i])`;
+export const TELL = `redis.pcall('PUBLISH', '${REFUNDS_CHANNEL}', KEYS[i])`;
 
 /**
- * Adds to and subtracts from each key. A refund lowers the count to at least 0 and does not change the time to live. A
- * missing key is created for hits only. A key without a refund costs as much as in the script above.
+ * Applies refunds and additions to the first keys. Needs `results` and `failure`, and leaves the counts before in the
+ * former.
  *
- *     KEYS    counters
- *     ARGV    for each key: refund, amount, 1 if there is an increment (also of 0), else 0, seconds to live, minimum seconds
- *             to live (0 if the key is not shared)
- *     returns for each key the count before; then the first error
+ * @param keys the number of these keys in Lua
  */
-export const REFUND_SCRIPT = `local results = {}
-local failure = false
-for i = 1, #KEYS do
+export function refundAndAdd(keys: string): string {
+  return `for i = 1, ${keys} do
   local at = 5 * i - 4
   local refund = tonumber(ARGV[at])
   local amount = tonumber(ARGV[at + 1])
@@ -116,7 +112,21 @@ for i = 1, #KEYS do
   results[i] = before
   failure = failure or err or false
 end
-results[#KEYS + 1] = failure
+`;
+}
+
+/**
+ * Adds to and subtracts from each key. A refund lowers the count to at least 0 and does not change the time to live. A
+ * missing key is created for hits only. A key without a refund costs as much as in the script above.
+ *
+ *     KEYS    counters
+ *     ARGV    for each key: refund, amount, 1 if there is an increment (also of 0), else 0, seconds to live, minimum seconds
+ *             to live (0 if the key is not shared)
+ *     returns for each key the count before; then the first error
+ */
+export const REFUND_SCRIPT = `local results = {}
+local failure = false
+${refundAndAdd('#KEYS')}results[#KEYS + 1] = failure
 ${PACKED_REPLY}`;
 
 /**
@@ -229,7 +239,7 @@ export const INCREMENT = script(INCREMENT_SCRIPT);
 export const REFUND = script(REFUND_SCRIPT);
 export const HOLD_BACK = script(HOLD_BACK_SCRIPT);
 
-function script(source: string): Script {
+export function script(source: string): Script {
   const sha1 = createHash('sha1').update(source).digest('hex');
   return { byDigest: encodedWords('EVALSHA', sha1), byText: encodedWords('EVAL', source) };
 }

@@ -8,7 +8,8 @@ import {
 } from '../../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
-import type { SharedKeys } from '../commands/scripted-commands.ts';
+import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
+import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
@@ -68,13 +69,14 @@ export class ClusterCounters implements RedisCounters {
   }
 
   async change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
-    if (batch.refundCount === 0) return this.#run(batch, 'add', slots, changes);
-    const refunded = slots.filter(slot => changes.givesBack(slot));
-    const others = slots.filter(slot => !changes.givesBack(slot));
+    if (batch.refundCount === 0 && batch.admissions.count === 0)
+      return this.#run(batch, 'add', slots, changes);
+    const { added, refunded, admitted } = divided(batch, slots, changes);
     const round = new Round(this.#nodes, this.#single, batch, changes);
     const wanted = [
-      { step: 'add', slots: others },
+      { step: 'add', slots: added },
       { step: 'refund', slots: refunded },
+      { step: 'admit', slots: admitted },
     ] as const;
     const tally = await round.run(wanted, this.#parallelism);
     if (round.scriptless.length === 0) return tally;
@@ -96,7 +98,7 @@ export class ClusterCounters implements RedisCounters {
   }
 }
 
-/** One or two steps for many keys, including their redirects. */
+/** One step for each of many keys, including their redirects. */
 class Round {
   readonly #nodes: ClusterNodes;
   readonly #single: SingleCommands;
@@ -105,6 +107,8 @@ class Round {
   /** Slots whose node rejects scripts. */
   readonly scriptless: number[] = [];
   #moved: Moved[] = [];
+  /** Slots whose node does not have the script that admits, by group. */
+  #unloaded = new Map<Group, number[]>();
   #failure = '';
 
   constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, changes: SlotChanges) {
@@ -123,12 +127,17 @@ class Round {
     for (let redirects = 0; groups.length > 0; redirects++) {
       await forEachLimited(byNode(groups), parallelism, ([node, own]) => this.#ask(node, own));
       const moved = this.#moved;
+      const unloaded = this.#unloaded;
       this.#moved = [];
+      this.#unloaded = new Map();
       if (redirects === MAX_REDIRECTS) {
         for (const { slot, error } of moved) this.#fail(slot, error);
+        for (const slots of unloaded.values()) for (const slot of slots) this.#fail(slot, NEEDS_SCRIPTS);
         break;
       }
       groups = this.#byRedirect(moved);
+      for (const [{ node, asking }, slots] of unloaded)
+        groups.push(this.#group(node, 'loadAndAdmit', slots, asking));
       // The redirects may lead to new nodes.
       await Promise.all(groups.map(({ node }) => node.pool.connected()));
     }
@@ -209,7 +218,7 @@ class Round {
       for (; first < slots.length; first += MAX_CHUNK) {
         const part = { ...group, slots: slots.subarray(first, first + MAX_CHUNK) };
         await this.#single.run(link, this.#batch, part, (slot, reply, step) => {
-          refusal ||= this.#take(node, slot, reply, step);
+          refusal ||= this.#take(group, slot, reply, step);
         });
       }
       if (refusal === '') node.pool.succeeded();
@@ -220,13 +229,25 @@ class Round {
   }
 
   /** Returns why the node refuses to count; empty if it counts, or refuses only this key. */
-  #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): string {
+  #take(group: Group, slot: number, reply: number | RedisReplyError, step: Step): string {
     if (typeof reply === 'number') {
       // After `expire`, the count is known from the addition before.
       if (step !== 'expire') this.#batch.counts[slot] = reply;
       return '';
     }
+    const { node } = group;
     const redirect = readRedirect(reply.message, node.host);
+    // The error for an unknown script says that it did not run.
+    if (step === 'admit' && isUnknownScript(reply)) {
+      const others = this.#unloaded.get(group);
+      if (others === undefined) this.#unloaded.set(group, [slot]);
+      else others.push(slot);
+      return '';
+    }
+    if ((step === 'admit' || step === 'loadAndAdmit') && (refusesScripts(reply) || isUnknownScript(reply))) {
+      this.#fail(slot, NEEDS_SCRIPTS);
+      return '';
+    }
     // If the script is unknown although it was loaded just before, loading it was refused.
     if (step === 'refund' && (refusesScripts(reply) || isUnknownScript(reply))) {
       this.#batch.counts[slot] = Number.NaN;

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/address.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisCounters, Slots, Tally } from '../commands/counters.ts';
-import type { SharedKeys } from '../commands/scripted-commands.ts';
+import type { SharedKeys } from '../commands/shared-keys.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';

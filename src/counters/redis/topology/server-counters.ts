@@ -15,8 +15,11 @@ import {
   type RedisCounters,
   type Slots,
   type Tally,
+  uncounted,
 } from '../commands/counters.ts';
-import { ScriptedCommands, type SharedKeys } from '../commands/scripted-commands.ts';
+import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
+import { ScriptedCommands } from '../commands/scripted-commands.ts';
+import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';
@@ -71,11 +74,13 @@ export class ServerCounters implements RedisCounters {
   ): Promise<Tally> {
     const run: StepRunner = (step, slots, changes) =>
       this.#singly(link, batch, { step, slots, changes, asking: false });
-    if (batch.refundCount === 0) return run('add', slots, changes);
-    const others = slots.filter(slot => !changes.givesBack(slot));
-    const refunded = slots.filter(slot => changes.givesBack(slot));
-    const added = others.length === 0 ? NOTHING : await run('add', others, changes);
-    return joined([added, await refundBySteps(run, batch, refunded, changes)]);
+    if (batch.admissions.count === 0 && batch.refundCount === 0) return run('add', slots, changes);
+    const { added, refunded, admitted } = divided(batch, slots, changes);
+    return joined([
+      added.length === 0 ? NOTHING : await run('add', added, changes),
+      refunded.length === 0 ? NOTHING : await refundBySteps(run, batch, refunded, changes),
+      admitted.length === 0 ? NOTHING : uncounted(batch, admitted, NEEDS_SCRIPTS),
+    ]);
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {

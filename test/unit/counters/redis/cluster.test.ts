@@ -5,7 +5,6 @@ import { hashSlot } from '../../../../src/counters/redis/topology/slot-map.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
-import { COUNTS_EVERY_HIT } from '../../../exam/exemptions.ts';
 import { aftersOf, batchOf, count, countHoldingBack, type TestOp } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
@@ -35,7 +34,7 @@ async function keysOfNodes(count: number): Promise<{ key: string; node: number }
 }
 
 t.test('the exam of counter stores', t => {
-  counterStoreExam(t, async inner => (await openStore(inner)).store, COUNTS_EVERY_HIT);
+  counterStoreExam(t, async inner => (await openStore(inner)).store);
   t.end();
 });
 

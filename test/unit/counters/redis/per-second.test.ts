@@ -5,7 +5,6 @@ import type { FeedListener } from '../../../../src/counters/redis/connections/re
 import { RedisCounterStore } from '../../../../src/counters/redis/redis-counter-store.ts';
 import { SplitCounters } from '../../../../src/counters/redis/topology/split-counters.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
-import { COUNTS_EVERY_HIT } from '../../../exam/exemptions.ts';
 import { aftersOf, fill, type TestGroup } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startRedis } from '../../../support/redis-server.ts';
@@ -53,7 +52,7 @@ function batchOf(groups: readonly TestGroup[]): CounterBatch {
 }
 
 t.test('the exam of counter stores', t => {
-  counterStoreExam(t, async inner => (await openStore(inner)).store, COUNTS_EVERY_HIT);
+  counterStoreExam(t, async inner => (await openStore(inner)).store);
   t.end();
 });
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SharedKeys } from '../../../../../src/counters/redis/commands/scripted-commands.ts';
+import { SharedKeys } from '../../../../../src/counters/redis/commands/shared-keys.ts';
 
 const SECOND = 1;
 const MINUTE = 2;

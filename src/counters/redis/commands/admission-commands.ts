@@ -1,0 +1,212 @@
+import { ADMISSION } from '../../admission/admission.ts';
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { RedisLink } from '../connections/redis-link.ts';
+import { ADMIT, ADMIT_HOLDING_BACK } from '../protocol/admission-scripts.ts';
+import { CommandWriter } from '../protocol/command-writer.ts';
+import { NumberPacker } from '../protocol/number-packer.ts';
+import { type Chunk, groupStart, opsOf, type Slots, slotsOf, type Tally } from './counters.ts';
+import { runScript } from './script-call.ts';
+import { leastSecondsToLive, type SharedKeys, writeRefundArguments } from './shared-keys.ts';
+
+/** The limit of a refund, for the script that holds back. */
+const IS_REFUND = -1;
+
+/** Precedes the terms of a key, for the script that admits. */
+const TERMS = -1;
+
+/** Whether the store admits the hits of a slot. */
+export function isAdmitted(batch: CounterBatch, slot: number): boolean {
+  return batch.admissions.kinds[slot] !== ADMISSION.count;
+}
+
+/**
+ * Counts batches with sliding windows and token buckets: one atomic script for each chunk. The scripts have the plain
+ * counters before the others.
+ */
+export class AdmissionCommands {
+  readonly #sharedKeys: SharedKeys;
+  readonly #writer = new CommandWriter();
+  readonly #packer = new NumberPacker();
+
+  constructor(sharedKeys: SharedKeys) {
+    this.#sharedKeys = sharedKeys;
+  }
+
+  /** @throws RedisReplyError, or Fault `store_failed`, if no slot is known to be counted */
+  change(link: RedisLink, batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    const plain = slots.filter(slot => !isAdmitted(batch, slot));
+    const admitted = slots.filter(slot => isAdmitted(batch, slot));
+    return runScript(link, {
+      script: ADMIT,
+      expected: plain.length + numbersOf(batch, admitted),
+      encode: script => {
+        const writer = this.#writer;
+        writer.command(4 + 6 * plain.length + admitted.length);
+        writer.encoded(script);
+        writer.number(slots.length);
+        for (const slot of plain) writer.key(batch, slot);
+        for (const slot of admitted) writer.key(batch, slot);
+        for (const slot of plain)
+          writeRefundArguments(writer, batch, slot, { changes, shared: this.#sharedKeys });
+        writer.word(packedRuns(this.#packer, batch, admitted));
+        return writer.take();
+      },
+      fill: numbers => {
+        let counted = 0;
+        for (const [i, slot] of plain.entries()) {
+          batch.counts[slot] = numbers[i];
+          if (!Number.isNaN(numbers[i])) counted++;
+        }
+        let at = plain.length;
+        for (const slot of admitted) {
+          if (!Number.isNaN(numbers[at])) counted++;
+          at = takeLevel(batch, slot, numbers, at);
+        }
+        return counted;
+      },
+    });
+  }
+
+  /** Sets `opAfters`, `opHeld` and `opRefused` of the groups. Throws as `change`. */
+  holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
+    const ops = opsOf(batch, groups);
+    const used = Int32Array.from(slotsOf(batch, ops).slots);
+    const plain = used.filter(slot => !isAdmitted(batch, slot));
+    const admitted = used.filter(slot => isAdmitted(batch, slot));
+    const windows = admitted.filter(slot => isWindow(batch, slot));
+    return runScript(link, {
+      script: ADMIT_HOLDING_BACK,
+      expected: ops.count * 2 + windows.length * 2,
+      encode: script => {
+        const writer = this.#writer;
+        writer.command(4 + used.length);
+        writer.encoded(script);
+        writer.number(used.length);
+        for (const slot of plain) writer.key(batch, slot);
+        for (const slot of admitted) writer.key(batch, slot);
+        writer.word(this.#packedRequests(batch, groups, { plain, admitted }));
+        return writer.take();
+      },
+      fill: numbers => {
+        let counted = 0;
+        for (let op = ops.first; op < ops.end; op++) {
+          const at = (op - ops.first) * 2;
+          batch.opAfters[op] = numbers[at];
+          batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
+          batch.opRefused[op] = numbers[at + 1] === 2 ? 1 : 0;
+          if (!Number.isNaN(numbers[at])) counted++;
+        }
+        let at = ops.count * 2;
+        for (const slot of windows) {
+          batch.admissions.floors[slot] = numbers[at++];
+          batch.admissions.previous[slot] = numbers[at++];
+        }
+        return counted;
+      },
+    });
+  }
+
+  #packedRequests(
+    batch: CounterBatch,
+    groups: Chunk,
+    { plain, admitted }: { readonly plain: Slots; readonly admitted: Slots },
+  ): Uint8Array {
+    const packer = this.#packer;
+    const places = new Int32Array(batch.slotCount);
+    packer.add(batch.nowMs);
+    packer.add(plain.length);
+    packer.add(groups.end - groups.first);
+    for (const [i, slot] of plain.entries()) {
+      places[slot] = i + 1;
+      packer.add(batch.ttls[slot]);
+      packer.add(leastSecondsToLive(batch, slot, this.#sharedKeys));
+    }
+    for (const [i, slot] of admitted.entries()) {
+      places[slot] = plain.length + i + 1;
+      packTerms(packer, batch, slot);
+      packer.add(lifeS(batch, slot));
+    }
+    for (let group = groups.first; group < groups.end; group++) {
+      const first = groupStart(batch, group);
+      const end = groupStart(batch, group + 1);
+      packer.add(batch.groupHeld[group]);
+      packer.add(end - first);
+      for (let op = first; op < end; op++) {
+        packer.add(places[batch.opSlots[op]]);
+        packer.add(batch.opHits[op]);
+        packer.add(batch.opRefunds[op] === 1 ? IS_REFUND : batch.opLimits[op]);
+      }
+    }
+    return packer.take();
+  }
+}
+
+/** The packed numbers of the script for sliding windows and token buckets, without plain counters. Valid until the next call. */
+export function packedRuns(packer: NumberPacker, batch: CounterBatch, slots: Slots): Uint8Array {
+  const { admissions } = batch;
+  packer.add(batch.nowMs);
+  let last = -1;
+  for (const slot of slots) {
+    if (last < 0 || !hasTermsOf(batch, slot, last)) {
+      packer.add(TERMS);
+      packTerms(packer, batch, slot);
+      last = slot;
+    }
+    packer.add(lifeS(batch, slot));
+    packer.add(admissions.runsOf(slot));
+    for (let run = admissions.firstRuns[slot]; run >= 0; run = admissions.runNext[run]) {
+      packer.add(admissions.runHits[run]);
+      packer.add(
+        admissions.runRefunds[run] === 1 ? -admissions.runRequests[run] : admissions.runRequests[run],
+      );
+    }
+  }
+  return packer.take();
+}
+
+/** Number of numbers in the reply for these slots. */
+export function numbersOf(batch: CounterBatch, slots: Slots): number {
+  let numbers = slots.length;
+  for (const slot of slots) if (isWindow(batch, slot)) numbers += 2;
+  return numbers;
+}
+
+/** Stores the numbers of a slot, which begin at an index of the reply. Returns the index of the next slot. */
+export function takeLevel(
+  batch: CounterBatch,
+  slot: number,
+  numbers: ArrayLike<number>,
+  index: number,
+): number {
+  batch.counts[slot] = numbers[index];
+  if (!isWindow(batch, slot)) return index + 1;
+  batch.admissions.floors[slot] = numbers[index + 1];
+  batch.admissions.previous[slot] = numbers[index + 2];
+  return index + 3;
+}
+
+function isWindow(batch: CounterBatch, slot: number): boolean {
+  return batch.admissions.kinds[slot] === ADMISSION.slidingWindow;
+}
+
+function packTerms(packer: NumberPacker, { admissions }: CounterBatch, slot: number): void {
+  packer.add(admissions.kinds[slot] === ADMISSION.slidingWindow ? admissions.windowsS[slot] : 0);
+  packer.add(admissions.capacities[slot]);
+  packer.add(admissions.scales[slot]);
+  packer.add(admissions.drains[slot]);
+}
+
+function hasTermsOf({ admissions }: CounterBatch, slot: number, other: number): boolean {
+  return (
+    admissions.kinds[slot] === admissions.kinds[other] &&
+    admissions.capacities[slot] === admissions.capacities[other] &&
+    admissions.scales[slot] === admissions.scales[other] &&
+    admissions.drains[slot] === admissions.drains[other] &&
+    admissions.windowsS[slot] === admissions.windowsS[other]
+  );
+}
+
+/** How long the state of a sliding window lives after the start of its current window: two windows and the jitter. */
+function lifeS(batch: CounterBatch, slot: number): number {
+  return Math.max(2 * batch.admissions.windowsS[slot], batch.ttls[slot]);
+}

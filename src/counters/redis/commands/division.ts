@@ -1,0 +1,27 @@
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import { isAdmitted } from './admission-commands.ts';
+import type { Slots } from './counters.ts';
+
+/** The slots of a batch by the step that applies their changes. */
+interface Division {
+  /** Only hits are added. */
+  readonly added: Slots;
+  readonly refunded: Slots;
+  /** Sliding windows and token buckets. */
+  readonly admitted: Slots;
+}
+
+/** Divides slots of a batch by the step that applies their changes with single commands. */
+export function divided(batch: CounterBatch, slots: Slots, changes: SlotChanges): Division {
+  const plain = slots.filter(slot => !isAdmitted(batch, slot));
+  return {
+    added: plain.filter(slot => !changes.givesBack(slot)),
+    refunded: plain.filter(slot => changes.givesBack(slot)),
+    admitted: slots.filter(slot => isAdmitted(batch, slot)),
+  };
+}
+
+/** Why a sliding window or token bucket is not counted if Redis, or a proxy in front of it, refuses scripts. */
+export const NEEDS_SCRIPTS =
+  'ERR sliding windows and token buckets need scripts: allow this user EVALSHA, EVAL and SCRIPT LOAD, or use a Redis ' +
+  'without a proxy that refuses them';

@@ -1,0 +1,312 @@
+import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
+
+/**
+ * The scripts for batches with sliding windows and token buckets. They calculate with the same operations on the same
+ * doubles as `counters/admission`, so the answers of the requests can be computed from the levels before the batch.
+ *
+ * The state of a limit is one string:
+ *
+ *     token bucket      `full` or `full rest`             `TokenBucket`: milliseconds, units
+ *     sliding window    `start previous current`          `SlidingWindow`: seconds, hits, hits
+ *
+ * The numbers are one argument, packed as MessagePack, because Redis needs three times as long for a separate argument as
+ * for a packed number.
+ */
+
+/** Functions of both scripts. */
+const STATES = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+local find, match, format = string.find, string.match, string.format
+
+local function bucketAt(value, now, drain, capacity)
+  if not value then return 0 end
+  local full, rest = value, 0
+  if not find(value, '^%d+$') then
+    full, rest = match(value, '^(%d+) (%d+)$')
+    if not full then return nil end
+    rest = min(tonumber(rest), max(drain - 1, 0))
+  end
+  full = tonumber(full)
+  return min(max((full - now) * drain + rest, 0), capacity), full
+end
+
+local function windowAt(value, now, length)
+  local start = floor(now / 1000)
+  start = start - start % length
+  if not value then return 0, 0, 0, start end
+  local stored, previous, current = match(value, '^(%d+) (%d+) (%d+)$')
+  if not stored then return nil end
+  previous, current = tonumber(previous), tonumber(current)
+  local ahead = stored - start
+  local lengthMs = length * 1000
+  local restMs = lengthMs
+  if ahead <= 0 then restMs = lengthMs - (now - start * 1000) end
+  if ahead < 0 then
+    previous = ahead == -length and current or 0
+    current = 0
+  elseif ahead <= length then
+    start = start + ahead
+  end
+  local base = ceil(previous * restMs / lengthMs)
+  return base + current, base, previous, start
+end
+
+local function refunded(level, base, units)
+  return max(min(level, base), level - units)
+end
+
+-- A text of the same length is replaced in place, which takes half the time of SET, if its time to live is sufficient.
+-- NX, because MGET finds no value in a key of another type.
+local function keep(key, value, text, lives, ttl)
+  local reply
+  if lives and #text == #value then
+    reply = redis.pcall('SETRANGE', key, '0', text)
+  elseif value then
+    reply = redis.pcall('SET', key, text, 'EX', ttl)
+  else
+    reply = redis.pcall('SET', key, text, 'EX', ttl, 'NX')
+    if not reply then reply = redis.pcall('GET', key) end
+  end
+  return type(reply) == 'table' and reply.err
+end
+
+-- A bucket lives for at least a minute longer than the minute in which it will be full.
+local function keepBucket(key, value, now, level, drain, before)
+  local whole = drain > 0 and floor(level / drain) or 0
+  local full = now + whole
+  local text = drain > 1 and format('%d %d', full, level - whole * drain) or format('%d', full)
+  local minute = floor(full / 60000)
+  local lives = before and floor(before / 60000) == minute
+  return keep(key, value, text, lives, (minute + 2) * 60 - floor(now / 1000))
+end
+
+local function keepWindow(key, value, now, start, previous, current, life)
+  local text = format('%d %d %d', start, previous, current)
+  local lives = value and tonumber(match(value, '^%d+')) == start
+  return keep(key, value, text, lives, start + life - floor(now / 1000))
+end
+`;
+
+/** The error for a value that another program has stored. */
+export const NO_STATE = {
+  window: 'ERR value is not the state of a sliding window',
+  bucket: 'ERR value is not the state of a token bucket',
+} as const;
+
+/**
+ * Applies the changes of plain counters, then the requests to sliding windows and token buckets.
+ *
+ *     KEYS    plain counters, then the others
+ *     ARGV    for each plain counter as in the refund script; then the packed numbers: time in milliseconds, and for each
+ *             other key: if its terms differ from those of the key before, -1, length of the window in seconds (0 for a
+ *             bucket), capacity, scale and drain; then the seconds that the state lives after the start of the window, the
+ *             number of runs, and for each run: hits, requests (negative for refunds)
+ *     returns for each plain counter the count before; for each bucket the level before; for each window the level before,
+ *             the part that cannot be given back, and the hits of the previous window; then the first error
+ */
+export const ADMIT_SCRIPT = `${STATES}
+local results = {}
+local failure = false
+local plain = (#ARGV - 1) / 5
+${refundAndAdd('plain')}
+local numbers = cmsgpack.unpack(ARGV[#ARGV])
+local now = numbers[1]
+local values = redis.pcall('MGET', unpack(KEYS, plain + 1))
+local length, capacity, scale, drain
+local at = 2
+local n = plain
+for i = plain + 1, #KEYS do
+  if numbers[at] < 0 then
+    length, capacity, scale, drain = numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]
+    at = at + 5
+  end
+  local key = KEYS[i]
+  local value = values[i - plain]
+  local err = values.err or false
+  local level, base, previous, start, full
+  if length > 0 then
+    level, base, previous, start = windowAt(value, now, length)
+  else
+    level, full = bucketAt(value, now, drain, capacity)
+    base = 0
+  end
+  local runs = numbers[at + 1]
+  local after = level
+  for run = at + 2, level and at + 2 * runs or 0, 2 do
+    local hits, requests = numbers[run], numbers[run + 1]
+    if requests < 0 then
+      after = refunded(after, base, -requests * hits * scale)
+    elseif hits > 0 then
+      local admitted = min(requests, floor((capacity - after) / (hits * scale)))
+      if admitted > 0 then after = after + admitted * hits * scale end
+    end
+  end
+  if not level then
+    err = err or (length > 0 and '${NO_STATE.window}' or '${NO_STATE.bucket}')
+  elseif err then
+    level = false
+  elseif after ~= level then
+    if length > 0 then
+      err = keepWindow(key, value, now, start, previous, after - base, numbers[at])
+    else
+      err = keepBucket(key, value, now, after, drain, full)
+    end
+    if err then level = false elseif after < level then ${TELL} end
+  elseif not value then
+    -- MGET finds no value in a key of another type.
+    local reply = redis.pcall('GET', key)
+    err = type(reply) == 'table' and reply.err
+    if err then level = false end
+  end
+  at = at + 2 + 2 * runs
+  n = n + 1
+  results[n] = level or false
+  if length > 0 then
+    results[n + 1] = base or 0
+    results[n + 2] = previous or 0
+    n = n + 2
+  end
+  failure = failure or err or false
+end
+results[n + 1] = failure
+${PACKED_REPLY}`;
+
+/**
+ * Counts requests that stop counting when over limit, as the script without sliding windows and token buckets. The limit
+ * of such a key is full if the hits do not fit, and then they are not added.
+ *
+ *     KEYS    plain counters, then the others
+ *     ARGV    the packed numbers: time in milliseconds, number of plain counters, number of requests; for each plain counter
+ *             seconds to live, minimum seconds to live (0 if the key is not shared); for each other key: length of the
+ *             window in seconds (0 for a bucket), capacity, scale, drain, and the seconds that the state lives after the
+ *             start of the window; for each request: 1 if none of its hits are added, else 0, the number of its ops, and
+ *             for each op: index of its key (from 1), hits, limit (-1 if the hits are a refund)
+ *     returns for each op: the count or level afterwards; 1 if its hits were held back, 2 if they were not admitted, else
+ *             0; then for each window the part that cannot be given back and the hits of the previous window; then the
+ *             first error
+ */
+const ADMIT_HOLDING_BACK_SCRIPT = `${STATES}
+local numbers = cmsgpack.unpack(ARGV[1])
+local now, plain, requests = numbers[1], numbers[2], numbers[3]
+local at = 4
+local failure = false
+local keys = {}
+for i = 1, #KEYS do
+  local value = redis.pcall('GET', KEYS[i])
+  local err = type(value) == 'table' and value.err
+  if err then value = nil end
+  local state = { value = value, plain = i <= plain }
+  keys[i] = state
+  if state.plain then
+    state.ttl, state.least = numbers[at], numbers[at + 1]
+    at = at + 2
+    state.count = not value and 0 or find(value, '^-?%d+$') and tonumber(value)
+    if not state.count then err = err or 'ERR value is not an integer or out of range' end
+  else
+    local length, capacity, drain = numbers[at], numbers[at + 1], numbers[at + 3]
+    state.length, state.capacity, state.drain = length, capacity, drain
+    state.scale, state.life = numbers[at + 2], numbers[at + 4]
+    at = at + 5
+    state.base, state.previous = 0, 0
+    if length > 0 then
+      state.count, state.base, state.previous, state.start = windowAt(value, now, length)
+      if not state.count then err = err or '${NO_STATE.window}' end
+    else
+      state.count, state.full = bucketAt(value, now, drain, capacity)
+      if not state.count then err = err or '${NO_STATE.bucket}' end
+    end
+  end
+  if err then state.count = nil end
+  state.before, state.change = state.count, 0
+  failure = failure or err or false
+end
+local function isFull(state, hits, limit)
+  if not state.count then return false end
+  if state.plain then return state.count + hits > limit end
+  return state.count + max(hits, 1) * state.scale > state.capacity
+end
+local results = {}
+local used = {}
+for request = 1, requests do
+  local hold = numbers[at] == 1
+  local first, last = at + 2, at + 1 + 3 * numbers[at + 1]
+  local any = hold
+  local full = {}
+  local after = {}
+  for op = first, last, 3 do
+    local state = keys[numbers[op]]
+    if numbers[op + 2] < 0 and state.count then
+      local hits = numbers[op + 1]
+      local left
+      if state.plain then left = state.count - min(hits, max(state.count, 0))
+      else left = refunded(state.count, state.base, hits * state.scale) end
+      state.lowered = state.lowered or left < state.count
+      state.change = state.change + left - state.count
+      state.count = left
+      after[op] = left
+    end
+  end
+  for op = first, last, 3 do
+    if numbers[op + 2] >= 0 and not hold and isFull(keys[numbers[op]], numbers[op + 1], numbers[op + 2]) then
+      full[op] = true
+      any = true
+    end
+  end
+  for op = first, last, 3 do
+    local state = keys[numbers[op]]
+    local isRefund = numbers[op + 2] < 0
+    local held = any and not full[op] and not isRefund
+    local code = held and 1 or 0
+    if not isRefund then
+      state.opens = true
+      if state.count and not held then
+        local hits = numbers[op + 1]
+        if not state.plain then
+          if isFull(state, hits) then code = 2 end
+          hits = code == 2 and 0 or hits * state.scale
+        end
+        state.count = state.count + hits
+        state.change = state.change + hits
+      end
+    end
+    used[#used + 1] = state
+    results[#results + 1] = after[op] or state.count or false
+    results[#results + 1] = code
+  end
+  at = last + 1
+end
+for i = 1, #KEYS do
+  local state = keys[i]
+  local err = false
+  if state.count and state.plain and (state.change ~= 0 or state.opens) then
+    local reply = redis.pcall('INCRBY', KEYS[i], format('%.0f', state.change))
+    err = type(reply) == 'table' and reply.err
+    if not err and state.opens and
+      (not state.value or (state.least > 0 and redis.call('TTL', KEYS[i]) < state.least)) then
+      redis.call('EXPIRE', KEYS[i], state.ttl)
+    end
+  elseif state.count and not state.plain and state.count ~= state.before then
+    if state.length > 0 then
+      local current = state.count - state.base
+      err = keepWindow(KEYS[i], state.value, now, state.start, state.previous, current, state.life)
+    else
+      err = keepBucket(KEYS[i], state.value, now, state.count, state.drain, state.full)
+    end
+  end
+  if err then state.count = nil
+  elseif state.lowered and state.count then ${TELL} end
+  failure = failure or err or false
+end
+for op = 1, #used do
+  if not used[op].count then results[2 * op - 1] = false end
+end
+for i = plain + 1, #KEYS do
+  if keys[i].length > 0 then
+    results[#results + 1] = keys[i].base or 0
+    results[#results + 1] = keys[i].previous or 0
+  end
+end
+results[#results + 1] = failure
+${PACKED_REPLY}`;
+
+export const ADMIT = script(ADMIT_SCRIPT);
+export const ADMIT_HOLDING_BACK = script(ADMIT_HOLDING_BACK_SCRIPT);
