@@ -9,6 +9,7 @@ import { ARRIVALS, everydayContestants, measureEveryday } from './decisions/ever
 import { Field } from './decisions/field.ts';
 import { measureHalfPeak, peakOf } from './decisions/half-peak.ts';
 import { engineRounds, engineScenarios, enginesTable } from './decisions/http-engines.ts';
+import { limitRounds, limitScenarios, limitsTable } from './decisions/limits.ts';
 import type { PatternName } from './decisions/patterns.ts';
 import { type Plan, readPlan, USAGE } from './decisions/plan.ts';
 import { measureReload } from './decisions/reload.ts';
@@ -27,6 +28,9 @@ const HALF_PEAK_PATTERNS: readonly PatternName[] = ['keys', 'hot'];
 /** What is run, and the contestants that it takes. */
 interface Work {
   readonly scenarios: readonly Scenario[];
+  /** Those of the part that compares kinds of limits, and how often they are run. */
+  readonly limits: readonly Scenario[];
+  readonly limitRounds: number;
   /** Those of the part that compares HTTP engines. */
   readonly engines: readonly Scenario[];
   readonly contestants: readonly ContestantName[];
@@ -34,21 +38,24 @@ interface Work {
   readonly limitMs: number;
 }
 
-function workOf({ parts, selection, rounds, durations, paced, everyday }: Plan): Work {
+function workOf({ parts, selection, limitKinds, rounds, durations, paced, everyday }: Plan): Work {
   const scenarios = [
     ...(parts.includes('load') ? loadScenarios(selection) : []),
     ...(parts.includes('rules') ? [rulesScenario(selection)] : []),
   ];
   const engines = parts.includes('http-engines') ? engineScenarios() : [];
   const stores = storesOf(selection.stores);
+  const limits = parts.includes('limits') ? limitScenarios(stores, limitKinds) : [];
+  const roundsOfLimits = limitRounds(rounds, parts.length === 1);
   const few = stores.map(store => serviceOn(store, 'few'));
   const many = stores.map(store => serviceOn(store, 'many'));
   const contestants = new Set([
-    ...contestantsIn([...scenarios, ...engines]),
+    ...contestantsIn([...scenarios, ...limits, ...engines]),
     ...(parts.includes('half-peak') || parts.includes('everyday') ? few : []),
     ...(parts.includes('reload') ? many : []),
   ]);
-  const roundSteps = stepsOf(scenarios, rounds) + stepsOf(engines, engineRounds(rounds));
+  const roundSteps =
+    stepsOf(scenarios, rounds) + stepsOf(limits, roundsOfLimits) + stepsOf(engines, engineRounds(rounds));
   const pacedSteps = parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length * paced.rounds : 0;
   const everydaySteps = parts.includes('everyday')
     ? everydayContestants(stores).length * ARRIVALS.length * everyday.rounds
@@ -58,6 +65,8 @@ function workOf({ parts, selection, rounds, durations, paced, everyday }: Plan):
     warmUpMs + measuredMs + OVERHEAD_MS_A_STEP;
   return {
     scenarios,
+    limits,
+    limitRounds: roundsOfLimits,
     engines,
     contestants: [...contestants],
     steps: roundSteps + pacedSteps + everydaySteps + reloadSteps,
@@ -78,6 +87,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
   try {
     const loads = { ...common, durations, firstWarmUpMs };
     const scenarios = await runRounds({ ...loads, scenarios: work.scenarios, count: rounds });
+    const limits = await runRounds({ ...loads, scenarios: work.limits, count: work.limitRounds });
     const engines = await runRounds({ ...loads, scenarios: work.engines, count: engineRounds(rounds) });
     const halfPeak = parts.includes('half-peak')
       ? await measureHalfPeak({
@@ -99,7 +109,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
           secondsBefore: selection.quick ? 2 : 4,
         })
       : [];
-    return { scenarios, engines, halfPeak, everyday, reloads };
+    return { scenarios, limits, engines, halfPeak, everyday, reloads };
   } finally {
     progress.end();
   }
@@ -140,6 +150,7 @@ async function main(): Promise<void> {
   const targets = targetsOf(results);
   const tables = [
     results.scenarios.length > 0 ? loadTable(results.scenarios, plan.peer?.name ?? null) : [],
+    results.limits.length > 0 ? limitsTable(results.limits) : [],
     results.engines.length > 0 ? enginesTable(results.engines) : [],
     results.halfPeak.length > 0 ? halfPeakTable(results.halfPeak) : [],
     results.everyday.length > 0 ? everydayTable(results.everyday) : [],

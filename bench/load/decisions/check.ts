@@ -5,8 +5,8 @@ import { GrpcClient } from '../../../test/support/grpc-client.ts';
 import type { LoadTotals } from '../../support/generator.ts';
 import { CONTESTANTS } from './contestants.ts';
 import type { Field, Running } from './field.ts';
+import { LIMIT_KINDS, ROOMY_LIMIT } from './limit-kinds.ts';
 import { CODE, jsonBodyOf, OVER_KEYS, PATTERNS, type Pattern, requestOf } from './patterns.ts';
-import { ROOMY_LIMIT } from './rules.ts';
 
 /** Numbers of calls that are looked at before a load. */
 const SAMPLES = [0, 1, 61_803, 99_999];
@@ -69,9 +69,14 @@ async function driveOver(client: GrpcClient, pattern: Pattern): Promise<void> {
   }
 }
 
+/** Number of limits that count each hit on the key of the patterns `hot` and `keys`. */
+export function limitsOf({ name }: Running): number {
+  return LIMIT_KINDS[CONTESTANTS[name].limits ?? 'plain'].limits;
+}
+
 /** What a contestant has counted, by two ways that do not know of each other. */
 export interface Counts {
-  /** The count of the one hot key, in the store. */
+  /** The count of the one hot key, in the store, or how much less is left of it than of the roomiest limit. */
   readonly hot: number;
   /** Hits in the statistics of the rules; null where there are none, or so many that the page is too long. */
   readonly statistics: number | null;
@@ -83,11 +88,16 @@ export async function readCounts(field: Field, running: Running): Promise<Counts
   return { hot: await hotCount(field, running), statistics: await countedHits(running) };
 }
 
-/** One sentence when the hits that were counted are not those of the answers; '' when they are. */
+/**
+ * One sentence when the hits that were counted are not those of the answers; '' when they are.
+ *
+ * @param limits of each rule, which all count a hit in their statistics
+ */
 export function countFault(
   pattern: Pattern,
   { answered, begun }: LoadTotals,
   { before, after }: { readonly before: Counts | null; readonly after: Counts | null },
+  limits = 1,
 ): string {
   if (before === null || after === null) return '';
   const wrong = (what: string, counted: number, hits: number): string =>
@@ -97,12 +107,14 @@ export function countFault(
   const hotHits = pattern === PATTERNS.hot ? 1 : 0;
   const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits);
   if (fault !== '' || after.statistics === null || before.statistics === null) return fault;
-  return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited);
+  return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited * limits);
 }
 
+/** Redis is asked for plain counts. Everything else is asked for what is left, with a request that counts nothing. */
 async function hotCount(field: Field, running: Running): Promise<number> {
   const [[[key, value]]] = PATTERNS.hot.descriptors;
-  if (CONTESTANTS[running.name].store === 'redis') {
+  const { store, limits = 'plain' } = CONTESTANTS[running.name];
+  if (store === 'redis' && limits === 'plain') {
     const start = windowStartS(UNIT_YEAR, Math.floor(Date.now() / 1_000));
     return await field.count(running.database, `bench_${key}_${value}_${start}`);
   }

@@ -1,5 +1,21 @@
-/** What is measured: the service on a store, or what it is compared with. */
-export const CONTESTANTS = {
+import { LIMIT_KIND_NAMES, LIMIT_KINDS, type LimitKindName } from './limit-kinds.ts';
+
+export const STORES = ['embedded', 'redis'] as const;
+export type Store = (typeof STORES)[number];
+
+export interface Contestant {
+  readonly title: string;
+  readonly store: Store;
+  /** Rules that the requests of a scenario are spread over, beside those of the patterns. */
+  readonly routes: number;
+  readonly localCacheBytes: number;
+  /** `HTTP_SERVER_ENGINE`; its default without it. */
+  readonly engine?: 'node';
+  /** The kind of the limits on the key that the patterns `hot` and `keys` ask for; plain without it. */
+  readonly limits?: LimitKindName;
+}
+
+const USUAL_CONTESTANTS = {
   embedded: { title: 'embedded', store: 'embedded', routes: 10, localCacheBytes: 0 },
   'embedded-node': {
     title: 'embedded, HTTP engine node',
@@ -22,22 +38,29 @@ export const CONTESTANTS = {
   peer: { title: 'peer', store: 'redis', routes: 10, localCacheBytes: 0 },
 } as const satisfies Record<string, Contestant>;
 
-export type ContestantName = keyof typeof CONTESTANTS;
+/** The service on a store, with one kind of limits. */
+type WithLimits = `${Store}-limits-${LimitKindName}`;
+export type ContestantName = keyof typeof USUAL_CONTESTANTS | WithLimits;
 
-export interface Contestant {
-  readonly title: string;
-  readonly store: Store;
-  /** Rules that the requests of a scenario are spread over, beside those of the patterns. */
-  readonly routes: number;
-  readonly localCacheBytes: number;
-  /** `HTTP_SERVER_ENGINE`; its default without it. */
-  readonly engine?: 'node';
-}
-
-export const STORES = ['embedded', 'redis'] as const;
-export type Store = (typeof STORES)[number];
+/** What is measured: the service on a store, or what it is compared with. */
+export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
+  ...USUAL_CONTESTANTS,
+  ...(Object.fromEntries(
+    STORES.flatMap(store =>
+      LIMIT_KIND_NAMES.map(limits => {
+        const title = `${USUAL_CONTESTANTS[store].title}, ${LIMIT_KINDS[limits].title}`;
+        return [serviceWithLimits(store, limits), { title, store, routes: 10, localCacheBytes: 0, limits }];
+      }),
+    ),
+  ) as Record<WithLimits, Contestant>),
+};
 
 /** The contestant that is the service on a store, with few rules or with very many. */
 export function serviceOn(store: Store, rules: 'few' | 'many'): ContestantName {
   return rules === 'few' ? store : `${store}-rules`;
+}
+
+/** The contestant that is the service on a store, with one kind of limits. */
+export function serviceWithLimits(store: Store, kind: LimitKindName): WithLimits {
+  return `${store}-limits-${kind}`;
 }

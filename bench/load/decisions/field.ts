@@ -147,7 +147,8 @@ export class Field {
 
   #writeRules(name: ContestantName): string {
     const folder = join(this.#options.folder, `rules-${name}`);
-    writeRules(folder, { 'config/bench.yaml': ruleFile(benchRules(CONTESTANTS[name].routes)) });
+    const { routes, limits } = CONTESTANTS[name];
+    writeRules(folder, { 'config/bench.yaml': ruleFile(benchRules(routes, limits)) });
     return folder;
   }
 

@@ -8,26 +8,30 @@ import {
   wholeNumbers,
 } from '../../support/options.ts';
 import { STORES } from './contestants.ts';
+import { LIMIT_KIND_NAMES, type LimitKindName } from './limit-kinds.ts';
 import type { Durations } from './measure.ts';
 import { PATTERNS, type PatternName } from './patterns.ts';
 import { type Peer, readPeer } from './peer.ts';
 import { CONNECTIONS, type ConnectionsName, FRONTS, loadScenarios, type Selection } from './scenario.ts';
 
 /** Parts of the bench, in their order. */
-export const PARTS = ['load', 'rules', 'http-engines', 'half-peak', 'everyday', 'reload'] as const;
+export const PARTS = ['load', 'rules', 'limits', 'http-engines', 'half-peak', 'everyday', 'reload'] as const;
 export type Part = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
-                [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND] [--json FILE]
+                [--limits KIND,…] [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND]
+                [--json FILE]
        npm run bench -- --serve-threads N,… [options]
 
 Measures the service from end to end, compared with a simple implementation; see bench/README.md.
-  --quick              few short rounds, within 90 s, instead of all within 10 minutes
+  --quick              few short rounds of all parts except limits, within 90 s, instead of 12 minutes
   --only PART,…        ${PARTS.join(', ')}
   --store STORE,…      ${STORES.join(', ')}
   --front FRONT,…      ${FRONTS.join(', ')}
   --pattern NAME,…     ${Object.keys(PATTERNS).join(', ')}
   --connections N,…    ${Object.keys(CONNECTIONS).join(', ')}; with --pattern every combination is run
+  --limits KIND,…      ${LIMIT_KIND_NAMES.join(', ')}: kinds of limits that the part limits compares with
+                       plain ones
   --rounds N           number of rounds, 1 to 50
   --seconds N          measured time of each run, 0.1 to 60
   --workers N          WORKER_THREADS of the service, 0 to 64; the default of the service without it
@@ -47,6 +51,8 @@ interface PacedPlan {
 export interface Plan {
   readonly parts: readonly Part[];
   readonly selection: Selection;
+  /** Plain limits, and what is compared with them. */
+  readonly limitKinds: readonly LimitKindName[];
   readonly rounds: number;
   readonly durations: Durations;
   readonly firstWarmUpMs: number;
@@ -74,6 +80,7 @@ export function readPlan(args: readonly string[]): Plan {
       front: { type: 'string' },
       pattern: { type: 'string' },
       connections: { type: 'string' },
+      limits: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       workers: { type: 'string' },
@@ -91,7 +98,7 @@ export function readPlan(args: readonly string[]): Plan {
       : boundedNumber(seconds, { name: '--seconds', min: 0.1, max: 60 }) * 1_000;
   const parts = namesIn(values.only, { name: '--only', known: PARTS });
   const plan: Plan = {
-    parts: parts.length > 0 ? parts : PARTS,
+    parts: parts.length > 0 ? parts : PARTS.filter(part => part !== 'limits' || !quick),
     selection: {
       stores: namesIn(values.store, { name: '--store', known: STORES }),
       fronts: namesIn(values.front, { name: '--front', known: FRONTS }),
@@ -104,6 +111,7 @@ export function readPlan(args: readonly string[]): Plan {
       peer: values.peer !== undefined,
       quick,
     },
+    limitKinds: limitKindsIn(values.limits),
     rounds: wholeNumber(values.rounds ?? (quick ? '3' : '5'), { name: '--rounds', min: 1, max: 50 }),
     durations: { ...usual, measuredMs },
     firstWarmUpMs: quick ? 600 : 2_000,
@@ -122,7 +130,7 @@ export function readPlan(args: readonly string[]): Plan {
     jsonFile: values.json,
   };
   if (plan.serveThreads !== null) {
-    const without = (['only', 'front', 'peer'] as const).find(name => values[name] !== undefined);
+    const without = (['only', 'front', 'limits', 'peer'] as const).find(name => values[name] !== undefined);
     if (without !== undefined) throw new BadArguments(`--serve-threads cannot be used with --${without}`);
   } else if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {
     throw new BadArguments(
@@ -130,6 +138,12 @@ export function readPlan(args: readonly string[]): Plan {
     );
   }
   return plan;
+}
+
+/** All where the option is not given. Plain limits are always among them: the others are compared with them. */
+function limitKindsIn(text: string | undefined): LimitKindName[] {
+  const wanted = namesIn(text, { name: '--limits', known: LIMIT_KIND_NAMES });
+  return LIMIT_KIND_NAMES.filter(kind => kind === 'plain' || wanted.length === 0 || wanted.includes(kind));
 }
 
 /** Empty, which means all, where the option is not given. */

@@ -1,3 +1,4 @@
+import { LIMIT_KINDS, type LimitKindName, ROOMY_LIMIT } from './limit-kinds.ts';
 import { DOMAIN } from './patterns.ts';
 
 /** A rule and those below it. */
@@ -7,19 +8,19 @@ export interface BenchRule {
   readonly value?: string;
   /** Requests a year; without it there is no limit at this level. */
   readonly limit?: number;
+  /** The limit is of this kind, and larger than a run needs; plain without it. */
+  readonly kind?: LimitKindName;
   readonly below?: readonly BenchRule[];
 }
 
 /**
- * Far beyond what a run asks for, and below what the protocol can carry. A year, so that no window ends in a run: the
- * counts are compared with the answers.
+ * The rules that the patterns ask for, and so many routes.
+ *
+ * @param kind of the limit of the key `user`
  */
-export const ROOMY_LIMIT = 4_000_000_000;
-
-/** The rules that the patterns ask for, and so many routes. */
-export function benchRules(routes: number): BenchRule[] {
+export function benchRules(routes: number, kind: LimitKindName = 'plain'): BenchRule[] {
   return [
-    { key: 'user', limit: ROOMY_LIMIT },
+    { key: 'user', limit: ROOMY_LIMIT, kind },
     { key: 'tenant', limit: ROOMY_LIMIT },
     {
       key: 'path',
@@ -42,12 +43,15 @@ export function ruleFile(rules: readonly BenchRule[]): string {
 }
 
 function linesOf(rules: readonly BenchRule[], indent: string): string[] {
-  return rules.flatMap(({ key, value, limit, below }) => [
+  return rules.flatMap(({ key, value, limit, kind, below }) => [
     `${indent}- key: ${key}`,
     ...(value === undefined ? [] : [`${indent}  value: ${value}`]),
-    ...(limit === undefined
-      ? []
-      : [`${indent}  rate_limit:`, `${indent}    unit: year`, `${indent}    requests_per_unit: ${limit}`]),
+    ...(limit === undefined ? [] : limitLines(limit, kind).map(line => `${indent}  ${line}`)),
     ...(below === undefined ? [] : [`${indent}  descriptors:`, ...linesOf(below, `${indent}    `)]),
   ]);
+}
+
+function limitLines(limit: number, kind: LimitKindName = 'plain'): readonly string[] {
+  if (kind !== 'plain') return LIMIT_KINDS[kind].lines;
+  return ['rate_limit:', '  unit: year', `  requests_per_unit: ${limit}`];
 }

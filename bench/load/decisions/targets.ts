@@ -6,7 +6,7 @@ import { type Figures, medianFigures, type Round, ratioOf, type ScenarioResult }
 import type { HalfPeakResult } from './half-peak.ts';
 import { PATTERNS } from './patterns.ts';
 import type { ReloadResult } from './reload.ts';
-import type { ConnectionsName, ScenarioPattern } from './scenario.ts';
+import { type ConnectionsName, type ScenarioPattern, titleOfScenario } from './scenario.ts';
 
 /** What the service has to reach on two cores that it shares with its store and the generator. */
 export interface Target {
@@ -19,6 +19,7 @@ export interface Target {
 
 export interface Results {
   readonly scenarios: readonly ScenarioResult[];
+  readonly limits: readonly ScenarioResult[];
   readonly engines: readonly ScenarioResult[];
   readonly halfPeak: readonly HalfPeakResult[];
   readonly everyday: readonly EverydayResult[];
@@ -31,6 +32,7 @@ const CPU_MICROS = { keys: 6, hot: 4 } as const;
 const HALF_PEAK_P99_MS = 3;
 const EVERYDAY_CPU_MICROS = 45;
 const MANY_RULES_SHARE = 0.85;
+const LIMITS_SHARE = 0.9;
 const RELOAD_LIFT_MS = 10;
 
 /** Every target, in the order of the parts. */
@@ -42,6 +44,7 @@ export function targetsOf(results: Results): Target[] {
     ...STORES.flatMap(store => (['keys', 'hot'] as const).map(pattern => cpuTarget(results, store, pattern))),
     ...STORES.map(store => latencyTarget(results, store)),
     ...STORES.map(store => rulesTarget(results, store)),
+    ...limitTargets(results),
     ...STORES.flatMap(store => halfPeakTargets(results, store)),
     everydayTarget(results),
     ...STORES.map(store => reloadTarget(results, store)),
@@ -92,6 +95,24 @@ function rulesTarget(results: Results, store: Store): Target {
     bound: MANY_RULES_SHARE,
     is: 'at least',
     show: value => `${formatNumber(value * 100)} %`,
+  });
+}
+
+/** One for each scenario of the part, by its slowest kind of limits. */
+function limitTargets({ limits }: Results): Target[] {
+  return limits.flatMap(({ scenario, rounds }) => {
+    const [plain, ...others] = scenario.contestants;
+    if (others.length === 0) return [];
+    const ratios = others.map(kind => ratioOf(rounds, 'requestsPerSecond', { over: kind, under: plain }));
+    const least = Math.min(...ratios);
+    const slowest = CONTESTANTS[others[ratios.indexOf(least)]].title;
+    return target({
+      title: `${titleOfScenario(scenario)}: requests/s of the slowest kind of limits (${slowest}) to plain ones`,
+      value: least,
+      bound: LIMITS_SHARE,
+      is: 'at least',
+      show: value => `${formatNumber(value * 100)} %`,
+    });
   });
 }
 

@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
 import { BaselineDecider, ruleLevel } from '../../../bench/load/decisions/baseline-decide.ts';
+import { LIMIT_KIND_NAMES } from '../../../bench/load/decisions/limit-kinds.ts';
 import {
+  CODE,
   DOMAIN,
   jsonBodyOf,
   PATTERNS,
@@ -70,5 +72,19 @@ t.test('the service and the baseline give the answers that the patterns say', as
         what,
       );
     }
+  }
+});
+
+t.test('every kind of limits admits the patterns that are compared, and counts each hit', async t => {
+  for (const kind of LIMIT_KIND_NAMES) {
+    const rules = ruleFile(benchRules(ROUTES, kind));
+    const service = new Decisions({ store: await sharedStoreKind.open(t), rules });
+    for (const number of NUMBERS) {
+      const answer = await service.ask(requestOf(PATTERNS.hot, number));
+      t.match(answer, { overallCode: CODE.ok }, kind);
+    }
+    const { statuses } = await service.ask(requestOf(PATTERNS.hot, 0));
+    const other = await service.ask(requestOf(PATTERNS.keys, 0));
+    t.equal(other.statuses[0].limitRemaining - statuses[0].limitRemaining, NUMBERS.length, kind);
   }
 });

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { limitRounds } from '../../../bench/load/decisions/limits.ts';
 import { PARTS, readPlan } from '../../../bench/load/decisions/plan.ts';
 import { loadScenarios, type Scenario, titleOfScenario } from '../../../bench/load/decisions/scenario.ts';
 import { BadArguments } from '../../../bench/support/options.ts';
@@ -56,6 +57,18 @@ t.test('times, workers and the file are taken over', async t => {
   t.equal(readPlan([]).workers, null);
 });
 
+t.test(
+  'kinds of limits are compared with plain ones, and left out of a quick run unless it names them',
+  async t => {
+    t.same(readPlan([]).limitKinds, ['plain', 'window', 'calendar', 'several', 'sliding', 'bucket']);
+    t.same(readPlan(['--limits', 'bucket,sliding']).limitKinds, ['plain', 'sliding', 'bucket']);
+    t.notOk(readPlan(['--quick']).parts.includes('limits'));
+    t.same(readPlan(['--quick', '--only', 'limits']).parts, ['limits']);
+    t.equal(limitRounds(5, false), 2, 'few rounds when it is one of several parts');
+    t.equal(limitRounds(5, true), 5);
+  },
+);
+
 t.test('numbers of serving threads are compared instead of the parts', async t => {
   t.equal(readPlan([]).serveThreads, null);
   t.same(readPlan(['--serve-threads', '1,2,4', '--quick']).serveThreads, [1, 2, 4]);
@@ -74,7 +87,7 @@ t.test('what cannot be followed is refused with what can', async t => {
     [['--store', 'memcached'], '--store memcached is not one of embedded, redis'],
     [
       ['--only', 'load,all'],
-      '--only all is not one of load, rules, http-engines, half-peak, everyday, reload',
+      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload',
     ],
     [['--pattern', ''], '--pattern  is not one of hot, keys, four, over, none'],
     [['--rounds', '0'], '--rounds 0 is not a number from 1 to 50'],

@@ -3,6 +3,7 @@ import { countFault } from '../../../bench/load/decisions/check.ts';
 import { type Figures, figuresOf, type ScenarioResult } from '../../../bench/load/decisions/figures.ts';
 import { peakOf } from '../../../bench/load/decisions/half-peak.ts';
 import { engineScenarios, enginesTable } from '../../../bench/load/decisions/http-engines.ts';
+import { limitScenarios, limitsTable } from '../../../bench/load/decisions/limits.ts';
 import { PATTERNS } from '../../../bench/load/decisions/patterns.ts';
 import { liftOf } from '../../../bench/load/decisions/reload.ts';
 import { loadTable, targetTable } from '../../../bench/load/decisions/report.ts';
@@ -36,7 +37,8 @@ const HOT: ScenarioResult = {
     { embedded: figures(280_000, 3), redis: figures(100_000, 5), baseline: figures(10_000, 100) },
   ],
 };
-const RESULTS = { scenarios: [HOT], engines: [], halfPeak: [], everyday: [], reloads: [] };
+const NOTHING = { scenarios: [], limits: [], engines: [], halfPeak: [], everyday: [], reloads: [] };
+const RESULTS = { ...NOTHING, scenarios: [HOT] };
 
 t.test('a target is met or missed by medians, and by ratios within the rounds', async t => {
   const of = (title: string) => targetsOf(RESULTS).find(target => target.title.startsWith(title));
@@ -51,11 +53,7 @@ t.test('a target is met or missed by medians, and by ratios within the rounds', 
 });
 
 t.test('what was not measured is neither', async t => {
-  t.ok(
-    targetsOf({ scenarios: [], engines: [], halfPeak: [], everyday: [], reloads: [] }).every(
-      ({ isMet }) => isMet === null,
-    ),
-  );
+  t.ok(targetsOf(NOTHING).every(({ isMet }) => isMet === null));
   t.match(targetTable(targetsOf(RESULTS)).join('\n'), /100 000 rules to those with ten .* - +not measured$/m);
 });
 
@@ -63,8 +61,7 @@ t.test('p99 at half of the peak, everyday rates and the lift of a reload have ta
   const halfPeak = [{ store: 'redis', pattern: 'keys', peakPerSecond: 1, rounds: [figures(1, 1)] }] as const;
   const reload = { callsPerSecond: 1, reloadMs: 1, seconds: [], beforeP99Ms: 1, reloadP99Ms: 12.5 };
   const targets = targetsOf({
-    scenarios: [],
-    engines: [],
+    ...NOTHING,
     halfPeak,
     everyday: [{ contestant: 'redis', arrivals: 'one by one', rounds: [figures(10_000, 44)] }],
     reloads: [{ store: 'redis', ...reload, liftMs: 11.5 }],
@@ -90,6 +87,34 @@ t.test('HTTP engines are compared within the rounds, by rate and by CPU', async 
   t.match(uws, /^ {2}uws +33 000 +1\.000 +2\.000 +55\.00/);
   t.match(node, /^ {2}node +16 500 +0\.50 +1\.000 +2\.000 +137\.50 +2\.50$/);
 });
+
+t.test(
+  'kinds of limits are compared with plain ones within the rounds, and the slowest has a target',
+  async t => {
+    const [scenario] = limitScenarios(['redis'], ['plain', 'sliding', 'bucket']);
+    t.same(scenario.contestants, ['redis-limits-plain', 'redis-limits-sliding', 'redis-limits-bucket']);
+    const [plain, sliding, bucket] = scenario.contestants;
+    const rounds = [
+      { [plain]: figures(100_000, 4), [sliding]: figures(88_000, 5), [bucket]: figures(95_000, 4) },
+      { [plain]: figures(10_000, 40), [sliding]: figures(8_800, 50), [bucket]: figures(9_500, 40) },
+    ];
+    const limits = [{ scenario, rounds }];
+    const [, title, ...lines] = limitsTable(limits);
+    t.match(title, /^grpc, one hot key, 8 × 32/);
+    t.match(lines[0], /^ {2}Redis, plain +55 000 +1\.000 /);
+    t.match(lines[1], /^ {2}Redis, sliding window +48 400 +0\.88 +1\.000 +2\.000 +27\.50 +1\.25 /);
+    t.match(
+      targetsOf({ ...NOTHING, limits }).find(({ isMet }) => isMet !== null),
+      {
+        title:
+          'grpc, one hot key, 8 × 32: requests/s of the slowest kind of limits (Redis, sliding window) to plain ones',
+        wanted: 'at least 90 %',
+        measured: '88 %',
+        isMet: false,
+      },
+    );
+  },
+);
 
 t.test('the table has a line for each contestant, below its scenario', async t => {
   const text = loadTable([HOT]).join('\n');
@@ -155,6 +180,7 @@ t.test('hits that are lost or counted twice are a fault, in the store and in the
   t.match(countFault(PATTERNS.hot, totals, counts(100, 101)), /^total_hits of all rules has grown by 101/);
   t.equal(countFault(PATTERNS.four, totals, counts(0, 400)), '');
   t.equal(countFault(PATTERNS.none, totals, counts(0, 0)), '');
+  t.equal(countFault(PATTERNS.hot, totals, counts(100, 200), 2), '', 'two limits of one rule');
   t.match(countFault(PATTERNS.none, totals, counts(0, 1)), /^total_hits/);
 });
 

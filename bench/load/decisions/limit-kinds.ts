@@ -1,0 +1,54 @@
+/**
+ * Far beyond what a run asks for, and below what the protocol can carry. A year, so that no window ends in a run: the
+ * counts are compared with the answers.
+ */
+export const ROOMY_LIMIT = 4_000_000_000;
+
+/** A kind of limit, as the part `limits` compares them. */
+interface LimitKind {
+  readonly title: string;
+  /** Number of limits of a rule. Each has its own statistics. */
+  readonly limits: number;
+  /** The lines of a rule file, for a rule that nothing of a run exceeds. */
+  readonly lines: readonly string[];
+}
+
+const LARGEST = `requests_per_unit: ${ROOMY_LIMIT}`;
+
+/**
+ * The kinds of limits. None of their states is empty again within a run: a window lasts for a year, and a token takes
+ * hours to flow in. The bucket holds as many tokens as are counted exactly at this rate.
+ */
+export const LIMIT_KINDS = {
+  plain: { title: 'plain', limits: 1, lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`] },
+  window: { title: 'any window', limits: 1, lines: ['rate_limit:', '  window: 52w', `  ${LARGEST}`] },
+  calendar: {
+    title: 'calendar',
+    limits: 1,
+    lines: ['rate_limit:', `  ${LARGEST}`, '  calendar: {period: year, zone: Europe/Berlin}'],
+  },
+  several: {
+    title: 'two limits',
+    limits: 2,
+    lines: ['rate_limits:', '  - unit: year', `    ${LARGEST}`, '  - window: 52w', `    ${LARGEST}`],
+  },
+  sliding: {
+    title: 'sliding window',
+    limits: 1,
+    lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`, '  algorithm: sliding_window'],
+  },
+  bucket: {
+    title: 'token bucket',
+    limits: 1,
+    lines: [
+      'rate_limit:',
+      '  unit: year',
+      '  requests_per_unit: 1000',
+      '  algorithm: token_bucket',
+      '  burst: 100000000',
+    ],
+  },
+} as const satisfies Record<string, LimitKind>;
+
+export type LimitKindName = keyof typeof LIMIT_KINDS;
+export const LIMIT_KIND_NAMES = Object.keys(LIMIT_KINDS) as LimitKindName[];
