@@ -85,54 +85,64 @@ export class EmbeddedCounterStore implements CounterStore {
   #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
     const { first, end, held } = group;
     if (first === end) return;
+    const { kinds } = batch.admissions;
     this.#lockRegions(batch, first, end);
     this.#cells.length = 0;
     if (batch.refundCount > 0) this.#refundGroup(batch, first, end);
     let anyFull = false;
     for (let op = first; op < end; op++) {
-      const isRefund = batch.opRefunds[op] === 1;
-      this.#cells.push(isRefund ? -1 : this.#readCount(batch, op));
-      if (isRefund) continue;
-      const full = !held && batch.isFull(op);
+      if (batch.opRefunds[op] === 1) {
+        this.#cells.push(-1);
+        continue;
+      }
+      const slot = batch.opSlots[op];
+      this.#readPrint(batch, slot);
+      const exceeds = kinds[slot] === ADMISSION.count ? this.#claim(batch, op) : this.#exceeds(batch, op);
+      const full = exceeds && !held;
       batch.opHeld[op] = full ? 0 : 1;
       anyFull ||= full;
     }
+    const holdBack = held || anyFull;
     for (let op = first; op < end; op++) {
       if (batch.opRefunds[op] === 1) continue;
-      if (!held && !anyFull) batch.opHeld[op] = 0;
-      this.#countOp(batch, op, op - first);
+      if (!holdBack) batch.opHeld[op] = 0;
+      if (kinds[batch.opSlots[op]] !== ADMISSION.count) {
+        this.#cells[op - first] = this.#admitUnlessHeld(batch, op);
+        continue;
+      }
+      const cell = this.#cells[op - first];
+      const added = batch.opHeld[op] === 1 ? 0 : batch.opHits[op];
+      batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
     }
     this.#unlockRegions();
   }
 
-  /** Reads the count or level of an op into `counts`: NaN without room. Returns the cell of a count, else -1. */
-  #readCount(batch: CounterBatch, op: number): number {
-    const slot = batch.opSlots[op];
-    this.#readPrint(batch, slot);
-    if (batch.admissions.kinds[slot] !== ADMISSION.count) {
-      this.#admitted.load(batch, slot, this.#print);
-      return -1;
-    }
-    const cell = this.#table.claim(this.#print, batch.nowS, batch.expiries[slot], this.#cells);
-    batch.counts[slot] = cell < 0 ? Number.NaN : this.#table.count(cell);
-    return cell;
+  /** Claims the cell of an op with the fingerprint in `#print`. Returns whether the hits exceed the limit. */
+  #claim(batch: CounterBatch, op: number): boolean {
+    const expiryS = batch.expiries[batch.opSlots[op]];
+    const cell = this.#table.claim(this.#print, batch.nowS, expiryS, this.#cells);
+    this.#cells.push(cell);
+    return cell >= 0 && this.#table.count(cell) + batch.opHits[op] > batch.opLimits[op];
   }
 
-  /** Adds the hits of an op that is not held back. `place` is that of its cell in `#cells`. */
-  #countOp(batch: CounterBatch, op: number, place: number): void {
+  /** Returns whether the hits of an op with the fingerprint in `#print` do not fit. It needs no cell yet. */
+  #exceeds(batch: CounterBatch, op: number): boolean {
+    this.#cells.push(-1);
+    this.#admitted.load(batch, batch.opSlots[op], this.#print);
+    return batch.isFull(op);
+  }
+
+  /**
+   * Adds the hits of an op if they fit and are not held back. Returns its cell, -1 for none. The level is read again,
+   * because the request may have the same key twice, and because its other counters may have taken the cell.
+   */
+  #admitUnlessHeld(batch: CounterBatch, op: number): number {
     const slot = batch.opSlots[op];
-    const isHeld = batch.opHeld[op] === 1;
-    if (batch.admissions.kinds[slot] === ADMISSION.count) {
-      const cell = this.#cells[place];
-      const added = isHeld ? 0 : batch.opHits[op];
-      batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
-      return;
-    }
-    // Read again, because the request may have the same key twice, and because its other counters may need this cell.
     this.#readPrint(batch, slot);
     this.#admitted.load(batch, slot, this.#print);
-    if (isHeld) batch.opAfters[op] = batch.counts[slot];
-    else this.#cells[place] = this.#admitOp(batch, op);
+    if (batch.opHeld[op] === 0) return this.#admitOp(batch, op);
+    batch.opAfters[op] = batch.counts[slot];
+    return -1;
   }
 
   /** Applies an op to the level that was loaded. Returns its cell, -1 for none. */
