@@ -8,7 +8,7 @@ import { ACCOUNTS_PATH, placeOf, unknownTenant } from './access/tenant-host.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { OperatorCalls } from './accounts/operator-calls.ts';
 import { Problem } from './checks/problem.ts';
-import { compileSchema, type SchemaCheck } from './checks/schema-check.ts';
+import { type SchemaCheck, schemaCheck } from './checks/schema-check.ts';
 import { CallLimits } from './http/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from './http/http.ts';
 import { idempotencyOf, RunningKeys } from './http/idempotency.ts';
@@ -56,7 +56,7 @@ const OPENAPI_PATH = '/api/v1/openapi.json';
 const NO_FIELDS: Readonly<Record<string, string>> = {};
 const NO_BODY: Readonly<Record<string, unknown>> = {};
 /** Rejects all fields in the body of a route that has none. */
-const NO_FIELDS_CHECK = compileSchema({ type: 'object', properties: {} });
+const NO_FIELDS_CHECK = schemaCheck({ type: 'object', properties: {} });
 
 /**
  * The REST interface of tasks (specification 3). Finds the tenant and the route, authenticates and authorizes the caller,
@@ -259,7 +259,7 @@ function scopeOf(caller: Caller): string {
 
 function prepare(route: Route): Prepared {
   const hasBody = route.method !== 'GET' && route.method !== 'DELETE';
-  const check = route.body === undefined ? NO_FIELDS_CHECK : compileSchema(route.body);
+  const check = route.body === undefined ? NO_FIELDS_CHECK : schemaCheck(route.body);
   return {
     route,
     query: new Set(Object.keys(route.query ?? {})),

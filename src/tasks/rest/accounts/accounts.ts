@@ -9,7 +9,7 @@ import { requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
 import { Problem, type ProblemCode, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { compileSchema } from '../checks/schema-check.ts';
+import { schemaCheck } from '../checks/schema-check.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys, recordOf, replayOf } from '../http/idempotency.ts';
@@ -69,7 +69,7 @@ export const ACCOUNT_ANSWER: AnswerDescription = {
 
 export const ACCOUNT_PROBLEMS: readonly ProblemCode[] = ['domain_taken', 'invalid_domain'];
 
-const checkBody = compileSchema(ACCOUNT_BODY);
+const checkBody = schemaCheck(ACCOUNT_BODY);
 
 /** Creates accounts (specification 3.1). */
 export class Accounts {

@@ -1,5 +1,5 @@
 import { requireOperator } from '../access/authentication.ts';
-import { compileSchema, type SchemaCheck } from '../checks/schema-check.ts';
+import { type SchemaCheck, schemaCheck } from '../checks/schema-check.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys } from '../http/idempotency.ts';
@@ -26,7 +26,7 @@ interface OperatorMatch {
 }
 
 /** Rejects all fields in the body of a route that has none. */
-const NO_FIELDS = compileSchema({ type: 'object', properties: {} });
+const NO_FIELDS = schemaCheck({ type: 'object', properties: {} });
 
 /** Routes the calls of the operator API: checks the token of the operator and the request. */
 export class OperatorCalls {
@@ -42,7 +42,7 @@ export class OperatorCalls {
     for (const route of operatorRoutes(parts)) {
       const { method, path, query = {}, body } = route;
       const hasBody = method === 'PATCH' || method === 'POST';
-      const check = hasBody ? (body === undefined ? NO_FIELDS : compileSchema(body)) : null;
+      const check = hasBody ? (body === undefined ? NO_FIELDS : schemaCheck(body)) : null;
       this.#paths.add(method, path, { route, query: new Set(Object.keys(query)), check });
     }
   }

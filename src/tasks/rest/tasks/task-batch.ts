@@ -4,7 +4,7 @@ import { limitsOf } from '../access/tenant-limits.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { PROBLEMS, Problem, type ProblemPart } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { compileSchema } from '../checks/schema-check.ts';
+import { schemaCheck } from '../checks/schema-check.ts';
 import { findWorker } from '../fields/named-documents.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
 import { REPLAYED } from '../http/idempotency.ts';
@@ -143,7 +143,7 @@ function checkSize(bytes: number): void {
   }
 }
 
-const checkItem = compileSchema(NEW_TASK_SCHEMA);
+const checkItem = schemaCheck(NEW_TASK_SCHEMA);
 
 async function readItems(
   parts: RestParts,

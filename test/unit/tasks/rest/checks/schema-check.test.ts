@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { ObjectSchema } from '../../../../../src/tasks/rest/checks/schema.ts';
-import { compileSchema, MAX_FAULTS } from '../../../../../src/tasks/rest/checks/schema-check.ts';
+import { MAX_FAULTS, schemaCheck } from '../../../../../src/tasks/rest/checks/schema-check.ts';
 
 const SCHEMA: ObjectSchema = {
   type: 'object',
@@ -35,7 +35,7 @@ const SCHEMA: ObjectSchema = {
     },
   },
 };
-const check = compileSchema(SCHEMA);
+const check = schemaCheck(SCHEMA);
 
 /** Pointers and details without the pointers that they begin with, one line each. */
 function faultsOf(body: unknown): string[] {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { compileSchema } from '../../../../../src/tasks/rest/checks/schema-check.ts';
+import { schemaCheck } from '../../../../../src/tasks/rest/checks/schema-check.ts';
 import { SCHEDULE_ANSWER } from '../../../../../src/tasks/rest/schedules/schedule-view.ts';
 import { scheduleRoutes } from '../../../../../src/tasks/rest/schedules/schedules.ts';
 import { workerRoutes } from '../../../../../src/tasks/rest/workers/workers.ts';
@@ -125,7 +125,7 @@ t.test('everything that can be said of it is shown again', async t => {
     cron: null,
     runs_left: 300,
   });
-  t.equal(compileSchema(SCHEDULE_ANSWER)(made.json), null, 'as the documents say');
+  t.equal(schemaCheck(SCHEDULE_ANSWER)(made.json), null, 'as the documents say');
   t.same(Object.keys(made.json.task.retry), ['max_attempts', 'base'], 'of the policy only what was said');
   t.same(made.json.next_runs[0], '2026-03-02T00:05:00.000Z', 'the times from when it goes on');
 });
@@ -173,7 +173,7 @@ t.test('the last run is shown with what became of it', async t => {
       fired: 1,
     }));
     const read = await ask('GET', `/api/v1/schedules/${made.id}`);
-    t.equal(compileSchema(SCHEDULE_ANSWER)(read.json), null);
+    t.equal(schemaCheck(SCHEDULE_ANSWER)(read.json), null);
     t.same(read.json.last_run, { scheduled_for: '2026-03-01T09:00:00.000Z', task_id: taskId, status });
   }
   t.equal((await ask('GET', '/api/v1/schedules')).json.data[0].last_run.status, undefined);
