@@ -11,7 +11,7 @@ export default function compile(request: CompileRequest): CompileResponse {
   try {
     const warnings: RuleFault[] = [];
     const rules = loadRuleSet(request.files, {
-      mergeDomains: request.mergeDomains,
+      ...request.settings,
       onWarning: warning => warnings.push(warning),
     });
     return { kind: 'compiled', buffer: compileRules(rules), warnings };

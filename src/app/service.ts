@@ -171,7 +171,10 @@ export class DecisionService {
       statistics,
       health: this.#health,
       logger,
-      mergeDomains: settings.mergeDomainConfig,
+      settings: {
+        mergeDomains: settings.mergeDomainConfig,
+        forMemcached: settings.backendType === 'memcached',
+      },
       healthNeedsDomain: settings.healthyWithAtLeastOneConfigLoaded,
       loadSuccess: stats.counter('ratelimit.service.config_load_success'),
       loadError: stats.counter('ratelimit.service.config_load_error'),

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { printable } from '../base/printable.ts';
+import { explainedLimits } from '../rules/limit-words.ts';
 import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
 import {
   type DomainRules,
@@ -17,6 +18,8 @@ import {
   readRuleDirectory,
   readRuleFile,
 } from '../rules/source/read-directory.ts';
+import { SettingsRefused } from '../settings/faults.ts';
+import { loadSettings } from '../settings/load.ts';
 import { describeFlags, parseFlags } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
 
@@ -42,7 +45,11 @@ const CHECK_FLAGS = {
 export const CHECK_USAGE = `Usage: sluice check DIR|FILE [flags]
 
 Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, like the
-service, and reports every fault and warning.
+service, and reports every fault and warning. Limits that are more than a number
+of requests per unit are explained in words.
+
+If the environment selects memcached as the counter store (BACKEND_TYPE or
+ALTCACHE_HOST_PORT), rules that memcached cannot count are faults.
 
 Flags:
 ${describeFlags(CHECK_FLAGS)}
@@ -73,10 +80,24 @@ export async function runCheck(args: readonly string[], io: CliIo): Promise<numb
     files: content.files.map(file => file.name),
     ignored: content.ignored,
     warnings,
-    outcome: load(content.files, { mergeDomains: flags['merge-domain-configs'], onWarning }),
+    outcome: load(content.files, {
+      mergeDomains: flags['merge-domain-configs'],
+      forMemcached: countsInMemcached(io.env),
+      onWarning,
+    }),
   };
   io.stdout(flags.json ? checkJson(result) : checkText(path, result));
   return 'faults' in result.outcome ? EXIT.refused : EXIT.done;
+}
+
+/** Whether the service would count in memcached. Other settings may be missing or wrong where rules are checked. */
+function countsInMemcached(env: CliIo['env']): boolean {
+  try {
+    return loadSettings(env).backendType === 'memcached';
+  } catch (refused) {
+    if (refused instanceof SettingsRefused) return false;
+    throw refused;
+  }
 }
 
 async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDirectoryContent> {
@@ -129,7 +150,7 @@ function checkText(directory: string, result: CheckResult): string {
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
   if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
-  else lines.push(summary(files, outcome.ruleSet, warnings.length));
+  else lines.push(summary(files, outcome.ruleSet, warnings.length), ...limitLines(outcome.ruleSet));
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -157,13 +178,27 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** Maximum number of limits that the text explains. */
+const MAX_EXPLAINED = 100;
+
+function limitLines(rules: RuleSet): string[] {
+  const lines: string[] = [];
+  let count = 0;
+  for (const { rule, meaning } of explainedLimits(rules)) {
+    if (count++ < MAX_EXPLAINED) lines.push(`${rule}: ${meaning}`);
+  }
+  if (count > MAX_EXPLAINED) lines.push(`${count - MAX_EXPLAINED} more limits; --json explains all of them`);
+  return lines;
+}
+
 /** The result as one line of JSON: `faults` where there are some, else `domains`. */
 function checkJson(result: CheckResult): string {
   const { files, ignored, warnings, outcome } = result;
   if ('faults' in outcome)
     return `${JSON.stringify({ ok: false, files, ignored, warnings, faults: outcome.faults })}\n`;
   const domains = outcome.ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
-  return `${JSON.stringify({ ok: true, files, ignored, warnings, domains })}\n`;
+  const limits = [...explainedLimits(outcome.ruleSet)];
+  return `${JSON.stringify({ ok: true, files, ignored, warnings, domains, limits })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

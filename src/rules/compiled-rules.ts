@@ -90,15 +90,28 @@ export class CompiledRules {
 }
 
 /**
- * The rules as `/rlconfig` prints them, in the format of envoyproxy/ratelimit: one line for each entry with a limit, in
- * definition order. Paths are as configured, with wildcards. Unlimited rules print the unit UNKNOWN and their configured
- * number. A generator, because creating all lines at once could block the thread for too long.
+ * The rules as `/rlconfig` prints them: one line for each limit, in definition order. Paths are as configured, with
+ * wildcards. The lines of plain limits are those of envoyproxy/ratelimit; unlimited rules print the unit UNKNOWN and their
+ * configured number. A generator, because creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
   for (let limit = 0; limit < rules.limitCount; limit++) {
     const flags = rules.limit(limit, LIMIT.flags);
-    const unit = UNIT_NAMES[rules.limit(limit, LIMIT.unit)];
+    const terms = rules.limit(limit, LIMIT.terms);
+    const [window, counting] =
+      terms === 0
+        ? [`unit=${UNIT_NAMES[rules.limit(limit, LIMIT.unit)]}`, '']
+        : dumpTerms(rules.terms(terms - 1));
     const modes = `shadow_mode: ${(flags & LIMIT_FLAG.shadow) !== 0}, quota_mode: ${(flags & LIMIT_FLAG.quota) !== 0}`;
-    yield `${rules.path(limit)}: unit=${unit} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}\n`;
+    yield `${rules.path(limit)}: ${window} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}${counting}\n`;
   }
+}
+
+/** What a line says instead of the unit, and at its end. */
+function dumpTerms({ window, algorithm, burst, calendar }: RuleTerms): [string, string] {
+  const bucket = algorithm === 'token_bucket' ? `, burst: ${burst}` : '';
+  const zone = calendar === null ? '' : `, zone: ${calendar.zone}`;
+  const [length] = window.split(' ');
+  const name = calendar === null ? 'window' : 'calendar';
+  return [`${name}=${length}`, `, algorithm: ${algorithm}${bucket}${zone}`];
 }

@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import type { Service } from '../../base/lifecycle.ts';
 import { CompiledRules } from '../../rules/compiled-rules.ts';
+import type { LoadSettings } from '../../rules/parse/load.ts';
 import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
 import type { CompileRequest, CompileResponse } from './compile-message.ts';
 
@@ -42,11 +43,11 @@ export class RuleCompiler implements Service {
    *
    * @throws RuleSetRefused with all faults of the rules; Error if the thread failed
    */
-  async compile(files: readonly RuleFile[], mergeDomains: boolean): Promise<CompileResult | null> {
+  async compile(files: readonly RuleFile[], settings: LoadSettings): Promise<CompileResult | null> {
     const pool = this.#pool;
     if (pool === null) return null;
     // Destroying the pool makes its running tasks fail.
-    const response = await pool.run({ files, mergeDomains }).catch((failure: unknown) => {
+    const response = await pool.run({ files, settings }).catch((failure: unknown) => {
       if (this.#pool === pool) throw failure;
       return null;
     });

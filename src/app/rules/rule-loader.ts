@@ -6,6 +6,7 @@ import type { Batcher } from '../../decision/batching/batcher.ts';
 import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
 import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import type { LoadSettings } from '../../rules/parse/load.ts';
 import {
   describeRuleFault,
   type LoadOutcome,
@@ -32,7 +33,7 @@ export interface RuleLoaderParts {
   readonly statistics: RuleStatistics;
   readonly health: Health;
   readonly logger: Logger;
-  readonly mergeDomains: boolean;
+  readonly settings: LoadSettings;
   /** The service is unhealthy while no domain is loaded. */
   readonly healthNeedsDomain: boolean;
   readonly loadSuccess: Counter;
@@ -106,7 +107,7 @@ export class RuleLoader implements RuleSetLoader {
 
   async #loadOne({ files, done }: Load): Promise<void> {
     try {
-      const compiled = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
+      const compiled = await this.#parts.compiler.compile(files, this.#parts.settings);
       if (compiled === null) return done({ kind: 'dropped' });
       this.#publish(compiled.rules, files.length);
       this.#logWarnings(compiled.warnings);

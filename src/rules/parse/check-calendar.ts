@@ -1,8 +1,9 @@
 import { TIME_ZONE_ACCEPTED, timeZone } from '../../base/calendar/time-zone.ts';
+import { nearest } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
 import type { CalendarTerms } from '../rule-set.ts';
 import { checkKeys } from './field-names.ts';
-import { fieldOf, isNull, textField } from './fields.ts';
+import { fieldOf, isNull, textField, writtenField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
@@ -91,9 +92,11 @@ function checkZone(check: FileCheck, map: YamlMap): string | null {
   const zone = textField(check, map, 'zone');
   if (zone === null || zone === '') return zone === null ? null : 'UTC';
   if (timeZone(zone) !== null) return zone;
+  const guess = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  const hint = guess === null ? '' : `did you mean \`${guess}\`? `;
   check.fault(
     offsetOf(map, 'zone'),
-    `${quote(zone)} is not a known time zone: write ${TIME_ZONE_ACCEPTED.replaceAll('"', '`')}`,
+    `${quote(zone)} is not a known time zone: ${hint}write ${TIME_ZONE_ACCEPTED.replaceAll('"', '`')}`,
   );
   return null;
 }
@@ -101,7 +104,7 @@ function checkZone(check: FileCheck, map: YamlMap): string | null {
 function checkStarts(check: FileCheck, map: YamlMap, period: Period): number | null {
   const node = fieldOf(map, 'starts');
   if (node === null || isNull(node)) return STARTS[period].first;
-  const text = textField(check, map, 'starts');
+  const text = writtenField(check, map, 'starts');
   if (text === null) return null;
   const starts = STARTS[period].read(text);
   if (starts !== null) return starts;

@@ -4,9 +4,10 @@ import { checkLimits } from './check-limits.ts';
 import { checkKeys } from './field-names.ts';
 import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
+import type { LoadScope } from './load-scope.ts';
 import { readMetadata } from './metadata.ts';
 import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
-import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
+import { MAX_ENTRY_LEVELS } from './yaml/bounds.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
@@ -20,32 +21,6 @@ interface Definition {
 /** The entries of a level so far, by composite key. With merging, the top level spans several files. */
 export type Level = Map<string, Definition>;
 
-/** Limits the number of entries of a load and the total length of their full names. */
-export class EntryBudget {
-  #left = MAX_ENTRIES;
-  #charactersLeft = MAX_NAME_CHARACTERS;
-
-  /** False if there are too many entries, which is reported once. */
-  take(check: FileCheck, offset: number): boolean {
-    this.#left--;
-    if (this.#left === -1) {
-      check.fault(offset, `there are more than ${MAX_ENTRIES} entries in all files: remove some`);
-    }
-    return this.#left >= 0;
-  }
-
-  /** Reports once if the full names are too long in total. */
-  takeName(check: FileCheck, offset: number): void {
-    if (this.#charactersLeft < 0) return;
-    this.#charactersLeft -= check.nameLength;
-    if (this.#charactersLeft >= 0) return;
-    check.fault(
-      offset,
-      `the full names of all entries have more than ${MAX_NAME_CHARACTERS} characters: write fewer levels or shorter values`,
-    );
-  }
-}
-
 /**
  * Checks the `descriptors` of a file or an entry and returns the entries in definition order. The result is valid only
  * if no fault was reported.
@@ -56,7 +31,7 @@ export function checkEntries(
   check: FileCheck,
   owner: YamlMap,
   shared: Level | null,
-  budget: EntryBudget,
+  scope: LoadScope,
 ): readonly RuleEntry[] {
   const maps = listField(check, owner, 'descriptors', '- key: ...');
   if (maps.length === 0) return NO_ENTRIES;
@@ -70,10 +45,10 @@ export function checkEntries(
   const level: Level = shared ?? new Map();
   const entries: RuleEntry[] = [];
   for (const [index, map] of maps.entries()) {
-    if (check.full || !budget.take(check, map.offset)) break;
+    if (check.full || !scope.budget.take(check, map.offset)) break;
     // Replaces a missing key in the paths of faults.
     const unnamed = `descriptors[${index}]`;
-    entries.push(checkEntry(check, map, { level, unnamed }, budget));
+    entries.push(checkEntry(check, map, { level, unnamed }, scope));
   }
   return entries;
 }
@@ -82,7 +57,7 @@ function checkEntry(
   check: FileCheck,
   written: YamlMap,
   place: { readonly level: Level; readonly unnamed: string },
-  budget: EntryBudget,
+  scope: LoadScope,
 ): RuleEntry {
   check.enter(place.unnamed);
   const map = withUniqueKeys(check, written, 'entry');
@@ -93,7 +68,7 @@ function checkEntry(
   check.leave();
   const composite = value === '' || key === null ? (key ?? place.unnamed) : `${key}_${value}`;
   check.enter(composite);
-  budget.takeName(check, map.offset);
+  scope.budget.takeName(check, map.offset);
   if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
   warnAboutRepeats(check, written, map, 'entry');
@@ -101,14 +76,14 @@ function checkEntry(
     key: key ?? '',
     value,
     composite,
-    limits: checkLimits(check, map),
+    limits: checkLimits(check, map, scope),
     shadowMode: flagField(check, map, 'shadow_mode'),
     quotaMode: flagField(check, map, 'quota_mode'),
     detailedMetric: flagField(check, map, 'detailed_metric'),
     valueToMetric: flagField(check, map, 'value_to_metric'),
     shareThreshold: checkShareThreshold(check, map, composite),
     metadata: readMetadata(check, mapField(check, map, 'metadata')),
-    entries: checkEntries(check, map, null, budget),
+    entries: checkEntries(check, map, null, scope),
   };
   check.leave();
   return entry;

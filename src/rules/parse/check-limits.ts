@@ -4,13 +4,14 @@ import { addedField, checkTerms, isPlain } from './check-terms.ts';
 import { checkKeys, ITEM_EXAMPLES } from './field-names.ts';
 import { countField, fieldOf, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
+import type { LoadScope } from './load-scope.ts';
 import { emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import { unitOf } from './window-length.ts';
 import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
 
 const NO_LIMITS: readonly RuleLimit[] = [];
 /** Checks the `rate_limit` or `rate_limits` of an entry. The result is valid only if no fault was reported. */
-export function checkLimits(check: FileCheck, entry: YamlMap): readonly RuleLimit[] {
+export function checkLimits(check: FileCheck, entry: YamlMap, scope: LoadScope): readonly RuleLimit[] {
   const block = limitField(check, entry);
   const list = fieldOf(entry, 'rate_limits');
   if (list !== null && block !== null) {
@@ -19,8 +20,8 @@ export function checkLimits(check: FileCheck, entry: YamlMap): readonly RuleLimi
       'the entry has `rate_limit` and `rate_limits`: move the limit of `rate_limit` into the list',
     );
   }
-  if (list !== null) return checkList(check, entry, list);
-  return block === null ? NO_LIMITS : [checkLimit(check, block)];
+  if (list !== null) return checkList(check, entry, list, scope);
+  return block === null ? NO_LIMITS : scope.plainLimits.listOf(checkLimit(check, block, scope));
 }
 
 /** The `rate_limit` of an entry, unchecked; null if absent. */
@@ -30,7 +31,7 @@ function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
 }
 
 /** Checks a `rate_limit`. */
-function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
+function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleLimit {
   const block = withUniqueKeys(check, written, 'rate_limit');
   warnAboutRepeats(check, written, block, 'rate_limit');
   checkKeys(check, block, 'rate_limit');
@@ -39,6 +40,7 @@ function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
   const counting = unlimited ? null : checkTerms(check, block, requestsPerUnit, '`unlimited: true`');
   if (unlimited) checkUnlimited(check, block);
   else if (counting !== null) checkCountIsWritten(check, block, addedField(block) !== null);
+  checkStore(check, block, counting?.terms, scope);
   const name = textField(check, block, 'name') ?? '';
   return {
     unit: counting?.unit ?? null,
@@ -84,6 +86,21 @@ function checkCountIsWritten(check: FileCheck, block: YamlMap, isOwn: boolean): 
   );
 }
 
+/** Reports an algorithm that the counter store does not have. */
+function checkStore(
+  check: FileCheck,
+  block: YamlMap,
+  terms: LimitTerms | undefined,
+  { forMemcached }: LoadScope,
+): void {
+  if (!forMemcached || terms === undefined || terms.algorithm === 'fixed_window') return;
+  check.fault(
+    fieldOf(block, 'algorithm')?.offset ?? block.offset,
+    `memcached cannot count \`algorithm: ${terms.algorithm}\`, because it cannot compare and add in one step: ` +
+      'remove the line for a fixed window, or set BACKEND_TYPE to `redis` or `memory`',
+  );
+}
+
 /** An item of `rate_limits`, before it is compared with the others. */
 interface Item {
   readonly block: YamlMap;
@@ -94,7 +111,7 @@ interface Item {
   readonly quotaMode: boolean;
 }
 
-function checkList(check: FileCheck, entry: YamlMap, list: YamlNode): readonly RuleLimit[] {
+function checkList(check: FileCheck, entry: YamlMap, list: YamlNode, scope: LoadScope): readonly RuleLimit[] {
   if (isNull(list) || (list.kind === 'list' && list.items.length === 0)) {
     check.fault(
       list.offset,
@@ -109,7 +126,7 @@ function checkList(check: FileCheck, entry: YamlMap, list: YamlNode): readonly R
       `an entry has at most ${MAX_LIMITS} limits, and this one has ${maps.length}: remove some`,
     );
   }
-  const items = maps.slice(0, MAX_LIMITS).map(map => checkItem(check, map));
+  const items = maps.slice(0, MAX_LIMITS).map(map => checkItem(check, map, scope));
   checkNames(check, items);
   return distinguished(check, items);
 }
@@ -117,7 +134,7 @@ function checkList(check: FileCheck, entry: YamlMap, list: YamlNode): readonly R
 /** Stands for a limit that was refused as a whole. */
 const NO_LIMIT = { unit: null, requestsPerUnit: 0, unlimited: false, name: '', replaces: [] } as const;
 
-function checkItem(check: FileCheck, written: YamlMap): Item {
+function checkItem(check: FileCheck, written: YamlMap, scope: LoadScope): Item {
   const block = withUniqueKeys(check, written, 'rate_limits');
   warnAboutRepeats(check, written, block, 'rate_limits');
   const unlimited = fieldOf(block, 'unlimited');
@@ -133,6 +150,7 @@ function checkItem(check: FileCheck, written: YamlMap): Item {
   const requestsPerUnit = countField(check, block, 'requests_per_unit');
   const counting = checkTerms(check, block, requestsPerUnit, '`window: ` and a length');
   if (counting !== null) checkCountIsWritten(check, block, true);
+  checkStore(check, block, counting?.terms, scope);
   const name = textField(check, block, 'name') ?? '';
   const replaces = checkReplaces(check, block, name);
   return {

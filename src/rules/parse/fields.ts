@@ -31,6 +31,12 @@ export function textField(check: FileCheck, map: YamlMap, name: string): string 
   return isNull(node) ? '' : node.text;
 }
 
+/** The text of a field as written, also if YAML takes it for a number; null if it is not one value, which is reported. */
+export function writtenField(check: FileCheck, map: YamlMap, name: string): string | null {
+  const node = fieldOf(map, name);
+  return node?.kind === 'scalar' ? node.text : textField(check, map, name);
+}
+
 /** A YAML 1.1 boolean (`yes`, `off`, `y`, ...); false if absent, null or faulty. */
 export function flagField(check: FileCheck, map: YamlMap, name: string): boolean {
   const node = fieldOf(map, name);
@@ -50,6 +56,8 @@ export function countField(check: FileCheck, map: YamlMap, name: string): number
 interface NumberRange {
   readonly least: number;
   readonly greatest: number;
+  /** Why a greater number is not accepted, for messages. */
+  readonly why?: string;
 }
 
 const COUNTS: NumberRange = { least: 0, greatest: 0xffff_ffff };
@@ -62,7 +70,7 @@ export function wholeField(check: FileCheck, map: YamlMap, name: string, range: 
   if (typeof type === 'bigint' && type >= range.least && type <= range.greatest) return Number(type);
   check.fault(
     node.offset,
-    `\`${name}\` must be a whole number from ${range.least} to ${range.greatest}, without quotes, not ${shown(node)}`,
+    `\`${name}\` must be a whole number from ${range.least} to ${range.greatest}${range.why ?? ''}, without quotes, not ${shown(node)}`,
   );
   return null;
 }

@@ -7,18 +7,25 @@ import type {
   RuleFile,
   RuleSet,
 } from '../rule-set.ts';
-import { checkEntries, EntryBudget, type Level } from './check-entries.ts';
+import { checkEntries, type Level } from './check-entries.ts';
 import { checkKeys } from './field-names.ts';
 import { fieldOf, textField } from './fields.ts';
 import { FaultList, type FileCheck } from './file-check.ts';
+import { EntryBudget, type LoadScope, PlainLimits } from './load-scope.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
 import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
-export interface LoadOptions {
+/** The settings of the service that determine which rules it accepts. */
+export interface LoadSettings {
   /** Whether several files may define entries of one domain (`MERGE_DOMAIN_CONFIG`). */
   readonly mergeDomains: boolean;
+  /** Whether the counters are in memcached: then sliding windows and token buckets are refused. Default: false. */
+  readonly forMemcached?: boolean;
+}
+
+export interface LoadOptions extends LoadSettings {
   /** Called for each probable mistake in a file, at most {@link MAX_REPORTED_FAULTS} times. */
   readonly onWarning?: (warning: RuleFault) => void;
 }
@@ -38,20 +45,25 @@ interface Domain {
 export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): RuleSet {
   const faults = new FaultList(options.onWarning);
   const domains = new Map<string, Domain>();
-  const budget = new EntryBudget();
+  const scope: LoadScope = {
+    budget: new EntryBudget(),
+    plainLimits: new PlainLimits(),
+    forMemcached: options.forMemcached ?? false,
+  };
   for (const file of files) {
     if (faults.full) break;
     const read = file.format === 'resource' ? readResource(file, faults) : readRuleFile(file, faults);
     if (read === null) continue;
-    checkFile(read.check, read.root, { domains, budget, mergeDomains: options.mergeDomains });
+    checkFile(read.check, read.root, { domains, scope, mergeDomains: options.mergeDomains });
   }
   faults.throwIfAny();
   return { domains: Array.from(domains, ([name, { entries }]): DomainRules => ({ name, entries })) };
 }
 
-interface LoadState extends LoadOptions {
+interface LoadState {
   readonly domains: Map<string, Domain>;
-  readonly budget: EntryBudget;
+  readonly scope: LoadScope;
+  readonly mergeDomains: boolean;
 }
 
 function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
@@ -67,7 +79,7 @@ function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
   checkKeys(check, root, 'file');
   warnAboutRepeats(check, written, root, 'file');
   const domain = openDomain(check, root, name ?? '', state);
-  for (const entry of checkEntries(check, root, domain.level, state.budget)) domain.entries.push(entry);
+  for (const entry of checkEntries(check, root, domain.level, state.scope)) domain.entries.push(entry);
 }
 
 /** The domain that a file adds to. A file with a faulty domain is still checked, as a separate domain. */

@@ -1,7 +1,7 @@
 import { quote } from '../../base/printable.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import { UNIT_NUMBERS, type Unit } from '../rule-set.ts';
-import { fieldOf, textField, wholeField } from './fields.ts';
+import { fieldOf, textField, wholeField, writtenField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
@@ -15,6 +15,7 @@ export interface WindowLength {
 
 /** The longest window: ten years of 365 days. */
 const LONGEST_S = 3_650 * 86_400;
+const TEN_YEARS = ' (a window has at most ten years)';
 
 /** The letters of `window`, and their units. */
 const LETTERS: ReadonlyMap<string, Unit> = new Map([
@@ -42,18 +43,19 @@ export function unitWindow(check: FileCheck, block: YamlMap, alternative: string
   const unit = text === null ? null : unitOf(text);
   if (text !== null && unit === null) {
     const isLength = WRITTEN.test(text);
-    const found = text === '' ? 'the limit has no `unit`' : `${quote(text)} is not a unit`;
+    const multiplied = fieldOf(block, 'unit_multiplier') === null ? '' : ' for its `unit_multiplier`';
+    const found = text === '' ? `the limit has no \`unit\`${multiplied}` : `${quote(text)} is not a unit`;
     const advice = isLength ? `\`window: ${text}\`` : `one of ${UNIT_LIST}, or ${alternative}`;
     check.fault(fieldOf(block, 'unit')?.offset ?? block.offset, `${found}: write ${advice}`);
   }
   const greatest = unit === null ? LONGEST_S : Math.floor(LONGEST_S / secondsOf(unit));
-  const multiplier = wholeField(check, block, 'unit_multiplier', { least: 1, greatest }) ?? 1;
+  const multiplier = wholeField(check, block, 'unit_multiplier', { least: 1, greatest, why: TEN_YEARS }) ?? 1;
   return unit === null ? null : windowOf(unit, multiplier);
 }
 
 /** Reads `window`. Returns null after reporting a fault. */
 export function writtenWindow(check: FileCheck, block: YamlMap): WindowLength | null {
-  const text = textField(check, block, 'window');
+  const text = writtenField(check, block, 'window');
   if (text === null) return null;
   const [, digits, letter] = WRITTEN.exec(text) ?? [];
   const unit = LETTERS.get(letter);

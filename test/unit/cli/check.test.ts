@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { writeRules } from '../../support/rule-files.ts';
 import { type Teardown, tempDirectory } from '../../support/temp-directory.ts';
-import { run } from './run.ts';
+import { run, runIn } from './run.ts';
 
 const SHOP = `domain: shop
 descriptors:
@@ -68,6 +68,83 @@ t.test('warnings are printed with their place, and the files still load', async 
   t.match(json, { ok: true, warnings: [{ file: place, line: 4, column: 17, path: 'd.a' }] });
 });
 
+const LIMITS = `domain: shop
+descriptors:
+  - key: plain
+    rate_limit: {window: 60s, requests_per_unit: 1}
+  - key: path
+    rate_limit: {window: 36h, requests_per_unit: 100}
+    descriptors:
+      - key: partner
+        shadow_mode: true
+        rate_limit: {unit: month, unit_multiplier: 2, requests_per_unit: 0}
+  - key: user
+    rate_limits:
+      - {name: burst, unit: second, requests_per_unit: 10}
+      - {window: 5m, requests_per_unit: 100, algorithm: token_bucket, burst: 20}
+      - {window: 1h, requests_per_unit: 50, algorithm: sliding_window, quota_mode: true}
+      - {calendar: {period: month, zone: Europe/Berlin, starts: 15}, requests_per_unit: 1000}
+      - {name: day, calendar: {period: day, starts: 6}, requests_per_unit: 7}
+`;
+
+t.test('limits that are not plain are explained in words', async t => {
+  const directory = rules(t, { 'shop.yaml': LIMITS });
+  t.match((await run('check', directory)).stdout.split('\n'), [
+    'no faults: 1 file, 1 domain, 4 rules',
+    'shop.path: at most 100 in each window of 36 hours; they are counted from 1970-01-01 00:00 UTC, so they do not start at the same time each day',
+    'shop.path.partner: every request is rejected; shadow mode, so it is counted and not enforced',
+    'shop.user.burst: at most 10 in each second',
+    'shop.user.5m: 100 per 5 minutes on average (one every 3s), bursts of at most 20, so at most 120 in any 5 minutes',
+    'shop.user.1h: at most 50 in any hour, estimated from the counts of two windows; quota mode',
+    'shop.user.month: at most 1000 in each month from day 15, Europe/Berlin time',
+    'shop.user.day: at most 7 in each day from 6:00, UTC time',
+    '',
+  ]);
+  const { limits } = JSON.parse((await run('check', '--json', directory)).stdout);
+  t.equal(limits.length, 7);
+  t.strictSame(limits[2], {
+    rule: 'shop.user.burst',
+    name: 'burst',
+    window: '1s',
+    algorithm: 'fixed_window',
+    meaning: 'at most 10 in each second',
+  });
+});
+
+t.test('of very many such limits, the text explains the first ones', async t => {
+  const entries = Array.from(
+    { length: 102 },
+    (_, i) => `  - {key: k${i}, rate_limit: {window: 5m, requests_per_unit: 1}}\n`,
+  );
+  const directory = rules(t, { 'a.yaml': `domain: d\ndescriptors:\n${entries.join('')}` });
+  t.match(
+    (await run('check', directory)).stdout,
+    /\nd\.k99: .*\n2 more limits; --json explains all of them\n$/,
+  );
+});
+
+t.test('rules that memcached cannot count are faults if the service would count there', async t => {
+  const directory = rules(t, { 'shop.yaml': LIMITS });
+  for (const env of [{ BACKEND_TYPE: 'memcache' }, { ALTCACHE_HOST_PORT: 'localhost:11211' }]) {
+    const { status, stdout } = await runIn(
+      { ALTCACHE_HOST_PORT: 'localhost:11211', ...env },
+      'check',
+      directory,
+    );
+    t.equal(status, 1);
+    t.match(stdout, /shop\.yaml:14:\d+: shop\.user: memcached cannot count `algorithm: token_bucket`/);
+    t.match(stdout, /\n2 faults: the service would not load these files\n$/);
+  }
+  t.match(await runIn({ BACKEND_TYPE: 'memory', ALTCACHE_HOST_PORT: 'a:1' }, 'check', directory), {
+    status: 0,
+  });
+  t.match(
+    await runIn({ PORT: 'not a port' }, 'check', directory),
+    { status: 0 },
+    'other settings do not matter',
+  );
+});
+
 t.test('a list of faults that was cut off says so', async t => {
   const entry = '  - key: a\n    rate_limit: { unit: minutes, requests_per_unit: 5 }\n';
   const directory = rules(t, { 'faulty.yaml': `domain: d\ndescriptors:\n${entry.repeat(30)}` });
@@ -121,6 +198,7 @@ t.test('--json says the same to programs', async t => {
     ignored: ['notes.txt'],
     warnings: [],
     domains: [{ name: 'shop', rules: 2 }],
+    limits: [],
   });
   const bad = rules(t, { 'faulty.yaml': FAULTY });
   const { status, stdout } = await run('check', '--json', bad);

@@ -45,3 +45,32 @@ descriptors:
     ].join(''),
   );
 });
+
+t.test('a limit that is not plain is printed with its true window, algorithm and calendar', async t => {
+  const rules = load(`
+domain: d
+descriptors:
+  - key: plain
+    rate_limit: {window: 60s, requests_per_unit: 1}
+  - key: long
+    rate_limit: {unit: minute, unit_multiplier: 5, requests_per_unit: 2}
+  - key: several
+    quota_mode: true
+    rate_limits:
+      - {unit: second, requests_per_unit: 3}
+      - {name: trial, window: 36h, algorithm: sliding_window, shadow_mode: true, requests_per_unit: 4}
+      - {window: 5m, algorithm: token_bucket, burst: 20, requests_per_unit: 5}
+      - {calendar: {period: month, zone: Europe/Berlin, starts: 15}, requests_per_unit: 6}
+`);
+  t.equal(
+    dump(rules),
+    [
+      'd.plain: unit=MINUTE requests_per_unit=1, shadow_mode: false, quota_mode: false\n',
+      'd.long: window=5m requests_per_unit=2, shadow_mode: false, quota_mode: false, algorithm: fixed_window\n',
+      'd.several.1s: window=1s requests_per_unit=3, shadow_mode: false, quota_mode: true, algorithm: fixed_window\n',
+      'd.several.trial: window=36h requests_per_unit=4, shadow_mode: true, quota_mode: true, algorithm: sliding_window\n',
+      'd.several.5m: window=5m requests_per_unit=5, shadow_mode: false, quota_mode: true, algorithm: token_bucket, burst: 20\n',
+      'd.several.month: calendar=month@15 requests_per_unit=6, shadow_mode: false, quota_mode: true, algorithm: fixed_window, zone: Europe/Berlin\n',
+    ].join(''),
+  );
+});

@@ -16,7 +16,7 @@ import { until } from '../../../support/until.ts';
 /** A loader on a compile thread of its own, or on `compiler`. */
 async function freshLoader(
   t: Test,
-  { compiler, publisher, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {},
+  { compiler, publisher, settings, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {},
 ) {
   const logger = new KeepingLogger();
   const health = new Health();
@@ -33,7 +33,7 @@ async function freshLoader(
     statistics,
     health,
     logger,
-    mergeDomains: false,
+    settings: settings ?? { mergeDomains: false },
     healthNeedsDomain,
     loadSuccess: { add: () => loads.good++ },
     loadError: { add: () => loads.bad++ },
@@ -67,6 +67,19 @@ t.test('what a stop cuts off is no fault of the rules: nothing is logged or coun
   t.equal(loader.current, null);
 });
 
+t.test('the compiler refuses what memcached cannot count if the counters are there', async t => {
+  const rule = '{key: k, rate_limit: {unit: day, requests_per_unit: 1, algorithm: sliding_window}}';
+  const files = [file(`domain: d\ndescriptors: [${rule}]\n`)];
+  const { loader, logger } = await freshLoader(t, { settings: { mergeDomains: false, forMemcached: true } });
+  t.match(await loader.load(files), {
+    kind: 'refused',
+    reasons: [/^a\.yaml:2:81: d\.k: memcached cannot count `algorithm: sliding_window`/],
+  });
+  t.equal(logger.messages('error').at(-1), 'Rules not loaded; no rules are active yet');
+  const elsewhere = await freshLoader(t);
+  t.match(await elsewhere.loader.load(files), { kind: 'active' });
+});
+
 t.test('a failure of the compiler thread is not reported as a fault of the files', async t => {
   let failing = true;
   const thread = new RuleCompiler();
@@ -74,8 +87,8 @@ t.test('a failure of the compiler thread is not reported as a fault of the files
   t.teardown(() => thread.stop());
   const { loader, logger, loads } = await freshLoader(t, {
     compiler: {
-      compile: (files, mergeDomains) =>
-        failing ? Promise.reject(new Error('no memory left')) : thread.compile(files, mergeDomains),
+      compile: (files, settings) =>
+        failing ? Promise.reject(new Error('no memory left')) : thread.compile(files, settings),
     },
   });
   const good = [file('domain: d\ndescriptors: []\n')];

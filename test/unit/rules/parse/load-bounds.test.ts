@@ -1,7 +1,7 @@
 import t from 'tap';
-import { EntryBudget } from '../../../../src/rules/parse/check-entries.ts';
 import { FaultList, FileCheck } from '../../../../src/rules/parse/file-check.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { EntryBudget } from '../../../../src/rules/parse/load-scope.ts';
 import { SourceText } from '../../../../src/rules/parse/read-file.ts';
 import { readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
 import {

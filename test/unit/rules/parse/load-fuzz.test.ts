@@ -20,6 +20,16 @@ descriptors:
         - name: 'world'
     descriptors:
       - {key: partner, rate_limit: *limit}
+      - key: several
+        rate_limits:
+          - {name: burst, unit: second, unit_multiplier: 10, requests_per_unit: 10}
+          - window: 36h
+            requests_per_unit: 100
+            algorithm: token_bucket
+            burst: 20
+          - calendar: {period: month, zone: Europe/Berlin, starts: 15}
+            requests_per_unit: 1000
+            quota_mode: true
       - key: path
         metadata:
           a: [1, 2.5, ~]

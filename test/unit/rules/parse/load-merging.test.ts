@@ -1,6 +1,7 @@
 import t from 'tap';
 import { load, refusal } from './rule-text.ts';
 
+const MERGED = { mergeDomains: true };
 const FIRST = 'domain: d\ndescriptors:\n- key: a\n  value: b\n- key: b\n';
 
 t.test('domains come in file order', async t => {
@@ -26,7 +27,7 @@ t.test('domains are told apart by exact text', async t => {
 t.test('with merging the top-level entries of later files follow those of earlier ones', async t => {
   const files = { 'a.yaml': FIRST, 'x.yaml': 'domain: x', 'b.yaml': 'domain: d\ndescriptors:\n- key: c\n' };
   t.strictSame(
-    load(files, true).domains.map(({ name, entries }) => [name, entries.map(entry => entry.composite)]),
+    load(files, MERGED).domains.map(({ name, entries }) => [name, entries.map(entry => entry.composite)]),
     [
       ['d', ['a_b', 'b', 'c']],
       ['x', []],
@@ -40,12 +41,12 @@ t.test('with merging the same top-level entry in two files is refused, and both 
     'b.yaml': 'domain: d\ndescriptors:\n- key: a_b\n  descriptors:\n  - key: c\n',
   };
   t.equal(
-    refusal(files, true),
+    refusal(files, MERGED),
     'b.yaml:3:3: d.a_b: "a_b" is defined twice on this level, first in a.yaml:3 (`key: a` with `value: b` and ' +
       '`key: a_b` are the same): remove one or change its key or value',
   );
 });
 
 t.test('a file merged with itself is refused', async t => {
-  t.equal(refusal({ 'a.yaml': FIRST, 'b.yaml': FIRST }, true).split('\n').length, 2);
+  t.equal(refusal({ 'a.yaml': FIRST, 'b.yaml': FIRST }, MERGED).split('\n').length, 2);
 });

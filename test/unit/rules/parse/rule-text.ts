@@ -1,4 +1,4 @@
-import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { type LoadSettings, loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import {
   describeRuleFault,
   type RuleEntry,
@@ -11,13 +11,15 @@ import {
 /** One text, named `rules.yaml`, or texts by file name. */
 export type RuleText = string | Readonly<Record<string, string>>;
 
+const APART: LoadSettings = { mergeDomains: false };
+
 export function ruleFiles(text: RuleText): RuleFile[] {
   const texts = typeof text === 'string' ? { 'rules.yaml': text } : text;
   return Object.entries(texts).map(([name, content]) => ({ name, content: Buffer.from(content) }));
 }
 
-export function load(text: RuleText, mergeDomains = false): RuleSet {
-  return loadRuleSet(ruleFiles(text), { mergeDomains });
+export function load(text: RuleText, settings: LoadSettings = APART): RuleSet {
+  return loadRuleSet(ruleFiles(text), settings);
 }
 
 /** The entry of a file with the domain `d` and this entry alone; lines after the first are indented by four. */
@@ -31,9 +33,9 @@ export function entryFile(lines: string): string {
 }
 
 /** The faults that files are refused with; none when they are accepted. */
-export function faultsOf(text: RuleText, mergeDomains = false): readonly RuleFault[] {
+export function faultsOf(text: RuleText, settings = APART): readonly RuleFault[] {
   try {
-    load(text, mergeDomains);
+    load(text, settings);
     return [];
   } catch (refusal) {
     if (refusal instanceof RuleSetRefused) return refusal.faults;
@@ -42,6 +44,6 @@ export function faultsOf(text: RuleText, mergeDomains = false): readonly RuleFau
 }
 
 /** The same, as lines of text. */
-export function refusal(text: RuleText, mergeDomains = false): string {
-  return faultsOf(text, mergeDomains).map(describeRuleFault).join('\n');
+export function refusal(text: RuleText, settings = APART): string {
+  return faultsOf(text, settings).map(describeRuleFault).join('\n');
 }

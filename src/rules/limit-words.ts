@@ -1,0 +1,107 @@
+import { UNIT_SECONDS } from '../messages/current-limit.ts';
+import {
+  type Algorithm,
+  type LimitTerms,
+  type RuleEntry,
+  type RuleLimit,
+  type RuleSet,
+  UNIT_NUMBERS,
+  type Unit,
+} from './rule-set.ts';
+
+/** A limit that is not plain, explained. */
+interface ExplainedLimit {
+  /** The path of the rule, with the level of a limit in `rate_limits`: as in `/rlconfig` and statistics. */
+  readonly rule: string;
+  readonly name: string;
+  /** `5m`, `month@15 Europe/Berlin`. */
+  readonly window: string;
+  readonly algorithm: Algorithm;
+  readonly meaning: string;
+}
+
+/** The limits of a set of rules that are not plain, in definition order. */
+export function* explainedLimits({ domains }: RuleSet): Iterable<ExplainedLimit> {
+  for (const { name, entries } of domains) yield* limitsOf(entries, name);
+}
+
+function* limitsOf(entries: readonly RuleEntry[], above: string): Iterable<ExplainedLimit> {
+  for (const entry of entries) {
+    const path = `${above}.${entry.composite}`;
+    for (const limit of entry.limits) {
+      const { name, item, terms } = limit;
+      if (terms === null) continue;
+      const modes = [
+        ...(entry.shadowMode || item?.shadowMode ? ['shadow mode, so it is counted and not enforced'] : []),
+        ...(entry.quotaMode || item?.quotaMode ? ['quota mode'] : []),
+      ];
+      const meaning = [limitInWords(limit, terms), ...modes].join('; ');
+      const rule = item === null ? path : `${path}.${item.level}`;
+      yield { rule, name, window: terms.window, algorithm: terms.algorithm, meaning };
+    }
+    yield* limitsOf(entry.entries, path);
+  }
+}
+
+/** What a limit allows: `at most 100 in each window of 5 minutes`. */
+function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: LimitTerms): string {
+  const { unit, requestsPerUnit: requests } = limit;
+  const { calendar, multiplier, burst } = terms;
+  if (requests === 0) return 'every request is rejected';
+  if (calendar !== null) return `at most ${requests} in each ${calendarWords(terms)}`;
+  if (unit === null) return `at most ${requests}`;
+  const length = lengthWords(unit, multiplier);
+  const any = length.replace(/^1 /, '');
+  const seconds = multiplier * UNIT_SECONDS[UNIT_NUMBERS[unit]];
+  if (terms.algorithm === 'sliding_window') {
+    return `at most ${requests} in any ${any}, estimated from the counts of two windows`;
+  }
+  if (terms.algorithm === 'token_bucket') {
+    const rate = `${requests} per ${any} on average (one every ${intervalWords(seconds / requests)})`;
+    return `${rate}, bursts of at most ${burst}, so at most ${requests + burst} in any ${any}`;
+  }
+  if (any !== length) return `at most ${requests} in each ${any}`;
+  return `at most ${requests} in each window of ${length}${startWords(seconds)}`;
+}
+
+/** Windows that neither divide a day nor consist of whole days start at another time of day each time. */
+function startWords(seconds: number): string {
+  const day = 86_400;
+  const isAligned = day % seconds === 0 || seconds % day === 0;
+  if (isAligned || seconds < 3_600) return '';
+  return '; they are counted from 1970-01-01 00:00 UTC, so they do not start at the same time each day';
+}
+
+/** `month from day 15, Europe/Berlin time`. */
+function calendarWords({ calendar, window }: LimitTerms): string {
+  if (calendar === null) return '';
+  const { period, zone } = calendar;
+  const [, start] = /@([^ ]+) /.exec(window) ?? [];
+  const at = {
+    day: `from ${start}:00`,
+    week: `from ${start}`,
+    month: `from day ${start}`,
+    year: `from ${start}`,
+  };
+  return `${period}${start === undefined ? '' : ` ${at[period]}`}, ${zone} time`;
+}
+
+/** `1 minute`, `5 minutes`. A month has 30 days and a year 365, which the words have to say. */
+function lengthWords(unit: Unit, multiplier: number): string {
+  if (unit === 'month') return `${multiplier * 30} days`;
+  if (unit === 'year') return `${multiplier * 365} days`;
+  return `${multiplier} ${unit}${multiplier === 1 ? '' : 's'}`;
+}
+
+/** A time with three digits: `600ms`, `3s`, `2.5h`. */
+function intervalWords(seconds: number): string {
+  const [unit, letter] = INTERVALS.find(([length]) => seconds >= length) ?? [0.001, 'ms'];
+  return `${Number((seconds / unit).toPrecision(3))}${letter}`;
+}
+
+const INTERVALS: readonly (readonly [seconds: number, letter: string])[] = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'm'],
+  [1, 's'],
+];

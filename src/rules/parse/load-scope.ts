@@ -1,0 +1,60 @@
+import { type RuleLimit, UNIT_NUMBERS } from '../rule-set.ts';
+import type { FileCheck } from './file-check.ts';
+import { MAX_ENTRIES, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
+
+/** What the checks of all files of a load share. */
+export interface LoadScope {
+  readonly budget: EntryBudget;
+  readonly plainLimits: PlainLimits;
+  /** Whether the counters are in memcached, which cannot admit hits. */
+  readonly forMemcached: boolean;
+}
+
+/** Limits the number of entries of a load and the total length of their full names. */
+export class EntryBudget {
+  #left = MAX_ENTRIES;
+  #charactersLeft = MAX_NAME_CHARACTERS;
+
+  /** False if there are too many entries, which is reported once. */
+  take(check: FileCheck, offset: number): boolean {
+    this.#left--;
+    if (this.#left === -1) {
+      check.fault(offset, `there are more than ${MAX_ENTRIES} entries in all files: remove some`);
+    }
+    return this.#left >= 0;
+  }
+
+  /** Reports once if the full names are too long in total. */
+  takeName(check: FileCheck, offset: number): void {
+    if (this.#charactersLeft < 0) return;
+    this.#charactersLeft -= check.nameLength;
+    if (this.#charactersLeft >= 0) return;
+    check.fault(
+      offset,
+      `the full names of all entries have more than ${MAX_NAME_CHARACTERS} characters: write fewer levels or shorter values`,
+    );
+  }
+}
+
+/** Maximum number of different limits that are kept to be shared. */
+const MAX_SHARED = 10_000;
+
+/**
+ * The plain limits of a load. Rules mostly repeat a few limits, so equal ones are one object: with many rules, the limits
+ * would take more memory than anything else in a rule set.
+ */
+export class PlainLimits {
+  readonly #known = new Map<number, readonly RuleLimit[]>();
+
+  /** A list of this limit alone: an earlier one if there is an equal limit. */
+  listOf(limit: RuleLimit): readonly RuleLimit[] {
+    const { unit, requestsPerUnit, name, replaces, terms } = limit;
+    if (unit === null || name !== '' || replaces.length > 0 || terms !== null) return [limit];
+    const same = UNIT_NUMBERS[unit] * 2 ** 32 + requestsPerUnit;
+    const known = this.#known.get(same);
+    if (known !== undefined) return known;
+    const list = [limit];
+    if (this.#known.size < MAX_SHARED) this.#known.set(same, list);
+    return list;
+  }
+}
