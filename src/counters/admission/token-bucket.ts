@@ -33,7 +33,9 @@ export class TokenBucket {
 
   /** Sets the level at a time. */
   fill(nowMs: number, drain: number, level: number): void {
-    this.rest = level === 0 ? 0 : level % drain;
-    this.fullMs = level === 0 ? nowMs : nowMs + (level - this.rest) / drain;
+    // Not with `%`, which takes longer for doubles than everything else here.
+    const wholeMs = level === 0 ? 0 : Math.floor(level / drain);
+    this.rest = Math.max(level - wholeMs * drain, 0);
+    this.fullMs = nowMs + wholeMs;
   }
 }

@@ -39,7 +39,8 @@ export class AdmittedCells {
   load(batch: CounterBatch, slot: number, print: CellPrint): void {
     const { admissions } = batch;
     this.#print = print;
-    this.#cell = this.#table.find(print, batch.nowS);
+    // Buckets expire often. Their cell is used again unless another counter has taken it, which spares a search.
+    this.#cell = this.#table.findLast(print, batch.nowS);
     const isWindow = admissions.kinds[slot] === ADMISSION.slidingWindow;
     this.#level = isWindow ? this.#loadWindow(batch, slot) : this.#loadBucket(batch, slot);
     batch.counts[slot] = this.#level;

@@ -27,7 +27,7 @@ export function readWindow(table: CounterTable, cell: number, window: SlidingWin
 export function readBucket(table: CounterTable, cell: number, bucket: TokenBucket): void {
   const extra = cell < 0 ? 0 : table.extra(cell);
   if (extra >= 0) bucket.set(0, 0);
-  else bucket.set(fullMsOf(table.expiryS(cell), extra), Math.floor((-1 - extra) / 1_000));
+  else bucket.set(fullMsOf(table.expiryS(cell), extra), restOf(extra));
 }
 
 /** The second in which the cell of a window expires. */
@@ -45,7 +45,7 @@ export function extraOfWindow(window: SlidingWindow): number {
 }
 
 export function extraOfBucket(bucket: TokenBucket): number {
-  return -(1 + (bucket.fullMs % 1_000) + 1_000 * bucket.rest);
+  return -(1 + millisecondsOf(bucket.fullMs) + 1_000 * bucket.rest);
 }
 
 /**
@@ -88,14 +88,23 @@ function mergeBucket(table: CounterTable, cell: number, stored: StoredCounter, n
   const fullMs = roundedFullMs(table.expiryS(cell), extra);
   const sum = fullMs + Math.max(roundedFullMs(stored.expiryS, stored.extra) - nowMs, 0);
   const expiryS = Math.min(Math.floor(sum / 1_000) + 1, LAST_SECOND);
-  table.write(cell, expiryS, table.count(cell) + stored.count, -(1 + (sum % 1_000)));
+  table.write(cell, expiryS, table.count(cell) + stored.count, -(1 + millisecondsOf(sum)));
 }
 
 function fullMsOf(expiryS: number, extra: number): number {
-  return (expiryS - 1) * 1_000 + ((-1 - extra) % 1_000);
+  return (expiryS - 1) * 1_000 + millisecondsOf(-1 - extra);
+}
+
+function restOf(extra: number): number {
+  return Math.floor((-1 - extra) / 1_000);
+}
+
+/** What is left of a time when its whole seconds are taken away: faster than `%`. */
+function millisecondsOf(ms: number): number {
+  return ms - Math.floor(ms / 1_000) * 1_000;
 }
 
 /** The moment when a bucket is full, rounded up to milliseconds. */
 function roundedFullMs(expiryS: number, extra: number): number {
-  return fullMsOf(expiryS, extra) + (extra <= -1_001 ? 1 : 0);
+  return fullMsOf(expiryS, extra) + (restOf(extra) > 0 ? 1 : 0);
 }

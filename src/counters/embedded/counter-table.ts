@@ -177,19 +177,27 @@ export class CounterTable {
   }
 
   /** The cell of a key, or -1 if it has no count. The region must be locked. */
-  find({ a, b, c }: CellPrint, nowS: number): number {
+  find(print: CellPrint, nowS: number): number {
+    const cell = this.findLast(print, nowS);
+    return cell >= 0 && this.expiryS(cell) > nowS ? cell : -1;
+  }
+
+  /** Like {@link find}, but also returns a cell that has expired, if no other counter has taken it. */
+  findLast({ a, b, c }: CellPrint, nowS: number): number {
     const cells = this.#cells;
     const region = this.regionOf(a);
     const mask = this.#sizeOf(region) - 1;
+    let expired = -1;
     for (let half = 0; half < 2; half++) {
       const start = this.#bucketStart(region, (half === 0 ? b : c) & mask);
       for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
         const at = cell * 4;
-        const isKey = cells[at] === a && cells[at + 1] === b && cells[at + 2] === c;
-        if (isKey && cells[at + 3] >>> 0 > nowS) return cell;
+        if (cells[at] !== a || cells[at + 1] !== b || cells[at + 2] !== c) continue;
+        if (cells[at + 3] >>> 0 > nowS) return cell;
+        expired = cell;
       }
     }
-    return -1;
+    return expired;
   }
 
   /** The count of a cell. */

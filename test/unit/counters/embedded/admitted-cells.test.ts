@@ -56,6 +56,20 @@ t.test('a window and a bucket have a cell only while they are used', async t => 
   t.equal(liveAt(table, 0), 0, 'all was given back');
 });
 
+t.test('a key has one cell, also if its bucket has been full for a while', async t => {
+  const table = CounterTable.create(1_024);
+  const store = new EmbeddedCounterStore(table);
+  const random = new SeededRandom(9);
+  const names = Array.from({ length: 1_000 }, (_, i) => `k-${i}`);
+  for (let ms = 0; ms < 60_000; ms += 3_000) {
+    const used = names.filter(() => random.below(2) === 0);
+    const ops = used.map(key => ({ key, hits: 10, terms: BUCKET }));
+    const { afters } = await admit(store, ops, atMs(ms));
+    t.ok(afters.every(after => after === 10 * BUCKET.scale));
+    t.equal(liveAt(table, ms), used.length);
+  }
+});
+
 t.test('plain counts alone use no extra memory', async t => {
   const table = CounterTable.create(65_536);
   const store = new EmbeddedCounterStore(table);
