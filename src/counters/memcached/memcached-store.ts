@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Outage } from '../../base/outage-log.ts';
+import { ADMISSION } from '../admission/admission.ts';
 import { type CounterBatch, callsOf, callsWithoutCount, type SlotChanges } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
 import { heldBackChanges, holdBack } from '../holding-back.ts';
@@ -16,7 +17,7 @@ import {
   type Refund,
 } from './count-exchanges.ts';
 import type { MemcachedNodes } from './nodes.ts';
-import { type Exchange, FetchExchange, isKeyFault, keyFault } from './protocol.ts';
+import { ADDS_EVERY_HIT, type Exchange, FetchExchange, isKeyFault, keyFault } from './protocol.ts';
 
 interface MemcachedStoreParts {
   readonly nodes: MemcachedNodes;
@@ -158,7 +159,7 @@ export class MemcachedCounterStore implements CounterStore {
     const text = Buffer.from(batch.keys.bytes.buffer, batch.keys.bytes.byteOffset, batch.keys.length);
     for (let slot = 0; slot < batch.slotCount; slot++) {
       const key = text.toString('latin1', batch.keyStart(slot), batch.keyEnds[slot]);
-      const fault = keyFault(key);
+      const fault = batch.admissions.kinds[slot] === ADMISSION.count ? keyFault(key) : ADDS_EVERY_HIT;
       const counting = fault === '' ? this.#parts.nodes.connectionFor(key) : null;
       if (!(counting instanceof MemcachedConnection)) {
         batch.counts[slot] = Number.NaN;

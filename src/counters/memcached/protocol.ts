@@ -139,7 +139,11 @@ export function keyFault(key: string): string {
   return INVALID.test(key) ? 'a memcached key cannot contain white space or control characters' : '';
 }
 
-/** Whether a reason is from {@link keyFault}. */
+/** Why a limit is not counted for which the store admits hits. Rules with such limits are rejected when they are loaded. */
+export const ADDS_EVERY_HIT =
+  'a memcached key cannot be that of a sliding window or token bucket; these limits need Redis or the embedded store';
+
+/** Whether a reason is from {@link keyFault}, or {@link ADDS_EVERY_HIT}. */
 export function isKeyFault(reason: string): boolean {
   return reason.startsWith('a memcached key ');
 }

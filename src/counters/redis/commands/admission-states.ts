@@ -23,7 +23,7 @@ export function presentLevel(batch: CounterBatch, slot: number, reply: unknown):
 
 /** The texts that `admission-scripts.ts` writes. */
 const WINDOW = /^([0-9]+) ([0-9]+) ([0-9]+)$/;
-const BUCKET = /^([0-9]+)(?: ([0-9]+))?$/;
+const BUCKET = /^([0-9]+) ?([0-9]*)$/;
 
 function levelOfWindow(batch: CounterBatch, slot: number, numbers: readonly number[]): number {
   const { admissions } = batch;

@@ -1,12 +1,10 @@
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import { isUnit, windowLengthS, windowStartS } from '../../window.ts';
 import type { CommandWriter } from '../protocol/command-writer.ts';
+import { CLOCK_SKEW_S } from '../protocol/scripts.ts';
 
 /** Every unit, as `window.ts` numbers them. */
 const UNITS = [1, 2, 3, 4, 5, 6, 7];
-
-/** Maximum difference between the clocks of the processes that count in one Redis. */
-const CLOCK_SKEW_S = 60;
 
 /**
  * Determines for which counters it is not enough to set the time to live when the key is created.

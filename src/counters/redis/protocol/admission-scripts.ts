@@ -1,4 +1,4 @@
-import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
+import { CLOCK_SKEW_S, PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
 
 /**
  * The scripts for batches with sliding windows and token buckets. They calculate with the same operations on the same
@@ -9,45 +9,60 @@ import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
  *     token bucket      `full` or `full rest`             `TokenBucket`: milliseconds, units
  *     sliding window    `start previous current`          `SlidingWindow`: seconds, hits, hits
  *
+ * If the state is of a later time, another process may have written it whose clock is ahead. The limit then counts as
+ * used up to its state, which is kept. A state that is later by more than such a difference shows that the clock was set
+ * back. It is replaced by one of the present time, even if nothing is admitted; otherwise, requests would be refused until
+ * the time that was set back has passed.
+ *
  * The numbers are one argument, packed as MessagePack, because Redis needs three times as long for a separate argument as
  * for a packed number.
  */
 
 /** Functions of both scripts. */
-const STATES = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
-local find, match, format = string.find, string.match, string.format
+const STATES = `local ceil, max, min = math.ceil, math.max, math.min
+local match, format = string.match, string.format
 
 local function bucketAt(value, now, drain, capacity)
-  if not value then return 0 end
-  local full, rest = value, 0
-  if not find(value, '^%d+$') then
-    full, rest = match(value, '^(%d+) (%d+)$')
+  if not value then return 0, nil, 0 end
+  local full, rest = match(value, drain > 1 and '^(%d+) (%d+)$' or '^%d+$')
+  if not full then
+    full, rest = match(value, '^(%d+) ?(%d*)$')
     if not full then return nil end
-    rest = min(tonumber(rest), max(drain - 1, 0))
   end
   full = tonumber(full)
-  return min(max((full - now) * drain + rest, 0), capacity), full
+  rest = min(tonumber(rest or 0) or 0, max(drain - 1, 0))
+  local level = (full - now) * drain + rest
+  if level <= 0 then return 0, full, 0 end
+  local excess = level - capacity
+  if excess <= 0 then return level, full, 0 end
+  if excess > ${CLOCK_SKEW_S} * 1000 * drain then return capacity, full, 0, true end
+  return capacity, full, excess
 end
 
-local function windowAt(value, now, length)
-  local start = floor(now / 1000)
-  start = start - start % length
+local function windowStart(now, length)
+  local second = (now - now % 1000) / 1000
+  return second - second % length
+end
+
+local function windowAt(value, now, start, length)
   if not value then return 0, 0, 0, start end
   local stored, previous, current = match(value, '^(%d+) (%d+) (%d+)$')
   if not stored then return nil end
   previous, current = tonumber(previous), tonumber(current)
-  local ahead = stored - start
-  local lengthMs = length * 1000
-  local restMs = lengthMs
+  local ahead = tonumber(stored) - start
+  local reset = false
+  local restMs, lengthMs = length * 1000, length * 1000
   if ahead <= 0 then restMs = lengthMs - (now - start * 1000) end
   if ahead < 0 then
     previous = ahead == -length and current or 0
     current = 0
-  elseif ahead <= length then
+  elseif ahead <= max(length, ${CLOCK_SKEW_S}) then
     start = start + ahead
+  else
+    reset = true
   end
-  local base = ceil(previous * restMs / lengthMs)
-  return base + current, base, previous, start
+  local base = previous == 0 and 0 or ceil(previous * restMs / lengthMs)
+  return base + current, base, previous, start, ahead >= 0 and not reset, reset
 end
 
 local function refunded(level, base, units)
@@ -71,18 +86,23 @@ end
 
 -- A bucket lives for at least a minute longer than the minute in which it will be full.
 local function keepBucket(key, value, now, level, drain, before)
-  local whole = drain > 0 and floor(level / drain) or 0
-  local full = now + whole
-  local text = drain > 1 and format('%d %d', full, level - whole * drain) or format('%d', full)
-  local minute = floor(full / 60000)
-  local lives = before and floor(before / 60000) == minute
-  return keep(key, value, text, lives, (minute + 2) * 60 - floor(now / 1000))
+  local full, text
+  if drain > 1 then
+    local rest = level % drain
+    full = now + (level - rest) / drain
+    text = format('%d %d', full, rest)
+  else
+    full = now + level
+    text = format('%d', full)
+  end
+  local minute = full - full % 60000
+  local lives = before and before - before % 60000 == minute
+  return keep(key, value, text, lives, minute / 1000 + 120 - (now - now % 1000) / 1000)
 end
 
-local function keepWindow(key, value, now, start, previous, current, life)
+local function keepWindow(key, value, now, start, previous, current, lives, life)
   local text = format('%d %d %d', start, previous, current)
-  local lives = value and tonumber(match(value, '^%d+')) == start
-  return keep(key, value, text, lives, start + life - floor(now / 1000))
+  return keep(key, value, text, lives, start + life - (now - now % 1000) / 1000)
 end
 `;
 
@@ -111,22 +131,23 @@ ${refundAndAdd('plain')}
 local numbers = cmsgpack.unpack(ARGV[#ARGV])
 local now = numbers[1]
 local values = redis.pcall('MGET', unpack(KEYS, plain + 1))
-local length, capacity, scale, drain
+local length, capacity, scale, drain, first
 local at = 2
 local n = plain
 for i = plain + 1, #KEYS do
   if numbers[at] < 0 then
     length, capacity, scale, drain = numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]
     at = at + 5
+    if length > 0 then first = windowStart(now, length) end
   end
   local key = KEYS[i]
   local value = values[i - plain]
   local err = values.err or false
-  local level, base, previous, start, full
+  local level, base, previous, start, lives, reset, full, excess
   if length > 0 then
-    level, base, previous, start = windowAt(value, now, length)
+    level, base, previous, start, lives, reset = windowAt(value, now, first, length)
   else
-    level, full = bucketAt(value, now, drain, capacity)
+    level, full, excess, reset = bucketAt(value, now, drain, capacity)
     base = 0
   end
   local runs = numbers[at + 1]
@@ -136,19 +157,20 @@ for i = plain + 1, #KEYS do
     if requests < 0 then
       after = refunded(after, base, -requests * hits * scale)
     elseif hits > 0 then
-      local admitted = min(requests, floor((capacity - after) / (hits * scale)))
-      if admitted > 0 then after = after + admitted * hits * scale end
+      local room = capacity - after
+      local units = hits * scale
+      if room >= units then after = after + min(requests, (room - room % units) / units) * hits * scale end
     end
   end
   if not level then
     err = err or (length > 0 and '${NO_STATE.window}' or '${NO_STATE.bucket}')
   elseif err then
     level = false
-  elseif after ~= level then
+  elseif after ~= level or reset then
     if length > 0 then
-      err = keepWindow(key, value, now, start, previous, after - base, numbers[at])
+      err = keepWindow(key, value, now, start, previous, after - base, lives, numbers[at])
     else
-      err = keepBucket(key, value, now, after, drain, full)
+      err = keepBucket(key, value, now, after + excess, drain, full)
     end
     if err then level = false elseif after < level then ${TELL} end
   elseif not value then
@@ -199,7 +221,7 @@ for i = 1, #KEYS do
   if state.plain then
     state.ttl, state.least = numbers[at], numbers[at + 1]
     at = at + 2
-    state.count = not value and 0 or find(value, '^-?%d+$') and tonumber(value)
+    state.count = not value and 0 or tonumber(match(value, '^-?%d+$') or '')
     if not state.count then err = err or 'ERR value is not an integer or out of range' end
   else
     local length, capacity, drain = numbers[at], numbers[at + 1], numbers[at + 3]
@@ -208,10 +230,12 @@ for i = 1, #KEYS do
     at = at + 5
     state.base, state.previous = 0, 0
     if length > 0 then
-      state.count, state.base, state.previous, state.start = windowAt(value, now, length)
+      local start = windowStart(now, length)
+      state.count, state.base, state.previous, state.start, state.lives, state.reset =
+        windowAt(value, now, start, length)
       if not state.count then err = err or '${NO_STATE.window}' end
     else
-      state.count, state.full = bucketAt(value, now, drain, capacity)
+      state.count, state.full, state.excess, state.reset = bucketAt(value, now, drain, capacity)
       if not state.count then err = err or '${NO_STATE.bucket}' end
     end
   end
@@ -284,12 +308,13 @@ for i = 1, #KEYS do
       (not state.value or (state.least > 0 and redis.call('TTL', KEYS[i]) < state.least)) then
       redis.call('EXPIRE', KEYS[i], state.ttl)
     end
-  elseif state.count and not state.plain and state.count ~= state.before then
+  elseif state.count and not state.plain and (state.count ~= state.before or state.reset) then
     if state.length > 0 then
       local current = state.count - state.base
-      err = keepWindow(KEYS[i], state.value, now, state.start, state.previous, current, state.life)
+      local start, previous, lives = state.start, state.previous, state.lives
+      err = keepWindow(KEYS[i], state.value, now, start, previous, current, lives, state.life)
     else
-      err = keepBucket(KEYS[i], state.value, now, state.count, state.drain, state.full)
+      err = keepBucket(KEYS[i], state.value, now, state.count + state.excess, state.drain, state.full)
     end
   end
   if err then state.count = nil

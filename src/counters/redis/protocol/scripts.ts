@@ -15,6 +15,9 @@ import { encodedWords } from './command-writer.ts';
  * MessagePack in one string, or a plain array if Redis has no MessagePack library.
  */
 
+/** Maximum difference between the clocks of the processes that count in one Redis. */
+export const CLOCK_SKEW_S = 60;
+
 export const PACKED_REPLY = `local packed, reply = pcall(function() return cmsgpack.pack(results) end)
 if packed then return reply end
 return results
