@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import type { OpenStore } from './examinee.ts';
-import { type EntryText, limit, ruleFile } from './rule-file.ts';
+import { bucket, type EntryText, limit, ruleFile, sliding } from './rule-file.ts';
 
 const OPTIONS = { dynamicMetadata: true };
 
@@ -12,6 +12,7 @@ export function examineDynamicMetadata(t: Test, open: OpenStore): void {
   examineDescription(t, open, describing);
   examineContributors(t, describing);
   examineMerging(t, describing);
+  examineLimits(t, describing);
 }
 
 type Describing = (...entries: EntryText[]) => Promise<Decisions>;
@@ -175,5 +176,70 @@ function examineMerging(t: Test, describing: Describing): void {
       '"metadata":{"__proto__":{"own":2,"polluted":1},"constructor":{"x":1,"y":2},"hasOwnProperty":true,"toString":"s"}',
     );
     t.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  });
+}
+
+function examineLimits(t: Test, describing: Describing): void {
+  const described = async (decisions: Decisions, ...texts: string[]): Promise<unknown> =>
+    (await decisions.ask({ ...request('d', ...texts), hitsAddend: 3 })).dynamicMetadata?.['descriptors'];
+
+  t.test('limits that a status cannot describe are listed, each with its window', async t => {
+    const decisions = await describing(
+      { key: 'plain', rate_limit: limit(9) },
+      { key: 'five', rate_limit: { window: '5m', requests_per_unit: 9 } },
+      { key: 'bucket', rate_limit: bucket(100, 3, { name: 'tokens' }) },
+    );
+    t.strictSame(await described(decisions, 'plain=1', 'five=1', 'bucket=1', 'none=1'), [
+      { entries: ['plain=1'] },
+      {
+        entries: ['five=1'],
+        limits: [
+          {
+            name: '',
+            requestsPerUnit: 9,
+            window: '5m',
+            algorithm: 'fixed_window',
+            code: 'OK',
+            remaining: 6,
+            resetSeconds: 100,
+          },
+        ],
+      },
+      {
+        entries: ['bucket=1'],
+        limits: [
+          {
+            name: 'tokens',
+            requestsPerUnit: 100,
+            window: '1m',
+            algorithm: 'token_bucket',
+            burst: 3,
+            code: 'OK',
+            remaining: 0,
+            resetSeconds: 0.6,
+          },
+        ],
+      },
+      { entries: ['none=1'] },
+    ]);
+  });
+
+  t.test('all limits of an entry that are not replaced are listed', async t => {
+    const limits = [limit(2, { name: 'low' }), { ...sliding(9), name: 'high' }, limit(5, { name: 'old' })];
+    const decisions = await describing(
+      { key: 'k', metadata: { k: true }, rate_limits: limits },
+      { key: 'new', rate_limit: limit(9, { replaces: [{ name: 'old' }] }) },
+    );
+    t.match(await described(decisions, 'k=1', 'new=1'), [
+      {
+        limits: [
+          { name: 'low', window: '1h', code: 'OVER_LIMIT', remaining: 0 },
+          { name: 'high', window: '5m', algorithm: 'sliding_window', code: 'OK', remaining: 6 },
+        ],
+      },
+      { entries: ['new=1'] },
+    ]);
+    t.strictSame(await metadataOf(decisions, 'k=2'), { k: true });
+    t.equal(await metadataOf(decisions, 'k=1'), undefined, 'over its limit');
   });
 }

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
-import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
-import { type EntryText, limit, ruleFile } from './rule-file.ts';
+import { bucket, type EntryText, limit, ruleFile, sliding } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
 
 /** The local cache of keys that are over their limit. */
@@ -12,6 +12,16 @@ export function examineLocalCache(t: Test, open: OpenStore): void {
   };
   examineHits(t, caching);
   examineEnds(t, caching);
+}
+
+/** The local cache of keys whose hits the store admits: it answers only as long as a refusal is certain. */
+export function examineCacheOfAdmissions(t: Test, open: OpenStore): void {
+  const caching = async (...entries: EntryText[]): Promise<{ decisions: Decisions; store: WatchedStore }> => {
+    const store = new WatchedStore(await open());
+    return { store, decisions: new Decisions({ store, rules: ruleFile(...entries), localCacheBytes: 1 }) };
+  };
+  examineCertainty(t, caching);
+  examineCachedLimits(t, caching);
 }
 
 type Caching = (...entries: EntryText[]) => Promise<{ decisions: Decisions; store: WatchedStore }>;
@@ -122,5 +132,84 @@ function examineEnds(t: Test, caching: Caching): void {
     decisions.load(ruleFile({ key: 'k', rate_limit: limit(100) }));
     t.equal((await decisions.ask(request('d', 'k=v'))).overallCode, OVER_LIMIT);
     t.equal(store.calls.length, 1);
+  });
+}
+
+function examineCertainty(t: Test, caching: Caching): void {
+  for (const [name, rate, fitsAfterMs] of [
+    ['bucket', bucket(100, 10), 600],
+    ['sliding window', sliding(10), 130_000],
+  ] as const) {
+    t.test(`${name}: a key is known to be over its limit until a hit fits, to the millisecond`, async t => {
+      const { decisions, store } = await caching({ key: 'k', rate_limit: rate });
+      const ask = async (hitsAddend = 1) =>
+        (await decisions.ask({ ...request('d', 'k=v'), hitsAddend })).statuses[0];
+      await ask(10);
+      t.match(await ask(), { code: OVER_LIMIT, durationUntilReset: fitsAfterMs / 1_000 });
+      t.equal(store.calls.length, 2, 'at the limit the store is still asked');
+      decisions.clock.advance(fitsAfterMs - 1);
+      t.match(await ask(), { code: OVER_LIMIT, limitRemaining: 0, durationUntilReset: 0.001 });
+      t.equal(store.calls.length, 2);
+      decisions.clock.advance(1);
+      t.match(await ask(), { code: OK });
+      t.equal(store.calls.length, 3);
+      t.match(decisions.rule('d.k'), { total_hits: 13, over_limit: 2, over_limit_with_local_cache: 1 });
+    });
+
+    t.test(`${name}: as long as fewer hits fit, the store is asked`, async t => {
+      const { decisions, store } = await caching({ key: 'k', rate_limit: rate });
+      const ask = async (hitsAddend: number) => {
+        const { overallCode } = await decisions.ask({ ...request('d', 'k=v'), hitsAddend });
+        return overallCode;
+      };
+      t.strictSame(
+        [await ask(8), await ask(3), await ask(3), await ask(2)],
+        [OK, OVER_LIMIT, OVER_LIMIT, OK],
+      );
+      t.equal(store.calls.length, 4);
+    });
+
+    t.test(`${name}: after a refund, or with the clock set back, the store is asked`, async t => {
+      const { decisions, store } = await caching({ key: 'k', rate_limit: rate });
+      const ask = async () => (await decisions.ask(request('d', 'k=v'))).overallCode;
+      await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 10 });
+      t.strictSame([await ask(), await ask()], [OVER_LIMIT, OVER_LIMIT]);
+      t.equal(store.calls.length, 2);
+      decisions.clock.advance(-1);
+      t.equal(await ask(), OVER_LIMIT);
+      t.equal(store.calls.length, 3);
+      await decisions.ask(refund('d', 4, 'k=v'));
+      t.equal(await ask(), OK);
+    });
+  }
+}
+
+function examineCachedLimits(t: Test, caching: Caching): void {
+  t.test('one of several limits is known to be exceeded: the others are counted', async t => {
+    const { decisions, store } = await caching({
+      key: 'k',
+      rate_limits: [
+        { ...bucket(60, 1), name: 'bucket' },
+        { window: '5m', requests_per_unit: 100, name: 'five' },
+      ],
+    });
+    const ask = async () => (await decisions.ask(request('d', 'k=v'))).statuses[0];
+    await ask();
+    for (let i = 0; i < 2; i++) {
+      t.match(await ask(), { code: OVER_LIMIT, currentLimit: { name: 'bucket' }, durationUntilReset: 1 });
+    }
+    t.strictSame(store.calls[2], ['d_k_v_1699999800~5m']);
+    t.equal(decisions.rule('d.k.five')['within_limit'], 3);
+    t.match(decisions.rule('d.k.bucket'), { over_limit: 2, over_limit_with_local_cache: 1 });
+  });
+
+  t.test('a limit of 0 is asked for again after its window', async t => {
+    const { decisions, store } = await caching({ key: 'k', rate_limit: sliding(0) });
+    const ask = async () => (await decisions.ask(request('d', 'k=v'))).overallCode;
+    t.strictSame([await ask(), await ask()], [OVER_LIMIT, OVER_LIMIT]);
+    t.equal(store.calls.length, 1);
+    decisions.clock.advance(100_000);
+    t.equal(await ask(), OVER_LIMIT);
+    t.equal(store.calls.length, 2);
   });
 }

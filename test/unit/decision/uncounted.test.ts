@@ -99,3 +99,58 @@ t.test('requests of one batch are decided each by its own keys', async t => {
   ]);
   t.match([lost, counted], [{ overallCode: 2 }, { overallCode: 1 }]);
 });
+
+const ADMITTING = `
+domain: d
+descriptors:
+  - key: bucket
+    rate_limit: { window: 1m, requests_per_unit: 60, algorithm: token_bucket, burst: 9 }
+  - key: sliding
+    rate_limit: { window: 5m, requests_per_unit: 9, algorithm: sliding_window }
+  - key: several
+    rate_limits:
+      - { name: hour, unit: hour, requests_per_unit: 9 }
+      - { name: bucket, window: 1m, requests_per_unit: 60, algorithm: token_bucket, burst: 90 }
+`;
+
+/** Decisions on a store that has no level for the keys of admitted hits. */
+function admitting(uncounted: Uncounted): Decisions {
+  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  for (const key of ['bucket_x_~1m.bucket', 'sliding_x_~5m.sliding', 'several_x_~1m.bucket']) {
+    store.uncountable.add(`d_${key}`);
+  }
+  return new Decisions({ store, rules: ADMITTING, options: { uncounted }, localCacheBytes: 524_288 });
+}
+
+t.test('buckets and sliding windows without a level are unused, or used up', async t => {
+  for (const [mode, hits, status] of [
+    ['allow', 1, { code: 1, limitRemaining: 8 }],
+    ['allow', 10, { code: 2, limitRemaining: 0 }],
+    ['deny', 1, { code: 2, limitRemaining: 0 }],
+  ] as const) {
+    for (const key of ['bucket', 'sliding']) {
+      const answering = admitting(mode);
+      const asked = { ...request('d', `${key}=x`), hitsAddend: hits };
+      for (let i = 0; i < 2; i++)
+        t.match(await answering.ask(asked), { statuses: [status] }, `${mode}: ${key}`);
+      t.same(answering.rule(`d.${key}`), { total_hits: 2 * hits });
+    }
+  }
+  const allowing = admitting('allow');
+  t.match(await allowing.ask(request('d', 'bucket=x')), { statuses: [{ durationUntilReset: 1 }] });
+  t.match(await allowing.ask(refund('d', 3, 'bucket=x')), { statuses: [{ code: 1, limitRemaining: 9 }] });
+  t.match(await admitting('deny').ask(refund('d', 3, 'sliding=x')), { statuses: [{ limitRemaining: 0 }] });
+});
+
+t.test('one of several limits without a count decides with the others', async t => {
+  await t.rejects(admitting('refuse').ask(request('d', 'several=x')), {
+    code: 'store_failed',
+    message: /`d_several_x_~1m\.bucket`/,
+  });
+  t.match(await admitting('allow').ask(request('d', 'several=x')), {
+    statuses: [{ code: 1, currentLimit: { name: 'hour' }, limitRemaining: 8 }],
+  });
+  t.match(await admitting('deny').ask(request('d', 'several=x')), {
+    statuses: [{ code: 2, currentLimit: { name: 'bucket' }, limitRemaining: 0 }],
+  });
+});
