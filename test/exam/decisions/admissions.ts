@@ -25,8 +25,8 @@ type Limiting = (limit: LimitText, entry?: Partial<EntryText>) => Promise<Decisi
 type Shown = readonly [code: number, remaining: number, resetS: number | null];
 
 /** The status of a request with these hits. */
-async function ask(decisions: Decisions, hitsAddend = 1): Promise<Shown> {
-  const descriptors = [descriptor('k=v', { hitsAddend })];
+async function ask(decisions: Decisions, hitsAddend = 1, text = 'k=v'): Promise<Shown> {
+  const descriptors = [descriptor(text, { hitsAddend })];
   return shown((await decisions.ask({ domain: 'd', descriptors, hitsAddend: 0 })).statuses[0]);
 }
 
@@ -200,7 +200,7 @@ function examineBatches(t: Test, limiting: Limiting): void {
       const hits = [1, 1, 1, 3, 3, 0, 5, 1, 0, 2, 1];
       const found = await Promise.all(hits.map(each => ask(together, each)));
       const expected: Shown[] = [];
-      for (const each of hits) expected.push(await ask(apart, each));
+      for (const each of hits) expected.push(await ask(apart, each, 'k=apart'));
       t.strictSame(found, expected);
       t.strictSame(together.rule('d.k'), apart.rule('d.k'));
       t.equal(found.filter(([code]) => code === OVER_LIMIT).length, 4);

@@ -23,11 +23,15 @@ export function examineSeveralLimits(t: Test, open: OpenStore): void {
 
 type Limiting = (...entries: EntryText[]) => Promise<Decisions>;
 
-/** The name of the limit that the status of `k=v` shows, its code and what remains. */
-async function ask(decisions: Decisions, hitsAddend = 1): Promise<readonly [string, number, number]> {
+/** The name of the limit that the status of a descriptor shows, its code and what remains. */
+async function ask(
+  decisions: Decisions,
+  hitsAddend = 1,
+  text = 'k=v',
+): Promise<readonly [string, number, number]> {
   const { statuses } = await decisions.ask({
     domain: 'd',
-    descriptors: [descriptor('k=v', { hitsAddend })],
+    descriptors: [descriptor(text, { hitsAddend })],
     hitsAddend: 0,
   });
   const { currentLimit, code, limitRemaining } = statuses[0];
@@ -112,7 +116,7 @@ function examineCounting(t: Test, open: OpenStore, limiting: Limiting): void {
     const hits = [1, 0, 2, 1, 1, 0];
     const found = await Promise.all(hits.map(each => ask(together, each)));
     const expected = [];
-    for (const each of hits) expected.push(await ask(apart, each));
+    for (const each of hits) expected.push(await ask(apart, each, 'k=apart'));
     t.strictSame(found, expected);
     for (const name of ['burst', 'hour', 'bucket'])
       t.same(together.rule(`d.k.${name}`), apart.rule(`d.k.${name}`));

@@ -4,10 +4,11 @@ import { examineLimitWindows } from '../../exam/decisions/limit-windows.ts';
 import { examineCacheOfAdmissions } from '../../exam/decisions/local-cache.ts';
 import { examineSeveralLimits } from '../../exam/decisions/several-limits.ts';
 import { pooledStoreKinds } from '../../support/pooled.ts';
-import { sharedStoreKind } from '../../support/stores.ts';
+import { allStoreKinds } from '../../support/stores.ts';
 
-const [pooled] = await pooledStoreKinds(t);
-for (const kind of [sharedStoreKind, pooled]) {
+// A Redis without scripts has fixed windows only.
+const [memory, tcp, unix, withoutScripts] = await allStoreKinds(t);
+for (const kind of [memory, tcp, unix, ...(await pooledStoreKinds(t))]) {
   t.test(kind.name, async t => {
     const open = () => kind.open(t);
     examineLimitWindows(t, open);
@@ -16,3 +17,6 @@ for (const kind of [sharedStoreKind, pooled]) {
     examineCacheOfAdmissions(t, open);
   });
 }
+t.test(withoutScripts.name, async t => {
+  examineLimitWindows(t, () => withoutScripts.open(t));
+});
