@@ -5,7 +5,7 @@ import { GrpcClient } from '../../../test/support/grpc-client.ts';
 import type { LoadTotals } from '../../support/generator.ts';
 import { CONTESTANTS } from './contestants.ts';
 import type { Field, Running } from './field.ts';
-import { LIMIT_KINDS, ROOMY_LIMIT } from './limit-kinds.ts';
+import { LIMIT_KINDS, type LimitKind, ROOMY_LIMIT } from './limit-kinds.ts';
 import { CODE, jsonBodyOf, OVER_KEYS, PATTERNS, type Pattern, requestOf } from './patterns.ts';
 
 /** Numbers of calls that are looked at before a load. */
@@ -69,9 +69,9 @@ async function driveOver(client: GrpcClient, pattern: Pattern): Promise<void> {
   }
 }
 
-/** Number of limits that count each hit on the key of the patterns `hot` and `keys`. */
-export function limitsOf({ name }: Running): number {
-  return LIMIT_KINDS[CONTESTANTS[name].limits ?? 'plain'].limits;
+/** The kind of the limits on the key of the patterns `hot` and `keys`. */
+export function kindOf({ name }: Running): LimitKind {
+  return LIMIT_KINDS[CONTESTANTS[name].limits ?? 'plain'];
 }
 
 /** What a contestant has counted, by two ways that do not know of each other. */
@@ -91,21 +91,21 @@ export async function readCounts(field: Field, running: Running): Promise<Counts
 /**
  * One sentence when the hits that were counted are not those of the answers; '' when they are.
  *
- * @param limits of each rule, which all count a hit in their statistics
+ * @param kind of the limits: each limit of a rule counts a hit in its statistics
  */
 export function countFault(
   pattern: Pattern,
   { answered, begun }: LoadTotals,
   { before, after }: { readonly before: Counts | null; readonly after: Counts | null },
-  limits = 1,
+  { limits, forgotten }: Pick<LimitKind, 'limits' | 'forgotten'> = LIMIT_KINDS.plain,
 ): string {
   if (before === null || after === null) return '';
-  const wrong = (what: string, counted: number, hits: number): string =>
-    counted >= answered * hits && counted <= begun * hits
+  const wrong = (what: string, counted: number, hits: number, missing = 0): string =>
+    counted >= answered * hits - missing && counted <= begun * hits
       ? ''
       : `${what} has grown by ${counted}, for ${answered} answers to ${begun} requests of ${hits} hits each`;
   const hotHits = pattern === PATTERNS.hot ? 1 : 0;
-  const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits);
+  const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits, forgotten);
   if (fault !== '' || after.statistics === null || before.statistics === null) return fault;
   return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited * limits);
 }

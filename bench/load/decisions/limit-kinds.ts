@@ -5,10 +5,12 @@
 export const ROOMY_LIMIT = 4_000_000_000;
 
 /** A kind of limit, as the part `limits` compares them. */
-interface LimitKind {
+export interface LimitKind {
   readonly title: string;
   /** Number of limits of a rule. Each has its own statistics. */
   readonly limits: number;
+  /** The most hits of a key that a limit forgets during a load. */
+  readonly forgotten: number;
   /** The lines of a rule file, for a rule that nothing of a run exceeds. */
   readonly lines: readonly string[];
 }
@@ -16,34 +18,43 @@ interface LimitKind {
 const LARGEST = `requests_per_unit: ${ROOMY_LIMIT}`;
 
 /**
- * The kinds of limits. None of their states is empty again within a run: a window lasts for a year, and a token takes
- * hours to flow in. The bucket holds as many tokens as are counted exactly at this rate.
+ * The kinds of limits. None of their states is empty again between two hits: a window lasts for a year, and a token takes
+ * 16 seconds to flow in. An empty bucket is full after 50 years.
  */
 export const LIMIT_KINDS = {
-  plain: { title: 'plain', limits: 1, lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`] },
-  window: { title: 'any window', limits: 1, lines: ['rate_limit:', '  window: 52w', `  ${LARGEST}`] },
+  plain: { title: 'plain', limits: 1, forgotten: 0, lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`] },
+  window: {
+    title: 'any window',
+    limits: 1,
+    forgotten: 0,
+    lines: ['rate_limit:', '  window: 52w', `  ${LARGEST}`],
+  },
   calendar: {
     title: 'calendar',
     limits: 1,
+    forgotten: 0,
     lines: ['rate_limit:', `  ${LARGEST}`, '  calendar: {period: year, zone: Europe/Berlin}'],
   },
   several: {
     title: 'two limits',
     limits: 2,
+    forgotten: 0,
     lines: ['rate_limits:', '  - unit: year', `    ${LARGEST}`, '  - window: 52w', `    ${LARGEST}`],
   },
   sliding: {
     title: 'sliding window',
     limits: 1,
+    forgotten: 0,
     lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`, '  algorithm: sliding_window'],
   },
   bucket: {
     title: 'token bucket',
     limits: 1,
+    forgotten: 8,
     lines: [
       'rate_limit:',
       '  unit: year',
-      '  requests_per_unit: 1000',
+      '  requests_per_unit: 2000000',
       '  algorithm: token_bucket',
       '  burst: 100000000',
     ],

@@ -7,7 +7,7 @@ import { framed } from '../../support/grpc-framing.ts';
 import { runH2load } from '../../support/h2load.ts';
 import type { LoadWindow } from '../../support/load-window.ts';
 import { processUsage } from '../../support/process-usage.ts';
-import { checkAnswers, countFault, limitsOf, readCounts } from './check.ts';
+import { checkAnswers, countFault, kindOf, readCounts } from './check.ts';
 import { CONTESTANTS, type ContestantName } from './contestants.ts';
 import type { Field, Running } from './field.ts';
 import { type Figures, figuresOf } from './figures.ts';
@@ -52,7 +52,7 @@ export async function measure(measurement: Measurement): Promise<Figures> {
     const before = await readCounts(field, running);
     const { figures, totals } = await load(measurement, running, pattern);
     const counts = { before, after: await readCounts(field, running) };
-    const fault = countFault(pattern, totals, counts, limitsOf(running));
+    const fault = countFault(pattern, totals, counts, kindOf(running));
     if (fault !== '') throw new Error(fault);
     return figures;
   } catch (failure) {

@@ -3,6 +3,7 @@ import { countFault } from '../../../bench/load/decisions/check.ts';
 import { type Figures, figuresOf, type ScenarioResult } from '../../../bench/load/decisions/figures.ts';
 import { peakOf } from '../../../bench/load/decisions/half-peak.ts';
 import { engineScenarios, enginesTable } from '../../../bench/load/decisions/http-engines.ts';
+import { LIMIT_KINDS } from '../../../bench/load/decisions/limit-kinds.ts';
 import { limitScenarios, limitsTable } from '../../../bench/load/decisions/limits.ts';
 import { PATTERNS } from '../../../bench/load/decisions/patterns.ts';
 import { liftOf } from '../../../bench/load/decisions/reload.ts';
@@ -180,7 +181,8 @@ t.test('hits that are lost or counted twice are a fault, in the store and in the
   t.match(countFault(PATTERNS.hot, totals, counts(100, 101)), /^total_hits of all rules has grown by 101/);
   t.equal(countFault(PATTERNS.four, totals, counts(0, 400)), '');
   t.equal(countFault(PATTERNS.none, totals, counts(0, 0)), '');
-  t.equal(countFault(PATTERNS.hot, totals, counts(100, 200), 2), '', 'two limits of one rule');
+  t.equal(countFault(PATTERNS.hot, totals, counts(100, 200), LIMIT_KINDS.several), '');
+  t.equal(countFault(PATTERNS.hot, totals, counts(99, 100), LIMIT_KINDS.bucket), '', 'a token flowed in');
   t.match(countFault(PATTERNS.none, totals, counts(0, 1)), /^total_hits/);
 });
 
