@@ -1,4 +1,10 @@
 /**
+ * Maximum difference between the times of threads that use a bucket: a thread reads the clock before it has the lock.
+ * Setting the clock back by less is treated alike.
+ */
+const THREAD_SKEW_MS = 1_000;
+
+/**
  * A token bucket, as the moment when it will be full again (the generic cell rate algorithm). The moment is kept without
  * rounding, in milliseconds and a rest, so every request is decided as if tokens flowed in continuously.
  */
@@ -17,8 +23,10 @@ export class TokenBucket {
   /**
    * Returns the level at a time: the units that were taken and have not flowed in again.
    *
-   * A level above the capacity means that the clock was set back, or that the rule has changed. The bucket is empty then,
-   * from the present time on. Otherwise, requests would be refused until the time that was set back has passed.
+   * A level above the capacity means that another thread has read the clock later, that the clock was set back, or that the
+   * rule has changed. The bucket is empty then. If the clock was set back, it is empty from the present time on. Otherwise,
+   * requests would be refused until the time that was set back has passed. Among threads, this would let in the same tokens
+   * several times.
    *
    * @param drain units that flow in every millisecond; 0 only if the capacity is 0
    */
@@ -26,9 +34,8 @@ export class TokenBucket {
     // A rule with another drain may have written the rest.
     const rest = Math.min(this.rest, Math.max(drain - 1, 0));
     const level = Math.max((this.fullMs - nowMs) * drain + rest, 0);
-    if (level <= capacity) return level;
-    this.fill(nowMs, drain, capacity);
-    return capacity;
+    if (level > capacity + THREAD_SKEW_MS * drain) this.fill(nowMs, drain, capacity);
+    return Math.min(level, capacity);
   }
 
   /** Sets the level at a time. */
