@@ -28,18 +28,34 @@ const FILLINGS = ['', '', 'x', 'y', 'xy', 'yx', '_', 'ü'];
 const NAMES = ['', 'n1', 'n2', 'n3'];
 const UNITS = ['second', 'minute', 'hour'];
 
+/** Draws the limits of an entry. */
+export type DrawLimits = (random: SeededRandom) => Pick<EntryText, 'rate_limit' | 'rate_limits'>;
+
+/** One plain limit, or an unlimited rule. */
+export const plainLimits: DrawLimits = random => ({ rate_limit: randomLimit(random) });
+
+/** Limits of all kinds, up to three of them. */
+export const anyLimits: DrawLimits = random => {
+  if (random.below(4) === 0) return plainLimits(random);
+  if (random.below(2) === 0) return { rate_limit: { ...anyCounting(random), name: random.pick(NAMES) } };
+  const count = 1 + random.below(3);
+  const modes = (): object => ({ shadow_mode: random.below(5) === 0, quota_mode: random.below(5) === 0 });
+  const limits = NAMES.slice(1, 1 + count).map(name => ({ ...anyCounting(random), ...modes(), name }));
+  return { rate_limits: limits };
+};
+
 /** A level of up to six entries, with up to `depth` levels below it. No two are the same composite text. */
-export function randomEntries(random: SeededRandom, depth: number): EntryText[] {
+export function randomEntries(random: SeededRandom, depth: number, draw = plainLimits): EntryText[] {
   const entries = new Map<string, EntryText>();
   for (let i = random.below(6) + 1; i > 0; i--) {
     const key = random.pick(KEYS);
     const value = random.pick(VALUES);
     const composite = value === '' ? key : `${key}_${value}`;
-    const nestedEntries = depth > 0 && random.below(2) === 0 ? randomEntries(random, depth - 1) : [];
+    const nestedEntries = depth > 0 && random.below(2) === 0 ? randomEntries(random, depth - 1, draw) : [];
     entries.set(composite, {
       key,
       value,
-      ...(random.below(4) === 0 ? {} : { rate_limit: randomLimit(random) }),
+      ...(random.below(4) === 0 ? {} : draw(random)),
       shadow_mode: random.below(6) === 0,
       quota_mode: random.below(5) === 0,
       detailed_metric: random.below(5) === 0,
@@ -57,6 +73,24 @@ function randomLimit(random: SeededRandom): LimitText {
   const named = { name, replaces: replaces.map(other => ({ name: other })) };
   if (random.below(8) === 0) return { unlimited: true, ...named };
   return { unit: random.pick(UNITS), requests_per_unit: random.below(12), ...named };
+}
+
+/** A window and an algorithm. */
+function anyCounting(random: SeededRandom): LimitText {
+  const requests = { requests_per_unit: 1 + random.below(12) };
+  switch (random.below(4)) {
+    case 0:
+      return {
+        ...requests,
+        calendar: { period: random.pick(['day', 'week', 'month']), zone: 'Asia/Kolkata' },
+      };
+    case 1:
+      return { ...requests, window: random.pick(['3s', '90s', '2h']), algorithm: 'sliding_window' };
+    case 2:
+      return { ...requests, window: '1m', algorithm: 'token_bucket', burst: 1 + random.below(9) };
+    default:
+      return { ...requests, window: random.pick(['3s', '90s', '2h']) };
+  }
 }
 
 /**

@@ -169,3 +169,83 @@ t.test('arguments that make no request are refused with what to write', async t 
   t.match(await run('explain', 'user=anna'), { status: 2, stderr: /unexpected argument/ });
   t.match(await run('explain', '--help'), { status: 0, stdout: /Nothing\s+is\s+counted/ });
 });
+
+const COUNTED = { heldBack: false, refused: false };
+
+t.test('limits that are not plain: what they allow, what they hold, and which of several binds', async t => {
+  const common = { hits: 1, isRefund: false, outcome: 'limited', levels: [], why: 'it matches' } as const;
+  const shown = { ...LIMIT, shadowMode: false, unit: 'MINUTE', window: '5m' };
+  const bucket = { ...shown, name: '', algorithm: 'token_bucket', window: '1m', burst: 20 } as const;
+  const month = { ...shown, algorithm: 'fixed_window', window: 'month@15 UTC', name: 'month' } as const;
+  const level = 'the bucket holds 0 of 20 tokens, and 5 flow in every 1m';
+  const window = { start: '2023-10-15T00:00:00.000Z', end: '2023-11-15T00:00:00.000Z', resetSeconds: 6_400 };
+  const drained = {
+    key: 'k~1m.bucket',
+    level,
+    count: { now: 20, after: 20, heldBack: false, refused: true },
+  };
+  const status = { code: 'OVER_LIMIT', durationUntilReset: '0.450s' };
+  const counted = { key: 'k~month', window, count: { now: 5, after: 6, heldBack: false } };
+  const old = { ...shown, algorithm: 'sliding_window', name: 'old' } as const;
+  const { address } = await debugPort(t, 200, {
+    ...EXPLANATION,
+    descriptors: [
+      {
+        ...common,
+        entries: [{ key: 'sliding', value: 'x' }],
+        limit: { ...shown, algorithm: 'sliding_window' },
+        key: 'k',
+        window,
+        level: '1 hits in this window, and 2 for the 4 hits in the window before',
+        count: { now: 3, after: 4, ...COUNTED },
+        status: { code: 'OK' },
+      },
+      {
+        ...common,
+        entries: [{ key: 'several', value: 'x' }],
+        limit: bucket,
+        ...drained,
+        limits: [
+          { limit: bucket, outcome: 'over', binds: true, why: 'it resets last', ...drained },
+          { limit: month, outcome: 'within', binds: false, ...counted },
+          { limit: old, outcome: 'replaced', binds: false, why: 'another one replaces it' },
+        ],
+        status,
+      },
+    ],
+  } satisfies Explanation);
+  const { stdout } = await explain(address);
+  t.equal(
+    stdout,
+    `OK would be the answer; nothing was counted
+sliding=x  OK          5 in any 5m                                              3 used   4 with this request      resets in 1h46m40s
+several=x  OVER_LIMIT  5 per 1m, bursts of 20 (1m token_bucket, 1 of 3 limits)  20 used  refused and not counted  resets in 450ms
+
+sliding=x
+  why         it matches
+  rule        shop.user, named each-user
+  key         k
+  window      2023-10-15T00:00:00.000Z to 2023-11-15T00:00:00.000Z
+  level       1 hits in this window, and 2 for the 4 hits in the window before
+  statistics  ratelimit.service.rate_limit.shop.user
+
+several=x
+  why  it matches
+  1m token_bucket binds: it resets last
+    limit       5 per 1m, bursts of 20
+    count       20 used, refused and not counted, over the limit
+    key         k~1m.bucket
+    level       the bucket holds 0 of 20 tokens, and 5 flow in every 1m
+    statistics  ratelimit.service.rate_limit.shop.user
+  month
+    limit       5 per month@15 UTC, named month
+    count       5 used, 6 with this request
+    key         k~month
+    window      2023-10-15T00:00:00.000Z to 2023-11-15T00:00:00.000Z
+    statistics  ratelimit.service.rate_limit.shop.user
+  old is replaced: another one replaces it
+    limit       5 in any 5m, named old
+    statistics  ratelimit.service.rate_limit.shop.user
+`,
+  );
+});
