@@ -19,7 +19,7 @@ const LARGEST = `requests_per_unit: ${ROOMY_LIMIT}`;
 
 /**
  * The kinds of limits. None of their states is empty again between two hits: a window lasts for a year, and a token takes
- * 16 seconds to flow in. An empty bucket is full after 50 years.
+ * 3 seconds to flow in. An empty bucket is full after ten years.
  */
 export const LIMIT_KINDS = {
   plain: { title: 'plain', limits: 1, forgotten: 0, lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`] },
@@ -50,11 +50,11 @@ export const LIMIT_KINDS = {
   bucket: {
     title: 'token bucket',
     limits: 1,
-    forgotten: 8,
+    forgotten: 40,
     lines: [
       'rate_limit:',
       '  unit: year',
-      '  requests_per_unit: 2000000',
+      '  requests_per_unit: 10000000',
       '  algorithm: token_bucket',
       '  burst: 100000000',
     ],

@@ -5,7 +5,7 @@ import { checkCalendar } from './check-calendar.ts';
 import { ADDED_FIELDS } from './field-names.ts';
 import { fieldOf, isNull, mapField, textField, wholeField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { lengthS, unitWindow, type WindowLength, writtenWindow } from './window-length.ts';
+import { LONGEST_S, lengthS, unitWindow, type WindowLength, writtenWindow } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 /** The unit of a limit, and how the limit counts. */
@@ -148,21 +148,25 @@ interface Bucket {
 
 /**
  * Refuses a bucket whose level would not be exact. A bucket is counted in parts of a hit, so that it drains by a whole
- * number of parts in every millisecond.
+ * number of parts in every millisecond. Stores keep the second at which it is full, which must be a 32-bit number.
  */
 function checkCapacity(check: FileCheck, block: YamlMap, { window, requestsPerUnit, burst }: Bucket): void {
   if (window.calendar !== null || requestsPerUnit === 0) return;
   const windowMs = lengthS(window) * 1_000;
   const partsOfHit = windowMs / greatestDivisor(windowMs, requestsPerUnit);
-  if (burst * partsOfHit <= GREATEST_EXACT) return;
-  const name = has(block, 'burst') ? 'burst' : 'requests_per_unit';
-  const most = Math.floor(GREATEST_EXACT / partsOfHit);
+  const mostExact = Math.floor(GREATEST_EXACT / partsOfHit);
+  const mostFilled = Math.floor((LONGEST_S * requestsPerUnit) / lengthS(window));
+  if (burst <= mostExact && burst <= mostFilled) return;
+  const [why, instead] =
+    burst > mostExact
+      ? ['cannot be counted exactly', ', or a rounder number for `requests_per_unit`']
+      : ['takes more than ten years to become full', ''];
   refuseField(
     check,
     block,
-    name,
-    `a bucket of ${burst} tokens that gets ${requestsPerUnit} in ${window.text} cannot be counted exactly: ` +
-      `write \`burst: ${most}\` or less, or a rounder number for \`requests_per_unit\``,
+    has(block, 'burst') ? 'burst' : 'requests_per_unit',
+    `a bucket of ${burst} tokens that gets ${requestsPerUnit} in ${window.text} ${why}: ` +
+      `write \`burst: ${Math.min(mostExact, mostFilled)}\` or less${instead}`,
   );
 }
 

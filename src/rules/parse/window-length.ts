@@ -13,8 +13,8 @@ export interface WindowLength {
   readonly text: string;
 }
 
-/** The longest window: ten years of 365 days. */
-const LONGEST_S = 3_650 * 86_400;
+/** The longest window, and the longest time in which a bucket becomes full: ten years of 365 days. */
+export const LONGEST_S = 3_650 * 86_400;
 const TEN_YEARS = ' (a window has at most ten years)';
 
 /** The letters of `window`, and their units. */

@@ -147,6 +147,10 @@ t.test('a burst belongs to a bucket that can be counted exactly', async t => {
       '4:36',
       'a bucket of 4294967295 tokens that gets 999983 in 1d cannot be counted exactly: write `burst: 104249991` or less, or a rounder number for `requests_per_unit`',
     ],
+    'rate_limit: {unit: day, burst: 3651, algorithm: token_bucket, requests_per_unit: 1}': [
+      '4:36',
+      'a bucket of 3651 tokens that gets 1 in 1d takes more than ten years to become full: write `burst: 3650` or less',
+    ],
     'rate_limit: {unit: minute, algorithm: sliding, requests_per_unit: 1}': [
       '4:43',
       '"sliding" is not an algorithm; did you mean `sliding_window`? accepted here: fixed_window, sliding_window, token_bucket',
