@@ -44,6 +44,7 @@ function timeless(output: string): string {
     .replaceAll(/_\d{10}\b/g, '_T')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'T')
     .replaceAll(/"durationUntilReset":"\d+s"/g, '"durationUntilReset":"T"')
+    .replaceAll(/"resetSeconds":[\d.]+/g, '"resetSeconds":T')
     .trimEnd();
 }
 
