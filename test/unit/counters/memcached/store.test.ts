@@ -6,6 +6,7 @@ import { asError } from '../../../../src/base/fault.ts';
 import { MemcachedConnection } from '../../../../src/counters/memcached/connection.ts';
 import type { MemcachedCounterStore } from '../../../../src/counters/memcached/memcached-store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { aftersOf, batchOf, count, NOON } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startMemcached } from '../../../support/memcached-server.ts';
@@ -47,6 +48,27 @@ t.test('a refund right behind the hits that make the count is not lost', async t
   await count(store, [{ key: 'none', hits: 4, isRefund: true }]);
   await store.settled();
   t.equal(counters()['ratelimit.memcache.decrement.__code=miss'], 1, 'one that finds no key gives up');
+});
+
+t.test('sliding windows and token buckets are not counted, the other keys are', async t => {
+  const memcached = await startMemcached();
+  t.teardown(() => memcached.stop());
+  const { store } = await openStore(t, memcached.address);
+  const ops = [
+    { key: 'a', hits: 2 },
+    { key: 'window', hits: 1, terms: slidingWindow(5, 60) },
+    { key: 'bucket', hits: 1, terms: tokenBucket(5, 60) },
+  ];
+  for (const batch of [batchOf([{ ops }]), batchOf([{ ops }])]) {
+    await store.increment(batch);
+    t.match(batch.failureText, 'these limits need Redis or the embedded store');
+    await store.settled();
+    await store.incrementHoldingBack(batch);
+    await store.settled();
+    t.strictSame(aftersOf(batch).slice(1), [Number.NaN, Number.NaN]);
+  }
+  t.equal(await memcached.get('a'), '8');
+  t.equal(await memcached.get('window'), undefined);
 });
 
 t.test(

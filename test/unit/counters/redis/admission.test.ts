@@ -264,6 +264,23 @@ t.test('users who may not run scripts: the limits that need them say so, the oth
   }
 });
 
+t.test('the commands that the documentation lists are sufficient', async t => {
+  const commands = 'ping get mget set setrange incrby expire ttl publish eval evalsha'.split(' ');
+  const allowed = ['~*', '&sluice:refunds', ...commands.map(command => `+${command}`)];
+  await redis.command('ACL', 'SETUSER', 'listed', 'on', 'nopass', ...allowed);
+  const store = await open(t, { ...SERVER, auth: 'listed:' });
+  await redis.command('FLUSHALL');
+  const ops = [
+    { key: 'plain', hits: 2 },
+    { key: 'b', hits: 2, terms: BUCKET },
+    { key: 'w', hits: 2, terms: WINDOW },
+  ];
+  for (const hits of [2, 4]) t.same((await admit(store, ops)).afters, [hits, hits * 1_000, hits]);
+  t.same((await admitHoldingBack(store, [{ ops }])).afters, [6, 6_000, 6]);
+  const refunds = ops.map(op => ({ ...op, isRefund: true }));
+  t.same((await admit(store, refunds)).afters, [4, 4_000, 4]);
+});
+
 t.test('a refund is published, so that local caches of other processes drop the key', async t => {
   for (const endpoint of [SERVER, CLUSTER]) {
     const keys: string[] = [];
