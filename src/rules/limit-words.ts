@@ -54,7 +54,7 @@ function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms:
   const any = length.replace(/^1 /, '');
   const seconds = multiplier * UNIT_SECONDS[UNIT_NUMBERS[unit]];
   if (terms.algorithm === 'sliding_window') {
-    return `at most ${requests} in any ${any}, estimated from the counts of two windows`;
+    return `at most ${requests} in each ${any}, and about as many in any ${any}`;
   }
   if (terms.algorithm === 'token_bucket') {
     const rate = `${requests} per ${any} on average (one every ${intervalWords(seconds / requests)})`;

@@ -1,12 +1,12 @@
 import { quote } from '../../base/printable.ts';
-import { type LimitTerms, MAX_LIMITS, type RuleLimit } from '../rule-set.ts';
+import { type LimitTerms, MAX_LIMITS, type RuleLimit, type Unit } from '../rule-set.ts';
 import { addedField, checkTerms, isPlain } from './check-terms.ts';
 import { checkKeys, ITEM_EXAMPLES } from './field-names.ts';
 import { countField, fieldOf, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import type { LoadScope } from './load-scope.ts';
 import { emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
-import { unitOf } from './window-length.ts';
+import { checkUnit, unitOf } from './window-length.ts';
 import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
 
 const NO_LIMITS: readonly RuleLimit[] = [];
@@ -37,27 +37,34 @@ function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleL
   checkKeys(check, block, 'rate_limit');
   const unlimited = flagField(check, block, 'unlimited');
   const requestsPerUnit = countField(check, block, 'requests_per_unit');
-  const counting = unlimited ? null : checkTerms(check, block, requestsPerUnit, '`unlimited: true`');
-  if (unlimited) checkUnlimited(check, block);
-  else if (counting !== null) checkCountIsWritten(check, block, addedField(block) !== null);
-  checkStore(check, block, counting?.terms, scope);
+  const added = addedField(block);
+  let unit: Unit | null = null;
+  let terms: LimitTerms | null = null;
+  if (unlimited) checkUnlimited(check, block, added);
+  else if (added === null) unit = checkUnit(check, block, INSTEAD);
+  else ({ unit, terms } = checkTerms(check, block, requestsPerUnit, INSTEAD) ?? { unit, terms });
+  if (unit !== null) checkCountIsWritten(check, block, added !== null);
+  if (terms !== null) checkStore(check, block, terms, scope);
   const name = textField(check, block, 'name') ?? '';
   return {
-    unit: counting?.unit ?? null,
+    unit,
     requestsPerUnit,
     unlimited,
     name,
     replaces: checkReplaces(check, block, name),
-    terms: counting === null || isPlain(counting.terms) ? null : counting.terms,
+    terms: terms === null || isPlain(terms) ? null : terms,
     item: null,
   };
 }
 
+/** What a `rate_limit` can have instead of a unit. */
+const INSTEAD = '`unlimited: true`';
+
 /** An unlimited rule has no window. An unknown unit is ignored, as in envoyproxy/ratelimit. */
-function checkUnlimited(check: FileCheck, block: YamlMap): void {
+function checkUnlimited(check: FileCheck, block: YamlMap, added: string | null): void {
   const unit = textField(check, block, 'unit');
   const hasUnit = unit !== null && unitOf(unit) !== null;
-  const field = hasUnit ? 'unit' : addedField(block);
+  const field = hasUnit ? 'unit' : added;
   if (field === null) return;
   const shown = hasUnit ? `unit: ${unit}` : field;
   const has = hasUnit ? 'has no unit' : 'is not counted';
@@ -87,13 +94,8 @@ function checkCountIsWritten(check: FileCheck, block: YamlMap, isOwn: boolean): 
 }
 
 /** Reports an algorithm that the counter store does not have. */
-function checkStore(
-  check: FileCheck,
-  block: YamlMap,
-  terms: LimitTerms | undefined,
-  { forMemcached }: LoadScope,
-): void {
-  if (!forMemcached || terms === undefined || terms.algorithm === 'fixed_window') return;
+function checkStore(check: FileCheck, block: YamlMap, terms: LimitTerms, { forMemcached }: LoadScope): void {
+  if (!forMemcached || terms.algorithm === 'fixed_window') return;
   check.fault(
     fieldOf(block, 'algorithm')?.offset ?? block.offset,
     `memcached cannot count \`algorithm: ${terms.algorithm}\`, because it cannot compare and add in one step: ` +
@@ -150,7 +152,7 @@ function checkItem(check: FileCheck, written: YamlMap, scope: LoadScope): Item {
   const requestsPerUnit = countField(check, block, 'requests_per_unit');
   const counting = checkTerms(check, block, requestsPerUnit, '`window: ` and a length');
   if (counting !== null) checkCountIsWritten(check, block, true);
-  checkStore(check, block, counting?.terms, scope);
+  if (counting !== null) checkStore(check, block, counting.terms, scope);
   const name = textField(check, block, 'name') ?? '';
   const replaces = checkReplaces(check, block, name);
   return {

@@ -56,9 +56,12 @@ export function isPlain({ algorithm, multiplier, calendar }: LimitTerms): boolea
   return algorithm === 'fixed_window' && multiplier === 1 && calendar === null;
 }
 
-/** The first field of a limit that envoyproxy/ratelimit does not know and that has a value; null if there is none. */
+/** A field of a limit that envoyproxy/ratelimit does not know and that has a value; null if there is none. */
 export function addedField(block: YamlMap): string | null {
-  return ADDED_FIELDS.find(name => has(block, name)) ?? null;
+  // Only a second look finds out whether a field has a value, because most limits have no such field at all.
+  if (!block.pairs.some(pair => ADDED_FIELDS.has(pair.key))) return null;
+  for (const name of ADDED_FIELDS) if (has(block, name)) return name;
+  return null;
 }
 
 function has(block: YamlMap, name: string): boolean {

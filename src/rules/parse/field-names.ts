@@ -124,7 +124,13 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
 };
 
 /** The fields of limits that envoyproxy/ratelimit does not know, except `rate_limits`. */
-export const ADDED_FIELDS = ['unit_multiplier', 'window', 'calendar', 'algorithm', 'burst'] as const;
+export const ADDED_FIELDS: ReadonlySet<string> = new Set([
+  'unit_multiplier',
+  'window',
+  'calendar',
+  'algorithm',
+  'burst',
+]);
 
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
 const STRICT: ReadonlySet<MapKind> = new Set(['rate_limits', 'calendar']);
@@ -134,7 +140,9 @@ export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).
 
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
 const IGNORED: ReadonlySet<string> = new Set(
-  FIELD_NAMES.filter(name => name !== 'rate_limits' && !isAdded(name) && !FIELDS.calendar.includes(name)),
+  FIELD_NAMES.filter(
+    name => name !== 'rate_limits' && !ADDED_FIELDS.has(name) && !FIELDS.calendar.includes(name),
+  ),
 );
 
 /** Where the fields of a kind of map belong, for messages. */
@@ -151,10 +159,6 @@ const PLACES: Readonly<Record<MapKind, string>> = {
 function ownerOf(name: string): MapKind | null {
   const kinds = Object.keys(FIELDS) as MapKind[];
   return kinds.find(kind => FIELDS[kind].includes(name)) ?? null;
-}
-
-function isAdded(name: string): boolean {
-  return (ADDED_FIELDS as readonly string[]).includes(name);
 }
 
 /** Maximum length of a name that a suggestion is made for. */

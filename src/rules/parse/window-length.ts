@@ -33,24 +33,28 @@ const WRITTEN = /^0*([0-9]{1,10})([a-z])$/;
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
 const ACCEPTED = 'a whole number and one of the letters s, m, h, d and w, such as `90s`, `5m` or `36h`';
 
-/**
- * Reads `unit` and `unit_multiplier`. Returns null after reporting a fault.
- *
- * @param alternative what can be written instead of a unit, for messages
- */
+/** Reads `unit` and `unit_multiplier`. Returns null after reporting a fault. See {@link checkUnit}. */
 export function unitWindow(check: FileCheck, block: YamlMap, alternative: string): WindowLength | null {
-  const text = textField(check, block, 'unit');
-  const unit = text === null ? null : unitOf(text);
-  if (text !== null && unit === null) {
-    const isLength = WRITTEN.test(text);
-    const multiplied = fieldOf(block, 'unit_multiplier') === null ? '' : ' for its `unit_multiplier`';
-    const found = text === '' ? `the limit has no \`unit\`${multiplied}` : `${quote(text)} is not a unit`;
-    const advice = isLength ? `\`window: ${text}\`` : `one of ${UNIT_LIST}, or ${alternative}`;
-    check.fault(fieldOf(block, 'unit')?.offset ?? block.offset, `${found}: write ${advice}`);
-  }
+  const unit = checkUnit(check, block, alternative);
   const greatest = unit === null ? LONGEST_S : Math.floor(LONGEST_S / secondsOf(unit));
   const multiplier = wholeField(check, block, 'unit_multiplier', { least: 1, greatest, why: TEN_YEARS }) ?? 1;
   return unit === null ? null : windowOf(unit, multiplier);
+}
+
+/**
+ * Reads `unit`, in any letter case. Returns null after reporting a fault.
+ *
+ * @param alternative what can be written instead of a unit, for messages
+ */
+export function checkUnit(check: FileCheck, block: YamlMap, alternative: string): Unit | null {
+  const text = textField(check, block, 'unit');
+  const unit = text === null ? null : unitOf(text);
+  if (text === null || unit !== null) return unit;
+  const multiplied = fieldOf(block, 'unit_multiplier') === null ? '' : ' for its `unit_multiplier`';
+  const found = text === '' ? `the limit has no \`unit\`${multiplied}` : `${quote(text)} is not a unit`;
+  const advice = WRITTEN.test(text) ? `\`window: ${text}\`` : `one of ${UNIT_LIST}, or ${alternative}`;
+  check.fault(fieldOf(block, 'unit')?.offset ?? block.offset, `${found}: write ${advice}`);
+  return null;
 }
 
 /** Reads `window`. Returns null after reporting a fault. */

@@ -95,7 +95,7 @@ t.test('limits that are not plain are explained in words', async t => {
     'shop.path.partner: every request is rejected; shadow mode, so it is counted and not enforced',
     'shop.user.burst: at most 10 in each second',
     'shop.user.5m: 100 per 5 minutes on average (one every 3s), bursts of at most 20, so at most 120 in any 5 minutes',
-    'shop.user.1h: at most 50 in any hour, estimated from the counts of two windows; quota mode',
+    'shop.user.1h: at most 50 in each hour, and about as many in any hour; quota mode',
     'shop.user.month: at most 1000 in each month from day 15, Europe/Berlin time',
     'shop.user.day: at most 7 in each day from 6:00, UTC time',
     '',
