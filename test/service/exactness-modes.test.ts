@@ -21,7 +21,7 @@ t.test('two processes that hold hits back decide each call whole', async t => {
   const env = { REDIS_URL: redis.address, STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: 'true' };
   const processes = await startProcesses(t, 2, { ...ruleSettings(t), ...env });
   const load = loadOn(t, processes[0], { seed: 4, repeats: false });
-  await load.run(60);
+  await load.run(40);
   const verdict = examineCalls(load.calls, { holdsBack: true });
   t.same(verdict.contradictions, []);
   await countsAre(t, redis, verdict);
@@ -32,7 +32,7 @@ t.test('with the local cache nothing else is answered, and what it answered is n
   const env = { ...THREADS, REDIS_URL: redis.address, LOCAL_CACHE_SIZE_IN_BYTES: '1048576' };
   const processes = await startProcesses(t, 2, { ...ruleSettings(t), ...env });
   const load = loadOn(t, processes[0], { seed: 5 });
-  await load.run(60);
+  await load.run(40);
   const verdict = examineCalls(load.calls);
   t.same(verdict.contradictions, []);
   await statisticsAre(t, processes, verdict);

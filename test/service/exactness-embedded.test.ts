@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { descriptor } from '../support/decisions.ts';
-import { answeredHits, countsAre, startedRedis, statisticsAre } from '../support/exactness/expect.ts';
+import { answeredHits, statisticsAre } from '../support/exactness/expect.ts';
 import { grpcFront } from '../support/exactness/fronts.ts';
 import type { Counter } from '../support/exactness/load.ts';
 import { examineCalls } from '../support/exactness/model.ts';
@@ -9,33 +9,6 @@ import type { ServiceProcess } from '../support/service.ts';
 
 /** Large enough for any count, as the limit of a call that asks for it. */
 const NO_LIMIT = 4_294_967_295;
-
-t.test(
-  'one hit at a time on one counter: each number that remains is told once, then none passes',
-  async t => {
-    const redis = await startedRedis(t);
-    const processes = await startProcesses(t, 2, { ...ruleSettings(t), REDIS_URL: redis.address });
-    const hot: Counter = { text: 'path=/hot,method=GET', rule: 'shop.path.method', limit: 900 };
-    const load = loadOn(t, processes[0], {
-      seed: 1,
-      counters: [hot],
-      unlimited: [],
-      hits: 1,
-      maxDescriptors: 1,
-    });
-    await load.run(60);
-    const told = load.calls.flatMap(({ answer }) => ('told' in answer ? answer.told : []));
-    t.equal(told.length, 1_200);
-    const remaining = told.filter(({ code }) => code === 'OK').map(each => each.remaining);
-    remaining.sort((a, b) => b - a);
-    t.same(
-      remaining,
-      Array.from({ length: 900 }, (_, i) => 899 - i),
-    );
-    t.equal(told.filter(({ code }) => code === 'OVER_LIMIT').length, 300);
-    await countsAre(t, redis, examineCalls(load.calls));
-  },
-);
 
 const HOLD_BACK = { STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: 'true' };
 
@@ -55,34 +28,11 @@ for (const { name, env, holdsBack, wholeCalls } of [
   t.test(`one process on the embedded store, ${name}: answers are those of calls one by one`, async t => {
     const processes = await startProcesses(t, 1, { ...ruleSettings(t), WORKER_THREADS: '0', ...env });
     const load = loadOn(t, processes[0], { seed: 2, repeats: !holdsBack });
-    await load.run(60);
+    await load.run(40);
     const verdict = examineCalls(load.calls, { holdsBack, wholeCalls });
     t.same(verdict.contradictions, []);
     t.same(await countsAsked(t, processes[0], verdict.tallies.keys()), answeredHits(verdict));
     if (!holdsBack) await statisticsAre(t, processes, verdict);
-  });
-}
-
-for (const [threads, env] of [
-  ['one thread', {}],
-  ['2 workers', { WORKER_THREADS: '2' }],
-  ['2 serving threads', { SERVE_THREADS: '2' }],
-  ['4 serving threads', { SERVE_THREADS: '4' }],
-] as const) {
-  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, async t => {
-    const redis = await startedRedis(t);
-    const processes = await startProcesses(t, 2, {
-      ...ruleSettings(t),
-      REDIS_URL: redis.address,
-      WORKER_THREADS: '0',
-      ...env,
-    });
-    const load = loadOn(t, processes[0], { seed: 3 });
-    await load.run(60);
-    const verdict = examineCalls(load.calls);
-    t.same(verdict.contradictions, []);
-    await countsAre(t, redis, verdict);
-    await statisticsAre(t, processes, verdict);
   });
 }
 
