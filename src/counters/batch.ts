@@ -9,12 +9,15 @@ const INITIAL_OPS = 256;
 /** Changes the fingerprint of a key with a per-second limit, so that it does not share a slot with other limits. */
 const APART = 0x5ec0_11d5;
 
+/** The limit of an op that never holds back the others of its request. */
+export const NEVER_FULL = Number.MAX_SAFE_INTEGER;
+
 /** The hits to count under a key. */
 export interface CounterOp {
   readonly hits: number;
   /** The hits are given back: they are subtracted from the count, which stops at 0. */
   readonly isRefund: boolean;
-  /** `requests_per_unit` of the limit. */
+  /** `requests_per_unit` of the limit; {@link NEVER_FULL} if the limit holds nothing back. */
   readonly limit: number;
   /** Unit of the limit; 0 if its key is never that of a limit of another window. */
   readonly unit: number;
@@ -63,7 +66,7 @@ export class CounterBatch {
   opRefunds = new Uint8Array(INITIAL_OPS);
   /** Number of ops that give hits back. */
   refundCount = 0;
-  /** `requests_per_unit` of the limit of the op. */
+  /** `requests_per_unit` of the limit of the op, or {@link NEVER_FULL}. */
   opLimits = new Float64Array(INITIAL_OPS);
   /** The count or the level after the op; NaN if the key could not be counted. */
   opAfters = new Float64Array(INITIAL_OPS);
@@ -180,8 +183,12 @@ export class CounterBatch {
     return this.prints[this.opSlots[op] * 3 + 1];
   }
 
-  /** Whether the hits of an op exceed the limit at the present count or level of its slot. False if that is unknown. */
+  /**
+   * Whether an op holds back the others of its request: its hits exceed the limit at the present count or level of its slot.
+   * False if that is unknown.
+   */
   isFull(op: number): boolean {
+    if (this.opLimits[op] === NEVER_FULL) return false;
     const slot = this.opSlots[op];
     const count = this.counts[slot];
     if (this.admissions.kinds[slot] === ADMISSION.count) return count + this.opHits[op] > this.opLimits[op];

@@ -1,7 +1,9 @@
 import { SECOND_MS } from '../base/clock.ts';
+import { NEVER_FULL } from '../counters/batch.ts';
 import { windowLengthS } from '../counters/window.ts';
+import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { type DecisionBatch, KIND } from './batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND } from './batch.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -39,7 +41,7 @@ export class OpPlanner {
     batch.counters.endGroup(anyKnownOver);
   }
 
-  /** Returns whether one of several limits is known to be exceeded. */
+  /** Returns whether one of several limits is known to be exceeded and holds back hits. */
   #addParts(batch: DecisionBatch, row: number, isRefund: boolean): boolean {
     const { decisions } = batch;
     const first = decisions.firstPart[row];
@@ -52,7 +54,7 @@ export class OpPlanner {
     return anyKnownOver;
   }
 
-  /** Returns whether the limit is known to be exceeded. */
+  /** Returns whether the limit is known to be exceeded and holds back hits. */
   #addRow(batch: DecisionBatch, row: number, isRefund: boolean): boolean {
     const { decisions } = batch;
     const statistics = decisions.statistics[row];
@@ -65,7 +67,7 @@ export class OpPlanner {
     }
     if (!isRefund && this.#isKnownOver(batch, row)) {
       decisions.op[row] = -1;
-      return true;
+      return holdsBack(decisions, row);
     }
     decisions.op[row] = this.#addOp(batch, row, isRefund);
     this.#mark(batch, row, isRefund);
@@ -93,7 +95,7 @@ export class OpPlanner {
       {
         hits: decisions.hits[row],
         isRefund,
-        limit: decisions.requestsPerUnit[row],
+        limit: holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL,
         unit: terms === null ? unit : terms.storeUnit,
         ttlS: terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(jitterS),
         expiryS: terms === null ? nowS + decisions.resetMs[row] / SECOND_MS : terms.expiryS(nowS),
@@ -111,4 +113,12 @@ export class OpPlanner {
     if (isRefund && decisions.hits[row] > 0) overLimit.marks.refunded(word);
     decisions.mark[row] = overLimit.marks.of(word);
   }
+}
+
+/**
+ * Whether a limit that is exceeded holds back the other hits of the request. In shadow mode, only a plain limit does, as in
+ * envoyproxy/ratelimit. A limit of `rate_limits` in shadow mode would otherwise switch off the enforced ones beside it.
+ */
+function holdsBack({ terms, flags }: DecisionTable, row: number): boolean {
+  return terms[row] === null || (flags[row] & LIMIT_FLAG.shadow) === 0;
 }

@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { NEVER_FULL } from '../../src/counters/batch.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { admit, admitHoldingBack, atMs, slidingWindow, tokenBucket } from '../support/admission.ts';
 import { AdmissionModel } from '../support/admission-model.ts';
@@ -222,6 +223,28 @@ function holdsBack(t: Test, open: Open): void {
       afters: [10, 3 * HIT, 13],
       refused: [false, false, false],
       held: [false, false, false],
+    });
+  });
+
+  t.test('limits that hold nothing back are counted or refused on their own', async t => {
+    const store = await open(t);
+    const quietly = (op: TestOp): TestOp => ({ ...op, limit: NEVER_FULL });
+    const count = quietly({ key: 'c', hits: 1 });
+    await admit(store, [inWindow(10), { key: 'c', hits: 10 }]);
+    t.same(await admitHoldingBack(store, [{ ops: [quietly(inWindow(1)), inBucket(9), count] }]), {
+      afters: [10, 9 * HIT, 11],
+      refused: [true, false, false],
+      held: [false, false, false],
+    });
+    t.same(await admitHoldingBack(store, [{ ops: [quietly(inWindow(1)), inBucket(2), count] }]), {
+      afters: [10, 9 * HIT, 11],
+      refused: [false, true, false],
+      held: [true, false, true],
+    });
+    t.same(await admitHoldingBack(store, [{ ops: [count, { key: 'd', hits: 1 }] }]), {
+      afters: [12, 1],
+      refused: [false, false],
+      held: [false, false],
     });
   });
 

@@ -251,6 +251,20 @@ function examineHoldingBack(t: Test, open: OpenStore): void {
     t.strictSame(await ask(decisions, 0), ['', OK, 98]);
   });
 
+  for (const trial of [limit(1, { unit_multiplier: 5 }), sliding(1), bucket(1, 1)]) {
+    t.test(`an exceeded limit in shadow mode holds nothing back: ${JSON.stringify(trial)}`, async t => {
+      const shadow = { ...trial, name: 'trial', shadow_mode: true };
+      const rules = ruleFile({ key: 'k', rate_limits: [shadow, limit(5, { name: 'enforced' })] });
+      for (const localCacheBytes of [0, 1]) {
+        const options = { holdBack: true };
+        const decisions = new Decisions({ store: await open(), rules, options, localCacheBytes });
+        for (let i = 0; i < 5; i++) t.strictSame(await ask(decisions), ['trial', OK, 0]);
+        t.strictSame(await ask(decisions), ['enforced', OVER_LIMIT, 0]);
+        t.match(decisions.rule('d.k.enforced'), { total_hits: 6, within_limit: 5, over_limit: 1 });
+      }
+    });
+  }
+
   t.test('a bucket that is full holds back a plain limit of another descriptor', async t => {
     const rules = ruleFile({ key: 'k', rate_limit: bucket(60, 1) }, { key: 'plain', rate_limit: limit(10) });
     const decisions = new Decisions({ store: await open(), rules, options: { holdBack: true } });

@@ -1,3 +1,4 @@
+import { NEVER_FULL } from '../../batch.ts';
 import { CLOCK_SKEW_S, PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
 
 /**
@@ -244,7 +245,7 @@ for i = 1, #KEYS do
   failure = failure or err or false
 end
 local function isFull(state, hits, limit)
-  if not state.count then return false end
+  if not state.count or limit == ${NEVER_FULL} then return false end
   if state.plain then return state.count + hits > limit end
   return state.count + max(hits, 1) * state.scale > state.capacity
 end
