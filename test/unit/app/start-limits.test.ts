@@ -138,3 +138,22 @@ t.test('when there is no decision, the question is not answered', async t => {
   const { limits } = await open(t, { rules: null });
   await t.rejects(limits.ask(question(3)), { code: 'no_rules' });
 });
+
+t.test('a token bucket: tasks that are not granted can start when the next token is there', async t => {
+  const bucket = '{ window: 1m, requests_per_unit: 100, algorithm: token_bucket, burst: 5 }';
+  const { decisions, limits } = await open(t, {
+    rules: RULES['edge.yaml'].replace('{ unit: minute, requests_per_unit: 10 }', bucket),
+  });
+  decisions.clock.advance(750);
+  const now = decisions.clock.nowMs();
+  t.same(await limits.ask(question(7)), {
+    granted: 5,
+    isUsedUp: true,
+    remaining: 0,
+    window: { leftMs: 600, endsAtMs: now + 600 },
+  });
+  decisions.clock.advance(599);
+  t.match(await limits.ask(question(7)), { granted: 0, window: { leftMs: 1 } });
+  decisions.clock.advance(1);
+  t.match(await limits.ask(question(7)), { granted: 1 });
+});
