@@ -200,7 +200,7 @@ t.test('fields that rate limit services do not fill are passed over', async t =>
   });
   t.strictSame(decodeRateLimitResponse(bytes), {
     overallCode: 1,
-    statuses: [{ code: 1, currentLimit: null, limitRemaining: 0, durationUntilReset: 9 }],
+    statuses: [{ code: 1, currentLimit: null, limitRemaining: 0, durationUntilReset: 9.5 }],
     responseHeadersToAdd: [{ key: 'h', value: '' }],
     dynamicMetadata: null,
   });

@@ -19,7 +19,7 @@ const OVER_LIMIT: Answer = () => ({
     {
       code: 'OVER_LIMIT',
       currentLimit: { requestsPerUnit: 5, unit: 'MINUTE' },
-      durationUntilReset: { seconds: 49, nanos: 0 },
+      durationUntilReset: { seconds: 49, nanos: 250_000_000 },
     },
     {
       code: 'OK',
@@ -50,7 +50,7 @@ t.test('the answer names the overall code, then each descriptor with its limit',
   t.same(result, {
     status: 0,
     stdout: `OVER_LIMIT
-user=anna,path=/x  OVER_LIMIT  5 per minute           0 remaining      resets in 49s
+user=anna,path=/x  OVER_LIMIT  5 per minute           0 remaining      resets in 49s250ms
 user=anna          OK          20000 per day (daily)  19998 remaining  resets in 1h2m5s
 vip=yes            OK          unlimited
 other=             OK          no limit
@@ -138,7 +138,7 @@ t.test('--json prints the response as one line of proto3 JSON', async t => {
   t.equal(
     stdout,
     '{"overallCode":"OVER_LIMIT","statuses":[' +
-      '{"code":"OVER_LIMIT","currentLimit":{"requestsPerUnit":5,"unit":"MINUTE"},"durationUntilReset":"49s"},' +
+      '{"code":"OVER_LIMIT","currentLimit":{"requestsPerUnit":5,"unit":"MINUTE"},"durationUntilReset":"49.250s"},' +
       '{"code":"OK","currentLimit":{"name":"daily","requestsPerUnit":20000,"unit":"DAY"},"limitRemaining":19998,"durationUntilReset":"3725s"},' +
       '{"code":"OK","limitRemaining":4294967295},{"code":"OK"}],' +
       '"responseHeadersToAdd":[{"key":"RateLimit-Limit","value":"5"}],"dynamicMetadata":{"tier":"gold"}}\n',
