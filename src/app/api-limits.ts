@@ -22,9 +22,11 @@ const ANONYMOUS = 'anonymous';
 export class DecidedApiLimits implements EngineLimits {
   readonly #decider: Decider;
   readonly #rules: () => CompiledRules | null;
-  /** The rules that {@link active} checked last. `#isActive` is the result. */
+  /** The rules that {@link active} checked last, and what it found. */
   #seen: CompiledRules | null = null;
   #isActive = true;
+  /** Whether the unit in an answer is the window of the limit. */
+  #tellsWindows = true;
   /** Encoded requests. Repeated calls of a caller pass the same object. */
   readonly #encoded = new WeakMap<ApiCall, Uint8Array>();
 
@@ -39,6 +41,7 @@ export class DecidedApiLimits implements EngineLimits {
     if (rules !== this.#seen) {
       this.#seen = rules;
       this.#isActive = rules === null || rules.domainLevel(DOMAIN_BYTES, 0, DOMAIN_BYTES.length) !== -1;
+      this.#tellsWindows = rules === null || !this.#isActive || !rules.hasTermsIn(API_DOMAIN);
     }
     return this.#isActive;
   }
@@ -47,7 +50,7 @@ export class DecidedApiLimits implements EngineLimits {
   ask(call: ApiCall): Promise<ApiLimitVerdict> {
     const request = this.#requestOf(call);
     return new Promise((resolve, reject) => {
-      this.#decider.decide(request, 'protobuf', new VerdictReply(resolve, reject));
+      this.#decider.decide(request, 'protobuf', new VerdictReply(this.#tellsWindows, resolve, reject));
     });
   }
 
@@ -86,16 +89,24 @@ function descriptor(entries: Readonly<Record<string, string>>): RequestDescripto
 
 class VerdictReply implements DecisionReply {
   readonly gone = false;
+  readonly #tellsWindow: boolean;
   readonly #resolve: (verdict: ApiLimitVerdict) => void;
   readonly #reject: (fault: Fault) => void;
 
-  constructor(resolve: (verdict: ApiLimitVerdict) => void, reject: (fault: Fault) => void) {
+  constructor(
+    tellsWindow: boolean,
+    resolve: (verdict: ApiLimitVerdict) => void,
+    reject: (fault: Fault) => void,
+  ) {
+    this.#tellsWindow = tellsWindow;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
-    this.#resolve({ allowed: !overLimit, nearest: nearestOf(decodeRateLimitResponse(response).statuses) });
+    const nearest = nearestOf(decodeRateLimitResponse(response).statuses);
+    const windowSeconds = this.#tellsWindow ? (nearest?.windowSeconds ?? null) : null;
+    this.#resolve({ allowed: !overLimit, nearest: nearest && { ...nearest, windowSeconds } });
   }
 
   refused(fault: Fault): void {
@@ -113,7 +124,8 @@ function nearestOf(statuses: readonly DescriptorStatus[]): ApiLimitVerdict['near
   let leastLeft = Number.POSITIVE_INFINITY;
   for (const { code, currentLimit, limitRemaining, durationUntilReset } of statuses) {
     if (currentLimit === null) continue;
-    const resetSeconds = durationUntilReset ?? 0;
+    // A token bucket can get its next token within a second.
+    const resetSeconds = Math.ceil(durationUntilReset ?? 0);
     const limit = currentLimit.requestsPerUnit;
     const left = code === OVER_LIMIT ? -1 - resetSeconds : limitRemaining / Math.max(limit, 1);
     if (left >= leastLeft) continue;

@@ -77,6 +77,14 @@ export class CompiledRules {
     return this.#read[number];
   }
 
+  /** Whether a domain has limits that are not plain. Looks at every limit, so ask once for each set of rules. */
+  hasTermsIn(domain: string): boolean {
+    for (let limit = 0; limit < this.limitCount; limit++) {
+      if (this.limit(limit, LIMIT.terms) !== 0 && this.path(limit).startsWith(`${domain}.`)) return true;
+    }
+    return false;
+  }
+
   /** The configured path of a limit: domain and composite texts, and the level of a limit in `rate_limits`, joined by dots. */
   path(limit: number): string {
     return this.text(this.limit(limit, LIMIT.path), this.limit(limit, LIMIT.pathLength));

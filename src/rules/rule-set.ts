@@ -1,3 +1,4 @@
+import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import type { JsonObject } from '../base/json.ts';
 
 /** A checked set of rules (spec 2.2). Built by `parse/load.ts`, compiled by `compile.ts`. */
@@ -79,18 +80,6 @@ export interface LimitTerms {
 /** The algorithms by the names that rule files use, and their numbers in compiled rules. */
 export const ALGORITHMS = { fixed_window: 0, sliding_window: 1, token_bucket: 2 } as const;
 export type Algorithm = keyof typeof ALGORITHMS;
-
-/** Windows of a calendar in a time zone. */
-export interface CalendarTerms {
-  readonly period: 'day' | 'week' | 'month' | 'year';
-  /** IANA name of a time zone. */
-  readonly zone: string;
-  /**
-   * When the period starts: the hour of a day (0 to 23), the day of a week (1 for Monday to 7), the day of a month (1 to
-   * 31; a shorter month starts on its last day), or month and day of a year as `month * 100 + day`.
-   */
-  readonly starts: number;
-}
 
 /** The numbers of the units in `RateLimitResponse.RateLimit.Unit`; 0 is UNKNOWN. */
 export const UNIT_NUMBERS = { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6, week: 7 } as const;

@@ -1,5 +1,6 @@
+import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import { CALENDAR_PERIODS, TERMS } from './layout.ts';
-import { ALGORITHMS, type Algorithm, type CalendarTerms } from './rule-set.ts';
+import { ALGORITHMS, type Algorithm } from './rule-set.ts';
 
 /** How a limit counts that is not plain, as read from compiled rules. See `LimitTerms` of `rule-set.ts`. */
 export interface RuleTerms {

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
 import { LONGEST_CHANGE_MS, TIME_ZONE_ACCEPTED, type TimeZone, timeZone } from './time-zone.ts';
 
 /** Which windows of a calendar, in which time zone. Anything other than the hours of a day starts at midnight. */
-interface CalendarTerms {
+export interface CalendarTerms {
   readonly period: 'day' | 'week' | 'month' | 'year';
   /** IANA name of a time zone. */
   readonly zone: string;

@@ -1,7 +1,7 @@
+import type { CalendarTerms } from '../../base/calendar/calendar-windows.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from '../../base/calendar/time-zone.ts';
 import { nearest } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
-import type { CalendarTerms } from '../rule-set.ts';
 import { checkKeys } from './field-names.ts';
 import { fieldOf, isNull, textField, writtenField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';

@@ -1,6 +1,7 @@
+import type { CalendarTerms } from '../../base/calendar/calendar-windows.ts';
 import { nearestWithin } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
-import { ALGORITHMS, type Algorithm, type CalendarTerms, type LimitTerms, type Unit } from '../rule-set.ts';
+import { ALGORITHMS, type Algorithm, type LimitTerms, type Unit } from '../rule-set.ts';
 import { checkCalendar } from './check-calendar.ts';
 import { ADDED_FIELDS } from './field-names.ts';
 import { fieldOf, isNull, mapField, textField, wholeField } from './fields.ts';

@@ -71,6 +71,23 @@ descriptors:
   t.match(nearest, { windowSeconds: 3_600, remaining: 0 });
 });
 
+t.test('a window that an answer cannot tell is left out, and part of a second is a whole one', async t => {
+  const rules = `
+domain: sluice_api
+descriptors:
+  - key: tenant
+    descriptors:
+      - key: method
+        value: write
+        rate_limit: { unit: minute, requests_per_unit: 240, algorithm: token_bucket, burst: 1 }
+`;
+  const { limits } = await front(t, rules);
+  const nearest = { limit: 240, remaining: 0, windowSeconds: null, resetSeconds: 1 };
+  t.ok(limits.active);
+  t.same(await limits.ask(WRITE), { allowed: true, nearest });
+  t.same(await limits.ask(WRITE), { allowed: false, nearest });
+});
+
 t.test('calls without a token use up nothing of the tenant', async t => {
   const { limits } = await front(t, SHIPPED);
   t.equal(await letThrough(limits, { ...WRITE, user: '' }, 300), 100);

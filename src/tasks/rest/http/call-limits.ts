@@ -68,8 +68,9 @@ function limitHeaders({
   windowSeconds,
   resetSeconds,
 }: NonNullable<ApiLimitVerdict['nearest']>): Readonly<Record<string, string>> {
+  const window = windowSeconds === null ? '' : `;w=${windowSeconds}`;
   return {
-    'RateLimit-Policy': `"default";q=${limit};w=${windowSeconds}`,
+    'RateLimit-Policy': `"default";q=${limit}${window}`,
     RateLimit: `"default";r=${remaining};t=${resetSeconds}`,
   };
 }

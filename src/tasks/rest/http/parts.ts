@@ -82,7 +82,8 @@ export interface ApiLimitVerdict {
   readonly nearest: {
     readonly limit: number;
     readonly remaining: number;
-    readonly windowSeconds: number;
+    /** Null if the rules have limits whose windows an answer cannot tell. */
+    readonly windowSeconds: number | null;
     readonly resetSeconds: number;
   } | null;
 }

@@ -248,11 +248,13 @@ t.test('calls are counted for the tenant and the user, and answers say what is l
     { tenant: 'acme', kind: 'read', user: ownerId },
     { tenant: 'acme', kind: 'write', user: ownerId },
   ]);
-  rest.limits.verdict = { allowed: false, nearest: { ...rest.limits.verdict.nearest!, remaining: 0 } };
+  const nearest = { ...rest.limits.verdict.nearest!, remaining: 0, windowSeconds: null };
+  rest.limits.verdict = { allowed: false, nearest };
   const refused = await rest.ask('GET', '/api/v1/things/a', { token });
   t.match(refused, { status: 429, json: { code: 'rate_limited' } });
   t.equal(refused.headers['Retry-After'], '30');
   t.equal(refused.headers['RateLimit'], '"default";r=0;t=30');
+  t.equal(refused.headers['RateLimit-Policy'], '"default";q=200', 'without a window that is not known');
 });
 
 t.test(
