@@ -12,7 +12,6 @@ export function examineDynamicMetadata(t: Test, open: OpenStore): void {
   examineDescription(t, open, describing);
   examineContributors(t, describing);
   examineMerging(t, describing);
-  examineLimits(t, describing);
 }
 
 type Describing = (...entries: EntryText[]) => Promise<Decisions>;
@@ -179,7 +178,10 @@ function examineMerging(t: Test, describing: Describing): void {
   });
 }
 
-function examineLimits(t: Test, describing: Describing): void {
+/** The limits in `dynamic_metadata` that are not plain. */
+export function examineMetadataOfLimits(t: Test, open: OpenStore): void {
+  const describing = async (...entries: EntryText[]): Promise<Decisions> =>
+    new Decisions({ store: await open(), rules: ruleFile(...entries), options: OPTIONS });
   const described = async (decisions: Decisions, ...texts: string[]): Promise<unknown> =>
     (await decisions.ask({ ...request('d', ...texts), hitsAddend: 3 })).dynamicMetadata?.['descriptors'];
 

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { examineAdmissions } from '../../exam/decisions/admissions.ts';
+import { examineMetadataOfLimits } from '../../exam/decisions/dynamic-metadata.ts';
 import { examineLimitWindows } from '../../exam/decisions/limit-windows.ts';
 import { examineCacheOfAdmissions } from '../../exam/decisions/local-cache.ts';
 import { examineSeveralLimits } from '../../exam/decisions/several-limits.ts';
@@ -15,6 +16,7 @@ for (const kind of [memory, tcp, unix, ...(await pooledStoreKinds(t))]) {
     examineAdmissions(t, open);
     examineSeveralLimits(t, open);
     examineCacheOfAdmissions(t, open);
+    examineMetadataOfLimits(t, open);
   });
 }
 t.test(withoutScripts.name, async t => {
