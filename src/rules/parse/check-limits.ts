@@ -209,7 +209,8 @@ function distinguished(check: FileCheck, items: readonly Item[]): readonly RuleL
       );
     }
     const isShared = items.filter(item => item.terms?.tag === terms.tag).length > 1;
-    const tag = isShared && limit.name !== '' ? `${terms.tag}.${limit.name}` : terms.tag;
+    // Encoded, because a key with white space is not valid in memcached.
+    const tag = isShared && limit.name !== '' ? `${terms.tag}.${encodeURIComponent(limit.name)}` : terms.tag;
     return { ...limit, terms: { ...terms, tag }, item: { shadowMode, quotaMode, level: level ?? '' } };
   });
 }

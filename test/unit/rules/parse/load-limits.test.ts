@@ -147,6 +147,7 @@ t.test('only limits with the same window and algorithm have their names in their
   const tags = (...items: readonly string[]): unknown => limitsOf(...items).map(({ terms }) => terms?.tag);
   t.strictSame(tags('name: a, window: 5m', 'name: b, window: 5m'), ['5m.a', '5m.b']);
   t.strictSame(tags('name: a, window: 5m', 'window: 5m'), ['5m.a', '5m']);
+  t.strictSame(tags('name: a b, window: 5m', 'name: "é\t/c", window: 5m'), ['5m.a%20b', '5m.%C3%A9%09%2Fc']);
   t.strictSame(tags('name: a, window: 5m', 'name: b, window: 5m, algorithm: sliding_window'), [
     '5m',
     '5m.sliding',
