@@ -1,6 +1,5 @@
-import { SECOND_MS } from '../base/clock.ts';
 import { NEVER_FULL } from '../counters/batch.ts';
-import { windowLengthS } from '../counters/window.ts';
+import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { type DecisionBatch, type DecisionTable, KIND } from './batch.ts';
@@ -98,7 +97,7 @@ export class OpPlanner {
         limit: holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL,
         unit: terms === null ? unit : terms.storeUnit,
         ttlS: terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(jitterS),
-        expiryS: terms === null ? nowS + decisions.resetMs[row] / SECOND_MS : terms.expiryS(nowS),
+        expiryS: terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS),
         terms: terms === null ? null : terms.admission,
       },
     );
