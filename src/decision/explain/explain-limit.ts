@@ -104,7 +104,7 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
   const level = levelText(decided, row, terms);
   return {
     key,
-    ...(terms.admission.drain > 0 ? {} : { window: windowOf(decided.batch, row) }),
+    ...(terms.admission.windowS === 0 ? {} : { window: windowOf(decided.batch, row) }),
     level,
     count,
   };

@@ -12,6 +12,8 @@ descriptors:
     rate_limit: {window: 5m, requests_per_unit: 10, algorithm: sliding_window}
   - key: bucket
     rate_limit: {window: 1m, requests_per_unit: 100, algorithm: token_bucket, burst: 4}
+  - key: blocked
+    rate_limit: {window: 1m, requests_per_unit: 0, algorithm: token_bucket}
   - key: several
     detailed_metric: true
     rate_limits:
@@ -75,6 +77,7 @@ t.test('a token bucket: it has no window, but a level', async t => {
     count: { now: 4, after: 4, heldBack: false, refused: true },
     status: { code: 'OVER_LIMIT', durationUntilReset: '0.450s' },
   });
+  t.match(await explained(decisions, 'blocked=1'), { window: undefined, count: { now: 0, refused: true } });
 });
 
 t.test('several limits: each one, which one binds, and why', async t => {
