@@ -103,8 +103,8 @@ t.test('rules with a fault are refused on their own stream, and the others go on
   one.stream.send('v2', hourly('shop', 'user', 6));
   t.match(await one.server.request(), { version_info: 'v2', error_detail: null });
   t.match(loader.rules.domains, [
-    { name: 'quota', entries: [{ limit: { requestsPerUnit: 9 } }] },
-    { name: 'shop', entries: [{ limit: { requestsPerUnit: 6 } }] },
+    { name: 'quota', entries: [{ limits: [{ requestsPerUnit: 9 }] }] },
+    { name: 'shop', entries: [{ limits: [{ requestsPerUnit: 6 }] }] },
   ]);
 });
 
