@@ -69,7 +69,7 @@ export class CompiledRules {
     return this.limit(limit, LIMIT.requestsPerUnit) >>> 0;
   }
 
-  /** How limits count whose `LIMIT.terms` is `number + 1`. The same object on every call. */
+  /** The terms with a number: those of limits whose `LIMIT.terms` is `number + 1`. Returns the same object on every call. */
   terms(number: number): RuleTerms {
     this.#read[number] ??= readTerms(this.words, this.#terms + number * TERMS.words, (offset, length) =>
       this.text(offset, length),

@@ -10,6 +10,7 @@ import { checkUnit, unitOf } from './window-length.ts';
 import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
 
 const NO_LIMITS: readonly RuleLimit[] = [];
+
 /** Checks the `rate_limit` or `rate_limits` of an entry. The result is valid only if no fault was reported. */
 export function checkLimits(check: FileCheck, entry: YamlMap, scope: LoadScope): readonly RuleLimit[] {
   const block = limitField(check, entry);

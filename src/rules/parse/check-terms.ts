@@ -57,7 +57,7 @@ export function isPlain({ algorithm, multiplier, calendar }: LimitTerms): boolea
   return algorithm === 'fixed_window' && multiplier === 1 && calendar === null;
 }
 
-/** A field of a limit that envoyproxy/ratelimit does not know and that has a value; null if there is none. */
+/** A field of a limit that envoyproxy/ratelimit does not know and that has a value. Null if the limit has only known fields. */
 export function addedField(block: YamlMap): string | null {
   // Only a second look finds out whether a field has a value, because most limits have no such field at all.
   if (!block.pairs.some(pair => ADDED_FIELDS.has(pair.key))) return null;

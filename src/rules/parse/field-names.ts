@@ -155,7 +155,7 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   replaces: 'an item of `replaces`',
 };
 
-/** The first kind of map that has this field; null if there is none. */
+/** The first kind of map that has this field; null if no kind has it. */
 function ownerOf(name: string): MapKind | null {
   const kinds = Object.keys(FIELDS) as MapKind[];
   return kinds.find(kind => FIELDS[kind].includes(name)) ?? null;

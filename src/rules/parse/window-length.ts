@@ -78,7 +78,7 @@ function refusal(text: string, isLength: boolean, seconds: number): string {
   return `${quote(text)} is not the length of a window: write ${ACCEPTED}`;
 }
 
-/** The unit with a name, in any letter case; null if there is none. */
+/** The unit that a text names, in any letter case; null if the text is not the name of a unit. */
 export function unitOf(text: string): Unit | null {
   const name = text.toLowerCase();
   return Object.hasOwn(UNIT_NUMBERS, name) ? (name as Unit) : null;
