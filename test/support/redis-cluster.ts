@@ -28,6 +28,31 @@ export class RedisCluster {
     return Number(await this.nodes[0].command('CLUSTER', 'KEYSLOT', key));
   }
 
+  /** Starts to move a slot: the node that has it sends questions for absent keys to the other one (ASK). */
+  async startMoving(slot: number, from: number, to: number): Promise<void> {
+    await this.nodes[to].command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', this.ids[from]);
+    await this.nodes[from].command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', this.ids[to]);
+  }
+
+  /**
+   * Ends a move that {@link startMoving} started. The receiving node is told first: it takes a higher epoch, so a
+   * message that another node sent before cannot undo the move, after which every node would name another owner for
+   * good.
+   */
+  async finishMoving(slot: number, to: number): Promise<void> {
+    const others = this.nodes.filter((_, number) => number !== to);
+    for (const node of [this.nodes[to], ...others]) {
+      await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', this.ids[to]);
+    }
+  }
+
+  /** Deletes all keys and gives the slot back to the node that had it. */
+  async moveBack(slot: number, from: number, to: number): Promise<void> {
+    await this.flush();
+    await this.startMoving(slot, from, to);
+    await this.finishMoving(slot, to);
+  }
+
   /** Adds a replica of a node and waits until it has what the node has. Whoever adds it stops it. */
   async addReplica(of: number): Promise<RedisServer> {
     const busPort = await freePort();

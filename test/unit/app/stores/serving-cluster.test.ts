@@ -51,11 +51,10 @@ t.test('threads follow a slot that moves to another node, and learn its new plac
   const to = (from + 1) % 3;
   const [source, target] = [cluster.nodes[from], cluster.nodes[to]];
   t.same(await countEverywhere(threads, 1), [1, 2]);
-  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', cluster.ids[from]);
-  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', cluster.ids[to]);
+  await cluster.startMoving(slot, from, to);
   await source.command('MIGRATE', '127.0.0.1', target.port, 'a', 0, 5_000);
   t.same(await countEverywhere(threads, 1), [3, 4], 'ASK is followed');
-  for (const node of cluster.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', cluster.ids[to]);
+  await cluster.finishMoving(slot, to);
   clock.advance(1_000);
   t.same(await countEverywhere(threads, 1), [5, 6], 'MOVED is followed');
   const redirected = async () =>

@@ -368,8 +368,7 @@ t.test('a limit of a slot that moves goes along, and no request is counted twice
   ];
   const levels = (hits: number) => [hits * 1_000, hits, hits * 1_000];
   t.same((await admit(store, ops(2))).afters, levels(2));
-  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', cluster.ids[from]);
-  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', cluster.ids[to]);
+  await cluster.startMoving(slot, from, to);
   await forget();
   t.same((await admit(store, ops(1))).afters, levels(3), 'still at the old node');
   const fresh = { key: '{moving}new', hits: 1, terms: BUCKET };
@@ -381,7 +380,7 @@ t.test('a limit of a slot that moves goes along, and no request is counted twice
   t.same((await admit(store, ops(2))).afters, levels(5), 'at the new one already: ASK');
   t.same((await admitHoldingBack(store, [{ ops: ops(1) }])).afters, levels(6));
 
-  for (const node of cluster.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', cluster.ids[to]);
+  await cluster.finishMoving(slot, to);
   t.same((await admit(store, ops(4))).afters, levels(10), 'only at the new one: MOVED');
   t.same((await admit(store, ops(1))).refused, [true, true, true]);
 });

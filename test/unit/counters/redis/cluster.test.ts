@@ -75,8 +75,7 @@ t.test('a slot that moves to another node takes its counts along, and nothing is
   ];
   t.same(await count(store, both), [1, 1]);
 
-  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', cluster.ids[from]);
-  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', cluster.ids[to]);
+  await cluster.startMoving(slot, from, to);
   t.same(await count(store, both), [2, 2], 'still at the old node');
   t.same(await count(store, [{ key: '{moving}new', hits: 5 }]), [5], 'a new key is made at the new one: ASK');
   t.equal(await target.command('CLUSTER', 'COUNTKEYSINSLOT', slot), 1);
@@ -85,13 +84,12 @@ t.test('a slot that moves to another node takes its counts along, and nothing is
   t.same(await count(store, both), [3, 3], 'at the new one already: ASK');
   t.same((await countHoldingBack(store, [{ ops: [{ key: '{moving}a', hits: 9, limit: 4 }] }])).afters, [12]);
 
-  for (const node of cluster.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', cluster.ids[to]);
+  await cluster.finishMoving(slot, to);
   t.same(await count(store, both), [13, 4], 'only at the new one: MOVED');
   t.same(await count(store, [{ key: '{moving}new', hits: 1 }]), [6]);
 
   // As it was.
-  await cluster.flush();
-  for (const node of cluster.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', cluster.ids[from]);
+  await cluster.moveBack(slot, to, from);
   t.same(await untilCounted(store, both), [1, 1]);
 });
 
@@ -107,8 +105,7 @@ t.test('refunds of a slot that moves follow it, and none is made twice', async t
     { key: '{going}a', hits: 20 },
     { key: 'stays', hits: 20 },
   ]);
-  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', cluster.ids[from]);
-  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', cluster.ids[to]);
+  await cluster.startMoving(slot, from, to);
   await Promise.all(cluster.nodes.map(node => node.command('SCRIPT', 'FLUSH')));
   t.same(
     await count(store, both),
@@ -124,13 +121,12 @@ t.test('refunds of a slot that moves follow it, and none is made twice', async t
   t.same(await count(store, [refund('{going}a', 30), hits]), [0, 5], 'in the order of the batch');
   t.same((await countHoldingBack(store, [{ ops: [refund('{going}a', 2)] }])).afters, [3]);
 
-  for (const node of cluster.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', cluster.ids[to]);
+  await cluster.finishMoving(slot, to);
   t.same(await count(store, both), [2, 17, 3], 'only at the new one: MOVED');
   t.equal(await target.command('EXISTS', '{going}none'), 0);
 
   // As it was.
-  await cluster.flush();
-  for (const node of cluster.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', cluster.ids[from]);
+  await cluster.moveBack(slot, to, from);
   t.same(await untilCounted(store, [{ key: '{going}a', hits: 1 }]), [1]);
 });
 

@@ -85,9 +85,8 @@ t.test('tenants are spread over the nodes, and all of them are found', async t =
 
 /** Moves a slot as an operator does, a key at a time, so that for a while each node has half of them. */
 async function moveSlot(of: RedisCluster, slot: number, from: number, to: number): Promise<number> {
-  const { nodes, ids } = of;
-  await nodes[to].command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from]);
-  await nodes[from].command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to]);
+  const { nodes } = of;
+  await of.startMoving(slot, from, to);
   const source = new Redis({ host: '127.0.0.1', port: nodes[from].port });
   let moved = 0;
   try {
@@ -100,8 +99,7 @@ async function moveSlot(of: RedisCluster, slot: number, from: number, to: number
   } finally {
     source.disconnect();
   }
-  for (const node of [nodes[to], nodes[from]])
-    await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to]);
+  await of.finishMoving(slot, to);
   return moved;
 }
 
