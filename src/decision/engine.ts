@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { CounterStore } from '../counters/store.ts';
 import type { Counter } from '../stats/registry.ts';
 import { CODE, type DecisionBatch } from './batch.ts';
+import type { BatchObserver } from './batch-observer.ts';
 import { CacheKeys } from './cache-key.ts';
 import { dynamicMetadata } from './dynamic-metadata.ts';
 import { Evaluator, type Uncounted } from './evaluate.ts';
@@ -24,6 +25,8 @@ import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /** Minimum number of requests in a batch to measure its duration: reading the clock costs too much for smaller ones. */
 const LEAST_MEASURED = 8;
+
+const NO_OBSERVERS: readonly BatchObserver[] = [];
 
 /** The settings for decisions (spec 2.7). */
 export interface EngineOptions {
@@ -65,6 +68,8 @@ interface EngineParts {
   readonly random: () => number;
   /** A monotonic clock in milliseconds to measure larger batches; null to disable this. */
   readonly nowMs: (() => number) | null;
+  /** Default: none. */
+  readonly observers?: readonly BatchObserver[];
 }
 
 /** Decides whole batches: plan, one call of the store, evaluate, answer. */
@@ -145,11 +150,27 @@ export class Engine {
         fault = this.#defect(failure);
       }
       if (fault === null) this.#answer(batch, request, overLimit);
-      else this.#refuse(batch, request, fault);
+      else {
+        batch.faults[request] = fault;
+        this.#refuse(batch, request, fault);
+      }
     }
+    if (generation !== null) this.#observe(batch, generation);
     // Last, because evaluating counts in the generation, and a generation without batches may be discarded.
     generation?.end();
     batch.spentMs += this.#measure(batch) - beganMs;
+  }
+
+  #observe(batch: DecisionBatch, generation: RuleGeneration): void {
+    for (const observer of this.#parts.observers ?? NO_OBSERVERS) {
+      try {
+        observer.observe(batch, generation);
+      } catch (failure) {
+        this.#parts.logger.error('Could not record decisions (this is a bug; please report it)', {
+          error: asError(failure).stack,
+        });
+      }
+    }
   }
 
   /** Invalidates the cache entries of refunded keys, after the store has counted the refunds. */

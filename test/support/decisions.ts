@@ -1,5 +1,6 @@
 import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
+import type { BatchObserver } from '../../src/decision/batch-observer.ts';
 import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
 import { Batcher, type GenerationSource } from '../../src/decision/batching/batcher.ts';
 import type { QueueBounds } from '../../src/decision/batching/queue-room.ts';
@@ -55,6 +56,7 @@ export interface DecisionSetup {
   readonly generations?: GenerationSource;
   /** When batches leave; `queueMicrotask` unless given. */
   readonly soon?: (run: () => void) => void;
+  readonly observers?: readonly BatchObserver[];
 }
 
 /** Everything between a front and a store, with a clock that stands still: asks for decisions and reads statistics. */
@@ -88,6 +90,7 @@ export class Decisions {
       logger: this.logger,
       random: setup.random ?? (() => 0),
       nowMs: null,
+      ...(setup.observers !== undefined && { observers: setup.observers }),
     });
     this.batcher = new Batcher({
       engine,

@@ -1,0 +1,15 @@
+import type { DecisionBatch } from './batch.ts';
+import type { RuleGeneration } from './statistics/rule-statistics.ts';
+
+/**
+ * Looks at decisions after they were made, for example to find hot keys or to log refusals. It runs on the thread that
+ * decides, after the answers of the batch were passed on, so it adds to the time of the following batches.
+ */
+export interface BatchObserver {
+  /**
+   * Called once for each batch whose counts are known. The columns of `batch.decisions` and `batch.counters` are complete,
+   * and requests with an entry in `batch.faults` have no decision. The batch is reused: keep no reference to it. Errors are
+   * logged, and do not affect decisions.
+   */
+  observe(batch: DecisionBatch, generation: RuleGeneration): void;
+}
