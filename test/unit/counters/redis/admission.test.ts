@@ -4,6 +4,7 @@ import type { CounterStore } from '../../../../src/counters/store.ts';
 import { admit, admitHoldingBack, atMs, slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { aftersOf, batchOf, NOON, type TestOp } from '../../../support/counting.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
+import { MASTER_NAME, startSentinel } from '../../../support/redis-sentinel.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { PLAIN_USER, redisStore, type TestEndpoint, WITHOUT_SCRIPTS } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
@@ -12,10 +13,18 @@ const redis = await startRedis({ args: WITHOUT_SCRIPTS });
 /** A user who may run scripts and may not load them. */
 const NOT_LOADING = ['--user', 'unloading', 'on', 'nopass', '~*', '+@all', '-script'];
 const cluster = await startCluster({ args: [...WITHOUT_SCRIPTS, ...NOT_LOADING] });
-t.teardown(() => Promise.all([redis.stop(), cluster.stop()]));
+const sentinel = await startSentinel(redis.port);
+t.teardown(() => Promise.all([redis.stop(), cluster.stop(), sentinel.stop()]));
 
 const SERVER: TestEndpoint = { socketType: 'tcp', url: redis.address, auth: '' };
 const CLUSTER: TestEndpoint = { socketType: 'tcp', url: cluster.address, auth: '', type: 'cluster' };
+const MASTER: TestEndpoint = {
+  socketType: 'tcp',
+  url: `${MASTER_NAME},${sentinel.address}`,
+  auth: '',
+  type: 'sentinel',
+};
+const ENDPOINTS = { 'one server': SERVER, 'a cluster': CLUSTER, 'the master of a sentinel': MASTER };
 
 async function open(t: Test, endpoint: TestEndpoint): Promise<CounterStore> {
   const store = redisStore(endpoint, { jitterS: 1 });
@@ -36,7 +45,7 @@ const BUCKET = tokenBucket(10, 10);
 const SEVEN = tokenBucket(7, 60);
 const WINDOW = slidingWindow(10, 10);
 
-for (const [name, endpoint] of Object.entries({ 'one server': SERVER, 'a cluster': CLUSTER })) {
+for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
   t.test(name, async t => {
     const servers = [redis, ...cluster.nodes];
     t.beforeEach(async () => {
@@ -235,6 +244,7 @@ t.test('users who may not run scripts: the limits that need them say so, the oth
   const users: Readonly<Record<string, TestEndpoint>> = {
     'one server': { ...SERVER, auth: PLAIN_USER },
     'a cluster': { ...CLUSTER, auth: PLAIN_USER },
+    'the master of a sentinel': { ...MASTER, auth: PLAIN_USER },
     'a cluster that loads no scripts': { ...CLUSTER, auth: 'unloading:' },
   };
   for (const [name, endpoint] of Object.entries(users)) {
@@ -282,7 +292,8 @@ t.test('the commands that the documentation lists are sufficient', async t => {
 });
 
 t.test('a refund is published, so that local caches of other processes drop the key', async t => {
-  for (const endpoint of [SERVER, CLUSTER]) {
+  for (const endpoint of Object.values(ENDPOINTS)) {
+    await redis.command('FLUSHALL');
     const keys: string[] = [];
     let isUp = false;
     const listener = {

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import { counterStoreExam } from '../../../exam/counter-store.ts';
+import { admit, slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { answeringServer } from '../../../support/answering-server.ts';
 import { aftersOf, batchOf, count } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -37,6 +39,19 @@ async function openStore(t: Test, sentinels: string, options: RedisStoreOptions 
   await store.start();
   return { store, logger };
 }
+
+t.test('the exam of counter stores', async t => {
+  const master = await startRedis();
+  t.teardown(() => master.stop());
+  const sentinel = await startSentinel(master.port);
+  t.teardown(() => sentinel.stop());
+  await t.test('over a sentinel', async t =>
+    counterStoreExam(t, async inner => {
+      await master.command('FLUSHALL');
+      return (await openStore(inner, sentinel.address)).store;
+    }),
+  );
+});
 
 t.test('a master that is killed under load is followed by the replica that becomes master', async t => {
   const { master, replica, sentinel } = await startWatched(t);
@@ -81,6 +96,30 @@ t.test('a failover that an operator asks for is followed too', async t => {
   await until(() => connected().length > 1 && connected().at(-1)?.fields.server === replica.address);
   t.ok((await untilCounted(store, ONE))[0] >= 2);
   t.equal(connected()[0].fields.server, master.address);
+});
+
+t.test('sliding windows and token buckets are as full after a failover as before', async t => {
+  const { master, replica, sentinel } = await startWatched(t);
+  const { store, logger } = await openStore(t, sentinel.address);
+  const ops = [tokenBucket(10, 10), slidingWindow(10, 10)].map((terms, i) => ({
+    key: `k${i}`,
+    hits: 4,
+    terms,
+  }));
+  t.match(await admit(store, [...ops, ...ops]), { afters: [4_000, 4, 8_000, 8] });
+  await master.command('WAIT', '1', '5000');
+  await sentinel.command('SENTINEL', 'FAILOVER', MASTER_NAME);
+  const connected = () => logger.lines.filter(line => line.message === 'Connected to Redis');
+  await until(() => connected().at(-1)?.fields.server === replica.address);
+  // No script has been sent to this server yet.
+  t.match(await admit(store, ops), { afters: [8_000, 8], refused: [true, true] });
+  t.match(
+    await admit(
+      store,
+      ops.map(op => ({ ...op, hits: 2 })),
+    ),
+    { afters: [10_000, 10], refused: [false, false] },
+  );
 });
 
 t.test('the other sentinels are learned from the one that is known', async t => {
