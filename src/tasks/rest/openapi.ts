@@ -1,6 +1,6 @@
+import { type JsonSchema, SchemaTable } from '../../base/schema/openapi-schema.ts';
 import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts/accounts.ts';
 import { OPERATOR_ROUTES, type OperatorDescription } from './accounts/operator-accounts.ts';
-import { type JsonSchema, SchemaTable } from './checks/openapi-schema.ts';
 import { PROBLEMS, type ProblemCode } from './checks/problem.ts';
 import { kindOf } from './http/parts.ts';
 import type { AnswerDescription, Route } from './http/route.ts';

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/logger.ts';
+import { type SchemaCheck, schemaCheck } from '../../base/schema/schema-check.ts';
 import { isJwtText } from '../identity/json-web-token.ts';
 import type { Account } from '../model/documents.ts';
 import { type Authenticated, authenticate, bearerToken, LastUse } from './access/authentication.ts';
@@ -8,7 +9,6 @@ import { ACCOUNTS_PATH, placeOf, unknownTenant } from './access/tenant-host.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { OperatorCalls } from './accounts/operator-calls.ts';
 import { Problem } from './checks/problem.ts';
-import { type SchemaCheck, schemaCheck } from './checks/schema-check.ts';
 import { CallLimits } from './http/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from './http/http.ts';
 import { idempotencyOf, RunningKeys } from './http/idempotency.ts';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { SchemaTable } from '../../../src/tasks/rest/checks/openapi-schema.ts';
+import { SchemaTable } from '../../../src/base/schema/openapi-schema.ts';
 import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/checks/problem.ts';
 import type { RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import { PathTable } from '../../../src/tasks/rest/http/path-table.ts';

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from '../../model/documents.ts';
 import type { Actor } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, Route } from '../http/route.ts';

@@ -1,9 +1,9 @@
+import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
 import type { TenantLimits } from '../../model/documents.ts';
 import { isFinal, TASK_STATUSES } from '../../model/task.ts';
 import { formatDuration } from '../../model/time.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
-import type { NumberSchema, ObjectSchema, StringSchema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 

@@ -1,7 +1,7 @@
+import type { ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
 import { ROLES, type User } from '../../model/documents.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
-import type { ObjectSchema, StringSchema } from '../checks/schema.ts';
 
 /** Excludes control characters, and lone surrogates, which stores could not keep. */
 const EMAIL: StringSchema = {

@@ -1,11 +1,12 @@
 import { DAY_MS, HOUR_MS } from '../../../base/clock.ts';
+import type { ProblemPart } from '../../../base/schema/problem-part.ts';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { Account, TenantLimits } from '../../model/documents.ts';
 import { DURATION_ACCEPTED, formatTime, formatTimeOrNull, parseDuration } from '../../model/time.ts';
 import { DOMAIN_KEPT_MS } from '../../scheduler/upkeep/deletions.ts';
 import { tenantOrigin } from '../access/tenant-host.ts';
 import { LIMITS_SCHEMA, limitsView, USE_SCHEMA } from '../access/tenant-limits.ts';
-import { Problem, type ProblemPart } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import { Problem } from '../checks/problem.ts';
 import type { RestConfig } from '../http/parts.ts';
 
 /** A limit that the operator can change, and its bounds; for durations in milliseconds. */

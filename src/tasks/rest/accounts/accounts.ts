@@ -1,4 +1,6 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import { schemaCheck } from '../../../base/schema/schema-check.ts';
 import type { Account, User } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
@@ -8,8 +10,6 @@ import { auditEntry } from '../access/audit.ts';
 import { requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
 import { Problem, type ProblemCode, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
-import { schemaCheck } from '../checks/schema-check.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys, recordOf, replayOf } from '../http/idempotency.ts';

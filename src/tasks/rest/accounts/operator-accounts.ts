@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Account } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
@@ -8,7 +9,6 @@ import { type Audited, auditEntry } from '../access/audit.ts';
 import { useOf } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { allDocuments, Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';

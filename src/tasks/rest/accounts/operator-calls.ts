@@ -1,5 +1,5 @@
+import { type SchemaCheck, schemaCheck } from '../../../base/schema/schema-check.ts';
 import { requireOperator } from '../access/authentication.ts';
-import { type SchemaCheck, schemaCheck } from '../checks/schema-check.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys } from '../http/idempotency.ts';

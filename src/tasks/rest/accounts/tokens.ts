@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
 import type { ApiToken } from '../../model/documents.ts';
 import { isId } from '../../model/ids.ts';
 import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../../model/time.ts';
@@ -18,7 +19,6 @@ import {
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema, StringSchema } from '../checks/schema.ts';
 import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Schema } from './schema.ts';
+import type { Schema } from '../../../base/schema/schema.ts';
 
 /** From ECMAScript's "JSON.parse source text access"; the type declarations do not have it yet. */
 const { rawJSON, isRawJSON } = JSON as unknown as {

@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ProblemPart } from '../../../base/schema/problem-part.ts';
+import type { AnySchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import {
   DURATION_ACCEPTED,
   formatDuration,
@@ -6,8 +8,7 @@ import {
   parseTime,
   TIME_ACCEPTED,
 } from '../../model/time.ts';
-import { Problem, type ProblemPart } from './problem.ts';
-import type { AnySchema, ObjectSchema } from './schema.ts';
+import { Problem } from './problem.ts';
 
 /** Fields of a body, or of an object in it, as parsed from JSON. */
 export type Fields = Readonly<Record<string, unknown>>;

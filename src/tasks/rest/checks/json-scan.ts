@@ -1,5 +1,5 @@
+import { pointerPart } from '../../../base/schema/problem-part.ts';
 import { endOfString, isRawNumber } from './exact-json.ts';
-import { pointerPart } from './problem.ts';
 
 /** Limits of a JSON text that are checked before it is parsed. */
 export interface JsonBounds {

@@ -1,3 +1,5 @@
+import type { ProblemPart } from '../../../base/schema/problem-part.ts';
+
 /**
  * All problem codes with their HTTP status and title (RFC 9457; specification 3.11). Clients may rely on this list being
  * complete.
@@ -59,16 +61,6 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** A faulty field or parameter. */
-export interface ProblemPart {
-  /** A JSON pointer into the body, such as `/retry/max_attempts`. */
-  readonly pointer?: string;
-  /** Or the name of a query parameter or header field. */
-  readonly parameter?: string;
-  readonly code: string;
-  readonly detail: string;
-}
-
 interface ProblemExtras {
   readonly errors?: readonly ProblemPart[];
   /** Further members of the response, in snake case. */
@@ -111,13 +103,4 @@ export function problemAt(
 /** The response to an invalid query parameter or header field. */
 export function invalidParameter(parameter: string, detail: string): Problem {
   return problemAt({ parameter }, 'invalid_parameter', detail);
-}
-
-/** Maximum number of characters of a name in a pointer; the caller may have made it up. */
-const MAX_NAME_LENGTH = 64;
-
-/** One step of a JSON pointer (RFC 6901), shortened if it is long. */
-export function pointerPart(name: string): string {
-  const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
-  return short.replaceAll('~', '~0').replaceAll('/', '~1');
 }

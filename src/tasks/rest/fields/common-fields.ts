@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema, OneOfSchema, Schema } from '../../../base/schema/schema.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
-import type { ObjectSchema, OneOfSchema, Schema } from '../checks/schema.ts';
 
 /** A duration in a request: a text with units, or a number of seconds. {@link FieldReader.duration} checks it. */
 export const DURATION: OneOfSchema = {

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { MAX_URL_LENGTH } from '../../delivery/worker-url.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { withTarget } from '../../model/headers.ts';
@@ -10,7 +11,6 @@ import type { StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
 import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
 import { type Problem, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
 import { durationField } from './common-fields.ts';
 import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';

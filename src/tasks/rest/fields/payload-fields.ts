@@ -1,8 +1,8 @@
+import type { Schema } from '../../../base/schema/schema.ts';
 import { type BytesPayload, bytesOf, bytesPayload, MAX_CONTENT_TYPE_LENGTH } from '../../model/task.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import { excludeEachOther, type FieldReader, type Fields } from '../checks/field-reader.ts';
 import { type Problem, problemAt } from '../checks/problem.ts';
-import type { Schema } from '../checks/schema.ts';
 
 const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { StartLimit } from '../../model/documents.ts';
 import type { FieldReader } from '../checks/field-reader.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 
 const MAX_ENTRIES = 8;
 

@@ -1,11 +1,11 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { Schema } from '../../../base/schema/schema.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { headerNameFault, headerValueFault } from '../../model/headers.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../../model/task.ts';
 import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
-import type { Schema } from '../checks/schema.ts';
 import { durationField, RETRY_SCHEMA, readRetry } from './common-fields.ts';
 import { PAYLOAD_FIELDS, readPayload } from './payload-fields.ts';
 

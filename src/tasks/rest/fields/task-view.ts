@@ -1,3 +1,4 @@
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { targetOf, withoutTarget } from '../../model/headers.ts';
 import {
   type Actor,
@@ -9,7 +10,6 @@ import {
 } from '../../model/task.ts';
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import { parseExactly } from '../checks/exact-json.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { RETRY_ANSWER, retryView } from './common-fields.ts';
 import { PAYLOAD_ANSWER, payloadText, payloadView } from './payload-fields.ts';
 

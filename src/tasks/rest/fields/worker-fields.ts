@@ -1,11 +1,11 @@
 import { DAY_MS, HOUR_MS } from '../../../base/clock.ts';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { checkWorkerUrl, MAX_URL_LENGTH, type UrlRules } from '../../delivery/worker-url.ts';
 import type { GroupRules, Rate, Worker } from '../../model/documents.ts';
 import { DEFAULT_RETRY_POLICY, mergeRetry } from '../../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../../model/task.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { problemAt } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestConfig } from '../http/parts.ts';
 import {
   DURATION,

@@ -1,9 +1,9 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Worker } from '../../model/documents.ts';
 import { FINAL_STATUSES, type FinalStatus, type OnFinish } from '../../model/task.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { allDocuments } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { findWorker } from './named-documents.ts';

@@ -1,9 +1,9 @@
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { Worker } from '../../model/documents.ts';
 import { PRIORITIES } from '../../model/task.ts';
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { StatusCounts } from '../../store/requests.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
 import { RETRY_ANSWER, retryView } from './common-fields.ts';
 import { START_LIMIT_ANSWER } from './start-limit-fields.ts';

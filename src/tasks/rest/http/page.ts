@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { DocumentBodies, DocumentKind } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { invalidParameter, type Problem, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { Call, RestAnswer } from './route.ts';
 
 const DEFAULT_LIMIT = 50;

@@ -1,7 +1,7 @@
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { PROBLEMS, Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import type { RestResponse } from './http.ts';
 
 /** Header fields of all responses. They contain tokens and data of tenants, so caches must not store them. */

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import type { ProblemPart } from '../../../base/schema/problem-part.ts';
+import type { ArraySchema, ObjectSchema } from '../../../base/schema/schema.ts';
+import type { SchemaCheck } from '../../../base/schema/schema-check.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import { countNames, type JsonExcess, repeatedName, scanJson } from '../checks/json-scan.ts';
-import { invalidParameter, Problem, type ProblemPart, problemAt } from '../checks/problem.ts';
-import type { ArraySchema, ObjectSchema } from '../checks/schema.ts';
-import type { SchemaCheck } from '../checks/schema-check.ts';
+import { invalidParameter, Problem, type ProblemCode, problemAt } from '../checks/problem.ts';
 import type { RestRequest } from './http.ts';
 import type { Call } from './route.ts';
 
@@ -192,7 +193,7 @@ function excessProblem(excess: JsonExcess, { properties }: ObjectSchema): Proble
     case 'items': {
       const { name, max } = excess;
       const detail = `/${name} must have at most ${max} items`;
-      const code = (properties[name] as ArraySchema).tooMany!;
+      const code = (properties[name] as ArraySchema).tooMany as ProblemCode;
       return problemAt({ pointer: `/${name}` }, code, detail);
     }
   }

@@ -1,9 +1,9 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Role, Scope } from '../../model/documents.ts';
 import type { Actor } from '../../model/task.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { Idempotency } from '../../store/requests.ts';
 import type { ProblemCode } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import type { ReadHeader, RestRequest, RestResponse } from './http.ts';
 
 /** The caller of a request: a user with a token or a login at the identity provider, or a pull worker with its token. */

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Task } from '../../model/task.ts';
 import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
 import type { PullFailure } from '../../scheduler/pull/pull-leases.ts';
 import type { SettleAnswer } from '../../store/requests.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { durationField } from '../fields/common-fields.ts';
 import { checkJsonSize, jsonText } from '../fields/payload-fields.ts';
 import type { RestParts } from '../http/parts.ts';

@@ -1,6 +1,6 @@
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
 import { remembered } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';

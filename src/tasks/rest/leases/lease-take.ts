@@ -1,9 +1,9 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { formatTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { DURATION, durationField } from '../fields/common-fields.ts';
 import { findWorker, noSuchWorker } from '../fields/named-documents.ts';
 import { TASK_ANSWER, TIME, taskText } from '../fields/task-view.ts';

@@ -1,6 +1,6 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { formatTime } from '../../model/time.ts';
 import { FieldReader } from '../checks/field-reader.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { durationField } from '../fields/common-fields.ts';
 import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';
 import { remembered } from '../http/idempotency.ts';

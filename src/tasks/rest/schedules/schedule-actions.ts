@@ -1,3 +1,4 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { DST_NOTES, type PreviewedTime, previewTimes } from '../../model/schedules/schedule-preview.ts';
 import { formatTime } from '../../model/time.ts';
 import { triggerSchedule } from '../../scheduler/schedules/schedule-task.ts';
@@ -5,7 +6,6 @@ import type { CreateAnswer } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { readSchedule } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
 import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { Schedule, ScheduledTask, TenantLimits } from '../../model/documents.ts';
 import { mergeRetryPart } from '../../model/retry-policy.ts';
 import { MAX_CRON_LENGTH } from '../../model/schedules/cron-expression.ts';
@@ -12,7 +13,6 @@ import {
 import type { StoredDocument } from '../../store/documents.ts';
 import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
 import { type Problem, problemAt } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { durationField, PAUSE_FIELDS, readPause } from '../fields/common-fields.ts';
 import { EXPIRES_IN } from '../fields/new-task.ts';
 import {

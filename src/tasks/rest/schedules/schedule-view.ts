@@ -1,3 +1,4 @@
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { Schedule, ScheduledTask } from '../../model/documents.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../model/retry-policy.ts';
 import { nextAfter, nominalTimes, runsLeft } from '../../model/schedules/schedule-times.ts';
@@ -5,7 +6,6 @@ import { PRIORITIES, TASK_STATUSES } from '../../model/task.ts';
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { seesPayloads } from '../access/authorization.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { RETRY_ANSWER, retryView } from '../fields/common-fields.ts';
 import { PAYLOAD_ANSWER, payloadView } from '../fields/payload-fields.ts';
 import { TIME, TIME_OR_NULL } from '../fields/task-view.ts';

@@ -1,11 +1,11 @@
 import { forEachLimited } from '../../../base/for-each-limited.ts';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { isId } from '../../model/ids.ts';
 import { FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../model/task.ts';
 import { placeOf } from '../../store/search.ts';
 import { auditEntry } from '../access/audit.ts';
 import { isAtLeast } from '../access/authorization.ts';
 import { PROBLEMS, Problem, type ProblemCode } from '../checks/problem.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { remembered } from '../http/idempotency.ts';
 import { Cursors, type ListIdentity } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';

@@ -1,10 +1,11 @@
+import type { ProblemPart } from '../../../base/schema/problem-part.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import { schemaCheck } from '../../../base/schema/schema-check.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { CreateAnswer, NewTask } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import type { Fields } from '../checks/field-reader.ts';
-import { PROBLEMS, Problem, type ProblemPart } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
-import { schemaCheck } from '../checks/schema-check.ts';
+import { PROBLEMS, Problem } from '../checks/problem.ts';
 import { findWorker } from '../fields/named-documents.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
 import { REPLAYED } from '../http/idempotency.ts';

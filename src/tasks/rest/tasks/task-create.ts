@@ -1,10 +1,10 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { formatTimeOrNull } from '../../model/time.ts';
 import type { CreateAnswer, CreateResult } from '../../store/requests.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { findWorker } from '../fields/named-documents.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
 import { TASK_FIELDS, TIME_OR_NULL, taskView } from '../fields/task-view.ts';

@@ -1,7 +1,7 @@
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { HISTORY_EVENTS, type HistoryEntry, TASK_STATUSES } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import { seesPayloads } from '../access/authorization.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { ACTOR_ANSWER, actorView, TIME } from '../fields/task-view.ts';
 import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';

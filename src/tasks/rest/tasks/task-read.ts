@@ -1,8 +1,8 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import { placeOf } from '../../store/search.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { invalidParameter, Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { TASK_ANSWER, taskText, taskView } from '../fields/task-view.ts';
 import { LargeReads } from '../http/bounded.ts';
 import { Cursors, PAGE_QUERY, PAGES_AT_ONCE, pageAnswer, pageSchema, readPage } from '../http/page.ts';

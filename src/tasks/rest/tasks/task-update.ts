@@ -1,3 +1,4 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { targetOf, withTarget } from '../../model/headers.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
@@ -13,7 +14,6 @@ import {
   writableFields,
 } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { checkExpiry, readTimes, TIME_FIELDS } from '../fields/new-task.ts';
 import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from '../fields/task-fields.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';

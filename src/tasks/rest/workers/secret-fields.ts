@@ -1,11 +1,11 @@
 import { DAY_MS } from '../../../base/clock.ts';
+import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { isSigningSecret } from '../../delivery/signature.ts';
 import type { Secret } from '../../model/documents.ts';
 import { headerNameFault, headerValueFault } from '../../model/headers.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
-import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { durationField } from '../fields/common-fields.ts';
 import { ACTOR_ANSWER, actorView, TIME, TIME_OR_NULL } from '../fields/task-view.ts';
 

@@ -1,9 +1,9 @@
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { SentRequest } from '../../delivery/delivery.ts';
 import { bytesOf } from '../../model/task.ts';
 import type { WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import type { ObjectSchema } from '../checks/schema.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { readUrl, TASK_URL } from '../fields/new-task.ts';
 import { PAYLOAD_FIELDS, readPayload } from '../fields/payload-fields.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import type { ObjectSchema } from '../../../../src/base/schema/schema.ts';
 import { Problem } from '../../../../src/tasks/rest/checks/problem.ts';
-import type { ObjectSchema } from '../../../../src/tasks/rest/checks/schema.ts';
 import type { RestRequest } from '../../../../src/tasks/rest/http/http.ts';
 import { remembered } from '../../../../src/tasks/rest/http/idempotency.ts';
 import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
+import type { Schema } from '../../../../../src/base/schema/schema.ts';
 import { newToken } from '../../../../../src/tasks/rest/access/api-token.ts';
-import type { Schema } from '../../../../../src/tasks/rest/checks/schema.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';

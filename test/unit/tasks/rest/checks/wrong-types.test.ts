@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { ObjectSchema, Schema } from '../../../../../src/tasks/rest/checks/schema.ts';
+import type { ObjectSchema, Schema } from '../../../../../src/base/schema/schema.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
 

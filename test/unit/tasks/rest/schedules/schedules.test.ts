@@ -1,5 +1,5 @@
 import t from 'tap';
-import { schemaCheck } from '../../../../../src/tasks/rest/checks/schema-check.ts';
+import { schemaCheck } from '../../../../../src/base/schema/schema-check.ts';
 import { SCHEDULE_ANSWER } from '../../../../../src/tasks/rest/schedules/schedule-view.ts';
 import { scheduleRoutes } from '../../../../../src/tasks/rest/schedules/schedules.ts';
 import { workerRoutes } from '../../../../../src/tasks/rest/workers/workers.ts';

@@ -1,5 +1,3 @@
-import type { ProblemCode } from './problem.ts';
-
 /**
  * The schema of a request or a response. Requests are checked against it, and the OpenAPI document is generated from
  * it. Objects in requests must not have fields that the schema does not name.
@@ -53,8 +51,8 @@ export interface ArraySchema extends Common {
   readonly items: Schema;
   readonly min?: number;
   readonly max?: number;
-  /** If present, the items are counted before the body is parsed, and more than `max` of them are this problem. */
-  readonly tooMany?: ProblemCode;
+  /** If present, the items are counted before the body is parsed, and more than `max` of them are this problem code. */
+  readonly tooMany?: string;
 }
 
 export interface ObjectSchema extends Common {

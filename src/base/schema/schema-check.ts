@@ -1,5 +1,5 @@
 import fastestValidator, { type ValidationError } from 'fastest-validator';
-import { type ProblemPart, pointerPart } from './problem.ts';
+import { type ProblemPart, pointerPart } from './problem-part.ts';
 import type { ArraySchema, ObjectSchema, RecordSchema, Schema } from './schema.ts';
 
 /** Maximum number of faults in a response. */

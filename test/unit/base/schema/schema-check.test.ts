@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { ObjectSchema } from '../../../../../src/tasks/rest/checks/schema.ts';
-import { MAX_FAULTS, schemaCheck } from '../../../../../src/tasks/rest/checks/schema-check.ts';
+import type { ObjectSchema } from '../../../../src/base/schema/schema.ts';
+import { MAX_FAULTS, schemaCheck } from '../../../../src/base/schema/schema-check.ts';
 
 const SCHEMA: ObjectSchema = {
   type: 'object',
