@@ -15,6 +15,7 @@ import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
+import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
 import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
@@ -38,6 +39,8 @@ interface ServiceParts {
   /** Null if tracing is disabled. */
   readonly tracing: (CallTracing & Service) | null;
   readonly httpEngine: HttpEngine;
+  /** The version of the program. */
+  readonly version: string;
   /** Creates the store selected by the settings. */
   readonly createStore: StoreFactory;
   /** Creates the task service; null if the task service is disabled. */
@@ -204,6 +207,7 @@ export class DecisionService {
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
       explain: request => explainer.explain(request),
+      operator: createOperatorApi({ ...parts, routes: [] }),
       httpEngine: parts.httpEngine,
       clock,
       logger,

@@ -48,6 +48,7 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
   onePassword('redisSentinelAuth', 'redisSentinelAuthFile'),
   onePassword('redisPerSecondAuth', 'redisPerSecondAuthFile'),
   onePassword('redisPerSecondSentinelAuth', 'redisPerSecondSentinelAuthFile'),
+  { reads: ['adminToken', 'adminTokenFile'], find: adminTokenIsGivenOnce },
   { reads: ['backendType', 'redisPerSecond'], find: perSecondNeedsRedis },
   { reads: ['backendType', 'memcachedServers', 'memcachedSrv'], find: memcachedHasOneSource },
   {
@@ -335,6 +336,15 @@ function tasksHaveOneMasterKey(values: SettingValues): Finding | null {
       given === 0 ? 'the task service requires a master key for secrets' : 'the master key is given twice',
     accepted:
       'either SECRETS_MASTER_KEY ("openssl rand -base64 32" generates one), or SECRETS_MASTER_KEY_FILE',
+  };
+}
+
+function adminTokenIsGivenOnce({ adminToken, adminTokenFile }: SettingValues): Finding | null {
+  if (adminToken === '' || adminTokenFile === '') return null;
+  return {
+    blamed: ['adminToken', 'adminTokenFile'],
+    problem: "the token of the operator's API is given twice",
+    accepted: 'either ADMIN_TOKEN or ADMIN_TOKEN_FILE',
   };
 }
 

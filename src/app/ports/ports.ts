@@ -8,6 +8,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { DebugServer } from '../../transports/debug/debug-server.ts';
 import type { Explain } from '../../transports/debug/explain-route.ts';
+import type { OperatorApi } from '../../transports/debug/operator/router.ts';
 import type { GrpcServer } from '../../transports/grpc/server.ts';
 import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
@@ -32,6 +33,7 @@ interface PortsParts {
   readonly serving: ServingThreads | null;
   /** For `/explain`. */
   readonly explain: Explain;
+  readonly operator: OperatorApi;
   readonly httpEngine: HttpEngine;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -146,7 +148,7 @@ export class Ports implements Service {
 }
 
 function debugServer(parts: PortsParts): DebugServer {
-  const { settings, stats, dumpRules, explain, httpEngine, clock, logger } = parts;
+  const { settings, stats, dumpRules, explain, operator, httpEngine, clock, logger } = parts;
   return new DebugServer({
     engine: httpEngine,
     host: settings.debugHost,
@@ -156,6 +158,7 @@ function debugServer(parts: PortsParts): DebugServer {
     dumpRules,
     stats,
     explain,
+    operator,
     // Pages and profiles are for people, who can retry, so a shutdown does not wait for them.
     drainMs: 0,
     clock,

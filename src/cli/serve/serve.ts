@@ -91,6 +91,7 @@ async function startService(
       clock: systemClock,
       random: Math.random,
       tracing,
+      version: packageVersion(),
       httpEngine: await loadHttpEngine(settings, logger),
       createStore: await loadStoreFactory(settings),
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,

@@ -23,6 +23,12 @@ const socketPath = checkedText({
   holds: text => Buffer.byteLength(text) <= MAX_SOCKET_PATH_BYTES,
 });
 
+const adminToken = checkedText({
+  label: 'text',
+  accepts: 'at least 16 characters without spaces, or empty for none',
+  holds: text => text === '' || /^[\x21-\x7e]{16,512}$/.test(text),
+});
+
 /** A timer runs for at most 2^31 - 1 ms, some 596 hours, and jitter adds a tenth to a connection's age. */
 const connectionAge = duration({ min: 0, max: 480 * HOUR_MS });
 
@@ -153,6 +159,23 @@ export const servers = {
       kind: port,
       default: 6070,
       help: 'Port of the debug server. `0` picks any free port.',
+    }),
+    adminToken: setting({
+      names: ['ADMIN_TOKEN'],
+      kind: adminToken,
+      default: '',
+      help:
+        "Bearer token for changes through the operator's API of the debug port. Without it and " +
+        '`ADMIN_TOKEN_FILE`, the API only reads. Never printed.',
+      secret: true,
+    }),
+    adminTokenFile: setting({
+      names: ['ADMIN_TOKEN_FILE'],
+      kind: path,
+      default: '',
+      help:
+        'File that contains the token, instead of `ADMIN_TOKEN`. It is read again for each change, so the ' +
+        'token can be rotated without a restart.',
     }),
     grpcMaxConnectionAgeMs: setting({
       names: ['GRPC_MAX_CONNECTION_AGE'],

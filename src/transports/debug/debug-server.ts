@@ -6,6 +6,7 @@ import { type HttpEngine, HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
 import type { AddressSettings, TcpAddress } from '../tcp-address.ts';
 import { type Explain, explainRoute } from './explain-route.ts';
+import type { OperatorApi } from './operator/router.ts';
 import { indexPages, longPageRoutes } from './pages.ts';
 import { profileIndexRoute, profileRoute } from './profile-routes.ts';
 import { CPU_PROFILE, HEAP_PROFILE, ProfileRecorder } from './profiler.ts';
@@ -20,6 +21,7 @@ export interface DebugServerOptions extends TcpAddress {
   readonly stats: StatsReader;
   /** For `/explain`. */
   readonly explain: Explain;
+  readonly operator: OperatorApi;
   /** How long `stop` waits for answers that clients are still reading. */
   readonly drainMs: number;
   readonly clock: Clock;
@@ -32,8 +34,8 @@ interface Running {
 }
 
 /**
- * The debug port (spec 4.3): rules, statistics, explanations, and profiles of the primary thread. Callers need no
- * credentials.
+ * The debug port (spec 4.3): rules, statistics, explanations, profiles of the primary thread, and the operator's API.
+ * Callers need no credentials, except for changes through the API.
  */
 export class DebugServer implements Service {
   readonly name = 'debug';
@@ -56,13 +58,14 @@ export class DebugServer implements Service {
    * @throws Error naming the address and the settings to change, if the port cannot be opened
    */
   async start(): Promise<void> {
-    const { dumpRules, stats, explain, clock } = this.#options;
+    const { dumpRules, stats, explain, operator, clock } = this.#options;
     const recorders = [new ProfileRecorder(CPU_PROFILE, clock), new ProfileRecorder(HEAP_PROFILE, clock)];
     const pages: Route[] = [
       profileIndexRoute(recorders.map(recorder => recorder.kind)),
       ...recorders.map(profileRoute),
       ...longPageRoutes(dumpRules, stats),
       explainRoute(explain, clock),
+      operator.route,
     ];
     const { root, unknown } = indexPages(pages);
     const listener = new HttpListener({
@@ -80,6 +83,7 @@ export class DebugServer implements Service {
     const running = this.#running;
     if (running !== null) {
       this.#running = null;
+      this.#options.operator.stop();
       this.#stopped = close(running);
     }
     return this.#stopped;

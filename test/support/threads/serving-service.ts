@@ -53,6 +53,7 @@ export async function startServing(
     clock: systemClock,
     random: Math.random,
     tracing: null,
+    version: '0.0.0',
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),
     openTasks: null,

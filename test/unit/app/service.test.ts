@@ -30,6 +30,7 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {})
     clock: systemClock,
     random: () => 0,
     tracing: null,
+    version: '0.0.0',
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),
     openTasks: null,

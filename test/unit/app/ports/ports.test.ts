@@ -9,6 +9,7 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { HTTP_ENGINE } from '../../../support/http-engine.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { operatorApi } from '../../../support/operator-api.ts';
 import { holdSharedPort } from '../../../support/shared-port.ts';
 import { isOpen } from '../connecting.ts';
 import { holdLookups } from '../held-lookup.ts';
@@ -30,6 +31,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
     stats: new StatsRegistry(),
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nobody asks')),
+    operator: operatorApi(),
     httpEngine: HTTP_ENGINE,
     clock: systemClock,
     logger,

@@ -12,6 +12,7 @@ import { plain, RawConnection } from '../http/raw-connection.ts';
 import { debugServer } from './debugging.ts';
 
 const INDEX =
+  "/api/v1/*: the operator's API; /api/v1/openapi.json describes it\n" +
   '/debug/pprof/: the available profiles\n' +
   '/debug/pprof/heap: memory that the primary thread allocates during the next `seconds` and still holds at the end\n' +
   '/debug/pprof/profile: CPU time of the primary thread during the next `seconds`\n' +

@@ -2,6 +2,7 @@ import type { Clock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { DebugServer, type DebugServerOptions } from '../../../../src/transports/debug/debug-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { operatorApi } from '../../../support/operator-api.ts';
 import { httpEngine } from '../http/on-each-engine.ts';
 import { SignallingClock } from './signalling-clock.ts';
 
@@ -19,6 +20,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nothing is explained here')),
+    operator: operatorApi(),
     stats: new StatsRegistry(),
     drainMs: 0,
     clock,

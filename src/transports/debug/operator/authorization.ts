@@ -1,0 +1,178 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import { CountedWarning, type Logger } from '../../../base/logger.ts';
+import type { RequestHead } from '../../http/routes.ts';
+import { OperatorProblem } from './problem.ts';
+
+/**
+ * Returns the token of the operator; null if none is configured. A file is read again, so that the token can be rotated
+ * without a restart.
+ *
+ * @throws (rejects with) Error that names the setting and the file, if the file cannot be read
+ */
+export type ReadAdminToken = () => Promise<string | null>;
+
+/** Wrong tokens that a network may send within {@link WRONG_TOKENS_MS}. After that, its tokens are not compared. */
+export const MAX_WRONG_TOKENS = 10;
+
+const WRONG_TOKENS_MS = MINUTE_MS;
+
+/** Maximum number of networks whose wrong tokens are counted. The one that was counted least recently is forgotten. */
+const MAX_NETWORKS = 4_096;
+
+interface WrongTokens {
+  count: number;
+  readonly untilMs: number;
+}
+
+interface AuthorizationParts {
+  readonly token: ReadAdminToken;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What is needed of a request that makes a change; the head of the request is not valid for that long. */
+export interface Credentials {
+  readonly authorization: string;
+  readonly remoteAddress: string;
+}
+
+/** Decides who may make changes. */
+export class Authorization {
+  readonly #parts: AuthorizationParts;
+  readonly #wrong: LRUCache<string, WrongTokens>;
+  readonly #refused: CountedWarning;
+
+  constructor(parts: AuthorizationParts) {
+    this.#parts = parts;
+    this.#wrong = new LRUCache({ max: MAX_NETWORKS });
+    this.#refused = new CountedWarning(
+      parts,
+      "Refused changes through the operator's API: the token is wrong",
+    );
+  }
+
+  /**
+   * @returns who makes the change, for the log: the fingerprint of the token and the address of the caller
+   * @throws (rejects with) OperatorProblem changes_disabled, authentication_required, invalid_token or rate_limited
+   */
+  async check({ authorization, remoteAddress }: Credentials): Promise<string> {
+    const network = networkOf(remoteAddress);
+    this.#checkAttempts(network);
+    const expected = await this.#token();
+    if (expected === null) throw disabled();
+    const given = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
+    if (given === undefined) throw required();
+    // Again, because other requests may have been refused while the file was read.
+    this.#checkAttempts(network);
+    const digest = digestOf(expected);
+    if (!timingSafeEqual(digestOf(given), digest)) {
+      this.#countWrong(network);
+      throw new OperatorProblem(
+        'invalid_token',
+        'The token is not the ADMIN_TOKEN of this service.',
+        CHALLENGE,
+      );
+    }
+    return `token ${digest.toString('hex').slice(0, 8)} from ${remoteAddress}`;
+  }
+
+  /** Writes the pending warning. */
+  stop(): void {
+    this.#refused.flush();
+  }
+
+  async #token(): Promise<string | null> {
+    try {
+      return await this.#parts.token();
+    } catch (thrown) {
+      const error = asError(thrown).message;
+      this.#parts.log.error("Refused a change through the operator's API: its token cannot be read", {
+        error,
+      });
+      throw new OperatorProblem('changes_disabled', 'The file with the token cannot be read; see the log.');
+    }
+  }
+
+  #checkAttempts(network: string): void {
+    const wrong = this.#wrong.get(network);
+    const nowMs = this.#parts.clock.nowMs();
+    if (wrong === undefined || wrong.count < MAX_WRONG_TOKENS) return;
+    // If the clock was set back, a network must not wait longer than usual.
+    if (nowMs >= wrong.untilMs || nowMs < wrong.untilMs - WRONG_TOKENS_MS) {
+      this.#wrong.delete(network);
+      return;
+    }
+    const seconds = Math.ceil((wrong.untilMs - nowMs) / SECOND_MS);
+    throw new OperatorProblem('rate_limited', `Too many wrong tokens. Retry in ${seconds} s.`, {
+      headers: { 'Retry-After': String(seconds) },
+    });
+  }
+
+  #countWrong(network: string): void {
+    this.#refused.add();
+    const nowMs = this.#parts.clock.nowMs();
+    const wrong = this.#wrong.get(network);
+    if (wrong === undefined || nowMs >= wrong.untilMs) {
+      this.#wrong.set(network, { count: 1, untilMs: nowMs + WRONG_TOKENS_MS });
+    } else wrong.count++;
+  }
+}
+
+/**
+ * Refuses requests that a web page of another site makes in a browser. The API answers no preflight request (CORS), so
+ * browsers send no `Authorization` for such pages; this refuses the remaining requests as well. A page whose host name
+ * was rebound to this address (DNS rebinding) can read what anybody can read here, but has no token for changes.
+ *
+ * @throws OperatorProblem cross_origin
+ */
+export function refuseOtherSites(request: RequestHead): void {
+  const site = request.header('sec-fetch-site');
+  const origin = request.header('origin');
+  const isOwnSite = site === '' || site === 'same-origin' || site === 'none';
+  const isOwnOrigin = origin === '' || hostOf(origin) === request.header('host').toLowerCase();
+  if (isOwnSite && isOwnOrigin) return;
+  throw new OperatorProblem('cross_origin', 'The request comes from a page of another web site.');
+}
+
+function hostOf(origin: string): string | null {
+  return /^https?:\/\/([^/?#@\s]+)$/.exec(origin.toLowerCase())?.[1] ?? null;
+}
+
+const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer realm="sluice"' } };
+
+function disabled(): OperatorProblem {
+  return new OperatorProblem(
+    'changes_disabled',
+    'No token for changes is configured. Set ADMIN_TOKEN or ADMIN_TOKEN_FILE ("openssl rand -hex 32" creates a token) and restart the service.',
+  );
+}
+
+function required(): OperatorProblem {
+  return new OperatorProblem(
+    'authentication_required',
+    'A change needs the header "Authorization: Bearer" with the ADMIN_TOKEN of this service.',
+    CHALLENGE,
+  );
+}
+
+/** Equal lengths, which a comparison in constant time needs. */
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** The address, or of IPv6 the first 64 bits, because a caller usually has all addresses below them. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.includes('.')) return address;
+  const [head, tail] = address.toLowerCase().split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const last = tail === '' ? [] : tail.split(':');
+    while (groups.length + last.length < 8) groups.push('0');
+    groups.push(...last);
+  }
+  return groups.slice(0, 4).join(':');
+}

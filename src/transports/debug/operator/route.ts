@@ -1,0 +1,53 @@
+import type { LogFields } from '../../../base/logger.ts';
+import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
+
+/** A validated request to the operator's API. */
+export interface OperatorCall {
+  /** The decoded named segments of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The query parameters that were given, numbers as numbers. */
+  readonly query: Readonly<Record<string, unknown>>;
+  /** The body that the schema of the route has accepted; empty if the route has none. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Who makes the change: the fingerprint of the token and the address of the caller. Null for a route that reads. */
+  readonly by: string | null;
+  readonly nowMs: number;
+}
+
+/** What a handler answers. */
+export interface OperatorAnswer {
+  /** 200 if absent. */
+  readonly status?: 200 | 201;
+  /** Serialized as the body. */
+  readonly json: unknown;
+  /** What was changed, for the audit line of a route that changes; the router adds who, where and the reason. */
+  readonly audit?: LogFields;
+}
+
+/** Values that a segment of the path or a query parameter can have. */
+export type ParameterSchema = StringSchema | NumberSchema;
+
+/** A method of a path: who may call it, what it accepts and answers, and its handler. */
+export interface OperatorRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The path below `/api/v1`, such as `/limits/:number`. */
+  readonly path: string;
+  /** A unique name, such as `listLimits`. */
+  readonly operation: string;
+  readonly summary: string;
+  /** Reading needs no credentials, as on all pages of the debug port. A change needs the token of the operator. */
+  readonly access: 'read' | 'change';
+  /** The schemas of query parameters; each one is optional if its schema is. */
+  readonly query?: Readonly<Record<string, ParameterSchema>>;
+  /** Only for POST and PUT. */
+  readonly body?: ObjectSchema;
+  readonly answer: {
+    readonly status?: 200 | 201;
+    readonly description: string;
+    readonly schema: ObjectSchema;
+  };
+  /**
+   * @throws OperatorProblem, or Fault of the counter store or the rules; the router answers both
+   */
+  handle(call: OperatorCall): OperatorAnswer | Promise<OperatorAnswer>;
+}
