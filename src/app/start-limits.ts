@@ -13,6 +13,7 @@ import type {
   LimitVerdict,
   UnusedHits,
 } from '../tasks/scheduler/attempts/start-limits.ts';
+import type { StartRefunds } from './start-refunds.ts';
 
 /** The domains whose limits workers may name. */
 export interface LimitDomains {
@@ -25,22 +26,25 @@ export interface LimitDomains {
 /** The key of the first entry of descriptors in domains that are not shared. */
 const TENANT_KEY = 'tenant';
 
-/**
- * Hits are refunded only if the window lasts at least this much longer. Otherwise the refund could reach the store in
- * the next window, in which the hits were not counted.
- */
-const LEAST_WINDOW_MS = 1_000;
+interface DecidedStartLimitsParts {
+  readonly decider: Decider;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly domains: LimitDomains;
+  readonly refunds: StartRefunds;
+}
 
 /** Sends starts of tasks to the decision engine as rate limit requests, as a proxy does with its own requests. */
 export class DecidedStartLimits implements LimitAsker {
   readonly #decider: Decider;
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #domains: LimitDomains;
+  readonly #refunds: StartRefunds;
 
-  constructor(decider: Decider, clock: Pick<Clock, 'nowMs'>, domains: LimitDomains) {
+  constructor({ decider, clock, domains, refunds }: DecidedStartLimitsParts) {
     this.#decider = decider;
     this.#clock = clock;
     this.#domains = domains;
+    this.#refunds = refunds;
   }
 
   /**
@@ -61,6 +65,7 @@ export class DecidedStartLimits implements LimitAsker {
         clock: this.#clock,
         caller: this,
         count,
+        refundableUntilMs: this.#refunds.untilMs(request, this.#clock.nowMs()),
         onlyAsks: tasks === 0,
         resolve,
         reject,
@@ -70,7 +75,7 @@ export class DecidedStartLimits implements LimitAsker {
   }
 
   giveBack(unused: UnusedHits): void {
-    if (unused.endsAtMs - this.#clock.nowMs() < LEAST_WINDOW_MS) return;
+    if (this.#clock.nowMs() > unused.refundableUntilMs) return;
     const request = this.#request(unused, { hitsAddend: unused.tasks, isNegativeHits: true });
     if (request === null) return;
     this.#decider.decide(request, 'protobuf', { caller: this, gone: false, answered() {}, refused() {} });
@@ -98,6 +103,7 @@ interface TallyParts {
   readonly caller: object;
   /** Number of decisions to wait for. */
   readonly count: number;
+  readonly refundableUntilMs: number;
   /** Whether the decisions count no hits. */
   readonly onlyAsks: boolean;
   readonly resolve: (verdict: LimitVerdict) => void;
@@ -147,10 +153,7 @@ class Tally implements DecisionReply {
     if (this.#parts.onlyAsks && limitRemaining === 0) this.#isUsedUp = true;
   }
 
-  /**
-   * The end of the window, in milliseconds since the epoch. Whole seconds count from the second of the question: if the end
-   * is estimated too early, a refund is omitted at most; if it is estimated too late, hits are refunded in the next window.
-   */
+  /** When the limit resets, in milliseconds since the epoch. Whole seconds count from the second of the question. */
   #endOf(seconds: number): number {
     const isWhole = Number.isInteger(seconds);
     return (isWhole ? this.#askedMs - (this.#askedMs % 1_000) : this.#askedMs) + Math.round(seconds * 1_000);
@@ -158,13 +161,14 @@ class Tally implements DecisionReply {
 
   #one(): void {
     if (--this.#left > 0) return;
-    const { clock, resolve, reject } = this.#parts;
+    const { clock, refundableUntilMs, resolve, reject } = this.#parts;
     if (this.#fault !== null && this.#granted === 0) {
       reject(this.#fault);
       return;
     }
     const endsAtMs = this.#endsAtMs;
-    const window = endsAtMs === null ? null : { endsAtMs, leftMs: Math.max(1, endsAtMs - clock.nowMs()) };
+    const window =
+      endsAtMs === null ? null : { refundableUntilMs, leftMs: Math.max(1, endsAtMs - clock.nowMs()) };
     resolve({ granted: this.#granted, isUsedUp: this.#isUsedUp, remaining: this.#remaining(), window });
   }
 

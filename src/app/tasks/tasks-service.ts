@@ -22,6 +22,7 @@ import { NotReadyError, type ReadinessChecks } from '../../transports/http/route
 import { DecidedApiLimits } from '../api-limits.ts';
 import { logLine } from '../logging/thread-logger.ts';
 import { DecidedStartLimits } from '../start-limits.ts';
+import { StartRefunds } from '../start-refunds.ts';
 import { type StatsChange, ThreadsStats } from '../statistics/thread-stats.ts';
 import { readCa } from '../stores/client-tls.ts';
 import type { EngineThreadSetup } from './engine-thread.ts';
@@ -72,7 +73,12 @@ export class TasksService implements Service {
     const links = new ThreadLinks({
       signals: new SignalMesh(),
       store: opened.shared,
-      limitAsker: new DecidedStartLimits(shared.decider, parts.clock, limitDomains(settings)),
+      limitAsker: new DecidedStartLimits({
+        decider: shared.decider,
+        clock: parts.clock,
+        domains: limitDomains(settings),
+        refunds: new StartRefunds(shared.rules),
+      }),
     });
     const engine = keptEngine(parts, shared.stats, links);
     const rest = restThreads(parts, shared, { links, statistics, tester: engine });

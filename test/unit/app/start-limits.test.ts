@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import t from 'tap';
 import { DecidedStartLimits } from '../../../src/app/start-limits.ts';
+import { StartRefunds } from '../../../src/app/start-refunds.ts';
 import type { LimitQuestion } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
@@ -26,7 +27,12 @@ const DOMAINS = { ofTenants: ['tenants'], shared: ['edge'] };
 
 async function open(t: Test, setup: Partial<ConstructorParameters<typeof Decisions>[0]> = {}) {
   const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules: RULES, ...setup });
-  const limits = new DecidedStartLimits(decisions.batcher, decisions.clock, DOMAINS);
+  const limits = new DecidedStartLimits({
+    decider: decisions.batcher,
+    clock: decisions.clock,
+    domains: DOMAINS,
+    refunds: new StartRefunds(() => decisions.rules),
+  });
   // A window of a minute begins.
   decisions.clock.advance(60_000 - (decisions.clock.nowMs() % 60_000));
   return { decisions, limits };
@@ -47,8 +53,8 @@ for (const holdBack of [false, true]) {
     async t => {
       const { decisions, limits } = await open(t, { options: { holdBack } });
       for (let call = 0; call < 3; call++) t.ok(await proxied(decisions));
-      const endsAtMs = decisions.clock.nowMs() + 60_000;
-      const window = { leftMs: 60_000, endsAtMs };
+      const refundableUntilMs = decisions.clock.nowMs() + 59_000;
+      const window = { leftMs: 60_000, refundableUntilMs };
       t.same(await limits.ask(question(5)), { granted: 5, isUsedUp: false, remaining: 2, window });
       t.same(
         await limits.ask(question(5)),
@@ -60,7 +66,7 @@ for (const holdBack of [false, true]) {
       t.match(await limits.ask(question(1)), {
         granted: 0,
         isUsedUp: true,
-        window: { leftMs: 600, endsAtMs },
+        window: { leftMs: 600, refundableUntilMs },
       });
       decisions.clock.advance(600);
       t.match(await limits.ask(question(20)), { granted: 10, isUsedUp: true });
@@ -89,16 +95,16 @@ t.test('a question about no task counts nothing', async t => {
 
 t.test('unused hits are given back while their window lasts for sure', async t => {
   const { decisions, limits } = await open(t, { localCacheBytes: 65_536 });
-  const endsAtMs = decisions.clock.nowMs() + 60_000;
+  const refundableUntilMs = decisions.clock.nowMs() + 59_000;
   t.match(await limits.ask(question(10)), { granted: 10 });
-  limits.giveBack({ ...question(4), endsAtMs });
+  limits.giveBack({ ...question(4), refundableUntilMs });
   t.match(await limits.ask(question(10)), { granted: 4, isUsedUp: true });
   decisions.clock.advance(59_001);
-  limits.giveBack({ ...question(4), endsAtMs });
+  limits.giveBack({ ...question(4), refundableUntilMs });
   t.match(await limits.ask(question(1)), { granted: 0 });
   decisions.clock.advance(999);
   t.match(await limits.ask(question(10)), { granted: 10 });
-  limits.giveBack({ ...question(4), endsAtMs });
+  limits.giveBack({ ...question(4), refundableUntilMs });
   t.match(await limits.ask(question(1)), { granted: 0 }, 'nothing comes off the next window');
 });
 
@@ -126,7 +132,7 @@ t.test('domains that are not shared have a limit for each tenant', async t => {
 t.test('a domain that is not listed is not decided about', async t => {
   const { limits } = await open(t);
   await t.rejects(limits.ask(question(1, 'sluice_api')), { message: /TASKS_LIMIT_DOMAINS does not list/ });
-  limits.giveBack({ ...question(1, 'sluice_api'), endsAtMs: Number.POSITIVE_INFINITY });
+  limits.giveBack({ ...question(1, 'sluice_api'), refundableUntilMs: Number.POSITIVE_INFINITY });
 });
 
 t.test('without a rule for the descriptor nothing is limited', async t => {
@@ -150,10 +156,93 @@ t.test('a token bucket: tasks that are not granted can start when the next token
     granted: 5,
     isUsedUp: true,
     remaining: 0,
-    window: { leftMs: 600, endsAtMs: now + 600 },
+    window: { leftMs: 600, refundableUntilMs: now + 1_000 },
   });
   decisions.clock.advance(599);
   t.match(await limits.ask(question(7)), { granted: 0, window: { leftMs: 1 } });
   decisions.clock.advance(1);
   t.match(await limits.ask(question(7)), { granted: 1 });
+});
+
+/** Opens the limit `edge` with other terms, and returns functions that ask for tasks and give back some of the last answer. */
+async function openWith(t: Test, terms: string) {
+  const { decisions, limits } = await open(t, {
+    rules: RULES['edge.yaml'].replace('rate_limit: { unit: minute, requests_per_unit: 10 }', terms),
+  });
+  let refundableUntilMs = 0;
+  return {
+    clock: decisions.clock,
+    granted: async (tasks: number) => {
+      const { granted, window } = await limits.ask(question(tasks));
+      refundableUntilMs = window!.refundableUntilMs;
+      return granted;
+    },
+    giveBack: (tasks: number) => limits.giveBack({ ...question(tasks), refundableUntilMs }),
+  };
+}
+
+t.test('unused hits are given back to a token bucket whose next token comes within a second', async t => {
+  const { clock, granted, giveBack } = await openWith(
+    t,
+    'rate_limit: { unit: second, requests_per_unit: 10, algorithm: token_bucket, burst: 5 }',
+  );
+  t.equal(await granted(9), 5);
+  clock.advance(50);
+  giveBack(4);
+  t.equal(await granted(9), 4);
+  clock.advance(1_001);
+  giveBack(3);
+  t.equal(await granted(9), 5, 'the bucket has become full');
+});
+
+t.test('unused hits are not given back to a token bucket that others have used in the meantime', async t => {
+  for (const [terms, spanMs] of [
+    ['rate_limit: { unit: second, requests_per_unit: 10, algorithm: token_bucket, burst: 5 }', 1_000],
+    ['rate_limit: { unit: minute, requests_per_unit: 10, algorithm: token_bucket, burst: 5 }', 6_000],
+  ] as const) {
+    for (const [ms, left] of [
+      [spanMs, 1],
+      [spanMs + 1, 0],
+    ]) {
+      const { decisions, limits } = await open(t, {
+        rules: RULES['edge.yaml'].replace('rate_limit: { unit: minute, requests_per_unit: 10 }', terms),
+      });
+      const { granted, window } = await limits.ask(question(1));
+      t.equal(granted, 1);
+      decisions.clock.advance(ms);
+      t.match(await limits.ask(question(9)), { granted: 5 });
+      limits.giveBack({ ...question(1), refundableUntilMs: window!.refundableUntilMs });
+      t.match(await limits.ask(question(9)), { granted: left });
+    }
+  }
+});
+
+t.test('unused hits are given back to a sliding window until its current window ends', async t => {
+  const { clock, granted, giveBack } = await openWith(
+    t,
+    'rate_limit: { window: 10s, requests_per_unit: 10, algorithm: sliding_window }',
+  );
+  t.equal(await granted(10), 10);
+  // The next hit fits a second after this one. The window lasts nine seconds more.
+  clock.advance(11_000);
+  t.equal(await granted(1), 1);
+  clock.advance(500);
+  giveBack(1);
+  t.equal(await granted(1), 1);
+  clock.advance(7_501);
+  giveBack(1);
+  t.equal(await granted(10), 8, 'less than a second before its end, hits are kept');
+});
+
+t.test('unused hits of several limits are given back until the first of their windows ends', async t => {
+  const { clock, granted, giveBack } = await openWith(
+    t,
+    'rate_limits: [{ unit: day, requests_per_unit: 5 }, { unit: minute, requests_per_unit: 100 }]',
+  );
+  t.equal(await granted(4), 4);
+  giveBack(2);
+  t.equal(await granted(2), 2);
+  clock.advance(59_001);
+  giveBack(2);
+  t.equal(await granted(5), 1);
 });

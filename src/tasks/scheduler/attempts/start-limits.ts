@@ -19,14 +19,17 @@ export interface LimitVerdict {
   readonly isUsedUp: boolean;
   /** How many more tasks may start in the window, as far as is known; null if there is no bound. */
   readonly remaining: number | null;
-  /** How long the window lasts from now on, and when it ends by the asker's clock; null if no rule limits the descriptor. */
-  readonly window: { readonly leftMs: number; readonly endsAtMs: number } | null;
+  /**
+   * When the limit admits more tasks, from now on, and until when hits can be given back by the asker's clock; null if no
+   * rule limits the descriptor.
+   */
+  readonly window: { readonly leftMs: number; readonly refundableUntilMs: number } | null;
 }
 
 /** Hits of tasks that did not start after all. */
 export interface UnusedHits extends LimitQuestion {
-  /** From the verdict. Hits of a window that has ended are not given back. */
-  readonly endsAtMs: number;
+  /** From the verdict. Hits are not given back later, for example when their window has ended. */
+  readonly refundableUntilMs: number;
 }
 
 /** Asks the decision service about starts of tasks. */
@@ -114,10 +117,10 @@ export interface LimitedWorker {
 interface Entry {
   readonly worker: LimitedWorker;
   asking: boolean;
-  /** Tasks that may start now, since `grantedAtMs`, and when the window ends in which they were counted. */
+  /** Tasks that may start now, since `grantedAtMs`, and until when their hits can be given back. */
   granted: number;
   grantedAtMs: number;
-  endsAtMs: number | null;
+  refundableUntilMs: number | null;
   /** Tasks that the claim in progress may start. */
   taken: number;
   /** How many to ask for next. */
@@ -200,7 +203,7 @@ export class StartLimits {
     entry.granted = verdict.granted;
     entry.remaining = verdict.remaining;
     entry.grantedAtMs = clock.nowMs();
-    entry.endsAtMs = verdict.window?.endsAtMs ?? null;
+    entry.refundableUntilMs = verdict.window?.refundableUntilMs ?? null;
     if (verdict.isUsedUp) {
       const leftMs = (verdict.window?.leftMs ?? RETRY_MS) + AFTER_END_MS;
       entry.waitUntilMs = clock.nowMs() + Math.min(leftMs, MAX_WAIT_MS);
@@ -296,15 +299,22 @@ export class StartLimits {
   }
 
   #giveBack(entry: Entry): void {
-    const { granted: tasks, endsAtMs, worker } = entry;
+    const { granted: tasks, refundableUntilMs, worker } = entry;
     entry.granted = 0;
-    if (tasks === 0 || endsAtMs === null) return;
-    this.#parts.asker.giveBack({ tenant: worker.tenant, limit: worker.limit, tasks, endsAtMs });
+    if (tasks === 0 || refundableUntilMs === null) return;
+    this.#parts.asker.giveBack({ tenant: worker.tenant, limit: worker.limit, tasks, refundableUntilMs });
   }
 }
 
 const UNKNOWN: Pick<Entry, 'next' | 'remaining'> = { next: 1, remaining: null };
-const NOTHING = { asking: false, granted: 0, grantedAtMs: 0, endsAtMs: null, taken: 0, waitUntilMs: 0 };
+const NOTHING = {
+  asking: false,
+  granted: 0,
+  grantedAtMs: 0,
+  refundableUntilMs: null,
+  taken: 0,
+  waitUntilMs: 0,
+};
 
 function keyOf(tenant: string, workerId: string): string {
   return `${tenant}\n${workerId}`;

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import t from 'tap';
 import { DecidedStartLimits } from '../../../../../src/app/start-limits.ts';
+import { StartRefunds } from '../../../../../src/app/start-refunds.ts';
 import type { LimitAsker, LimitQuestion } from '../../../../../src/tasks/scheduler/attempts/start-limits.ts';
 import type { LeaseRequest } from '../../../../../src/tasks/scheduler/pull/pull-line.ts';
 import { Decisions, request } from '../../../../support/decisions.ts';
@@ -33,9 +34,11 @@ class Budget {
   constructor(scene: EngineScene, decisions: Decisions) {
     this.scene = scene;
     this.decisions = decisions;
-    const decided = new DecidedStartLimits(decisions.batcher, decisions.clock, {
-      ofTenants: [],
-      shared: ['edge'],
+    const decided = new DecidedStartLimits({
+      decider: decisions.batcher,
+      clock: decisions.clock,
+      domains: { ofTenants: [], shared: ['edge'] },
+      refunds: new StartRefunds(() => decisions.rules),
     });
     this.limitAsker = {
       ask: (question: LimitQuestion) => {
