@@ -47,6 +47,8 @@ const counters = {
   serviceError: counter,
   cancelled: counter,
   globalShadowMode: counter,
+  banned: counter,
+  passed: counter,
 };
 const createStore = await loadStoreFactory(settings);
 const store = createStore({ ...parts, outages: storeHealth });

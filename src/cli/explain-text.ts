@@ -64,8 +64,12 @@ function effect({ after, heldBack, refused }: ExplainedCount, isRefund: boolean)
 }
 
 function details(each: DescriptorExplanation, columns: number | null): string[] {
-  const { limit, limits, why } = each;
+  const { limit, limits, why, steering } = each;
   const rows: Row[] = [['why', why]];
+  if (steering !== undefined) {
+    const { id, effect, until, by, reason } = steering;
+    rows.push(['steering', `${id}: ${effect}, until ${until}, by ${by}: ${reason}`]);
+  }
   if (limits === undefined) {
     if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(limit)].join(', ')]);
     rows.push(...countingRows(each));

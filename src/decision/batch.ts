@@ -16,8 +16,14 @@ const INITIAL_ROWS = 64;
  *
  * `several`: the matched entry has several limits. Each one has a row of its own; see `DecisionTable.firstPart`. The row
  * of the descriptor shows the one that binds.
+ *
+ * `banned`, `passed`: a steering record refuses or allows the descriptor, whether or not a rule matches. Nothing is counted
+ * in the store.
  */
-export const KIND = { none: 0, limited: 1, unlimited: 2, several: 3 } as const;
+export const KIND = { none: 0, limited: 1, unlimited: 2, several: 3, banned: 4, passed: 5 } as const;
+
+/** A bit beside those of `LIMIT_FLAG`: a steering record has replaced `requestsPerUnit`. */
+export const OVERRIDDEN = 1 << 16;
 
 /** Whether a row has a limit to report. */
 export function isLimited(kind: number): boolean {
@@ -38,11 +44,11 @@ export class DecisionTable {
   rows = 0;
   /** {@link KIND}. */
   kind = new Uint8Array(INITIAL_ROWS);
-  /** Number of the rule's limit; -1 for an override. */
+  /** Number of the rule's limit; -1 for an override, and for a ban without a rule. */
   limit = new Int32Array(INITIAL_ROWS);
   requestsPerUnit = new Float64Array(INITIAL_ROWS);
   unit = new Uint8Array(INITIAL_ROWS);
-  /** `LIMIT_FLAG` bits of the rule; 0 for an override. */
+  /** `LIMIT_FLAG` bits of the rule, none for an override; and {@link OVERRIDDEN}. */
   flags = new Int32Array(INITIAL_ROWS);
   hits = new Float64Array(INITIAL_ROWS);
   /** How the limit counts; null for a plain limit. */
@@ -213,4 +219,15 @@ export class DecisionBatch {
     this.requests.addNothing();
     return fault;
   }
+}
+
+/**
+ * The hits to count or give back: `hits_addend` of the descriptor, else of the request, else 1. A descriptor can set 0 to
+ * check its limit without counting.
+ */
+export function hitsOf({ requests }: DecisionBatch, request: number, row: number): number {
+  const own = requests.descriptorHits[row];
+  if (own >= 0) return own;
+  const shared = requests.requestHits[request];
+  return shared === 0 ? 1 : shared;
 }

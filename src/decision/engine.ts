@@ -4,6 +4,7 @@ import { asError, Fault } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CounterStore } from '../counters/store.ts';
 import type { Counter } from '../stats/registry.ts';
+import type { SharedRecordsReader } from '../steering/shared-records.ts';
 import { CODE, type DecisionBatch } from './batch.ts';
 import type { BatchObserver } from './batch-observer.ts';
 import { CacheKeys } from './cache-key.ts';
@@ -54,6 +55,9 @@ export interface EngineCounters {
   readonly cancelled: Counter;
   /** Responses that global shadow mode turned from over limit to OK. */
   readonly globalShadowMode: Counter;
+  /** Hits that a ban refused, and hits that a pass allowed. */
+  readonly banned: Counter;
+  readonly passed: Counter;
 }
 
 interface EngineParts {
@@ -68,6 +72,8 @@ interface EngineParts {
   readonly random: () => number;
   /** A monotonic clock in milliseconds to measure larger batches; null to disable this. */
   readonly nowMs: (() => number) | null;
+  /** The steering records. Default: none. */
+  readonly steering?: SharedRecordsReader;
   /** Default: none. */
   readonly observers?: readonly BatchObserver[];
 }
@@ -81,12 +87,13 @@ export class Engine {
   readonly #views = new ReusedViews();
 
   constructor(parts: EngineParts) {
-    const { options, overLimit, random } = parts;
+    const { options, overLimit, random, counters } = parts;
     const jitterS = options.expirationJitterMaxSeconds;
     this.#parts = parts;
     this.#planner = new Planner({
       cacheKeys: new CacheKeys(options.cacheKeyPrefix),
       overLimit,
+      steering: counters,
       expiryJitterS: jitterS > 0 ? () => Math.floor(random() * jitterS) : () => 0,
     });
     this.#evaluator = new Evaluator({
@@ -128,11 +135,11 @@ export class Engine {
 
   /** Plans the batch, and calls the store if there is anything to count. */
   #plan(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
-    const { store, options } = this.#parts;
+    const { store, options, steering } = this.#parts;
     const { counters } = batch;
     batch.decode();
     counters.secondsApart = store.secondsApart === true;
-    this.#planner.plan(batch, generation);
+    this.#planner.plan(batch, generation, steering === undefined ? null : steering.at(batch.nowS));
     if (counters.opCount === 0) return;
     return options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
   }

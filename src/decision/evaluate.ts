@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { CODE, type DecisionBatch, type DecisionTable, KIND } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
 import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './outcome.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
@@ -64,7 +64,12 @@ export class Evaluator {
     decisions.isOver[row] = 0;
     const kind = decisions.kind[row];
     if (kind !== KIND.limited) {
-      decisions.remaining[row] = kind === KIND.unlimited ? UNLIMITED_REMAINING : 0;
+      const isFree = kind === KIND.unlimited || kind === KIND.passed;
+      decisions.remaining[row] = isFree ? UNLIMITED_REMAINING : 0;
+      if (kind === KIND.banned) {
+        decisions.isOver[row] = 1;
+        decisions.code[row] = CODE.overLimit;
+      }
       return true;
     }
     const op = decisions.op[row];
@@ -167,8 +172,9 @@ export class Evaluator {
 
   #remember(batch: DecisionBatch, row: number): void {
     const { overLimit } = this.#parts;
-    if (overLimit === null) return;
     const { decisions, keys, nowMs } = batch;
+    // The limit of the rule may be another one, and applies again when the record ends.
+    if (overLimit === null || (decisions.flags[row] & OVERRIDDEN) !== 0) return;
     const key = { start: decisions.keyStart[row], end: decisions.keyEnd[row] };
     const known = { word: batch.counters.markWord(decisions.op[row]), mark: decisions.mark[row] };
     overLimit.add(keys.bytes, key, { sinceMs: nowMs, endMs: nowMs + decisions.resetMs[row] }, known);

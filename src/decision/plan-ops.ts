@@ -2,7 +2,7 @@ import { NEVER_FULL } from '../counters/batch.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { type DecisionBatch, type DecisionTable, KIND } from './batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN } from './batch.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -31,7 +31,7 @@ export class OpPlanner {
     let anyKnownOver = false;
     for (let row = first; row < end; row++) {
       const kind = decisions.kind[row];
-      if (kind === KIND.none) continue;
+      if (kind === KIND.none || kind > KIND.several) continue;
       const isRefund = requests.isRefund[row] === 1;
       const isKnownOver =
         kind === KIND.several ? this.#addParts(batch, row, isRefund) : this.#addRow(batch, row, isRefund);
@@ -76,7 +76,8 @@ export class OpPlanner {
   /** Looks up a row in the local cache. Sets when a limit resets for which the end of the window does not tell it. */
   #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
     const { overLimit } = this.#parts;
-    if (overLimit === null) return false;
+    // What is known is known of the limit of the rule.
+    if (overLimit === null || (decisions.flags[row] & OVERRIDDEN) !== 0) return false;
     const untilMs = overLimit.overUntil(keys.bytes, decisions.keyStart[row], decisions.keyEnd[row], nowMs);
     if (untilMs === 0) return false;
     const terms = decisions.terms[row];

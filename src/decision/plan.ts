@@ -4,12 +4,14 @@ import { isUnit, secondsUntilReset } from '../counters/window.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
 import { Matcher } from '../rules/matcher.ts';
-import { type DecisionBatch, type DecisionTable, KIND } from './batch.ts';
+import type { SteeringTable } from '../steering/steering-table.ts';
+import { type DecisionBatch, type DecisionTable, hitsOf, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
 import { OpPlanner, type OpPlannerParts } from './plan-ops.ts';
 import { NO_NAME } from './statistics/named-rows.ts';
 import { ROW_SLOTS, type RuleGeneration } from './statistics/rule-statistics.ts';
+import { Steerer, type SteeringCounters } from './steer.ts';
 
 /**
  * Maximum number of limits per request whose statistics get names made from request values. Creating a name, and evicting
@@ -20,6 +22,7 @@ export const MAX_NAMES_PER_REQUEST = 128;
 /** The parts of a {@link Planner}. */
 interface PlannerParts extends OpPlannerParts {
   readonly cacheKeys: CacheKeys;
+  readonly steering: SteeringCounters;
 }
 
 /** Where a descriptor is: its request, its row, and the top level of the rules for its request. */
@@ -33,22 +36,26 @@ interface Place {
 export class Planner {
   readonly #cacheKeys: CacheKeys;
   readonly #ops: OpPlanner;
+  readonly #steerer: Steerer;
   readonly #matcher = new Matcher();
   /** Names of the limits that the limits of the current request replace. */
   readonly #replaced = new Set<number>();
   /** Number of limits of the request whose statistics have names made from request values. */
   #named = 0;
 
-  constructor({ cacheKeys, ...parts }: PlannerParts) {
+  constructor({ cacheKeys, steering, ...parts }: PlannerParts) {
     this.#cacheKeys = cacheKeys;
+    this.#steerer = new Steerer(steering);
     this.#ops = new OpPlanner(parts);
   }
 
   /**
    * Plans every request of a decoded batch that has no fault yet.
    * @param generation the active rules; null before the first load, which is a fault of every request
+   * @param steering the steering records; null if there are none
    */
-  plan(batch: DecisionBatch, generation: RuleGeneration | null): void {
+  plan(batch: DecisionBatch, generation: RuleGeneration | null, steering: SteeringTable | null): void {
+    this.#steerer.table = steering;
     batch.keys.reset();
     batch.counters.reset(batch.nowMs);
     if (batch.size === 1) reserveKeys(batch);
@@ -82,6 +89,7 @@ export class Planner {
       batch.decisions.kind.fill(KIND.none, first, end);
       const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
       batch.named.domainNotFound(domain, end - first);
+      if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
       return null;
     }
     // Clearing a set that is in the old space allocates memory there, and the old space is rarely collected.
@@ -92,6 +100,7 @@ export class Planner {
       if (fault !== null) return fault;
     }
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
+    if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
     this.#ops.addGroup(batch, first, end);
     return null;
   }
@@ -281,15 +290,4 @@ function kindOfParts(decisions: DecisionTable, row: number): number {
 function reserveKeys({ keys, counters, requestBytes }: DecisionBatch): void {
   keys.reserve(requestBytes);
   counters.keys.reserve(requestBytes);
-}
-
-/**
- * The hits to count or give back: `hits_addend` of the descriptor, else of the request, else 1. A descriptor can set 0 to
- * check its limit without counting.
- */
-export function hitsOf(batch: DecisionBatch, request: number, row: number): number {
-  const own = batch.requests.descriptorHits[row];
-  if (own >= 0) return own;
-  const shared = batch.requests.requestHits[request];
-  return shared === 0 ? 1 : shared;
 }

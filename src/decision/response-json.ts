@@ -3,8 +3,8 @@ import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { writeCurrentLimitJson } from '../messages/current-limit.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { CODE, isLimited } from './batch.ts';
-import { headerPairs, overrideLimit, type Response } from './response.ts';
+import { CODE, isLimited, KIND } from './batch.ts';
+import { hasLimitOfRule, headerPairs, overrideLimit, type Response } from './response.ts';
 
 const COMMA = 44;
 
@@ -35,8 +35,8 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
   const limited = isLimited(decisions.kind[row]);
   if (limited) {
     to.byte(COMMA);
-    const limit = decisions.limit[row];
-    if (limit >= 0) {
+    if (hasLimitOfRule(decisions, row)) {
+      const limit = decisions.limit[row];
       const start = rules.limit(limit, LIMIT.json);
       to.copy(rules.pool, start, start + rules.limit(limit, LIMIT.jsonLength));
     } else writeCurrentLimitJson(to, overrideLimit(response, row));
@@ -45,7 +45,7 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
     to.ascii(',"limitRemaining":');
     to.decimal(decisions.remaining[row]);
   }
-  if (limited) {
+  if (limited || decisions.kind[row] === KIND.banned) {
     to.ascii(',"durationUntilReset":"');
     writeSeconds(to, decisions.resetMs[row]);
     to.ascii('s"');

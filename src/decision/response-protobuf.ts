@@ -4,8 +4,8 @@ import { writeCurrentLimit } from '../messages/current-limit.ts';
 import { writeStruct } from '../messages/struct.ts';
 import { WIRE, writeBytes, writeText } from '../messages/wire.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { isLimited } from './batch.ts';
-import { headerPairs, overrideLimit, type Response } from './response.ts';
+import { isLimited, KIND } from './batch.ts';
+import { hasLimitOfRule, headerPairs, overrideLimit, type Response } from './response.ts';
 
 /** Tags of `RateLimitResponse` and `DescriptorStatus`. */
 const OVERALL_CODE = 1 * 8 + WIRE.varint;
@@ -66,8 +66,8 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
   to.byte(decisions.code[row]);
   const limited = isLimited(decisions.kind[row]);
   if (limited) {
-    const limit = decisions.limit[row];
-    if (limit >= 0) {
+    if (hasLimitOfRule(decisions, row)) {
+      const limit = decisions.limit[row];
       const start = rules.limit(limit, LIMIT.protobuf);
       to.copy(rules.pool, start, start + rules.limit(limit, LIMIT.protobufLength));
     } else writeCurrentLimit(to, overrideLimit(response, row));
@@ -76,7 +76,7 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
     to.byte(LIMIT_REMAINING);
     to.varint(decisions.remaining[row]);
   }
-  if (limited) {
+  if (limited || decisions.kind[row] === KIND.banned) {
     to.byte(DURATION_UNTIL_RESET);
     writeDuration(to, decisions.resetMs[row]);
   }

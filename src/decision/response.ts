@@ -3,7 +3,8 @@ import type { JsonObject } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
-import { CODE, type DecisionBatch, isLimited, KIND } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, isLimited, KIND, OVERRIDDEN } from './batch.ts';
+import { nameOfLimit } from './metric-key.ts';
 
 /** Names of the three response headers (spec 4.5). */
 export interface HeaderNames {
@@ -38,14 +39,20 @@ export function headerPairs(response: Response): [string, string][] {
   ];
 }
 
-/** `current_limit` of a descriptor with a limit override. */
+/** Whether the `current_limit` of a row with a limit is the one that was encoded when the rules were compiled. */
+export function hasLimitOfRule({ limit, flags }: DecisionTable, row: number): boolean {
+  return limit[row] >= 0 && (flags[row] & OVERRIDDEN) === 0;
+}
+
+/** `current_limit` of a descriptor with a limit override, or with a limit that a steering record has replaced. */
 export function overrideLimit(
-  response: Response,
+  { batch, rules }: Response,
   row: number,
 ): { requestsPerUnit: number; unit: number; unitName: string; name: string } {
-  const { decisions } = response.batch;
-  const unit = decisions.unit[row];
-  return { requestsPerUnit: decisions.requestsPerUnit[row], unit, unitName: UNIT_NAMES[unit], name: '' };
+  const { limit, unit: units, requestsPerUnit } = batch.decisions;
+  const unit = units[row];
+  const name = limit[row] < 0 ? '' : nameOfLimit(rules, limit[row]);
+  return { requestsPerUnit: requestsPerUnit[row], unit, unitName: UNIT_NAMES[unit], name };
 }
 
 /** Modes that apply to all rules. */
@@ -76,10 +83,13 @@ export function overallCode(batch: DecisionBatch, request: number, modes: Global
   return quotas > 0 && quotas === quotasOver ? CODE.overLimit : CODE.ok;
 }
 
-/** Whether a descriptor is a quota descriptor, by the global mode or its rule. Unlimited ones never are. */
+/**
+ * Whether a descriptor is a quota descriptor, by the global mode or its rule. Unlimited ones never are. Neither are those
+ * with a ban, which refuses their requests in any case, and those with a pass.
+ */
 function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
   const kind = batch.decisions.kind[row];
-  if (kind === KIND.unlimited) return false;
+  if (kind === KIND.unlimited || kind > KIND.several) return false;
   return modes.quota || (isLimited(kind) && (batch.decisions.flags[row] & LIMIT_FLAG.quota) !== 0);
 }
 

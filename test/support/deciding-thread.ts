@@ -6,6 +6,7 @@ import type { CounterStore } from '../../src/counters/store.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
 import { ThreadDecider } from '../../src/decision/pool/thread-decider.ts';
+import { SharedRecordsReader } from '../../src/steering/shared-records.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { Moved } from './moved.ts';
 import type { ExamTask, StoreAccess, ThreadConfig } from './pooled.ts';
@@ -25,7 +26,12 @@ export default async function decide(task: ExamTask): Promise<unknown> {
   return move(new Moved(await (await decider).decide(task)));
 }
 
-async function open({ store: access, options, localCacheBytes }: ThreadConfig): Promise<ThreadDecider> {
+async function open({
+  store: access,
+  options,
+  localCacheBytes,
+  steering,
+}: ThreadConfig): Promise<ThreadDecider> {
   const store = await openStore(access);
   return new ThreadDecider({
     makeEngine: ({ counters, clock }) => {
@@ -40,6 +46,7 @@ async function open({ store: access, options, localCacheBytes }: ThreadConfig): 
         logger,
         random: () => 0,
         nowMs: null,
+        ...(steering !== undefined && { steering: new SharedRecordsReader(steering) }),
       });
       return { engine, overLimit };
     },

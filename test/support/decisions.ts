@@ -21,6 +21,7 @@ import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
+import { SharedRecordsReader } from '../../src/steering/shared-records.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { ManualClock } from './manual-clock.ts';
 import { threadsFor } from './pooled.ts';
@@ -57,6 +58,8 @@ export interface DecisionSetup {
   /** When batches leave; `queueMicrotask` unless given. */
   readonly soon?: (run: () => void) => void;
   readonly observers?: readonly BatchObserver[];
+  /** Memory of the steering records. */
+  readonly steering?: SharedArrayBuffer;
 }
 
 /** Everything between a front and a store, with a clock that stands still: asks for decisions and reads statistics. */
@@ -80,6 +83,8 @@ export class Decisions {
       serviceError: this.stats.counter('ratelimit.service.call.should_rate_limit.service_error'),
       cancelled: this.stats.counter('ratelimit.service.call.should_rate_limit.cancelled'),
       globalShadowMode: this.stats.counter('ratelimit.service.global_shadow_mode'),
+      banned: this.stats.counter('ratelimit.service.steering.banned'),
+      passed: this.stats.counter('ratelimit.service.steering.passed'),
     };
     const engine = new Engine({
       options,
@@ -91,6 +96,7 @@ export class Decisions {
       random: setup.random ?? (() => 0),
       nowMs: null,
       ...(setup.observers !== undefined && { observers: setup.observers }),
+      ...(setup.steering !== undefined && { steering: new SharedRecordsReader(setup.steering) }),
     });
     this.batcher = new Batcher({
       engine,
@@ -109,6 +115,7 @@ export class Decisions {
       store: setup.store,
       fingerprintKey: TEST_FINGERPRINT_KEY,
       rules: () => this.#rules,
+      ...(setup.steering !== undefined && { steering: new SharedRecordsReader(setup.steering) }),
       clock: this.clock,
       logger: this.logger,
     });
@@ -117,7 +124,8 @@ export class Decisions {
 
   /** Where the store is one that another thread counts in, that one decides everything; else there is no pool. */
   #pool(setup: DecisionSetup, options: EngineOptions, counters: EngineCounters): DecisionPool | null {
-    const threads = threadsFor(setup.store, { options, localCacheBytes: setup.localCacheBytes ?? 0 });
+    const { steering, localCacheBytes = 0 } = setup;
+    const threads = threadsFor(setup.store, { options, localCacheBytes, ...(steering && { steering }) });
     // Randomness cannot be handed to another thread.
     if (threads === null || setup.random !== undefined) return null;
     return new DecisionPool({

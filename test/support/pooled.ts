@@ -19,6 +19,8 @@ export interface ThreadConfig {
   readonly store: StoreAccess;
   readonly options: EngineOptions;
   readonly localCacheBytes: number;
+  /** Memory of the steering records. */
+  readonly steering?: SharedArrayBuffer;
 }
 
 /** A batch with the configuration it is to be decided by. */

@@ -67,6 +67,8 @@ export function engineCounters(stats: StatsRegistry): EngineCounters {
     serviceError: stats.counter(`${ofCalls}service_error`),
     cancelled: stats.counter(`${ofCalls}cancelled`),
     globalShadowMode: stats.counter('ratelimit.service.global_shadow_mode'),
+    banned: stats.counter('ratelimit.service.steering.banned'),
+    passed: stats.counter('ratelimit.service.steering.passed'),
   };
 }
 

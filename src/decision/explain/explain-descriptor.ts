@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { KIND } from '../batch.ts';
-import { hitsOf } from '../plan.ts';
+import type { SteeringTable } from '../../steering/steering-table.ts';
+import { hitsOf, KIND } from '../batch.ts';
 import {
   countingOf,
   type DecidedBatch,
@@ -12,11 +12,14 @@ import {
 } from './explain-limit.ts';
 import { MatchExplainer, type MatchedLevel } from './explain-match.ts';
 import { type ExplainedPart, explainSeveral } from './explain-several.ts';
+import { type ExplainedRecord, SteeringExplainer } from './explain-steering.ts';
 
 /** A decided batch with one request. */
 interface DecidedRequest extends DecidedBatch {
   readonly rules: CompiledRules;
   readonly answer: JsonObject;
+  /** The steering records; null if there are none. */
+  readonly steering: SteeringTable | null;
 }
 
 /** Explains the descriptors of a decided request, in order. */
@@ -27,14 +30,32 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
   const explainer = new MatchExplainer(rules, batch.requests);
   const matches = statuses.map((_status, i) => explainer.match(first + i));
   const replacements = explainer.replacements(matches);
+  const steering = new SteeringExplainer(batch, decided.steering);
   return statuses.map((status, i): DescriptorExplanation => {
     const row = first + i;
     const match = matches[i];
     const { levels } = match;
     const isRefund = batch.requests.isRefund[row] === 1;
-    const common = { entries: explainer.entries(row), hits: hitsOf(batch, 0, row), isRefund, levels, status };
+    const record = steering.record(row);
+    const common = {
+      entries: explainer.entries(row),
+      hits: hitsOf(batch, 0, row),
+      isRefund,
+      levels,
+      ...(record !== null && { steering: record }),
+      status,
+    };
     const kind = batch.decisions.kind[row];
+    if (kind === KIND.banned || kind === KIND.passed) {
+      const [outcome, verb] =
+        kind === KIND.banned ? (['banned', 'refuses'] as const) : (['passed', 'allows'] as const);
+      const why = `the steering record \`${record?.id}\` ${verb} the descriptor`;
+      return { ...common, outcome, why, ...(match.limit >= 0 && { limit: limitOfRule(rules, match) }) };
+    }
     if (kind === KIND.none) {
+      const hasLimit = match.limit >= 0 || batch.requests.hasOverride[row] === 1;
+      if (steering.anyBan && hasLimit && !isRefund)
+        return { ...common, outcome: 'not counted', why: OTHER_BAN };
       if (match.limit < 0) return { ...common, outcome: 'no limit', why: explainer.whyNoLimit(row, match) };
       const why = explainer.whyReplaced(match, replacements);
       return { ...common, outcome: 'replaced', why, limit: limitOfRule(rules, match) };
@@ -44,7 +65,10 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
       const { binding, limits } = explainSeveral({ ...decided, explainer, match, replacements }, row);
       return { ...common, outcome: 'limited', why, ...binding, limits };
     }
-    const limit = match.limit < 0 ? ownLimit(batch, row, match.metricKey) : limitOfRule(rules, match);
+    const limit =
+      match.limit < 0
+        ? ownLimit(batch, row, match.metricKey)
+        : { ...limitOfRule(rules, match), requestsPerUnit: batch.decisions.requestsPerUnit[row] };
     if (kind === KIND.unlimited) return { ...common, outcome: 'unlimited', why, limit };
     return { ...common, outcome: 'limited', why, limit, ...countingOf(decided, row) };
   });
@@ -65,8 +89,12 @@ export interface Explanation {
  * - `unlimited`: an unlimited rule applies
  * - `replaced`: a rule matches, but is replaced by a rule that another descriptor of the request matched
  * - `no limit`: no rule with a limit applies
+ * - `banned`, `passed`: a steering record refuses or allows the descriptor
+ * - `not counted`: another descriptor of the request is banned
  */
-type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
+type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit' | 'banned' | 'passed' | 'not counted';
+
+const OTHER_BAN = 'another descriptor of the request is banned, so nothing of the request is counted';
 
 export interface DescriptorExplanation extends Partial<ExplainedCounting> {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
@@ -76,6 +104,8 @@ export interface DescriptorExplanation extends Partial<ExplainedCounting> {
   readonly outcome: Outcome;
   /** The reason for the outcome, as a sentence. */
   readonly why: string;
+  /** The steering record for the descriptor; absent if there is none. */
+  readonly steering?: ExplainedRecord;
   /** The match of each entry, up to the level where matching ended. */
   readonly levels: readonly MatchedLevel[];
   /**

@@ -9,6 +9,7 @@ import { holdBack } from '../../counters/holding-back.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import type { SharedRecordsReader } from '../../steering/shared-records.ts';
 import { DecisionBatch } from '../batch.ts';
 import { Engine, type EngineOptions } from '../engine.ts';
 import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
@@ -23,6 +24,8 @@ interface ExplainerParts {
   readonly fingerprintKey: FingerprintKey;
   /** Returns the active rules; null before the first load. */
   readonly rules: () => CompiledRules | null;
+  /** The steering records. Default: none. */
+  readonly steering?: SharedRecordsReader;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -39,6 +42,8 @@ const NO_COUNTERS = {
   serviceError: UNCOUNTED,
   cancelled: UNCOUNTED,
   globalShadowMode: UNCOUNTED,
+  banned: UNCOUNTED,
+  passed: UNCOUNTED,
 };
 
 /**
@@ -61,12 +66,22 @@ export class Explainer {
    */
   async explain(request: Uint8Array): Promise<Explanation> {
     refuseTooMany(request);
-    const { options, store, fingerprintKey, clock, logger } = this.#parts;
+    const { options, store, fingerprintKey, steering, clock, logger } = this.#parts;
     const generation = this.#currentGeneration();
     const reading = new ReadingStore(store);
     const counters = NO_COUNTERS;
     const random = (): number => 0;
-    const parts = { options, store: reading, overLimit: null, counters, clock, logger, random, nowMs: null };
+    const parts = {
+      options,
+      store: reading,
+      overLimit: null,
+      counters,
+      clock,
+      logger,
+      random,
+      nowMs: null,
+      ...(steering !== undefined && { steering }),
+    };
     const batch = new DecisionBatch(fingerprintKey, discardedStatistics());
     const answer = await answerOf(new Engine(parts), batch, { request, generation });
     // Without rules, the engine has refused the request.
@@ -74,7 +89,13 @@ export class Explainer {
     return {
       domain: batch.requests.text(batch.requests.domainStart[0], batch.requests.domainEnd[0]),
       time: new Date(batch.nowS * 1_000).toISOString(),
-      descriptors: explainDescriptors({ batch, rules, present: reading.present, answer }),
+      descriptors: explainDescriptors({
+        batch,
+        rules,
+        present: reading.present,
+        answer,
+        steering: steering?.at(batch.nowS) ?? null,
+      }),
       answer,
     };
   }

@@ -3,6 +3,9 @@ import { ADMISSION, type AdmissionTerms } from '../../counters/admission/admissi
 import { SECOND } from '../../counters/window.ts';
 import type { LimitWindow } from './limit-window.ts';
 
+/** Levels are doubles: up to this number, all whole numbers are exact. Rules with larger buckets are refused. */
+const GREATEST_EXACT = 2 ** 53;
+
 /** Times to live are 32-bit numbers. */
 const LONGEST_TTL_S = 2 ** 31 - 1;
 
@@ -16,12 +19,16 @@ export class CountingTerms {
   /** The unit for the store: it only has to recognize windows of a second, and a tag tells apart all other keys. */
   readonly storeUnit: number;
 
-  /** @param requests `requests_per_unit` of the limit */
-  constructor(window: LimitWindow, requests: number) {
-    const { algorithm, burst } = window.terms;
+  /**
+   * @param requests `requests_per_unit` of the limit
+   * @param burst size of a token bucket; that of the terms unless given
+   */
+  constructor(window: LimitWindow, requests: number, burst = window.terms.burst) {
+    const { algorithm } = window.terms;
     this.window = window;
-    this.most = algorithm === 'token_bucket' ? burst : requests;
-    this.admission = admissionTerms(window, requests);
+    this.admission = admissionTerms(window, requests, burst);
+    const isBucket = algorithm === 'token_bucket' && this.admission !== null;
+    this.most = isBucket ? this.admission.capacity / this.admission.scale : requests;
     this.storeUnit = window.lengthS === 1 ? SECOND : 0;
     // A bucket into which no token flows would only ever admit its first burst.
     if (requests === 0) this.most = 0;
@@ -74,14 +81,18 @@ export class CountingTerms {
   }
 }
 
-function admissionTerms({ terms, lengthS }: LimitWindow, requests: number): AdmissionTerms | null {
+function admissionTerms(
+  { terms, lengthS }: LimitWindow,
+  requests: number,
+  burst: number,
+): AdmissionTerms | null {
   switch (terms.algorithm) {
     case 'fixed_window':
       return null;
     case 'sliding_window':
       return { admission: ADMISSION.slidingWindow, scale: 1, capacity: requests, drain: 0, windowS: lengthS };
     default:
-      return bucketTerms(lengthS * SECOND_MS, requests, terms.burst);
+      return bucketTerms(lengthS * SECOND_MS, requests, burst);
   }
 }
 
@@ -91,7 +102,7 @@ function bucketTerms(windowMs: number, requests: number, burst: number): Admissi
     return { admission: ADMISSION.tokenBucket, scale: 1, capacity: 0, drain: 0, windowS: 0 };
   const common = greatestDivisor(windowMs, requests);
   const scale = windowMs / common;
-  const capacity = burst * scale;
+  const capacity = Math.min(burst, Math.floor(GREATEST_EXACT / scale)) * scale;
   return { admission: ADMISSION.tokenBucket, scale, capacity, drain: requests / common, windowS: 0 };
 }
 

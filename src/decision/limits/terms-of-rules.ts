@@ -3,6 +3,17 @@ import { LIMIT } from '../../rules/layout.ts';
 import { CountingTerms } from './counting-terms.ts';
 import { LimitWindow } from './limit-window.ts';
 
+/** Maximum number of terms for limits that are not those of the rules. Operators change them at will. */
+const MAX_OVERRIDDEN = 1_024;
+
+/** A bucket with another rate has another burst by the same factor. */
+function scaledBurst(burst: number, factor: number): number {
+  return Math.min(Math.max(Math.ceil(burst * factor), 1), MAX_BURST);
+}
+
+/** The greatest burst of a rule. */
+const MAX_BURST = 2 ** 32 - 1;
+
 /**
  * How the limits of compiled rules count that are not plain, by the number of the limit. Created on first use, because
  * most rules have plain limits.
@@ -11,6 +22,8 @@ export class TermsOfRules {
   readonly #rules: CompiledRules;
   readonly #windows = new Map<string, LimitWindow>();
   readonly #shared = new Map<string, CountingTerms>();
+  /** Those of {@link withRequests}. */
+  readonly #overridden = new Map<string, CountingTerms>();
   /** By limit. */
   #terms: (CountingTerms | undefined)[] = [];
 
@@ -28,6 +41,23 @@ export class TermsOfRules {
     if (terms === undefined) {
       terms = this.#intern(limit, number);
       this.#terms[limit] = terms;
+    }
+    return terms;
+  }
+
+  /** How a limit counts that has its terms and another number of requests. */
+  withRequests(limit: number, requests: number): CountingTerms {
+    const number = this.#rules.limit(limit, LIMIT.terms) - 1;
+    const window = this.#windowOf(number, this.#rules.limit(limit, LIMIT.unit));
+    const ofRule = this.#rules.requestsPerUnit(limit);
+    const name = `${number} ${window.lengthS} ${ofRule} ${requests}`;
+    let terms = this.#overridden.get(name);
+    if (terms === undefined) {
+      if (this.#overridden.size >= MAX_OVERRIDDEN) this.#overridden.clear();
+      const { algorithm, burst } = window.terms;
+      const scaled = algorithm === 'token_bucket' ? scaledBurst(burst, requests / Math.max(ofRule, 1)) : 0;
+      terms = new CountingTerms(window, requests, scaled);
+      this.#overridden.set(name, terms);
     }
     return terms;
   }

@@ -76,6 +76,8 @@ export class ThreadDecider {
     serviceError: new TakenCounter(),
     cancelled: new TakenCounter(),
     globalShadowMode: new TakenCounter(),
+    banned: new TakenCounter(),
+    passed: new TakenCounter(),
   };
   /** In the order in which they were first used. */
   readonly #generations = new Map<number, RuleGeneration>();

@@ -98,4 +98,11 @@ export interface OverLimitDelta {
 }
 
 /** The counters of an engine, in the order of `DecideResult.counted`. */
-export const ENGINE_COUNTERS = ['storeError', 'serviceError', 'cancelled', 'globalShadowMode'] as const;
+export const ENGINE_COUNTERS = [
+  'storeError',
+  'serviceError',
+  'cancelled',
+  'globalShadowMode',
+  'banned',
+  'passed',
+] as const;

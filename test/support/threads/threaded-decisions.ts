@@ -83,6 +83,8 @@ export class ThreadedDecisions {
       serviceError: stats.counter('serviceError'),
       cancelled: stats.counter('cancelled'),
       globalShadowMode: stats.counter('globalShadowMode'),
+      banned: stats.counter('banned'),
+      passed: stats.counter('passed'),
     };
     const overLimit = openOverLimitCache(settings, systemClock, this.store);
     const { threads, pool } = createDecisionThreads({

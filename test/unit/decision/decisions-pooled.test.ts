@@ -11,6 +11,7 @@ import { examineOverride } from '../../exam/decisions/override.ts';
 import { examineRandomRequests } from '../../exam/decisions/random-requests.ts';
 import { examineRefunds } from '../../exam/decisions/refunds.ts';
 import { examineShadowAndQuota } from '../../exam/decisions/shadow-and-quota.ts';
+import { examineSteering } from '../../exam/decisions/steering.ts';
 import { examineUnlimitedAndReplaces } from '../../exam/decisions/unlimited-and-replaces.ts';
 import { examineWindows } from '../../exam/decisions/windows.ts';
 import { pooledStoreKinds } from '../../support/pooled.ts';
@@ -32,6 +33,7 @@ for (const kind of await pooledStoreKinds(t)) {
     examineHits(t, open);
     examineHoldingBack(t, open);
     examineRefunds(t, open);
+    examineSteering(t, open);
     examineRandomRequests(t, open);
   });
 }

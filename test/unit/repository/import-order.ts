@@ -13,6 +13,7 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['grpc'],
   ['clients'],
   ['rules', 'counters', 'tasks'],
+  ['steering'],
   ['decision'],
   ['transports'],
   ['app'],

@@ -97,6 +97,8 @@ class Machine implements DecidingThreads {
       serviceError: this.stats.counter('serviceError'),
       cancelled: this.stats.counter('cancelled'),
       globalShadowMode: this.stats.counter('globalShadowMode'),
+      banned: this.stats.counter('banned'),
+      passed: this.stats.counter('passed'),
     };
     const clock = new ManualClock(1_700_000_000_000);
     const engine = {

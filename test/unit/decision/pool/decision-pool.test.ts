@@ -77,6 +77,8 @@ class Bench {
         serviceError: this.stats.counter('serviceError'),
         cancelled: this.stats.counter('cancelled'),
         globalShadowMode: this.stats.counter('globalShadowMode'),
+        banned: this.stats.counter('banned'),
+        passed: this.stats.counter('passed'),
       },
       pooled: this.stats.counter('pooled'),
       overLimitChanged: () => {},

@@ -1,0 +1,136 @@
+import { SECOND_MS } from '../base/clock.ts';
+import { RULE_STAT } from '../stats/names.ts';
+import type { Counter } from '../stats/registry.ts';
+import { overriddenLimit, type SteeringRecord } from '../steering/record.ts';
+import type { SteeringTable } from '../steering/steering-table.ts';
+import { type DecisionBatch, hitsOf, KIND, OVERRIDDEN } from './batch.ts';
+import type { RuleGeneration } from './statistics/rule-statistics.ts';
+import { addTotal } from './statistics/shared-totals.ts';
+
+/** The statistics of steering records. */
+export interface SteeringCounters {
+  readonly banned: Counter;
+  readonly passed: Counter;
+}
+
+/** The step of planning between rules and ops: applies steering records to the descriptors of a request. */
+export class Steerer {
+  /** The records of the batch; null if there are none. */
+  table: SteeringTable | null = null;
+  readonly #counters: SteeringCounters;
+
+  constructor(counters: SteeringCounters) {
+    this.#counters = counters;
+  }
+
+  /**
+   * Applies the records to a request whose rules are matched. With a ban, the other descriptors of the request are not
+   * counted either: otherwise, a banned caller could use up limits that it shares with others. Refunds are still counted,
+   * except with a pass, because the hits that they give back were not counted.
+   */
+  steer(batch: DecisionBatch, generation: RuleGeneration, request: number): void {
+    const { requests } = batch;
+    const table = this.table!;
+    if (!table.select(requests, request)) return;
+    const first = requests.firstDescriptor[request];
+    const end = first + requests.descriptorCount[request];
+    let anyBan = false;
+    for (let row = first; row < end; row++) {
+      const record = table.find(requests, row);
+      if (record === null) continue;
+      if (record.kind === 'override') overrideLimits(batch, generation, row, record);
+      else if (record.kind === 'pass') this.#pass(batch, request, row);
+      else if (requests.isRefund[row] === 0) {
+        this.#ban(batch, { request, row }, record);
+        anyBan = true;
+      }
+    }
+    if (anyBan) dropOthers(batch, first, end);
+  }
+
+  #ban(
+    batch: DecisionBatch,
+    { request, row }: { readonly request: number; readonly row: number },
+    record: SteeringRecord,
+  ): void {
+    const { decisions, keys, nowMs } = batch;
+    const hits = hitsOf(batch, request, row);
+    countHits(batch, row, hits, RULE_STAT.overLimit);
+    this.#counters.banned.add(hits);
+    const isSeveral = decisions.kind[row] === KIND.several;
+    if (isSeveral) decisions.limit[row] = decisions.limit[decisions.firstPart[row]];
+    else if (decisions.kind[row] === KIND.none) {
+      decisions.limit[row] = -1;
+      decisions.unit[row] = 0;
+      decisions.keyStart[row] = keys.length;
+      decisions.keyEnd[row] = keys.length;
+    }
+    decisions.kind[row] = KIND.banned;
+    decisions.hits[row] = hits;
+    decisions.requestsPerUnit[row] = 0;
+    decisions.flags[row] = 0;
+    decisions.terms[row] = null;
+    decisions.op[row] = -1;
+    decisions.resetMs[row] = record.untilS * SECOND_MS - nowMs;
+  }
+
+  /** Without a limit, a descriptor is allowed in any case. */
+  #pass(batch: DecisionBatch, request: number, row: number): void {
+    const { decisions, requests } = batch;
+    if (decisions.kind[row] === KIND.none) return;
+    if (requests.isRefund[row] === 0) {
+      const hits = hitsOf(batch, request, row);
+      countHits(batch, row, hits, RULE_STAT.withinLimit);
+      this.#counters.passed.add(hits);
+    }
+    decisions.kind[row] = KIND.passed;
+  }
+}
+
+/** Replaces the limits of a descriptor. Its cache keys, and with them the counts, stay the same. */
+function overrideLimits(
+  { decisions }: DecisionBatch,
+  generation: RuleGeneration,
+  row: number,
+  record: SteeringRecord,
+): void {
+  const override = (limitRow: number): void => {
+    if (decisions.kind[limitRow] !== KIND.limited) return;
+    const requests = overriddenLimit(record, decisions.requestsPerUnit[limitRow]);
+    if (requests === decisions.requestsPerUnit[limitRow]) return;
+    decisions.requestsPerUnit[limitRow] = requests;
+    decisions.flags[limitRow] |= OVERRIDDEN;
+    if (decisions.terms[limitRow] !== null) {
+      decisions.terms[limitRow] = generation.terms.withRequests(decisions.limit[limitRow], requests);
+    }
+  };
+  if (decisions.kind[row] !== KIND.several) {
+    override(row);
+    return;
+  }
+  // One number for limits with different windows would make no sense.
+  if (record.factor === null) return;
+  const first = decisions.firstPart[row];
+  for (let part = first; part < first + decisions.partCount[row]; part++) override(part);
+}
+
+/** Adds the hits of a descriptor to the statistics of its limits. */
+function countHits({ decisions }: DecisionBatch, row: number, hits: number, statistic: number): void {
+  if (decisions.kind[row] === KIND.none) return;
+  const isSeveral = decisions.kind[row] === KIND.several;
+  const first = isSeveral ? decisions.firstPart[row] : row;
+  const end = isSeveral ? first + decisions.partCount[row] : row + 1;
+  for (let limitRow = first; limitRow < end; limitRow++) {
+    if (decisions.kind[limitRow] === KIND.none) continue;
+    const base = decisions.statisticsBase[limitRow];
+    addTotal(decisions.statistics[limitRow], base + RULE_STAT.totalHits, hits);
+    addTotal(decisions.statistics[limitRow], base + statistic, hits);
+  }
+}
+
+/** Excludes the descriptors of a banned request that have no ban themselves. */
+function dropOthers({ decisions, requests }: DecisionBatch, first: number, end: number): void {
+  for (let row = first; row < end; row++) {
+    if (decisions.kind[row] !== KIND.banned && requests.isRefund[row] === 0) decisions.kind[row] = KIND.none;
+  }
+}
