@@ -101,6 +101,7 @@ export class Evaluator {
     addTotal(statistics, base + RULE_STAT.overLimitWithLocalCache, hits);
     decisions.remaining[row] = 0;
     markOver(decisions, row, hits);
+    resetOfTooMany(decisions, row);
   }
 
   /** A limit whose hits the store admits or refuses. All hits of a refused request are over the limit. */
@@ -126,6 +127,8 @@ export class Evaluator {
     outcome.before = isRefused ? terms.most : outcome.held ? used : used - outcome.hits;
     // Fewer hits may still fit, so the refusal is certain only if no hit is left.
     this.#conclude(batch, row, left === 0);
+    // After the local cache has the time until which no other request fits either.
+    if (isRefused) resetOfTooMany(decisions, row);
     return true;
   }
 
@@ -167,6 +170,7 @@ export class Evaluator {
     if (left >= 0) return true;
     decisions.isOver[row] = 1;
     if ((decisions.flags[row] & LIMIT_FLAG.shadow) === 0) decisions.code[row] = CODE.overLimit;
+    resetOfTooMany(decisions, row);
     return true;
   }
 
@@ -179,6 +183,12 @@ export class Evaluator {
     const known = { word: batch.counters.markWord(decisions.op[row]), mark: decisions.mark[row] };
     overLimit.add(keys.bytes, key, { sinceMs: nowMs, endMs: nowMs + decisions.resetMs[row] }, known);
   }
+}
+
+/** Sets when a limit resets for a request that is rejected and never fits. */
+function resetOfTooMany({ code, terms, hits, resetMs }: DecisionTable, row: number): void {
+  const known = code[row] === CODE.overLimit ? terms[row] : null;
+  if (known?.neverFits(hits[row]) === true) resetMs[row] = known.neverFitsResetMs(resetMs[row]);
 }
 
 /** Marks a row as over its limit. A rule in shadow mode only counts the hits over the limit (spec 3.3). */

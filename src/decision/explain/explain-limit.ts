@@ -151,12 +151,26 @@ function countOf({ batch, present }: DecidedBatch, row: number): ExplainedCount 
   return { now: terms.usedAt(now), after: terms.usedAt(after), heldBack, refused };
 }
 
-/** Null if the store could not read the level. */
-function levelText({ batch, present }: DecidedBatch, row: number, terms: CountingTerms): string {
-  const { counters } = batch;
-  const slot = counters.opSlots[batch.decisions.op[row]];
-  const level = present[slot];
+function levelText(decided: DecidedBatch, row: number, terms: CountingTerms): string {
+  const { requests, decisions, counters } = decided.batch;
+  const slot = counters.opSlots[decisions.op[row]];
+  const level = decided.present[slot];
   if (Number.isNaN(level)) return 'unknown';
+  const text = heldText(decided, { row, slot, level }, terms);
+  const hits = decisions.hits[row];
+  const isRefund = requests.isRefund[row] === 1;
+  return isRefund || !terms.neverFits(hits)
+    ? text
+    : `${text}; the limit never admits a request of ${hits} ${hits === 1 ? 'hit' : 'hits'}`;
+}
+
+/** What the slot of a row holds at a level. */
+function heldText(
+  { batch }: DecidedBatch,
+  { row, slot, level }: { readonly row: number; readonly slot: number; readonly level: number },
+  terms: CountingTerms,
+): string {
+  const { counters } = batch;
   if (terms.admission!.windowS === 0) {
     const { window } = terms;
     const tokens = Math.max((terms.admission!.capacity - level) / terms.admission!.scale, 0);

@@ -58,6 +58,19 @@ export class CountingTerms {
     return Math.max(Math.floor((capacity - level) / scale), 0);
   }
 
+  /** Whether a request is refused however long it waits, because it has more hits than the limit ever admits. */
+  neverFits(hits: number): boolean {
+    return this.admission !== null && hits > this.most;
+  }
+
+  /**
+   * What {@link resetMs} is for a request that never fits. The next token would not help it, and a bucket that is full
+   * waits for none: the length of the window, as for a bucket into which no token flows.
+   */
+  neverFitsResetMs(resetMs: number): number {
+    return this.admission!.windowS === 0 ? this.window.lengthS * SECOND_MS : resetMs;
+  }
+
   /**
    * Milliseconds until the limit admits more hits than at a level.
    *

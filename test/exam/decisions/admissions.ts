@@ -54,6 +54,15 @@ function examineBuckets(t: Test, limiting: Limiting): void {
     t.strictSame(await ask(decisions, 0), [OK, 3, 0], 'and it never holds more than its burst');
   });
 
+  t.test('a request with more hits than the burst never fits: its reset is no next token', async t => {
+    const decisions = await limiting(bucket(100, 3));
+    t.strictSame(await ask(decisions, 4), [OVER_LIMIT, 3, 60], 'the bucket is full');
+    t.strictSame(await ask(decisions), [OK, 2, 0.6]);
+    t.strictSame(await ask(decisions, 3), [OVER_LIMIT, 2, 0.6], 'three fit when the next token is there');
+    t.strictSame(await ask(decisions, 4), [OVER_LIMIT, 2, 60]);
+    t.strictSame(await giveBack(decisions, 4), [OK, 3, 0], 'a refund is no such request');
+  });
+
   t.test('a rate that does not divide into milliseconds loses nothing', async t => {
     const decisions = await limiting(bucket(7, 1));
     let admitted = 0;

@@ -156,6 +156,19 @@ function examineCertainty(t: Test, caching: Caching): void {
       t.match(decisions.rule('d.k'), { total_hits: 13, over_limit: 2, over_limit_with_local_cache: 1 });
     });
 
+    t.test(`${name}: a request that never fits is no reason to refuse others longer`, async t => {
+      const { decisions, store } = await caching({ key: 'k', rate_limit: rate });
+      const ask = async (hitsAddend: number) =>
+        (await decisions.ask({ ...request('d', 'k=v'), hitsAddend })).statuses[0];
+      await ask(10);
+      const refused = await ask(11);
+      t.equal(refused.code, OVER_LIMIT);
+      t.same(await ask(11), refused, 'the same answer without the store');
+      t.equal(store.calls.length, 2);
+      decisions.clock.advance(fitsAfterMs);
+      t.match(await ask(1), { code: OK });
+    });
+
     t.test(`${name}: as long as fewer hits fit, the store is asked`, async t => {
       const { decisions, store } = await caching({ key: 'k', rate_limit: rate });
       const ask = async (hitsAddend: number) => {

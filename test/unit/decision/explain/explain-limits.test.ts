@@ -80,6 +80,21 @@ t.test('a token bucket: it has no window, but a level', async t => {
   t.match(await explained(decisions, 'blocked=1'), { window: undefined, count: { now: 0, refused: true } });
 });
 
+t.test('a request with more hits than a limit ever admits: waiting does not help', async t => {
+  const decisions = decisionsOnMemory();
+  const explained = async (text: string, hitsAddend: number) =>
+    (await decisions.explain({ ...request('d', text), hitsAddend })).descriptors[0];
+  t.match(await explained('bucket=1', 5), {
+    level:
+      'the bucket holds 4 of 4 tokens, and 100 flow in every 1m; the limit never admits a request of 5 hits',
+    count: { now: 0, after: 0, refused: true },
+    status: { code: 'OVER_LIMIT', durationUntilReset: '60s' },
+  });
+  t.match(await explained('bucket=1', 4), { level: /every 1m$/, count: { refused: false } });
+  t.match(await explained('blocked=1', 1), { level: /the limit never admits a request of 1 hit$/ });
+  t.match(await explained('sliding=1', 1_000), { level: /the limit never admits a request of 1000 hits$/ });
+});
+
 t.test('several limits: each one, which one binds, and why', async t => {
   const decisions = decisionsOnMemory();
   await decisions.ask({ ...request('d', 'several=1', 'new=1'), hitsAddend: 2 });
