@@ -5,11 +5,13 @@ import type { Logger } from '../base/logger.ts';
 import { OutageLog } from '../base/outage-log.ts';
 import type { Batcher } from '../decision/batching/batcher.ts';
 import { Explainer } from '../decision/explain/explain.ts';
+import { RuleRates } from '../decision/statistics/rule-rates.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
 import type { Settings } from '../settings/table.ts';
 import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
+import { limitsRoutes } from '../transports/debug/operator/limits-routes.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
@@ -87,6 +89,7 @@ export class DecisionService {
   readonly #loader: RuleLoader;
   readonly #fileReads: CountedFileReads;
   readonly #tasks: TasksService | null;
+  readonly #rates: RuleRates;
   readonly #ports: Ports;
   readonly #shutdownDelay: ShutdownDelay;
   #portsOpen = false;
@@ -195,6 +198,7 @@ export class DecisionService {
       clock,
       logger,
     });
+    this.#rates = new RuleRates(statistics, clock);
     this.#tasks =
       parts.openTasks?.({ decider: this.#batcher, rules: () => this.#loader.current, stats }) ?? null;
     this.#ports = new Ports({
@@ -207,7 +211,7 @@ export class DecisionService {
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
       explain: request => explainer.explain(request),
-      operator: createOperatorApi({ ...parts, routes: [] }),
+      operator: createOperatorApi({ ...parts, routes: limitsRoutes(this.#rates) }),
       httpEngine: parts.httpEngine,
       clock,
       logger,
@@ -242,6 +246,7 @@ export class DecisionService {
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
       if (this.#tasks !== null) await this.#stack.start(this.#tasks);
+      await this.#stack.start(this.#rates);
       const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
       const addresses = await this.#openPorts();
       return { ...addresses, metrics, serveThreads: this.#serving?.threads.serving ?? null };

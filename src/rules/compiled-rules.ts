@@ -51,6 +51,14 @@ export class CompiledRules {
     }
   }
 
+  /** The names of all domains. */
+  *domainNames(): Iterable<string> {
+    for (let domain = 0; domain < this.domainCount; domain++) {
+      const record = this.#domains + domain * DOMAIN.words;
+      yield this.text(this.words[record + DOMAIN.name], this.words[record + DOMAIN.nameLength]);
+    }
+  }
+
   /** Whether the pool holds exactly `bytes[start, end)` at `offset`. */
   holds(offset: number, length: number, bytes: Uint8Array, start: number, end: number): boolean {
     if (length !== end - start) return false;

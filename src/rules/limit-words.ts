@@ -1,4 +1,6 @@
-import { UNIT_SECONDS } from '../messages/current-limit.ts';
+import { UNIT_NAMES, UNIT_SECONDS } from '../messages/current-limit.ts';
+import type { CompiledRules } from './compiled-rules.ts';
+import { LIMIT, LIMIT_FLAG } from './layout.ts';
 import {
   type Algorithm,
   type LimitTerms,
@@ -43,8 +45,28 @@ function* limitsOf(entries: readonly RuleEntry[], above: string): Iterable<Expla
   }
 }
 
+/** The parts of terms that the words are made from. */
+type TermsInWords = Omit<LimitTerms, 'tag'>;
+
+const PLAIN: TermsInWords = {
+  algorithm: 'fixed_window',
+  multiplier: 1,
+  burst: 0,
+  calendar: null,
+  window: '',
+};
+
+/** What a limit of compiled rules allows, in words. */
+export function compiledLimitInWords(rules: CompiledRules, limit: number): string {
+  if ((rules.limit(limit, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0) return 'unlimited';
+  const terms = rules.limit(limit, LIMIT.terms) - 1;
+  const unit = UNIT_NAMES[rules.limit(limit, LIMIT.unit)].toLowerCase() as Unit;
+  const requestsPerUnit = rules.requestsPerUnit(limit);
+  return limitInWords({ unit, requestsPerUnit }, terms < 0 ? PLAIN : rules.terms(terms));
+}
+
 /** What a limit allows: `at most 100 in each window of 5 minutes`. */
-function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: LimitTerms): string {
+function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
   const { unit, requestsPerUnit: requests } = limit;
   const { calendar, multiplier, burst } = terms;
   if (requests === 0) return 'every request is rejected';
@@ -73,7 +95,7 @@ function startWords(seconds: number): string {
 }
 
 /** `month from day 15, Europe/Berlin time`. */
-function calendarWords({ calendar, window }: LimitTerms): string {
+function calendarWords({ calendar, window }: TermsInWords): string {
   if (calendar === null) return '';
   const { period, zone } = calendar;
   const [, start] = /@([^ ]+) /.exec(window) ?? [];

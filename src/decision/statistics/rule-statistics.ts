@@ -102,6 +102,13 @@ interface Published {
   readonly names: RuleNames;
 }
 
+/** The active rules, and where the totals of their limits are. */
+export interface ActiveTotals {
+  readonly generation: RuleGeneration;
+  /** By limit whose statistics have the name of an earlier limit: that limit, which has the totals of both. */
+  readonly twins: ReadonlyMap<number, number>;
+}
+
 /**
  * The statistics of all rules.
  *
@@ -131,6 +138,13 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
   publish(generation: RuleGeneration): void {
     if (this.#current !== null) this.#retiring.push(this.#current.generation);
     this.#current = { generation, names: new RuleNames(generation.rules) };
+  }
+
+  /** Null before the first load. Totals of replaced rules are missing until {@link carryOver}. */
+  get active(): ActiveTotals | null {
+    if (this.#current === null) return null;
+    const { generation, names } = this.#current;
+    return { generation, twins: names.twins };
   }
 
   rowFor(metricKey: string): Int32Array {

@@ -25,7 +25,7 @@ export interface OperatorAnswer {
 }
 
 /** Values that a segment of the path or a query parameter can have. */
-export type ParameterSchema = StringSchema | NumberSchema;
+type ParameterSchema = StringSchema | NumberSchema;
 
 /** A method of a path: who may call it, what it accepts and answers, and its handler. */
 export interface OperatorRoute {

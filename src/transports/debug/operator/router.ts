@@ -12,10 +12,10 @@ import { CallChecks, MAX_API_BODY_BYTES, requireJson } from './read-call.ts';
 import type { OperatorAnswer, OperatorCall, OperatorRoute } from './route.ts';
 
 /** Where the paths of the routes begin. */
-export const API_PREFIX = '/api/v1';
+const API_PREFIX = '/api/v1';
 
 /** Maximum number of requests in progress. Further requests are refused. */
-export const MAX_CONCURRENT_CALLS = 32;
+const MAX_CONCURRENT_CALLS = 32;
 
 /** Maximum number of characters of a reason in the log. */
 const MAX_REASON_CHARACTERS = 256;

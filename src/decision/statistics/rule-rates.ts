@@ -1,0 +1,272 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, type Timer } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import { RULE_STAT } from '../../stats/names.ts';
+import { type ActiveTotals, ROW_SLOTS, type RuleStatistics } from './rule-statistics.ts';
+import { totalOf } from './shared-totals.ts';
+
+/** The figures of a limit, in the order of the columns of {@link RuleRates}. */
+const RATES = ['hits', 'refused', 'nearLimit', 'shadowRefused'] as const;
+export type Figures = Readonly<Record<(typeof RATES)[number], number>>;
+
+/** Interval between two samples, and while somebody looks. */
+export const SAMPLE_MS = 10 * SECOND_MS;
+export const WATCHED_SAMPLE_MS = 2 * SECOND_MS;
+
+/** How long after the last look samples are still frequent. */
+const WATCHED_FOR_MS = 30 * SECOND_MS;
+
+/** The last hour is kept in parts of this length. */
+const PART_MS = 10 * MINUTE_MS;
+
+/** Number of rows to process before other work may run. */
+const ROWS_AT_ONCE = 1_024;
+
+/** Hits of all limits together in one interval. */
+interface RatePoint extends Figures {
+  /** The end of the interval, in milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly seconds: number;
+}
+
+interface Part {
+  readonly startMs: number;
+  /** Column after column. Exact up to 2^24, and with seven digits above. */
+  readonly hits: Float32Array;
+}
+
+/** The totals of one generation of rules at the last sample, and what was counted before it. */
+class Columns {
+  readonly active: ActiveTotals;
+  readonly count: number;
+  /** Column after column: the totals at the last sample, and the hits between the last two. */
+  readonly totals: Float64Array;
+  readonly recent: Float32Array;
+  atMs: number;
+  recentMs = 0;
+  /** The parts of the last hour, the oldest first. */
+  readonly parts: Part[] = [];
+
+  constructor(active: ActiveTotals, nowMs: number) {
+    this.active = active;
+    this.count = active.generation.rules.limitCount;
+    this.totals = new Float64Array(this.count * RATES.length);
+    this.recent = new Float32Array(this.count * RATES.length);
+    this.atMs = nowMs;
+    this.#addPart(nowMs);
+  }
+
+  /** The part of the present, after removing parts that are older than an hour. */
+  partAt(nowMs: number): Part {
+    const last = this.parts[this.parts.length - 1];
+    if (nowMs - last.startMs >= PART_MS || nowMs < last.startMs) this.#addPart(nowMs);
+    while (this.parts[0].startMs <= nowMs - HOUR_MS - PART_MS || this.parts[0].startMs > nowMs)
+      this.parts.shift();
+    return this.parts[this.parts.length - 1];
+  }
+
+  #addPart(startMs: number): void {
+    this.parts.push({ startMs, hits: new Float32Array(this.count * RATES.length) });
+  }
+}
+
+/**
+ * What each limit counts per second, now and in the last hour. The totals of all limits are sampled every ten seconds, and
+ * every two seconds while somebody looks, a few rows at a time, so that decisions continue. The memory is 16 bytes of
+ * totals and 144 bytes of history at most for each limit. History begins anew when rules are replaced, because their
+ * limits have other numbers.
+ */
+export class RuleRates implements Service {
+  readonly name = 'rates of rules';
+  readonly #statistics: RuleStatistics;
+  readonly #clock: Clock;
+  #columns: Columns | null = null;
+  #points: RatePoint[] = [];
+  /** Hits of all limits since the last point. */
+  #open: { readonly startMs: number; readonly hits: Float64Array } | null = null;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | null = null;
+  #sampling: Promise<void> | null = null;
+  #stopped = true;
+
+  constructor(statistics: RuleStatistics, clock: Clock) {
+    this.#statistics = statistics;
+    this.#clock = clock;
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false;
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#sampling;
+  }
+
+  /** The figures of now, after a new sample if the last one is old. Null before the first load of rules. */
+  async look(): Promise<RateView | null> {
+    const nowMs = this.#clock.nowMs();
+    this.#lookedMs = nowMs;
+    const columns = this.#columns;
+    const isFresh =
+      columns !== null &&
+      columns.active.generation === this.#statistics.active?.generation &&
+      Math.abs(nowMs - columns.atMs) < WATCHED_SAMPLE_MS;
+    if (!isFresh) {
+      await this.#sample();
+      this.#schedule();
+    }
+    return this.#columns === null ? null : new RateView(this.#columns);
+  }
+
+  /** The hits of all limits together in the last hour, the oldest interval first. */
+  get points(): readonly RatePoint[] {
+    return this.#points;
+  }
+
+  #schedule(): void {
+    this.#timer?.cancel();
+    if (this.#stopped) return;
+    const isWatched = this.#clock.nowMs() - this.#lookedMs < WATCHED_FOR_MS;
+    this.#timer = this.#clock.after(isWatched ? WATCHED_SAMPLE_MS : SAMPLE_MS, () => {
+      void this.#sample().then(() => this.#schedule());
+    });
+  }
+
+  #sample(): Promise<void> {
+    this.#sampling ??= this.#takeSample().finally(() => {
+      this.#sampling = null;
+    });
+    return this.#sampling;
+  }
+
+  async #takeSample(): Promise<void> {
+    for (const _pause of this.#statistics.carryOver()) await nextTurn();
+    const { active } = this.#statistics;
+    if (active === null) return;
+    const nowMs = this.#clock.nowMs();
+    const known = this.#columns?.active.generation === active.generation ? this.#columns : null;
+    const columns = known ?? new Columns(active, nowMs);
+    // With new rules, what they have counted before the first sample would appear as a burst.
+    const part = known === null ? null : columns.partAt(nowMs);
+    const sums = new Float64Array(RATES.length);
+    for (let limit = 0; limit < columns.count; limit++) {
+      if (limit % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
+      // Replaced meanwhile: the totals are being moved to the new rules.
+      if (this.#statistics.active?.generation !== active.generation) return;
+      if (!active.twins.has(limit)) sampleLimit(columns, limit, part, sums);
+    }
+    columns.recentMs = part === null ? 0 : Math.max(nowMs - columns.atMs, 1);
+    columns.atMs = nowMs;
+    this.#columns = columns;
+    this.#addPoint(nowMs, sums);
+  }
+
+  #addPoint(nowMs: number, sums: Float64Array): void {
+    const open = this.#open;
+    if (open === null || nowMs < open.startMs) {
+      this.#open = { startMs: nowMs, hits: new Float64Array(RATES.length) };
+      return;
+    }
+    for (const [i, hits] of sums.entries()) open.hits[i] += hits;
+    if (nowMs - open.startMs < SAMPLE_MS) return;
+    const seconds = (nowMs - open.startMs) / SECOND_MS;
+    this.#points.push({ atMs: nowMs, seconds, ...figuresOf(i => open.hits[i]) });
+    this.#points = this.#points.filter(({ atMs }) => atMs > nowMs - HOUR_MS && atMs <= nowMs);
+    this.#open = { startMs: nowMs, hits: new Float64Array(RATES.length) };
+  }
+}
+
+/** The figures of all limits at one time. They may change when the event loop continues. */
+export class RateView {
+  readonly rules: CompiledRules;
+  readonly count: number;
+  /** When the figures were sampled, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Number of seconds of the last hour for which there are figures. */
+  readonly hourSeconds: number;
+  readonly #columns: Columns;
+
+  constructor(columns: Columns) {
+    this.rules = columns.active.generation.rules;
+    this.count = columns.count;
+    this.atMs = columns.atMs;
+    this.hourSeconds = (columns.atMs - columns.parts[0].startMs) / SECOND_MS;
+    this.#columns = columns;
+  }
+
+  /** Totals since the process started. */
+  totals(limit: number): Figures {
+    const { totals } = this.#columns;
+    return this.#figures(limit, place => totals[place]);
+  }
+
+  /** Hits per second between the last two samples; 0 after the first one. */
+  perSecond(limit: number): Figures {
+    return this.#figures(limit, place => this.#rateAt(place));
+  }
+
+  /** Hits in the last hour, or since the rules were loaded. */
+  lastHour(limit: number): Figures {
+    const { parts } = this.#columns;
+    return this.#figures(limit, place => parts.reduce((sum, part) => sum + part.hits[place], 0));
+  }
+
+  /** One figure of {@link perSecond}. */
+  rateOf(limit: number, figure: (typeof RATES)[number]): number {
+    return this.#rateAt(RATES.indexOf(figure) * this.count + this.#rowOf(limit));
+  }
+
+  /** One figure of {@link totals}. */
+  totalOf(limit: number, figure: (typeof RATES)[number]): number {
+    return this.#columns.totals[RATES.indexOf(figure) * this.count + this.#rowOf(limit)];
+  }
+
+  #rateAt(place: number): number {
+    const { recent, recentMs } = this.#columns;
+    return recentMs === 0 ? 0 : (recent[place] * SECOND_MS) / recentMs;
+  }
+
+  #rowOf(limit: number): number {
+    return this.#columns.active.twins.get(limit) ?? limit;
+  }
+
+  #figures(limit: number, at: (place: number) => number): Figures {
+    const row = this.#rowOf(limit);
+    return figuresOf(column => at(column * this.count + row));
+  }
+}
+
+function figuresOf(at: (column: number) => number): Figures {
+  return { hits: at(0), refused: at(1), nearLimit: at(2), shadowRefused: at(3) };
+}
+
+/** Adds what a limit has counted since the last sample to `part` and `sums`; only reads its totals without a part. */
+function sampleLimit(
+  { active, count, totals, recent }: Columns,
+  limit: number,
+  part: Part | null,
+  sums: Float64Array,
+): void {
+  const { statistics } = active.generation;
+  const base = limit * ROW_SLOTS;
+  const shadow = totalOf(statistics, base + RULE_STAT.shadowMode);
+  const over = totalOf(statistics, base + RULE_STAT.overLimit);
+  const nearLimit = totalOf(statistics, base + RULE_STAT.nearLimit);
+  const hits = totalOf(statistics, base + RULE_STAT.totalHits);
+  for (let column = 0; column < RATES.length; column++) {
+    const total =
+      column === 0 ? hits : column === 1 ? Math.max(over - shadow, 0) : column === 2 ? nearLimit : shadow;
+    const place = column * count + limit;
+    if (part !== null) {
+      const counted = Math.max(total - totals[place], 0);
+      recent[place] = counted;
+      part.hits[place] += counted;
+      sums[column] += counted;
+    }
+    totals[place] = total;
+  }
+}

@@ -1,0 +1,292 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import { limitOfRule } from '../../../decision/explain/explain-limit.ts';
+import type { Figures, RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
+import type { CompiledRules } from '../../../rules/compiled-rules.ts';
+import { LIMIT, LIMIT_FLAG } from '../../../rules/layout.ts';
+import { compiledLimitInWords } from '../../../rules/limit-words.ts';
+import { FirstOf } from './first-of.ts';
+import { OperatorProblem } from './problem.ts';
+import type { OperatorCall, OperatorRoute } from './route.ts';
+
+/** Maximum number of limits in an answer, and of limits that can be reached by paging. A search finds the others. */
+const MAX_COUNT = 500;
+const MAX_REACHED = 10_000;
+const DEFAULT_COUNT = 50;
+
+/** Number of limits to look at before other work may run: less than a millisecond. */
+const LIMITS_AT_ONCE = 512;
+
+const SORTS = ['refused', 'near_limit', 'hits', 'path', 'rules'] as const;
+type Sort = (typeof SORTS)[number];
+
+const FIGURES = {
+  hits: { type: 'number' },
+  refused: { type: 'number', description: 'Hits that were refused.' },
+  near_limit: { type: 'number', description: 'Hits near the limit; see NEAR_LIMIT_RATIO.' },
+  shadow_refused: { type: 'number', description: 'Hits that would have been refused without shadow mode.' },
+} as const;
+
+const LIMIT_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'Limit',
+  properties: {
+    number: { type: 'number', integer: true, description: 'Changes when rules are loaded.' },
+    domain: { type: 'string' },
+    path: { type: 'string', description: 'Domain and entries, joined by dots, as in `/rlconfig`.' },
+    name: { type: 'string', description: 'Empty for none.' },
+    meaning: { type: 'string', description: 'The limit in words: `at most 20 in each minute`.' },
+    requests_per_unit: { type: 'number', integer: true },
+    unit: { type: 'string' },
+    window: { type: 'string', optional: true, description: 'Absent for one unit.' },
+    algorithm: { type: 'string', enum: ['fixed_window', 'sliding_window', 'token_bucket'] },
+    burst: { type: 'number', integer: true, optional: true },
+    unlimited: { type: 'boolean' },
+    shadow_mode: { type: 'boolean' },
+    quota_mode: { type: 'boolean' },
+    statistics: { type: 'string', description: 'Prefix of the names of its statistics.' },
+    totals: {
+      type: 'object',
+      properties: FIGURES,
+      description: 'Since the process started. Hits under names made from request values are not included.',
+    },
+    per_second: { type: 'object', properties: FIGURES, description: 'In the last seconds.' },
+    last_hour: { type: 'object', properties: FIGURES },
+  },
+};
+
+const LIST_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'LimitList',
+  properties: {
+    time: { type: 'string', format: 'date-time' },
+    last_hour_seconds: {
+      type: 'number',
+      description:
+        'Number of seconds that `last_hour` covers: less than 3600 after a start or a load of rules.',
+    },
+    total: { type: 'number', integer: true, description: 'Number of limits that match.' },
+    offset: { type: 'number', integer: true },
+    limits: { type: 'array', items: LIMIT_SCHEMA },
+  },
+};
+
+/** `GET /limits`, `GET /limits/:number` and `GET /rates`. */
+export function limitsRoutes(rates: Pick<RuleRates, 'look' | 'points'>): OperatorRoute[] {
+  /** Lists are made one after the other, so that they take a bounded share of the thread. */
+  let last: Promise<unknown> = Promise.resolve();
+  return [
+    {
+      method: 'GET',
+      path: '/limits',
+      operation: 'listLimits',
+      summary: 'List the limits of the active rules with their figures',
+      access: 'read',
+      query: {
+        q: {
+          type: 'string',
+          max: 200,
+          optional: true,
+          description: 'A part of the path, in any letter case.',
+        },
+        domain: { type: 'string', max: 1_000, optional: true },
+        sort: {
+          type: 'string',
+          enum: SORTS,
+          optional: true,
+          description:
+            'By figures per second, then by totals, the largest first (`refused`, the default, `near_limit`, `hits`); ' +
+            'by `path`; or in the order of the `rules`.',
+        },
+        offset: { type: 'number', integer: true, min: 0, max: MAX_REACHED, optional: true },
+        count: { type: 'number', integer: true, min: 1, max: MAX_COUNT, optional: true },
+      },
+      answer: { description: 'The limits.', schema: LIST_SCHEMA },
+      handle: call => {
+        const listed = last.then(() => listLimits(rates, call));
+        last = listed.catch(() => {});
+        return listed;
+      },
+    },
+    {
+      method: 'GET',
+      path: '/limits/:number',
+      operation: 'getLimit',
+      summary: 'Read one limit with its figures',
+      access: 'read',
+      answer: { description: 'The limit.', schema: LIMIT_SCHEMA },
+      handle: async ({ params }) => {
+        const view = await viewOf(rates);
+        const number = /^\d{1,9}$/.test(params['number']) ? Number(params['number']) : view.count;
+        if (number >= view.count)
+          throw new OperatorProblem('not_found', 'There is no limit with this number.');
+        return { json: limitView(view, number, domainsOf(view.rules)) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rates',
+      operation: 'getRates',
+      summary: 'Read the hits of all limits together in the last hour',
+      access: 'read',
+      answer: {
+        description: 'One point for every ten seconds, the oldest first.',
+        schema: {
+          type: 'object',
+          properties: {
+            points: {
+              type: 'array',
+              items: {
+                type: 'object',
+                properties: {
+                  time: { type: 'string', format: 'date-time', description: 'The end of the interval.' },
+                  seconds: { type: 'number', description: 'The length of the interval.' },
+                  ...FIGURES,
+                },
+              },
+            },
+          },
+        },
+      },
+      handle: async () => {
+        await rates.look();
+        const points = rates.points.map(({ atMs, seconds, ...figures }) => ({
+          time: new Date(atMs).toISOString(),
+          seconds,
+          ...figuresView(figures),
+        }));
+        return { json: { points } };
+      },
+    },
+  ];
+}
+
+async function viewOf(rates: Pick<RuleRates, 'look'>): Promise<RateView> {
+  const view = await rates.look();
+  if (view === null) throw new OperatorProblem('no_rules', 'No rules are loaded yet.');
+  return view;
+}
+
+async function listLimits(
+  rates: Pick<RuleRates, 'look'>,
+  { query }: OperatorCall,
+): Promise<{ json: unknown }> {
+  const view = await viewOf(rates);
+  const { offset = 0, count = DEFAULT_COUNT, sort = 'refused' } = query as Record<string, never>;
+  const { total, first } = await matching(view, query, {
+    sort,
+    wanted: Math.min(offset + count, MAX_REACHED),
+  });
+  const domains = domainsOf(view.rules);
+  return {
+    json: {
+      time: new Date(view.atMs).toISOString(),
+      last_hour_seconds: view.hourSeconds,
+      total,
+      offset,
+      limits: first.slice(offset).map(limit => limitView(view, limit, domains)),
+    },
+  };
+}
+
+/** The number of limits that match the query, and the `wanted` first ones in the order of `sort`. */
+async function matching(
+  view: RateView,
+  query: OperatorCall['query'],
+  { sort, wanted }: { readonly sort: Sort; readonly wanted: number },
+): Promise<{ readonly total: number; readonly first: readonly number[] }> {
+  const { rules } = view;
+  const part = String(query['q'] ?? '').toLowerCase();
+  const head = query['domain'] === undefined ? '' : `${query['domain']}.`;
+  const first = new FirstOf(wanted, orderOf(view, sort));
+  let total = 0;
+  for (let limit = 0; limit < view.count; limit++) {
+    if (limit % LIMITS_AT_ONCE === LIMITS_AT_ONCE - 1) await nextTurn();
+    if (part !== '' || head !== '') {
+      const path = rules.path(limit);
+      if (!path.startsWith(head) || !path.toLowerCase().includes(part)) continue;
+    }
+    total++;
+    first.add(limit);
+  }
+  return { total, first: first.sorted() };
+}
+
+/** Negative if the first limit comes before the second one. Equal limits are in the order of the rules. */
+function orderOf(view: RateView, sort: Sort): (a: number, b: number) => number {
+  if (sort === 'rules') return (a, b) => a - b;
+  if (sort === 'path') return byPath(view.rules);
+  const figure = sort === 'near_limit' ? 'nearLimit' : sort;
+  return (a, b) =>
+    view.rateOf(b, figure) - view.rateOf(a, figure) ||
+    view.totalOf(b, figure) - view.totalOf(a, figure) ||
+    a - b;
+}
+
+function byPath(rules: CompiledRules): (a: number, b: number) => number {
+  const known = new Map<number, string>();
+  const pathOf = (limit: number): string => {
+    let path = known.get(limit);
+    if (path === undefined) {
+      if (known.size === 2 * MAX_REACHED) known.clear();
+      path = rules.path(limit);
+      known.set(limit, path);
+    }
+    return path;
+  };
+  return (a, b) => {
+    const [one, other] = [pathOf(a), pathOf(b)];
+    return one < other ? -1 : one > other ? 1 : a - b;
+  };
+}
+
+function domainsOf(rules: CompiledRules): ReadonlySet<string> {
+  return new Set(rules.domainNames());
+}
+
+function limitView(view: RateView, number: number, domains: ReadonlySet<string>): Record<string, unknown> {
+  const { rules } = view;
+  const path = rules.path(number);
+  const limit = limitOfRule(rules, { limit: number, metricKey: path });
+  return {
+    number,
+    domain: domainOf(path, domains),
+    path,
+    name: limit.name,
+    meaning: compiledLimitInWords(rules, number),
+    requests_per_unit: limit.requestsPerUnit,
+    unit: limit.unit,
+    ...(limit.window !== undefined && { window: limit.window }),
+    algorithm: limit.algorithm ?? 'fixed_window',
+    ...(limit.burst !== undefined && { burst: limit.burst }),
+    unlimited: (rules.limit(number, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0,
+    shadow_mode: limit.shadowMode,
+    quota_mode: limit.quotaMode,
+    statistics: limit.statistics,
+    totals: figuresView(view.totals(number)),
+    per_second: figuresView(view.perSecond(number)),
+    last_hour: figuresView(view.lastHour(number)),
+  };
+}
+
+function figuresView({ hits, refused, nearLimit, shadowRefused }: Figures): Record<string, number> {
+  return {
+    hits: rounded(hits),
+    refused: rounded(refused),
+    near_limit: rounded(nearLimit),
+    shadow_refused: rounded(shadowRefused),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
+
+/** Domains and entries may contain dots: the longest domain that the path begins with. */
+function domainOf(path: string, domains: ReadonlySet<string>): string {
+  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) {
+    const head = path.slice(0, dot);
+    if (domains.has(head)) return head;
+  }
+  return path;
+}

@@ -1,0 +1,146 @@
+import type { Test } from 'tap';
+import { RuleRates, WATCHED_SAMPLE_MS } from '../../../../../src/decision/statistics/rule-rates.ts';
+import {
+  ROW_SLOTS,
+  RuleGeneration,
+  RuleStatistics,
+} from '../../../../../src/decision/statistics/rule-statistics.ts';
+import { addTotal } from '../../../../../src/decision/statistics/shared-totals.ts';
+import { compileRules } from '../../../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../../../src/rules/compiled-rules.ts';
+import { RULE_STAT } from '../../../../../src/stats/names.ts';
+import { limitsRoutes } from '../../../../../src/transports/debug/operator/limits-routes.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { operatorApi } from '../../../../support/operator-api.ts';
+import { load } from '../../../rules/parse/rule-text.ts';
+import { onEachEngine } from '../../http/on-each-engine.ts';
+import { debugServer } from '../debugging.ts';
+
+const RULES = `
+domain: shop
+descriptors:
+  - key: user
+    rate_limit: {unit: minute, requests_per_unit: 20}
+  - key: path
+    value: /Search
+    shadow_mode: true
+    rate_limit: {window: 5m, requests_per_unit: 100, algorithm: sliding_window, name: search}
+  - key: vip
+    rate_limit: {unlimited: true}
+`;
+
+async function served(t: Test, text: string | null) {
+  const clock = new ManualClock(1_700_000_000_000);
+  const statistics = new RuleStatistics();
+  const rules = text === null ? null : new RuleGeneration(new CompiledRules(compileRules(load(text))));
+  if (rules !== null) statistics.publish(rules);
+  const rates = new RuleRates(statistics, clock);
+  await rates.start();
+  const server = debugServer(clock, { operator: operatorApi({ routes: limitsRoutes(rates), clock }) });
+  await server.start();
+  t.teardown(async () => {
+    await server.stop();
+    await rates.stop();
+  });
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`);
+    return { status: response.status, json: JSON.parse(await response.text()) };
+  };
+  const count = (limit: number, stat: keyof typeof RULE_STAT, hits: number): void =>
+    addTotal(rules!.statistics, limit * ROW_SLOTS + RULE_STAT[stat], hits);
+  return { get, count, clock };
+}
+
+onEachEngine('a limit is told with its window in words, modes, totals and rates', async t => {
+  const { get, count, clock } = await served(t, RULES);
+  await get('/limits');
+  count(1, 'totalHits', 30);
+  count(1, 'overLimit', 6);
+  count(1, 'shadowMode', 6);
+  clock.advance(WATCHED_SAMPLE_MS);
+  const { status, json } = await get('/limits?sort=rules');
+  t.equal(status, 200);
+  t.equal(json.total, 3);
+  t.match(json.limits[0], {
+    number: 0,
+    domain: 'shop',
+    path: 'shop.user',
+    meaning: 'at most 20 in each minute',
+    requests_per_unit: 20,
+    unit: 'MINUTE',
+    algorithm: 'fixed_window',
+    statistics: 'ratelimit.service.rate_limit.shop.user',
+    totals: { hits: 0, refused: 0, near_limit: 0, shadow_refused: 0 },
+  });
+  t.match(json.limits[1], {
+    path: 'shop.path_/Search',
+    name: 'search',
+    window: '5m',
+    algorithm: 'sliding_window',
+    shadow_mode: true,
+    totals: { hits: 30, refused: 0, shadow_refused: 6 },
+    per_second: { hits: 15, refused: 0, shadow_refused: 3 },
+    last_hour: { hits: 30 },
+  });
+  t.match(json.limits[2], { path: 'shop.vip', meaning: 'unlimited', unlimited: true });
+  t.same((await get('/limits/1')).json, json.limits[1]);
+  t.equal((await get('/limits/3')).status, 404);
+  t.equal((await get('/limits/x')).status, 404);
+});
+
+onEachEngine('without rules, the answer is a problem that says so', async t => {
+  const { get } = await served(t, null);
+  t.match(await get('/limits'), { status: 503, json: { code: 'no_rules' } });
+  t.match(await get('/rates'), { status: 200, json: { points: [] } });
+});
+
+onEachEngine('limits are found by a part of their path, and sorted by figures, path or rules', async t => {
+  const { get, count } = await served(t, RULES);
+  count(0, 'totalHits', 5);
+  count(0, 'nearLimit', 1);
+  count(2, 'totalHits', 9);
+  const paths = async (query: string) =>
+    (await get(`/limits?${query}`)).json.limits.map(({ path }: { path: string }) => path);
+  t.same(await paths('q=SEARCH'), ['shop.path_/Search']);
+  t.same(await paths('domain=shop&q=ser'), ['shop.user']);
+  t.same(await paths('domain=sho'), []);
+  t.same(await paths('sort=hits'), ['shop.vip', 'shop.user', 'shop.path_/Search']);
+  t.same(await paths('sort=near_limit'), ['shop.user', 'shop.path_/Search', 'shop.vip']);
+  t.same(await paths('sort=path'), ['shop.path_/Search', 'shop.user', 'shop.vip']);
+  t.match(await get('/limits?sort=size'), {
+    status: 400,
+    json: { errors: [{ parameter: 'sort', detail: /must be one of: refused,/ }] },
+  });
+});
+
+onEachEngine(
+  'pages of a hundred thousand limits continue each other, and other requests are answered between',
+  async t => {
+    const entries = Array.from(
+      { length: 100_000 },
+      (_, i) => `  - key: k${i}\n    rate_limit: {unit: day, requests_per_unit: 1}\n`,
+    );
+    const { get, count } = await served(t, `domain: d\ndescriptors:\n${entries.join('')}`);
+    for (let i = 0; i < 10; i++) count(i * 10_000, 'totalHits', i + 1);
+    let isListed = false;
+    const list = get('/limits?sort=hits&count=4').then(answer => {
+      isListed = true;
+      return answer;
+    });
+    await get('/openapi.json');
+    t.notOk(isListed, 'a short request is not behind a long one');
+    const { json } = await list;
+    t.equal(json.total, 100_000);
+    const next = await get('/limits?sort=hits&count=4&offset=4');
+    t.same(
+      [...json.limits, ...next.json.limits].map(({ totals }) => totals.hits),
+      [10, 9, 8, 7, 6, 5, 4, 3],
+    );
+    const found = await get('/limits?q=k9999&sort=path&count=3');
+    t.equal(found.json.total, 11);
+    t.same(
+      found.json.limits.map(({ path }: { path: string }) => path),
+      ['d.k9999', 'd.k99990', 'd.k99991'],
+    );
+  },
+);
