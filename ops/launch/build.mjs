@@ -19,6 +19,12 @@ const BUILDS = {
 /** Path of the built program's entry. */
 export const builtMain = join(root, 'build/src/cli/main.js');
 
+/**
+ * Folder in which Node.js keeps the machine code of modules, so that later starts need not compile them. It is not in
+ * the folder for temporary files, where other users of the host could replace the code.
+ */
+export const compiledCode = join(root, 'build/.code');
+
 /** True if `build` contains everything that `what` (`serving` or `tests`) needs, built from the current sources. */
 export function isBuilt(what) {
   const { folders, mark } = BUILDS[what];
@@ -45,6 +51,7 @@ export async function buildSources(what) {
     advice: 'The errors are listed above. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
+  rmSync(compiledCode, { recursive: true, force: true });
   mkdirSync(inRoot('build'), { recursive: true });
   writeFileSync(inRoot(BUILDS.serving.mark), served);
   writeFileSync(inRoot(mark), current);

@@ -1,13 +1,17 @@
 // Runs the built program in this process, which runs on the Node.js that `pinnedNode` names: for the command `sluice`,
 // or as the child of a launcher that runs on another one.
+import { enableCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
-import { builtMain } from './build.mjs';
+import { builtMain, compiledCode } from './build.mjs';
 import { LAUNCHER_PIPE } from './hand-over.mjs';
 import { importInstalled } from './import-installed.mjs';
 import { attempt } from './step.mjs';
 
 endWithLauncher();
+// Threads take the folder from the environment. Without effect if the folder cannot be written, as in the image.
+process.env.NODE_COMPILE_CACHE ??= compiledCode;
+enableCompileCache();
 // Host names are resolved in threads that block until the name server answers. With the default of four threads,
 // workers
 // of one tenant whose name servers do not answer would block those of all other tenants. Node.js reads the variable

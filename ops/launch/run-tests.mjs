@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { compiledCode } from './build.mjs';
 import { pinnedNode } from './pinned-node.mjs';
 import { note, root, StepFailure, scriptOf } from './step.mjs';
 import { TapReport } from './tap-report.mjs';
@@ -18,9 +19,16 @@ export function builtName(argument) {
  */
 export async function runTests(files) {
   note('running tests (tap)');
+  const preloads = ['without-loaders.mjs'];
+  // Whoever names files examines them, and gets the lines of the sources in stack traces.
+  if (!files.some(file => file.endsWith('.js'))) preloads.push('without-source-maps.mjs');
   const tap = spawn(pinnedNode(), [scriptOf('tap', 'tap'), 'run', '--reporter=tap', ...files], {
     cwd: root,
-    env: { ...process.env, NODE_OPTIONS: `--import=${new URL('without-loaders.mjs', import.meta.url)}` },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: preloads.map(name => `--import=${new URL(name, import.meta.url)}`).join(' '),
+      NODE_COMPILE_CACHE: compiledCode,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(tap, 'close');

@@ -62,7 +62,7 @@ export class ServiceProcess {
     const data = options.args?.includes('--quickstart') === true ? makeTempDirectory() : null;
     this.#child = new Child({
       command: options.node ?? process.execPath,
-      args: ['--enable-source-maps', launcher, ...(options.args ?? ['serve'])],
+      args: [launcher, ...(options.args ?? ['serve'])],
       env: { ...testSettings(), ...(data !== null && { TASKS_DATA_DIRECTORY: data }), ...options.env },
     });
     this.#child.onLine(line => this.#note(line));

@@ -82,3 +82,10 @@ t.test('changes that are taken back are built back, whichever build saw them', a
   t.match(built('src/cli/main.js'), 'main = 1');
   t.match(built('test/some.test.js'), 'tested = 1');
 });
+
+t.test('code that Node.js kept of an older build is removed', async t => {
+  const { build, built, write } = smallRepository(t);
+  write({ 'build/.code/kept': 'code' });
+  t.match(await build('serving'), { status: 0 });
+  t.equal(built('.code/kept'), null);
+});
