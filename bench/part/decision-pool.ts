@@ -59,6 +59,7 @@ const { threads, pool } = createDecisionThreads({
   statistics,
   counters,
   overLimit: null,
+    decisionLog: null,
   storeHealth,
   placement: {
     isForPool: () => true,

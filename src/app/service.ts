@@ -17,6 +17,7 @@ import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
+import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
@@ -47,6 +48,8 @@ interface ServiceParts {
   readonly createStore: StoreFactory;
   /** Creates the task service; null if the task service is disabled. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
+  /** Creates the decision log and its observer of this thread; null if the decision log is disabled. */
+  readonly openDecisionLog: ((stats: StatsRegistry) => OpenedDecisionLog) | null;
 }
 
 /** Addresses of a started service. */
@@ -90,6 +93,8 @@ export class DecisionService {
   readonly #fileReads: CountedFileReads;
   readonly #tasks: TasksService | null;
   readonly #rates: RuleRates;
+  /** Null if the decision log is disabled. */
+  readonly #decisionLog: DecisionLog | null;
   readonly #ports: Ports;
   readonly #shutdownDelay: ShutdownDelay;
   #portsOpen = false;
@@ -127,6 +132,9 @@ export class DecisionService {
     const statistics = new RuleStatistics();
     stats.addSource(statistics);
     const counters = engineCounters(stats);
+    const opened = parts.openDecisionLog?.(stats) ?? null;
+    const decisionLog = opened?.log ?? null;
+    this.#decisionLog = decisionLog;
     const overLimit = openOverLimitCache(settings, clock, this.#store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
     this.#threads =
@@ -140,6 +148,7 @@ export class DecisionService {
             overLimit: figures,
             stats,
             storeHealth,
+            decisionLog,
             clock,
             random,
             logger,
@@ -156,6 +165,7 @@ export class DecisionService {
             stats,
             statistics,
             overLimit: figures,
+            decisionLog,
             tasks: () => this.#tasks?.front.connect() ?? null,
           });
     this.#batcher = createBatcher({
@@ -166,6 +176,7 @@ export class DecisionService {
       overLimit,
       ...(this.#serving !== null && { sharedBounds: this.#serving.queueBounds }),
       pool: this.#threads?.pool ?? null,
+      observers: opened === null ? [] : [opened.observer],
       clock,
       random,
       logger,
@@ -229,6 +240,7 @@ export class DecisionService {
     try {
       // Tracing starts first and therefore stops last, so that the spans of the last calls are sent.
       if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
+      if (this.#decisionLog !== null) await this.#stack.start(this.#decisionLog);
       // Sinks start before all parts with statistics and stop after them, so that the last statistics are sent.
       const sinks = await openSinks({ ...this.#parts, stats: this.#stats, outages: this.#outages });
       for (const sink of sinks) await this.#stack.start(sink);

@@ -3,10 +3,20 @@ import type { Fault } from '../base/fault.ts';
 /** The encoding of a `RateLimitResponse`: protobuf wire format or proto3 JSON. */
 export type ResponseFormat = 'protobuf' | 'json';
 
+/** Where a request comes from. */
+export interface CallOrigin {
+  /** The address of the peer, which is usually a proxy; empty for a unix socket, or if the peer has disconnected. */
+  readonly peer: string;
+  /** The trace ID of the caller: 32 lower-case hexadecimal digits. Empty if it sent none. */
+  readonly traceId: string;
+}
+
 /** Receives one decision. Exactly one of the methods is called, once. */
 export interface DecisionReply {
   /** Identifies the connection of the request. The requests of one caller share a part of the queue. */
   readonly caller?: object | undefined;
+  /** Costs nothing until it is read. Undefined if it is unknown, as in decision threads. */
+  readonly origin?: CallOrigin | undefined;
   /** True if the call was canceled or its deadline has passed. Such a request is not decided and not counted. */
   readonly gone: boolean;
   /** `response` is valid only during the call: its buffer is reused. */

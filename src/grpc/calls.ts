@@ -17,6 +17,8 @@ import {
 /** The parts of a connection that its calls use. */
 export interface CallContext {
   readonly connection: Http2Connection;
+  /** The address of the peer; empty if it has none. */
+  readonly peer: string;
   readonly deadlines: Deadlines;
   /** Response bytes of one server-streaming call that may wait for the caller. */
   readonly maxStreamQueuedBytes: number;
@@ -172,6 +174,10 @@ export class UnaryCall extends Call implements UnaryReply {
 
   get caller(): object {
     return this.context;
+  }
+
+  get peer(): string {
+    return this.context.peer;
   }
 
   header(name: string): string {

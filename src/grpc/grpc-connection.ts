@@ -36,6 +36,8 @@ export interface GrpcConnectionOptions {
 
 /** The transport of a connection. */
 export interface Transport {
+  /** The address of the peer; empty for a unix socket, or if the connection has closed. */
+  readonly peer: string;
   /** There may be output that was written outside of `receive` and `tick`. */
   wrote(): void;
 }
@@ -124,6 +126,10 @@ export class GrpcConnection implements StreamHandler, CallContext {
   }
 
   /** Bytes for the peer. The transport writes them and resets the writer. */
+  get peer(): string {
+    return this.#transport.peer;
+  }
+
   get output(): ByteWriter {
     return this.connection.output;
   }

@@ -14,6 +14,8 @@ export type UnaryMethod = (request: Uint8Array, reply: UnaryReply) => void;
 export interface UnaryReply {
   /** Identifies the connection of the call, if the server distinguishes connections. */
   readonly caller?: object | undefined;
+  /** The address of the peer; empty for a unix socket, or if the peer has disconnected. */
+  readonly peer: string;
   /** Whether the call is over: it was answered, the caller is gone, or the deadline has passed. */
   readonly done: boolean;
   /**

@@ -77,6 +77,10 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
     reads: ['tasksJwtIssuer', 'tasksJwtAutoProvision', 'tasksJwtTenantClaim'],
     find: provisionedUsersHaveATenant,
   },
+  {
+    reads: ['decisionLogHashKeys', 'decisionLogHashSecret', 'decisionLogHashSecretFile'],
+    find: hashSecretIsUsed,
+  },
 ];
 
 /**
@@ -369,5 +373,17 @@ function provisionedUsersHaveATenant(values: SettingValues): Finding | null {
     problem: 'users are created at their first login, but no claim of their tokens names the tenant',
     accepted:
       'TASKS_JWT_TENANT_CLAIM with the claim that names the tenant, or TASKS_JWT_AUTO_PROVISION=false',
+  };
+}
+
+/** An operator who sets a secret expects hashes in the log, so personal data would be a surprise. */
+function hashSecretIsUsed(values: SettingValues): Finding | null {
+  const secrets: readonly SettingKey[] = ['decisionLogHashSecret', 'decisionLogHashSecretFile'];
+  const given = secrets.filter(key => values[key] !== '');
+  if (given.length === 0 || (values.decisionLogHashKeys && given.length === 1)) return null;
+  return {
+    blamed: ['decisionLogHashKeys', ...given],
+    problem: given.length === 2 ? 'the secret is given twice' : 'without hashes, the secret has no effect',
+    accepted: 'one of both secrets, and DECISION_LOG_HASH_KEYS=true',
   };
 }

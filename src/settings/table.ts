@@ -1,7 +1,7 @@
 import type { SettingWarning } from './faults.ts';
 import { decision } from './groups/decision.ts';
 import { memcached } from './groups/memcached.ts';
-import { logging, statistics, tracing } from './groups/observability.ts';
+import { decisionLog, logging, statistics, tracing } from './groups/observability.ts';
 import { redis, redisPerSecond } from './groups/redis.ts';
 import { rules } from './groups/rules.ts';
 import { servers, tls } from './groups/servers.ts';
@@ -29,6 +29,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   statistics,
   tracing,
   logging,
+  decisionLog,
 ];
 
 /** Every setting by its key. The types below are inferred from it. */
@@ -48,6 +49,7 @@ export const SETTINGS = {
   ...statistics.settings,
   ...tracing.settings,
   ...logging.settings,
+  ...decisionLog.settings,
 };
 
 export type SettingKey = keyof typeof SETTINGS;

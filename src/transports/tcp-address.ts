@@ -69,3 +69,11 @@ function advicePortTaken(shared: boolean, port: string, sharing: AddressSettings
     return `${remedy}, because each process needs its own port, even with SHARE_PORTS=true`;
   return `${remedy}, or start every process with SHARE_PORTS=true to share the port`;
 }
+
+/** The prefix of IPv4 addresses on a socket that serves both address families (RFC 4291, 2.5.5.2). */
+const MAPPED = '::ffff:';
+
+/** The address of the peer of a socket; empty for a unix socket, or after it has closed. */
+export function peerAddress({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }): string {
+  return remoteAddress.startsWith(MAPPED) ? remoteAddress.slice(MAPPED.length) : remoteAddress;
+}

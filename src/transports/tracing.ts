@@ -1,5 +1,5 @@
 import type { Fault } from '../base/fault.ts';
-import type { Decider, DecisionReply, ResponseFormat } from '../decision/decider.ts';
+import type { CallOrigin, Decider, DecisionReply, ResponseFormat } from '../decision/decider.ts';
 import { domainOf } from '../messages/request-table.ts';
 
 /** A header field of a call by its name in lower case; empty when the call does not have it. */
@@ -64,6 +64,10 @@ export class TracedDecisionReply implements DecisionReply {
 
   get caller(): object | undefined {
     return this.#reply.caller;
+  }
+
+  get origin(): CallOrigin | undefined {
+    return this.#reply.origin;
   }
 
   get gone(): boolean {

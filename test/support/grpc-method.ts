@@ -4,14 +4,20 @@ import type { UnaryMethod, UnaryReply } from '../../src/grpc/service.ts';
 export class MethodCall {
   answer: { response: Buffer } | { status: number; message: string } | null = null;
 
-  constructor(method: UnaryMethod, request: Uint8Array = Buffer.alloc(0)) {
+  /** @param headers header fields of the call, by their names in lower case */
+  constructor(
+    method: UnaryMethod,
+    request: Uint8Array = Buffer.alloc(0),
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     const settle = (answer: NonNullable<MethodCall['answer']>): void => {
       if (this.answer !== null) throw new Error('the method answered twice');
       this.answer = answer;
     };
     const reply: UnaryReply = {
+      peer: '10.1.2.3',
       done: false,
-      header: () => '',
+      header: name => headers[name] ?? '',
       send: response => settle({ response: Buffer.from(response) }),
       fail: (status, message) => settle({ status, message }),
     };

@@ -32,7 +32,7 @@ export class InMemory {
       deadlines: this.deadlines,
       logger: this.logger,
     };
-    this.grpc = new GrpcConnection(options, { wrote: () => {} }, this.clock.nowMs());
+    this.grpc = new GrpcConnection(options, { peer: '', wrote: () => {} }, this.clock.nowMs());
   }
 
   /** What the server has said, all of it. */

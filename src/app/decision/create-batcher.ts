@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
 import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
 import type { QueueBounds } from '../../decision/batching/queue-room.ts';
@@ -25,6 +26,7 @@ interface BatcherCreation {
   readonly sharedBounds?: QueueBounds;
   /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
+  readonly observers: readonly BatchObserver[];
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -43,6 +45,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
     logger,
     random,
     nowMs: pool === null ? null : finely,
+    observers: parts.observers,
   });
   return new Batcher({
     engine,

@@ -3,11 +3,14 @@ import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import { acceptMessages, type LastingTask } from '../../base/threads/inside-thread.ts';
+import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { Engine } from '../../decision/engine.ts';
 import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
+import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
+import { threadObservers } from '../decision-log/thread-observers.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { StatsReporter } from '../statistics/thread-stats.ts';
 import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
@@ -18,6 +21,8 @@ import { engineOptions, openOverLimitCache } from './engine-settings.ts';
 export interface DecisionThreadSetup {
   readonly settings: Settings;
   readonly store: StoreSharing;
+  /** Null if the decision log is disabled. */
+  readonly decisionLog: DecisionLogSharing | null;
   /** Log levels that the process writes. */
   readonly logLevels: readonly LogLevel[];
 }
@@ -37,7 +42,10 @@ export async function serveDecisions({ port }: LastingTask, setup: DecisionThrea
     post({ kind: 'log', threadId, level, message, fields }),
   );
   const opened = await openThreadStore({ ...setup, shared: setup.store, stats, logger, post });
-  const decider = openDecider(setup, opened, logger);
+  const observers = await threadObservers(setup, stats, lines =>
+    post({ kind: 'decisions', threadId, lines }),
+  );
+  const decider = openDecider(setup, opened, { logger, observers });
   const reporter = new StatsReporter(stats, systemClock, change =>
     post({ kind: 'stats', threadId, ...change }),
   );
@@ -72,7 +80,7 @@ async function decide(
 function openDecider(
   { settings, store }: DecisionThreadSetup,
   opened: OpenedStore,
-  logger: Logger,
+  { logger, observers }: { readonly logger: Logger; readonly observers: readonly BatchObserver[] },
 ): ThreadDecider {
   return new ThreadDecider({
     makeEngine: ({ counters, clock }) => {
@@ -86,6 +94,7 @@ function openDecider(
         logger,
         random: Math.random,
         nowMs: null,
+        observers,
       });
       return { engine, overLimit };
     },

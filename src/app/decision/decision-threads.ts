@@ -8,6 +8,7 @@ import { Placement } from '../../decision/pool/placement.ts';
 import type { RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import type { DecisionLog } from '../decision-log/decision-log.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
@@ -23,6 +24,8 @@ interface DecisionThreadsParts {
   readonly overLimit: OverLimitFigures | null;
   readonly stats: StatsRegistry;
   readonly storeHealth: StoreHealth;
+  /** Null if the decision log is disabled. */
+  readonly decisionLog: DecisionLog | null;
   /** Decides which batches the pool takes. Defaults to {@link Placement}, which uses measurements. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
@@ -44,6 +47,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
   const setup: DecisionThreadSetup = {
     settings,
     store: { fingerprintKey, memory, refundMarks },
+    decisionLog: parts.decisionLog?.sharing ?? null,
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const events = new ThreadEvents(parts);

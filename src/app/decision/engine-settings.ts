@@ -27,6 +27,11 @@ export function engineOptions(settings: Settings): EngineOptions {
   };
 }
 
+/** Whether the decision log is enabled. It needs the origins of requests. */
+export function logsDecisions({ decisionLog }: Settings): boolean {
+  return decisionLog !== 'off';
+}
+
 /**
  * Opens the local cache of one thread, with its share of the configured size. Returns null if the cache is disabled.
  */

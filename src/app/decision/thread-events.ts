@@ -1,6 +1,7 @@
 import type { Logger } from '../../base/logger.ts';
 import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import type { DecisionLog } from '../decision-log/decision-log.ts';
 import { logLine } from '../logging/thread-logger.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import { ThreadsStats } from '../statistics/thread-stats.ts';
@@ -13,6 +14,8 @@ interface ThreadEventsParts {
   readonly storeHealth: StoreHealth;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitFigures | null;
+  /** Null if the decision log is disabled. */
+  readonly decisionLog: DecisionLog | null;
   readonly logger: Logger;
 }
 
@@ -27,9 +30,10 @@ export class ThreadEvents {
   }
 
   received(message: ThreadMessage): void {
-    const { storeHealth, logger } = this.#parts;
+    const { storeHealth, decisionLog, logger } = this.#parts;
     const { threadId } = message;
     if (message.kind === 'log') logLine(logger, message.level, message.message, message.fields);
+    else if (message.kind === 'decisions') decisionLog?.write(message.lines);
     else if (message.kind === 'stats') this.#stats.add(threadId, { timers: [], ...message });
     else if (message.kind === 'outage') reportOutage(storeHealth, message);
     else if (message.kind === 'connections') storeHealth.connectionsChanged(message.connected, threadId);

@@ -39,16 +39,17 @@ export class LogOutput {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Writes a line, which includes its line feed. */
-  write(line: string): void {
+  /** Writes a line, which includes its line feed. Returns false if the line is dropped. */
+  write(line: string): boolean {
     const bytes = Buffer.from(line);
     if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
       this.#dropped++;
-      return;
+      return false;
     }
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
     if (this.#retry === null) this.#drain();
+    return true;
   }
 
   /** Blocks until all lines are written, for at most `withinMs`. Call it when the process ends. */
@@ -135,13 +136,13 @@ export class HookedStream {
     return Object.hasOwn(this.#stream, 'write');
   }
 
-  /** Passes a line to the hook. */
-  write(line: string): void {
+  /** Passes a line to the hook. Returns false if the line is dropped. */
+  write(line: string): boolean {
     const entry = { line, bytes: Buffer.byteLength(line) };
     if (this.#bytes + entry.bytes > MAX_WAITING_BYTES) {
       if (this.#confirms) {
         this.#droppedLines++;
-        return;
+        return false;
       }
       // A hook that never confirms a line has most likely written all of them.
       this.#unconfirmed.clear();
@@ -150,6 +151,7 @@ export class HookedStream {
     this.#unconfirmed.add(entry);
     this.#bytes += entry.bytes;
     this.#stream.write(line, 'utf8', () => this.#confirmed(entry));
+    return true;
   }
 
   /** Resolves when the hook has confirmed every line, or after `withinMs`. */

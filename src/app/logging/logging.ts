@@ -40,6 +40,11 @@ export interface ProcessLogger extends Logger {
    * Writes a line with level `info`, even if the threshold is higher. For the few facts that every log must contain.
    */
   announce(message: string, fields: LogFields): void;
+  /**
+   * Writes a line of another format, which includes its line feed. Returns false if it is dropped, because standard error is
+   * not being read.
+   */
+  writeLine(line: string): boolean;
   /** Resolves when all previous lines are written, or after one second. Await it before `process.exit`. */
   written(): Promise<void>;
 }
@@ -54,7 +59,11 @@ export function createLogger(options: LoggerOptions): ProcessLogger {
     options.write === undefined
       ? new StandardError(lines => writeLine('error', LINES_LOST, { lines }))
       : null;
-  const write = options.write ?? (line => output?.write(line));
+  const write = (line: string): boolean => {
+    if (output !== null) return output.write(line);
+    options.write?.(line);
+    return true;
+  };
   const writeLine = format === 'json' ? jsonLines(write, clock) : textLines(write, clock);
   const bound = new RepeatBound(clock);
   const least = LOG_LEVELS.indexOf(threshold);
@@ -79,6 +88,7 @@ export function createLogger(options: LoggerOptions): ProcessLogger {
     trace: at('trace'),
     enabled,
     announce: (message, fields) => writeLine('info', message, lineFields(fields)),
+    writeLine: write,
     written: async () => output?.written(),
   };
 }
@@ -105,11 +115,11 @@ class StandardError {
     });
   }
 
-  write(line: string): void {
+  /** Returns false if the line is dropped. */
+  write(line: string): boolean {
     // The hook of a supervisor sends lines over the IPC channel, and fails if the channel is closed.
     const isCutOff = process.send !== undefined && !process.connected;
-    if (this.#hooked.isHooked && !isCutOff) this.#hooked.write(line);
-    else this.#descriptor.write(line);
+    return this.#hooked.isHooked && !isCutOff ? this.#hooked.write(line) : this.#descriptor.write(line);
   }
 
   written(): Promise<void> {

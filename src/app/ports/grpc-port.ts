@@ -19,6 +19,7 @@ import { MAX_PENDING_HANDSHAKES, TlsHandshakes } from '../../transports/grpc/tls
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
+import { logsDecisions } from '../decision/engine-settings.ts';
 
 /** What the gRPC server of a thread is made of. */
 export interface GrpcPortParts {
@@ -46,7 +47,10 @@ function serverOptions(
   tls: TlsHandshakes | null,
 ): GrpcServerOptions {
   const { settings, decider, tracing, health, stats, clock, logger } = parts;
-  const service = joinServices([rateLimitService(tracedDecider(decider, tracing)), healthService(health)]);
+  const service = joinServices([
+    rateLimitService(tracedDecider(decider, tracing), logsDecisions(settings)),
+    healthService(health),
+  ]);
   return {
     listen,
     tls: tls ?? undefined,

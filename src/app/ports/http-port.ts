@@ -14,6 +14,7 @@ import {
 import { jsonNotFound } from '../../transports/http/routes.ts';
 import { type AddressSettings, listenFailure, listenProblem } from '../../transports/tcp-address.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
+import { logsDecisions } from '../decision/engine-settings.ts';
 import type { TasksOnPort } from '../tasks/tasks-front.ts';
 
 const PORT_SETTINGS: AddressSettings = { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' };
@@ -54,7 +55,10 @@ export function createHttpListener(
   const decisionRoutes = [
     healthRoute(health, parts.loads),
     ...readinessRoutes(health, tasks?.readiness ?? {}, clock),
-    jsonRoute(tracedDecider(parts.decider, tracing), logger, tracing),
+    jsonRoute(tracedDecider(parts.decider, tracing), logger, {
+      tracing,
+      keepsOrigins: logsDecisions(settings),
+    }),
   ];
   const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({

@@ -8,6 +8,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { HttpEngine } from '../../transports/http/listener.ts';
 import { ThreadEvents } from '../decision/thread-events.ts';
+import type { DecisionLog } from '../decision-log/decision-log.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import { ThreadReports } from '../statistics/thread-reports.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
@@ -29,6 +30,8 @@ interface ServingCreation {
   readonly statistics: RuleStatistics;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitFigures | null;
+  /** Null if the decision log is disabled. */
+  readonly decisionLog: DecisionLog | null;
   /** Opens a connection of a thread to the task service; null if that is disabled. */
   readonly tasks: () => TasksConnection | null;
   readonly clock: Clock;
@@ -49,7 +52,7 @@ export interface Serving {
 /** Creates the serving threads, without starting them. */
 export function createServing(parts: ServingCreation): Serving {
   const { settings, count, httpEngine, store, storeHealth, stats, statistics, overLimit } = parts;
-  const { health, tasks, clock, random, logger } = parts;
+  const { decisionLog, health, tasks, clock, random, logger } = parts;
   const rules = new RulesPublisher();
   const bounds = new ServingBounds(settings, count);
   const threads = new ServingThreads({
@@ -58,11 +61,12 @@ export function createServing(parts: ServingCreation): Serving {
     store,
     rules,
     bounds,
+    decisionLog: decisionLog?.sharing ?? null,
     servesHttp: httpEngine.inThreads,
     tasks,
     health,
     stats,
-    events: new ThreadEvents({ store, stats, storeHealth, overLimit: null, logger }),
+    events: new ThreadEvents({ store, stats, storeHealth, overLimit: null, decisionLog, logger }),
     reports: new ThreadReports({ stats, statistics, overLimit, clock }),
     clock,
     random,

@@ -6,6 +6,7 @@ import type { RulesFeed } from '../../decision/generations/rules-publisher.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
+import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
 import type { ThreadReport } from '../statistics/thread-reporter.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
@@ -15,6 +16,8 @@ import type { BoundSeats } from './serving-bounds.ts';
 export interface ServingThreadSetup {
   readonly settings: Settings;
   readonly store: StoreSharing;
+  /** Null if the decision log is disabled. */
+  readonly decisionLog: DecisionLogSharing | null;
   /** Number of serving threads. */
   readonly threads: number;
   /** Memory of `ThreadFigures`. */

@@ -19,6 +19,7 @@ import { StatsRegistry } from '../../stats/registry.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { createBatcher, engineCounters } from '../decision/create-batcher.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
+import { threadObservers } from '../decision-log/thread-observers.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
@@ -173,6 +174,7 @@ async function openThread(
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
   const batcher = createBatcher({
+    observers: await threadObservers(setup, stats, lines => post({ kind: 'decisions', threadId, lines })),
     settings,
     store,
     named: names,

@@ -9,6 +9,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { Counter, StatsRegistry } from '../../stats/registry.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { ThreadEvents } from '../decision/thread-events.ts';
+import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
 import type { ThreadReports } from '../statistics/thread-reports.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
@@ -36,6 +37,8 @@ interface ServingThreadsParts {
   readonly stats: StatsRegistry;
   readonly events: ThreadEvents;
   readonly reports: ThreadReports;
+  /** Null if the decision log is disabled. */
+  readonly decisionLog: DecisionLogSharing | null;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -97,6 +100,7 @@ export class ServingThreads implements Service {
     const setup: ServingThreadSetup = {
       settings,
       store: { fingerprintKey, memory, refundMarks },
+      decisionLog: parts.decisionLog,
       threads: count,
       figures: this.figures.buffer,
       logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),

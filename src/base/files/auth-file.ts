@@ -28,32 +28,41 @@ export class AuthFile {
    * @throws Error that names the setting and the file, but never quotes the content
    */
   async read(): Promise<Credentials> {
-    const bytes = await this.#bytes();
-    if (bytes.length > MAX_BYTES) throw this.#fault(`has more than ${MAX_BYTES} bytes`);
-    const credentials = parseCredentials(
-      Buffer.from(bytes)
-        .toString()
-        .replace(/[\r\n]+$/, ''),
-    );
-    if (credentials === null) throw this.#fault('is empty');
-    return credentials;
+    const text = await readSecret(this.#path, this.#setting, 'password or user:password');
+    // The text is not empty.
+    return parseCredentials(text)!;
   }
+}
 
-  async #bytes(): Promise<Uint8Array> {
-    try {
-      const handle = await open(this.#path, READ_WITHOUT_WAITING);
-      try {
-        return await readWhole(handle, MAX_BYTES);
-      } finally {
-        await handle.close();
-      }
-    } catch (cause) {
-      throw this.#fault(`cannot be read (${asError(cause).message})`);
-    }
+/**
+ * Reads a secret of at most 16 KiB from a file. Line breaks at the end of the file are ignored.
+ *
+ * @param setting the name of the setting with the path, for error messages
+ * @param content what the file must hold, for error messages
+ * @throws Error that names the setting and the file, but never quotes the content
+ */
+export async function readSecret(path: string, setting: string, content: string): Promise<string> {
+  const fault = (problem: string) => new Error(`${setting}: '${path}' ${problem}; it must hold ${content}`);
+  let bytes: Uint8Array;
+  try {
+    bytes = await beginningOf(path);
+  } catch (cause) {
+    throw fault(`cannot be read (${asError(cause).message})`);
   }
+  if (bytes.length > MAX_BYTES) throw fault(`has more than ${MAX_BYTES} bytes`);
+  const text = Buffer.from(bytes)
+    .toString()
+    .replace(/[\r\n]+$/, '');
+  if (text === '') throw fault('is empty');
+  return text;
+}
 
-  #fault(problem: string): Error {
-    return new Error(`${this.#setting}: '${this.#path}' ${problem}; it must hold password or user:password`);
+async function beginningOf(path: string): Promise<Uint8Array> {
+  const handle = await open(path, READ_WITHOUT_WAITING);
+  try {
+    return await readWhole(handle, MAX_BYTES);
+  } finally {
+    await handle.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { logsDecisions } from '../../app/decision/engine-settings.ts';
 import { IdleCollector, ownMemory } from '../../app/idle-collector.ts';
 import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
 import { DecisionService, type StartedAt } from '../../app/service.ts';
@@ -80,7 +81,7 @@ interface StartedService {
 /** @throws ServeFault when it cannot start */
 async function startService(
   settings: Settings,
-  logger: Logger,
+  logger: ProcessLogger,
   missingKey: 'make' | 'refuse',
 ): Promise<StartedService> {
   try {
@@ -94,6 +95,7 @@ async function startService(
       version: packageVersion(),
       httpEngine: await loadHttpEngine(settings, logger),
       createStore: await loadStoreFactory(settings),
+      openDecisionLog: logsDecisions(settings) ? await loadDecisionLog(settings, logger) : null,
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);
@@ -109,6 +111,12 @@ async function startService(
 async function openTracing(settings: Settings, logger: Logger) {
   const { OtlpTracing } = await import('../../app/tracing.ts');
   return await OtlpTracing.open({ settings, clock: systemClock, logger });
+}
+
+/** The decision log is loaded only if it is enabled. */
+async function loadDecisionLog(settings: Settings, logger: ProcessLogger) {
+  const { openDecisionLog } = await import('../../app/decision-log/decision-log.ts');
+  return await openDecisionLog({ settings, writeLine: logger.writeLine, clock: systemClock, logger });
 }
 
 /** The task service is loaded only if it is enabled, because it takes memory and time at startup. */

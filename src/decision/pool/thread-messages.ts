@@ -17,7 +17,7 @@ export type FromDecisionThread =
   | ThreadMessage;
 
 /** Messages of a pool thread other than its answers. */
-export type ThreadMessage = ThreadLog | ThreadStats | ThreadOutage | ThreadConnections;
+export type ThreadMessage = ThreadLog | ThreadDecisions | ThreadStats | ThreadOutage | ThreadConnections;
 
 interface FromThread {
   readonly threadId: number;
@@ -29,6 +29,12 @@ interface ThreadLog extends FromThread {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields | undefined;
+}
+
+/** Lines for the decision log, each with its line feed. */
+interface ThreadDecisions extends FromThread {
+  readonly kind: 'decisions';
+  readonly lines: string;
 }
 
 /** The increments of its counters, and the values of its gauges. */

@@ -248,3 +248,65 @@ export const logging = {
     }),
   },
 } as const;
+
+/** A log of single decisions, for operators who ask which rule refused a user. */
+export const decisionLog = {
+  title: 'Decision log',
+  introduction: 'A log of single decisions; see docs/operations.md.',
+  settings: {
+    decisionLog: setting({
+      names: ['DECISION_LOG'],
+      kind: choice({ texts: { off: 'off', refused: 'refused', sampled: 'sampled' }, letterCase: 'exact' }),
+      default: 'off',
+      help:
+        'Decisions to log as JSON lines: none (`off`), each exceeded limit (`refused`, also in shadow mode), ' +
+        'or in addition some of the allowed requests (`sampled`).',
+    }),
+    decisionLogSample: setting({
+      names: ['DECISION_LOG_SAMPLE'],
+      kind: integer({ min: 1, max: 1_000_000_000, strict: 'both' }),
+      default: 1_000,
+      help: 'With `DECISION_LOG=sampled`: one in this number of allowed requests is logged.',
+    }),
+    decisionLogFile: setting({
+      names: ['DECISION_LOG_FILE'],
+      kind: path,
+      default: '',
+      help:
+        'File that decisions are appended to. If it does not exist, it is created with mode 0600. If it is ' +
+        'renamed or removed, a new file is created within a second of the next record. If empty, decisions ' +
+        'are written to standard error.',
+    }),
+    decisionLogMaxPerSecond: setting({
+      names: ['DECISION_LOG_MAX_PER_SECOND'],
+      kind: integer({ min: 1, max: 100_000, strict: 'both' }),
+      default: 100,
+      help:
+        'Maximum number of records per second. Further ones are dropped, and counted in the statistic ' +
+        '`ratelimit.decision_log.dropped_by_rate` and in the field `dropped` of the next record.',
+    }),
+    decisionLogHashKeys: setting({
+      names: ['DECISION_LOG_HASH_KEYS'],
+      kind: bool,
+      default: false,
+      help:
+        'Replace the values of descriptor entries and the cache key with hashes, so that the log contains no ' +
+        'personal data. Equal values have equal hashes.',
+    }),
+    decisionLogHashSecret: setting({
+      names: ['DECISION_LOG_HASH_SECRET'],
+      kind: anyText,
+      default: '',
+      help:
+        'Secret key of the hashes. If neither this nor `DECISION_LOG_HASH_SECRET_FILE` is set, the key is ' +
+        'random, and the hashes of a value differ between processes and after a restart. Never printed.',
+      secret: true,
+    }),
+    decisionLogHashSecretFile: setting({
+      names: ['DECISION_LOG_HASH_SECRET_FILE'],
+      kind: path,
+      default: '',
+      help: 'File that contains the secret key of the hashes. It is read at startup.',
+    }),
+  },
+} as const;

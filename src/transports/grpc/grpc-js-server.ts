@@ -140,6 +140,11 @@ function libraryOptions(options: GrpcServerOptions): ServerOptions {
   };
 }
 
+/** The address in the text with which the library describes a peer: `address:port`, or `unknown` for a unix socket. */
+function addressOf(peer: string): string {
+  return peer.slice(0, Math.max(peer.lastIndexOf(':'), 0));
+}
+
 function logFailure(logger: Logger, path: string, thrown: unknown): void {
   const error = asError(thrown);
   logger.error('gRPC method failed (this is a bug; please report it)', {
@@ -169,6 +174,10 @@ class GrpcJsReply implements UnaryReply {
   constructor(callback: sendUnaryData<Buffer>, call: ServerUnaryCall<Buffer, Buffer>) {
     this.#callback = callback;
     this.#call = call;
+  }
+
+  get peer(): string {
+    return addressOf(this.#call.getPeer());
   }
 
   get done(): boolean {

@@ -5,6 +5,7 @@ import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
 import type { HeldBytes } from '../../grpc/limits.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
+import { peerAddress } from '../tcp-address.ts';
 import type { ConnectionTurns, TurnTaker } from './connection-turns.ts';
 import { http1Answer, protocolOf } from './first-bytes.ts';
 
@@ -108,6 +109,10 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       this.#countAnswers();
       options.closed(this);
     });
+  }
+
+  get peer(): string {
+    return peerAddress(this.#socket);
   }
 
   /** Bytes that wait for the peer: in the socket, in the output buffer, and for flow control windows. */

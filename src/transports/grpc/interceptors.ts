@@ -96,6 +96,10 @@ abstract class InterceptedReply implements UnaryReply {
     return this.#reply.caller;
   }
 
+  get peer(): string {
+    return this.#reply.peer;
+  }
+
   get done(): boolean {
     return this.#reply.done;
   }

@@ -1,5 +1,5 @@
 import type { Fault, FaultCode } from '../../base/fault.ts';
-import type { Decider, DecisionReply } from '../../decision/decider.ts';
+import type { CallOrigin, Decider, DecisionReply } from '../../decision/decider.ts';
 import {
   GRPC_STATUS,
   type GrpcService,
@@ -7,31 +7,46 @@ import {
   type UnaryMethod,
   type UnaryReply,
 } from '../../grpc/service.ts';
+import { traceIdOf } from '../call-origin.ts';
 
 export const RATE_LIMIT_SERVICE = 'envoy.service.ratelimit.v3.RateLimitService';
 
-/** `envoy.service.ratelimit.v3.RateLimitService` (spec 4.2). */
-export function rateLimitService(decider: Decider): GrpcService {
+/**
+ * `envoy.service.ratelimit.v3.RateLimitService` (spec 4.2).
+ *
+ * @param keepsTraceIds whether the origins of requests have the trace IDs, which are only readable when a call arrives
+ */
+export function rateLimitService(decider: Decider, keepsTraceIds = false): GrpcService {
+  const method = shouldRateLimit(decider, keepsTraceIds);
   return {
-    unary: new Map([[`/${RATE_LIMIT_SERVICE}/ShouldRateLimit`, shouldRateLimit(decider)]]),
+    unary: new Map([[`/${RATE_LIMIT_SERVICE}/ShouldRateLimit`, method]]),
     serverStreaming: new Map(),
   };
 }
 
-function shouldRateLimit(decider: Decider): UnaryMethod {
-  return (request, reply) => decider.decide(request, 'protobuf', new UnaryDecisionReply(reply));
+function shouldRateLimit(decider: Decider, keepsTraceIds: boolean): UnaryMethod {
+  return (request, reply) => {
+    const traceId = keepsTraceIds ? traceIdOf(name => reply.header(name)) : '';
+    decider.decide(request, 'protobuf', new UnaryDecisionReply(reply, traceId));
+  };
 }
 
 /** A request over the limit has the gRPC status OK: the code OVER_LIMIT is inside the response message. */
 class UnaryDecisionReply implements DecisionReply {
   readonly #reply: UnaryReply;
+  readonly #traceId: string;
 
-  constructor(reply: UnaryReply) {
+  constructor(reply: UnaryReply, traceId: string) {
     this.#reply = reply;
+    this.#traceId = traceId;
   }
 
   get caller(): object | undefined {
     return this.#reply.caller;
+  }
+
+  get origin(): CallOrigin {
+    return { peer: this.#reply.peer, traceId: this.#traceId };
   }
 
   get gone(): boolean {

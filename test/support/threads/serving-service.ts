@@ -57,6 +57,7 @@ export async function startServing(
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),
     openTasks: null,
+    openDecisionLog: null,
   });
   t.teardown(() => service.stop());
   const at = (await service.start())!;

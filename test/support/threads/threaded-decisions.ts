@@ -94,6 +94,7 @@ export class ThreadedDecisions {
       counters,
       overLimit: overLimit === null ? null : new OverLimitFigures(overLimit, stats),
       storeHealth,
+      decisionLog: null,
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });
     this.threads = threads;

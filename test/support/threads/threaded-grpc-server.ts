@@ -63,6 +63,7 @@ class GrpcThread {
     const listeners: (() => void)[] = [];
     this.#listeners.set(call, listeners);
     return {
+      peer: '',
       get done() {
         return port.call({ kind: 'isDone', call }) === true;
       },

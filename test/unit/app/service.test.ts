@@ -34,6 +34,7 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {})
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),
     openTasks: null,
+    openDecisionLog: null,
   });
   t.teardown(() => service.stop());
   const openPorts = async () => (await Promise.all(numbers.map(isOpen))).filter(open => open).length;

@@ -203,6 +203,13 @@ t.test('without variables every setting is at its default', async t => {
     tracingSamplingRate: 1,
     logLevel: 'warning',
     logFormat: 'text',
+    decisionLog: 'off',
+    decisionLogSample: 1_000,
+    decisionLogFile: '',
+    decisionLogMaxPerSecond: 100,
+    decisionLogHashKeys: false,
+    decisionLogHashSecret: '',
+    decisionLogHashSecretFile: '',
     givenBy: {},
     warnings: [],
   });

@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { peerAddress } from '../../tcp-address.ts';
 import type { RequestHead } from '../routes.ts';
-
-/** The prefix of IPv4 addresses on a socket that serves both address families (RFC 4291, 2.5.5.2). */
-const MAPPED = '::ffff:';
 
 /** The head of a request that Node.js has parsed. */
 export class NodeRequestHead implements RequestHead {
@@ -21,8 +19,7 @@ export class NodeRequestHead implements RequestHead {
   }
 
   get remoteAddress(): string {
-    const address = this.#request.socket.remoteAddress ?? '';
-    return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
+    return peerAddress(this.#request.socket);
   }
 
   /** Searches the raw fields, because Node.js joins the values of repeated fields. */

@@ -1,9 +1,10 @@
 import { ByteWriter } from '../../../base/bytes.ts';
 import type { Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import type { Decider, DecisionReply } from '../../../decision/decider.ts';
+import type { CallOrigin, Decider, DecisionReply } from '../../../decision/decider.ts';
 import { JsonFault } from '../../../messages/json-fault.ts';
 import { jsonToRequest } from '../../../messages/json-request.ts';
+import { traceIdOf } from '../../call-origin.ts';
 import {
   type CallSpan,
   type CallTracing,
@@ -17,14 +18,31 @@ import type { Exchange } from '../exchange.ts';
 import { FAULT_WORK } from '../request-turns.ts';
 import type { RequestHead, Route } from '../routes.ts';
 
+interface JsonRouteOptions {
+  /** Null, the default, if tracing is disabled. */
+  readonly tracing?: CallTracing | null;
+  /** Whether replies have the origins of requests, which are only known while the head is read. Default: false. */
+  readonly keepsOrigins?: boolean;
+}
+
+/** What is kept of the head of a request. */
+interface Call {
+  readonly span: CallSpan | null;
+  readonly origin: CallOrigin | undefined;
+}
+
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, regardless of the `Content-Type`. 200 if no limit is
  * exceeded, otherwise 429, with the `RateLimitResponse` as body (spec 4.1). Failures have the statuses of `answer.ts`.
  */
-export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | null = null): Route {
+export function jsonRoute(
+  decider: Decider,
+  log: Logger,
+  { tracing = null, keepsOrigins = false }: JsonRouteOptions = {},
+): Route {
   // One buffer serves all requests: it is filled and passed on within one call, and the decider copies it.
   const request = new ByteWriter(1024);
-  const decide = (exchange: Exchange, body: Uint8Array, span: CallSpan | null): void => {
+  const decide = (exchange: Exchange, body: Uint8Array, { span, origin }: Call): void => {
     request.reset();
     const fault = convert(body, request);
     if (fault !== null) {
@@ -33,7 +51,7 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
       refuse(exchange, fault, log);
       return;
     }
-    const reply = new JsonReply(exchange, log);
+    const reply = new JsonReply(exchange, log, origin);
     if (span === null) decider.decide(request.view(), 'json', reply);
     else {
       const traced = new TracedDecisionReply(reply, span, STATUS_OUTCOMES);
@@ -49,7 +67,8 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
     handle: (exchange, asked) => {
       // A call whose body never arrives completely exports no span, because there is nothing to decide.
       const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
-      readBody(exchange, body => decide(exchange, body, span));
+      const origin = keepsOrigins ? originOf(asked) : undefined;
+      readBody(exchange, body => decide(exchange, body, { span, origin }));
     },
   };
 }
@@ -59,6 +78,10 @@ const SPAN_ATTRIBUTES = { 'http.request.method': 'POST', 'http.route': '/json' }
 /** Valid only until the handler returns, like the request. */
 function headersOf(request: RequestHead): HeaderReader {
   return name => request.header(name);
+}
+
+function originOf(request: RequestHead): CallOrigin {
+  return { peer: request.remoteAddress, traceId: traceIdOf(headersOf(request)) };
 }
 
 /** Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, or null. */
@@ -74,12 +97,14 @@ export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null 
 }
 
 class JsonReply implements DecisionReply {
+  readonly origin: CallOrigin | undefined;
   readonly #exchange: Exchange;
   readonly #log: Logger;
 
-  constructor(exchange: Exchange, log: Logger) {
+  constructor(exchange: Exchange, log: Logger, origin: CallOrigin | undefined) {
     this.#exchange = exchange;
     this.#log = log;
+    this.origin = origin;
   }
 
   get caller(): object {

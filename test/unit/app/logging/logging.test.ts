@@ -333,3 +333,10 @@ t.test('an announcement is written whatever the level is, and is called info', a
   );
   t.equal(lines.length, 1);
 });
+
+t.test('a line of another format is written as it is, whatever the level', async t => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'error', format: 'text', write: line => lines.push(line) });
+  t.equal(logger.writeLine('{"time":"now"}\n'), true);
+  t.same(lines, ['{"time":"now"}\n']);
+});

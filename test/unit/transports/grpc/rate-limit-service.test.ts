@@ -46,3 +46,16 @@ t.test('no other method is served', async t => {
   const { unary, serverStreaming } = rateLimitService({ decide: () => {} });
   t.strictSame([...unary.keys(), ...serverStreaming.keys()], [PATH]);
 });
+
+t.test('the reply knows where a call comes from; its trace ID is kept only on demand', async t => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  for (const keepsTraceIds of [false, true]) {
+    const seen: unknown[] = [];
+    const decider = {
+      decide: (...[, , reply]: Parameters<Decider['decide']>) => void seen.push(reply.origin),
+    };
+    const method = rateLimitService(decider, keepsTraceIds).unary.get(PATH)!;
+    new MethodCall(method, Buffer.alloc(0), { traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+    t.same(seen, [{ peer: '10.1.2.3', traceId: keepsTraceIds ? traceId : '' }]);
+  }
+});

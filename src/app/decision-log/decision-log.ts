@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { readSecret } from '../../base/files/auth-file.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { BatchObserver } from '../../decision/batch-observer.ts';
+import { SharedRate } from '../../decision/decision-log/shared-rate.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { LogFile } from './log-file.ts';
+import { type DecisionLogSharing, openDecisionLogger } from './open-decision-logger.ts';
+
+interface DecisionLogParts {
+  readonly settings: Settings;
+  readonly sharing: DecisionLogSharing;
+  readonly stats: StatsRegistry;
+  /** Writes a line to standard error; false if it was dropped because standard error is not being read. */
+  readonly writeLine: (line: string) => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const HASH_KEY_BYTES = 32;
+
+/**
+ * Writes the decision log of all threads, in the primary thread. Nothing waits for the writing: records that the file or
+ * standard error does not accept are dropped and counted.
+ */
+export class DecisionLog implements Service {
+  readonly name = 'decision log';
+  readonly sharing: DecisionLogSharing;
+  /** Writes lines, each with its line feed. */
+  readonly write: (lines: string) => void;
+  readonly #file: LogFile | null;
+
+  constructor({ settings, sharing, stats, writeLine, clock, logger }: DecisionLogParts) {
+    const written = stats.counter('ratelimit.decision_log.written');
+    const dropped = stats.counter('ratelimit.decision_log.dropped_by_output');
+    const { decisionLogFile: path } = settings;
+    const file = path === '' ? null : new LogFile({ path, written, dropped, clock, logger });
+    this.sharing = sharing;
+    this.#file = file;
+    this.write =
+      file === null
+        ? lines => {
+            for (const line of lines.match(/.*\n/g) ?? []) (writeLine(line) ? written : dropped).add(1);
+          }
+        : lines => file.write(lines);
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    await this.#file?.stop();
+  }
+}
+
+/** The decision log, and what logs the decisions of the primary thread. */
+export interface OpenedDecisionLog {
+  readonly log: DecisionLog;
+  readonly observer: BatchObserver;
+}
+
+/**
+ * Prepares the decision log. The function that it returns opens the log, with the statistics of the process.
+ *
+ * @throws Error that names the setting, if the file with the secret of the hashes cannot be read
+ */
+export async function openDecisionLog(
+  parts: Omit<DecisionLogParts, 'sharing' | 'stats'>,
+): Promise<(stats: StatsRegistry) => OpenedDecisionLog> {
+  const { settings } = parts;
+  const hashKey = settings.decisionLogHashKeys ? await hashKeyOf(settings) : null;
+  const sharing = { rate: SharedRate.memory(), hashKey };
+  return stats => {
+    const log = new DecisionLog({ ...parts, sharing, stats });
+    return { log, observer: openDecisionLogger({ settings, sharing, stats, write: log.write }) };
+  };
+}
+
+async function hashKeyOf(settings: Settings): Promise<Uint8Array> {
+  const { decisionLogHashSecret: secret, decisionLogHashSecretFile: path } = settings;
+  if (path !== '') return Buffer.from(await readSecret(path, 'DECISION_LOG_HASH_SECRET_FILE', 'the secret'));
+  return secret === '' ? randomBytes(HASH_KEY_BYTES) : Buffer.from(secret);
+}
