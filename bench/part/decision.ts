@@ -1,4 +1,5 @@
-// How long a decision takes between front and store, on the embedded store. Run: node build/bench/part/decision.js
+// How long a decision takes between front and store, on the embedded store.
+// Run: node build/bench/part/decision.js [pattern …], by default all patterns in one process.
 import { ByteWriter } from '../../src/base/bytes.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/base/logger.ts';
@@ -13,6 +14,7 @@ import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
+import { LIMIT_KINDS, type LimitKindName } from '../load/decisions/limit-kinds.ts';
 
 const DECISIONS = 1_000_000;
 const REPETITIONS = 5;
@@ -28,7 +30,12 @@ descriptors:
     descriptors:
       - key: method
         rate_limit: {unit: minute, requests_per_unit: 1000000}
-`;
+${(['plain', 'several', 'sliding', 'bucket'] as const).map(ruleOf).join('')}`;
+
+function ruleOf(kind: LimitKindName): string {
+  const lines = LIMIT_KINDS[kind].lines.map(line => `    ${line}\n`);
+  return `  - key: ${kind}\n${lines.join('')}`;
+}
 
 type Descriptor = readonly (readonly [string, string])[];
 
@@ -46,7 +53,19 @@ const PATTERNS: Readonly<Record<string, (n: number) => readonly Descriptor[]>> =
     [['plan', 'none']],
   ],
   'no rule matches': n => [[['other', `value-${n % 1_000}`]]],
+  ...patternsOf('plain'),
+  ...patternsOf('several'),
+  ...patternsOf('sliding'),
+  ...patternsOf('bucket'),
 };
+
+function patternsOf(kind: LimitKindName): Record<string, (n: number) => readonly Descriptor[]> {
+  const { title } = LIMIT_KINDS[kind];
+  return {
+    [`${title}, one key`]: () => [[[kind, 'ann']]],
+    [`${title}, 100 000`]: n => [[[kind, `user-${n % 100_000}`]]],
+  };
+}
 
 const silent: Logger = {
   error: message => console.error(message),
@@ -144,7 +163,9 @@ async function nanoseconds(requests: readonly Uint8Array[], batch: number): Prom
 }
 
 console.log('ns per request (median)   1 at a time   32 at a time');
+const wanted = process.argv.slice(2);
 for (const [name, pattern] of Object.entries(PATTERNS)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
   const requests = requestsOf(pattern);
   const alone = await nanoseconds(requests, 1);
   const together = await nanoseconds(requests, 32);

@@ -25,6 +25,9 @@ export function grownCapacity(from: number, needed: number): number {
 
 const utf8 = new TextEncoder();
 
+/** The largest whole number that bitwise operations do not change. */
+const MAX_INT = 0x7fff_ffff;
+
 /**
  * A byte buffer that grows and is reused: `reset` keeps the memory.
  * `bytes` is replaced when the buffer grows, so do not keep a reference to it across a write.
@@ -97,11 +100,18 @@ export class ByteWriter {
   varint(value: number): void {
     this.reserve(8);
     let rest = value;
-    while (rest > 127) {
-      this.bytes[this.length++] = (rest % 128) | 128;
-      rest = Math.floor(rest / 128);
+    // Without `%`, which takes longer for a double than everything else here.
+    while (rest > MAX_INT) {
+      const high = Math.floor(rest / 128);
+      this.bytes[this.length++] = (rest - high * 128) | 128;
+      rest = high;
     }
-    this.bytes[this.length++] = rest;
+    let low = rest | 0;
+    while (low > 127) {
+      this.bytes[this.length++] = (low & 127) | 128;
+      low >>= 7;
+    }
+    this.bytes[this.length++] = low;
   }
 
   /** A view of the written bytes; valid until the next write. */

@@ -25,7 +25,11 @@ export class Fingerprinter {
    * so that a difference in one word reaches all lanes. At the end, one lane is folded into the others.
    */
   take(bytes: Uint8Array, start: number, end: number): void {
-    let [a, b, c, d] = this.#key;
+    const key = this.#key;
+    let a = key[0];
+    let b = key[1];
+    let c = key[2];
+    let d = key[3];
     let at = start;
     for (; at + 4 <= end; at += 4) {
       const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);

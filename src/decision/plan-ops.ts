@@ -1,3 +1,4 @@
+import type { AdmissionTerms } from '../counters/admission/admission.ts';
 import { NEVER_FULL } from '../counters/batch.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
@@ -17,6 +18,17 @@ export interface OpPlannerParts {
 /** The last step of planning: counts total hits, and adds ops for limits that are not in the local cache. */
 export class OpPlanner {
   readonly #parts: OpPlannerParts;
+  /** Used again for each op, because objects with large numbers are several allocations. */
+  readonly #range = { start: 0, end: 0 };
+  readonly #op = {
+    hits: 0,
+    isRefund: false,
+    limit: 0,
+    unit: 0,
+    ttlS: 0,
+    expiryS: 0,
+    terms: null as AdmissionTerms | null,
+  };
 
   constructor(parts: OpPlannerParts) {
     this.#parts = parts;
@@ -89,19 +101,18 @@ export class OpPlanner {
     const terms = decisions.terms[row];
     const unit = decisions.unit[row];
     const jitterS = this.#parts.expiryJitterS();
-    return counters.addOp(
-      keys.bytes,
-      { start: decisions.keyStart[row], end: decisions.keyEnd[row] },
-      {
-        hits: decisions.hits[row],
-        isRefund,
-        limit: holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL,
-        unit: terms === null ? unit : terms.storeUnit,
-        ttlS: terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(jitterS),
-        expiryS: terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS),
-        terms: terms === null ? null : terms.admission,
-      },
-    );
+    const range = this.#range;
+    range.start = decisions.keyStart[row];
+    range.end = decisions.keyEnd[row];
+    const op = this.#op;
+    op.hits = decisions.hits[row];
+    op.isRefund = isRefund;
+    op.limit = holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL;
+    op.unit = terms === null ? unit : terms.storeUnit;
+    op.ttlS = terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(jitterS);
+    op.expiryS = terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS);
+    op.terms = terms === null ? null : terms.admission;
+    return counters.addOp(keys.bytes, range, op);
   }
 
   /** Keeps what the caches of all threads know of refunds of the key, from before the store is asked. */
