@@ -13,6 +13,8 @@ export class EmbeddedCounterStore implements CounterStore {
   /** Cells and regions of the current group. A cell is -1 if the table has no room for its key. */
   #cells: number[] = [];
   #regions: number[] = [];
+  /** Without meaning; see `CounterTable.touch`. */
+  readonly #touched = new Int32Array(1);
 
   constructor(table: CounterTable) {
     this.#table = table;
@@ -26,6 +28,7 @@ export class EmbeddedCounterStore implements CounterStore {
   increment(batch: CounterBatch): void {
     const table = this.#table;
     const { kinds } = batch.admissions;
+    if (batch.slotCount > 1) this.#touched[0] = this.#touchAll(batch);
     for (let slot = 0; slot < batch.slotCount; slot++) {
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
@@ -62,6 +65,14 @@ export class EmbeddedCounterStore implements CounterStore {
       }
       table.unlock(region);
     }
+  }
+
+  /** Loads the memory of all slots into the cache of the processor. */
+  #touchAll({ prints, slotCount }: CounterBatch): number {
+    let touched = 0;
+    for (let at = 0; at < slotCount * 3; at += 3)
+      touched ^= this.#table.touch(prints[at], prints[at + 1], prints[at + 2]);
+    return touched;
   }
 
   /** Applies the changes of the slot in `#print`. */
