@@ -1,6 +1,7 @@
 import t from 'tap';
-import type { LimitTerms, RuleLimit } from '../../../../src/rules/rule-set.ts';
-import { faultsOf, loadEntry } from './rule-text.ts';
+import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { describeRuleFault, type LimitTerms, type RuleLimit } from '../../../../src/rules/rule-set.ts';
+import { entryFile, faultsOf, loadEntry, ruleFiles } from './rule-text.ts';
 
 const FIXED: LimitTerms = {
   algorithm: 'fixed_window',
@@ -188,3 +189,31 @@ t.test(
     t.strictSame(faultsOf(merged), []);
   },
 );
+
+/** The warnings about an entry `a` with two limits, and with entries below it. */
+function warningsOf(...nested: readonly string[]): readonly string[] {
+  const warnings: string[] = [];
+  const lines = [
+    'key: a',
+    'rate_limits:',
+    '  - {name: b, unit: day, requests_per_unit: 9}',
+    '  - {window: 5m, requests_per_unit: 9}',
+    'descriptors:',
+    ...nested.map(entry => `  - {${entry}}`),
+  ];
+  loadRuleSet(ruleFiles(entryFile(lines.join('\n'))), {
+    mergeDomains: false,
+    onWarning: warning => warnings.push(describeRuleFault(warning)),
+  });
+  return warnings;
+}
+
+t.test('a limit and a nested entry whose statistics have the same name: a warning, not a fault', async t => {
+  const limit = 'rate_limit: {unit: hour, requests_per_unit: 5}';
+  t.same(warningsOf(`key: b, ${limit}`), [
+    'rules.yaml:5:7: d.a: the statistics of the limit "b" and of the nested entry "b" have the same name, so they are added up: give the limit another `name`',
+  ]);
+  t.match(warningsOf(`key: 5m, ${limit}`), [/of the limit "5m" and of the nested entry "5m"/]);
+  t.same(warningsOf(`key: b, value: c, ${limit}`, `key: c, ${limit}`), []);
+  t.same(warningsOf(`key: b, descriptors: [{key: c, ${limit}}]`), [], 'an entry without a limit has none');
+});
