@@ -6,22 +6,24 @@ import { loadSettings } from '../../../src/settings/load.ts';
 import { freePort } from '../../support/free-port.ts';
 import { HTTP_ENGINE } from '../../support/http-engine.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { startMemcached } from '../../support/memcached-server.ts';
 import { writeRules } from '../../support/rule-files.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
+import { until } from '../../support/until.ts';
 import { isOpen } from './connecting.ts';
 import { holdLookups } from './held-lookup.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: 3}\n';
 
 /** A service with the embedded store and one rule, on loopback ports that were free a moment ago. */
-async function freshService(t: Test, env: Readonly<Record<string, string>> = {}) {
+async function freshService(t: Test, env: Readonly<Record<string, string>> = {}, rules = RULES) {
   const numbers = [await freePort(), await freePort(), await freePort()];
   const [PORT, GRPC_PORT, DEBUG_PORT] = numbers.map(String);
   const logger = new KeepingLogger();
   const settings = loadSettings({
     ...{ HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0.0.1' },
     ...{ PORT, GRPC_PORT, DEBUG_PORT },
-    RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+    RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': rules }),
     ...env,
   });
   const service = new DecisionService({
@@ -77,4 +79,18 @@ t.test('a start that fails stops what was started and tells why', async t => {
   const { service, openPorts } = await freshService(t, { GRPC_PORT: taken });
   await t.rejects(service.start(), /cannot listen on 127\.0\.0\.1:\d+.*GRPC_PORT/);
   t.equal(await openPorts(), 0);
+});
+
+t.test('rules that memcached cannot count are refused if it is the store', async t => {
+  const memcached = await startMemcached();
+  t.teardown(() => memcached.stop());
+  const rules = RULES.replace('{unit: day,', '{unit: day, algorithm: token_bucket,');
+  const env = { BACKEND_TYPE: 'altcache', ALTCACHE_HOST_PORT: memcached.address };
+  const { service, logger } = await freshService(t, env, rules);
+  const refused = () => logger.messages('error').includes('Rules not loaded; no rules are active yet');
+  const started = service.start();
+  await Promise.race([started, until(refused)]);
+  t.ok(refused());
+  await service.stop();
+  await started;
 });
