@@ -59,7 +59,7 @@ const { threads, pool } = createDecisionThreads({
   statistics,
   counters,
   overLimit: null,
-    decisionLog: null,
+  decisionLog: null,
   storeHealth,
   placement: {
     isForPool: () => true,

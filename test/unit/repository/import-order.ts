@@ -24,7 +24,13 @@ const FOLDERS: readonly (readonly string[])[] = [
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse'], ['source']],
   counters: [['admission'], [OWN_FILES], ['redis', 'memcached', 'embedded']],
-  decision: [['limits'], ['statistics'], [OWN_FILES], ['batching', 'explain', 'decision-log'], ['pool', 'generations']],
+  decision: [
+    ['limits'],
+    ['statistics'],
+    [OWN_FILES],
+    ['batching', 'explain', 'decision-log'],
+    ['pool', 'generations'],
+  ],
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
   settings: [['kinds'], ['groups'], [OWN_FILES]],
   cli: [['terminal'], ['serve', 'client', 'tasks'], [OWN_FILES]],
