@@ -38,6 +38,24 @@ t.test('threads on both sides of a border admit exactly the limit', async t => {
     );
 });
 
+for (const [title, heldMs, total] of [
+  ['up to a second changes nothing', 1_000, 10],
+  ['longer than the window admits the limit once more at most', 2_000, 20],
+] as const) {
+  t.test(`a thread that is held between reading the clock and counting: ${title}`, async t => {
+    const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+    const op = { key: 'w', hits: 1, terms: slidingWindow(10, 1) };
+    const admittedAt = async (ms: number) => {
+      const { refused } = await admit(store, new Array<TestOp>(30).fill(op), atMs(ms));
+      return refused.filter(isRefused => !isRefused).length;
+    };
+    let admitted = await admittedAt(heldMs);
+    admitted += await admittedAt(0);
+    admitted += await admittedAt(heldMs);
+    t.equal(admitted, total);
+  });
+}
+
 t.test('a window and a bucket have a cell only while they are used', async t => {
   const table = CounterTable.create(1_024);
   const store = new EmbeddedCounterStore(table);
