@@ -56,6 +56,7 @@ const spent = { dispatchMs: 0, handOverMs: 0 };
 const { threads, pool } = createDecisionThreads({
   ...parts,
   store,
+  steering: null,
   statistics,
   counters,
   overLimit: null,

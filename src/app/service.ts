@@ -11,7 +11,10 @@ import { dumpRules } from '../rules/compiled-rules.ts';
 import type { Settings } from '../settings/table.ts';
 import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
+import { SharedRecordsReader } from '../steering/shared-records.ts';
+import type { Steering } from '../steering/steering.ts';
 import { limitsRoutes } from '../transports/debug/operator/limits-routes.ts';
+import { steeringRoutes } from '../transports/debug/operator/steering-routes.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
@@ -28,6 +31,7 @@ import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
 import { OverLimitFigures } from './statistics/over-limit-figures.ts';
 import { openSinks } from './statistics/sinks.ts';
+import { type OpenSteeringStore, openSteering } from './steering/open-steering.ts';
 import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
@@ -46,6 +50,8 @@ interface ServiceParts {
   readonly version: string;
   /** Creates the store selected by the settings. */
   readonly createStore: StoreFactory;
+  /** Creates the store of steering records; null if they are disabled. */
+  readonly openSteeringStore: OpenSteeringStore | null;
   /** Creates the task service; null if the task service is disabled. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
   /** Creates the decision log and its observer of this thread; null if the decision log is disabled. */
@@ -83,6 +89,8 @@ export class DecisionService {
   readonly #stats = new StatsRegistry();
   readonly #outages: OutageLog;
   readonly #store: OpenedStore;
+  /** Null if steering records are disabled. */
+  readonly #steering: Steering | null;
   readonly #batcher: Batcher;
   /** Null when this thread decides everything. */
   readonly #threads: DecisionThreads | null;
@@ -129,6 +137,8 @@ export class DecisionService {
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
       ...(servingCount > 1 && { serving: { count: servingCount, thread: null } }),
     });
+    this.#steering = openSteering(parts.openSteeringStore, parts);
+    const steering = this.#steering?.memory ?? null;
     const statistics = new RuleStatistics();
     stats.addSource(statistics);
     const counters = engineCounters(stats);
@@ -143,6 +153,7 @@ export class DecisionService {
         : createDecisionThreads({
             settings,
             store: this.#store,
+            steering,
             statistics,
             counters,
             overLimit: figures,
@@ -160,6 +171,7 @@ export class DecisionService {
             ...parts,
             count: servingCount,
             store: this.#store,
+            steering,
             storeHealth,
             health: this.#health,
             stats,
@@ -177,6 +189,7 @@ export class DecisionService {
       ...(this.#serving !== null && { sharedBounds: this.#serving.queueBounds }),
       pool: this.#threads?.pool ?? null,
       observers: opened === null ? [] : [opened.observer],
+      steering,
       clock,
       random,
       logger,
@@ -206,6 +219,7 @@ export class DecisionService {
       store: this.#store.store,
       fingerprintKey: this.#store.fingerprintKey,
       rules: () => this.#loader.current,
+      ...(steering !== null && { steering: new SharedRecordsReader(steering) }),
       clock,
       logger,
     });
@@ -222,7 +236,10 @@ export class DecisionService {
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
       explain: request => explainer.explain(request),
-      operator: createOperatorApi({ ...parts, routes: limitsRoutes(this.#rates) }),
+      operator: createOperatorApi({
+        ...parts,
+        routes: [...limitsRoutes(this.#rates), ...steeringRoutes(this.#steering)],
+      }),
       httpEngine: parts.httpEngine,
       clock,
       logger,
@@ -245,6 +262,7 @@ export class DecisionService {
       const sinks = await openSinks({ ...this.#parts, stats: this.#stats, outages: this.#outages });
       for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
+      if (this.#steering !== null) await this.#stack.start(this.#steering);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
       if (this.#serving !== null) await this.#stack.start(this.#serving.threads);
       await this.#stack.start(this.#compiler);

@@ -9,6 +9,7 @@ import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { engineOptions } from './engine-settings.ts';
 
@@ -27,6 +28,8 @@ interface BatcherCreation {
   /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
   readonly observers: readonly BatchObserver[];
+  /** Memory of the steering records; null if they are disabled. */
+  readonly steering: SharedArrayBuffer | null;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -46,6 +49,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
     random,
     nowMs: pool === null ? null : finely,
     observers: parts.observers,
+    ...(parts.steering !== null && { steering: new SharedRecordsReader(parts.steering) }),
   });
   return new Batcher({
     engine,

@@ -9,6 +9,7 @@ import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
+import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
 import { threadObservers } from '../decision-log/thread-observers.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
@@ -23,6 +24,8 @@ export interface DecisionThreadSetup {
   readonly store: StoreSharing;
   /** Null if the decision log is disabled. */
   readonly decisionLog: DecisionLogSharing | null;
+  /** Memory of the steering records; null if they are disabled. */
+  readonly steering: SharedArrayBuffer | null;
   /** Log levels that the process writes. */
   readonly logLevels: readonly LogLevel[];
 }
@@ -78,7 +81,7 @@ async function decide(
 }
 
 function openDecider(
-  { settings, store }: DecisionThreadSetup,
+  { settings, store, steering }: DecisionThreadSetup,
   opened: OpenedStore,
   { logger, observers }: { readonly logger: Logger; readonly observers: readonly BatchObserver[] },
 ): ThreadDecider {
@@ -95,6 +98,7 @@ function openDecider(
         random: Math.random,
         nowMs: null,
         observers,
+        ...(steering !== null && { steering: new SharedRecordsReader(steering) }),
       });
       return { engine, overLimit };
     },

@@ -18,6 +18,8 @@ import { ThreadEvents } from './thread-events.ts';
 interface DecisionThreadsParts {
   readonly settings: Settings;
   readonly store: OpenedStore;
+  /** Memory of the steering records; null if they are disabled. */
+  readonly steering: SharedArrayBuffer | null;
   readonly statistics: RuleStatistics;
   readonly counters: EngineCounters;
   /** Null when there is no local cache. */
@@ -42,12 +44,13 @@ export interface DecisionThreads {
 
 /** Creates the decision threads that the settings ask for, without starting them. */
 export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
-  const { settings, store, stats, overLimit, clock, random, logger } = parts;
+  const { settings, store, steering, stats, overLimit, clock, random, logger } = parts;
   const { fingerprintKey, memory, refundMarks } = store;
   const setup: DecisionThreadSetup = {
     settings,
     store: { fingerprintKey, memory, refundMarks },
     decisionLog: parts.decisionLog?.sharing ?? null,
+    steering,
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const events = new ThreadEvents(parts);

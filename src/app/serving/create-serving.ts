@@ -24,6 +24,8 @@ interface ServingCreation {
   /** The engine of the HTTP ports. The threads serve HTTP if it works in threads. */
   readonly httpEngine: HttpEngine;
   readonly store: OpenedStore;
+  /** Memory of the steering records; null if they are disabled. */
+  readonly steering: SharedArrayBuffer | null;
   readonly storeHealth: StoreHealth;
   readonly health: Health;
   readonly stats: StatsRegistry;
@@ -51,7 +53,7 @@ export interface Serving {
 
 /** Creates the serving threads, without starting them. */
 export function createServing(parts: ServingCreation): Serving {
-  const { settings, count, httpEngine, store, storeHealth, stats, statistics, overLimit } = parts;
+  const { settings, count, httpEngine, store, steering, storeHealth, stats, statistics, overLimit } = parts;
   const { decisionLog, health, tasks, clock, random, logger } = parts;
   const rules = new RulesPublisher();
   const bounds = new ServingBounds(settings, count);
@@ -59,6 +61,7 @@ export function createServing(parts: ServingCreation): Serving {
     settings,
     count,
     store,
+    steering,
     rules,
     bounds,
     decisionLog: decisionLog?.sharing ?? null,

@@ -18,6 +18,8 @@ export interface ServingThreadSetup {
   readonly store: StoreSharing;
   /** Null if the decision log is disabled. */
   readonly decisionLog: DecisionLogSharing | null;
+  /** Memory of the steering records; null if they are disabled. */
+  readonly steering: SharedArrayBuffer | null;
   /** Number of serving threads. */
   readonly threads: number;
   /** Memory of `ThreadFigures`. */

@@ -183,6 +183,7 @@ async function openThread(
     rules: new RulesSubscriber(begin.rules),
     sharedBounds: { requests: Bound.at(begin.bounds.requests), bytes: Bound.at(begin.bounds.bytes) },
     pool: null,
+    steering: setup.steering,
     clock: systemClock,
     random: Math.random,
     logger,

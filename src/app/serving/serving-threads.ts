@@ -27,6 +27,8 @@ interface ServingThreadsParts {
   readonly settings: Settings;
   readonly count: number;
   readonly store: OpenedStore;
+  /** Memory of the steering records; null if they are disabled. */
+  readonly steering: SharedArrayBuffer | null;
   readonly rules: RulesPublisher;
   readonly bounds: ServingBounds;
   /** Whether the threads serve HTTP. */
@@ -101,6 +103,7 @@ export class ServingThreads implements Service {
       settings,
       store: { fingerprintKey, memory, refundMarks },
       decisionLog: parts.decisionLog,
+      steering: parts.steering,
       threads: count,
       figures: this.figures.buffer,
       logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),

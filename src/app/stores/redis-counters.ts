@@ -126,7 +126,8 @@ function linkParts(
   return { timeoutMs, startup, clock, logger, random, ...observers };
 }
 
-function mainInstance(settings: Settings): RedisInstanceSettings {
+/** The main instance, as the settings describe it. */
+export function mainInstance(settings: Settings): RedisInstanceSettings {
   return {
     type: settings.redisType,
     socketType: settings.redisSocketType,

@@ -3,6 +3,7 @@ import { logsDecisions } from '../../app/decision/engine-settings.ts';
 import { IdleCollector, ownMemory } from '../../app/idle-collector.ts';
 import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
 import { DecisionService, type StartedAt } from '../../app/service.ts';
+import { loadSteeringStore } from '../../app/steering/open-steering.ts';
 import { loadStoreFactory } from '../../app/stores/stores.ts';
 import type { TasksShared } from '../../app/tasks/tasks-service.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -96,6 +97,7 @@ async function startService(
       httpEngine: await loadHttpEngine(settings, logger),
       createStore: await loadStoreFactory(settings),
       openDecisionLog: logsDecisions(settings) ? await loadDecisionLog(settings, logger) : null,
+      openSteeringStore: await loadSteeringStore(settings),
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
 import { DecisionService, type StartedAt } from '../../../src/app/service.ts';
+import { loadSteeringStore } from '../../../src/app/steering/open-steering.ts';
 import { loadStoreFactory } from '../../../src/app/stores/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
@@ -56,6 +57,7 @@ export async function startServing(
     version: '0.0.0',
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),
+    openSteeringStore: await loadSteeringStore(settings),
     openTasks: null,
     openDecisionLog: null,
   });

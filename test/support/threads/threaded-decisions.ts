@@ -95,6 +95,7 @@ export class ThreadedDecisions {
       overLimit: overLimit === null ? null : new OverLimitFigures(overLimit, stats),
       storeHealth,
       decisionLog: null,
+      steering: null,
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });
     this.threads = threads;

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { DecisionService } from '../../../src/app/service.ts';
+import { loadSteeringStore } from '../../../src/app/steering/open-steering.ts';
 import { loadStoreFactory } from '../../../src/app/stores/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
@@ -35,6 +36,7 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {},
     version: '0.0.0',
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),
+    openSteeringStore: await loadSteeringStore(settings),
     openTasks: null,
     openDecisionLog: null,
   });
