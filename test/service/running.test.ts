@@ -9,6 +9,7 @@ import { startRedis } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 const rules = (limit: number): string =>
   `domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: ${limit}}\n`;
@@ -129,15 +130,15 @@ t.test(
       }
     };
     const callers = Promise.all(Array.from({ length: 8 }, load));
-    await turnUntil(() => passed >= limit);
+    await until(() => passed >= limit);
     t.equal(passed, limit, 'exactly the limit passes before the fault');
     t.equal(new Set(remaining).size, limit, 'and each of them saw a remaining number of its own');
     await redis.kill();
-    await turnUntil(() => errors > 20);
+    await until(() => errors > 20);
     passed = 0;
     remaining.length = 0;
     await redis.restart();
-    await turnUntil(() => passed >= limit);
+    await until(() => passed >= limit);
     going = false;
     await callers;
     t.equal(passed, limit, 'the empty Redis lets exactly the limit pass again');
@@ -156,7 +157,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     await askOverGrpc(grpc, request('d', 'a=x'));
     process.kill(redis.pid, 'SIGSTOP');
     const running = askOverGrpc(grpc, request('d', 'a=x'));
-    await turnUntil(
+    await until(
       async () => (await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests')) === 2,
     );
     const ended = service.terminate(signal);
@@ -178,7 +179,7 @@ t.test('a stop waits within its bound for decisions whose callers have gone', as
   const grpc = new GrpcClient(dialled(service.grpc));
   t.teardown(() => grpc.close());
   const call = grpc.stream(SHOULD_RATE_LIMIT_PATH, encodeRateLimitRequest(request('d', 'a=x')));
-  await turnUntil(
+  await until(
     async () => (await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests')) === 1,
   );
   call.cancel();
@@ -230,8 +231,3 @@ t.test('LOG_LEVEL is the least severe level that is written', async t => {
   t.ok(atInfo.includes('info') && !atInfo.includes('debug'), atInfo.join());
   t.ok((await levels('debug')).includes('debug'));
 });
-
-/** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
-async function turnUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(resolve => setImmediate(resolve));
-}

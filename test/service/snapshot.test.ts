@@ -6,6 +6,7 @@ import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import type { Teardown } from '../support/stores.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 100}\n';
 const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
@@ -57,9 +58,7 @@ t.test('after a crash the counters of the last snapshot are there', async t => {
   const first = await start({ MEMORY_STORE_SNAPSHOT_INTERVAL: '1s' });
   t.equal(await ask(first), 99);
   const saved = await statistic(first.debug, 'ratelimit.memory_store.snapshots');
-  while ((await statistic(first.debug, 'ratelimit.memory_store.snapshots')) < saved + 2) {
-    await new Promise(resolve => setImmediate(resolve));
-  }
+  await until(async () => (await statistic(first.debug, 'ratelimit.memory_store.snapshots')) >= saved + 2);
   await first.terminate('SIGKILL');
   t.equal(await ask(await start()), 98);
 });

@@ -5,6 +5,7 @@ import { type PushAnswer, PushWorker, reply } from '../support/push-workers.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { MASTER_KEY, Tenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { makeTempDirectory, removeDirectory, tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 import { type Run, runIn, runWith } from '../unit/cli/run.ts';
 
 // `sluice tasks` against a service as users have it. What goes wrong between the two is in test/unit/cli/tasks.test.ts.
@@ -464,9 +465,7 @@ t.test('retry --failed starts again what failed, within the filters', async t =>
   worker.answer = reply(500, { 'task-no-retry': 'true' });
   const [mailed] = await Promise.all([create('mailer'), create('other')]);
   const failed = () => json('list', '--status', 'failed');
-  while ((await failed()).length < 2) {
-    // Each look takes as long as a request.
-  }
+  await until(async () => (await failed()).length >= 2);
   const dry = ['retry', '--failed', '--dry-run'];
   t.equal(await done(...dry), '2 of 2 tasks would start again\n');
   t.equal(await done(...dry, '--worker', 'mailer'), '1 of 1 task would start again\n');

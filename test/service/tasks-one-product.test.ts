@@ -9,6 +9,7 @@ import { writeRules } from '../support/rule-files.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { askForAccount, newTenant, outerAddress, startTasksService } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 // Decisions and tasks are one product: the limits of the interface are rules, its statistics are on the same page, and
 // it stops with the rest.
@@ -143,9 +144,7 @@ t.test('decisions and tasks are one product', async t => {
   /** Edits the rules, and waits until they are in force, which `shown` of `/rlconfig` tells. */
   const edit = async (rules: string, shown: RegExp) => {
     writeRules(root, { 'config/sluice_api.yaml': rules });
-    while (!shown.test((await getPage(service.debug, '/rlconfig')).text)) {
-      // Each look takes as long as a request.
-    }
+    await until(async () => shown.test((await getPage(service.debug, '/rlconfig')).text));
   };
 
   await t.test('limits of calls come from the rules, which may be edited', async t => {

@@ -6,6 +6,7 @@ import { writeRules } from '../support/rule-files.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 // One budget for proxied calls and for tasks, in the whole program. The windows of the first rule last for a day, so the
 // whole test is in one.
@@ -79,9 +80,9 @@ async function checkSharing(t: Test, services: readonly { readonly http: string;
     await acme.ask('GET /workers/billing');
   }
   for (let round = 0; round < 3; round++) for (const service of services) await ask(service);
-  while ((await acme.ask('GET /tasks?worker=billing&status=running')).json.data.length > 0) {
-    // Each look takes as long as a request.
-  }
+  await until(
+    async () => (await acme.ask('GET /tasks?worker=billing&status=running')).json.data.length === 0,
+  );
   const pushed = receiver.requests.length;
   t.equal(pushed + leased + allowed, 40, `${pushed} pushes, ${leased} leases, ${allowed} proxied calls`);
   const { data } = (await acme.ask('GET /tasks?worker=billing&limit=200')).json;

@@ -17,6 +17,7 @@ import {
 import { echo, type LogLine, type Methods, serviceOf } from '../exam/grpc-examinee.ts';
 import { GrpcClient } from './grpc-client.ts';
 import { ManualClock } from './manual-clock.ts';
+import { until } from './until.ts';
 
 /** Limits that differ from the defaults. */
 export interface ChangedLimits extends Partial<Omit<ServerLimits, 'connection' | 'calls'>> {
@@ -83,5 +84,5 @@ export const silent: UnaryMethod = () => {};
 
 /** Resolves once the server holds no more connections than these. */
 export async function connectionsDownTo(server: OwnGrpcServer, count: number): Promise<void> {
-  while (server.connectionCount > count) await new Promise(resolve => setImmediate(resolve));
+  await until(() => server.connectionCount <= count);
 }

@@ -1,5 +1,6 @@
 import { freePort } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
+import { until } from './until.ts';
 
 const HASH_SLOTS = 16_384;
 
@@ -59,13 +60,11 @@ export class RedisCluster {
     const replica = await startRedis({ args: clusterArgs(busPort) });
     try {
       await this.nodes[0].command('CLUSTER', 'MEET', '127.0.0.1', replica.port, busPort);
-      while (!String(await replica.command('CLUSTER', 'NODES')).includes(this.ids[of])) {
-        // Each look takes as long as a command.
-      }
+      await until(async () => String(await replica.command('CLUSTER', 'NODES')).includes(this.ids[of]));
       await replica.command('CLUSTER', 'REPLICATE', this.ids[of]);
-      while (!String(await replica.command('INFO', 'replication')).includes('master_link_status:up')) {
-        // As above.
-      }
+      await until(async () =>
+        String(await replica.command('INFO', 'replication')).includes('master_link_status:up'),
+      );
       return replica;
     } catch (failure) {
       await replica.stop();
@@ -80,9 +79,7 @@ export class RedisCluster {
   /** Resolves when every node that runs finds the cluster complete. */
   async ok(): Promise<void> {
     const running = this.nodes.filter(node => node.pid > 0);
-    while (!(await this.#isOk(running))) {
-      // Each look takes as long as a command to every node.
-    }
+    await until(() => this.#isOk(running));
   }
 
   async stop(): Promise<void> {

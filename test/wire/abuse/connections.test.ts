@@ -4,6 +4,7 @@ import { Bound, SharedBound } from '../../../src/base/threads/shared-bound.ts';
 import { openSocket } from '../../support/grpc-client.ts';
 import { heldMemory } from '../../support/memory.ts';
 import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
+import { until } from '../../support/until.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import { CLIENT_PREFACE, ERRORS, grpcCall, settings } from '../../support/wire-frames.ts';
 
@@ -129,7 +130,7 @@ t.test('a server that stops is not held up by attackers', async t => {
   begun.send(grpcCall(1, '/s/Echo').subarray(0, -1));
   // Only when it has seen these bytes does the server know the connections.
   await begun.frame(() => true);
-  while (server.connectionCount < 2) await new Promise(resolve => setImmediate(resolve));
+  await until(() => server.connectionCount >= 2);
   const stopped = server.stop();
   await silent.ended;
   t.equal(await begun.goAway(), ERRORS.noError);

@@ -2,6 +2,7 @@ import t from 'tap';
 import type { UnaryMethod } from '../../../src/grpc/service.ts';
 import { IMMEDIATE_WORK, LEAST_SHARE, TURN_WORK } from '../../../src/transports/grpc/connection-turns.ts';
 import { serveOwn } from '../../support/own-server.ts';
+import { until } from '../../support/until.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {
   data,
@@ -85,6 +86,6 @@ t.test('a connection that ends while its input waits leaves nothing behind', asy
   for (const client of clients) client.send(calls('/s/Echo'));
   await new Promise(resolve => setImmediate(resolve));
   for (const client of clients) client.socket.resetAndDestroy();
-  while (server.connectionCount > 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => server.connectionCount <= 0);
   t.strictSame([server.streamCount, server.heldBytes, server.queuedBytes], [0, 0, 0]);
 });

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
+import { until } from '../../support/until.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {
   continuation,
@@ -40,14 +41,14 @@ t.test('they count as held until their end has come', async t => {
   ] as const) {
     const client = await WireClient.open(t, server.address);
     client.send(cut);
-    while (server.heldBytes < least) await new Promise(resolve => setImmediate(resolve));
+    await until(() => server.heldBytes >= least);
     t.ok(server.heldBytes < 3 * least, `${server.heldBytes} bytes`);
     client.socket.destroy();
     await connectionsDownTo(server, 1);
     t.equal(server.heldBytes, 0, 'and no longer than their connection');
   }
   client.send(CUT_CALL);
-  while (server.heldBytes === 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => server.heldBytes !== 0);
   client.send(MESSAGE.subarray(-1));
   t.ok((await client.answer(1)).content.equals(MESSAGE));
   t.equal(server.heldBytes, 0);
@@ -86,7 +87,7 @@ t.test('a connection at fault releases them before it is closed', async t => {
   const { server, clock } = await serveOwn(t);
   const client = await WireClient.open(t, server.address);
   client.send(CUT_SECTION);
-  while (server.heldBytes === 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => server.heldBytes !== 0);
   clock.advance(20_000);
   await client.goAway();
   t.equal(server.heldBytes, 0);

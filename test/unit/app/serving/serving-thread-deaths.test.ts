@@ -37,7 +37,7 @@ class Callers {
   /** Resolves after this number of further answers. */
   async answers(count: number): Promise<void> {
     const last = this.remaining.length + count;
-    while (this.remaining.length < last) await new Promise(resolve => setImmediate(resolve));
+    await until(() => this.remaining.length >= last);
   }
 
   stop(): void {

@@ -20,6 +20,7 @@ import type { Teardown } from '../../../support/stores.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 import { missing, outputOf } from '../../../support/tools.ts';
 import { trustByDefault } from '../../../support/trust.ts';
+import { until } from '../../../support/until.ts';
 
 /** A store as the settings ask for it, not yet started. */
 function openStore(t: Teardown, env: Record<string, string>, dns?: DnsServer) {
@@ -100,7 +101,7 @@ t.test('TLS', { skip: noTls }, async t => {
     const { store, logger } = openStore(t, env);
     const starting = store.start();
     starting.catch(() => {});
-    while (logger.messages('warning').length === 0) await new Promise(resolve => setImmediate(resolve));
+    await until(() => logger.messages('warning').length !== 0);
     await store.stop();
     return logger.lines.find(line => line.level === 'warning')?.fields['reason'];
   };

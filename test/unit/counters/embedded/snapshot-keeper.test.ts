@@ -12,6 +12,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
 import { type Teardown, tempDirectory } from '../../../support/temp-directory.ts';
+import { until } from '../../../support/until.ts';
 
 const ONE = [{ key: 'a', hits: 1 }];
 /** Counters that outlive an interval between snapshots. */
@@ -197,8 +198,3 @@ t.test('a stop during the start writes nothing over the file that was not read y
   await hasty.keeper.stop();
   t.same(readFileSync(path), bytes);
 });
-
-/** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setImmediate(resolve));
-}

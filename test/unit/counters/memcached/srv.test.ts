@@ -6,6 +6,7 @@ import { ManualClock } from '../../../support/manual-clock.ts';
 import { type MemcachedServer, startMemcached } from '../../../support/memcached-server.ts';
 import { memcachedStore, settledStore } from '../../../support/memcached-stores.ts';
 import type { Teardown } from '../../../support/stores.ts';
+import { until } from '../../../support/until.ts';
 
 const RECORD = '_memcached._tcp.example.com';
 
@@ -136,8 +137,3 @@ t.test('without a refresh interval the record is looked up once', async t => {
   await store.settled();
   t.equal(clock.pending, 0, 'no timer waits');
 });
-
-/** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setImmediate(resolve));
-}

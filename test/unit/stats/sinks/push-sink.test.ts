@@ -14,6 +14,7 @@ import { UdpOutput } from '../../../../src/stats/sinks/udp-output.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ReceivedLines, tcpReceiver, udpReceiver } from '../../../support/line-receivers.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { until } from '../../../support/until.ts';
 
 const INTERVAL_MS = 10_000;
 
@@ -167,7 +168,7 @@ t.test('attempts to connect become rarer, up to 30 s', async t => {
   while (waits.length < 8) {
     await t.rejects(output.ready(), /ECONNREFUSED/);
     // The connection reports `close` a moment after the failure.
-    while (clock.pending === 0) await new Promise(resolve => setImmediate(resolve));
+    await until(() => clock.pending !== 0);
     waits.push(clock.pendingDelaysMs[0]);
     clock.advance(clock.pendingDelaysMs[0]);
   }
@@ -212,7 +213,7 @@ t.test('a stop does not wait for a receiver that does not read', async t => {
   const stopped = sink.stop();
   clock.advance(LAST_FLUSH_MS);
   await stopped;
-  while (clock.pending > 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => clock.pending <= 0);
   t.pass('no timer is left');
 });
 
@@ -258,7 +259,7 @@ t.test('UDP: a host without an address is logged, and counters wait', async t =>
   const { counter, logger, stats } = await started({ t, output, clock });
   counter.add(1);
   clock.advance(INTERVAL_MS);
-  while (logger.lines.length === 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => logger.lines.length !== 0);
   t.match(logger.lines[0], { message: 'unavailable', fields: { reason: /no-such-host\.invalid/ } });
   t.equal(total(stats, 'lost'), 0);
 });

@@ -4,6 +4,7 @@ import type { UnaryMethod } from '../../../../src/grpc/service.ts';
 import { HeldCalls } from '../../../exam/grpc-examinee.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { connectionsDownTo, serveOwn } from '../../../support/own-server.ts';
+import { until } from '../../../support/until.ts';
 import { WireClient } from '../../../support/wire-client.ts';
 import {
   CLIENT_PREFACE,
@@ -177,7 +178,7 @@ t.test('a peer that reads little by little is not blocked', async t => {
   for (let left = server.queuedBytes; left > 0; left = server.queuedBytes) {
     clock.advance(20_000);
     client.socket.resume();
-    while (server.queuedBytes === left) await new Promise(resolve => setImmediate(resolve));
+    await until(() => server.queuedBytes !== left);
     client.socket.pause();
   }
   client.socket.resume();

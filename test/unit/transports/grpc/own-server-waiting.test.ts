@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import type { UnaryMethod } from '../../../../src/grpc/service.ts';
 import { type OwnServed, serveOwn } from '../../../support/own-server.ts';
+import { until } from '../../../support/until.ts';
 import { WireClient } from '../../../support/wire-client.ts';
 import {
   CLIENT_PREFACE,
@@ -37,7 +38,7 @@ async function serveStepped(t: Test, served: OwnServed = {}) {
     ...serving,
     /** Resolves when input of a connection waits for its turn. */
     inputWaits: async (): Promise<void> => {
-      while (serving.server.waitingCount === 0) await new Promise(resolve => setImmediate(resolve));
+      await until(() => serving.server.waitingCount !== 0);
     },
     turn: (): void => {
       for (const run of due.splice(0)) run();

@@ -3,6 +3,7 @@ import { startRedis } from '../../../../support/redis-server.ts';
 import { harnessStores } from '../../../../support/tasks/harness-stores.ts';
 import { TASK_SERVER_ARGS } from '../../../../support/tasks/redis-backend.ts';
 import type { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { until } from '../../../../support/until.ts';
 
 // Calls that wait for tasks (long polls) while somebody takes their access away, over each store.
 
@@ -121,5 +122,5 @@ for (const [name, open] of Object.entries(harnessStores(server))) {
 /** Until the desk has looked for tasks in vain, so that the call has been let in. */
 async function isWaiting(rest: TaskHarness): Promise<void> {
   const before = rest.clock.pending;
-  while (rest.clock.pending <= before) await new Promise(resolve => setImmediate(resolve));
+  await until(() => rest.clock.pending > before);
 }

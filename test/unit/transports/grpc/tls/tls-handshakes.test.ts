@@ -7,6 +7,7 @@ import type { OwnGrpcServer } from '../../../../../src/transports/grpc/own-serve
 import { callOverHttp2, GrpcClient } from '../../../../support/grpc-client.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { tempDirectory } from '../../../../support/temp-directory.ts';
+import { until } from '../../../../support/until.ts';
 import {
   closed,
   ENGINES,
@@ -84,7 +85,7 @@ t.test('a client that offers no protocol gets an explanation, and is disconnecte
   t.match(greeting, { served: false, error: '' });
   t.match(greeting.text, /^HTTP\/1\.1 505 [\s\S]*\r\n\r\n.*clients must offer "h2" by ALPN/);
   t.match(await log.until(/^TLS handshake/), [{ level: 'debug', reason: 'the client did not offer h2' }]);
-  while (handshakes.pending > 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => handshakes.pending <= 0);
 });
 
 t.test('a client without TLS is closed, and the log says what it was', async t => {
@@ -136,7 +137,7 @@ t.test(
       t.equal((await callOverHttp2(session, '/s/Echo'))['grpc-status'], '0');
     }
     // Over TLS a write ends some time after the answer has left.
-    while (own.queuedBytes > 0) await new Promise(resolve => setImmediate(resolve));
+    await until(() => own.queuedBytes <= 0);
     serverClock.advance(DEFAULT_LIMITS.stallMs + 2_000);
     t.equal((await callOverHttp2(session, '/s/Echo'))['grpc-status'], '0');
     t.equal(own.connectionCount, 1);

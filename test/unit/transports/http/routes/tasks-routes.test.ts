@@ -225,7 +225,7 @@ onEachFront('a long poll notices that its caller has disconnected', async t => {
   const listener = await front(t, handler);
   const connection = await RawConnection.open(listener.port);
   await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
-  while (handler.asked.length === 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => handler.asked.length !== 0);
   connection.destroy();
   await gone;
   t.ok(handler.asked[0].gone.aborted);
@@ -250,7 +250,7 @@ onEachFront('a long poll that starts waiting late notices it as well', async t =
   const listener = await front(t, handler);
   const connection = await RawConnection.open(listener.port);
   await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
-  while (handler.asked.length === 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => handler.asked.length !== 0);
   await new Promise(resolve => setImmediate(resolve));
   begin();
   connection.destroy();
