@@ -7,7 +7,7 @@ import {
   type UnaryMethod,
   type UnaryReply,
 } from '../../grpc/service.ts';
-import { traceIdOf } from '../call-origin.ts';
+import { traceFieldOf, traceIdOf } from '../call-origin.ts';
 
 export const RATE_LIMIT_SERVICE = 'envoy.service.ratelimit.v3.RateLimitService';
 
@@ -26,19 +26,19 @@ export function rateLimitService(decider: Decider, keepsTraceIds = false): GrpcS
 
 function shouldRateLimit(decider: Decider, keepsTraceIds: boolean): UnaryMethod {
   return (request, reply) => {
-    const traceId = keepsTraceIds ? traceIdOf(name => reply.header(name)) : '';
-    decider.decide(request, 'protobuf', new UnaryDecisionReply(reply, traceId));
+    const traceField = keepsTraceIds ? traceFieldOf(name => reply.header(name)) : '';
+    decider.decide(request, 'protobuf', new UnaryDecisionReply(reply, traceField));
   };
 }
 
 /** A request over the limit has the gRPC status OK: the code OVER_LIMIT is inside the response message. */
 class UnaryDecisionReply implements DecisionReply {
   readonly #reply: UnaryReply;
-  readonly #traceId: string;
+  readonly #traceField: string;
 
-  constructor(reply: UnaryReply, traceId: string) {
+  constructor(reply: UnaryReply, traceField: string) {
     this.#reply = reply;
-    this.#traceId = traceId;
+    this.#traceField = traceField;
   }
 
   get caller(): object | undefined {
@@ -46,7 +46,7 @@ class UnaryDecisionReply implements DecisionReply {
   }
 
   get origin(): CallOrigin {
-    return { peer: this.#reply.peer, traceId: this.#traceId };
+    return { peer: this.#reply.peer, traceId: traceIdOf(this.#traceField) };
   }
 
   get gone(): boolean {

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { traceIdOf } from '../../../src/transports/call-origin.ts';
+import { traceFieldOf, traceIdOf } from '../../../src/transports/call-origin.ts';
 
 const ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 
 function idOf(headers: Readonly<Record<string, string>>): string {
-  return traceIdOf(name => headers[name] ?? '');
+  return traceIdOf(traceFieldOf(name => headers[name] ?? ''));
 }
 
 t.test('the trace ID is that of W3C Trace Context, else of B3', async t => {
@@ -23,6 +23,7 @@ t.test('without a valid ID there is none', async t => {
     { traceparent: `00-${'0'.repeat(32)}-${SPAN}-01` },
     { traceparent: `00-${ID.slice(1)}-${SPAN}-01` },
     { traceparent: 'injected\n"' },
+    { traceparent: `00-${ID}-${SPAN}-01-${'0'.repeat(256)}` },
     { b3: '0' },
     { 'x-b3-traceid': `${ID}0` },
   ];

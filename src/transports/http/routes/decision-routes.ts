@@ -4,7 +4,7 @@ import type { Logger } from '../../../base/logger.ts';
 import type { CallOrigin, Decider, DecisionReply } from '../../../decision/decider.ts';
 import { JsonFault } from '../../../messages/json-fault.ts';
 import { jsonToRequest } from '../../../messages/json-request.ts';
-import { traceIdOf } from '../../call-origin.ts';
+import { traceFieldOf, traceIdOf } from '../../call-origin.ts';
 import {
   type CallSpan,
   type CallTracing,
@@ -81,7 +81,7 @@ function headersOf(request: RequestHead): HeaderReader {
 }
 
 function originOf(request: RequestHead): CallOrigin {
-  return { peer: request.remoteAddress, traceId: traceIdOf(headersOf(request)) };
+  return { peer: request.remoteAddress, traceId: traceIdOf(traceFieldOf(headersOf(request))) };
 }
 
 /** Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, or null. */
