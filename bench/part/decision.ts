@@ -6,12 +6,14 @@ import type { Logger } from '../../src/base/logger.ts';
 import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
+import { AnswerAdditions } from '../../src/decision/answers/additions.ts';
 import { Batcher } from '../../src/decision/batching/batcher.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import { jsonToRequest } from '../../src/messages/json-request.ts';
 import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
+import { ANSWER } from '../../src/rules/domain-answers.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { LIMIT_KINDS, type LimitKindName } from '../load/decisions/limit-kinds.ts';
@@ -24,6 +26,8 @@ const RULES = `domain: bench
 descriptors:
   - key: user
     rate_limit: {unit: hour, requests_per_unit: 1000000}
+  - key: blocked
+    rate_limit: {unit: hour, requests_per_unit: 0}
   - key: path
     value: /api/*
     rate_limit: {unit: minute, requests_per_unit: 1000000}
@@ -52,6 +56,7 @@ const PATTERNS: Readonly<Record<string, (n: number) => readonly Descriptor[]>> =
     ],
     [['plan', 'none']],
   ],
+  refused: n => [[['blocked', `user-${n % 100_000}`]]],
   'no rule matches': n => [[['other', `value-${n % 1_000}`]]],
   ...patternsOf('plain'),
   ...patternsOf('several'),
@@ -76,23 +81,29 @@ const silent: Logger = {
   enabled: () => false,
 };
 
-function openBatcher(): Batcher {
+/** Everything that an answer can contain in addition. */
+const ALL_ANSWERS = Object.values(ANSWER).reduce((bits: number, bit) => bits | bit, 0);
+
+function openBatcher(answers: number): Batcher {
   const stats = new StatsRegistry();
   const statistics = new RuleStatistics();
   const rules = loadRuleSet([{ name: 'bench.yaml', content: Buffer.from(RULES) }], { mergeDomains: false });
-  const generation = new RuleGeneration(new CompiledRules(compileRules(rules)));
+  const generation = new RuleGeneration(new CompiledRules(compileRules(rules, answers)));
   statistics.publish(generation);
   const counter = stats.counter('errors');
+  const options = {
+    cacheKeyPrefix: '',
+    expirationJitterMaxSeconds: 300,
+    nearLimitRatio: 0.8,
+    holdBack: false,
+    modes: { shadow: false, quota: false },
+    headerNames: null,
+    dynamicMetadata: false,
+    answers,
+  };
   const engine = new Engine({
-    options: {
-      cacheKeyPrefix: '',
-      expirationJitterMaxSeconds: 300,
-      nearLimitRatio: 0.8,
-      holdBack: false,
-      modes: { shadow: false, quota: false },
-      headerNames: null,
-      dynamicMetadata: false,
-    },
+    options,
+    additions: new AnswerAdditions(options),
     store: new EmbeddedCounterStore(CounterTable.create(1_048_576)),
     overLimit: null,
     counters: {
@@ -135,8 +146,8 @@ function requestsOf(pattern: (n: number) => readonly Descriptor[]): Uint8Array[]
 }
 
 /** Median nanoseconds for each decision when `batch` requests arrive together. */
-async function nanoseconds(requests: readonly Uint8Array[], batch: number): Promise<number> {
-  const batcher = openBatcher();
+async function nanoseconds(requests: readonly Uint8Array[], batch: number, answers: number): Promise<number> {
+  const batcher = openBatcher(answers);
   let answered = 0;
   const reply = {
     gone: false,
@@ -164,10 +175,17 @@ async function nanoseconds(requests: readonly Uint8Array[], batch: number): Prom
 
 console.log('ns per request (median)   1 at a time   32 at a time');
 const wanted = process.argv.slice(2);
-for (const [name, pattern] of Object.entries(PATTERNS)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
+async function report(
+  name: string,
+  pattern: (n: number) => readonly Descriptor[],
+  answers: number,
+): Promise<void> {
+  if (wanted.length > 0 && !wanted.includes(name)) return;
   const requests = requestsOf(pattern);
-  const alone = await nanoseconds(requests, 1);
-  const together = await nanoseconds(requests, 32);
+  const alone = await nanoseconds(requests, 1, answers);
+  const together = await nanoseconds(requests, 32, answers);
   console.log(`${name.padEnd(22)} ${alone.toFixed(0).padStart(14)} ${together.toFixed(0).padStart(14)}`);
 }
+for (const [name, pattern] of Object.entries(PATTERNS)) await report(name, pattern, 0);
+await report('allowed, explained', PATTERNS['100 000 keys'], ALL_ANSWERS);
+await report('refused, explained', PATTERNS['refused'], ALL_ANSWERS);

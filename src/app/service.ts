@@ -19,7 +19,7 @@ import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
-import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
+import { enabledAnswers, engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
 import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
@@ -204,6 +204,7 @@ export class DecisionService {
       settings: {
         mergeDomains: settings.mergeDomainConfig,
         forMemcached: settings.backendType === 'memcached',
+        answers: enabledAnswers(settings),
       },
       healthNeedsDomain: settings.healthyWithAtLeastOneConfigLoaded,
       loadSuccess: stats.counter('ratelimit.service.config_load_success'),

@@ -36,7 +36,8 @@ export function showBinding(decisions: DecisionTable, row: number): void {
   decisions.resetMs[row] = decisions.resetMs[binding];
 }
 
-function bindsMore(decisions: DecisionTable, part: number, other: number): boolean {
+/** Whether a limit decides the answer rather than another one. Also compares limits of different descriptors. */
+export function bindsMore(decisions: DecisionTable, part: number, other: number): boolean {
   const rank = rankOf(decisions, part);
   const otherRank = rankOf(decisions, other);
   if (rank !== otherRank) return rank > otherRank;

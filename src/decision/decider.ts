@@ -19,8 +19,11 @@ export interface DecisionReply {
   readonly origin?: CallOrigin | undefined;
   /** True if the call was canceled or its deadline has passed. Such a request is not decided and not counted. */
   readonly gone: boolean;
-  /** `response` is valid only during the call: its buffer is reused. */
-  answered(response: Uint8Array, overLimit: boolean): void;
+  /**
+   * @param response valid only during the call: its buffer is reused
+   * @param retryAfterS the value of `Retry-After` for a front that answers refused callers itself; absent or 0 for none
+   */
+  answered(response: Uint8Array, overLimit: boolean, retryAfterS?: number): void;
   refused(fault: Fault): void;
 }
 

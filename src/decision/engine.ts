@@ -11,15 +11,10 @@ import { CacheKeys } from './cache-key.ts';
 import { dynamicMetadata } from './dynamic-metadata.ts';
 import { Evaluator, type Uncounted } from './evaluate.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
+import { type GlobalModes, overallCode } from './overall-code.ts';
 import { Planner } from './plan.ts';
 import { ReusedViews } from './records.ts';
-import {
-  type GlobalModes,
-  type HeaderNames,
-  overallCode,
-  type Response,
-  reportedDescriptor,
-} from './response.ts';
+import { type HeaderNames, type Response, type ResponseAdditions, reportedDescriptor } from './response.ts';
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
@@ -43,6 +38,8 @@ export interface EngineOptions {
   /** Null to disable response headers. */
   readonly headerNames: HeaderNames | null;
   readonly dynamicMetadata: boolean;
+  /** What all answers contain in addition, unless their domain says otherwise: bits of `ANSWER`. Default: 0. */
+  readonly answers?: number;
 }
 
 /** The statistics of the engine itself. */
@@ -74,6 +71,8 @@ interface EngineParts {
   readonly nowMs: (() => number) | null;
   /** The steering records. Default: none. */
   readonly steering?: SharedRecordsReader;
+  /** Headers, bodies and metadata that explain answers. Default: none. */
+  readonly additions?: ResponseAdditions;
   /** Default: none. */
   readonly observers?: readonly BatchObserver[];
 }
@@ -83,6 +82,8 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #planner: Planner;
   readonly #evaluator: Evaluator;
+  /** `Retry-After` of the response in the output buffer, if its front answers refused callers itself; else 0. */
+  #retryAfterS = 0;
   readonly #out = new ByteWriter(4_096);
   readonly #views = new ReusedViews();
 
@@ -225,17 +226,35 @@ export class Engine {
       reported,
       headerNames: options.headerNames,
       metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null,
+      additions: null,
     };
+    this.#retryAfterS = 0;
+    const { additions } = this.#parts;
+    if (additions?.areEnabled(generation.rules)) this.#add(response, additions);
     this.#out.reset();
     if (batch.formats[request] === 'json') writeJsonResponse(this.#out, response);
     else writeProtobufResponse(this.#out, response);
     return overall === CODE.overLimit;
   }
 
+  /** Adds the headers, the body and the matched rule that the settings or the domain enable. */
+  #add(response: Response, source: ResponseAdditions): void {
+    const { batch, request, rules, metadata } = response;
+    const isRefused = response.overallCode === CODE.overLimit;
+    const additions = source.of({ batch, request, rules, isRefused });
+    if (additions === null) return;
+    const { encoded, retryAfterS, matchedRule } = additions;
+    response.additions = encoded;
+    if (batch.formats[request] === 'json') this.#retryAfterS = retryAfterS;
+    if (metadata !== null && matchedRule !== null)
+      response.metadata = { ...metadata, matched_rule: matchedRule };
+  }
+
   /** Passes the response to the reply. If the reply throws, the rest of the batch is still answered. */
   #answer(batch: DecisionBatch, request: number, overLimit: boolean): void {
     try {
-      batch.replies[request].answered(this.#views.of(this.#out.bytes, this.#out.length), overLimit);
+      const bytes = this.#views.of(this.#out.bytes, this.#out.length);
+      batch.replies[request].answered(bytes, overLimit, this.#retryAfterS);
     } catch (failure) {
       this.#parts.logger.error('Could not send a response (this is a bug; please report it)', {
         error: asError(failure).stack,

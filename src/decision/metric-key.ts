@@ -143,3 +143,12 @@ function startsWithKey(rules: CompiledRules, record: number, table: RequestTable
     rules.pool[composite + length] === 95
   );
 }
+
+/** The domain of a request and the keys of a descriptor, joined by dots. Contains no values. */
+export function keysOf(requests: RequestTable, request: number, row: number): string {
+  const first = requests.firstEntry[row];
+  const keys = Array.from({ length: requests.entryCount[row] }, (_, i) =>
+    requests.text(requests.keyStart[first + i], requests.keyEnd[first + i]),
+  );
+  return [requests.text(requests.domainStart[request], requests.domainEnd[request]), ...keys].join('.');
+}

@@ -23,7 +23,9 @@ export function writeJsonResponse(to: ByteWriter, response: Response): void {
     writeStatus(to, response, row);
   }
   to.byte(93);
-  if (response.headerNames !== null && response.reported >= 0) writeHeaders(to, response);
+  writeHeaders(to, response);
+  const rest = response.additions?.rest;
+  if (rest !== undefined) to.copy(rest.bytes, 0, rest.length);
   if (response.metadata !== null) to.text(`,"dynamicMetadata":${sortedJson(response.metadata)}`);
   to.byte(125);
 }
@@ -62,8 +64,17 @@ function writeSeconds(to: ByteWriter, ms: number): void {
 }
 
 function writeHeaders(to: ByteWriter, response: Response): void {
-  const headers = headerPairs(response).map(([key, value]) => ({ key, value }));
-  to.text(`,"responseHeadersToAdd":${JSON.stringify(headers)}`);
+  const pairs = headerPairs(response);
+  const further = response.additions?.headers;
+  const hasFurther = further !== undefined && further.length > 0;
+  if (pairs.length === 0 && !hasFurther) return;
+  to.ascii(',"responseHeadersToAdd":[');
+  to.text(pairs.map(([key, value]) => JSON.stringify({ key, value })).join(','));
+  if (hasFurther) {
+    if (pairs.length > 0) to.byte(COMMA);
+    to.copy(further.bytes, 0, further.length);
+  }
+  to.byte(93);
 }
 
 /**

@@ -37,6 +37,11 @@ export function writeProtobufResponse(to: ByteWriter, response: Response): void 
     fillLength(to, lengthAt);
   }
   if (response.headerNames !== null && response.reported >= 0) writeHeaders(to, response);
+  const { additions } = response;
+  if (additions !== null) {
+    to.copy(additions.headers.bytes, 0, additions.headers.length);
+    to.copy(additions.rest.bytes, 0, additions.rest.length);
+  }
   if (response.metadata !== null) {
     part.reset();
     writeStruct(part, response.metadata);

@@ -2,9 +2,9 @@ import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { LIMIT_FLAG } from '../rules/layout.ts';
-import { CODE, type DecisionBatch, type DecisionTable, isLimited, KIND, OVERRIDDEN } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, isLimited, OVERRIDDEN } from './batch.ts';
 import { nameOfLimit } from './metric-key.ts';
+import { type GlobalModes, isQuota } from './overall-code.ts';
 
 /** Names of the three response headers (spec 4.5). */
 export interface HeaderNames {
@@ -25,6 +25,49 @@ export interface Response {
   headerNames: HeaderNames | null;
   /** `dynamic_metadata`; null if disabled. */
   metadata: JsonObject | null;
+  /** Further headers, a body and metadata; null if there are none. */
+  additions: EncodedAdditions | null;
+}
+
+/** Bytes of a buffer: its first `length` bytes. */
+interface Bytes {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+}
+
+/**
+ * Parts of a `RateLimitResponse` in the encoding of its request. `headers` are elements of `response_headers_to_add`: in
+ * JSON, with commas between them. `rest` are the fields `raw_body` and `dynamic_metadata`: in JSON, with a comma before
+ * each.
+ */
+export interface EncodedAdditions {
+  readonly headers: Bytes;
+  readonly rest: Bytes;
+}
+
+/** What an answer contains in addition to its statuses. Valid until the next answer. */
+export interface Additions {
+  readonly encoded: EncodedAdditions;
+  /** The value of `Retry-After`; 0 if the answer has none. */
+  readonly retryAfterS: number;
+  /** `matched_rule`, if the caller writes dynamic metadata; else null. */
+  readonly matchedRule: JsonObject | null;
+}
+
+/** A decided request. */
+export interface DecidedRequest {
+  readonly batch: DecisionBatch;
+  readonly request: number;
+  readonly rules: CompiledRules;
+  readonly isRefused: boolean;
+}
+
+/** Adds to responses what the settings and the domains enable. */
+export interface ResponseAdditions {
+  /** Whether responses may have additions with these rules. */
+  areEnabled(rules: CompiledRules): boolean;
+  /** The additions of a response; null if it has none. */
+  of(decided: DecidedRequest): Additions | null;
 }
 
 /** The values of the three headers, in the order of {@link HeaderNames}. The reset is in whole seconds, rounded up. */
@@ -53,44 +96,6 @@ export function overrideLimit(
   const unit = units[row];
   const name = limit[row] < 0 ? '' : nameOfLimit(rules, limit[row]);
   return { requestsPerUnit: requestsPerUnit[row], unit, unitName: UNIT_NAMES[unit], name };
-}
-
-/** Modes that apply to all rules. */
-export interface GlobalModes {
-  /** Over-limit answers become OK as a whole; the statuses keep their codes (spec 3.3). */
-  readonly shadow: boolean;
-  /** Every descriptor that is not unlimited is a quota descriptor, even without a rule. */
-  readonly quota: boolean;
-}
-
-/**
- * The overall code of a request before global shadow mode: over limit if a regular descriptor is over its limit, or if
- * there are quota descriptors and all of them are over their limits.
- */
-export function overallCode(batch: DecisionBatch, request: number, modes: GlobalModes): number {
-  const { requests, decisions } = batch;
-  const first = requests.firstDescriptor[request];
-  const end = first + requests.descriptorCount[request];
-  let quotas = 0;
-  let quotasOver = 0;
-  for (let row = first; row < end; row++) {
-    const over = decisions.code[row] === CODE.overLimit;
-    if (isQuota(batch, row, modes)) {
-      quotas++;
-      if (over) quotasOver++;
-    } else if (over) return CODE.overLimit;
-  }
-  return quotas > 0 && quotas === quotasOver ? CODE.overLimit : CODE.ok;
-}
-
-/**
- * Whether a descriptor is a quota descriptor, by the global mode or its rule. Unlimited ones never are. Neither are those
- * with a ban, which refuses their requests in any case, and those with a pass.
- */
-function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
-  const kind = batch.decisions.kind[row];
-  if (kind === KIND.unlimited || kind > KIND.several) return false;
-  return modes.quota || (isLimited(kind) && (batch.decisions.flags[row] & LIMIT_FLAG.quota) !== 0);
 }
 
 /**

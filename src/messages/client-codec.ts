@@ -42,6 +42,8 @@ export interface RateLimitResponse {
   /** One per descriptor, in the order of the request. */
   readonly statuses: readonly DescriptorStatus[];
   readonly responseHeadersToAdd: readonly HeaderValue[];
+  /** The body of a refusal as text; empty if the response has none. */
+  readonly rawBody: string;
   /** Null if the response has none. */
   readonly dynamicMetadata: JsonObject | null;
 }
@@ -122,15 +124,17 @@ export function decodeRateLimitResponse(bytes: Uint8Array): RateLimitResponse {
   let overallCode = 0;
   const statuses: DescriptorStatus[] = [];
   const responseHeadersToAdd: HeaderValue[] = [];
+  let rawBody = '';
   let dynamicMetadata: JsonObject | null = null;
   while (reader.next()) {
     if (reader.field === 1) overallCode = reader.uint32();
     else if (reader.field === 2) statuses.push(reader.nested(readStatus));
     else if (reader.field === 3) responseHeadersToAdd.push(reader.nested(readHeader));
+    else if (reader.field === 5) rawBody = reader.text();
     else if (reader.field === 6) dynamicMetadata = reader.nested(readStruct);
     else reader.skip();
   }
-  return { overallCode, statuses, responseHeadersToAdd, dynamicMetadata };
+  return { overallCode, statuses, responseHeadersToAdd, rawBody, dynamicMetadata };
 }
 
 function readStatus(reader: WireReader): DescriptorStatus {

@@ -10,6 +10,7 @@ import {
   WordList,
   wholeLines,
 } from './compile-tables.ts';
+import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
 import {
   CALENDAR_PERIODS,
   DOMAIN,
@@ -28,6 +29,7 @@ import {
   SHAPE,
   TERMS,
 } from './layout.ts';
+import { PolicyNames } from './policy-names.ts';
 import {
   ALGORITHMS,
   type DomainRules,
@@ -41,9 +43,12 @@ import {
 /**
  * Compiles a checked rule set into one shared buffer (see `layout.ts`), which any thread reads through `CompiledRules`.
  * Time and memory are linear in the number of entries.
+ *
+ * @param answers what the settings enable for all domains: bits of `ANSWER`
  */
-export function compileRules(rules: RuleSet): SharedArrayBuffer {
-  const compiler = new Compiler();
+export function compileRules(rules: RuleSet, answers = 0): SharedArrayBuffer {
+  const enabled = rules.domains.reduce((any, domain) => any | (domain.answers?.enabled ?? 0), answers);
+  const compiler = new Compiler((enabled & NAMES_POLICIES) !== 0);
   for (const domain of rules.domains) compiler.addDomain(domain);
   return compiler.publish();
 }
@@ -65,12 +70,23 @@ class Compiler {
   readonly #names = new Map<string, number>();
   readonly #termsNumbers = new Map<string, number>();
   #domainCount = 0;
+  /** By domain: what it says about its answers. */
+  readonly #answers: number[] = [];
+  /** Null if no answer names policies. */
+  readonly #policies: PolicyNames | null;
+
+  constructor(namesPolicies: boolean) {
+    this.#policies = namesPolicies ? new PolicyNames(text => this.#poolText(text)) : null;
+  }
 
   addDomain(domain: DomainRules): void {
     const record = this.#domains.allocate(DOMAIN.words);
     this.#domainCount++;
+    this.#answers.push(domain.answers === undefined ? 0 : answersWord(domain.answers));
     const name = this.#poolText(domain.name);
+    this.#policies?.enter(domain.name);
     const level = this.#addLevel(domain.entries, domain.name);
+    this.#policies?.leave();
     this.#domains.words[record + DOMAIN.name] = name.offset;
     this.#domains.words[record + DOMAIN.nameLength] = name.length;
     this.#domains.words[record + DOMAIN.level] = level;
@@ -119,8 +135,10 @@ class Compiler {
     const composite = this.#poolText(entry.composite);
     const hash = fnvOver(FNV_START, this.#pool.bytes, composite.offset, composite.offset + composite.length);
     this.#edges.push({ level, hash, entry: number });
+    this.#policies?.enter(entry.key);
     const limit = this.#addLimits(entry, path);
     const nested = entry.entries.length === 0 ? -1 : this.#addLevel(entry.entries, path);
+    this.#policies?.leave();
     const words = this.#entries.words;
     words[at + ENTRY.composite] = composite.offset;
     words[at + ENTRY.compositeLength] = composite.length;
@@ -181,6 +199,7 @@ class Compiler {
   #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
     const at = this.#limits.allocate(LIMIT.words);
     this.#limitCount++;
+    this.#policies?.add(limit);
     const unit = limit.unit === null ? 0 : UNIT_NUMBERS[limit.unit];
     const current = {
       requestsPerUnit: limit.requestsPerUnit,
@@ -290,6 +309,8 @@ class Compiler {
     place(HEADER.limits, this.#limits.view());
     place(HEADER.terms, this.#terms.view());
     place(HEADER.replaces, this.#replaces.view());
+    if (this.#answers.some(word => word !== 0)) place(HEADER.answers, Int32Array.from(this.#answers));
+    if (this.#policies !== null) place(HEADER.policies, this.#policies.words());
     header[HEADER.version] = LAYOUT_VERSION;
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;

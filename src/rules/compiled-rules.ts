@@ -1,6 +1,7 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
-import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG, TERMS } from './layout.ts';
+import { describeAnswers } from './domain-answers.ts';
+import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG, POLICY, TERMS } from './layout.ts';
 import { type RuleTerms, readTerms } from './rule-terms.ts';
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
@@ -15,6 +16,7 @@ export class CompiledRules {
   readonly #domains: number;
   readonly #limits: number;
   readonly #terms: number;
+  readonly #answers: number;
   /** By number of the terms: those that were read. */
   readonly #read: RuleTerms[] = [];
 
@@ -35,10 +37,44 @@ export class CompiledRules {
     this.#domains = words[HEADER.domains];
     this.#limits = words[HEADER.limits];
     this.#terms = words[HEADER.terms];
+    this.#answers = words[HEADER.answers];
   }
 
   /** The top level of the domain named `bytes[start, end)`, or -1 if there is no such domain. */
   domainLevel(bytes: Uint8Array, start: number, end: number): number {
+    const domain = this.#domainOf(bytes, start, end);
+    return domain < 0 ? -1 : this.words[this.#domains + domain * DOMAIN.words + DOMAIN.level];
+  }
+
+  /** Whether any domain says something about its answers. */
+  get hasAnswers(): boolean {
+    return this.#answers !== 0;
+  }
+
+  /** What the domain named `bytes[start, end)` says about its answers: a word of `domain-answers.ts`. */
+  domainAnswers(bytes: Uint8Array, start: number, end: number): number {
+    const domain = this.hasAnswers ? this.#domainOf(bytes, start, end) : -1;
+    return domain < 0 ? 0 : this.words[this.#answers + domain];
+  }
+
+  /** What the domains that have `answers` say, in definition order: name and word. */
+  *allAnswers(): Iterable<readonly [domain: string, word: number]> {
+    for (let domain = 0; this.hasAnswers && domain < this.domainCount; domain++) {
+      const record = this.#domains + domain * DOMAIN.words;
+      const word = this.words[this.#answers + domain];
+      if (word === 0) continue;
+      yield [this.text(this.words[record + DOMAIN.name], this.words[record + DOMAIN.nameLength]), word];
+    }
+  }
+
+  /** Where the quoted name of the policy of a limit is in the pool. Only for rules that are compiled with these names. */
+  policyName(limit: number): { readonly offset: number; readonly length: number } {
+    const at = this.words[HEADER.policies] + limit * POLICY.words;
+    return { offset: this.words[at + POLICY.name], length: this.words[at + POLICY.nameLength] };
+  }
+
+  /** The number of a domain, or -1. */
+  #domainOf(bytes: Uint8Array, start: number, end: number): number {
     const words = this.words;
     let at = scramble(fnvOver(FNV_START, bytes, start, end)) & this.#domainMask;
     for (; ; at = (at + 1) & this.#domainMask) {
@@ -46,7 +82,7 @@ export class CompiledRules {
       if (domain < 0) return -1;
       const record = this.#domains + domain * DOMAIN.words;
       if (this.holds(words[record + DOMAIN.name], words[record + DOMAIN.nameLength], bytes, start, end)) {
-        return words[record + DOMAIN.level];
+        return domain;
       }
     }
   }
@@ -106,11 +142,12 @@ export class CompiledRules {
 }
 
 /**
- * The rules as `/rlconfig` prints them: one line for each limit, in definition order. Paths are as configured, with
+ * The rules as `/rlconfig` prints them: one line for each domain with `answers`, and one for each limit, in definition order. Paths are as configured, with
  * wildcards. The lines of plain limits are those of envoyproxy/ratelimit; unlimited rules print the unit UNKNOWN and their
  * configured number. A generator, because creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
+  for (const [domain, word] of rules.allAnswers()) yield `${domain}: answers: {${describeAnswers(word)}}\n`;
   for (let limit = 0; limit < rules.limitCount; limit++) {
     const flags = rules.limit(limit, LIMIT.flags);
     const terms = rules.limit(limit, LIMIT.terms);

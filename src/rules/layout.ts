@@ -15,6 +15,8 @@ import { combine } from '../base/hash.ts';
  *     limits     a record for each rate limit; its number is also the number of its statistics
  *     terms      a record for each way of counting that is not a plain fixed window; limits refer to it
  *     replaces   the interned names of the limits that a limit replaces
+ *     answers    what each domain says about its answers; only if any domain does
+ *     policies   the name of the policy of each limit; only if answers name policies
  *     pool       bytes
  *
  * The cost of a lookup does not depend on the number of rules. Exact and key-only entries take one probe each. A plain
@@ -52,6 +54,9 @@ export const HEADER = {
   limitCount: 15,
   domainCount: 16,
   terms: 17,
+  /** 0 without the section, like the next one. */
+  answers: 18,
+  policies: 19,
   words: 20,
 } as const;
 
@@ -158,6 +163,9 @@ export const TERMS = {
 
 /** The numbers of the periods of calendars. */
 export const CALENDAR_PERIODS = { day: 1, week: 2, month: 3, year: 4 } as const;
+
+/** The name of a policy, with its quotes: text in the pool. The records are in the order of the limits. */
+export const POLICY = { name: 0, nameLength: 1, words: 2 } as const;
 
 /** Bits of `LIMIT.flags`. */
 export const LIMIT_FLAG = { unlimited: 1, shadow: 2, quota: 4 } as const;

@@ -1,5 +1,6 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { DomainAnswers } from './domain-answers.ts';
 
 /** A checked set of rules (spec 2.2). Built by `parse/load.ts`, compiled by `compile.ts`. */
 export interface RuleSet {
@@ -10,6 +11,8 @@ export interface DomainRules {
   readonly name: string;
   /** Top-level entries in definition order. With merging, those of all files, in file order. */
   readonly entries: readonly RuleEntry[];
+  /** The `answers` block; absent if the domain has none. */
+  readonly answers?: DomainAnswers;
 }
 
 export interface RuleEntry {

@@ -74,9 +74,9 @@ export class TracedDecisionReply implements DecisionReply {
     return this.#reply.gone;
   }
 
-  answered(response: Uint8Array, overLimit: boolean): void {
+  answered(response: Uint8Array, overLimit: boolean, retryAfterS?: number): void {
     this.#span.end(this.#outcomes.answered(overLimit), '');
-    this.#reply.answered(response, overLimit);
+    this.#reply.answered(response, overLimit, retryAfterS);
   }
 
   refused(fault: Fault): void {

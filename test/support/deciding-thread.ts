@@ -3,6 +3,7 @@ import { move } from 'piscina';
 import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
+import { AnswerAdditions } from '../../src/decision/answers/additions.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
 import { ThreadDecider } from '../../src/decision/pool/thread-decider.ts';
@@ -39,6 +40,7 @@ async function open({
       const logger = new KeepingLogger();
       const engine = new Engine({
         options,
+        additions: new AnswerAdditions(options),
         store,
         overLimit,
         counters,

@@ -1,5 +1,6 @@
 import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
+import { AnswerAdditions } from '../../src/decision/answers/additions.ts';
 import type { BatchObserver } from '../../src/decision/batch-observer.ts';
 import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
 import { Batcher, type GenerationSource } from '../../src/decision/batching/batcher.ts';
@@ -70,6 +71,7 @@ export class Decisions {
   readonly batcher: Batcher;
   readonly #statistics: RuleStatistics;
   readonly #explainer: Explainer;
+  readonly #answers: number;
   #rules: CompiledRules | null = null;
 
   constructor(setup: DecisionSetup) {
@@ -88,6 +90,7 @@ export class Decisions {
     };
     const engine = new Engine({
       options,
+      additions: new AnswerAdditions(options),
       store: setup.store,
       overLimit: cacheBytes === 0 ? null : new OverLimitCache(cacheBytes, this.clock),
       counters,
@@ -110,6 +113,7 @@ export class Decisions {
       ...(setup.sharedBounds !== undefined && { sharedBounds: setup.sharedBounds }),
       serviceError: counters.serviceError,
     });
+    this.#answers = options.answers ?? 0;
     this.#explainer = new Explainer({
       options: { ...DEFAULT_OPTIONS, ...setup.options },
       store: setup.store,
@@ -150,7 +154,7 @@ export class Decisions {
   load(rules: string | Readonly<Record<string, string>>, options = { mergeDomains: false }): void {
     const texts = typeof rules === 'string' ? { 'rules.yaml': rules } : rules;
     const files = Object.entries(texts).map(([name, text]) => ({ name, content: Buffer.from(text) }));
-    this.#rules = new CompiledRules(compileRules(loadRuleSet(files, options)));
+    this.#rules = new CompiledRules(compileRules(loadRuleSet(files, options), this.#answers));
     const generation = new RuleGeneration(this.#rules);
     this.#statistics.publish(generation);
     this.batcher.use(generation);
@@ -168,19 +172,22 @@ export class Decisions {
   }
 
   /** The same in proto3 JSON, as `/json` answers it. */
-  async askJson(request: RateLimitRequest): Promise<{ readonly text: string; readonly overLimit: boolean }> {
-    const { response, overLimit } = await this.askBytes(encodeRateLimitRequest(request), 'json');
-    return { text: Buffer.from(response).toString(), overLimit };
+  async askJson(
+    request: RateLimitRequest,
+  ): Promise<{ readonly text: string; readonly overLimit: boolean; readonly retryAfterS: number }> {
+    const { response, ...rest } = await this.askBytes(encodeRateLimitRequest(request), 'json');
+    return { text: Buffer.from(response).toString(), ...rest };
   }
 
   askBytes(
     request: Uint8Array,
     format: 'protobuf' | 'json',
-  ): Promise<{ readonly response: Uint8Array; readonly overLimit: boolean }> {
+  ): Promise<{ readonly response: Uint8Array; readonly overLimit: boolean; readonly retryAfterS: number }> {
     return new Promise((resolve, reject) => {
       this.batcher.decide(request, format, {
         gone: false,
-        answered: (response, overLimit) => resolve({ response: response.slice(), overLimit }),
+        answered: (response, overLimit, retryAfterS = 0) =>
+          resolve({ response: response.slice(), overLimit, retryAfterS }),
         refused: (fault: Fault) => reject(fault),
       });
     });

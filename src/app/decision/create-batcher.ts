@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { AnswerAdditions } from '../../decision/answers/additions.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
 import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
@@ -39,8 +40,10 @@ interface BatcherCreation {
 /** Creates the decision engine of a thread that has connections, and the batcher that feeds it. */
 export function createBatcher(parts: BatcherCreation): Batcher {
   const { settings, store, counters, overLimit, rules, sharedBounds, pool, clock, random, logger } = parts;
+  const options = engineOptions(settings);
   const engine = new Engine({
-    options: engineOptions(settings),
+    options,
+    additions: new AnswerAdditions(options),
     store: store.store,
     overLimit,
     counters,

@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import { acceptMessages, type LastingTask } from '../../base/threads/inside-thread.ts';
+import { AnswerAdditions } from '../../decision/answers/additions.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { Engine } from '../../decision/engine.ts';
 import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
@@ -88,8 +89,10 @@ function openDecider(
   return new ThreadDecider({
     makeEngine: ({ counters, clock }) => {
       const overLimit = openOverLimitCache(settings, clock, store);
+      const options = engineOptions(settings);
       const engine = new Engine({
-        options: engineOptions(settings),
+        options,
+        additions: new AnswerAdditions(options),
         store: opened.store,
         overLimit,
         counters,

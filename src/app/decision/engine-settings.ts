@@ -3,6 +3,7 @@ import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { EngineOptions } from '../../decision/engine.ts';
 import type { Uncounted } from '../../decision/evaluate.ts';
 import { OverLimitCache } from '../../decision/over-limit-cache.ts';
+import { ANSWER } from '../../rules/domain-answers.ts';
 import type { Settings } from '../../settings/table.ts';
 import { servingThreads } from '../../settings/thread-counts.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
@@ -24,12 +25,23 @@ export function engineOptions(settings: Settings): EngineOptions {
         }
       : null,
     dynamicMetadata: settings.responseDynamicMetadata,
+    answers: enabledAnswers(settings),
   };
 }
 
 /** Whether the decision log is enabled. It needs the origins of requests. */
 export function logsDecisions({ decisionLog }: Settings): boolean {
   return decisionLog !== 'off';
+}
+
+/** What the settings enable for the answers of all domains: bits of `ANSWER`. */
+export function enabledAnswers(settings: Settings): number {
+  return (
+    (settings.answerRetryAfter ? ANSWER.retryAfter : 0) |
+    (settings.answerRatelimitHeaders ? ANSWER.ratelimitHeaders : 0) |
+    (settings.answerProblemBody ? ANSWER.problemBody : 0) |
+    (settings.answerMatchedRule ? ANSWER.matchedRule : 0)
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ import { tableLines } from '../terminal/layout.ts';
 /** The remaining count that services report for an unlimited rule (spec 3.2). */
 const UNLIMITED = 2 ** 32 - 1;
 
-/** The response for people: the overall code, a line for each descriptor, then headers and metadata. */
+/** The response for people: the overall code, a line for each descriptor, then headers, body and metadata. */
 export function responseText(
   request: RateLimitRequest,
   response: RateLimitResponse,
@@ -28,6 +28,7 @@ export function responseText(
     ),
     ...response.responseHeadersToAdd.map(header => `header ${header.key}: ${header.value}`),
   ];
+  if (response.rawBody !== '') lines.push(`body ${response.rawBody}`);
   if (response.dynamicMetadata !== null) lines.push(`metadata ${JSON.stringify(response.dynamicMetadata)}`);
   return lines.map(line => `${printable(line)}\n`).join('');
 }
@@ -54,7 +55,7 @@ function limitCells(status: DescriptorStatus): string[] {
  * schema, enums go by name (by number where they have none).
  */
 export function responseJson(response: RateLimitResponse): string {
-  const { dynamicMetadata, responseHeadersToAdd } = response;
+  const { dynamicMetadata, rawBody, responseHeadersToAdd } = response;
   return `${JSON.stringify({
     ...present('overallCode', enumJson(CODE_NAMES, response.overallCode)),
     ...present('statuses', response.statuses.map(statusJson)),
@@ -62,6 +63,7 @@ export function responseJson(response: RateLimitResponse): string {
       'responseHeadersToAdd',
       responseHeadersToAdd.map(({ key, value }) => ({ ...present('key', key), ...present('value', value) })),
     ),
+    ...present('rawBody', Buffer.from(rawBody).toString('base64')),
     ...(dynamicMetadata === null ? {} : { dynamicMetadata }),
   })}\n`;
 }

@@ -2,7 +2,7 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Counter } from '../../stats/registry.ts';
 import { type DecisionBatch, isLimited, KIND } from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
-import type { GlobalModes } from '../response.ts';
+import type { GlobalModes } from '../overall-code.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { type LoggedLimit, logRecord } from './log-record.ts';
 import type { LogTexts } from './log-texts.ts';

@@ -2,7 +2,7 @@ import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { CODE, type DecisionBatch, KIND, OVERRIDDEN } from '../batch.ts';
 import { nameOfLimit } from '../metric-key.ts';
-import { type GlobalModes, overallCode } from '../response.ts';
+import { type GlobalModes, overallCode } from '../overall-code.ts';
 import type { LogTexts } from './log-texts.ts';
 
 /** The limit that a record is about. */

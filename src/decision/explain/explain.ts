@@ -10,6 +10,7 @@ import type { CounterStore } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { SharedRecordsReader } from '../../steering/shared-records.ts';
+import { AnswerAdditions } from '../answers/additions.ts';
 import { DecisionBatch } from '../batch.ts';
 import { Engine, type EngineOptions } from '../engine.ts';
 import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
@@ -71,8 +72,10 @@ export class Explainer {
     const reading = new ReadingStore(store);
     const counters = NO_COUNTERS;
     const random = (): number => 0;
+    const additions = new AnswerAdditions(options);
     const parts = {
       options,
+      additions,
       store: reading,
       overLimit: null,
       counters,

@@ -2,8 +2,15 @@ import { Fault, type FaultCode } from '../../base/fault.ts';
 import type { DecisionReply } from '../decider.ts';
 import { RECORD_HEAD_BYTES, Records, ReusedViews } from '../records.ts';
 
-/** Kinds of answer records: a response, or the text of a fault; then the kind is `fault` plus the index of its code. */
-const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;
+/**
+ * Kinds of answer records: a response, or the text of a fault; then the kind is `fault` plus the index of its code. With
+ * `overLimitFor`, the response is preceded by the seconds of `Retry-After`.
+ */
+const ANSWER_KIND = { ok: 0, overLimit: 1, overLimitFor: 2, fault: 3 } as const;
+
+/** Bytes of the seconds: an unsigned number, little-endian. */
+const SECONDS_BYTES = 4;
+const MOST_SECONDS = 2 ** 32 - 1;
 
 const FAULT_CODES = [
   'bad_request',
@@ -21,8 +28,9 @@ export class AnswerWriter implements DecisionReply {
   readonly gone = false;
   readonly records = new Records();
 
-  answered(response: Uint8Array, overLimit: boolean): void {
-    this.records.add(overLimit ? ANSWER_KIND.overLimit : ANSWER_KIND.ok, response);
+  answered(response: Uint8Array, overLimit: boolean, retryAfterS = 0): void {
+    if (retryAfterS === 0) this.records.add(overLimit ? ANSWER_KIND.overLimit : ANSWER_KIND.ok, response);
+    else this.records.add(ANSWER_KIND.overLimitFor, withSeconds(response, retryAfterS));
   }
 
   refused(fault: Fault): void {
@@ -55,8 +63,10 @@ export class AnswerReader {
       const start = at + RECORD_HEAD_BYTES;
       at = start + records.sizeAt(at);
       try {
-        if (kind < ANSWER_KIND.fault)
+        if (kind < ANSWER_KIND.overLimitFor)
           reply.answered(this.#content(start, at), kind === ANSWER_KIND.overLimit);
+        else if (kind === ANSWER_KIND.overLimitFor)
+          reply.answered(this.#content(start + SECONDS_BYTES, at), true, secondsAt(records.bytes, start));
         else reply.refused(new Fault(FAULT_CODES[kind - ANSWER_KIND.fault], this.#text(start, at)));
       } catch (thrown) {
         failed(thrown);
@@ -78,4 +88,15 @@ export class AnswerReader {
   #text(start: number, end: number): string {
     return Buffer.from(this.#records.bytes.buffer, start, end - start).toString('utf8');
   }
+}
+
+function withSeconds(response: Uint8Array, seconds: number): Uint8Array {
+  const content = Buffer.allocUnsafe(SECONDS_BYTES + response.length);
+  content.writeUInt32LE(Math.min(seconds, MOST_SECONDS));
+  content.set(response, SECONDS_BYTES);
+  return content;
+}
+
+function secondsAt(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + at, SECONDS_BYTES).getUint32(0, true);
 }

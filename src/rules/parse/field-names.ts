@@ -1,4 +1,5 @@
 import { excerpt, quote } from '../../base/printable.ts';
+import { ANSWER_FIELDS } from '../domain-answers.ts';
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
@@ -55,12 +56,13 @@ export type FieldKind =
   | 'limit'
   | 'limits'
   | 'calendar'
+  | 'answers'
   | 'metadata'
   | 'entries'
   | 'replaces';
 
 /** `rate_limits` is an item of that list. */
-export type MapKind = 'file' | 'entry' | 'rate_limit' | 'rate_limits' | 'calendar' | 'replaces';
+export type MapKind = 'file' | 'answers' | 'entry' | 'rate_limit' | 'rate_limits' | 'calendar' | 'replaces';
 
 /** How messages show an item of a list of maps. */
 export const ITEM_EXAMPLES = {
@@ -89,7 +91,9 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
   file: new Map([
     ['domain', 'text'],
     ['descriptors', 'entries'],
+    ['answers', 'answers'],
   ]),
+  answers: new Map(Object.keys(ANSWER_FIELDS).map(name => [name, 'flag'])),
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
@@ -116,6 +120,7 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
 /** The names of the fields of each kind of map. */
 const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   file: [...FIELD_KINDS.file.keys()],
+  answers: [...FIELD_KINDS.answers.keys()],
   entry: [...FIELD_KINDS.entry.keys()],
   rate_limit: [...FIELD_KINDS.rate_limit.keys()],
   rate_limits: [...FIELD_KINDS.rate_limits.keys()],
@@ -133,21 +138,28 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
-const STRICT: ReadonlySet<MapKind> = new Set(['rate_limits', 'calendar']);
+const STRICT: ReadonlySet<MapKind> = new Set(['answers', 'rate_limits', 'calendar']);
 
 /** The names of all fields of all kinds of maps. */
 export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).flat())];
 
+/** The names outside limits that envoyproxy/ratelimit does not know. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  'rate_limits',
+  'answers',
+  ...FIELDS.answers,
+  ...FIELDS.calendar,
+]);
+
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
 const IGNORED: ReadonlySet<string> = new Set(
-  FIELD_NAMES.filter(
-    name => name !== 'rate_limits' && !ADDED_FIELDS.has(name) && !FIELDS.calendar.includes(name),
-  ),
+  FIELD_NAMES.filter(name => !OWN_NAMES.has(name) && !ADDED_FIELDS.has(name)),
 );
 
 /** Where the fields of a kind of map belong, for messages. */
 const PLACES: Readonly<Record<MapKind, string>> = {
   file: 'the file, at its top',
+  answers: '`answers` at the top of the file',
   entry: 'an entry',
   rate_limit: '`rate_limit`',
   rate_limits: 'an item of `rate_limits`',

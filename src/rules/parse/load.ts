@@ -1,4 +1,5 @@
 import { quote } from '../../base/printable.ts';
+import type { DomainAnswers } from '../domain-answers.ts';
 import type {
   DomainRules,
   MAX_REPORTED_FAULTS,
@@ -7,6 +8,7 @@ import type {
   RuleFile,
   RuleSet,
 } from '../rule-set.ts';
+import { checkAnswers } from './check-answers.ts';
 import { checkEntries, type Level } from './check-entries.ts';
 import { checkKeys } from './field-names.ts';
 import { fieldOf, textField } from './fields.ts';
@@ -23,6 +25,8 @@ export interface LoadSettings {
   readonly mergeDomains: boolean;
   /** Whether the counters are in memcached: then sliding windows and token buckets are refused. Default: false. */
   readonly forMemcached?: boolean;
+  /** What the settings add to all answers: bits of `ANSWER`. Names that no answer shows are not compiled. Default: 0. */
+  readonly answers?: number;
 }
 
 export interface LoadOptions extends LoadSettings {
@@ -34,6 +38,8 @@ interface Domain {
   readonly firstFile: string;
   readonly level: Level;
   readonly entries: RuleEntry[];
+  /** The `answers` block, and the file that has it. */
+  answers: { readonly file: string; readonly block: DomainAnswers } | null;
 }
 
 /**
@@ -57,7 +63,11 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     checkFile(read.check, read.root, { domains, scope, mergeDomains: options.mergeDomains });
   }
   faults.throwIfAny();
-  return { domains: Array.from(domains, ([name, { entries }]): DomainRules => ({ name, entries })) };
+  return { domains: Array.from(domains, ([name, domain]) => rulesOf(name, domain)) };
+}
+
+function rulesOf(name: string, { entries, answers }: Domain): DomainRules {
+  return answers === null ? { name, entries } : { name, entries, answers: answers.block };
 }
 
 interface LoadState {
@@ -79,13 +89,28 @@ function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
   checkKeys(check, root, 'file');
   warnAboutRepeats(check, written, root, 'file');
   const domain = openDomain(check, root, name ?? '', state);
+  addAnswers(check, root, domain);
   for (const entry of checkEntries(check, root, domain.level, state.scope)) domain.entries.push(entry);
+}
+
+/** Adds the `answers` of a file to its domain. Of several files with the same domain, only one may have them. */
+function addAnswers(check: FileCheck, root: YamlMap, domain: Domain): void {
+  const block = checkAnswers(check, root);
+  if (block === null) return;
+  const { file } = check.source;
+  if (domain.answers === null) domain.answers = { file, block };
+  else {
+    check.fault(
+      fieldOf(root, 'answers')?.offset ?? root.offset,
+      `the domain already has \`answers\` in ${domain.answers.file}: write them in one of the files`,
+    );
+  }
 }
 
 /** The domain that a file adds to. A file with a faulty domain is still checked, as a separate domain. */
 function openDomain(check: FileCheck, root: YamlMap, name: string, state: LoadState): Domain {
   const known = state.domains.get(name);
-  const own = { firstFile: check.source.file, level: new Map(), entries: [] };
+  const own = { firstFile: check.source.file, level: new Map(), entries: [], answers: null };
   if (name === '') return own;
   if (known === undefined) {
     state.domains.set(name, own);

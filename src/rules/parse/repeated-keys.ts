@@ -40,7 +40,7 @@ function result(check: FileCheck, written: readonly YamlPair[], kind: FieldKind 
 }
 
 function isMergedByKey(kind: FieldKind | undefined): boolean {
-  return kind === 'limit' || kind === 'calendar' || kind === 'metadata';
+  return kind === 'limit' || kind === 'calendar' || kind === 'answers' || kind === 'metadata';
 }
 
 function repeatsKey({ pairs }: YamlMap): boolean {
@@ -168,9 +168,10 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, 'rate_limit');
     }
-    case 'calendar': {
+    case 'calendar':
+    case 'answers': {
       const map = mapField(check, alone, key);
-      return map === null ? value : overlaidMap(check, map, 'calendar');
+      return map === null ? value : overlaidMap(check, map, kind);
     }
     case 'limits':
       return overlaidList(check, pair, 'rate_limits');

@@ -61,6 +61,36 @@ export const decision = {
       default: 'RateLimit-Reset',
       help: 'Name of the response header that contains the seconds until the limit resets.',
     }),
+    answerRetryAfter: setting({
+      names: ['ANSWER_RETRY_AFTER'],
+      kind: bool,
+      default: false,
+      help:
+        'Add `Retry-After` to rejected requests: the seconds until the request may be sent again. The `answers` block ' +
+        'of a rule file overrides this setting and the next three for its domain.',
+    }),
+    answerRatelimitHeaders: setting({
+      names: ['ANSWER_RATELIMIT_HEADERS'],
+      kind: bool,
+      default: false,
+      help:
+        'Add the headers `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10 to responses. ' +
+        'They name the limits of the request, and never contain request values.',
+    }),
+    answerProblemBody: setting({
+      names: ['ANSWER_PROBLEM_BODY'],
+      kind: bool,
+      default: false,
+      help: 'Add a body of type `application/problem+json` (RFC 9457) to rejected requests. It names the exceeded limits.',
+    }),
+    answerMatchedRule: setting({
+      names: ['ANSWER_MATCHED_RULE'],
+      kind: bool,
+      default: false,
+      help:
+        'Add the rule that decided the request to the dynamic metadata of responses, for access logs: its path, name, ' +
+        'window and code.',
+    }),
     cacheKeyPrefix: setting({
       names: ['CACHE_KEY_PREFIX'],
       kind: anyText,

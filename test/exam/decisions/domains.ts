@@ -24,6 +24,7 @@ function examineUnknownDomains(t: Test, open: OpenStore): void {
         overallCode: OK,
         statuses: [status, status, status, status],
         responseHeadersToAdd: [],
+        rawBody: '',
         dynamicMetadata: null,
       });
     });

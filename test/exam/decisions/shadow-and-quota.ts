@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { GlobalModes } from '../../../src/decision/response.ts';
+import type { GlobalModes } from '../../../src/decision/overall-code.ts';
 import { Decisions, request } from '../../support/decisions.ts';
 import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';

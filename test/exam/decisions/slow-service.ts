@@ -57,7 +57,7 @@ export class SlowService {
       overallCode = OK;
       this.#add('global_shadow_mode', 1);
     }
-    return { overallCode, statuses, responseHeadersToAdd: [], dynamicMetadata: null };
+    return { overallCode, statuses, responseHeadersToAdd: [], rawBody: '', dynamicMetadata: null };
   }
 
   #apply(request: RateLimitRequest, nowS: number): Applied[] {

@@ -1,4 +1,7 @@
 import type { Test } from 'tap';
+import type { RateLimitResponse } from '../../../src/messages/client-codec.ts';
+import { ANSWER } from '../../../src/rules/domain-answers.ts';
+import type { SteeringRecord } from '../../../src/steering/record.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { record, sharedRecords } from '../../support/steering.ts';
 import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
@@ -10,6 +13,7 @@ export function examineSteering(t: Test, open: OpenStore): void {
   examineBans(t, open);
   examinePasses(t, open);
   examineChanges(t, open);
+  examineAnswersOfRecords(t, open);
 }
 
 const RULES = ruleFile({ key: 'user', rate_limit: limit(2, { name: 'users' }) });
@@ -252,5 +256,50 @@ function examineChanges(t: Test, open: OpenStore): void {
     t.equal(descriptors[1].outcome, 'not counted');
     const raised = await decisions.explain(request('d', 'user=ann'));
     t.equal(raised.descriptors[0].limit?.requestsPerUnit, 4);
+  });
+}
+
+function examineAnswersOfRecords(t: Test, open: OpenStore): void {
+  const answers = Object.values(ANSWER).reduce((bits: number, bit) => bits | bit, 0);
+  const asking = async (only: SteeringRecord): Promise<Decisions> =>
+    new Decisions({
+      store: await open(),
+      rules: RULES,
+      options: { answers },
+      steering: sharedRecords(only).buffer,
+    });
+  const fields = ({ responseHeadersToAdd }: RateLimitResponse): Record<string, string> =>
+    Object.fromEntries(responseHeadersToAdd.map(({ key, value }) => [key, value]));
+
+  t.test('headers show the limit of an override, and that of the rule for others', async t => {
+    const decisions = await asking(record('override', 'user=ann', { requests_per_unit: 5 }));
+    for (const [text, quota] of [
+      ['user=ann', 5],
+      ['user=bob', 2],
+      ['user=ann', 5],
+    ] as const) {
+      const response = await decisions.ask(request('d', text));
+      t.equal(fields(response)['RateLimit-Policy'], `"users";q=${quota};w=3600`, text);
+    }
+  });
+
+  t.test('a ban says when it ends, and names no policy', async t => {
+    const decisions = await asking(record('ban', 'user=ann'));
+    const response = await decisions.ask(request('d', 'user=ann', 'user=bob'));
+    const seconds = response.statuses[0].durationUntilReset;
+    t.equal(response.overallCode, OVER_LIMIT);
+    t.strictSame(fields(response), {
+      'Retry-After': String(seconds),
+      'Content-Type': 'application/problem+json',
+    });
+    t.strictSame(JSON.parse(response.rawBody), {
+      type: 'about:blank',
+      title: 'Too Many Requests',
+      status: 429,
+      'retry-after': seconds,
+    });
+    t.strictSame(response.dynamicMetadata, {
+      matched_rule: { ban: true, code: 'OVER_LIMIT', name: 'users', rule: 'd.user' },
+    });
   });
 }

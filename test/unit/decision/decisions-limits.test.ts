@@ -1,5 +1,6 @@
 import t from 'tap';
 import { examineAdmissions } from '../../exam/decisions/admissions.ts';
+import { examineAnswers } from '../../exam/decisions/answers.ts';
 import { examineMetadataOfLimits } from '../../exam/decisions/dynamic-metadata.ts';
 import { examineLimitWindows } from '../../exam/decisions/limit-windows.ts';
 import { examineCacheOfAdmissions } from '../../exam/decisions/local-cache.ts';
@@ -17,6 +18,7 @@ for (const kind of [memory, tcp, unix, ...(await pooledStoreKinds(t))]) {
     examineSeveralLimits(t, open);
     examineCacheOfAdmissions(t, open);
     examineMetadataOfLimits(t, open);
+    examineAnswers(t, open);
   });
 }
 t.test(withoutScripts.name, async t => {

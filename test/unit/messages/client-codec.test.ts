@@ -54,6 +54,7 @@ function asValue(value: JsonValue): object {
 function asMessage(response: RateLimitResponse): object {
   return {
     ...response,
+    rawBody: Buffer.from(response.rawBody),
     statuses: response.statuses.map(status => ({
       ...status,
       durationUntilReset:
@@ -139,6 +140,7 @@ class Draws {
         durationUntilReset: this.optional(() => this.uint32()),
       })),
       responseHeadersToAdd: this.list(3, () => ({ key: this.text(), value: this.text() })),
+      rawBody: this.text(),
       dynamicMetadata: this.optional(() => this.struct(3)),
     };
   }
@@ -148,6 +150,7 @@ const EMPTY_RESPONSE: RateLimitResponse = {
   overallCode: 0,
   statuses: [],
   responseHeadersToAdd: [],
+  rawBody: '',
   dynamicMetadata: null,
 };
 
@@ -202,6 +205,7 @@ t.test('fields that rate limit services do not fill are passed over', async t =>
     overallCode: 1,
     statuses: [{ code: 1, currentLimit: null, limitRemaining: 0, durationUntilReset: 9.5 }],
     responseHeadersToAdd: [{ key: 'h', value: '' }],
+    rawBody: 'body',
     dynamicMetadata: null,
   });
 });

@@ -28,6 +28,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['limits'],
     ['statistics'],
     [OWN_FILES],
+    ['answers'],
     ['batching', 'explain', 'decision-log'],
     ['pool', 'generations'],
   ],

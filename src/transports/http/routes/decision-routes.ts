@@ -115,9 +115,11 @@ class JsonReply implements DecisionReply {
     return this.#exchange.over;
   }
 
-  answered(response: Uint8Array, overLimit: boolean): void {
+  answered(response: Uint8Array, overLimit: boolean, retryAfterS = 0): void {
     const status = overLimit ? '429 Too Many Requests' : '200 OK';
-    this.#exchange.answer({ status, contentType: 'application/json', body: response });
+    const answer = { status, contentType: 'application/json', body: response };
+    if (retryAfterS === 0) this.#exchange.answer(answer);
+    else this.#exchange.answer({ ...answer, headers: { 'Retry-After': String(retryAfterS) } });
   }
 
   refused(fault: Fault): void {

@@ -117,3 +117,25 @@ t.test('a reply that throws does not keep the others from their answers', async 
   );
   t.match(failures, [/caller is gone/]);
 });
+
+t.test('a refusal keeps the seconds of its `Retry-After`', async t => {
+  const writer = new AnswerWriter();
+  for (const seconds of [0, 1, 2_800, 2 ** 32 - 1, 2 ** 40])
+    writer.answered(Buffer.from('over'), true, seconds);
+  const told: unknown[] = [];
+  const reply: DecisionReply = {
+    gone: false,
+    answered: (response, overLimit, seconds = 0) =>
+      told.push([Buffer.from(response).toString(), overLimit, seconds]),
+    refused: fault => told.push(fault),
+  };
+  const { records } = writer;
+  const { length } = records;
+  new AnswerReader().deliver({ memory: records.release(), length }, Array(5).fill(reply), thrown =>
+    told.push(thrown),
+  );
+  t.strictSame(
+    told,
+    [0, 1, 2_800, 2 ** 32 - 1, 2 ** 32 - 1].map(seconds => ['over', true, seconds]),
+  );
+});

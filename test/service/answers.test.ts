@@ -1,0 +1,112 @@
+import t, { type Test } from 'tap';
+import type { RateLimitRequest } from '../../src/messages/client-codec.ts';
+import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
+import { Envoy, envoyMissing } from '../support/envoy.ts';
+import { GrpcClient } from '../support/grpc-client.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const RULE = 'descriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 1}}]';
+const RULES = {
+  'config/plain.yaml': `domain: plain\n${RULE}\n`,
+  'config/demo.yaml': `domain: demo\nanswers: {retry_after: true, ratelimit_headers: true, problem_body: true}\n${RULE}\n`,
+};
+
+const SETTINGS = {
+  ANSWER_RETRY_AFTER: 'true',
+  ANSWER_RATELIMIT_HEADERS: 'true',
+  ANSWER_PROBLEM_BODY: 'true',
+  ANSWER_MATCHED_RULE: 'true',
+};
+
+async function start(t: Test, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+  const RUNTIME_ROOT = writeRules(tempDirectory(t), RULES);
+  const service = await startService({ env: { RUNTIME_ROOT, ...env } });
+  t.teardown(() => service.terminate());
+  return service;
+}
+
+const asking = (domain: string): RateLimitRequest => ({
+  domain,
+  descriptors: [{ entries: [{ key: 'user', value: 'ann' }], limit: null, hitsAddend: null }],
+  hitsAddend: 1,
+});
+
+function askJson({ http }: ServiceProcess, domain: string): Promise<Response> {
+  const { descriptors, ...rest } = asking(domain);
+  const body = JSON.stringify({ ...rest, descriptors: descriptors.map(({ entries }) => ({ entries })) });
+  return fetch(`http://${http}/json`, { method: 'POST', body });
+}
+
+for (const engine of ['uws', 'node']) {
+  t.test(`the settings explain refusals over gRPC and /json (${engine})`, async t => {
+    const service = await start(t, { ...SETTINGS, HTTP_SERVER_ENGINE: engine });
+    const client = new GrpcClient(dialled(service.grpc));
+    t.teardown(() => client.close());
+    const allowed = await askOverGrpc(client, asking('plain'));
+    t.strictSame(
+      allowed.responseHeadersToAdd.map(({ key }) => key),
+      ['RateLimit-Policy', 'RateLimit'],
+    );
+    const refused = await askOverGrpc(client, asking('plain'));
+    const fields = Object.fromEntries(refused.responseHeadersToAdd.map(({ key, value }) => [key, value]));
+    t.equal(fields['RateLimit-Policy'], '"plain.user";q=1;w=31536000');
+    t.match(fields['RateLimit'], /^"plain\.user";r=0;t=[0-9]+$/);
+    t.match(JSON.parse(refused.rawBody), { status: 429, 'violated-policies': ['plain.user'] });
+    t.strictSame(refused.dynamicMetadata, {
+      matched_rule: { code: 'OVER_LIMIT', rule: 'plain.user', window: '365d' },
+    });
+    const response = await askJson(service, 'plain');
+    t.equal(response.status, 429);
+    t.equal(response.headers.get('content-type'), 'application/json');
+    t.match(response.headers.get('retry-after'), /^[1-9][0-9]*$/);
+    const body = (await response.json()) as { readonly rawBody: string };
+    t.match(Buffer.from(body.rawBody, 'base64').toString(), /"violated-policies":\["plain\.user"\]/);
+  });
+}
+
+t.test('a domain has the answers of its rule file, and others have none', async t => {
+  const service = await start(t);
+  for (const domain of ['plain', 'demo']) t.equal((await askJson(service, domain)).status, 200);
+  const plain = await askJson(service, 'plain');
+  t.equal(plain.headers.get('retry-after'), null);
+  t.strictSame(Object.keys((await plain.json()) as object), ['overallCode', 'statuses']);
+  const demo = await askJson(service, 'demo');
+  t.match(demo.headers.get('retry-after'), /^[1-9][0-9]*$/);
+  t.strictSame(Object.keys((await demo.json()) as object), [
+    'overallCode',
+    'statuses',
+    'responseHeadersToAdd',
+    'rawBody',
+  ]);
+  t.match(
+    (await getPage(service.debug, '/rlconfig')).text,
+    'demo: answers: {retry_after: true, ratelimit_headers: true, problem_body: true}\n',
+  );
+});
+
+t.test('decision threads answer the same', async t => {
+  const service = await start(t, { SERVE_THREADS: '1', WORKER_THREADS: '1' });
+  await askJson(service, 'demo');
+  const refusals = await Promise.all(Array.from({ length: 64 }, () => askJson(service, 'demo')));
+  for (const refusal of refusals) t.match(refusal.headers.get('retry-after'), /^[1-9][0-9]*$/);
+});
+
+t.test('Envoy sends the headers and the body to its client', { skip: envoyMissing }, async t => {
+  const service = await start(t);
+  const [, port] = service.grpc.split(':');
+  const envoy = await Envoy.start(t, 'tcp.yaml', [
+    ['address: upstream, port_value: 80 ', 'address: 127.0.0.1, port_value: 9 '],
+    ['{ address: sluice, port_value: 8081 }', `{ address: 127.0.0.1, port_value: ${port} }`],
+  ]);
+  const ask = () => fetch(`http://${envoy.front}/`, { headers: { 'x-user': 'ann' } });
+  await ask();
+  const refused = await ask();
+  t.equal(refused.status, 429);
+  t.equal(refused.headers.get('content-type'), 'application/problem+json');
+  t.match(refused.headers.get('retry-after'), /^[1-9][0-9]*$/);
+  t.equal(refused.headers.get('ratelimit-policy'), '"demo.user";q=1;w=31536000');
+  t.match(refused.headers.get('ratelimit'), /^"demo\.user";r=0;t=[0-9]+$/);
+  t.match((await refused.json()) as object, { title: 'Quota exceeded', 'violated-policies': ['demo.user'] });
+});
