@@ -62,6 +62,7 @@ const { threads, pool } = createDecisionThreads({
   overLimit: null,
   decisionLog: null,
   storeHealth,
+  hotKeys: null,
   placement: {
     isForPool: () => true,
     decidedHere: () => {},

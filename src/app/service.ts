@@ -13,6 +13,7 @@ import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import { SharedRecordsReader } from '../steering/shared-records.ts';
 import type { Steering } from '../steering/steering.ts';
+import { hotKeyRoutes } from '../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../transports/debug/operator/limits-routes.ts';
 import { steeringRoutes } from '../transports/debug/operator/steering-routes.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
@@ -20,6 +21,7 @@ import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { enabledAnswers, engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
+import { createHotKeySeats, hotKeyObservers, hotKeyReaders } from './decision/hot-keys.ts';
 import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
@@ -147,6 +149,7 @@ export class DecisionService {
     this.#decisionLog = decisionLog;
     const overLimit = openOverLimitCache(settings, clock, this.#store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
+    const hotKeys = createHotKeySeats(settings);
     this.#threads =
       settings.workerThreads === 0
         ? null
@@ -160,6 +163,7 @@ export class DecisionService {
             stats,
             storeHealth,
             decisionLog,
+            hotKeys,
             clock,
             random,
             logger,
@@ -172,6 +176,7 @@ export class DecisionService {
             count: servingCount,
             store: this.#store,
             steering,
+            hotKeys,
             storeHealth,
             health: this.#health,
             stats,
@@ -188,8 +193,11 @@ export class DecisionService {
       overLimit,
       ...(this.#serving !== null && { sharedBounds: this.#serving.queueBounds }),
       pool: this.#threads?.pool ?? null,
-      observers: opened === null ? [] : [opened.observer],
       steering,
+      observers: [
+        ...hotKeyObservers(settings, this.#store, hotKeys),
+        ...(opened === null ? [] : [opened.observer]),
+      ],
       clock,
       random,
       logger,
@@ -215,6 +223,7 @@ export class DecisionService {
       failures: stats.counter('runtime.load_failures'),
     });
     stats.gauge('runtime.num_values', () => this.#fileReads.fileCount);
+    const rules = () => this.#loader.current;
     const explainer = new Explainer({
       options: engineOptions(settings),
       store: this.#store.store,
@@ -239,7 +248,14 @@ export class DecisionService {
       explain: request => explainer.explain(request),
       operator: createOperatorApi({
         ...parts,
-        routes: [...limitsRoutes(this.#rates), ...steeringRoutes(this.#steering)],
+        routes: [
+          ...limitsRoutes(this.#rates),
+          ...hotKeyRoutes({
+            readers: hotKeyReaders(settings, this.#store, { seats: hotKeys, rules, clock }),
+            rules,
+          }),
+          ...steeringRoutes(this.#steering),
+        ],
       }),
       httpEngine: parts.httpEngine,
       clock,

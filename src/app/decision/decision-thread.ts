@@ -6,6 +6,7 @@ import { acceptMessages, type LastingTask } from '../../base/threads/inside-thre
 import { AnswerAdditions } from '../../decision/answers/additions.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { Engine } from '../../decision/engine.ts';
+import { Seats } from '../../decision/hot-keys/seats.ts';
 import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
@@ -18,6 +19,7 @@ import { StatsReporter } from '../statistics/thread-stats.ts';
 import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
+import { hotKeyObservers } from './hot-keys.ts';
 
 /** The `workerData` of a decision thread. */
 export interface DecisionThreadSetup {
@@ -27,6 +29,8 @@ export interface DecisionThreadSetup {
   readonly decisionLog: DecisionLogSharing | null;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `Seats`; null if hot keys are disabled. */
+  readonly hotKeys: readonly SharedArrayBuffer[] | null;
   /** Log levels that the process writes. */
   readonly logLevels: readonly LogLevel[];
 }
@@ -46,9 +50,11 @@ export async function serveDecisions({ port }: LastingTask, setup: DecisionThrea
     post({ kind: 'log', threadId, level, message, fields }),
   );
   const opened = await openThreadStore({ ...setup, shared: setup.store, stats, logger, post });
-  const observers = await threadObservers(setup, stats, lines =>
-    post({ kind: 'decisions', threadId, lines }),
-  );
+  const seats = setup.hotKeys === null ? null : new Seats(setup.hotKeys);
+  const observers = [
+    ...hotKeyObservers(setup.settings, setup.store, seats),
+    ...(await threadObservers(setup, stats, lines => post({ kind: 'decisions', threadId, lines }))),
+  ];
   const decider = openDecider(setup, opened, { logger, observers });
   const reporter = new StatsReporter(stats, systemClock, change =>
     post({ kind: 'stats', threadId, ...change }),

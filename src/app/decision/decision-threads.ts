@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
 import { busyShare } from '../../base/threads/inside-thread.ts';
 import type { EngineCounters } from '../../decision/engine.ts';
+import type { Seats } from '../../decision/hot-keys/seats.ts';
 import { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
 import { DecisionPool, type DecisionPoolParts } from '../../decision/pool/decision-pool.ts';
 import { Placement } from '../../decision/pool/placement.ts';
@@ -28,6 +29,8 @@ interface DecisionThreadsParts {
   readonly storeHealth: StoreHealth;
   /** Null if the decision log is disabled. */
   readonly decisionLog: DecisionLog | null;
+  /** Null if hot keys are disabled. */
+  readonly hotKeys: Seats | null;
   /** Decides which batches the pool takes. Defaults to {@link Placement}, which uses measurements. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
@@ -51,6 +54,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     store: { fingerprintKey, memory, refundMarks },
     decisionLog: parts.decisionLog?.sharing ?? null,
     steering,
+    hotKeys: parts.hotKeys?.buffers ?? null,
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const events = new ThreadEvents(parts);

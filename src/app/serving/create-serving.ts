@@ -3,6 +3,7 @@ import type { Health } from '../../base/health.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { QueueBounds } from '../../decision/batching/queue-room.ts';
 import { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
+import type { Seats } from '../../decision/hot-keys/seats.ts';
 import type { RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
@@ -26,6 +27,8 @@ interface ServingCreation {
   readonly store: OpenedStore;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Null if hot keys are disabled. */
+  readonly hotKeys: Seats | null;
   readonly storeHealth: StoreHealth;
   readonly health: Health;
   readonly stats: StatsRegistry;
@@ -62,6 +65,7 @@ export function createServing(parts: ServingCreation): Serving {
     count,
     store,
     steering,
+    hotKeys: parts.hotKeys,
     rules,
     bounds,
     decisionLog: decisionLog?.sharing ?? null,

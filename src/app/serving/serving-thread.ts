@@ -13,12 +13,14 @@ import {
 import { Bound } from '../../base/threads/shared-bound.ts';
 import type { Batcher } from '../../decision/batching/batcher.ts';
 import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
+import { Seats } from '../../decision/hot-keys/seats.ts';
 import { ThreadNames } from '../../decision/statistics/thread-names.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { createBatcher, engineCounters } from '../decision/create-batcher.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
+import { hotKeyObservers } from '../decision/hot-keys.ts';
 import { threadObservers } from '../decision-log/thread-observers.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
@@ -173,8 +175,12 @@ async function openThread(
   const loads = ThreadFigures.attach(setup.figures);
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
+  const seats = setup.hotKeys === null ? null : new Seats(setup.hotKeys);
   const batcher = createBatcher({
-    observers: await threadObservers(setup, stats, lines => post({ kind: 'decisions', threadId, lines })),
+    observers: [
+      ...hotKeyObservers(settings, setup.store, seats),
+      ...(await threadObservers(setup, stats, lines => post({ kind: 'decisions', threadId, lines }))),
+    ],
     settings,
     store,
     named: names,

@@ -5,6 +5,7 @@ import { LOG_LEVELS, type LogFields, type Logger } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads } from '../../base/threads/lasting-threads.ts';
 import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
+import type { Seats } from '../../decision/hot-keys/seats.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { Counter, StatsRegistry } from '../../stats/registry.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
@@ -29,6 +30,8 @@ interface ServingThreadsParts {
   readonly store: OpenedStore;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Null if hot keys are disabled. */
+  readonly hotKeys: Seats | null;
   readonly rules: RulesPublisher;
   readonly bounds: ServingBounds;
   /** Whether the threads serve HTTP. */
@@ -104,6 +107,7 @@ export class ServingThreads implements Service {
       store: { fingerprintKey, memory, refundMarks },
       decisionLog: parts.decisionLog,
       steering: parts.steering,
+      hotKeys: parts.hotKeys?.buffers ?? null,
       threads: count,
       figures: this.figures.buffer,
       logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),

@@ -126,6 +126,15 @@ export const decision = {
         'rejected without asking the store. The size is divided among the threads that decide, each of which ' +
         'remembers its own keys. `0` disables the cache; smaller sizes than 524288 are raised to that.',
     }),
+    hotKeys: setting({
+      names: ['HOT_KEYS_ENABLED'],
+      kind: bool,
+      default: true,
+      help:
+        'Record the keys with the most hits of each rule in the last minute and hour, and the last refusals. They are ' +
+        "read through the operator's API; see docs/operations.md. They use up to 6 MiB of memory per thread, at most " +
+        '24 MiB.',
+    }),
     workerThreads: derivedSetting({
       names: ['WORKER_THREADS'],
       kind: integer({ min: 0, max: 64 }),

@@ -96,6 +96,7 @@ export class ThreadedDecisions {
       storeHealth,
       decisionLog: null,
       steering: null,
+      hotKeys: null,
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });
     this.threads = threads;

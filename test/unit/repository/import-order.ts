@@ -29,7 +29,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['statistics'],
     [OWN_FILES],
     ['answers'],
-    ['batching', 'explain', 'decision-log'],
+    ['batching', 'explain', 'decision-log', 'hot-keys'],
     ['pool', 'generations'],
   ],
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],

@@ -68,6 +68,7 @@ t.test('without variables every setting is at its default', async t => {
     expirationJitterMaxSeconds: 300,
     stopCacheKeyIncrementWhenOverLimit: false,
     localCacheSizeBytes: 0,
+    hotKeys: true,
     tasksEnabled: false,
     serviceHost: 'localhost',
     tasksTenantHeader: false,

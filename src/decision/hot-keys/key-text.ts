@@ -1,0 +1,123 @@
+import type { RequestTable } from '../../messages/request-table.ts';
+
+/** Bytes of the text of a key in shared memory. */
+export const TEXT_BYTES = 160;
+
+/**
+ * Layout of the text: its form, the number of pieces, and the pieces, each a byte with its length and the bytes.
+ *
+ * - `entries`: the pieces are the domain, and the key and the value of each entry. The cache key follows from them.
+ * - `raw`: the pieces are the domain, and the rest of the cache key without the window. It is used if the cache key has a
+ *   pattern instead of a value (`share_threshold`), or if there are too many pieces.
+ *
+ * With `cut`, the text did not fit.
+ */
+const FORM = { entries: 0, raw: 1, cut: 2 } as const;
+const HEAD_BYTES = 2;
+const UNDERSCORE = 95;
+/** With more pieces, a text of short pieces would not be shorter than the raw one. */
+const MOST_PIECES = 33;
+
+/** Where the key of a row is in the bytes of a batch. */
+export interface KeyPlace {
+  /** The cache key without prefix and window. */
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  readonly request: number;
+  /** The row of the descriptor. */
+  readonly row: number;
+}
+
+/** The text of a key, as read from shared memory. */
+export interface KeyText {
+  /** The entries of the descriptor, `key=value`, joined by `, `. A text that did not fit ends with `…`. */
+  readonly key: string;
+  /** The cache key without prefix and window; null if the text did not fit. */
+  readonly cacheKey: string | null;
+}
+
+/** Writes a text of {@link TEXT_BYTES} bytes. One object for each thread, because it is reused. */
+export class KeyTextWriter {
+  readonly bytes = new Uint8Array(TEXT_BYTES);
+  #length = 0;
+  #cut = false;
+
+  write(requests: RequestTable, key: KeyPlace): void {
+    const { request, row } = key;
+    this.#length = HEAD_BYTES;
+    this.#cut = false;
+    const pieces = 1 + 2 * requests.entryCount[row];
+    const isRaw = pieces > MOST_PIECES || !hasOwnValues(requests, key);
+    const domainEnd = requests.domainEnd[request];
+    this.#piece(requests.bytes, requests.domainStart[request], domainEnd);
+    const rest = key.start + domainEnd - requests.domainStart[request] + 1;
+    if (isRaw) this.#piece(key.bytes, rest, key.end);
+    else this.#entries(requests, row);
+    this.bytes[0] = (isRaw ? FORM.raw : FORM.entries) | (this.#cut ? FORM.cut : 0);
+    this.bytes[1] = isRaw ? 2 : pieces;
+  }
+
+  #entries(requests: RequestTable, row: number): void {
+    const first = requests.firstEntry[row];
+    for (let entry = first; entry < first + requests.entryCount[row]; entry++) {
+      this.#piece(requests.bytes, requests.keyStart[entry], requests.keyEnd[entry]);
+      this.#piece(requests.bytes, requests.valueStart[entry], requests.valueEnd[entry]);
+    }
+  }
+
+  #piece(from: Uint8Array, start: number, end: number): void {
+    if (this.#length === TEXT_BYTES) {
+      this.#cut = true;
+      return;
+    }
+    const room = TEXT_BYTES - this.#length - 1;
+    const length = Math.min(end - start, room);
+    if (length < end - start) this.#cut = true;
+    this.bytes[this.#length++] = length;
+    for (let i = start; i < start + length; i++) this.bytes[this.#length++] = from[i];
+  }
+}
+
+/** Whether the cache key has the values of the request, and not patterns. */
+function hasOwnValues(requests: RequestTable, { bytes, start, end, request, row }: KeyPlace): boolean {
+  let at = start + requests.domainEnd[request] - requests.domainStart[request] + 1;
+  const first = requests.firstEntry[row];
+  for (let entry = first; entry < first + requests.entryCount[row]; entry++) {
+    at += requests.keyEnd[entry] - requests.keyStart[entry] + 1;
+    for (let i = requests.valueStart[entry]; i < requests.valueEnd[entry]; i++) {
+      if (bytes[at++] !== requests.bytes[i]) return false;
+    }
+    if (bytes[at++] !== UNDERSCORE) return false;
+  }
+  return at === end;
+}
+
+/** Reads the text that starts at an offset. Bytes that were overwritten meanwhile give a wrong text, but no error. */
+export function readKeyText(bytes: Uint8Array, start: number): KeyText {
+  const text = Buffer.from(bytes.slice(start, start + TEXT_BYTES));
+  const pieces: string[] = [];
+  let at = HEAD_BYTES;
+  for (let piece = 0; piece < text[1] && at < TEXT_BYTES; piece++) {
+    const end = Math.min(at + 1 + text[at], TEXT_BYTES);
+    pieces.push(text.toString('utf8', at + 1, end));
+    at = end;
+  }
+  const isCut = (text[0] & FORM.cut) !== 0;
+  const [domain = '', ...entries] = pieces;
+  const isRaw = (text[0] & FORM.raw) !== 0;
+  const rest = isRaw ? (entries[0] ?? '') : `${entries.join('_')}_`;
+  const key = isRaw ? rest.replace(/_$/, '') : joined(entries);
+  // The cut may be inside a character, whose beginning is decoded as replacement characters.
+  if (isCut) return { key: `${key.replace(/\ufffd+$/, '')}…`, cacheKey: null };
+  return { key, cacheKey: `${domain}_${rest}` };
+}
+
+function joined(entries: readonly string[]): string {
+  const pairs: string[] = [];
+  for (let i = 0; i < entries.length; i += 2) {
+    const value = entries[i + 1] ?? '';
+    pairs.push(value === '' ? entries[i] : `${entries[i]}=${value}`);
+  }
+  return pairs.join(', ');
+}

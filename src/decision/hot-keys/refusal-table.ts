@@ -1,0 +1,147 @@
+import type { Columns } from './columns.ts';
+import { type KeyText, readKeyText, TEXT_BYTES } from './key-text.ts';
+import { bucketOfRule } from './span-sketch.ts';
+
+/** Number of records that all rules share, and of those that the rules of one bucket keep in addition. */
+const SHARED_RECORDS = 512;
+const RULE_RECORDS = 4;
+const RULE_BUCKETS = 128;
+const RECORDS = SHARED_RECORDS + RULE_RECORDS * RULE_BUCKETS;
+
+/** Bytes of the path of a rule, of the address of a peer, and of a trace id. Longer texts are cut. */
+const PATH_BYTES = 160;
+const PEER_BYTES = 64;
+const TRACE_BYTES = 40;
+
+/** A refusal, as it is recorded. */
+interface RefusalRecord {
+  readonly timeMs: number;
+  /** Words of a keyed hash of the path of the rule. */
+  readonly ruleA: number;
+  readonly ruleB: number;
+  readonly path: string;
+  /** Of `TEXT_BYTES`. */
+  readonly text: Uint8Array;
+  readonly hits: number;
+  /** NaN if it is not known. */
+  readonly count: number;
+  readonly requestsPerUnit: number;
+  readonly isShadow: boolean;
+  /** Empty if they are not known. */
+  readonly peer: string;
+  readonly traceId: string;
+}
+
+/** A refusal, as read from shared memory. */
+export interface ReadRefusal extends Omit<RefusalRecord, 'text'> {
+  readonly number: number;
+  readonly text: KeyText;
+}
+
+/**
+ * The last refusals. They are in a ring of all rules, and in a small ring of the rules of a bucket. So refusals of a rule
+ * with few of them are kept while another rule refuses everything.
+ */
+export class RefusalTable {
+  /** [0]: number of recorded refusals; then, by bucket of rules, the number of those of the bucket. */
+  readonly #counts: Float64Array;
+  readonly #number: Float64Array;
+  readonly #timeMs: Float64Array;
+  readonly #hits: Float64Array;
+  readonly #count: Float64Array;
+  readonly #requestsPerUnit: Float64Array;
+  readonly #ruleA: Int32Array;
+  readonly #ruleB: Int32Array;
+  readonly #isShadow: Uint8Array;
+  readonly #text: Uint8Array;
+  readonly #path: Uint8Array;
+  readonly #peer: Uint8Array;
+  readonly #trace: Uint8Array;
+
+  constructor(columns: Columns) {
+    this.#counts = columns.float64(1 + RULE_BUCKETS);
+    this.#number = columns.float64(RECORDS);
+    this.#timeMs = columns.float64(RECORDS);
+    this.#hits = columns.float64(RECORDS);
+    this.#count = columns.float64(RECORDS);
+    this.#requestsPerUnit = columns.float64(RECORDS);
+    this.#ruleA = columns.int32(RECORDS);
+    this.#ruleB = columns.int32(RECORDS);
+    this.#isShadow = columns.bytes(RECORDS);
+    this.#text = columns.bytes(RECORDS * TEXT_BYTES);
+    this.#path = columns.bytes(RECORDS * PATH_BYTES);
+    this.#peer = columns.bytes(RECORDS * PEER_BYTES);
+    this.#trace = columns.bytes(RECORDS * TRACE_BYTES);
+  }
+
+  add(refusal: RefusalRecord): void {
+    const counts = this.#counts;
+    const bucket = bucketOfRule(refusal.ruleA) % RULE_BUCKETS;
+    const inBucket = counts[1 + bucket]++ % RULE_RECORDS;
+    const shared = counts[0]++ % SHARED_RECORDS;
+    this.#write(shared, refusal);
+    this.#write(SHARED_RECORDS + bucket * RULE_RECORDS + inBucket, refusal);
+  }
+
+  #write(record: number, refusal: RefusalRecord): void {
+    this.#number[record] = this.#counts[0];
+    this.#timeMs[record] = refusal.timeMs;
+    this.#hits[record] = refusal.hits;
+    this.#count[record] = refusal.count;
+    this.#requestsPerUnit[record] = refusal.requestsPerUnit;
+    this.#ruleA[record] = refusal.ruleA;
+    this.#ruleB[record] = refusal.ruleB;
+    this.#isShadow[record] = refusal.isShadow ? 1 : 0;
+    this.#text.set(refusal.text, record * TEXT_BYTES);
+    writeText(this.#path, record, PATH_BYTES, refusal.path);
+    writeText(this.#peer, record, PEER_BYTES, refusal.peer);
+    writeText(this.#trace, record, TRACE_BYTES, refusal.traceId);
+  }
+
+  /** All recorded refusals that are still there, each once, in no order. */
+  all(): ReadRefusal[] {
+    const read = new Map<number, ReadRefusal>();
+    for (let record = 0; record < RECORDS; record++) {
+      const number = this.#number[record];
+      if (number > 0 && !read.has(number)) read.set(number, this.#read(record, number));
+    }
+    return [...read.values()];
+  }
+
+  #read(record: number, number: number): ReadRefusal {
+    return {
+      number,
+      timeMs: this.#timeMs[record],
+      ruleA: this.#ruleA[record],
+      ruleB: this.#ruleB[record],
+      path: readText(this.#path, record, PATH_BYTES),
+      text: readKeyText(this.#text, record * TEXT_BYTES),
+      hits: this.#hits[record],
+      count: this.#count[record],
+      requestsPerUnit: this.#requestsPerUnit[record],
+      isShadow: this.#isShadow[record] === 1,
+      peer: readText(this.#peer, record, PEER_BYTES),
+      traceId: readText(this.#trace, record, TRACE_BYTES),
+    };
+  }
+}
+
+/** The first byte is the length. */
+function writeText(column: Uint8Array, record: number, size: number, text: string): void {
+  const start = record * size;
+  if (text === '') {
+    column[start] = 0;
+    return;
+  }
+  const bytes = Buffer.from(text);
+  const length = Math.min(bytes.length, size - 1);
+  column[start] = length;
+  column.set(length < bytes.length ? bytes.subarray(0, length) : bytes, start + 1);
+}
+
+function readText(column: Uint8Array, record: number, size: number): string {
+  const start = record * size;
+  const length = Math.min(column[start], size - 1);
+  const text = Buffer.from(column.slice(start + 1, start + 1 + length)).toString('utf8');
+  return text.replace(/\ufffd+$/, '');
+}

@@ -1,0 +1,100 @@
+import t from 'tap';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
+import { request } from '../../../support/decisions.ts';
+import { FailingStore } from '../../../support/failing-store.ts';
+import { WatchedDecisions } from '../../../support/hot-keys.ts';
+
+const RULES = `
+domain: d
+descriptors:
+  - key: noisy
+    rate_limit: { unit: hour, requests_per_unit: 0 }
+  - key: quiet
+    shadow_mode: true
+    rate_limit: { unit: hour, requests_per_unit: 0 }
+`;
+
+function watched(): WatchedDecisions {
+  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  store.uncountable.add('d_noisy_lost_1699999200');
+  return new WatchedDecisions({ store, rules: RULES });
+}
+
+t.test(
+  'a refusal names the rule, the key, the count and the limit, and the caller if it is known',
+  async t => {
+    const to = watched();
+    const { batcher, clock } = to.decisions;
+    await new Promise<void>((resolve, reject) => {
+      batcher.decide(encodeRateLimitRequest(request('d', 'noisy=a')), 'protobuf', {
+        gone: false,
+        origin: { peer: '192.0.2.7', traceId: '0af7651916cd43dd8448eb211c80319c' },
+        answered: () => resolve(),
+        refused: reject,
+      });
+    });
+    t.same(to.refusals.recent(9), [
+      {
+        timeMs: clock.nowMs(),
+        path: 'd.noisy',
+        key: 'noisy=a',
+        hits: 1,
+        count: 1,
+        requestsPerUnit: 0,
+        isShadow: false,
+        peer: '192.0.2.7',
+        traceId: '0af7651916cd43dd8448eb211c80319c',
+      },
+    ]);
+  },
+);
+
+t.test('the latest refusals come first, and those of limits in shadow mode say so', async t => {
+  const to = watched();
+  await to.decisions.ask(request('d', 'noisy=a', 'quiet=b'));
+  to.decisions.clock.advance(1);
+  await to.decisions.ask(request('d', 'noisy=c'));
+  t.match(to.refusals.recent(9), [
+    { key: 'noisy=c', isShadow: false },
+    { key: 'quiet=b', isShadow: true },
+    { key: 'noisy=a' },
+  ]);
+  t.equal(to.refusals.recent(1).length, 1);
+});
+
+t.test('a flood of refusals of one rule leaves those of the others', async t => {
+  const to = watched();
+  await to.decisions.ask(request('d', 'quiet=b'));
+  for (let i = 0; i < 1_000; i++) {
+    to.decisions.clock.advance(5);
+    await to.decisions.ask(request('d', `noisy=${i}`));
+  }
+  t.equal(to.refusals.recent(1)[0].key, 'noisy=999');
+  t.match(to.refusals.recent(9, to.limit('d.quiet')), [{ key: 'quiet=b' }]);
+});
+
+t.test(
+  'in each tenth of a second, a thread records 20 refusals, and the first one of each other rule',
+  async t => {
+    const to = watched();
+    for (let i = 0; i < 50; i++) await to.decisions.ask(request('d', 'noisy=a'));
+    await to.decisions.ask(request('d', 'quiet=b'));
+    t.equal(to.refusals.recent(100).length, 21);
+    to.decisions.clock.advance(100);
+    await to.decisions.ask(request('d', 'noisy=a'));
+    t.equal(to.refusals.recent(100).length, 22);
+  },
+);
+
+t.test('a request that got a fault was not refused, also if the batch before it was', async t => {
+  const to = watched();
+  await to.decisions.ask(request('d', 'noisy=a'));
+  await t.rejects(to.decisions.ask(request('d', 'noisy=lost')));
+  t.same(
+    to.refusals.recent(9).map(({ key }) => key),
+    ['noisy=a'],
+  );
+  t.match(to.hotKeys.top(to.limit('d.noisy'), 'minute', 9).keys, [{ key: 'noisy=a', hits: 1 }]);
+});
