@@ -60,13 +60,14 @@ type Phase = 'opening' | 'open' | 'ending';
  */
 export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** When the connection reaches its age, and afterwards when its grace time ends; milliseconds since the epoch. */
-  deadlineMs: number;
+  deadlineMs = Number.POSITIVE_INFINITY;
   served = 0;
   due = 0;
   order = 0;
   readonly #socket: Socket;
   readonly #options: GrpcSocketOptions;
   readonly #grpc: GrpcConnection;
+  readonly #maxAgeMs: number;
   #phase: Phase = 'opening';
   /** Input that arrived while the connection is opening. */
   #first: Uint8Array = NOTHING;
@@ -90,14 +91,12 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** Memory of the answers that the peer has not received yet, as last added to the total of all connections. */
   #answerBytes = 0;
 
-  /** @param maxAgeMs time until the peer gets GOAWAY; infinite: never */
+  /** @param maxAgeMs time from the first bytes of the peer until it gets GOAWAY; infinite: never */
   constructor(socket: Socket, options: GrpcSocketOptions, maxAgeMs: number) {
-    const nowMs = options.clock.nowMs();
     this.#socket = socket;
     this.#options = options;
-    this.#grpc = new GrpcConnection(options, this, nowMs);
-    this.deadlineMs = nowMs + maxAgeMs;
-    if (this.deadlineMs !== Number.POSITIVE_INFINITY) options.ages.add(this);
+    this.#maxAgeMs = maxAgeMs;
+    this.#grpc = new GrpcConnection(options, this, options.clock.nowMs());
     options.turns.enter(this);
     socket.setNoDelay(true);
     socket.on('data', chunk => this.#read(chunk));
@@ -163,9 +162,9 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#scheduleFlush();
   }
 
-  /** Whether the peer was asked to open no more streams here. */
-  get draining(): boolean {
-    return this.#draining;
+  /** Whether the peer can be asked to reconnect: it is known to speak gRPC, and was not asked yet. */
+  get mayMove(): boolean {
+    return this.#phase === 'open' && !this.#draining;
   }
 
   /** Called when the connection has reached its age, or when the grace time is over. */
@@ -282,7 +281,19 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       return;
     }
     this.#phase = 'open';
+    this.#startAge();
     this.#receive(bytes);
+  }
+
+  /**
+   * The time until the peer speaks does not count. Some clients miss a GOAWAY that arrives together with the first
+   * SETTINGS, and their next call fails.
+   */
+  #startAge(): void {
+    const { ages, clock } = this.#options;
+    if (this.#draining || this.#maxAgeMs === Number.POSITIVE_INFINITY) return;
+    this.deadlineMs = clock.nowMs() + this.#maxAgeMs;
+    ages.add(this);
   }
 
   /** An exception is a bug. It closes this connection and leaves the others alone. */

@@ -214,7 +214,7 @@ export class OwnGrpcServer implements GrpcServer {
 
   /** Asks this number of connections to reconnect, the oldest first. Returns how many were asked. */
   moveSome(connections: number): number {
-    const chosen = [...this.#sockets].filter(({ draining }) => !draining).slice(0, connections);
+    const chosen = [...this.#sockets].filter(({ mayMove }) => mayMove).slice(0, connections);
     for (const socket of chosen) socket.expire();
     return chosen.length;
   }
@@ -228,9 +228,9 @@ export class OwnGrpcServer implements GrpcServer {
     for (const { recentWork } of this.#sockets) total += recentWork;
     let chosen: GrpcSocket | null = null;
     for (const socket of this.#sockets) {
-      const { recentWork, draining } = socket;
+      const { recentWork, mayMove } = socket;
       const isMore = recentWork > (chosen?.recentWork ?? total * mostShare * WORTH_MOVING);
-      if (isMore && !draining && recentWork <= total * mostShare) chosen = socket;
+      if (isMore && mayMove && recentWork <= total * mostShare) chosen = socket;
     }
     chosen?.expire();
     return chosen !== null;

@@ -1,8 +1,17 @@
 import t, { type Test } from 'tap';
 import { HeldCalls } from '../../../exam/grpc-examinee.ts';
 import { connectionsDownTo, type OwnServed, serveOwn } from '../../../support/own-server.ts';
+import { until } from '../../../support/until.ts';
 import { WireClient } from '../../../support/wire-client.ts';
-import { ERRORS, type Frame, grpcCall, pingAck, TYPE } from '../../../support/wire-frames.ts';
+import {
+  CLIENT_PREFACE,
+  ERRORS,
+  type Frame,
+  grpcCall,
+  pingAck,
+  settings,
+  TYPE,
+} from '../../../support/wire-frames.ts';
 
 const AGE_MS = 100_000;
 
@@ -41,6 +50,19 @@ for (const [random, ageMs] of [
     await client.ended;
   });
 }
+
+t.test('the age begins with the first bytes of the peer, whose first call is not met by GOAWAY', async t => {
+  const { clock, server } = await serveOwn(t, { options: { maxConnectionAgeMs: 5_000 } });
+  const client = await WireClient.connect(t, server.address);
+  await until(() => server.connectionCount === 1);
+  clock.advance(9_000);
+  t.equal(server.moveSome(1), 0, 'it is not asked to move either');
+  client.send(CLIENT_PREFACE, settings());
+  t.equal(await client.call(1, '/s/Echo'), '0');
+  t.notOk(client.frames.some(isGoAway));
+  clock.advance(5_000);
+  await client.goAway();
+});
 
 t.test('each connection draws its own age', async t => {
   const draws = [0, 1 - 2 ** -53];
