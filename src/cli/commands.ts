@@ -1,3 +1,4 @@
+import type { SteeringKind } from '../steering/record.ts';
 import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
 import { packageVersion } from './terminal/package.ts';
 
@@ -61,6 +62,9 @@ export const COMMANDS: readonly Command[] = [
     usage: async () => (await import('./explain.ts')).EXPLAIN_USAGE,
     run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
   },
+  steeringCommand('override', 'change the limit of some descriptors until a time'),
+  steeringCommand('ban', 'refuse some descriptors until a time'),
+  steeringCommand('pass', 'allow some descriptors until a time, without counting'),
   {
     name: 'check',
     summary: 'check rule files without serving them',
@@ -86,6 +90,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (args, io) => printVersion(args, io),
   },
 ];
+
+function steeringCommand(name: SteeringKind, summary: string): Command {
+  return {
+    name,
+    summary,
+    usage: async () => (await import('./operator/steering.ts')).steeringUsage(name),
+    run: async (args, io) => (await import('./operator/steering.ts')).runSteering(name, args, io),
+  };
+}
 
 function printVersion(args: readonly string[], io: CliIo): number {
   if (args.length > 0) throw new UsageFault(`unexpected argument "${args[0]}".`);
