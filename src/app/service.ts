@@ -13,6 +13,7 @@ import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import { SharedRecordsReader } from '../steering/shared-records.ts';
 import type { Steering } from '../steering/steering.ts';
+import { countersRoutes } from '../transports/debug/operator/counters-routes.ts';
 import { hotKeyRoutes } from '../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../transports/debug/operator/limits-routes.ts';
 import { steeringRoutes } from '../transports/debug/operator/steering-routes.ts';
@@ -230,6 +231,7 @@ export class DecisionService {
       fingerprintKey: this.#store.fingerprintKey,
       rules: () => this.#loader.current,
       ...(steering !== null && { steering: new SharedRecordsReader(steering) }),
+      marks: overLimit?.marks ?? null,
       clock,
       logger,
     });
@@ -250,6 +252,7 @@ export class DecisionService {
         ...parts,
         routes: [
           ...limitsRoutes(this.#rates),
+          ...countersRoutes(explainer),
           ...hotKeyRoutes({
             readers: hotKeyReaders(settings, this.#store, { seats: hotKeys, rules, clock }),
             rules,

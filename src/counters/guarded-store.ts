@@ -89,6 +89,16 @@ export class GuardedStore implements CounterStore {
     await readOrLeave(local, batch);
   }
 
+  /** Also removes what is counted in this process. While the store is unavailable, its counts are not removed. */
+  async reset(batch: CounterBatch): Promise<void> {
+    const { store, local } = this.#parts;
+    const isAway = this.#reason !== null;
+    if (isAway && local === null) throw new Fault('store_failed', this.#reason ?? '');
+    if (store.reset === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be reset`);
+    await local?.reset?.(batch);
+    if (!isAway) await store.reset(batch);
+  }
+
   /**
    * Starts the store. If the store does not respond within five seconds, it is treated as failing, and the start is done.
    * @throws Error if the store fails to start within that time

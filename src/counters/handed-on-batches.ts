@@ -44,6 +44,11 @@ export class HandedOnBatches {
 function run(store: CounterStore, call: HandedOnCall, batch: CounterBatch): void | Promise<void> {
   if (call === 'increment') return store.increment(batch);
   if (call === 'incrementHoldingBack') return store.incrementHoldingBack(batch);
-  if (store.read === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be read`);
-  return store.read(batch);
+  const look = store[call];
+  if (look === undefined)
+    throw new Fault(
+      'store_failed',
+      `the ${store.name} store cannot be ${call === 'read' ? 'read' : 'reset'}`,
+    );
+  return look.call(store, batch);
 }

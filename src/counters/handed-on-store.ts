@@ -5,7 +5,7 @@ import { packBatch, unpackCounts } from './packed-batch.ts';
 import type { CounterStore } from './store.ts';
 
 /** What the other thread does with a batch. */
-export type HandedOnCall = 'increment' | 'incrementHoldingBack' | 'read';
+export type HandedOnCall = 'increment' | 'incrementHoldingBack' | 'read' | 'reset';
 
 /** A batch for the thread that has the store. Its buffer is transferred there, and back with the counts. */
 export interface HandedOnBatch {
@@ -80,6 +80,10 @@ export class HandedOnStore implements CounterStore {
 
   read(batch: CounterBatch): Promise<void> {
     return this.#handOn('read', batch);
+  }
+
+  reset(batch: CounterBatch): Promise<void> {
+    return this.#handOn('reset', batch);
   }
 
   async #handOn(call: HandedOnCall, batch: CounterBatch): Promise<void> {

@@ -36,6 +36,14 @@ export interface CounterStore {
    */
   read?(batch: CounterBatch): void | Promise<void>;
 
+  /**
+   * Removes the counts and states of all keys, and sets the batch to what they were just before, as {@link read} does: NaN
+   * for a key that was not removed. Hits that are counted at the same time may be removed or not. Other processes are
+   * notified as of refunds. For operators, not for decisions. Optional.
+   * @throws Fault `store_failed` (or rejects with it) if no key can be removed
+   */
+  reset?(batch: CounterBatch): void | Promise<void>;
+
   /** Connects. Resolves when the store responds. */
   start(): Promise<void>;
   /** Closes all connections and timers. */

@@ -12,6 +12,7 @@ import {
 import { SeededRandom } from '../support/seeded-random.ts';
 import { admissionExam } from './counter-admission.ts';
 import { refundExam } from './counter-refunds.ts';
+import { resetExam } from './counter-resets.ts';
 import type { Exemptions } from './exemptions.ts';
 
 type Open = (t: Test) => Promise<CounterStore>;
@@ -24,6 +25,7 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   refundExam(t, open);
   holdsBack(t, open);
   readsWithoutCounting(t, open);
+  resetExam(t, open, exempt);
   equalsTheModel(t, open);
   t.test('sliding windows and token buckets', { skip: exempt.admission ?? false }, async t =>
     admissionExam(t, open),

@@ -119,6 +119,7 @@ export class Decisions {
       store: setup.store,
       fingerprintKey: TEST_FINGERPRINT_KEY,
       rules: () => this.#rules,
+      marks: null,
       ...(setup.steering !== undefined && { steering: new SharedRecordsReader(setup.steering) }),
       clock: this.clock,
       logger: this.logger,

@@ -35,6 +35,10 @@ export class FailingStore implements CounterStore {
     return this.#store.read?.(batch);
   }
 
+  reset(batch: CounterBatch): void | Promise<void> {
+    return this.#store.reset?.(batch);
+  }
+
   incrementHoldingBack(batch: CounterBatch): Promise<void> {
     return this.#count(batch, () => this.#store.incrementHoldingBack(batch));
   }

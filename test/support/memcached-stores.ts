@@ -66,6 +66,7 @@ export function settledStore(store: MemcachedCounterStore): CounterStore {
     stop: () => store.stop(),
     increment: batch => settled(store.increment(batch)),
     read: batch => store.read(batch),
+    reset: batch => settled(store.reset(batch)),
     incrementHoldingBack: batch => settled(store.incrementHoldingBack(batch)),
   };
 }

@@ -75,6 +75,20 @@ export class EmbeddedCounterStore implements CounterStore {
     return touched;
   }
 
+  reset(batch: CounterBatch): void {
+    const table = this.#table;
+    for (let slot = 0; slot < batch.slotCount; slot++) {
+      this.#readPrint(batch, slot);
+      const region = table.regionOf(this.#print.a);
+      table.lock(region);
+      const cell = table.find(this.#print, batch.nowS);
+      if (batch.admissions.kinds[slot] !== ADMISSION.count) this.#admitted.load(batch, slot, this.#print);
+      else batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      if (cell >= 0) table.remove(cell);
+      table.unlock(region);
+    }
+  }
+
   /** Applies the changes of the slot in `#print`. */
   #countSlot({ changes, counts, expiries, nowS }: CounterBatch, slot: number): void {
     const table = this.#table;

@@ -201,3 +201,42 @@ export class DecrementExchange implements Exchange {
     else this.#again.push(refund);
   }
 }
+
+/** Deletes counts, in the order of the requests on the connection: also those that earlier hits are still adding to. */
+export class DeleteExchange implements Exchange {
+  readonly request: string;
+  readonly commands: number;
+  readonly #done: (failed: readonly number[], reason: string) => void;
+  readonly #failed: number[] = [];
+  #reason = '';
+  #answered = 0;
+
+  /**
+   * @param keys at least one
+   * @param done receives the indexes of the keys that were not deleted, and the first reason
+   */
+  constructor(keys: readonly string[], done: (failed: readonly number[], reason: string) => void) {
+    this.request = keys.map(key => `delete ${key}\r\n`).join('');
+    this.commands = keys.length;
+    this.#done = done;
+  }
+
+  value(): void {}
+
+  line(text: string): boolean {
+    if (text !== 'DELETED' && text !== 'NOT_FOUND') this.#fail(isError(text) ? text : 'unexpected response');
+    if (++this.#answered < this.commands) return false;
+    this.#done(this.#failed, this.#reason);
+    return true;
+  }
+
+  failed(reason: string): void {
+    for (; this.#answered < this.commands; this.#answered++) this.#fail(reason);
+    this.#done(this.#failed, this.#reason);
+  }
+
+  #fail(reason: string): void {
+    this.#failed.push(this.#answered);
+    this.#reason ||= reason;
+  }
+}

@@ -12,6 +12,7 @@ import {
   type Addition,
   type ChangeParts,
   DecrementExchange,
+  DeleteExchange,
   IncrementExchange,
   type MemcachedCounters,
   type Refund,
@@ -86,6 +87,24 @@ export class MemcachedCounterStore implements CounterStore {
 
   async read(batch: CounterBatch): Promise<void> {
     if (batch.slotCount > 0) await this.#fetch(batch, () => NO_CHANGES);
+  }
+
+  /** Reads the counts, and then deletes the keys. memcached cannot notify other processes. */
+  async reset(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return;
+    const shares = await this.#fetch(batch, () => NO_CHANGES);
+    const deleting = [...shares].map(
+      ([connection, { slots, keys }]) =>
+        new Promise<void>(resolve => {
+          const done = (failed: readonly number[], reason: string): void => {
+            for (const place of failed) batch.counts[slots[place]] = Number.NaN;
+            batch.failureText ||= reason;
+            resolve();
+          };
+          connection.send([new DeleteExchange(keys, done)]);
+        }),
+    );
+    await Promise.all(deleting);
   }
 
   /** Not atomic: the counts are read first, and hits are added afterwards. */

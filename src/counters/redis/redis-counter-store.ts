@@ -80,6 +80,18 @@ export class RedisCounterStore implements CounterStore {
     return this.#settle(batch, this.#counters.read(batch, this.#slots.take(batch.slotCount)));
   }
 
+  /** Reads the counts, and then removes the keys. */
+  async reset(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return;
+    const slots = this.#slots.take(batch.slotCount);
+    await this.#settle(batch, this.#counters.read(batch, slots));
+    const before = batch.counts.slice(0, batch.slotCount);
+    const readable = slots.filter(slot => !Number.isNaN(before[slot]));
+    if (readable.length === 0) return;
+    await this.#settle(batch, this.#counters.remove(batch, readable));
+    for (const slot of readable) if (!Number.isNaN(batch.counts[slot])) batch.counts[slot] = before[slot];
+  }
+
   /** @throws Fault if no key of the batch is known to be counted */
   async #settle(batch: CounterBatch, counting: Promise<Tally>, counted?: () => void): Promise<void> {
     try {

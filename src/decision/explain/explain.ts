@@ -6,6 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import { holdBack } from '../../counters/holding-back.ts';
+import type { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
@@ -27,8 +28,19 @@ interface ExplainerParts {
   readonly rules: () => CompiledRules | null;
   /** The steering records. Default: none. */
   readonly steering?: SharedRecordsReader;
-  readonly clock: Clock;
+  /** Marks of refunds for the local caches of all threads; null without a local cache. */
+  readonly marks: RefundMarks | null;
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;
+}
+
+/** How a request is explained. */
+interface Look {
+  /** Sets the counts of a batch to those of the store. */
+  readonly counts: (batch: CounterBatch) => Promise<void>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Without bans and passes, which do not count. */
+  readonly steering: SharedRecordsReader | undefined;
 }
 
 /**
@@ -65,11 +77,51 @@ export class Explainer {
    * Explains a `RateLimitRequest` in protobuf wire format.
    * @throws Fault as the decision would, or `too_large` above {@link MAX_EXPLAINED_DESCRIPTORS}
    */
-  async explain(request: Uint8Array): Promise<Explanation> {
+  explain(request: Uint8Array): Promise<Explanation> {
+    return this.#explain(request, {
+      ...this.#parts,
+      steering: this.#parts.steering,
+      counts: batch => readCounts(this.#parts.store, batch),
+    });
+  }
+
+  /**
+   * Explains a request as if it was made at another time, from the counts that are still in the store. Throws as
+   * {@link explain}.
+   */
+  explainAt(nowMs: number, request: Uint8Array): Promise<Explanation> {
+    return this.#explain(request, {
+      clock: { nowMs: () => nowMs },
+      steering: this.#parts.steering,
+      counts: batch => readCounts(this.#parts.store, batch),
+    });
+  }
+
+  /**
+   * Removes the counters in which the request would count if no steering record applied to it, from the store and from all
+   * local caches. Returns the explanation of the request before that. Throws as {@link explain}.
+   */
+  reset(request: Uint8Array): Promise<Explanation> {
+    const counts = (batch: CounterBatch) => this.#reset(batch);
+    return this.#explain(request, { ...this.#parts, steering: undefined, counts });
+  }
+
+  async #reset(batch: CounterBatch): Promise<void> {
+    const { store, marks } = this.#parts;
+    if (store.reset === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be reset`);
+    try {
+      await store.reset(batch);
+    } finally {
+      // Also after a failure, because some keys may have been removed.
+      if (marks !== null) for (let op = 0; op < batch.opCount; op++) marks.refunded(batch.markWord(op));
+    }
+  }
+
+  async #explain(request: Uint8Array, { counts, clock, steering }: Look): Promise<Explanation> {
     refuseTooMany(request);
-    const { options, store, fingerprintKey, steering, clock, logger } = this.#parts;
+    const { options, store, fingerprintKey, logger } = this.#parts;
     const generation = this.#currentGeneration();
-    const reading = new ReadingStore(store);
+    const reading = new ReadingStore(store, counts);
     const counters = NO_COUNTERS;
     const random = (): number => 0;
     const additions = new AnswerAdditions(options);
@@ -151,18 +203,24 @@ async function answerOf(
   return JSON.parse(Buffer.from(body.view()).toString());
 }
 
+async function readCounts(store: CounterStore, batch: CounterBatch): Promise<void> {
+  if (store.read === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be read`);
+  await store.read(batch);
+}
+
 /** A store that computes the result of another store from its current counts, without counting. */
 class ReadingStore implements CounterStore {
   readonly name: string;
   readonly secondsApart: boolean;
   /** By slot of the batch: the current count; NaN if unknown. */
   present = new Float64Array(0);
-  readonly #store: CounterStore;
+  readonly #look: (batch: CounterBatch) => Promise<void>;
 
-  constructor(store: CounterStore) {
+  /** @param look sets the counts of a batch to those of the store */
+  constructor(store: CounterStore, look: (batch: CounterBatch) => Promise<void>) {
     this.name = store.name;
     this.secondsApart = store.secondsApart === true;
-    this.#store = store;
+    this.#look = look;
   }
 
   async increment(batch: CounterBatch): Promise<void> {
@@ -180,9 +238,7 @@ class ReadingStore implements CounterStore {
   async stop(): Promise<void> {}
 
   async #read(batch: CounterBatch): Promise<void> {
-    const store = this.#store;
-    if (store.read === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be read`);
-    await store.read(batch);
+    await this.#look(batch);
     this.present = batch.counts.slice(0, batch.slotCount);
   }
 }

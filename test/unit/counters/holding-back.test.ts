@@ -12,6 +12,7 @@ function decidedFor(store: EmbeddedCounterStore): CounterStore {
     name: 'decided for',
     increment: batch => store.increment(batch),
     read: batch => store.read(batch),
+    reset: batch => store.reset(batch),
     incrementHoldingBack: batch => {
       store.read(batch);
       holdBack(batch);

@@ -31,6 +31,8 @@ export interface RedisCounters {
   change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally>;
   /** Sets `counts` to the current counts. */
   read(batch: CounterBatch, slots: Slots): Promise<Tally>;
+  /** Removes the keys and publishes them as refunded. Sets `counts` to 0 or more for removed and missing keys. */
+  remove(batch: CounterBatch, slots: Slots): Promise<Tally>;
   /**
    * Counts all ops, one request after the other and atomically, and holds back hits of requests over their limit. Sets
    * `opAfters` and `opHeld`. Null if these counters do not support it; see `holdBackByReading`.

@@ -4,7 +4,7 @@ import type { RedisLink } from '../connections/redis-link.ts';
 import { ADMIT, ADMIT_SCRIPT } from '../protocol/admission-scripts.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { NumberPacker } from '../protocol/number-packer.ts';
-import { REFUND, REFUND_SCRIPT, readScriptReply } from '../protocol/scripts.ts';
+import { REFUND, REFUND_SCRIPT, REFUNDS_CHANNEL, readScriptReply } from '../protocol/scripts.ts';
 import { isAdmitted, numbersOf, packedRuns, takeLevel } from './admission-commands.ts';
 import { presentLevel } from './admission-states.ts';
 import type { Slots } from './counters.ts';
@@ -14,9 +14,19 @@ import { type SharedKeys, writeRefundArguments } from './shared-keys.ts';
  * What is done with a key: `read` its count or level; `add` to it and set its time to live; `expire`: only set the time to
  * live, after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key; `admit`:
  * apply the requests to a sliding window or token bucket, with a script for this key; `loadAndAdmit`: the same, after
- * loading the script.
+ * loading the script; `remove`: delete it, and publish it as a key that was refunded;
+ * `removeQuietly`: only delete it.
  */
-export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund' | 'admit' | 'loadAndAdmit';
+export type Step =
+  | 'read'
+  | 'remove'
+  | 'removeQuietly'
+  | 'add'
+  | 'expire'
+  | 'take'
+  | 'refund'
+  | 'admit'
+  | 'loadAndAdmit';
 
 /** Runs the step for many slots. */
 export interface Steps {
@@ -38,6 +48,8 @@ const GET = encodedWords('GET');
 const INCRBY = encodedWords('INCRBY');
 const EXPIRE = encodedWords('EXPIRE');
 const DECRBY = encodedWords('DECRBY');
+const DEL = encodedWords('DEL');
+const PUBLISH_REFUND = encodedWords('PUBLISH', REFUNDS_CHANNEL);
 
 /**
  * Counts with single commands: in clusters, behind proxies that distribute keys over servers, and for users without the
@@ -56,7 +68,7 @@ export class SingleCommands {
   async run(link: RedisLink, batch: CounterBatch, steps: Steps, onReply: OnReply): Promise<void> {
     const { step, slots, changes, asking } = steps;
     const perCommand = asking ? 2 : 1;
-    const perSlot = step === 'add' ? 2 * perCommand : perCommand;
+    const perSlot = step === 'add' || step === 'remove' ? 2 * perCommand : perCommand;
     const loaded = step === 'refund' || step === 'loadAndAdmit' ? 1 : 0;
     const answers = await link.exchange(this.#encode(batch, steps), loaded + slots.length * perSlot);
     const replies = loaded === 0 ? answers : answers.slice(loaded);
@@ -67,6 +79,7 @@ export class SingleCommands {
         const before = countBefore(first, changes.amounts[slot]);
         addReply(slot, before, replies[(i + 1) * perSlot - 1], onReply);
       } else if (step === 'take') onReply(slot, countBefore(first, -changes.refunds[slot]), step);
+      else if (step === 'remove' || step === 'removeQuietly') onReply(slot, countBefore(first, 0), step);
       else if (step === 'read') onReply(slot, presentCount(batch, slot, first), step);
       else if (step === 'admit' || step === 'loadAndAdmit')
         onReply(slot, admitReply(batch, slot, first), step);
@@ -97,7 +110,12 @@ export class SingleCommands {
     }
     for (const slot of slots) {
       if (step === 'read') begin(2, GET, slot);
-      else if (step === 'admit' || step === 'loadAndAdmit') {
+      else if (step === 'removeQuietly') begin(2, DEL, slot);
+      else if (step === 'remove') {
+        begin(2, DEL, slot);
+        // Whether the user may publish is not checked: the key is removed anyway.
+        begin(3, PUBLISH_REFUND, slot);
+      } else if (step === 'admit' || step === 'loadAndAdmit') {
         begin(5, EVALSHA_ADMIT, slot);
         writer.word(packedRuns(this.#packer, batch, Int32Array.of(slot)));
       } else if (step === 'refund') {

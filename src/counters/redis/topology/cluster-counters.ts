@@ -89,6 +89,10 @@ export class ClusterCounters implements RedisCounters {
     return this.#run(batch, 'read', slots, batch.changes);
   }
 
+  remove(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return this.#run(batch, 'remove', slots, batch.changes);
+  }
+
   holdBack(): null {
     return null;
   }

@@ -139,6 +139,10 @@ export class SentinelCounters implements RedisCounters {
     return this.#master.read(batch, slots);
   }
 
+  remove(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return this.#master.remove(batch, slots);
+  }
+
   holdBack(batch: CounterBatch): Promise<Tally> | null {
     return this.#master.holdBack(batch);
   }

@@ -20,7 +20,7 @@ import {
 import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
 import { ScriptedCommands } from '../commands/scripted-commands.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
-import { SingleCommands, type Steps } from '../commands/single-commands.ts';
+import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
@@ -84,10 +84,19 @@ export class ServerCounters implements RedisCounters {
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return this.#each(() => 'read', batch, slots);
+  }
+
+  remove(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    // Without scripts, there may be a proxy that closes the connection on PUBLISH.
+    return this.#each(link => (link.takesScripts ? 'remove' : 'removeQuietly'), batch, slots);
+  }
+
+  #each(stepOn: (link: RedisLink) => Step, batch: CounterBatch, slots: Slots): Promise<Tally> {
     const { changes } = batch;
     return this.#using(link =>
       inParts(slots, part =>
-        this.#singly(link, batch, { step: 'read', slots: part, changes, asking: false }),
+        this.#singly(link, batch, { step: stepOn(link), slots: part, changes, asking: false }),
       ),
     );
   }

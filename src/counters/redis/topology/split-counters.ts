@@ -46,6 +46,10 @@ export class SplitCounters implements RedisCounters {
     return this.#both(batch, slots, (counters, own) => counters.read(batch, own));
   }
 
+  remove(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return this.#both(batch, slots, (counters, own) => counters.remove(batch, own));
+  }
+
   holdBack(batch: CounterBatch): Promise<Tally> | null {
     const only = this.#onlyInstance(batch);
     return only === null ? null : only.holdBack(batch);

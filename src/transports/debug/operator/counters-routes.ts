@@ -1,0 +1,289 @@
+import { SECOND_MS } from '../../../base/clock.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import type { DescriptorExplanation, Explanation } from '../../../decision/explain/explain-descriptor.ts';
+import type { ExplainedCounting, ExplainedLimit } from '../../../decision/explain/explain-limit.ts';
+import { encodeRateLimitRequest } from '../../../messages/client-codec.ts';
+import { OperatorProblem } from './problem.ts';
+import type { OperatorCall, OperatorRoute } from './route.ts';
+
+/** Reads and resets the counters of a request; see `Explainer`. Rejects with a Fault. */
+interface CounterLooks {
+  explain(request: Uint8Array): Promise<Explanation>;
+  explainAt(nowMs: number, request: Uint8Array): Promise<Explanation>;
+  reset(request: Uint8Array): Promise<Explanation>;
+}
+
+/** Maximum number of past windows of a counter. */
+const PAST_WINDOWS = 2;
+
+const MAX_ENTRIES = 64;
+const MAX_TEXT = 4_096;
+
+const COUNTER: ObjectSchema = {
+  type: 'object',
+  name: 'Counter',
+  properties: {
+    rule: { type: 'string', nullable: true, description: 'Domain and entries as configured.' },
+    name: { type: 'string', description: 'Empty for none.' },
+    key: { type: 'string', description: 'The cache key: the name of the counter in the store.' },
+    algorithm: { type: 'string', enum: ['fixed_window', 'sliding_window', 'token_bucket'] },
+    requests_per_unit: { type: 'number', integer: true },
+    unit: { type: 'string' },
+    window: { type: 'string', optional: true, description: 'Absent for one unit.' },
+    burst: { type: 'number', integer: true, optional: true },
+    shadow_mode: { type: 'boolean' },
+    count: {
+      type: 'number',
+      nullable: true,
+      description:
+        'Hits in the window, or whole hits that a token bucket lacks. Null if the store could not read the count.',
+    },
+    remaining: { type: 'number', nullable: true, description: 'Hits that still fit.' },
+    over: { type: 'boolean', nullable: true, description: 'No hit fits.' },
+    window_start: { type: 'string', format: 'date-time', optional: true },
+    window_end: { type: 'string', format: 'date-time', optional: true },
+    reset_seconds: { type: 'number', optional: true },
+    level: { type: 'string', optional: true, description: 'What a sliding window or token bucket holds.' },
+    past: {
+      type: 'array',
+      optional: true,
+      description: 'Windows before, the latest first, if the store still has their counts.',
+      items: {
+        type: 'object',
+        properties: {
+          start: { type: 'string', format: 'date-time' },
+          end: { type: 'string', format: 'date-time' },
+          count: { type: 'number' },
+        },
+      },
+    },
+  },
+};
+
+const COUNTERS: ObjectSchema = {
+  type: 'object',
+  name: 'Counters',
+  properties: {
+    domain: { type: 'string' },
+    time: { type: 'string', format: 'date-time' },
+    entries: {
+      type: 'array',
+      items: { type: 'object', properties: { key: { type: 'string' }, value: { type: 'string' } } },
+    },
+    outcome: { type: 'string', description: '`limited`, or why there are no counters.' },
+    why: { type: 'string' },
+    counters: { type: 'array', items: COUNTER },
+  },
+};
+
+const SELECTOR = {
+  domain: { type: 'string', min: 1, max: MAX_TEXT },
+  entries: {
+    type: 'array',
+    min: 1,
+    max: MAX_ENTRIES,
+    items: {
+      type: 'object',
+      properties: {
+        key: { type: 'string', min: 1, max: MAX_TEXT },
+        value: { type: 'string', max: MAX_TEXT, optional: true },
+      },
+    },
+  },
+} as const;
+
+const QUERY = {
+  domain: SELECTOR.domain,
+  descriptor: {
+    type: 'string',
+    min: 1,
+    max: MAX_TEXT,
+    description: 'The entries: `key=value,key=value`. Use POST for values with commas.',
+  },
+} as const;
+
+const REASON = { type: 'string', max: 256, optional: true, description: 'For the log.' } as const;
+
+/** `GET /counters`, `POST /counters/read`, `DELETE /counters` and `POST /counters/reset`. */
+export function countersRoutes(looks: CounterLooks): OperatorRoute[] {
+  const read = async (selector: Selector) => ({ json: await readCounters(looks, selector) });
+  const reset = async (selector: Selector) => {
+    const json = viewOf(await looks.reset(requestOf(selector)), []);
+    if (json.counters.length === 0) {
+      throw new OperatorProblem('not_found', `There are no counters to reset: ${json.why}.`);
+    }
+    const keys = json.counters.map(({ key, count }) => `${key} (was ${count ?? 'unknown'})`);
+    if (json.counters.some(({ count }) => count === null)) {
+      throw new OperatorProblem('store_unavailable', `The store could not reset all of: ${keys.join(', ')}.`);
+    }
+    const { domain } = json;
+    return { json, audit: { domain, counters: keys.join(', ') } };
+  };
+  const answer = { description: 'The counters of the descriptor.', schema: COUNTERS };
+  const before = { description: 'The counters as they were before the reset.', schema: COUNTERS };
+  return [
+    {
+      method: 'GET',
+      path: '/counters',
+      operation: 'getCounters',
+      summary: 'Read the counters of a descriptor; nothing is counted',
+      access: 'read',
+      query: QUERY,
+      answer,
+      handle: call => read(fromQuery(call)),
+    },
+    {
+      method: 'POST',
+      path: '/counters/read',
+      operation: 'readCounters',
+      summary: 'Read the counters of a descriptor in the body; nothing is counted',
+      access: 'read',
+      body: { type: 'object', properties: SELECTOR },
+      answer,
+      handle: call => read(fromBody(call)),
+    },
+    {
+      method: 'DELETE',
+      path: '/counters',
+      operation: 'deleteCounters',
+      summary: 'Reset the counters of a descriptor, in all processes that share the store',
+      access: 'change',
+      query: { ...QUERY, reason: REASON },
+      answer: before,
+      handle: call => reset(fromQuery(call)),
+    },
+    {
+      method: 'POST',
+      path: '/counters/reset',
+      operation: 'resetCounters',
+      summary: 'Reset the counters of a descriptor in the body, in all processes that share the store',
+      access: 'change',
+      body: { type: 'object', properties: { ...SELECTOR, reason: REASON } },
+      answer: before,
+      handle: call => reset(fromBody(call)),
+    },
+  ];
+}
+
+interface Selector {
+  readonly domain: string;
+  readonly entries: readonly { readonly key: string; readonly value: string }[];
+}
+
+function fromQuery({ query }: OperatorCall): Selector {
+  const parts = String(query['descriptor']).split(',');
+  if (parts.length > MAX_ENTRIES) throw badDescriptor(`has more than ${MAX_ENTRIES} entries`);
+  const entries = parts.map(part => {
+    const equals = part.indexOf('=');
+    const key = equals < 0 ? part : part.slice(0, equals);
+    if (key === '') throw badDescriptor('has an entry without a key; write key=value,key=value');
+    return { key, value: equals < 0 ? '' : part.slice(equals + 1) };
+  });
+  return { domain: String(query['domain']), entries };
+}
+
+function badDescriptor(detail: string): OperatorProblem {
+  const errors = [{ parameter: 'descriptor', code: 'invalid_parameter', detail }];
+  return new OperatorProblem('invalid_parameter', `The parameter descriptor ${detail}.`, { errors });
+}
+
+function fromBody({ body }: OperatorCall): Selector {
+  const { domain, entries } = body as { domain: string; entries: { key: string; value?: string }[] };
+  return { domain, entries: entries.map(({ key, value = '' }) => ({ key, value })) };
+}
+
+/** A request that checks the limits without hits. */
+function requestOf({ domain, entries }: Selector): Uint8Array {
+  return encodeRateLimitRequest({
+    domain,
+    descriptors: [{ entries, limit: null, hitsAddend: 0 }],
+    hitsAddend: 1,
+  });
+}
+
+async function readCounters(looks: CounterLooks, selector: Selector): Promise<CountersView> {
+  const request = requestOf(selector);
+  const now = await looks.explain(request);
+  const past = await Promise.all(countingsOf(now).map((counting, i) => pastOf(looks, request, counting, i)));
+  return viewOf(now, past);
+}
+
+interface Counting extends Partial<ExplainedCounting> {
+  readonly limit: ExplainedLimit;
+}
+
+/** The limits that count, in the order of the rule. */
+function countingsOf({ descriptors: [descriptor] }: Explanation): readonly Counting[] {
+  const all = descriptor.limits ?? (hasLimit(descriptor) ? [descriptor] : []);
+  return all.filter(({ key }) => key !== undefined);
+}
+
+function hasLimit(descriptor: DescriptorExplanation): descriptor is DescriptorExplanation & Counting {
+  return descriptor.limit !== undefined;
+}
+
+interface PastWindow {
+  readonly start: string;
+  readonly end: string;
+  readonly count: number;
+}
+
+/** The windows before the current one of the limit with index `i`, as long as the store has hits of them. */
+async function pastOf(
+  looks: CounterLooks,
+  request: Uint8Array,
+  { limit, window }: Counting,
+  i: number,
+): Promise<PastWindow[]> {
+  const past: PastWindow[] = [];
+  // The state of a sliding window has the hits of the window before; `level` tells them.
+  if (window === undefined || (limit.algorithm ?? 'fixed_window') !== 'fixed_window') return past;
+  let start = window.start;
+  for (let back = 0; back < PAST_WINDOWS; back++) {
+    const then = countingsOf(await looks.explainAt(Date.parse(start) - SECOND_MS, request))[i];
+    const count = then?.count?.now ?? 0;
+    if (then?.window === undefined || count === 0) break;
+    past.push({ start: then.window.start, end: then.window.end, count });
+    start = then.window.start;
+  }
+  return past;
+}
+
+interface CountersView {
+  readonly domain: string;
+  readonly why: string;
+  readonly counters: readonly { readonly key: string; readonly count: number | null }[];
+}
+
+function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])[]): CountersView {
+  const { domain, time, descriptors } = explanation;
+  const [{ entries, outcome, why }] = descriptors;
+  const counters = countingsOf(explanation).map((counting, i) => counterView(counting, past[i] ?? []));
+  return { domain, time, entries, outcome, why, counters } as CountersView;
+}
+
+function counterView({ limit, key, window, level, count }: Counting, past: readonly PastWindow[]) {
+  const now = count?.now ?? null;
+  const most = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
+  return {
+    rule: limit.rule,
+    name: limit.name,
+    key: key!,
+    algorithm: limit.algorithm ?? 'fixed_window',
+    requests_per_unit: limit.requestsPerUnit,
+    unit: limit.unit,
+    ...(limit.window !== undefined && { window: limit.window }),
+    ...(limit.burst !== undefined && { burst: limit.burst }),
+    shadow_mode: limit.shadowMode,
+    count: now,
+    remaining: now === null ? null : Math.max(most - now, 0),
+    over: now === null ? null : now >= most,
+    ...(window !== undefined && {
+      window_start: window.start,
+      window_end: window.end,
+      reset_seconds: window.resetSeconds,
+    }),
+    ...(level !== undefined && { level }),
+    ...(past.length > 0 && { past }),
+  };
+}

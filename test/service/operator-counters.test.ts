@@ -1,0 +1,159 @@
+import t, { type Test } from 'tap';
+import { askOverHttp } from '../support/asking.ts';
+import { startMemcached } from '../support/memcached-server.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
+
+const TOKEN = 'a-token-of-thirty-two-characters';
+const RULES = `
+domain: shop
+descriptors:
+  - key: user
+    rate_limit: {unit: year, requests_per_unit: 2}
+  - key: minute
+    rate_limit: {unit: minute, requests_per_unit: 5}
+`;
+const PRECISE = `
+  - key: tenant
+    rate_limits:
+      - {window: 5m, requests_per_unit: 4, algorithm: sliding_window}
+      - {unit: year, requests_per_unit: 100, name: total}
+`;
+const CACHE = { LOCAL_CACHE_SIZE_IN_BYTES: '1000000' };
+
+function asked(entry: string) {
+  const [key, value] = entry.split('=');
+  return { domain: 'shop', descriptors: [{ entries: [{ key, value }] }] };
+}
+
+async function started(t: Test, env: Readonly<Record<string, string>>, rules = RULES + PRECISE) {
+  const root = writeRules(tempDirectory(t), { 'config/shop.yaml': rules });
+  const service = await startService({ env: { RUNTIME_ROOT: root, ADMIN_TOKEN: TOKEN, ...env } });
+  t.teardown(() => service.terminate());
+  return service;
+}
+
+async function api(service: ServiceProcess, method: string, path: string, body?: unknown) {
+  const response = await fetch(`http://${service.debug}/api/v1${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${TOKEN}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: JSON.parse(await response.text()) };
+}
+
+/** Asks until the limit of the descriptor is used up, and known to be. */
+async function usesUp(t: Test, service: ServiceProcess, entry: string): Promise<void> {
+  await until(async () => (await askOverHttp(service.http, asked(entry))).status === 429);
+  t.match(await askOverHttp(service.http, asked(entry)), { status: 429 });
+}
+
+async function countersAreReadAndReset(t: Test, env: Readonly<Record<string, string>>): Promise<void> {
+  const service = await started(t, { ...CACHE, ...env });
+  const path = '/counters?domain=shop&descriptor=user%3Dann';
+  t.match(await api(service, 'GET', path), { status: 200, json: { counters: [{ count: 0, remaining: 2 }] } });
+  await askOverHttp(service.http, asked('user=ann'));
+  const { json } = await api(service, 'GET', path);
+  t.match(json, {
+    domain: 'shop',
+    entries: [{ key: 'user', value: 'ann' }],
+    outcome: 'limited',
+    counters: [
+      {
+        rule: 'shop.user',
+        key: /^shop_user_ann_\d+$/,
+        algorithm: 'fixed_window',
+        requests_per_unit: 2,
+        unit: 'YEAR',
+        count: 1,
+        remaining: 1,
+        over: false,
+        window_start: /^20.*Z$/,
+        reset_seconds: Number,
+      },
+    ],
+  });
+  const selector = { domain: 'shop', entries: [{ key: 'user', value: 'ann' }] };
+  t.same((await api(service, 'POST', '/counters/read', selector)).json.counters, json.counters);
+  await usesUp(t, service, 'user=ann');
+  await usesUp(t, service, 'user=bob');
+  const before = await api(service, 'DELETE', `${path}&reason=asked+for`);
+  t.equal(before.status, 200);
+  t.ok(before.json.counters[0].count >= 2 && before.json.counters[0].over);
+  t.match(await askOverHttp(service.http, asked('user=ann')), { status: 200 });
+  t.match(await askOverHttp(service.http, asked('user=bob')), { status: 429 }, 'other keys are kept');
+  t.match((await api(service, 'POST', '/counters/reset', selector)).json, { counters: [{ count: 1 }] });
+  t.match(await api(service, 'GET', path), { json: { counters: [{ count: 0 }] } });
+  t.match(await api(service, 'DELETE', '/counters?domain=shop&descriptor=none'), {
+    status: 404,
+    json: { code: 'not_found', detail: /no entry below/ },
+  });
+}
+
+t.test('counters of the embedded store are read and reset', t => countersAreReadAndReset(t, {}));
+
+t.test('also with several serving threads', t => countersAreReadAndReset(t, { SERVE_THREADS: '2' }));
+
+t.test('in Redis, with an instance for limits per second', async t => {
+  const [main, perSecond] = [await startRedis(), await startRedis()];
+  t.teardown(() => Promise.all([main.stop(), perSecond.stop()]));
+  await countersAreReadAndReset(t, {
+    KVCACHE_URL: main.address,
+    REDIS_PERSECOND: 'true',
+    REDIS_PERSECOND_URL: perSecond.address,
+  });
+});
+
+t.test('in memcached', async t => {
+  const memcached = await startMemcached();
+  t.teardown(() => memcached.stop());
+  const service = await started(
+    t,
+    { BACKEND_TYPE: 'memcache', ALTCACHE_HOST_PORT: memcached.address },
+    RULES,
+  );
+  await usesUp(t, service, 'user=ann');
+  t.match(await api(service, 'DELETE', '/counters?domain=shop&descriptor=user=ann'), { status: 200 });
+  t.match(await askOverHttp(service.http, asked('user=ann')), { status: 200 });
+});
+
+t.test('all limits of a rule are told and reset, also sliding windows', async t => {
+  const service = await started(t, {});
+  await usesUp(t, service, 'tenant=a');
+  const path = '/counters?domain=shop&descriptor=tenant=a';
+  const { json } = await api(service, 'GET', path);
+  t.match(json.counters, [
+    { rule: 'shop.tenant.5m', algorithm: 'sliding_window', window: '5m', count: 4, remaining: 0, over: true },
+    { rule: 'shop.tenant.total', name: 'total', algorithm: 'fixed_window', over: false },
+  ]);
+  t.match(await api(service, 'DELETE', path), { status: 200 });
+  t.match((await api(service, 'GET', path)).json.counters, [
+    { count: 0, remaining: 4 },
+    { count: 0, remaining: 100 },
+  ]);
+});
+
+t.test(
+  'a reset at one process is in effect at another one, also if that one remembers the refusal',
+  async t => {
+    const redis = await startRedis();
+    t.teardown(() => redis.stop());
+    const env = { ...CACHE, KVCACHE_URL: redis.address };
+    const [one, other] = [await started(t, env), await started(t, env)];
+    for (const service of [one, other]) await usesUp(t, service, 'user=ann');
+    const reset = await api(one, 'DELETE', '/counters?domain=shop&descriptor=user=ann&reason=asked+for');
+    t.equal(reset.status, 200);
+    await until(async () => (await askOverHttp(other.http, asked('user=ann'))).status === 200);
+    t.match((await api(one, 'GET', '/counters?domain=shop&descriptor=user=ann')).json.counters, [
+      { count: 1 },
+    ]);
+    t.match(one.output, /Operator change.*deleteCounters.*asked for/);
+    t.notMatch(one.output, TOKEN);
+  },
+);
