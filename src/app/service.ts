@@ -8,6 +8,7 @@ import { Explainer } from '../decision/explain/explain.ts';
 import { RuleRates } from '../decision/statistics/rule-rates.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
+import { RuleLoads } from '../rules/rule-loads.ts';
 import type { Settings } from '../settings/table.ts';
 import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
@@ -16,6 +17,7 @@ import type { Steering } from '../steering/steering.ts';
 import { countersRoutes } from '../transports/debug/operator/counters-routes.ts';
 import { hotKeyRoutes } from '../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../transports/debug/operator/limits-routes.ts';
+import { loadsRoutes } from '../transports/debug/operator/loads-routes.ts';
 import { steeringRoutes } from '../transports/debug/operator/steering-routes.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
@@ -203,9 +205,11 @@ export class DecisionService {
       random,
       logger,
     });
+    const loads = new RuleLoads(clock);
     this.#loader = new RuleLoader({
       compiler: this.#compiler,
       batcher: this.#batcher,
+      loads,
       ...(this.#serving !== null && { publisher: this.#serving.rules }),
       statistics,
       health: this.#health,
@@ -253,6 +257,7 @@ export class DecisionService {
         routes: [
           ...limitsRoutes(this.#rates),
           ...countersRoutes(explainer),
+          ...loadsRoutes(loads),
           ...hotKeyRoutes({
             readers: hotKeyReaders(settings, this.#store, { seats: hotKeys, rules, clock }),
             rules,

@@ -62,6 +62,18 @@ export const COMMANDS: readonly Command[] = [
     usage: async () => (await import('./explain.ts')).EXPLAIN_USAGE,
     run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
   },
+  {
+    name: 'top',
+    summary: 'show the limits with the most refusals per second',
+    usage: async () => (await import('./operator/top.ts')).TOP_USAGE,
+    run: async (args, io) => (await import('./operator/top.ts')).runTop(args, io),
+  },
+  {
+    name: 'counters',
+    summary: 'read or reset the counters of a descriptor',
+    usage: async () => (await import('./operator/counters.ts')).COUNTERS_USAGE,
+    run: async (args, io) => (await import('./operator/counters.ts')).runCounters(args, io),
+  },
   steeringCommand('override', 'change the limit of some descriptors until a time'),
   steeringCommand('ban', 'refuse some descriptors until a time'),
   steeringCommand('pass', 'allow some descriptors until a time, without counting'),

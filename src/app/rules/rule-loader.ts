@@ -7,6 +7,7 @@ import type { RulesPublisher } from '../../decision/generations/rules-publisher.
 import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
+import type { RuleLoads } from '../../rules/rule-loads.ts';
 import {
   describeRuleFault,
   type LoadOutcome,
@@ -31,6 +32,8 @@ export interface RuleLoaderParts {
   /** Passes the rules on to other threads; not given if this thread serves all requests. */
   readonly publisher?: Pick<RulesPublisher, 'publish'>;
   readonly statistics: RuleStatistics;
+  /** Records the loads for operators. */
+  readonly loads: RuleLoads;
   readonly health: Health;
   readonly logger: Logger;
   readonly settings: LoadSettings;
@@ -83,9 +86,10 @@ export class RuleLoader implements RuleSetLoader {
     });
   }
 
-  refuse(reasons: readonly string[]): void {
-    const { loadError, logger } = this.#parts;
+  refuse(reasons: readonly string[], faults: readonly RuleFault[] = []): void {
+    const { loadError, loads, logger } = this.#parts;
     loadError.add(1);
+    loads.notLoaded('refused', reasons, faults);
     for (const fault of reasons) logger.error('Fault in the rules', { fault });
     logger.error(`Rules not loaded; ${this.#whatHolds()}`, { faults: reasons.length });
     this.#tellHealth(NOT_LOADED);
@@ -109,14 +113,16 @@ export class RuleLoader implements RuleSetLoader {
     try {
       const compiled = await this.#parts.compiler.compile(files, this.#parts.settings);
       if (compiled === null) return done({ kind: 'dropped' });
+      const before = this.current;
       this.#publish(compiled.rules, files.length);
       this.#logWarnings(compiled.warnings);
       done({ kind: 'active' });
       await this.#carryOverStatistics();
+      await this.#parts.loads.loaded(compiled.rules, before);
     } catch (failure) {
       if (failure instanceof RuleSetRefused) {
         const reasons = failure.faults.map(describeRuleFault);
-        this.refuse(reasons);
+        this.refuse(reasons, failure.faults);
         done({ kind: 'refused', reasons });
       } else done({ kind: 'failed', reasons: [this.#notCompiled(asError(failure))] });
     }
@@ -164,6 +170,7 @@ export class RuleLoader implements RuleSetLoader {
   /** Handles a failure of the compiler thread, for example because it ran out of memory. The rules may be valid. */
   #notCompiled(failure: Error): string {
     this.#parts.loadError.add(1);
+    this.#parts.loads.notLoaded('failed', [`the rules could not be compiled: ${failure.message}`]);
     this.#parts.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
     this.#tellHealth(NOT_LOADED);
     return `the rules could not be compiled: ${failure.message}`;

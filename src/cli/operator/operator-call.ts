@@ -6,7 +6,7 @@ import { type CliIo, CommandFault, UsageFault } from '../terminal/io.ts';
 export type Json = Readonly<Record<string, unknown>>;
 
 interface OperatorRequest {
-  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below `/api/v1`, with its query. */
   readonly path: string;
   readonly body?: Json;

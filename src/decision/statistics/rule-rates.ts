@@ -14,6 +14,9 @@ export type Figures = Readonly<Record<(typeof RATES)[number], number>>;
 export const SAMPLE_MS = 10 * SECOND_MS;
 export const WATCHED_SAMPLE_MS = 2 * SECOND_MS;
 
+/** Figures that were sampled longer ago are sampled again for a look. */
+const FRESH_MS = SECOND_MS;
+
 /** How long after the last look samples are still frequent. */
 const WATCHED_FOR_MS = 30 * SECOND_MS;
 
@@ -73,7 +76,7 @@ class Columns {
 
 /**
  * What each limit counts per second, now and in the last hour. The totals of all limits are sampled every ten seconds, and
- * every two seconds while somebody looks, a few rows at a time, so that decisions continue. The memory is 16 bytes of
+ * every two seconds while somebody looks, a few rows at a time, so that decisions continue. The memory is 32 bytes of
  * totals and 144 bytes of history at most for each limit. History begins anew when rules are replaced, because their
  * limits have other numbers.
  */
@@ -114,7 +117,7 @@ export class RuleRates implements Service {
     const isFresh =
       columns !== null &&
       columns.active.generation === this.#statistics.active?.generation &&
-      Math.abs(nowMs - columns.atMs) < WATCHED_SAMPLE_MS;
+      Math.abs(nowMs - columns.atMs) < FRESH_MS;
     if (!isFresh) {
       await this.#sample();
       this.#schedule();

@@ -180,7 +180,8 @@ export class OperatorApi {
     const common = { operation: route.operation, by, ...(reason !== '' && { reason }) };
     try {
       const answer = await route.handle(call);
-      this.#parts.log.info('Operator change', { ...common, ...answer.audit });
+      // At this level, because `LOG_LEVEL` is `warn` by default, and an audit must not depend on it.
+      this.#parts.log.warning('Operator change', { ...common, ...answer.audit });
       return answer;
     } catch (thrown) {
       this.#parts.log.warning('Operator change failed', { ...common, error: asError(thrown).message });

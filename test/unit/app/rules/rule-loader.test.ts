@@ -7,10 +7,12 @@ import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded
 import { RulesPublisher } from '../../../../src/decision/generations/rules-publisher.ts';
 import { RulesSubscriber } from '../../../../src/decision/generations/rules-subscriber.ts';
 import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
+import { RuleLoads } from '../../../../src/rules/rule-loads.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
 import type { CounterTotal } from '../../../../src/stats/registry.ts';
 import { Decisions } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
 
 /** A loader on a compile thread of its own, or on `compiler`. */
@@ -21,6 +23,7 @@ async function freshLoader(
   const logger = new KeepingLogger();
   const health = new Health();
   const loads = { good: 0, bad: 0 };
+  const recorded = new RuleLoads(new ManualClock(0));
   const statistics = new WatchedStatistics();
   const thread = new RuleCompiler();
   await thread.start();
@@ -28,6 +31,7 @@ async function freshLoader(
   const store = new EmbeddedCounterStore(CounterTable.create(1_024));
   const loader = new RuleLoader({
     compiler: compiler ?? thread,
+    loads: recorded,
     batcher: new Decisions({ store, rules: null }).batcher,
     ...(publisher !== undefined && { publisher }),
     statistics,
@@ -38,7 +42,7 @@ async function freshLoader(
     loadSuccess: { add: () => loads.good++ },
     loadError: { add: () => loads.bad++ },
   });
-  return { loader, logger, thread, loads, statistics, health };
+  return { loader, logger, thread, loads, recorded, statistics, health };
 }
 
 /** Statistics that tell how often they were carried over to the end. */
@@ -107,7 +111,7 @@ t.test('a failure of the compiler thread is not reported as a fault of the files
 });
 
 t.test('faults of the files are logged one by one, and counted once', async t => {
-  const { loader, logger, loads } = await freshLoader(t);
+  const { loader, logger, loads, recorded } = await freshLoader(t);
   void loader.load([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
   await loader.settled();
   const errors = logger.lines.filter(line => line.level === 'error');
@@ -119,6 +123,7 @@ t.test('faults of the files are logged one by one, and counted once', async t =>
     message: 'Rules not loaded; no rules are active yet',
     fields: { faults: errors.length - 1 },
   });
+  t.match(recorded.all, [{ outcome: 'refused', faults: [{ file: 'a.yaml', line: 2 }] }]);
   t.same(loads, { good: 0, bad: 1 });
 });
 

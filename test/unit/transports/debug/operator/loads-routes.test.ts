@@ -1,0 +1,90 @@
+import type { Test } from 'tap';
+import { compileRules } from '../../../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../../../src/rules/compiled-rules.ts';
+import { MAX_LISTED, MAX_LOADS, RuleLoads } from '../../../../../src/rules/rule-loads.ts';
+import { loadsRoutes } from '../../../../../src/transports/debug/operator/loads-routes.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { operatorApi } from '../../../../support/operator-api.ts';
+import { load } from '../../../rules/parse/rule-text.ts';
+import { onEachEngine } from '../../http/on-each-engine.ts';
+import { debugServer } from '../debugging.ts';
+
+/** Rules of the domain `d`, by key: the limit as YAML. */
+function rules(limits: Readonly<Record<string, string>>): CompiledRules {
+  const entries = Object.entries(limits).map(([key, limit]) => `{key: ${key}, rate_limit: {${limit}}}`);
+  return new CompiledRules(compileRules(load(`domain: d\ndescriptors: [${entries.join(', ')}]`)));
+}
+
+async function served(t: Test) {
+  const clock = new ManualClock(1_700_000_000_000);
+  const loads = new RuleLoads(clock);
+  const server = debugServer(clock, { operator: operatorApi({ routes: loadsRoutes(loads), clock }) });
+  await server.start();
+  t.teardown(() => server.stop());
+  const get = async () =>
+    JSON.parse(await (await fetch(`http://127.0.0.1:${server.port}/api/v1/loads`)).text()).loads;
+  return { loads, get, clock };
+}
+
+const FIVE = 'unit: minute, requests_per_unit: 5';
+
+onEachEngine('a load is told with what it added, removed and changed', async t => {
+  const { loads, get } = await served(t);
+  t.same(await get(), []);
+  const first = rules({ a: FIVE, b: FIVE, c: FIVE, e: 'window: 5m, requests_per_unit: 5' });
+  await loads.loaded(first, null);
+  const next = rules({
+    b: 'unit: minute, requests_per_unit: 6',
+    c: FIVE,
+    d: FIVE,
+    e: 'window: 5m, requests_per_unit: 5, algorithm: sliding_window',
+  });
+  await loads.loaded(next, first);
+  const [latest, earlier] = await get();
+  t.match(earlier, { outcome: 'active', domains: 1, limits: 4, difference: null });
+  t.match(latest, {
+    time: '2023-11-14T22:13:20.000Z',
+    outcome: 'active',
+    reasons: [],
+    faults: [],
+    difference: {
+      added_count: 1,
+      removed_count: 1,
+      changed_count: 2,
+      added: ['d.d'],
+      removed: ['d.a'],
+      changed: [
+        { path: 'd.b', before: 'at most 5 in each minute', after: 'at most 6 in each minute' },
+        { path: 'd.e', before: /^at most 5/, after: /and about as many in any/ },
+      ],
+    },
+  });
+});
+
+onEachEngine('faults are told with their places', async t => {
+  const { loads, get } = await served(t);
+  const fault = { file: 'a.yaml', line: 3, column: 5, path: 'd.user', message: 'the limit has no unit' };
+  loads.notLoaded('refused', ['a.yaml:3:5: d.user: the limit has no unit'], [fault]);
+  loads.notLoaded('failed', ['out of memory']);
+  const [failed, refused] = await get();
+  t.match(failed, { outcome: 'failed', reasons: ['out of memory'], faults: [], domains: null });
+  t.match(refused, { outcome: 'refused', faults: [fault], difference: null });
+});
+
+onEachEngine('lists and the number of loads are bounded', async t => {
+  const { loads, get } = await served(t);
+  const many = rules(Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, FIVE])));
+  await loads.loaded(many, rules({ a: FIVE }));
+  const [{ difference }] = await get();
+  t.equal(difference.added_count, 2_000);
+  t.equal(difference.added.length, MAX_LISTED);
+  for (let i = 0; i < MAX_LOADS; i++) loads.notLoaded('refused', Array(1_000).fill('a fault'));
+  const all = await get();
+  t.equal(all.length, MAX_LOADS);
+  t.ok(
+    all.every(
+      ({ outcome, reasons }: { outcome: string; reasons: string[] }) =>
+        outcome === 'refused' && reasons.length <= 20,
+    ),
+  );
+});
