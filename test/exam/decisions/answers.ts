@@ -3,7 +3,7 @@ import type { EngineOptions } from '../../../src/decision/engine.ts';
 import type { RateLimitRequest, RateLimitResponse } from '../../../src/messages/client-codec.ts';
 import { ANSWER } from '../../../src/rules/domain-answers.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
-import { type OpenStore, OVER_LIMIT } from './examinee.ts';
+import { OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { bucket, limit, ruleFile, sliding } from './rule-file.ts';
 
 /** The clock stands at 22:13:20 UTC on 2023-11-14: 40 s before the minute ends, 2 800 s before the hour does. */
@@ -88,9 +88,12 @@ function examineRetryAfter(t: Test, asking: Asking): void {
     const decisions = await asking(ANSWER.retryAfter);
     decisions.clock.advance(39_500);
     t.equal(header(await decisions.ask(keys('minute0')), 'Retry-After'), '1');
-    const response = await decisions.ask({ ...keys('bucket'), hitsAddend: 6 });
-    t.equal(response.overallCode, OVER_LIMIT, 'more hits than the full bucket holds');
-    t.equal(header(response, 'Retry-After'), '1');
+    const refused = await decisions.ask({ ...keys('bucket'), hitsAddend: 6 });
+    t.equal(refused.overallCode, OVER_LIMIT, 'more hits than the full bucket holds');
+    t.equal(header(refused, 'Retry-After'), '60', 'waiting for a token does not help');
+    t.equal((await decisions.ask({ ...keys('bucket'), hitsAddend: 5 })).overallCode, OK);
+    decisions.clock.advance(1_900);
+    t.equal(header(await decisions.ask(keys('bucket')), 'Retry-After'), '1', 'the next token comes in 0.1 s');
   });
 
   t.test('a refund is never refused, a request of 0 hits may be', async t => {
