@@ -12,9 +12,23 @@ import { root, run, scriptOf } from './step.mjs';
  * memory and a quarter of a second at every start.
  */
 const BUILDS = {
-  serving: { project: 'tsconfig.build.json', folders: ['src', 'workers'], mark: 'build/.serving' },
-  tests: { project: 'tsconfig.json', folders: ['src', 'workers', 'bench', 'test'], mark: 'build/.tests' },
+  serving: {
+    project: 'tsconfig.build.json',
+    mode: '--project',
+    folders: ['src', 'workers', 'pages'],
+    mark: 'build/.serving',
+  },
+  // Pages have a project of their own, because their types are those of browsers.
+  tests: {
+    project: 'tsconfig.json',
+    mode: '--build',
+    folders: ['src', 'workers', 'pages', 'bench', 'test'],
+    mark: 'build/.tests',
+  },
 };
+
+/** What the compiler remembers of the last build for tests. */
+const COMPILER_RECORDS = ['build/.tsbuildinfo', 'build/.pages.tsbuildinfo'];
 
 /** Path of the built program's entry. */
 export const builtMain = join(root, 'build/src/cli/main.js');
@@ -35,19 +49,21 @@ export function isBuilt(what) {
 /** Compiles the sources that `what` needs into `build`, unless it {@link isBuilt}. */
 export async function buildSources(what) {
   if (isBuilt(what)) return;
-  const { project, folders, mark } = BUILDS[what];
+  const { project, mode, folders, mark } = BUILDS[what];
   // Computed before the compiler reads the files, so that a file that changes meanwhile is compiled next time.
   const current = fingerprint(folders);
   const served = fingerprint(BUILDS.serving.folders);
   // The marks of both builds are removed, because this build overwrites files of the other.
   for (const build of Object.values(BUILDS)) rmSync(inRoot(build.mark), { force: true });
-  // If `.tsbuildinfo` exists, the compiler writes only files that have changed since then, and assumes that the other
-  // files still exist. The build for serving does not update `.tsbuildinfo`.
-  if (what === 'serving' || !hasOutputs(folders)) rmSync(inRoot('build/.tsbuildinfo'), { force: true });
+  // If it has records, the compiler writes only files that have changed since then, and assumes that the other files
+  // still exist. The build for serving does not update the records.
+  if (what === 'serving' || !hasOutputs(folders)) {
+    for (const record of COMPILER_RECORDS) rmSync(inRoot(record), { force: true });
+  }
   await run({
     doing: 'compiling (tsc)',
     command: pinnedNode(),
-    args: [scriptOf('typescript', 'tsc'), '--project', project],
+    args: [scriptOf('typescript', 'tsc'), mode, project],
     advice: 'The errors are listed above. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
@@ -71,15 +87,17 @@ function fingerprint(folders) {
 
 /** True if every source has its compiled file in `build`. */
 function hasOutputs(folders) {
-  const sources = folders.flatMap(folder => filesIn(folder)).filter(file => /(?<!\.d)\.ts$/.test(file));
-  return sources.every(file => existsSync(inRoot(join('build', file.replace(/\.ts$/, '.js')))));
+  const sources = folders.flatMap(folder => filesIn(folder)).filter(file => /(?<!\.d)\.tsx?$/.test(file));
+  return sources.every(file => existsSync(inRoot(join('build', file.replace(/\.tsx?$/, '.js')))));
 }
 
 /** Removes compiled files whose source no longer exists, so that deleted tests do not run. */
 function removeOrphans(folder) {
   for (const file of filesIn(join('build', folder))) {
-    const source = file.slice('build/'.length).replace(/\.js(\.map)?$/, '.ts');
-    if (/\.js(\.map)?$/.test(file) && !existsSync(inRoot(source))) rmSync(inRoot(file));
+    const compiled = /\.(?:js(?:\.map)?|d\.ts)$/;
+    const source = file.slice('build/'.length).replace(compiled, '');
+    if (compiled.test(file) && !['.ts', '.tsx'].some(ending => existsSync(inRoot(source + ending))))
+      rmSync(inRoot(file));
   }
 }
 

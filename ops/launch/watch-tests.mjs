@@ -4,7 +4,7 @@ import { buildSources } from './build.mjs';
 import { runTests } from './run-tests.mjs';
 import { note, root, StepFailure } from './step.mjs';
 
-const FOLDERS = ['src', 'workers', 'test', 'bench'];
+const FOLDERS = ['src', 'workers', 'pages', 'test', 'bench'];
 
 /** Delay after a change, because an editor may write a file in several steps. */
 const SETTLED_MS = 100;

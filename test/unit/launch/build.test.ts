@@ -8,7 +8,13 @@ import { tempDirectory } from '../../support/temp-directory.ts';
 /** A repository with the launcher and the settings of the compiler of this one, and next to no sources. */
 function smallRepository(t: Test) {
   const root = tempDirectory(t);
-  for (const name of ['ops/launch', 'tsconfig.json', 'tsconfig.build.json', 'package.json'])
+  for (const name of [
+    'ops/launch',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'pages/tsconfig.json',
+    'package.json',
+  ])
     cpSync(join(repositoryRoot(), name), join(root, name), { recursive: true });
   symlinkSync(join(repositoryRoot(), 'node_modules'), join(root, 'node_modules'));
   const write = (files: Readonly<Record<string, string>>): void => {
@@ -21,6 +27,8 @@ function smallRepository(t: Test) {
     'package-lock.json': '{}',
     'src/cli/main.ts': 'export const main: number = 1;\n',
     'workers/work.ts': 'export const work: number = 1;\n',
+    'pages/live/main.tsx': "export const view = <p>{document.title}</p>;\nimport './part.ts';\n",
+    'pages/live/part.ts': 'export const part: number = 1;\n',
     'test/some.test.ts': 'export const tested: number = 1;\n',
   });
   /** What `npm start` does about the sources, or `npm test`; gives the exit status and the output. */
@@ -49,6 +57,7 @@ t.test('a fault in a test keeps nobody from serving, but does not pass as tested
   t.match(await build('serving'), { status: 0 });
   t.match(built('src/cli/main.js'), 'main = 1');
   t.match(built('workers/work.js'), 'work = 1');
+  t.match(built('pages/live/main.js'), /_jsx\("p".*import '\.\/part\.js'/s);
   t.equal(built('test/some.test.js'), null);
   const { status, output } = await build('tests');
   t.equal(status, 1);
@@ -81,6 +90,25 @@ t.test('changes that are taken back are built back, whichever build saw them', a
   t.match(await build('tests'), { status: 0 });
   t.match(built('src/cli/main.js'), 'main = 1');
   t.match(built('test/some.test.js'), 'tested = 1');
+});
+
+t.test('a fault in a page keeps nobody from serving, but does not pass as tested', async t => {
+  const { build, write } = smallRepository(t);
+  write({ 'pages/live/part.ts': "export const part: number = process.pid + 'one';\n" });
+  t.match(await build('serving'), { status: 0 });
+  const { status, output } = await build('tests');
+  t.equal(status, 1);
+  t.match(output, /pages\/live\/part\.ts.*TS\d+/);
+});
+
+t.test('what was compiled from a deleted source of a page is removed', async t => {
+  const { build, built, write } = smallRepository(t);
+  write({ 'build/pages/live/gone.js': '', 'build/pages/live/gone.d.ts': '', 'build/src/gone.js.map': '' });
+  t.match(await build('tests'), { status: 0 });
+  for (const name of ['pages/live/gone.js', 'pages/live/gone.d.ts', 'src/gone.js.map'])
+    t.equal(built(name), null);
+  t.match(built('pages/live/part.js'), 'part = 1');
+  t.match(built('pages/live/part.d.ts'), 'part: number');
 });
 
 t.test('code that Node.js kept of an older build is removed', async t => {

@@ -63,6 +63,7 @@ async function freshClone(t: Test) {
   write('workers/work.ts', 'export {};\n');
   const tsconfig = JSON.parse(readFileSync(path('tsconfig.json'), 'utf8'));
   tsconfig.compilerOptions.types = [];
+  delete tsconfig.references;
   write('tsconfig.json', JSON.stringify(tsconfig));
   write('local/checker/package.json', JSON.stringify({ name: 'checker', version: '1.0.0' }));
   const local = ['typescript', NODE_PACKAGE];

@@ -40,7 +40,7 @@ export function exportFaults(sources: Sources, users: Sources): string[] {
     files: new Set([...text.matchAll(/\/([\w-]+)[.$]/g)].map(([, name]) => name)),
   }));
   return [...sources].flatMap(([path, text]) => {
-    const name = basename(path, '.ts');
+    const name = basename(path).replace(/\.tsx?$/, '');
     const importers = facts.filter(user => user.path !== path && user.files.has(name));
     return [...text.matchAll(EXPORT)]
       .map(([, exported]) => exported)

@@ -6,15 +6,15 @@ import { circleFaults, importFaults, importPicture, packageFaults } from './impo
 
 const root = repositoryRoot();
 const sources = new Map(
-  ['src', 'workers'].flatMap(folder =>
+  ['src', 'workers', 'pages'].flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter(file => file.endsWith('.ts'))
+      .filter(file => /\.tsx?$/.test(file))
       .map(file => `${folder}/${file.replaceAll('\\', '/')}`)
       .map(path => [path, readFileSync(join(root, path), 'utf8')] as const),
   ),
 );
 
-t.test('src and workers import only what stands below them', async t => {
+t.test('src, workers and pages import only what stands below them', async t => {
   t.ok(sources.size > 0, 'there are sources to look at');
   const faults = importFaults(sources);
   t.same(faults, [], 'every import follows the picture', { picture: importPicture() });
@@ -34,7 +34,7 @@ t.test('a circle of files is named in the order of its imports', async t => {
   t.same(circleFaults(circle), ['src/rules/b.ts imports src/rules/c.ts imports src/rules/b.ts: a circle']);
 });
 
-t.test('src and workers import only packages that a user gets', async t => {
+t.test('src, workers and pages import only packages that a user gets', async t => {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   t.same(packageFaults(sources, new Set(Object.keys(dependencies))), []);
 });
@@ -103,6 +103,18 @@ t.test('nothing imports test or bench', async t => {
       `src/app/a.ts imports ${target}: test and bench use the program, not the other way round`,
     ]);
   }
+});
+
+t.test('pages share no code with the service', async t => {
+  t.same(faultsOf('pages/live/api.ts', "import type { A } from '../../src/base/json.ts';"), [
+    'pages/live/api.ts imports src/base/json.ts: pages run in browsers and share no code with the service',
+  ]);
+  t.same(faultsOf('pages/design/a.tsx', "import { b } from '../live/b.ts';"), [
+    'pages/design/a.tsx imports pages/live/b.ts: design stands below live',
+  ]);
+  t.same(faultsOf('src/base/a.ts', "import { b } from '../../pages/design/format.ts';"), [
+    'src/base/a.ts imports pages/design/format.ts: base stands below pages',
+  ]);
 });
 
 t.test('a folder that the picture does not show is a fault', async t => {

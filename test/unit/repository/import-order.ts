@@ -1,5 +1,8 @@
 import { posix } from 'node:path';
 
+/** The folder of what runs in browsers. */
+const PAGES = 'pages';
+
 /** The folder's own files, where its sub-folders have an order as well. */
 const OWN_FILES = '(files)';
 
@@ -18,9 +21,10 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['transports'],
   ['app'],
   ['cli', 'workers'],
+  [PAGES],
 ];
 
-/** The same inside folders that have parts, by their path below `src`. */
+/** The same inside folders that have parts, by their path below `src`, or from the top for `pages`. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse'], ['source']],
   counters: [['admission'], [OWN_FILES], ['redis', 'memcached', 'embedded']],
@@ -35,6 +39,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
   settings: [['kinds'], ['groups'], [OWN_FILES]],
   cli: [['terminal'], ['serve', 'client', 'operator', 'tasks'], [OWN_FILES]],
+  [PAGES]: [['design'], ['live']],
   'rules/parse': [['yaml'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
@@ -134,6 +139,8 @@ function importFault(from: string, to: string): string | undefined {
   const [importer, imported] = [folderOf(from), folderOf(to)];
   // Files that are no code, such as package.json, stand outside the order.
   if (importer === undefined || imported === undefined) return undefined;
+  if (importer === PAGES && imported !== PAGES)
+    return 'pages run in browsers and share no code with the service';
   if (importer !== imported)
     return orderFault(FOLDERS, importer, imported) ?? settingsFault(importer, imported);
   for (const [folder, parts] of Object.entries(PARTS)) {
@@ -182,7 +189,7 @@ function folderOf(path: string): string | undefined {
 
 /** `parse` of `src/rules/parse/load.ts` in the folder `rules`; undefined for a file outside the folder. */
 function partOf(folder: string, path: string): string | undefined {
-  const start = `src/${folder}/`;
+  const start = folder === PAGES ? `${folder}/` : `src/${folder}/`;
   if (!path.startsWith(start)) return undefined;
   const [part, file] = path.slice(start.length).split('/');
   return file === undefined ? OWN_FILES : part;

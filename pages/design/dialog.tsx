@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+interface DialogProps {
+  readonly title: string;
+  /** Called when the user closes it. The parent then no longer renders it. */
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/**
+ * A modal dialog. It is open while it is rendered. The browser keeps the focus inside, closes it with Escape, and gives
+ * the focus back to where it was.
+ */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    const before = document.activeElement;
+    element?.showModal();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={heading}
+      onCancel={event => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header class="dialog-head">
+        <h2 id={heading}>{title}</h2>
+        <button type="button" class="button button-plain icon-button" aria-label="Close" onClick={onClose}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M4 4l8 8M12 4l-8 8" />
+          </svg>
+        </button>
+      </header>
+      <div class="dialog-body">{children}</div>
+    </dialog>
+  );
+}

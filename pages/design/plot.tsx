@@ -1,0 +1,205 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { formatCount } from './format.ts';
+import { stackedValues } from './stack.ts';
+import { THEME_CHANGED } from './theme.ts';
+
+/** The color of a series: a status, or one of six colors without a meaning. */
+export type PlotKind =
+  | 'allowed'
+  | 'near'
+  | 'rejected'
+  | 'shadow'
+  | 'first'
+  | 'second'
+  | 'third'
+  | 'fourth'
+  | 'fifth'
+  | 'rest';
+
+/** A line or area of a {@link Plot}. */
+export interface PlotSeries {
+  readonly name: string;
+  readonly kind: PlotKind;
+  /** One value for each time; null where it is not known. */
+  readonly values: readonly (number | null)[];
+}
+
+interface PlotProps {
+  readonly title: string;
+  readonly series: readonly PlotSeries[];
+  /** Milliseconds since the epoch, ascending. */
+  readonly times: readonly number[];
+  /** Whether the series are parts of a whole. */
+  readonly stacked?: boolean;
+  /** How values are shown; {@link formatCount} if absent. */
+  readonly format?: (value: number) => string;
+}
+
+const HEIGHT = 184;
+
+/** Maximum number of rows of the table behind a plot. */
+const MAX_TABLE_ROWS = 60;
+
+/** A plot over time. The legend shows the values at the pointer, or the latest ones. Its figures are also a table. */
+export function Plot({ title, series, times, stacked = false, format = formatCount }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const latest = useRef({ series, times, stacked, format });
+  latest.current = { series, times, stacked, format };
+  const shape = series.map(({ name, kind }) => `${kind} ${name}`).join('\n');
+
+  // A new plot is needed only if its series are others, or the colors.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const make = () => {
+      plot.current?.destroy();
+      plot.current = new uPlot(
+        optionsOf(element, latest.current, setPointed),
+        dataOf(latest.current),
+        element,
+      );
+    };
+    make();
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
+    );
+    observer.observe(element);
+    addEventListener(THEME_CHANGED, make);
+    return () => {
+      removeEventListener(THEME_CHANGED, make);
+      observer.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [shape, stacked]);
+
+  useEffect(() => plot.current?.setData(dataOf({ series, times, stacked })), [series, times, stacked]);
+
+  const at = pointed !== null && pointed < times.length ? pointed : times.length - 1;
+  return (
+    <figure class="plot">
+      <figcaption class="plot-head">
+        <span class="plot-title">{title}</span>
+        <span class="plot-time">{at >= 0 ? timeText(times[at]) : ''}</span>
+      </figcaption>
+      <ul class="legend">
+        {series.map(({ name, kind, values }) => (
+          <li key={name}>
+            <span class={`swatch swatch-${kind}`} aria-hidden="true" />
+            <span class="legend-name">{name}</span>
+            <span class="legend-value">{valueText(values[at], format)}</span>
+          </li>
+        ))}
+      </ul>
+      <div ref={box} class="plot-canvas" aria-hidden="true" />
+      <details class="plot-table">
+        <summary>Show the figures as a table</summary>
+        <FigureTable title={title} series={series} times={times} format={format} />
+      </details>
+    </figure>
+  );
+}
+
+type Drawn = Pick<PlotProps, 'series' | 'times' | 'stacked'>;
+
+function FigureTable({ title, series, times, format }: Required<Omit<PlotProps, 'stacked'>>) {
+  const from = Math.max(0, times.length - MAX_TABLE_ROWS);
+  const indexes = times.slice(from).map((_, i) => from + i);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolls by keyboard
+    <section class="table-frame plot-rows" aria-label={`${title}, as a table`} tabIndex={0}>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col" class="cell-number">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {indexes.reverse().map(i => (
+            <tr key={times[i]}>
+              <th scope="row">{timeText(times[i])}</th>
+              {series.map(({ name, values }) => (
+                <td key={name} class="cell-number">
+                  {valueText(values[i], format)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function valueText(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value);
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const TIME_WITH_ZONE = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
+
+function timeText(ms: number): string {
+  return TIME_WITH_ZONE.format(ms);
+}
+
+function dataOf({ series, times, stacked }: Drawn): uPlot.AlignedData {
+  const values = series.map(each => each.values);
+  return [times.map(ms => ms / 1000), ...(stacked ? stackedValues(values) : values.map(each => [...each]))];
+}
+
+function optionsOf(
+  element: HTMLElement,
+  { series, stacked, format = formatCount }: Omit<PlotProps, 'title'>,
+  onPoint: (index: number | null) => void,
+): uPlot.Options {
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: color('--text-quiet'),
+    font: `11px ${style.fontFamily}`,
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  const lines = series.map(({ name, kind }) => ({
+    label: name,
+    stroke: color(`--plot-${kind}`),
+    width: stacked ? 1 : 1.5,
+    points: { show: false },
+    ...(stacked && { fill: color(`--plot-${kind}-area`) }),
+  }));
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        size: 28,
+        values: (_, splits) => splits.map(split => TIME.format(split * 1000).slice(0, 5)),
+      },
+      { ...axis, size: 52, values: (_, splits) => splits.map(split => format(split)) },
+    ],
+    series: [{}, ...lines],
+    // Between the sum up to a series and the sum up to the one before.
+    ...(stacked && {
+      bands: series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number] })),
+    }),
+    hooks: { setCursor: [made => onPoint(made.cursor.idx ?? null)] },
+  };
+}

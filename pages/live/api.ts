@@ -1,0 +1,166 @@
+/** Answers of the operator's API that the page uses; docs/operator-api.md describes them. */
+
+/** Hits by outcome. */
+export interface Figures {
+  readonly hits: number;
+  readonly refused: number;
+  readonly near_limit: number;
+  readonly shadow_refused: number;
+}
+
+/** Hits in an interval that ends at `time`. */
+export interface RatePoint extends Figures {
+  readonly time: string;
+  readonly seconds: number;
+}
+
+export interface Limit {
+  /** Changes when rules are loaded. */
+  readonly number: number;
+  readonly domain: string;
+  readonly path: string;
+  readonly name: string;
+  readonly meaning: string;
+  readonly requests_per_unit: number;
+  readonly unit: string;
+  readonly window?: string;
+  readonly algorithm: 'fixed_window' | 'sliding_window' | 'token_bucket';
+  readonly burst?: number;
+  readonly unlimited: boolean;
+  readonly shadow_mode: boolean;
+  readonly quota_mode: boolean;
+  readonly statistics: string;
+  readonly totals: Figures;
+  readonly per_second: Figures;
+  readonly last_hour: Figures;
+  /** Hits and refusals of the last 20 minutes, by minute. */
+  readonly spark?: readonly number[];
+  readonly refused_spark?: readonly number[];
+}
+
+export interface LimitList {
+  readonly time: string;
+  readonly last_hour_seconds: number;
+  readonly total: number;
+  readonly offset: number;
+  readonly limits: readonly Limit[];
+}
+
+export interface Refusal {
+  readonly time: string;
+  readonly path: string;
+  readonly key: string;
+  readonly hits: number;
+  readonly count: number | null;
+  readonly requests_per_unit: number;
+  readonly shadow_mode: boolean;
+  readonly peer: string | null;
+  readonly trace_id: string | null;
+}
+
+/** Quantiles of the last seconds; null without traffic. */
+interface Latency {
+  readonly p50_ms: number | null;
+  readonly p99_ms: number | null;
+}
+
+/** A process that uses the same store. */
+export interface ProcessStatus {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly started: string;
+  readonly seen: string;
+  readonly version: string;
+  readonly decisions_per_second: number | null;
+  readonly rejected_per_second: number | null;
+  readonly rules_loaded: string | null;
+  readonly is_this: boolean;
+}
+
+export interface Status {
+  readonly time: string;
+  readonly version: string;
+  readonly process: {
+    readonly id: string;
+    readonly host: string;
+    readonly pid: number;
+    readonly started: string;
+  };
+  readonly healthy: boolean;
+  readonly components: readonly { readonly name: string; readonly healthy: boolean }[];
+  readonly store: {
+    readonly type: 'embedded' | 'redis' | 'memcached';
+    readonly address: string | null;
+    readonly connected: boolean;
+    readonly failure_mode: string;
+  };
+  readonly threads: { readonly serving: number; readonly deciding: number };
+  readonly rules: {
+    readonly limits: number;
+    readonly domains: number;
+    readonly loaded: string | null;
+    readonly faults: number;
+  };
+  readonly latency: {
+    readonly seconds: number;
+    readonly decision: Latency;
+    readonly store: Latency;
+    readonly batch: { readonly requests_p50: number | null; readonly requests_p99: number | null };
+  };
+  readonly processes: readonly ProcessStatus[];
+  readonly admin: { readonly changes: 'enabled' | 'no_token' };
+}
+
+/** An answer that is not a success, or no answer. */
+export class ApiError extends Error {
+  /** 0 if the service did not answer. */
+  readonly status: number;
+  /** The code of the problem, such as `not_found`; empty if there was none. */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface ApiCall {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** The operator's token, for changes. */
+  readonly token?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Calls the operator's API.
+ *
+ * @param path below `/api/v1`, with its query
+ * @throws ApiError with the detail of the problem
+ */
+export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise<Answer> {
+  const { method = 'GET', body, token, signal } = call;
+  let response: Response;
+  try {
+    response = await fetch(`/api/v1${path}`, {
+      method,
+      cache: 'no-store',
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
+    });
+  } catch (thrown) {
+    if (signal?.aborted === true) throw thrown;
+    throw new ApiError(0, '', 'Sluice did not answer. It may be stopped, or the network is interrupted.');
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer as Answer;
+  const { code = '', detail = `Sluice answered with status ${response.status}.` } = answer;
+  throw new ApiError(response.status, code, detail);
+}
