@@ -7,6 +7,7 @@ import type { Route } from '../http/routes.ts';
 import type { AddressSettings, TcpAddress } from '../tcp-address.ts';
 import { type Explain, explainRoute } from './explain-route.ts';
 import type { OperatorApi } from './operator/router.ts';
+import { PageRoutes } from './page/page-routes.ts';
 import { indexPages, longPageRoutes } from './pages.ts';
 import { profileIndexRoute, profileRoute } from './profile-routes.ts';
 import { CPU_PROFILE, HEAP_PROFILE, ProfileRecorder } from './profiler.ts';
@@ -34,7 +35,8 @@ interface Running {
 }
 
 /**
- * The debug port (spec 4.3): rules, statistics, explanations, profiles of the primary thread, and the operator's API.
+ * The debug port (spec 4.3): rules, statistics, explanations, profiles of the primary thread, the operator's API, and
+ * the live page for browsers.
  * Callers need no credentials, except for changes through the API.
  */
 export class DebugServer implements Service {
@@ -68,10 +70,11 @@ export class DebugServer implements Service {
       operator.route,
     ];
     const { root, unknown } = indexPages(pages);
+    const livePage = new PageRoutes();
     const listener = new HttpListener({
       ...this.#options,
       name: this.name,
-      routes: [root, ...pages],
+      routes: [{ ...root, handle: livePage.documentOr(root.handle) }, livePage.files, ...pages],
       unknown,
     });
     await listener.start();

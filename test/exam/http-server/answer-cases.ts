@@ -46,6 +46,16 @@ export const answerCases: readonly HttpCase[] = [
         : 'a 204 with a length',
   },
   {
+    name: 'answer that says that nothing was modified',
+    rfc: '9110 15.4.5, 8.6',
+    sends: () => [get('/unchanged')(), get('/probe')()],
+    allows: [outcome([304, 200], 'open')],
+    check: ([answer]) =>
+      lengthOf(answer) === undefined && !answer.headers.has('transfer-encoding')
+        ? null
+        : 'a 304 with a length',
+  },
+  {
     name: 'answer to HEAD of an unknown path',
     rfc: '9110 9.3.2',
     sends: get('/nowhere', 'HEAD'),

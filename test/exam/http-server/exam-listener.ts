@@ -66,6 +66,13 @@ const ROUTES: readonly Route[] = [
     handle: exchange => exchange.answer({ status: '204 No Content', contentType: '', body: '' }),
   },
   {
+    path: '/unchanged',
+    method: 'GET',
+    help: 'has not been modified',
+    handle: exchange =>
+      exchange.answer({ status: '304 Not Modified', contentType: '', headers: { ETag: '"1"' }, body: '' }),
+  },
+  {
     path: '/long',
     method: 'GET',
     help: 'is made while it is read',

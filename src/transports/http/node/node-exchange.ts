@@ -7,7 +7,8 @@ import type { NodeConnection } from './node-connection.ts';
 const NOTHING = new Uint8Array(0);
 
 /** The status of answers that never have a body. */
-const NO_CONTENT = 204;
+/** Statuses of answers whose length must not be stated (RFC 9110, 8.6). */
+const WITHOUT_LENGTH = new Set([204, 304]);
 
 /** Answers above this size are counted as held memory until they have been sent. */
 const HELD_BYTES = 64 * 1024;
@@ -162,7 +163,7 @@ export class NodeExchange extends Exchange {
     const fields: string[] = [];
     if (contentType !== '') fields.push('Content-Type', contentType);
     for (const name in headers) fields.push(name, headers[name]);
-    if (bytes !== null && code !== NO_CONTENT) fields.push('Content-Length', String(bytes));
+    if (bytes !== null && !WITHOUT_LENGTH.has(code)) fields.push('Content-Length', String(bytes));
     // A caller that has closed its sending side cannot send another request.
     if (close || this.#request.socket.readableEnded) fields.push('Connection', 'close');
     // In HTTP/1.1 connections are persistent by default; an HTTP/1.0 caller needs the field (RFC 9112, C.2.2).

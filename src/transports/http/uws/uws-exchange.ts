@@ -13,8 +13,8 @@ const WHOLE_BODY_BYTES = 64 * 1024;
 /** uWebSockets.js writes this status by default. */
 const OK = '200 OK';
 
-/** The status of answers that never have a body. */
-const NO_CONTENT = '204 No Content';
+/** Statuses of answers without a body, whose length must not be stated (RFC 9110, 8.6). */
+const WITHOUT_BODY = new Set(['204 No Content', '304 Not Modified']);
 
 const NOTHING = new Uint8Array(0);
 
@@ -229,11 +229,12 @@ export class UwsExchange extends Exchange {
   #write(answer: Answer, close: boolean): void {
     this.#writeHead(answer);
     const { body } = answer;
-    const whole = !this.headersOnly && answer.status !== NO_CONTENT && body.length <= WHOLE_BODY_BYTES;
+    const isEmpty = WITHOUT_BODY.has(answer.status);
+    const whole = !this.headersOnly && !isEmpty && body.length <= WHOLE_BODY_BYTES;
     // `end` writes the field, except if the library closes the connection on its own. The other methods never write it.
     if (close && (this.#endsItself || !whole)) this.#res.writeHeader('Connection', 'close');
     if (whole) this.#end(body, close);
-    else if (answer.status === NO_CONTENT) this.#endWithoutLength();
+    else if (isEmpty) this.#endWithoutLength();
     else if (this.headersOnly) this.#endWithoutBody(body);
     else this.#feed(answer);
   }
@@ -294,7 +295,7 @@ export class UwsExchange extends Exchange {
     this.finished();
   }
 
-  /** RFC 9110, 8.6: an answer with status 204 has no `Content-Length`, which `end` would write. */
+  /** For {@link WITHOUT_BODY}: `end` would write `Content-Length`. */
   #endWithoutLength(): void {
     this.#res.endWithoutBody();
     this.finished();
