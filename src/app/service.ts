@@ -14,17 +14,13 @@ import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import { SharedRecordsReader } from '../steering/shared-records.ts';
 import type { Steering } from '../steering/steering.ts';
-import { countersRoutes } from '../transports/debug/operator/counters-routes.ts';
-import { hotKeyRoutes } from '../transports/debug/operator/hot-key-routes.ts';
-import { limitsRoutes } from '../transports/debug/operator/limits-routes.ts';
-import { loadsRoutes } from '../transports/debug/operator/loads-routes.ts';
-import { steeringRoutes } from '../transports/debug/operator/steering-routes.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
+import { DecisionsInProgress } from './decision/decisions-in-progress.ts';
 import { enabledAnswers, engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
-import { createHotKeySeats, hotKeyObservers, hotKeyReaders } from './decision/hot-keys.ts';
+import { createHotKeySeats, hotKeyObservers } from './decision/hot-keys.ts';
 import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
@@ -254,16 +250,13 @@ export class DecisionService {
       explain: request => explainer.explain(request),
       operator: createOperatorApi({
         ...parts,
-        routes: [
-          ...limitsRoutes(this.#rates),
-          ...countersRoutes(explainer),
-          ...loadsRoutes(loads),
-          ...hotKeyRoutes({
-            readers: hotKeyReaders(settings, this.#store, { seats: hotKeys, rules, clock }),
-            rules,
-          }),
-          ...steeringRoutes(this.#steering),
-        ],
+        store: this.#store,
+        hotKeys,
+        rules,
+        rates: this.#rates,
+        explainer,
+        loads,
+        steering: this.#steering,
       }),
       httpEngine: parts.httpEngine,
       clock,
@@ -359,7 +352,7 @@ export class DecisionService {
   }
 
   async #openPorts(): Promise<Addresses> {
-    await this.#stack.start(this.#decisionsInProgress());
+    await this.#stack.start(new DecisionsInProgress(this.#batcher, () => this.#drainUntilMs, this.#parts));
     await this.#stack.start(this.#ports);
     this.#portsOpen = true;
     const { addresses } = this.#ports;
@@ -367,25 +360,5 @@ export class DecisionService {
       if (address !== null) this.#parts.logger.info(LISTENING[name as keyof Addresses], { name, address });
     }
     return addresses;
-  }
-
-  /**
-   * Keeps the store open until the last decision is made. Callers that gave up leave decisions behind when ports close.
-   */
-  #decisionsInProgress(): Service {
-    const { clock, logger } = this.#parts;
-    return {
-      name: 'decisions in progress',
-      start: async () => {},
-      stop: async () => {
-        const bound = Promise.withResolvers<void>();
-        const timer = clock.after(Math.max(this.#drainUntilMs - clock.nowMs(), 0), bound.resolve);
-        await Promise.race([this.#batcher.drained(), bound.promise]);
-        timer.cancel();
-        const requests = this.#batcher.pending;
-        if (requests > 0)
-          logger.warning('Shutdown timeout: the store has not answered some requests', { requests });
-      },
-    };
   }
 }

@@ -1,26 +1,53 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Explainer } from '../../decision/explain/explain.ts';
+import type { Seats } from '../../decision/hot-keys/seats.ts';
+import type { RuleRates } from '../../decision/statistics/rule-rates.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import type { RuleLoads } from '../../rules/rule-loads.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
+import type { Steering } from '../../steering/steering.ts';
+import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
+import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
+import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
+import { loadsRoutes } from '../../transports/debug/operator/loads-routes.ts';
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
+import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
+import { hotKeyReaders } from '../decision/hot-keys.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
 import { adminToken } from './admin-token.ts';
 
 interface OperatorApiParts {
   readonly settings: Settings;
   /** The version of the service. */
   readonly version: string;
-  readonly routes: readonly OperatorRoute[];
+  readonly store: OpenedStore;
+  /** Null if hot keys are disabled. */
+  readonly hotKeys: Seats | null;
+  readonly rules: () => CompiledRules | null;
+  readonly rates: RuleRates;
+  readonly explainer: Explainer;
+  readonly loads: RuleLoads;
+  /** Null if steering records are disabled. */
+  readonly steering: Steering | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Creates the operator's API of the debug port. */
-export function createOperatorApi({
-  settings,
-  version,
-  routes,
-  clock,
-  logger,
-}: OperatorApiParts): OperatorApi {
-  return new OperatorApi({ routes, version, token: adminToken(settings, clock), clock, log: logger });
+export function createOperatorApi(parts: OperatorApiParts): OperatorApi {
+  const { settings, version, store, hotKeys, rules, clock, logger } = parts;
+  return new OperatorApi({
+    routes: [
+      ...limitsRoutes(parts.rates),
+      ...countersRoutes(parts.explainer),
+      ...loadsRoutes(parts.loads),
+      ...hotKeyRoutes({ readers: hotKeyReaders(settings, store, { seats: hotKeys, rules, clock }), rules }),
+      ...steeringRoutes(parts.steering),
+    ],
+    version,
+    token: adminToken(settings, clock),
+    clock,
+    log: logger,
+  });
 }
