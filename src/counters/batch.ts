@@ -1,5 +1,5 @@
 import { ByteWriter, doubled, grownCapacity } from '../base/bytes.ts';
-import { ADMISSION, type AdmissionTerms, levelAfterRefund } from './admission/admission.ts';
+import { ADMISSION, type AdmissionTerms, levelAfterRefund, REFUSED } from './admission/admission.ts';
 import { AdmissionSlots } from './admission/admission-slots.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
 import { SECOND } from './window.ts';
@@ -70,7 +70,7 @@ export class CounterBatch {
   opLimits = new Float64Array(INITIAL_OPS);
   /** The count or the level after the op; NaN if the key could not be counted. */
   opAfters = new Float64Array(INITIAL_OPS);
-  /** 1 if the store did not admit the hits of the op. Set only for slots of `admissions`. */
+  /** {@link REFUSED}: whether the store did not admit the hits of the op. Set only for slots of `admissions`. */
   opRefused = new Uint8Array(INITIAL_OPS);
   /** 1 if the hits of the op were held back. */
   opHeld = new Uint8Array(INITIAL_OPS);
@@ -192,7 +192,15 @@ export class CounterBatch {
     const slot = this.opSlots[op];
     const count = this.counts[slot];
     if (this.admissions.kinds[slot] === ADMISSION.count) return count + this.opHits[op] > this.opLimits[op];
-    return !Number.isNaN(count) && !this.admissions.fits(slot, count, this.opHits[op]);
+    if (Number.isNaN(count)) return false;
+    const { penalties } = this.admissions;
+    if (penalties.of(slot) !== null && penalties.isActive(slot, this.nowMs)) return true;
+    return !this.admissions.fits(slot, count, this.opHits[op]);
+  }
+
+  /** The end of the window of a slot with a fixed window that the store admits, in seconds since the epoch. Else 0. */
+  windowEndS(slot: number): number {
+    return this.admissions.kinds[slot] === ADMISSION.fixedWindow ? this.expiries[slot] : 0;
   }
 
   /** Applies an op to the count or level of its slot, and sets `opAfters` of the op. */
@@ -214,7 +222,14 @@ export class CounterBatch {
     const units = hits * admissions.scales[slot];
     if (this.opRefunds[op] === 1) return levelAfterRefund(level, admissions.floors[slot], units);
     const fits = admissions.fits(slot, level, hits);
-    this.opRefused[op] = fits || Number.isNaN(level) ? 0 : 1;
+    this.opRefused[op] = fits || Number.isNaN(level) ? REFUSED.no : REFUSED.full;
+    if (admissions.penalties.of(slot) !== null && !Number.isNaN(level)) {
+      const request = { fits, hits, nowMs: this.nowMs, endS: this.windowEndS(slot) };
+      if (admissions.penalties.decide(slot, request)) {
+        this.opRefused[op] = REFUSED.penalized;
+        return level;
+      }
+    }
     return fits ? level + units : level;
   }
 

@@ -336,6 +336,8 @@ class UncountedOps {
       const [slot, slotOfOrigin] = [this.batch.opSlots[op], to.opSlots[origin]];
       to.admissions.floors[slotOfOrigin] = this.batch.admissions.floors[slot];
       to.admissions.previous[slotOfOrigin] = this.batch.admissions.previous[slot];
+      if (to.admissions.penalties.count > 0)
+        to.admissions.penalties.copy(slotOfOrigin, this.batch.admissions.penalties, slot);
     }
   }
 

@@ -1,16 +1,21 @@
 import { grownCapacity } from '../base/bytes.ts';
 import { ADMISSION } from './admission/admission.ts';
 import type { AdmissionSlots } from './admission/admission-slots.ts';
+import type { PenaltyTerms } from './admission/penalty.ts';
+import type { SlotPenalties } from './admission/slot-penalties.ts';
 import type { CounterBatch, CounterOp } from './batch.ts';
 
 /**
- * Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups, key bytes, and of
- * slots whose hits the store admits.
+ * Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups, key bytes, of slots
+ * whose hits the store admits, and of slots with a penalty.
  */
-const HEADER = 7;
+const HEADER = 8;
 
 /** Numbers of each slot in the columns of {@link AdmissionSlots}. Batches without such slots do not have these columns. */
 const TERMS = 4;
+
+/** Numbers of each slot for the terms of penalties. Batches without penalties do not have these columns. */
+const PENALTY_TERMS = 5;
 
 /**
  * Writes the ops and groups of a batch into one buffer, which can be transferred to another thread. Counts that the
@@ -21,15 +26,18 @@ const TERMS = 4;
 export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): ArrayBuffer {
   const { slotCount: slots, opCount: ops, groupCount: groups } = batch;
   const admitted = batch.admissions.count > 0 ? slots : 0;
-  const floats = HEADER + slots + 2 * ops + TERMS * admitted;
+  const { penalties } = batch.admissions;
+  const penalized = penalties.count > 0 ? slots : 0;
+  const floats = HEADER + slots + 2 * ops + TERMS * admitted + PENALTY_TERMS * penalized;
   const bytes = slots + ops + groups + admitted + batch.keys.length;
   const needed = 8 * floats + 4 * (2 * slots + ops + groups) + bytes;
   const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
   const columns = new Columns(buffer);
   const secondsApart = batch.secondsApart ? 1 : 0;
-  const header = [batch.nowMs, secondsApart, slots, ops, groups, batch.keys.length, batch.admissions.count];
-  columns.floats(HEADER).set(header);
+  const sizes = [slots, ops, groups, batch.keys.length, batch.admissions.count, penalties.count];
+  columns.floats(HEADER).set([batch.nowMs, secondsApart, ...sizes]);
   packTerms(batch.admissions, columns.floats(TERMS * admitted));
+  packPenalties(batch, columns.floats(PENALTY_TERMS * penalized));
   columns.floats(slots).set(batch.expiries.subarray(0, slots));
   columns.floats(ops).set(batch.opHits.subarray(0, ops));
   columns.floats(ops).set(batch.opLimits.subarray(0, ops));
@@ -51,9 +59,10 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
  */
 export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
   const columns = new Columns(buffer);
-  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions] = columns.floats(HEADER);
+  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties] = columns.floats(HEADER);
   const admitted = admissions > 0 ? slots : 0;
   const terms = columns.floats(TERMS * admitted);
+  const penaltyTerms = penaltiesIn(columns.floats(PENALTY_TERMS * (penalties > 0 ? slots : 0)));
   const expiries = columns.floats(slots);
   const opHits = columns.floats(ops);
   const opLimits = columns.floats(ops);
@@ -80,7 +89,7 @@ export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
         unit: units[slot],
         ttlS: ttls[slot],
         expiryS: expiries[slot],
-        ...(admitted > 0 ? termsIn(terms, kinds, slot) : null),
+        ...(admitted > 0 ? termsIn(terms, kinds, slot, penaltyTerms[slot] ?? null) : null),
       });
     }
     batch.endGroup(groupHeld[group] === 1);
@@ -97,11 +106,34 @@ function packTerms(admissions: AdmissionSlots, terms: Float64Array): void {
   }
 }
 
-function termsIn(packed: Float64Array, kinds: Uint8Array, slot: number): Pick<CounterOp, 'terms'> {
+/** Writes zeros for slots without a penalty. */
+function packPenalties({ admissions }: CounterBatch, packed: Float64Array): void {
+  for (let at = 0, slot = 0; at < packed.length; at += PENALTY_TERMS, slot++) {
+    const terms = admissions.kinds[slot] === ADMISSION.count ? null : admissions.penalties.of(slot);
+    if (terms === null) packed.fill(0, at, at + PENALTY_TERMS);
+    else packed.set([terms.after, terms.forS, terms.factor, terms.maxS, terms.windowS], at);
+  }
+}
+
+/** By slot; null for none. */
+function penaltiesIn(packed: Float64Array): (PenaltyTerms | null)[] {
+  return Array.from({ length: packed.length / PENALTY_TERMS }, (_, slot) => {
+    const [after, forS, factor, maxS, windowS] = packed.subarray(slot * PENALTY_TERMS);
+    return after === 0 ? null : { after, forS, factor, maxS, windowS };
+  });
+}
+
+function termsIn(
+  packed: Float64Array,
+  kinds: Uint8Array,
+  slot: number,
+  penalty: PenaltyTerms | null,
+): Pick<CounterOp, 'terms'> {
   const admission = kinds[slot];
   if (admission === ADMISSION.count) return {};
   const [scale, capacity, drain, windowS] = packed.subarray(slot * TERMS, (slot + 1) * TERMS);
-  return { terms: { admission, scale, capacity, drain, windowS } };
+  const terms = { admission, scale, capacity, drain, windowS };
+  return { terms: penalty === null ? terms : { ...terms, penalty } };
 }
 
 /** Writes what the store has set in a batch, except the text, into the buffer from which the batch was filled. */
@@ -113,6 +145,9 @@ export function packCounts(batch: CounterBatch, buffer: ArrayBuffer): void {
   const admitted = admissions.count > 0 ? batch.slotCount : 0;
   columns.floats(admitted).set(admissions.floors.subarray(0, admitted));
   columns.floats(admitted).set(admissions.previous.subarray(0, admitted));
+  for (const state of statesOf(admissions.penalties)) {
+    columns.floats(batch.slotCount).set(state.subarray(0, batch.slotCount));
+  }
   columns.bytes(batch.opCount).set(batch.opHeld.subarray(0, batch.opCount));
   columns.bytes(batch.opCount).set(batch.opRefused.subarray(0, batch.opCount));
 }
@@ -125,8 +160,16 @@ export function unpackCounts(buffer: ArrayBuffer, batch: CounterBatch): void {
   const admitted = batch.admissions.count > 0 ? batch.slotCount : 0;
   batch.admissions.floors.set(columns.floats(admitted));
   batch.admissions.previous.set(columns.floats(admitted));
+  for (const state of statesOf(batch.admissions.penalties)) {
+    state.set(columns.floats(batch.slotCount).subarray(0, state.length));
+  }
   batch.opHeld.set(columns.bytes(batch.opCount));
   batch.opRefused.set(columns.bytes(batch.opCount));
+}
+
+/** The columns with the states of penalties; none without penalties. */
+function statesOf({ count, violations, penalties, closes, untils }: SlotPenalties): Float64Array[] {
+  return count === 0 ? [] : [violations, penalties, closes, untils];
 }
 
 /** The size is a power of two, so that a buffer that comes back fits most later batches. */

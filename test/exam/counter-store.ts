@@ -11,6 +11,7 @@ import {
 } from '../support/counting.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { admissionExam } from './counter-admission.ts';
+import { penaltyExam } from './counter-penalty.ts';
 import { refundExam } from './counter-refunds.ts';
 import { resetExam } from './counter-resets.ts';
 import type { Exemptions } from './exemptions.ts';
@@ -30,6 +31,7 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   t.test('sliding windows and token buckets', { skip: exempt.admission ?? false }, async t =>
     admissionExam(t, open),
   );
+  t.test('penalties', { skip: exempt.admission ?? false }, async t => penaltyExam(t, open));
 }
 
 function countsHits(t: Test, open: Open): void {

@@ -3,14 +3,14 @@ import type { Admitted } from './admission.ts';
 import type { TestGroup, TestOp } from './counting.ts';
 
 /** One limit: its level at a time, and what changes it. All in whole units, without rounding. */
-interface Limit {
+export interface ExactLimit {
   levelAt(nowMs: bigint): bigint;
   add(nowMs: bigint, units: bigint): void;
   giveBack(nowMs: bigint, units: bigint): void;
 }
 
 /** A bucket as the level at the last change. Time runs forward. */
-class ExactBucket implements Limit {
+class ExactBucket implements ExactLimit {
   readonly #drain: bigint;
   #level = 0n;
   #changedMs = 0n;
@@ -34,17 +34,20 @@ class ExactBucket implements Limit {
   }
 }
 
-/** A sliding window as the hits of every window there was. Time runs forward. */
-class ExactWindow implements Limit {
+/** A sliding or fixed window as the hits of every window there was. Time runs forward. */
+class ExactWindow implements ExactLimit {
   readonly #windowMs: bigint;
+  readonly #isFixed: boolean;
   readonly #hits = new Map<bigint, bigint>();
 
-  constructor({ windowS }: AdmissionTerms) {
+  constructor({ admission, windowS }: AdmissionTerms) {
+    this.#isFixed = admission === ADMISSION.fixedWindow;
     this.#windowMs = BigInt(windowS) * 1_000n;
   }
 
   levelAt(nowMs: bigint): bigint {
     const number = nowMs / this.#windowMs;
+    if (this.#isFixed) return this.#hitsOf(number);
     const restMs = this.#windowMs - (nowMs % this.#windowMs);
     const weighted = this.#hitsOf(number - 1n) * restMs;
     return (weighted + this.#windowMs - 1n) / this.#windowMs + this.#hitsOf(number);
@@ -65,8 +68,13 @@ class ExactWindow implements Limit {
   }
 }
 
+/** A limit that admits hits if they fit, unused. */
+export function exactLimit(terms: AdmissionTerms): ExactLimit {
+  return terms.admission === ADMISSION.tokenBucket ? new ExactBucket(terms) : new ExactWindow(terms);
+}
+
 /** A count to which every hit is added. */
-class ExactCount implements Limit {
+class ExactCount implements ExactLimit {
   #count = 0n;
 
   levelAt(): bigint {
@@ -84,7 +92,7 @@ class ExactCount implements Limit {
 
 /** What stores must say of requests, one after the other, with whole numbers of any size. Time must run forward. */
 export class AdmissionModel {
-  readonly #limits = new Map<string, Limit>();
+  readonly #limits = new Map<string, ExactLimit>();
 
   /** Decides the ops of one request without holding back. */
   admit(ops: readonly TestOp[], nowMs: number): Admitted {
@@ -130,12 +138,10 @@ export class AdmissionModel {
     return level + BigInt(Math.max(op.hits, 1)) * BigInt(terms.scale) <= BigInt(terms.capacity);
   }
 
-  #limitOf({ key, terms }: TestOp): Limit {
+  #limitOf({ key, terms }: TestOp): ExactLimit {
     let limit = this.#limits.get(key);
     if (limit === undefined) {
-      if (terms === undefined) limit = new ExactCount();
-      else
-        limit = terms.admission === ADMISSION.tokenBucket ? new ExactBucket(terms) : new ExactWindow(terms);
+      limit = terms === undefined ? new ExactCount() : exactLimit(terms);
       this.#limits.set(key, limit);
     }
     return limit;

@@ -1,10 +1,16 @@
 import { ADMISSION, type AdmissionTerms } from '../../src/counters/admission/admission.ts';
+import type { PenaltyTerms } from '../../src/counters/admission/penalty.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { aftersOf, batchOf, type CountingTime, NOON, type TestGroup, type TestOp } from './counting.ts';
 
 /** The terms of a sliding window of some seconds. */
 export function slidingWindow(requests: number, windowS: number): AdmissionTerms {
   return { admission: ADMISSION.slidingWindow, scale: 1, capacity: requests, drain: 0, windowS };
+}
+
+/** The terms of a fixed window of some seconds, whose keys are penalized. */
+export function fixedWindow(requests: number, windowS: number, penalty: PenaltyTerms): AdmissionTerms {
+  return { admission: ADMISSION.fixedWindow, scale: 1, capacity: requests, drain: 0, windowS, penalty };
 }
 
 /** The terms of a token bucket into which `requests` tokens flow in `windowS` seconds, and which holds `burst`. */

@@ -1,5 +1,7 @@
 import { doubled } from '../../base/bytes.ts';
 import { ADMISSION, type AdmissionTerms, admittedOf, levelAfterRefund } from './admission.ts';
+import type { Penalty } from './penalty.ts';
+import { SlotPenalties } from './slot-penalties.ts';
 
 const INITIAL_RUNS = 64;
 
@@ -23,6 +25,7 @@ export class AdmissionSlots {
   floors: Float64Array<ArrayBuffer>;
   /** Set by the store: the hits of the previous window of a sliding window. */
   previous: Float64Array<ArrayBuffer>;
+  readonly penalties = new SlotPenalties();
   /** Index of the first run of the slot, and of its last run. */
   firstRuns: Int32Array<ArrayBuffer>;
   lastRuns: Int32Array<ArrayBuffer>;
@@ -51,6 +54,7 @@ export class AdmissionSlots {
   reset(): void {
     this.count = 0;
     this.runCount = 0;
+    this.penalties.count = 0;
   }
 
   /** Sets how a new slot is counted; null for a plain count. */
@@ -69,6 +73,7 @@ export class AdmissionSlots {
     this.previous[slot] = 0;
     this.firstRuns[slot] = -1;
     this.lastRuns[slot] = -1;
+    this.penalties.open(slot, terms.penalty ?? null);
   }
 
   /** Appends a request to the runs of a slot. */
@@ -103,7 +108,9 @@ export class AdmissionSlots {
     if (admission === ADMISSION.count) return {};
     const scale = this.scales[slot];
     const [capacity, drain, windowS] = [this.capacities[slot], this.drains[slot], this.windowsS[slot]];
-    return { terms: { admission, scale, capacity, drain, windowS } };
+    const penalty = this.penalties.of(slot);
+    const terms = { admission, scale, capacity, drain, windowS };
+    return { terms: penalty === null ? terms : { ...terms, penalty } };
   }
 
   /** Number of runs of a slot. */
@@ -133,6 +140,33 @@ export class AdmissionSlots {
         this.runRefunds[run] === 1
           ? levelAfterRefund(after, this.floors[slot], requests * hits * scale)
           : after + admittedOf(after, terms, hits, requests) * hits * scale;
+    }
+    return after;
+  }
+
+  /**
+   * Like {@link levelAfter}, for a slot with a penalty. Also brings the state of the penalty to the end of the runs.
+   * @param endS the end of the window; 0 for a sliding window or a token bucket
+   */
+  levelAfterPenalized(
+    slot: number,
+    level: number,
+    { nowMs, endS, state }: { readonly nowMs: number; readonly endS: number; readonly state: Penalty },
+  ): number {
+    const scale = this.scales[slot];
+    const terms = { capacity: this.capacities[slot], scale };
+    const penalty = this.penalties.of(slot)!;
+    let after = level;
+    for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {
+      const hits = this.runHits[run];
+      const requests = this.runRequests[run];
+      if (this.runRefunds[run] === 1)
+        after = levelAfterRefund(after, this.floors[slot], requests * hits * scale);
+      else if (!state.isActive(nowMs)) {
+        const admitted = admittedOf(after, terms, hits, requests);
+        after += admitted * hits * scale;
+        if (admitted < requests && hits > 0) state.reject(nowMs, penalty, endS);
+      }
     }
     return after;
   }

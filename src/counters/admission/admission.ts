@@ -1,10 +1,16 @@
+import type { PenaltyTerms } from './penalty.ts';
+
 /**
  * How a slot of a batch is counted.
  *
  * - `count`: every hit is added, and the caller compares the count with the limit (fixed windows)
  * - `slidingWindow`, `tokenBucket`: the store adds only the hits of requests that fit
+ * - `fixedWindow`: the same in fixed windows, for limits with a penalty. All windows of the limit have one key
  */
-export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2 } as const;
+export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2, fixedWindow: 3 } as const;
+
+/** What `opRefused` of a batch says about an op: admitted, refused because it does not fit, or because of a penalty. */
+export const REFUSED = { no: 0, full: 1, penalized: 2 } as const;
 
 /**
  * The terms under which a store admits requests. A *level* says how full a limit is: from 0 (unused) to `capacity`, in
@@ -12,16 +18,18 @@ export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2 } as const
  * whole, and levels up to 2^53 are exact.
  */
 export interface AdmissionTerms {
-  /** `slidingWindow` or `tokenBucket` of {@link ADMISSION}. */
+  /** One of {@link ADMISSION}, except `count`. */
   readonly admission: number;
-  /** Units of a hit: 1 for a sliding window. A hit of a token bucket takes `scale / drain` milliseconds to drain. */
+  /** Units of a hit: 1 for a window. A hit of a token bucket takes `scale / drain` milliseconds to drain. */
   readonly scale: number;
   /** The level at which the limit is used up: `scale` times the requests of the limit, or times the burst of a bucket. */
   readonly capacity: number;
   /** Token bucket: units by which the level drops every millisecond. Else 0. */
   readonly drain: number;
-  /** Sliding window: its length in seconds. Else 0. */
+  /** The length of a window in seconds; of a calendar, that of its longest window. 0 for a token bucket. */
   readonly windowS: number;
+  /** Absent or null if keys that keep exceeding the limit are not penalized. */
+  readonly penalty?: PenaltyTerms | null;
 }
 
 /**

@@ -1,9 +1,11 @@
 import type { SlidingWindow } from '../admission/sliding-window.ts';
 import type { TokenBucket } from '../admission/token-bucket.ts';
 import type { CellPrint, CounterTable, StoredCounter } from './counter-table.ts';
+import { isPenalty } from './penalty-cells.ts';
 
 /**
  * How the cells of a table hold sliding windows and token buckets. The sign of the extra number says which one it is.
+ * `penalty-cells.ts` says how they hold penalties.
  *
  *                    expiry                       count                          extra
  *     plain count    end of the window            hits                           0
@@ -67,8 +69,14 @@ export function mergeCounter(
   if (cell < 0) {
     const { expiryS, count, extra } = stored;
     table.write(table.claim(print, nowS, expiryS), expiryS, count, extra);
-  } else if (stored.extra > 0) mergeWindow(table, cell, stored);
+  } else if (isPenalty(stored)) mergePenalty(table, cell, stored);
+  else if (stored.extra > 0) mergeWindow(table, cell, stored);
   else mergeBucket(table, cell, stored, nowMs);
+}
+
+/** The state that is forgotten later is the newer one. */
+function mergePenalty(table: CounterTable, cell: number, { expiryS, count, extra }: StoredCounter): void {
+  if (expiryS > table.expiryS(cell)) table.write(cell, expiryS, count, extra);
 }
 
 /** Windows of one key have the same length, so those that differ are neighbors. */

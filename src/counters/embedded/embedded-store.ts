@@ -34,10 +34,7 @@ export class EmbeddedCounterStore implements CounterStore {
       const region = table.regionOf(this.#print.a);
       table.lock(region);
       if (kinds[slot] === ADMISSION.count) this.#countSlot(batch, slot);
-      else {
-        this.#admitted.load(batch, slot, this.#print);
-        this.#admitted.save(batch, slot, batch.admissions.levelAfter(slot, batch.counts[slot]));
-      }
+      else this.#admitted.admit(batch, slot, this.#print);
       table.unlock(region);
     }
     batch.spreadCounts();
@@ -85,6 +82,7 @@ export class EmbeddedCounterStore implements CounterStore {
       if (batch.admissions.kinds[slot] !== ADMISSION.count) this.#admitted.load(batch, slot, this.#print);
       else batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
       if (cell >= 0) table.remove(cell);
+      if (batch.admissions.penalties.of(slot) !== null) this.#admitted.removePenalty(this.#print, batch.nowS);
       table.unlock(region);
     }
   }

@@ -31,9 +31,17 @@ function decidedFor(store: EmbeddedCounterStore): CounterStore {
 /** Applies the changes of the slots; the counts before are what ops are spread from. */
 function applied(store: EmbeddedCounterStore, batch: CounterBatch): void {
   store.read(batch);
-  const before = batch.counts.slice(0, batch.slotCount);
+  const { penalties } = batch.admissions;
+  const columns = () => [
+    batch.counts,
+    penalties.violations,
+    penalties.penalties,
+    penalties.closes,
+    penalties.untils,
+  ];
+  const before = columns().map(column => column.slice());
   store.increment(batch);
-  batch.counts.set(before);
+  for (const [i, column] of columns().entries()) column.set(before[i]);
 }
 
 t.test('a store for which it is decided what to hold back', t => {

@@ -1,4 +1,4 @@
-import { ADMISSION } from '../../admission/admission.ts';
+import { ADMISSION, REFUSED } from '../../admission/admission.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { ADMIT, ADMIT_HOLDING_BACK } from '../protocol/admission-scripts.ts';
@@ -13,6 +13,13 @@ const IS_REFUND = -1;
 
 /** Precedes the terms of a key, for the script that admits. */
 const TERMS = -1;
+const TERMS_WITH_PENALTY = -2;
+
+/** The length of a window, for the scripts, if it is a fixed one. */
+const FIXED_WINDOW = -1;
+
+/** Numbers of the state of a penalty. */
+const PENALTY_NUMBERS = 4;
 
 /** Whether the store admits the hits of a slot. */
 export function isAdmitted(batch: CounterBatch, slot: number): boolean {
@@ -73,10 +80,10 @@ export class AdmissionCommands {
     const used = Int32Array.from(slotsOf(batch, ops).slots);
     const plain = used.filter(slot => !isAdmitted(batch, slot));
     const admitted = used.filter(slot => isAdmitted(batch, slot));
-    const windows = admitted.filter(slot => isWindow(batch, slot));
+    const { penalties } = batch.admissions;
     return runScript(link, {
       script: ADMIT_HOLDING_BACK,
-      expected: ops.count * 2 + windows.length * 2,
+      expected: ops.count * 2 + numbersOf(batch, admitted) - admitted.length,
       encode: script => {
         const writer = this.#writer;
         writer.command(4 + used.length);
@@ -93,13 +100,16 @@ export class AdmissionCommands {
           const at = (op - ops.first) * 2;
           batch.opAfters[op] = numbers[at];
           batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
-          batch.opRefused[op] = numbers[at + 1] === 2 ? 1 : 0;
+          batch.opRefused[op] = REFUSALS[numbers[at + 1]] ?? REFUSED.no;
           if (!Number.isNaN(numbers[at])) counted++;
         }
         let at = ops.count * 2;
-        for (const slot of windows) {
-          batch.admissions.floors[slot] = numbers[at++];
-          batch.admissions.previous[slot] = numbers[at++];
+        for (const slot of admitted) {
+          if (isWindow(batch, slot)) {
+            batch.admissions.floors[slot] = numbers[at++];
+            batch.admissions.previous[slot] = numbers[at++];
+          }
+          if (penalties.of(slot) !== null) at = takePenalty(batch, slot, numbers, at);
         }
         return counted;
       },
@@ -125,6 +135,8 @@ export class AdmissionCommands {
       places[slot] = plain.length + i + 1;
       packTerms(packer, batch, slot);
       packer.add(lifeS(batch, slot));
+      if (batch.admissions.penalties.of(slot) === null) packer.add(0);
+      else packPenalty(packer, batch, slot);
     }
     for (let group = groups.first; group < groups.end; group++) {
       const first = groupStart(batch, group);
@@ -141,6 +153,9 @@ export class AdmissionCommands {
   }
 }
 
+/** What the codes of the script that holds back mean for `opRefused`. */
+const REFUSALS: readonly number[] = [REFUSED.no, REFUSED.no, REFUSED.full, REFUSED.penalized];
+
 /** The packed numbers of the script for sliding windows and token buckets, without plain counters. Valid until the next call. */
 export function packedRuns(packer: NumberPacker, batch: CounterBatch, slots: Slots): Uint8Array {
   const { admissions } = batch;
@@ -148,8 +163,10 @@ export function packedRuns(packer: NumberPacker, batch: CounterBatch, slots: Slo
   let last = -1;
   for (const slot of slots) {
     if (last < 0 || !hasTermsOf(batch, slot, last)) {
-      packer.add(TERMS);
+      const hasPenalty = admissions.penalties.of(slot) !== null;
+      packer.add(hasPenalty ? TERMS_WITH_PENALTY : TERMS);
       packTerms(packer, batch, slot);
+      if (hasPenalty) packPenalty(packer, batch, slot);
       last = slot;
     }
     packer.add(lifeS(batch, slot));
@@ -167,7 +184,11 @@ export function packedRuns(packer: NumberPacker, batch: CounterBatch, slots: Slo
 /** Number of numbers in the reply for these slots. */
 export function numbersOf(batch: CounterBatch, slots: Slots): number {
   let numbers = slots.length;
-  for (const slot of slots) if (isWindow(batch, slot)) numbers += 2;
+  const { penalties } = batch.admissions;
+  for (const slot of slots) {
+    if (isWindow(batch, slot)) numbers += 2;
+    if (penalties.of(slot) !== null) numbers += PENALTY_NUMBERS;
+  }
   return numbers;
 }
 
@@ -179,10 +200,22 @@ export function takeLevel(
   index: number,
 ): number {
   batch.counts[slot] = numbers[index];
-  if (!isWindow(batch, slot)) return index + 1;
-  batch.admissions.floors[slot] = numbers[index + 1];
-  batch.admissions.previous[slot] = numbers[index + 2];
-  return index + 3;
+  let at = index + 1;
+  if (isWindow(batch, slot)) {
+    batch.admissions.floors[slot] = numbers[at++];
+    batch.admissions.previous[slot] = numbers[at++];
+  }
+  return batch.admissions.penalties.of(slot) === null ? at : takePenalty(batch, slot, numbers, at);
+}
+
+function takePenalty(
+  { admissions }: CounterBatch,
+  slot: number,
+  numbers: ArrayLike<number>,
+  at: number,
+): number {
+  admissions.penalties.store(slot, numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]);
+  return at + PENALTY_NUMBERS;
 }
 
 function isWindow(batch: CounterBatch, slot: number): boolean {
@@ -190,23 +223,36 @@ function isWindow(batch: CounterBatch, slot: number): boolean {
 }
 
 function packTerms(packer: NumberPacker, { admissions }: CounterBatch, slot: number): void {
-  packer.add(admissions.kinds[slot] === ADMISSION.slidingWindow ? admissions.windowsS[slot] : 0);
+  const isFixed = admissions.kinds[slot] === ADMISSION.fixedWindow;
+  packer.add(isFixed ? FIXED_WINDOW : admissions.windowsS[slot]);
   packer.add(admissions.capacities[slot]);
   packer.add(admissions.scales[slot]);
   packer.add(admissions.drains[slot]);
 }
 
-function hasTermsOf({ admissions }: CounterBatch, slot: number, other: number): boolean {
+function packPenalty(packer: NumberPacker, batch: CounterBatch, slot: number): void {
+  const { after, forS, factor, maxS, windowS } = batch.admissions.penalties.of(slot)!;
+  for (const number of [after, forS, factor, maxS, windowS, batch.windowEndS(slot)]) packer.add(number);
+}
+
+function hasTermsOf(batch: CounterBatch, slot: number, other: number): boolean {
+  const { admissions } = batch;
   return (
     admissions.kinds[slot] === admissions.kinds[other] &&
     admissions.capacities[slot] === admissions.capacities[other] &&
     admissions.scales[slot] === admissions.scales[other] &&
     admissions.drains[slot] === admissions.drains[other] &&
-    admissions.windowsS[slot] === admissions.windowsS[other]
+    admissions.windowsS[slot] === admissions.windowsS[other] &&
+    admissions.penalties.of(slot) === admissions.penalties.of(other) &&
+    batch.windowEndS(slot) === batch.windowEndS(other)
   );
 }
 
-/** How long the state of a sliding window lives after the start of its current window: two windows and the jitter. */
+/**
+ * How long the state of a sliding window lives after the start of its current window: two windows and the jitter. The count
+ * of a fixed window lives for a window from now on.
+ */
 function lifeS(batch: CounterBatch, slot: number): number {
+  if (batch.admissions.kinds[slot] === ADMISSION.fixedWindow) return batch.ttls[slot];
   return Math.max(2 * batch.admissions.windowsS[slot], batch.ttls[slot]);
 }

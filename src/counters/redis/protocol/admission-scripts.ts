@@ -1,128 +1,28 @@
 import { NEVER_FULL } from '../../batch.ts';
-import { CLOCK_SKEW_S, PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
+import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
+import { NO_STATE, STATES } from './state-functions.ts';
 
 /**
  * The scripts for batches with sliding windows and token buckets. They calculate with the same operations on the same
  * doubles as `counters/admission`, so the answers of the requests can be computed from the levels before the batch.
  *
- * The state of a limit is one string:
- *
- *     token bucket      `full` or `full rest`             `TokenBucket`: milliseconds, units
- *     sliding window    `start previous current`          `SlidingWindow`: seconds, hits, hits
- *
- * If the state is of a later time, another process may have written it whose clock is ahead. The limit then counts as
- * used up to its state, which is kept. A state that is later by more than such a difference shows that the clock was set
- * back. It is replaced by one of the present time, even if nothing is admitted; otherwise, requests would be refused until
- * the time that was set back has passed.
- *
  * The numbers are one argument, packed as MessagePack, because Redis needs three times as long for a separate argument as
  * for a packed number.
  */
-
-/** Functions of both scripts. */
-const STATES = `local ceil, max, min = math.ceil, math.max, math.min
-local match, format = string.match, string.format
-
-local function bucketAt(value, now, drain, capacity)
-  if not value then return 0, nil, 0 end
-  local full, rest = match(value, drain > 1 and '^(%d+) (%d+)$' or '^%d+$')
-  if not full then
-    full, rest = match(value, '^(%d+) ?(%d*)$')
-    if not full then return nil end
-  end
-  full = tonumber(full)
-  rest = min(tonumber(rest or 0) or 0, max(drain - 1, 0))
-  local level = (full - now) * drain + rest
-  if level <= 0 then return 0, full, 0 end
-  local excess = level - capacity
-  if excess <= 0 then return level, full, 0 end
-  if excess > ${CLOCK_SKEW_S} * 1000 * drain then return capacity, full, 0, true end
-  return capacity, full, excess
-end
-
-local function windowStart(now, length)
-  local second = (now - now % 1000) / 1000
-  return second - second % length
-end
-
-local function windowAt(value, now, start, length)
-  if not value then return 0, 0, 0, start end
-  local stored, previous, current = match(value, '^(%d+) (%d+) (%d+)$')
-  if not stored then return nil end
-  previous, current = tonumber(previous), tonumber(current)
-  local ahead = tonumber(stored) - start
-  local reset = false
-  local restMs, lengthMs = length * 1000, length * 1000
-  if ahead <= 0 then restMs = lengthMs - (now - start * 1000) end
-  if ahead < 0 then
-    previous = ahead == -length and current or 0
-    current = 0
-  elseif ahead <= max(length, ${CLOCK_SKEW_S}) then
-    start = start + ahead
-  else
-    reset = true
-  end
-  local base = previous == 0 and 0 or ceil(previous * restMs / lengthMs)
-  return base + current, base, previous, start, ahead >= 0 and not reset, reset
-end
-
-local function refunded(level, base, units)
-  return max(min(level, base), level - units)
-end
-
--- A text of the same length is replaced in place, which takes half the time of SET, if its time to live is sufficient.
--- NX, because MGET finds no value in a key of another type.
-local function keep(key, value, text, lives, ttl)
-  local reply
-  if lives and #text == #value then
-    reply = redis.pcall('SETRANGE', key, '0', text)
-  elseif value then
-    reply = redis.pcall('SET', key, text, 'EX', ttl)
-  else
-    reply = redis.pcall('SET', key, text, 'EX', ttl, 'NX')
-    if not reply then reply = redis.pcall('GET', key) end
-  end
-  return type(reply) == 'table' and reply.err
-end
-
--- A bucket lives for at least a minute longer than the minute in which it will be full.
-local function keepBucket(key, value, now, level, drain, before)
-  local full, text
-  if drain > 1 then
-    local rest = level % drain
-    full = now + (level - rest) / drain
-    text = format('%d %d', full, rest)
-  else
-    full = now + level
-    text = format('%d', full)
-  end
-  local minute = full - full % 60000
-  local lives = before and before - before % 60000 == minute
-  return keep(key, value, text, lives, minute / 1000 + 120 - (now - now % 1000) / 1000)
-end
-
-local function keepWindow(key, value, now, start, previous, current, lives, life)
-  local text = format('%d %d %d', start, previous, current)
-  return keep(key, value, text, lives, start + life - (now - now % 1000) / 1000)
-end
-`;
-
-/** The error for a value that another program has stored. */
-export const NO_STATE = {
-  window: 'ERR value is not the state of a sliding window',
-  bucket: 'ERR value is not the state of a token bucket',
-} as const;
 
 /**
  * Applies the changes of plain counters, then the requests to sliding windows and token buckets.
  *
  *     KEYS    plain counters, then the others
  *     ARGV    for each plain counter as in the refund script; then the packed numbers: time in milliseconds, and for each
- *             other key: if its terms differ from those of the key before, -1, length of the window in seconds (0 for a
- *             bucket), capacity, scale and drain; then the seconds that the state lives after the start of the window, the
- *             number of runs, and for each run: hits, requests (negative for refunds)
- *     returns for each plain counter the count before; for each bucket the level before; for each window the level before,
- *             the part that cannot be given back, and the hits of the previous window; then the first error
+ *             other key: if its terms differ from those of the key before, -1 (-2 with a penalty), length of the window in
+ *             seconds (0 for a bucket, -1 for a fixed window), capacity, scale and drain, and with a penalty its `after`,
+ *             length, factor, maximum, the length of a window, and the end of the fixed window, else 0; then the seconds
+ *             that the state lives after the start of the window (of a fixed window, from now on), the number of runs, and
+ *             for each run: hits, requests (negative for refunds)
+ *     returns for each plain counter the count before; for each bucket and fixed window the level before; for each sliding
+ *             window the level before, the part that cannot be given back, and the hits of the previous window; with a
+ *             penalty, then its four numbers before; then the first error
  */
 export const ADMIT_SCRIPT = `${STATES}
 local results = {}
@@ -132,23 +32,36 @@ ${refundAndAdd('plain')}
 local numbers = cmsgpack.unpack(ARGV[#ARGV])
 local now = numbers[1]
 local values = redis.pcall('MGET', unpack(KEYS, plain + 1))
-local length, capacity, scale, drain, first
+local length, capacity, scale, drain, first, penalty
 local at = 2
 local n = plain
 for i = plain + 1, #KEYS do
   if numbers[at] < 0 then
     length, capacity, scale, drain = numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]
-    at = at + 5
+    penalty = numbers[at] == -2 and termsAt(numbers, at + 5)
+    at = at + (penalty and 11 or 5)
     if length > 0 then first = windowStart(now, length) end
   end
   local key = KEYS[i]
   local value = values[i - plain]
   local err = values.err or false
-  local level, base, previous, start, lives, reset, full, excess
+  local level, base, previous, start, lives, reset, full, excess, record, state, before
+  if penalty then
+    if not err then value, record = divided(value) end
+    state = not err and penaltyAt(record, now, penalty)
+    before = state and { state.violations, state.penalties, state.closes, state.ends } or { 0, 0, 0, 0 }
+    if not state then
+      err = err or '${NO_STATE.penalty}'
+      value = ''
+    end
+  end
   if length > 0 then
     level, base, previous, start, lives, reset = windowAt(value, now, first, length)
-  else
+  elseif length == 0 then
     level, full, excess, reset = bucketAt(value, now, drain, capacity)
+    base = 0
+  else
+    level, full, reset = countAt(value, now, penalty.window, penalty.closes)
     base = 0
   end
   local runs = numbers[at + 1]
@@ -157,19 +70,25 @@ for i = plain + 1, #KEYS do
     local hits, requests = numbers[run], numbers[run + 1]
     if requests < 0 then
       after = refunded(after, base, -requests * hits * scale)
-    elseif hits > 0 then
+    elseif hits > 0 and not (state and now < state.ends * 1000) then
       local room = capacity - after
       local units = hits * scale
-      if room >= units then after = after + min(requests, (room - room % units) / units) * hits * scale end
+      local admitted = 0
+      if room >= units then admitted = min(requests, (room - room % units) / units) end
+      after = after + admitted * hits * scale
+      if state and admitted < requests then reject(state, now, penalty) end
     end
   end
   if not level then
-    err = err or (length > 0 and '${NO_STATE.window}' or '${NO_STATE.bucket}')
+    err = err or (length > 0 and '${NO_STATE.window}' or length == 0 and '${NO_STATE.bucket}' or '${NO_STATE.penalty}')
   elseif err then
     level = false
-  elseif after ~= level or reset then
+  elseif after ~= level or reset or state and state.changed then
+    if state then append(state, now, penalty) end
     if length > 0 then
       err = keepWindow(key, value, now, start, previous, after - base, lives, numbers[at])
+    elseif length < 0 then
+      err = keep(key, value, format('%d %d', full, after), false, numbers[at])
     else
       err = keepBucket(key, value, now, after + excess, drain, full)
     end
@@ -188,6 +107,10 @@ for i = plain + 1, #KEYS do
     results[n + 2] = previous or 0
     n = n + 2
   end
+  if penalty then
+    for i = 1, 4 do results[n + i] = before[i] end
+    n = n + 4
+  end
   failure = failure or err or false
 end
 results[n + 1] = failure
@@ -200,12 +123,13 @@ ${PACKED_REPLY}`;
  *     KEYS    plain counters, then the others
  *     ARGV    the packed numbers: time in milliseconds, number of plain counters, number of requests; for each plain counter
  *             seconds to live, minimum seconds to live (0 if the key is not shared); for each other key: length of the
- *             window in seconds (0 for a bucket), capacity, scale, drain, and the seconds that the state lives after the
- *             start of the window; for each request: 1 if none of its hits are added, else 0, the number of its ops, and
+ *             window in seconds (0 for a bucket, -1 for a fixed window), capacity, scale, drain, the seconds that the state
+ *             lives after the start of the window (of a fixed window, from now on), and the terms of its penalty as above,
+ *             or 0; for each request: 1 if none of its hits are added, else 0, the number of its ops, and
  *             for each op: index of its key (from 1), hits, limit (-1 if the hits are a refund)
- *     returns for each op: the count or level afterwards; 1 if its hits were held back, 2 if they were not admitted, else
- *             0; then for each window the part that cannot be given back and the hits of the previous window; then the
- *             first error
+ *     returns for each op: the count or level afterwards; 1 if its hits were held back, 2 if they were not admitted, 3 if the
+ *             key is penalized, else 0; then for each window the part that cannot be given back and the hits of the previous
+ *             window, and for each key with a penalty the four numbers of the penalty; then the first error
  */
 const ADMIT_HOLDING_BACK_SCRIPT = `${STATES}
 local numbers = cmsgpack.unpack(ARGV[1])
@@ -230,7 +154,23 @@ for i = 1, #KEYS do
     state.scale, state.life = numbers[at + 2], numbers[at + 4]
     at = at + 5
     state.base, state.previous = 0, 0
-    if length > 0 then
+    if numbers[at] > 0 then
+      local terms = termsAt(numbers, at)
+      at = at + 6
+      local record
+      value, record = divided(value)
+      state.value, state.terms, state.record = value, terms, penaltyAt(record, now, terms)
+      if not state.record then
+        err = err or '${NO_STATE.penalty}'
+        state.record = penaltyAt(nil, now, terms)
+      end
+    else
+      at = at + 1
+    end
+    if length < 0 then
+      state.count, state.full, state.reset = countAt(value, now, state.terms.window, state.terms.closes)
+      if not state.count then err = err or '${NO_STATE.penalty}' end
+    elseif length > 0 then
       local start = windowStart(now, length)
       state.count, state.base, state.previous, state.start, state.lives, state.reset =
         windowAt(value, now, start, length)
@@ -244,9 +184,13 @@ for i = 1, #KEYS do
   state.before, state.change = state.count, 0
   failure = failure or err or false
 end
+local function isPenalized(state)
+  return state.record and now < state.record.ends * 1000
+end
 local function isFull(state, hits, limit)
   if not state.count or limit == ${NEVER_FULL} then return false end
   if state.plain then return state.count + hits > limit end
+  if isPenalized(state) then return true end
   return state.count + max(hits, 1) * state.scale > state.capacity
 end
 local results = {}
@@ -287,7 +231,11 @@ for request = 1, requests do
         local hits = numbers[op + 1]
         if not state.plain then
           if isFull(state, hits) then code = 2 end
-          hits = code == 2 and 0 or hits * state.scale
+          if code == 2 and state.record then
+            if hits > 0 and not isPenalized(state) then reject(state.record, now, state.terms) end
+            if isPenalized(state) then code = 3 end
+          end
+          hits = code > 1 and 0 or hits * state.scale
         end
         state.count = state.count + hits
         state.change = state.change + hits
@@ -309,8 +257,12 @@ for i = 1, #KEYS do
       (not state.value or (state.least > 0 and redis.call('TTL', KEYS[i]) < state.least)) then
       redis.call('EXPIRE', KEYS[i], state.ttl)
     end
-  elseif state.count and not state.plain and (state.count ~= state.before or state.reset) then
-    if state.length > 0 then
+  elseif state.count and not state.plain and
+    (state.count ~= state.before or state.reset or state.record and state.record.changed) then
+    if state.record then append(state.record, now, state.terms) end
+    if state.length < 0 then
+      err = keep(KEYS[i], state.value, format('%d %d', state.full, state.count), false, state.life)
+    elseif state.length > 0 then
       local current = state.count - state.base
       local start, previous, lives = state.start, state.previous, state.lives
       err = keepWindow(KEYS[i], state.value, now, start, previous, current, lives, state.life)
@@ -329,6 +281,13 @@ for i = plain + 1, #KEYS do
   if keys[i].length > 0 then
     results[#results + 1] = keys[i].base or 0
     results[#results + 1] = keys[i].previous or 0
+  end
+  local record = keys[i].record
+  if record then
+    results[#results + 1] = record.violations
+    results[#results + 1] = record.penalties
+    results[#results + 1] = record.closes
+    results[#results + 1] = record.ends
   end
 end
 results[#results + 1] = failure
