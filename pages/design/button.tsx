@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact';
 
 interface ButtonProps {
-  /** `primary` at most once in a view or dialog; `danger` for what takes something away. */
-  readonly kind?: 'primary' | 'plain' | 'danger';
+  /** `primary` at most once in a view or dialog; `danger` for what takes something away; `quiet` beside text. */
+  readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
+  /** `small` in rows and beside text; `icon` for a square with an icon, which needs a label. */
+  readonly size?: 'normal' | 'small' | 'icon';
   readonly type?: 'button' | 'submit';
   readonly disabled?: boolean;
   /** Whether it switches something that is on now. Absent if it does not switch. */
@@ -13,9 +15,12 @@ interface ButtonProps {
   readonly children: ComponentChildren;
 }
 
+const SIZES = { normal: '', small: ' button-small', icon: ' icon-button' };
+
 /** A button. It submits the form around it only with `type="submit"`. */
 export function Button({
   kind = 'plain',
+  size = 'normal',
   type = 'button',
   disabled = false,
   pressed,
@@ -26,7 +31,7 @@ export function Button({
   return (
     <button
       type={type}
-      class={`button button-${kind}`}
+      class={`button button-${kind}${SIZES[size]}`}
       disabled={disabled}
       aria-pressed={pressed}
       aria-label={label}

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
 
 /** How long the button says that the text was copied. */
 const COPIED_MS = 2_000;
@@ -31,9 +32,9 @@ export function CopyBlock({ text, label }: CopyBlockProps) {
     <figure class="copy-block">
       <figcaption>
         <span>{label}</span>
-        <button type="button" class="button button-plain" onClick={() => void copy()}>
+        <Button kind="quiet" size="small" onClick={() => void copy()}>
           <span aria-live="polite">{copied ? 'Copied' : 'Copy'}</span>
-        </button>
+        </Button>
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard */}
       <pre tabIndex={0}>

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -36,11 +38,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     >
       <header class="dialog-head">
         <h2 id={heading}>{title}</h2>
-        <button type="button" class="button button-plain icon-button" aria-label="Close" onClick={onClose}>
-          <svg viewBox="0 0 16 16" aria-hidden="true">
-            <path d="M4 4l8 8M12 4l-8 8" />
-          </svg>
-        </button>
+        <Button kind="quiet" size="icon" label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </Button>
       </header>
       <div class="dialog-body">{children}</div>
     </dialog>

@@ -38,6 +38,11 @@ interface PlotProps {
 
 const HEIGHT = 184;
 
+/** A plot covers at least this time, also if there are figures of less. */
+const MIN_SPAN_S = 600;
+
+const AREA_OPACITY = 0.42;
+
 /** Maximum number of rows of the table behind a plot. */
 const MAX_TABLE_ROWS = 60;
 
@@ -160,33 +165,49 @@ function dataOf({ series, times, stacked }: Drawn): uPlot.AlignedData {
   return [times.map(ms => ms / 1000), ...(stacked ? stackedValues(values) : values.map(each => [...each]))];
 }
 
+/** From the first to the last time, and at least {@link MIN_SPAN_S}. uPlot knows no times if there are no figures. */
+function spanOf(min: number | null, max: number | null): [number, number] {
+  const end = max ?? Date.now() / 1000;
+  return [Math.min(min ?? end, end - MIN_SPAN_S), end];
+}
+
+/** A canvas needs the color of the scheme that is active, which is that of the swatch in the legend. */
+function colorOf(element: HTMLElement, kind: PlotKind): string {
+  const swatch = element.parentElement?.querySelector(`.swatch-${kind}`);
+  return swatch ? getComputedStyle(swatch).backgroundColor : 'rgb(128, 128, 128)';
+}
+
 function optionsOf(
   element: HTMLElement,
   { series, stacked, format = formatCount }: Omit<PlotProps, 'title'>,
   onPoint: (index: number | null) => void,
 ): uPlot.Options {
   const style = getComputedStyle(element);
-  const color = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
-    stroke: color('--text-quiet'),
+    stroke: style.color,
     font: `11px ${style.fontFamily}`,
-    grid: { stroke: color('--line'), width: 1 },
+    grid: { stroke: style.borderTopColor, width: 1 },
     ticks: { show: false },
   };
-  const lines = series.map(({ name, kind }) => ({
+  const colors = series.map(({ kind }) => colorOf(element, kind));
+  const areas = colors.map(color => color.replace(/^rgb\((.*)\)$/, `rgba($1, ${AREA_OPACITY})`));
+  const lines = series.map(({ name }, i) => ({
     label: name,
-    stroke: color(`--plot-${kind}`),
+    stroke: colors[i],
     width: stacked ? 1 : 1.5,
     points: { show: false },
-    ...(stacked && { fill: color(`--plot-${kind}-area`) }),
+    ...(stacked && { fill: areas[i] }),
   }));
   return {
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 16, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      x: { range: (_, min, max) => spanOf(min, max) },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       {
         ...axis,
@@ -198,7 +219,7 @@ function optionsOf(
     series: [{}, ...lines],
     // Between the sum up to a series and the sum up to the one before.
     ...(stacked && {
-      bands: series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number] })),
+      bands: areas.slice(1).map((fill, i) => ({ series: [i + 2, i + 1] as [number, number], fill })),
     }),
     hooks: { setCursor: [made => onPoint(made.cursor.idx ?? null)] },
   };

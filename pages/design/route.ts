@@ -47,13 +47,15 @@ interface LinkProps {
   readonly to?: string;
   readonly query: RouteQuery;
   readonly class?: string;
+  /** What it leads to, if its text does not say it. */
+  readonly label?: string;
   /** Marks the link to what is shown now. */
   readonly current?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A link to a route of the same page. Opening it in another tab works as well. */
-export function Link({ to = '/', query, class: className, current = false, children }: LinkProps) {
+export function Link({ to = '/', query, class: className, label, current = false, children }: LinkProps) {
   const follow = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -64,6 +66,7 @@ export function Link({ to = '/', query, class: className, current = false, child
     {
       href: addressOf(to, query),
       class: className,
+      'aria-label': label,
       'aria-current': current ? 'page' : undefined,
       onClick: follow,
     },

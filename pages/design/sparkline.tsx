@@ -8,8 +8,8 @@ interface SparklineProps {
   readonly values: readonly number[];
   /** What is shown: `hits per minute`. */
   readonly label: string;
-  /** The color: that of rejections, or of all other figures. */
-  readonly kind?: 'plain' | 'rejected';
+  /** The color: that of a status, or one without a meaning. */
+  readonly kind?: 'plain' | 'near' | 'rejected' | 'shadow';
 }
 
 /** A small line without axes. Its text alternative says where it begins, its maximum, and where it ends. */

@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly kind?: 'text' | 'number';
   /** The order of the rows when sorted by this column. Absent if they cannot be. */
   readonly sorts?: 'ascending' | 'descending';
+  /** Whether it takes the width that is left, and cuts off its text. At most one column does. */
+  readonly grows?: boolean;
   /** When the column is left out: below 560 or 900 pixels. */
   readonly hides?: 'narrow' | 'medium';
   readonly cell: (row: Row) => ComponentChildren;
@@ -122,8 +124,8 @@ function Heading<Row>({ column, sort, onSort }: HeadingProps<Row>) {
   );
 }
 
-function cellClass<Row>({ kind = 'text', hides }: Column<Row>): string {
-  return `cell-${kind}${hides === undefined ? '' : ` hides-${hides}`}`;
+function cellClass<Row>({ kind = 'text', grows = false, hides }: Column<Row>): string {
+  return `cell-${kind}${grows ? ' cell-grows' : ''}${hides === undefined ? '' : ` hides-${hides}`}`;
 }
 
 /** Whether a click does something else than opening the row; selecting text does. */

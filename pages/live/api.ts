@@ -14,6 +14,20 @@ export interface RatePoint extends Figures {
   readonly seconds: number;
 }
 
+/** Figures of the last hour, one point for each minute. All points have the same times. */
+export interface LimitRates {
+  /** Of all limits together. */
+  readonly points: readonly RatePoint[];
+  /** The limits with the most rejections, the most first; at most five. */
+  readonly limits: readonly {
+    readonly number: number;
+    readonly path: string;
+    readonly points: readonly RatePoint[];
+  }[];
+  /** Of all other limits together. */
+  readonly rest: { readonly points: readonly RatePoint[] };
+}
+
 export interface Limit {
   /** Changes when rules are loaded. */
   readonly number: number;
@@ -33,9 +47,9 @@ export interface Limit {
   readonly totals: Figures;
   readonly per_second: Figures;
   readonly last_hour: Figures;
-  /** Hits and refusals of the last 20 minutes, by minute. */
-  readonly spark?: readonly number[];
-  readonly refused_spark?: readonly number[];
+  /** Hits and refusals of the last 20 minutes, by minute; null if they are not kept. */
+  readonly spark?: readonly number[] | null;
+  readonly refused_spark?: readonly number[] | null;
 }
 
 export interface LimitList {

@@ -1,28 +1,87 @@
-import { useContext } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { Dialog } from '../design/dialog.tsx';
 import { Link, useRoute } from '../design/route.ts';
+import { activeShortcuts, useShortcuts } from '../design/shortcuts.ts';
 import { Empty } from '../design/states.tsx';
-import { LiveContext } from './live-state.ts';
+import { LostBar } from './connection.tsx';
+import { useLive } from './live-state.ts';
+import { ServiceFacts } from './service-facts.tsx';
+import { Tools } from './tools.tsx';
 import { VIEWS } from './views.ts';
 
-/** What surrounds every view. */
+/** What surrounds every view: the state of the service, navigation, search, and the list of keys. */
 export function Shell() {
   const { query } = useRoute();
   const name = query['view'] ?? Object.keys(VIEWS)[0];
-  const View = VIEWS[name]?.component;
-  useContext(LiveContext);
+  const view = VIEWS[name];
+  const { connection } = useLive();
+  const [isHelpOpen, openHelp] = useState(false);
+  useEffect(() => {
+    document.title = `${view?.name ?? 'No such view'} · Sluice`;
+  }, [view]);
+  useShortcuts({ '?': { help: 'Show this list', run: () => openHelp(true) } });
+  const View = view?.component;
+  const isStale = connection === 'lost' || connection === 'paused';
   return (
     <>
-      <nav aria-label="Views">
-        {Object.entries(VIEWS).map(
-          ([view, { title }]) =>
-            title !== undefined && (
-              <Link key={view} query={{ view }} current={view === name}>
-                {title}
-              </Link>
-            ),
+      <header class="shell-head">
+        <div class="shell-line">
+          <Link query={{}} class="brand" label="Sluice, overview">
+            <svg viewBox="0 0 32 32" aria-hidden="true">
+              <rect width="32" height="32" rx="8" />
+              <path d="M8 9h16M8 16h10M8 23h4" />
+            </svg>
+            <span>Sluice</span>
+          </Link>
+          <ServiceFacts />
+          <Tools onHelp={() => openHelp(true)} />
+        </div>
+        <nav class="tabs" aria-label="Views">
+          {Object.entries(VIEWS).map(
+            ([key, { name: title, inNavigation = true }]) =>
+              inNavigation && (
+                <Link key={key} query={{ view: key }} current={key === name}>
+                  {title}
+                </Link>
+              ),
+          )}
+        </nav>
+        <LostBar />
+      </header>
+      <main class={isStale ? 'view stale' : 'view'}>
+        {View === undefined ? (
+          <Empty title={`There is no view "${name}"`}>
+            <Link query={{}}>Go to the overview</Link>
+          </Empty>
+        ) : (
+          <View />
         )}
-      </nav>
-      <main>{View === undefined ? <Empty title="There is no such view" /> : <View />}</main>
+      </main>
+      {isHelpOpen && <Keys onClose={() => openHelp(false)} />}
     </>
+  );
+}
+
+/** Keys of the browser that matter here, beside those of the page. */
+const BROWSER_KEYS: readonly (readonly [string, string])[] = [
+  ['Enter', 'Open the current row'],
+  ['Esc', 'Close a dialog, leave the search'],
+];
+
+function Keys({ onClose }: { readonly onClose: () => void }) {
+  const keys = [...activeShortcuts(), ...BROWSER_KEYS];
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl class="key-list">
+        {keys.map(([key, help]) => (
+          <div key={key} class="fact">
+            <dt>
+              <kbd class="key">{key}</kbd>
+            </dt>
+            <dd>{help}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
   );
 }

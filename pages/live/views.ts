@@ -2,13 +2,18 @@ import type { ComponentType } from 'preact';
 import { Overview } from './views/overview/overview.tsx';
 
 /** A view of the live page, by the parameter `view` of the address. */
-export interface View {
-  /** For the navigation; absent for views that are opened from others. */
-  readonly title?: string;
+interface View {
+  /** In the navigation and in the title of the window. */
+  readonly name: string;
+  /** False for a view that is opened from others. */
+  readonly inNavigation?: boolean;
   readonly component: ComponentType;
 }
 
 /** The first one is shown without a parameter. */
 export const VIEWS: Readonly<Record<string, View>> = {
-  overview: { title: 'Overview', component: Overview },
+  overview: { name: 'Overview', component: Overview },
 };
+
+/** The view that the search of the header opens, with the text in the parameter `q`. */
+export const SEARCH_VIEW = 'limits';

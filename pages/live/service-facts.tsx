@@ -1,0 +1,50 @@
+import { Chip } from '../design/chip.tsx';
+import { formatCount } from '../design/format.ts';
+import { Time } from '../design/time.tsx';
+import type { Status } from './api.ts';
+import { useLive } from './live-state.ts';
+
+/** The health of the service, its store, its rules and the processes that share the store, in one line. */
+export function ServiceFacts() {
+  const { status, nowMs } = useLive();
+  if (status === null) return <div class="service-facts" />;
+  const { rules, processes } = status;
+  return (
+    <div class="service-facts">
+      <Health status={status} />
+      <span title={storeTitle(status)}>{storeName(status)}</span>
+      <span>{countOf(Math.max(processes.length, 1), 'instance')}</span>
+      <span>
+        {countOf(rules.limits, 'limit')}
+        {rules.loaded !== null && (
+          <>
+            , loaded <Time iso={rules.loaded} nowMs={nowMs} />
+          </>
+        )}
+      </span>
+      {rules.faults > 0 && <Chip kind="error">{countOf(rules.faults, 'fault')} in the last load</Chip>}
+    </div>
+  );
+}
+
+function Health({ status: { healthy, components } }: { readonly status: Status }) {
+  if (healthy) return <Chip kind="allowed">Healthy</Chip>;
+  const failing = components.filter(component => !component.healthy).map(({ name }) => name);
+  return <Chip kind="error">{failing.length === 0 ? 'Unhealthy' : `Unhealthy: ${failing.join(', ')}`}</Chip>;
+}
+
+/** `Redis 10.0.0.5:6379`, or where counters are otherwise. */
+export function storeName({ store }: Status): string {
+  if (store.type === 'embedded') return 'Embedded store';
+  const name = store.type === 'redis' ? 'Redis' : 'memcached';
+  return store.address === null ? name : `${name} ${store.address}`;
+}
+
+function storeTitle({ store }: Status): string {
+  if (store.type === 'embedded') return 'Counters are in this process.';
+  return store.connected ? 'The counter store is connected.' : 'The counter store is not connected.';
+}
+
+function countOf(count: number, what: string): string {
+  return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
+}

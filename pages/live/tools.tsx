@@ -1,0 +1,73 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { Button } from '../design/button.tsx';
+import { Icon, type IconName } from '../design/icon.tsx';
+import { navigate, useRoute } from '../design/route.ts';
+import { useShortcuts } from '../design/shortcuts.ts';
+import { type Theme, useTheme } from '../design/theme.ts';
+import { ConnectionButton } from './connection.tsx';
+import { SEARCH_VIEW, VIEWS } from './views.ts';
+
+/** Search, updates, colors and help. */
+export function Tools({ onHelp }: { readonly onHelp: () => void }) {
+  return (
+    <div class="shell-tools">
+      {VIEWS[SEARCH_VIEW] !== undefined && <Search />}
+      <ConnectionButton />
+      <ThemeButton />
+      <Button kind="quiet" size="icon" label="Keys" onClick={onHelp}>
+        <Icon name="help" />
+      </Button>
+    </div>
+  );
+}
+
+/** Searches the limits while the user types. */
+function Search() {
+  const { query } = useRoute();
+  const input = useRef<HTMLInputElement>(null);
+  const isThere = query['view'] === SEARCH_VIEW;
+  const shown = isThere ? (query['q'] ?? '') : '';
+  // A link or "back" may have changed it, but not while the user types.
+  useEffect(() => {
+    if (input.current !== null && document.activeElement !== input.current) input.current.value = shown;
+  }, [shown]);
+  useShortcuts({ '/': { help: 'Search the limits', run: () => input.current?.select() } });
+  const search = (text: string) =>
+    navigate('/', { ...(isThere && query), view: SEARCH_VIEW, q: text, at: undefined }, { replace: isThere });
+  return (
+    <search class="search-box">
+      <input
+        ref={input}
+        type="text"
+        aria-label="Search the limits"
+        placeholder="Search limits"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={200}
+        onInput={event => search(event.currentTarget.value)}
+        onKeyDown={event => {
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+      />
+      <Icon name="search" />
+      <span class="key" aria-hidden="true">
+        /
+      </span>
+    </search>
+  );
+}
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' };
+
+function ThemeButton() {
+  const [theme, setTheme] = useTheme();
+  const next = NEXT_THEME[theme];
+  const change = () => setTheme(next);
+  useShortcuts({ t: { help: 'Change the colors: system, light, dark', run: change } });
+  return (
+    <Button kind="quiet" size="icon" label={`Colors: ${theme}. Change to ${next}`} onClick={change}>
+      <Icon name={THEME_ICONS[theme]} />
+    </Button>
+  );
+}

@@ -1,0 +1,112 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+import type { Test } from 'tap';
+
+/** Names of Chromium and its relatives, and where they are if they are not on the PATH. */
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin'];
+const MAC = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
+
+/** Path of an installed Chromium; undefined if there is none. */
+function chromiumPath(): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...FOLDERS];
+  const paths = [...folders.flatMap(folder => NAMES.map(name => join(folder, name))), MAC];
+  return paths.find(isExecutable);
+}
+
+/** Why tests in a browser cannot run, for `skip`; false if they can. */
+export const BROWSER_MISSING: string | false =
+  chromiumPath() === undefined && 'needs Chromium: the Debian package chromium, or Google Chrome';
+
+/** What a page did that a page of Sluice must not do, one sentence each. */
+export type PageFaults = readonly string[];
+
+/** A page in a browser, and what went wrong in it. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors and warnings of the console, violations of the content security policy, requests to other origins. */
+  readonly faults: PageFaults;
+  /** Bytes of the bodies of `/` and of files of the page, as they were sent. */
+  pageBytes(): Promise<number>;
+}
+
+/** Chromium for one test file. */
+export class TestBrowser {
+  readonly #browser: Browser;
+
+  /** Starts the browser, and closes it at the end of the test. */
+  static async start(t: Pick<Test, 'teardown'>): Promise<TestBrowser> {
+    const executablePath = chromiumPath();
+    if (executablePath === undefined) throw new Error(String(BROWSER_MISSING));
+    const browser = await chromium.launch({
+      executablePath,
+      // Chromium does not start its sandbox for root. The pages that are opened are our own.
+      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+    });
+    t.teardown(() => browser.close());
+    return new TestBrowser(browser);
+  }
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  /** Opens an address in a window of its own, which shares nothing with other windows. */
+  async open(address: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+    const context = await this.#browser.newContext({ locale: 'en-US', timezoneId: 'UTC', ...options });
+    const page = await context.newPage();
+    const faults: string[] = [];
+    const sizes: Promise<number>[] = [];
+    const { origin } = new URL(address);
+    watchConsole(page, faults);
+    await watchPolicy(context, page, faults);
+    page.on('request', request => {
+      if (!request.url().startsWith(`${origin}/`)) faults.push(`request to ${request.url()}`);
+    });
+    page.on('requestfinished', request => {
+      const { pathname } = new URL(request.url());
+      if (pathname !== '/' && !pathname.startsWith('/page/')) return;
+      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+    });
+    await page.goto(address);
+    return {
+      page,
+      faults,
+      pageBytes: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
+    };
+  }
+}
+
+function watchConsole(page: Page, faults: string[]): void {
+  page.on('pageerror', error => faults.push(`uncaught error: ${error.stack ?? error.message}`));
+  page.on('console', message => {
+    if (['error', 'warning'].includes(message.type())) {
+      faults.push(`${message.type()} in the console: ${message.text()} (${message.location().url})`);
+    }
+  });
+}
+
+/** The page reports violations as events, also those that the console does not show. */
+async function watchPolicy(context: BrowserContext, page: Page, faults: string[]): Promise<void> {
+  await page.exposeFunction('reportViolation', (violation: string) => faults.push(violation));
+  await context.addInitScript({
+    content: `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      reportViolation('content security policy: ' + violatedDirective + ' blocked ' + blockedURI));`,
+  });
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
