@@ -11,6 +11,7 @@ import { countersRoutes } from '../../transports/debug/operator/counters-routes.
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
 import { loadsRoutes } from '../../transports/debug/operator/loads-routes.ts';
+import { ratesRoutes } from '../../transports/debug/operator/rates-routes.ts';
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
 import { hotKeyReaders } from '../decision/hot-keys.ts';
@@ -40,6 +41,7 @@ export function createOperatorApi(parts: OperatorApiParts): OperatorApi {
   return new OperatorApi({
     routes: [
       ...limitsRoutes(parts.rates),
+      ...ratesRoutes(parts.rates),
       ...countersRoutes(parts.explainer),
       ...loadsRoutes(parts.loads),
       ...hotKeyRoutes({ readers: hotKeyReaders(settings, store, { seats: hotKeys, rules, clock }), rules }),

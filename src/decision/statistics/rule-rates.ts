@@ -3,12 +3,9 @@ import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, type Timer } from '../../bas
 import type { Service } from '../../base/lifecycle.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { RULE_STAT } from '../../stats/names.ts';
+import { FIGURES, type Figures, figuresOf, LimitHistory, type RatePoint } from './limit-history.ts';
 import { type ActiveTotals, ROW_SLOTS, type RuleStatistics } from './rule-statistics.ts';
 import { totalOf } from './shared-totals.ts';
-
-/** The figures of a limit, in the order of the columns of {@link RuleRates}. */
-const RATES = ['hits', 'refused', 'nearLimit', 'shadowRefused'] as const;
-export type Figures = Readonly<Record<(typeof RATES)[number], number>>;
 
 /** Interval between two samples, and while somebody looks. */
 export const SAMPLE_MS = 10 * SECOND_MS;
@@ -25,13 +22,6 @@ const PART_MS = 10 * MINUTE_MS;
 
 /** Number of rows to process before other work may run. */
 const ROWS_AT_ONCE = 1_024;
-
-/** Hits of all limits together in one interval. */
-interface RatePoint extends Figures {
-  /** The end of the interval, in milliseconds since the epoch. */
-  readonly atMs: number;
-  readonly seconds: number;
-}
 
 interface Part {
   readonly startMs: number;
@@ -54,8 +44,8 @@ class Columns {
   constructor(active: ActiveTotals, nowMs: number) {
     this.active = active;
     this.count = active.generation.rules.limitCount;
-    this.totals = new Float64Array(this.count * RATES.length);
-    this.recent = new Float32Array(this.count * RATES.length);
+    this.totals = new Float64Array(this.count * FIGURES.length);
+    this.recent = new Float32Array(this.count * FIGURES.length);
     this.atMs = nowMs;
     this.#addPart(nowMs);
   }
@@ -70,20 +60,22 @@ class Columns {
   }
 
   #addPart(startMs: number): void {
-    this.parts.push({ startMs, hits: new Float32Array(this.count * RATES.length) });
+    this.parts.push({ startMs, hits: new Float32Array(this.count * FIGURES.length) });
   }
 }
 
 /**
  * What each limit counts per second, now and in the last hour. The totals of all limits are sampled every ten seconds, and
  * every two seconds while somebody looks, a few rows at a time, so that decisions continue. The memory is 32 bytes of
- * totals and 144 bytes of history at most for each limit. History begins anew when rules are replaced, because their
- * limits have other numbers.
+ * totals and 144 bytes of the last hour at most for each limit. The last hour begins anew when rules are replaced, because
+ * their limits have other numbers; the history of its minutes continues.
  */
 export class RuleRates implements Service {
   readonly name = 'rates of rules';
   readonly #statistics: RuleStatistics;
   readonly #clock: Clock;
+  /** The minutes of the last hour. */
+  readonly history = new LimitHistory();
   #columns: Columns | null = null;
   #points: RatePoint[] = [];
   /** Hits of all limits since the last point. */
@@ -122,7 +114,7 @@ export class RuleRates implements Service {
       await this.#sample();
       this.#schedule();
     }
-    return this.#columns === null ? null : new RateView(this.#columns);
+    return this.#columns === null ? null : new RateView(this.#columns, this.history);
   }
 
   /** The hits of all limits together in the last hour, the oldest interval first. */
@@ -155,12 +147,16 @@ export class RuleRates implements Service {
     const columns = known ?? new Columns(active, nowMs);
     // With new rules, what they have counted before the first sample would appear as a burst.
     const part = known === null ? null : columns.partAt(nowMs);
-    const sums = new Float64Array(RATES.length);
+    const sums = new Float64Array(FIGURES.length);
+    const counted = new Float64Array(FIGURES.length);
+    this.history.begin(active.generation.rules, nowMs);
     for (let limit = 0; limit < columns.count; limit++) {
       if (limit % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
       // Replaced meanwhile: the totals are being moved to the new rules.
       if (this.#statistics.active?.generation !== active.generation) return;
-      if (!active.twins.has(limit)) sampleLimit(columns, limit, part, sums);
+      if (active.twins.has(limit) || !sampleLimit(columns, limit, part, counted)) continue;
+      this.history.add(limit, counted);
+      for (let column = 0; column < sums.length; column++) sums[column] += counted[column];
     }
     columns.recentMs = part === null ? 0 : Math.max(nowMs - columns.atMs, 1);
     columns.atMs = nowMs;
@@ -171,7 +167,7 @@ export class RuleRates implements Service {
   #addPoint(nowMs: number, sums: Float64Array): void {
     const open = this.#open;
     if (open === null || nowMs < open.startMs) {
-      this.#open = { startMs: nowMs, hits: new Float64Array(RATES.length) };
+      this.#open = { startMs: nowMs, hits: new Float64Array(FIGURES.length) };
       return;
     }
     for (const [i, hits] of sums.entries()) open.hits[i] += hits;
@@ -179,7 +175,7 @@ export class RuleRates implements Service {
     const seconds = (nowMs - open.startMs) / SECOND_MS;
     this.#points.push({ atMs: nowMs, seconds, ...figuresOf(i => open.hits[i]) });
     this.#points = this.#points.filter(({ atMs }) => atMs > nowMs - HOUR_MS && atMs <= nowMs);
-    this.#open = { startMs: nowMs, hits: new Float64Array(RATES.length) };
+    this.#open = { startMs: nowMs, hits: new Float64Array(FIGURES.length) };
   }
 }
 
@@ -192,13 +188,15 @@ export class RateView {
   /** Number of seconds of the last hour for which there are figures. */
   readonly hourSeconds: number;
   readonly #columns: Columns;
+  readonly #history: LimitHistory;
 
-  constructor(columns: Columns) {
+  constructor(columns: Columns, history: LimitHistory) {
     this.rules = columns.active.generation.rules;
     this.count = columns.count;
     this.atMs = columns.atMs;
     this.hourSeconds = (columns.atMs - columns.parts[0].startMs) / SECOND_MS;
     this.#columns = columns;
+    this.#history = history;
   }
 
   /** Totals since the process started. */
@@ -218,14 +216,24 @@ export class RateView {
     return this.#figures(limit, place => parts.reduce((sum, part) => sum + part.hits[place], 0));
   }
 
+  /** What the limit has counted in the minutes of the last hour, see {@link LimitHistory.pointsOf}. */
+  minutes(limit: number): readonly RatePoint[] | null {
+    return this.#history.pointsOf(this.rules.path(this.#rowOf(limit)));
+  }
+
+  /** One figure of the last minutes, see {@link LimitHistory.lastOf}. */
+  lastMinutes(limit: number, figure: (typeof FIGURES)[number], minutes: number): number[] | null {
+    return this.#history.lastOf(this.rules.path(this.#rowOf(limit)), figure, minutes);
+  }
+
   /** One figure of {@link perSecond}. */
-  rateOf(limit: number, figure: (typeof RATES)[number]): number {
-    return this.#rateAt(RATES.indexOf(figure) * this.count + this.#rowOf(limit));
+  rateOf(limit: number, figure: (typeof FIGURES)[number]): number {
+    return this.#rateAt(FIGURES.indexOf(figure) * this.count + this.#rowOf(limit));
   }
 
   /** One figure of {@link totals}. */
-  totalOf(limit: number, figure: (typeof RATES)[number]): number {
-    return this.#columns.totals[RATES.indexOf(figure) * this.count + this.#rowOf(limit)];
+  totalOf(limit: number, figure: (typeof FIGURES)[number]): number {
+    return this.#columns.totals[FIGURES.indexOf(figure) * this.count + this.#rowOf(limit)];
   }
 
   #rateAt(place: number): number {
@@ -243,33 +251,34 @@ export class RateView {
   }
 }
 
-function figuresOf(at: (column: number) => number): Figures {
-  return { hits: at(0), refused: at(1), nearLimit: at(2), shadowRefused: at(3) };
-}
-
-/** Adds what a limit has counted since the last sample to `part` and `sums`; only reads its totals without a part. */
+/**
+ * Adds what a limit has counted since the last sample to `part`, and puts it into `counted`; only reads its totals without
+ * a part. Returns whether it has counted anything.
+ */
 function sampleLimit(
   { active, count, totals, recent }: Columns,
   limit: number,
   part: Part | null,
-  sums: Float64Array,
-): void {
+  counted: Float64Array,
+): boolean {
   const { statistics } = active.generation;
   const base = limit * ROW_SLOTS;
   const shadow = totalOf(statistics, base + RULE_STAT.shadowMode);
   const over = totalOf(statistics, base + RULE_STAT.overLimit);
   const nearLimit = totalOf(statistics, base + RULE_STAT.nearLimit);
   const hits = totalOf(statistics, base + RULE_STAT.totalHits);
-  for (let column = 0; column < RATES.length; column++) {
+  let hasCounted = false;
+  for (let column = 0; column < FIGURES.length; column++) {
     const total =
       column === 0 ? hits : column === 1 ? Math.max(over - shadow, 0) : column === 2 ? nearLimit : shadow;
     const place = column * count + limit;
     if (part !== null) {
-      const counted = Math.max(total - totals[place], 0);
-      recent[place] = counted;
-      part.hits[place] += counted;
-      sums[column] += counted;
+      counted[column] = Math.max(total - totals[place], 0);
+      recent[place] = counted[column];
+      part.hits[place] += counted[column];
+      hasCounted ||= counted[column] > 0;
     }
     totals[place] = total;
   }
+  return hasCounted;
 }

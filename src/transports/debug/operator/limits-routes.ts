@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import type { ArraySchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import { limitOfRule } from '../../../decision/explain/explain-limit.ts';
-import type { Figures, RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
+import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../../rules/layout.ts';
 import { compiledLimitInWords } from '../../../rules/limit-words.ts';
+import { FIGURES, figuresView, RATE_POINT, ratePointView } from './figures.ts';
 import { FirstOf } from './first-of.ts';
 import { OperatorProblem } from './problem.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
@@ -17,15 +18,21 @@ const DEFAULT_COUNT = 50;
 /** Number of limits to look at before other work may run: less than a millisecond. */
 const LIMITS_AT_ONCE = 512;
 
+const MINUTE_SECONDS = 60;
+
 const SORTS = ['refused', 'near_limit', 'hits', 'path', 'rules'] as const;
 type Sort = (typeof SORTS)[number];
 
-const FIGURES = {
-  hits: { type: 'number' },
-  refused: { type: 'number', description: 'Hits that were refused.' },
-  near_limit: { type: 'number', description: 'Hits near the limit; see NEAR_LIMIT_RATIO.' },
-  shadow_refused: { type: 'number', description: 'Hits that would have been refused without shadow mode.' },
-} as const;
+/** Number of minutes in the small curves of a list. */
+const SPARK_MINUTES = 20;
+const SPARK: ArraySchema = {
+  type: 'array',
+  items: { type: 'number' },
+  nullable: true,
+  description:
+    `In each of the last ${SPARK_MINUTES} minutes, the oldest first; the last one has not ended. ` +
+    'Null if the history of the limit is not kept.',
+};
 
 const LIMIT_SCHEMA: ObjectSchema = {
   type: 'object',
@@ -52,6 +59,30 @@ const LIMIT_SCHEMA: ObjectSchema = {
     },
     per_second: { type: 'object', properties: FIGURES, description: 'In the last seconds.' },
     last_hour: { type: 'object', properties: FIGURES },
+    spark: SPARK,
+    refused_spark: SPARK,
+  },
+};
+
+const LIMIT_DETAILS_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'LimitDetails',
+  properties: {
+    ...LIMIT_SCHEMA.properties,
+    history: {
+      type: 'object',
+      nullable: true,
+      description: 'Null if it is not kept, because too many other limits have hits.',
+      properties: {
+        seconds: { type: 'number', integer: true },
+        points: {
+          type: 'array',
+          items: RATE_POINT,
+          description:
+            'The minutes of the last hour, the oldest first; fewer after a start. The last one has not ended.',
+        },
+      },
+    },
   },
 };
 
@@ -71,8 +102,8 @@ const LIST_SCHEMA: ObjectSchema = {
   },
 };
 
-/** `GET /limits`, `GET /limits/:number` and `GET /rates`. */
-export function limitsRoutes(rates: Pick<RuleRates, 'look' | 'points'>): OperatorRoute[] {
+/** `GET /limits` and `GET /limits/:number`. */
+export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
   /** Lists are made one after the other, so that they take a bounded share of the thread. */
   let last: Promise<unknown> = Promise.resolve();
   return [
@@ -112,50 +143,21 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look' | 'points'>): Operato
       method: 'GET',
       path: '/limits/:number',
       operation: 'getLimit',
-      summary: 'Read one limit with its figures',
+      summary: 'Read one limit with its figures and the minutes of the last hour',
       access: 'read',
-      answer: { description: 'The limit.', schema: LIMIT_SCHEMA },
+      answer: { description: 'The limit.', schema: LIMIT_DETAILS_SCHEMA },
       handle: async ({ params }) => {
         const view = await viewOf(rates);
         const number = /^\d{1,9}$/.test(params['number']) ? Number(params['number']) : view.count;
         if (number >= view.count)
           throw new OperatorProblem('not_found', 'There is no limit with this number.');
-        return { json: limitView(view, number, domainsOf(view.rules)) };
-      },
-    },
-    {
-      method: 'GET',
-      path: '/rates',
-      operation: 'getRates',
-      summary: 'Read the hits of all limits together in the last hour',
-      access: 'read',
-      answer: {
-        description: 'One point for every ten seconds, the oldest first.',
-        schema: {
-          type: 'object',
-          properties: {
-            points: {
-              type: 'array',
-              items: {
-                type: 'object',
-                properties: {
-                  time: { type: 'string', format: 'date-time', description: 'The end of the interval.' },
-                  seconds: { type: 'number', description: 'The length of the interval.' },
-                  ...FIGURES,
-                },
-              },
-            },
+        const points = view.minutes(number);
+        return {
+          json: {
+            ...limitView(view, number, domainsOf(view.rules)),
+            history: points === null ? null : { seconds: MINUTE_SECONDS, points: points.map(ratePointView) },
           },
-        },
-      },
-      handle: async () => {
-        await rates.look();
-        const points = rates.points.map(({ atMs, seconds, ...figures }) => ({
-          time: new Date(atMs).toISOString(),
-          seconds,
-          ...figuresView(figures),
-        }));
-        return { json: { points } };
+        };
       },
     },
   ];
@@ -266,20 +268,9 @@ function limitView(view: RateView, number: number, domains: ReadonlySet<string>)
     totals: figuresView(view.totals(number)),
     per_second: figuresView(view.perSecond(number)),
     last_hour: figuresView(view.lastHour(number)),
+    spark: view.lastMinutes(number, 'hits', SPARK_MINUTES),
+    refused_spark: view.lastMinutes(number, 'refused', SPARK_MINUTES),
   };
-}
-
-function figuresView({ hits, refused, nearLimit, shadowRefused }: Figures): Record<string, number> {
-  return {
-    hits: rounded(hits),
-    refused: rounded(refused),
-    near_limit: rounded(nearLimit),
-    shadow_refused: rounded(shadowRefused),
-  };
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1_000) / 1_000;
 }
 
 /** Domains and entries may contain dots: the longest domain that the path begins with. */

@@ -10,6 +10,7 @@ import { compileRules } from '../../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../../src/rules/compiled-rules.ts';
 import { RULE_STAT } from '../../../../../src/stats/names.ts';
 import { limitsRoutes } from '../../../../../src/transports/debug/operator/limits-routes.ts';
+import { ratesRoutes } from '../../../../../src/transports/debug/operator/rates-routes.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
 import { load } from '../../../rules/parse/rule-text.ts';
@@ -36,7 +37,9 @@ async function served(t: Test, text: string | null) {
   if (rules !== null) statistics.publish(rules);
   const rates = new RuleRates(statistics, clock);
   await rates.start();
-  const server = debugServer(clock, { operator: operatorApi({ routes: limitsRoutes(rates), clock }) });
+  const server = debugServer(clock, {
+    operator: operatorApi({ routes: [...limitsRoutes(rates), ...ratesRoutes(rates)], clock }),
+  });
   await server.start();
   t.teardown(async () => {
     await server.stop();
@@ -83,7 +86,9 @@ onEachEngine('a limit is told with its window in words, modes, totals and rates'
     last_hour: { hits: 30 },
   });
   t.match(json.limits[2], { path: 'shop.vip', meaning: 'unlimited', unlimited: true });
-  t.same((await get('/limits/1')).json, json.limits[1]);
+  const { history, ...limit } = (await get('/limits/1')).json;
+  t.same(limit, json.limits[1]);
+  t.equal(history.seconds, 60);
   t.equal((await get('/limits/3')).status, 404);
   t.equal((await get('/limits/x')).status, 404);
 });
@@ -144,3 +149,64 @@ onEachEngine(
     );
   },
 );
+
+onEachEngine('the minutes of the last hour, of a limit and as curves in the list', async t => {
+  const { get, count, clock } = await served(t, RULES);
+  await get('/limits');
+  clock.advance(40_000);
+  count(0, 'totalHits', 30);
+  count(0, 'overLimit', 10);
+  await get('/limits');
+  clock.advance(40_000);
+  count(0, 'totalHits', 5);
+  const { json } = await get('/limits/0');
+  const none = { near_limit: 0, shadow_refused: 0 };
+  t.same(json.history, {
+    seconds: 60,
+    points: [
+      { time: '2023-11-14T22:14:00.000Z', seconds: 60, hits: 30, refused: 10, ...none },
+      { time: '2023-11-14T22:14:40.000Z', seconds: 40, hits: 5, refused: 0, ...none },
+    ],
+  });
+  const [limit] = (await get('/limits?sort=hits')).json.limits;
+  t.same(limit.spark, [...Array(18).fill(0), 30, 5]);
+  t.same(limit.refused_spark, [...Array(18).fill(0), 10, 0]);
+});
+
+onEachEngine('rates by limit are those that refused the most, and the rest together', async t => {
+  const { get, count, clock } = await served(t, RULES);
+  t.same((await get('/rates?by=limit')).json, {
+    points: [
+      {
+        time: '2023-11-14T22:13:20.000Z',
+        seconds: 20,
+        hits: 0,
+        refused: 0,
+        near_limit: 0,
+        shadow_refused: 0,
+      },
+    ],
+    limits: [],
+    rest: {
+      points: [
+        {
+          time: '2023-11-14T22:13:20.000Z',
+          seconds: 20,
+          hits: 0,
+          refused: 0,
+          near_limit: 0,
+          shadow_refused: 0,
+        },
+      ],
+    },
+  });
+  clock.advance(30_000);
+  count(0, 'totalHits', 30);
+  count(0, 'overLimit', 10);
+  count(2, 'totalHits', 7);
+  const { json } = await get('/rates?by=limit');
+  t.match(json.points, [{ hits: 37, refused: 10 }]);
+  t.match(json.limits, [{ number: 0, path: 'shop.user', points: [{ hits: 30, refused: 10 }] }]);
+  t.match(json.rest.points, [{ hits: 7, refused: 0 }]);
+  t.match(await get('/rates?by=domain'), { status: 400, json: { errors: [{ parameter: 'by' }] } });
+});
