@@ -11,6 +11,7 @@ import { OutageLog } from '../../src/base/outage-log.ts';
 import { DecisionBatch } from '../../src/decision/batch.ts';
 import type { DecisionReply } from '../../src/decision/decider.ts';
 import { Engine } from '../../src/decision/engine.ts';
+import { BatchFigures } from '../../src/decision/statistics/batch-figures.ts';
 import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../src/messages/client-codec.ts';
 import { compileRules } from '../../src/rules/compile.ts';
@@ -57,6 +58,7 @@ const { threads, pool } = createDecisionThreads({
   ...parts,
   store,
   steering: null,
+  batchFigures: BatchFigures.create().buffer,
   statistics,
   counters,
   overLimit: null,

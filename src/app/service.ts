@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import { OutageLog } from '../base/outage-log.ts';
 import type { Batcher } from '../decision/batching/batcher.ts';
 import { Explainer } from '../decision/explain/explain.ts';
+import { BatchFigures } from '../decision/statistics/batch-figures.ts';
 import { RuleRates } from '../decision/statistics/rule-rates.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
@@ -149,6 +150,8 @@ export class DecisionService {
     const overLimit = openOverLimitCache(settings, clock, this.#store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
     const hotKeys = createHotKeySeats(settings);
+    const figuresOfBatches = BatchFigures.create();
+    const batchFigures = figuresOfBatches.buffer;
     this.#threads =
       settings.workerThreads === 0
         ? null
@@ -156,6 +159,7 @@ export class DecisionService {
             settings,
             store: this.#store,
             steering,
+            batchFigures,
             statistics,
             counters,
             overLimit: figures,
@@ -175,6 +179,7 @@ export class DecisionService {
             count: servingCount,
             store: this.#store,
             steering,
+            batchFigures,
             hotKeys,
             storeHealth,
             health: this.#health,
@@ -193,6 +198,7 @@ export class DecisionService {
       ...(this.#serving !== null && { sharedBounds: this.#serving.queueBounds }),
       pool: this.#threads?.pool ?? null,
       steering,
+      batchFigures,
       observers: [
         ...hotKeyObservers(settings, this.#store, hotKeys),
         ...(opened === null ? [] : [opened.observer]),
@@ -257,6 +263,8 @@ export class DecisionService {
         explainer,
         loads,
         steering: this.#steering,
+        health: this.#health,
+        batchFigures: figuresOfBatches,
       }),
       httpEngine: parts.httpEngine,
       clock,

@@ -125,6 +125,9 @@ export class DecisionBatch {
   readonly named: NamedStatistics;
   /** Milliseconds that this thread spent on the batch, if measured. */
   spentMs = 0;
+  /** When the batch began, by a monotonic clock in milliseconds, and how long the store took; 0 if not measured. */
+  figuresFromMs = 0;
+  storeMs = 0;
   /** Seconds since the epoch, the same for all keys, windows and resets of the batch. */
   nowS = 0;
   /** The same time in whole milliseconds. */

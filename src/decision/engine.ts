@@ -17,6 +17,7 @@ import { ReusedViews } from './records.ts';
 import { type HeaderNames, type Response, type ResponseAdditions, reportedDescriptor } from './response.ts';
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
+import type { BatchFigures } from './statistics/batch-figures.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /** Minimum number of requests in a batch to measure its duration: reading the clock costs too much for smaller ones. */
@@ -73,6 +74,8 @@ interface EngineParts {
   readonly steering?: SharedRecordsReader;
   /** Headers, bodies and metadata that explain answers. Default: none. */
   readonly additions?: ResponseAdditions;
+  /** Receives the duration and the size of some batches. Default: nothing is measured for it. */
+  readonly figures?: BatchFigures;
   /** Default: none. */
   readonly observers?: readonly BatchObserver[];
 }
@@ -115,6 +118,8 @@ export class Engine {
     batch.nowMs = Math.floor(clock.nowMs());
     batch.nowS = Math.floor(batch.nowMs / 1_000);
     batch.spentMs = 0;
+    batch.figuresFromMs = this.#parts.figures?.isDue(batch.nowMs) ? performance.now() : 0;
+    batch.storeMs = 0;
     generation?.begin();
     let counting: void | Promise<void>;
     try {
@@ -142,7 +147,13 @@ export class Engine {
     counters.secondsApart = store.secondsApart === true;
     this.#planner.plan(batch, generation, steering === undefined ? null : steering.at(batch.nowS));
     if (counters.opCount === 0) return;
-    return options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
+    const fromMs = batch.figuresFromMs === 0 ? 0 : performance.now();
+    const counting = options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
+    if (fromMs === 0) return counting;
+    const counted = () => {
+      batch.storeMs = performance.now() - fromMs;
+    };
+    return counting === undefined ? counted() : counting.then(counted);
   }
 
   #answerAll(batch: DecisionBatch, generation: RuleGeneration | null, beganMs: number): void {
@@ -162,6 +173,10 @@ export class Engine {
         batch.faults[request] = fault;
         this.#refuse(batch, request, fault);
       }
+    }
+    if (batch.figuresFromMs > 0) {
+      const durationMs = performance.now() - batch.figuresFromMs;
+      this.#parts.figures?.record(batch.size, durationMs, batch.storeMs);
     }
     if (generation !== null) this.#observe(batch, generation);
     // Last, because evaluating counts in the generation, and a generation without batches may be discarded.

@@ -8,6 +8,18 @@ export const BOUNDS_MS: Float64Array = Float64Array.from([
   10_000,
 ]).sort();
 
+/** The index of the bucket of a duration. */
+export function bucketOf(durationMs: number): number {
+  let low = 0;
+  let high = BOUNDS_MS.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (durationMs <= BOUNDS_MS[middle]) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** Durations in milliseconds: count, sum, maximum, and quantiles with the precision of a bucket (30 % of the value). */
 export class Histogram {
   count = 0;
@@ -26,15 +38,9 @@ export class Histogram {
   record(durationMs: number): void {
     this.count++;
     if (durationMs > this.maxMs) this.maxMs = durationMs;
-    let low = 0;
-    let high = BOUNDS_MS.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (durationMs <= BOUNDS_MS[middle]) high = middle;
-      else low = middle + 1;
-    }
-    this.counts[low]++;
-    this.sumsMs[low] += durationMs;
+    const bucket = bucketOf(durationMs);
+    this.counts[bucket]++;
+    this.sumsMs[bucket] += durationMs;
   }
 
   /** Adds everything that `other` has recorded. */

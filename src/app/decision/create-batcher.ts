@@ -7,6 +7,7 @@ import { Batcher, type BatchPool, type GenerationSource } from '../../decision/b
 import type { QueueBounds } from '../../decision/batching/queue-room.ts';
 import { Engine, type EngineCounters } from '../../decision/engine.ts';
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
+import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
@@ -31,6 +32,8 @@ interface BatcherCreation {
   readonly observers: readonly BatchObserver[];
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `BatchFigures`. */
+  readonly batchFigures: SharedArrayBuffer;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -52,6 +55,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
     random,
     nowMs: pool === null ? null : finely,
     observers: parts.observers,
+    figures: BatchFigures.attach(parts.batchFigures),
     ...(parts.steering !== null && { steering: new SharedRecordsReader(parts.steering) }),
   });
   return new Batcher({

@@ -9,6 +9,7 @@ import { Engine } from '../../decision/engine.ts';
 import { Seats } from '../../decision/hot-keys/seats.ts';
 import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
+import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
@@ -29,6 +30,8 @@ export interface DecisionThreadSetup {
   readonly decisionLog: DecisionLogSharing | null;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `BatchFigures`. */
+  readonly batchFigures: SharedArrayBuffer;
   /** Memory of `Seats`; null if hot keys are disabled. */
   readonly hotKeys: readonly SharedArrayBuffer[] | null;
   /** Log levels that the process writes. */
@@ -88,7 +91,7 @@ async function decide(
 }
 
 function openDecider(
-  { settings, store, steering }: DecisionThreadSetup,
+  { settings, store, steering, batchFigures }: DecisionThreadSetup,
   opened: OpenedStore,
   { logger, observers }: { readonly logger: Logger; readonly observers: readonly BatchObserver[] },
 ): ThreadDecider {
@@ -107,6 +110,7 @@ function openDecider(
         random: Math.random,
         nowMs: null,
         observers,
+        figures: BatchFigures.attach(batchFigures),
         ...(steering !== null && { steering: new SharedRecordsReader(steering) }),
       });
       return { engine, overLimit };

@@ -21,6 +21,8 @@ interface DecisionThreadsParts {
   readonly store: OpenedStore;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `BatchFigures`. */
+  readonly batchFigures: SharedArrayBuffer;
   readonly statistics: RuleStatistics;
   readonly counters: EngineCounters;
   /** Null when there is no local cache. */
@@ -54,6 +56,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     store: { fingerprintKey, memory, refundMarks },
     decisionLog: parts.decisionLog?.sharing ?? null,
     steering,
+    batchFigures: parts.batchFigures,
     hotKeys: parts.hotKeys?.buffers ?? null,
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };

@@ -1,22 +1,27 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Health } from '../../base/health.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Explainer } from '../../decision/explain/explain.ts';
 import type { Seats } from '../../decision/hot-keys/seats.ts';
+import type { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { RuleRates } from '../../decision/statistics/rule-rates.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { RuleLoads } from '../../rules/rule-loads.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { Steering } from '../../steering/steering.ts';
 import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
+import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
 import { loadsRoutes } from '../../transports/debug/operator/loads-routes.ts';
 import { ratesRoutes } from '../../transports/debug/operator/rates-routes.ts';
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
+import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
 import { hotKeyReaders } from '../decision/hot-keys.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { adminToken } from './admin-token.ts';
+import { ProcessStatus } from './status.ts';
 
 interface OperatorApiParts {
   readonly settings: Settings;
@@ -29,6 +34,8 @@ interface OperatorApiParts {
   readonly rates: RuleRates;
   readonly explainer: Explainer;
   readonly loads: RuleLoads;
+  readonly health: Health;
+  readonly batchFigures: BatchFigures;
   /** Null if steering records are disabled. */
   readonly steering: Steering | null;
   readonly clock: Clock;
@@ -38,14 +45,24 @@ interface OperatorApiParts {
 /** Creates the operator's API of the debug port. */
 export function createOperatorApi(parts: OperatorApiParts): OperatorApi {
   const { settings, version, store, hotKeys, rules, clock, logger } = parts;
+  const readers = hotKeyReaders(settings, store, { seats: hotKeys, rules, clock });
+  const status = new ProcessStatus(parts);
+  const read = () => status.read();
+  const streams = new EventStreams({
+    status: read,
+    refusals: readers === null ? null : count => readers.refusals.recent(count),
+    clock,
+    log: logger,
+  });
   return new OperatorApi({
     routes: [
       ...limitsRoutes(parts.rates),
       ...ratesRoutes(parts.rates),
       ...countersRoutes(parts.explainer),
       ...loadsRoutes(parts.loads),
-      ...hotKeyRoutes({ readers: hotKeyReaders(settings, store, { seats: hotKeys, rules, clock }), rules }),
+      ...hotKeyRoutes({ readers, rules }),
       ...steeringRoutes(parts.steering),
+      ...statusRoutes(read, streams),
     ],
     version,
     token: adminToken(settings, clock),

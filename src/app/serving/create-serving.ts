@@ -27,6 +27,8 @@ interface ServingCreation {
   readonly store: OpenedStore;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `BatchFigures`. */
+  readonly batchFigures: SharedArrayBuffer;
   /** Null if hot keys are disabled. */
   readonly hotKeys: Seats | null;
   readonly storeHealth: StoreHealth;
@@ -65,6 +67,7 @@ export function createServing(parts: ServingCreation): Serving {
     count,
     store,
     steering,
+    batchFigures: parts.batchFigures,
     hotKeys: parts.hotKeys,
     rules,
     bounds,

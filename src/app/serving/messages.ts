@@ -20,6 +20,8 @@ export interface ServingThreadSetup {
   readonly decisionLog: DecisionLogSharing | null;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `BatchFigures`. */
+  readonly batchFigures: SharedArrayBuffer;
   /** Memory of `Seats`; null if hot keys are disabled. */
   readonly hotKeys: readonly SharedArrayBuffer[] | null;
   /** Number of serving threads. */

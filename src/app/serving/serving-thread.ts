@@ -190,6 +190,7 @@ async function openThread(
     sharedBounds: { requests: Bound.at(begin.bounds.requests), bytes: Bound.at(begin.bounds.bytes) },
     pool: null,
     steering: setup.steering,
+    batchFigures: setup.batchFigures,
     clock: systemClock,
     random: Math.random,
     logger,

@@ -30,6 +30,8 @@ interface ServingThreadsParts {
   readonly store: OpenedStore;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
+  /** Memory of `BatchFigures`. */
+  readonly batchFigures: SharedArrayBuffer;
   /** Null if hot keys are disabled. */
   readonly hotKeys: Seats | null;
   readonly rules: RulesPublisher;
@@ -107,6 +109,7 @@ export class ServingThreads implements Service {
       store: { fingerprintKey, memory, refundMarks },
       decisionLog: parts.decisionLog,
       steering: parts.steering,
+      batchFigures: parts.batchFigures,
       hotKeys: parts.hotKeys?.buffers ?? null,
       threads: count,
       figures: this.figures.buffer,

@@ -78,6 +78,7 @@ export class RuleRates implements Service {
   readonly history = new LimitHistory();
   #columns: Columns | null = null;
   #points: RatePoint[] = [];
+  #latest: RatePoint | null = null;
   /** Hits of all limits since the last point. */
   #open: { readonly startMs: number; readonly hits: Float64Array } | null = null;
   #lookedMs = Number.NEGATIVE_INFINITY;
@@ -122,6 +123,11 @@ export class RuleRates implements Service {
     return this.#points;
   }
 
+  /** The hits of all limits together between the last two samples; null before the second one. */
+  get latest(): RatePoint | null {
+    return this.#latest;
+  }
+
   #schedule(): void {
     this.#timer?.cancel();
     if (this.#stopped) return;
@@ -161,6 +167,8 @@ export class RuleRates implements Service {
     columns.recentMs = part === null ? 0 : Math.max(nowMs - columns.atMs, 1);
     columns.atMs = nowMs;
     this.#columns = columns;
+    if (part !== null)
+      this.#latest = { atMs: nowMs, seconds: columns.recentMs / SECOND_MS, ...figuresOf(i => sums[i]) };
     this.#addPoint(nowMs, sums);
   }
 

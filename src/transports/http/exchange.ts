@@ -3,6 +3,7 @@ import { asError } from '../../base/fault.ts';
 import type { CountedWarning, Logger } from '../../base/logger.ts';
 import { type Answer, type AnswerHead, errorAnswer } from './answer.ts';
 import { MAX_WAITING, type RequestTurns } from './request-turns.ts';
+import { TextChunks } from './text-chunks.ts';
 import type { HeldMemory, Holder, Traffic } from './traffic.ts';
 
 /** Shared by the exchanges of one listener. */
@@ -57,6 +58,8 @@ export abstract class Exchange implements Holder {
   #gone: (() => void) | null = null;
   #free: (() => void) | null = null;
   #wake: () => void = () => {};
+  /** The socket has not taken the last part of {@link push} yet. */
+  #isBehind = false;
 
   constructor(context: ExchangeContext, { headersOnly, bodyBytes, closes }: RequestShape) {
     this.headersOnly = headersOnly;
@@ -223,6 +226,33 @@ export abstract class Exchange implements Holder {
     this.finished();
   }
 
+  /**
+   * Begins an answer without a known end, such as server-sent events; {@link push} writes its body. Returns false if
+   * nobody receives a body: an answer was started, the caller has disconnected, or it asked for the head only.
+   */
+  open(head: AnswerHead): boolean {
+    if (this.#state !== 'waiting') return false;
+    this.#state = 'sending';
+    this.beginChunks(head, this.#closing);
+    if (this.headersOnly) this.finished();
+    return !this.headersOnly;
+  }
+
+  /**
+   * Writes a part of the body of an answer that was begun by {@link open}. Returns false, and writes nothing, if the
+   * caller has disconnected or has not taken the part before.
+   */
+  push(part: string): boolean {
+    if (this.over || this.#isBehind) return false;
+    this.#isBehind = !this.sendChunk(part);
+    return true;
+  }
+
+  /** Closes the connection of an answer that was begun by {@link open}. */
+  close(): void {
+    if (!this.over) this.cut();
+  }
+
   /** Answers a request whose handler threw, which is a bug. The cause is logged and not sent to the caller. */
   fail(thrown: unknown): void {
     const error = asError(thrown);
@@ -274,6 +304,7 @@ export abstract class Exchange implements Holder {
 
   /** Called when the connection accepts more data. */
   protected writable(): void {
+    this.#isBehind = false;
     this.#wake();
   }
 
@@ -325,52 +356,5 @@ export abstract class Exchange implements Holder {
     return new Promise(resolve => {
       this.#wake = resolve;
     });
-  }
-}
-
-/**
- * Minimum number of characters of a chunk. uWebSockets.js reports whether the socket has accepted a write only if the
- * write does not fit into its own buffer of 16 KiB. The system reports a socket as writable when a third of its buffer
- * is free, which is more than a chunk, so at most two chunks wait in memory.
- */
-const CHUNK_CHARACTERS = 16 * 1024;
-
-/** Joins the pieces of a long text into chunks that are large enough for a write each. */
-class TextChunks {
-  readonly #pieces: Iterator<string>;
-  #gathered = '';
-  #ended = false;
-
-  constructor(pieces: Iterable<string>) {
-    this.#pieces = pieces[Symbol.iterator]();
-  }
-
-  /** True once all pieces have been read. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  /**
-   * Returns the next chunk; null if a pause (an empty piece) comes before its end. The last chunk may be short or
-   * empty.
-   */
-  next(): string | null {
-    while (this.#gathered.length < CHUNK_CHARACTERS) {
-      const { done, value } = this.#pieces.next();
-      if (done) {
-        this.#ended = true;
-        break;
-      }
-      if (value === '') return null;
-      this.#gathered += value;
-    }
-    const chunk = this.#gathered;
-    this.#gathered = '';
-    return chunk;
-  }
-
-  /** Discards the remaining pieces. */
-  close(): void {
-    this.#pieces.return?.();
   }
 }

@@ -10,6 +10,7 @@ import { Health } from '../../../src/base/health.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
 import { Batcher } from '../../../src/decision/batching/batcher.ts';
 import { Engine } from '../../../src/decision/engine.ts';
+import { BatchFigures } from '../../../src/decision/statistics/batch-figures.ts';
 import { RuleGeneration, RuleStatistics } from '../../../src/decision/statistics/rule-statistics.ts';
 import {
   decodeRateLimitResponse,
@@ -96,6 +97,7 @@ export class ThreadedDecisions {
       storeHealth,
       decisionLog: null,
       steering: null,
+      batchFigures: BatchFigures.create().buffer,
       hotKeys: null,
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });

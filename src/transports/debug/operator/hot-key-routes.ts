@@ -1,9 +1,10 @@
 import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
 import type { HotKey, HotKeys, TopKeys } from '../../../decision/hot-keys/hot-keys.ts';
-import type { LastRefusals, Refusal } from '../../../decision/hot-keys/last-refusals.ts';
+import type { LastRefusals } from '../../../decision/hot-keys/last-refusals.ts';
 import type { Span } from '../../../decision/hot-keys/span-sketch.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { OperatorProblem } from './problem.ts';
+import { REFUSALS, refusalView } from './refusal.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
 
 const MAX_COUNT = 500;
@@ -21,6 +22,12 @@ interface RoutesParts {
   /** The active rules; null before the first load. */
   readonly rules: () => CompiledRules | null;
 }
+
+const REFUSALS_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'Refusals',
+  properties: { refusals: REFUSALS },
+};
 
 const COUNT: NumberSchema = { type: 'number', integer: true, min: 1, max: MAX_COUNT, optional: true };
 const SPAN: StringSchema = {
@@ -59,35 +66,6 @@ const KEYS_SCHEMA: ObjectSchema = {
           hits: { type: 'number' },
           refused: { type: 'number', description: 'Hits over the limit, also in shadow mode.' },
           error: { type: 'number', description: 'The true numbers differ by at most this.' },
-        },
-      },
-    },
-  },
-};
-
-const REFUSALS_SCHEMA: ObjectSchema = {
-  type: 'object',
-  name: 'Refusals',
-  properties: {
-    refusals: {
-      type: 'array',
-      description: 'The latest one first. A flood of refusals is not recorded completely.',
-      items: {
-        type: 'object',
-        properties: {
-          time: { type: 'string', format: 'date-time' },
-          path: { type: 'string', description: 'Path of the limit; empty for the limit of a request.' },
-          key: { type: 'string' },
-          hits: { type: 'number', description: 'Hits of the request.' },
-          count: {
-            type: 'number',
-            nullable: true,
-            description: 'Hits in the window, with those of the request; null if the store was not asked.',
-          },
-          requests_per_unit: { type: 'number' },
-          shadow_mode: { type: 'boolean', description: 'True if the limit did not refuse the request.' },
-          peer: { type: 'string', nullable: true, description: 'The address of the caller.' },
-          trace_id: { type: 'string', nullable: true },
         },
       },
     },
@@ -182,28 +160,4 @@ function keyView(
 function refusalsView(parts: RoutesParts, { query }: OperatorCall, limit: number | null): object {
   const { limit: count = DEFAULT_COUNT } = query as { limit?: number };
   return { refusals: readersOf(parts).refusals.recent(count, limit).map(refusalView) };
-}
-
-function refusalView({
-  timeMs,
-  path,
-  key,
-  hits,
-  count,
-  requestsPerUnit,
-  isShadow,
-  peer,
-  traceId,
-}: Refusal): object {
-  return {
-    time: new Date(timeMs).toISOString(),
-    path,
-    key,
-    hits,
-    count,
-    requests_per_unit: requestsPerUnit,
-    shadow_mode: isShadow,
-    peer,
-    trace_id: traceId,
-  };
 }

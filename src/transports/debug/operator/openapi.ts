@@ -118,7 +118,11 @@ function operationOf(route: OperatorRoute, schemas: SchemaTable): object {
     responses: {
       [answer.status ?? 200]: {
         description: answer.description,
-        content: { 'application/json': { schema: schemas.schemaOf(answer.schema, 'answer') } },
+        content: {
+          ['stream' in route ? 'text/event-stream' : 'application/json']: {
+            schema: schemas.schemaOf(answer.schema, 'answer'),
+          },
+        },
       },
       ...problemAnswers(problems),
     },

@@ -1,5 +1,6 @@
 import type { LogFields } from '../../../base/logger.ts';
 import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
+import type { Exchange } from '../../http/exchange.ts';
 
 /** A validated request to the operator's API. */
 export interface OperatorCall {
@@ -27,8 +28,7 @@ export interface OperatorAnswer {
 /** Values that a segment of the path or a query parameter can have. */
 type ParameterSchema = StringSchema | NumberSchema;
 
-/** A method of a path: who may call it, what it accepts and answers, and its handler. */
-export interface OperatorRoute {
+interface Described {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The path below `/api/v1`, such as `/limits/:number`. */
   readonly path: string;
@@ -46,8 +46,25 @@ export interface OperatorRoute {
     readonly description: string;
     readonly schema: ObjectSchema;
   };
+}
+
+/** A method of a path that answers with JSON: who may call it, what it accepts and answers, and its handler. */
+interface JsonRoute extends Described {
   /**
    * @throws OperatorProblem, or Fault of the counter store or the rules; the router answers both
    */
   handle(call: OperatorCall): OperatorAnswer | Promise<OperatorAnswer>;
 }
+
+/** A path that answers with server-sent events, whose data are described by the schema of the answer. Read only. */
+interface EventsRoute extends Described {
+  /**
+   * Answers the request, for as long as the caller stays connected.
+   * @throws OperatorProblem
+   */
+  stream(exchange: Exchange): void;
+  /** Ends all streams, when the port closes. */
+  stop(): void;
+}
+
+export type OperatorRoute = JsonRoute | EventsRoute;

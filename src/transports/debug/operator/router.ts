@@ -94,6 +94,7 @@ export class OperatorApi {
 
   stop(): void {
     this.#authorization.stop();
+    for (const { route } of this.#entries) if ('stream' in route) route.stop();
   }
 
   #handle(exchange: Exchange, request: RequestHead): void {
@@ -102,6 +103,11 @@ export class OperatorApi {
       refuseOtherSites(request);
       accepted = this.#accept(request);
       if (accepted.entry.checks.takesBody) requireJson(request.header('content-type'));
+      const { route } = accepted.entry;
+      if ('stream' in route) {
+        route.stream(exchange);
+        return;
+      }
     } catch (thrown) {
       // The body, if there is one, is small enough to be received, or the connection is closed.
       exchange.refuseBody(problemAnswer(problemOf(thrown, this.#parts.log)), MAX_API_BODY_BYTES);
@@ -163,9 +169,7 @@ export class OperatorApi {
     const by = credentials === null ? null : await this.#authorization.check(credentials);
     const body = bytes === null ? {} : entry.checks.body(bytes);
     const call: OperatorCall = { params, query, body, by, nowMs: this.#parts.clock.nowMs() };
-    const { status = 200, json } = await (by === null
-      ? entry.route.handle(call)
-      : this.#change(entry, call, by));
+    const { status = 200, json } = await (by === null ? handled(entry, call) : this.#change(entry, call, by));
     return {
       status: status === 200 ? '200 OK' : '201 Created',
       contentType: 'application/json',
@@ -175,11 +179,11 @@ export class OperatorApi {
   }
 
   /** Makes a change and writes its audit line. A change that fails may have been made in part. */
-  async #change({ route }: Entry, call: OperatorCall, by: string): Promise<OperatorAnswer> {
+  async #change(entry: Entry, call: OperatorCall, by: string): Promise<OperatorAnswer> {
     const reason = String(call.query['reason'] ?? call.body['reason'] ?? '').slice(0, MAX_REASON_CHARACTERS);
-    const common = { operation: route.operation, by, ...(reason !== '' && { reason }) };
+    const common = { operation: entry.route.operation, by, ...(reason !== '' && { reason }) };
     try {
-      const answer = await route.handle(call);
+      const answer = await handled(entry, call);
       // At this level, because `LOG_LEVEL` is `warn` by default, and an audit must not depend on it.
       this.#parts.log.warning('Operator change', { ...common, ...answer.audit });
       return answer;
@@ -188,6 +192,12 @@ export class OperatorApi {
       throw thrown;
     }
   }
+}
+
+/** Streams have been answered before. */
+async function handled({ route }: Entry, call: OperatorCall): Promise<OperatorAnswer> {
+  if ('handle' in route) return await route.handle(call);
+  throw new OperatorProblem('method_not_allowed', 'The path serves events only.');
 }
 
 function tooMany(): OperatorProblem {

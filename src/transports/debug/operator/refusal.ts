@@ -1,0 +1,49 @@
+import type { Refusal } from '../../../decision/hot-keys/last-refusals.ts';
+
+/** Refusals in answers of the API. */
+export const REFUSALS = {
+  type: 'array',
+  description: 'The latest one first. A flood of refusals is not recorded completely.',
+  items: {
+    type: 'object',
+    properties: {
+      time: { type: 'string', format: 'date-time' },
+      path: { type: 'string', description: 'Path of the limit; empty for the limit of a request.' },
+      key: { type: 'string' },
+      hits: { type: 'number', description: 'Hits of the request.' },
+      count: {
+        type: 'number',
+        nullable: true,
+        description: 'Hits in the window, with those of the request; null if the store was not asked.',
+      },
+      requests_per_unit: { type: 'number' },
+      shadow_mode: { type: 'boolean', description: 'True if the limit did not refuse the request.' },
+      peer: { type: 'string', nullable: true, description: 'The address of the caller.' },
+      trace_id: { type: 'string', nullable: true },
+    },
+  },
+} as const;
+
+export function refusalView({
+  timeMs,
+  path,
+  key,
+  hits,
+  count,
+  requestsPerUnit,
+  isShadow,
+  peer,
+  traceId,
+}: Refusal): object {
+  return {
+    time: new Date(timeMs).toISOString(),
+    path,
+    key,
+    hits,
+    count,
+    requests_per_unit: requestsPerUnit,
+    shadow_mode: isShadow,
+    peer,
+    trace_id: traceId,
+  };
+}
