@@ -4,6 +4,7 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
 import { TermsOfRules } from '../limits/terms-of-rules.ts';
 import { CollectedKeys, OVERRIDE, type RuleIdentity } from './collected-keys.ts';
+import type { KeyText } from './key-text.ts';
 import type { KeyIdentity } from './observed-key.ts';
 import { RuleIds } from './rule-ids.ts';
 import type { Seats } from './seats.ts';
@@ -17,7 +18,7 @@ interface HotKeysParts extends KeyIdentity {
 }
 
 /** A key with many hits. */
-export interface HotKey {
+export interface HotKey extends Pick<KeyText, 'domain' | 'entries'> {
   /** Number of the limit in the active rules; -1 for an override, null if the active rules do not have it. */
   readonly limit: number | null;
   /** The entries of the descriptor, as `key=value, key=value`. It may contain control characters. */
@@ -73,7 +74,8 @@ export class HotKeys {
     const keys = collected.top(count).map(({ hits, refused, error, ...counted }): HotKey => {
       const own = limit ?? this.#limitOf(counted, rules);
       const cacheKey = this.#cacheKey(counted.text.cacheKey, own, rules, nowMs);
-      return { limit: own, key: counted.text.key, cacheKey, hits, refused, error };
+      const { key, domain, entries } = counted.text;
+      return { limit: own, key, domain, entries, cacheKey, hits, refused, error };
     });
     return { sinceMs, keys };
   }

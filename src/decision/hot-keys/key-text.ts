@@ -35,6 +35,15 @@ export interface KeyText {
   readonly key: string;
   /** The cache key without prefix and window; null if the text did not fit. */
   readonly cacheKey: string | null;
+  readonly domain: string;
+  /** The entries of the descriptor; null if the text did not fit, or if the key has a pattern in place of a value. */
+  readonly entries: readonly KeyEntry[] | null;
+}
+
+/** An entry of a descriptor. */
+export interface KeyEntry {
+  readonly key: string;
+  readonly value: string;
 }
 
 /** Writes a text of {@link TEXT_BYTES} bytes. One object for each thread, because it is reused. */
@@ -104,20 +113,22 @@ export function readKeyText(bytes: Uint8Array, start: number): KeyText {
     at = end;
   }
   const isCut = (text[0] & FORM.cut) !== 0;
-  const [domain = '', ...entries] = pieces;
+  const [domain = '', ...rest] = pieces;
   const isRaw = (text[0] & FORM.raw) !== 0;
-  const rest = isRaw ? (entries[0] ?? '') : `${entries.join('_')}_`;
-  const key = isRaw ? rest.replace(/_$/, '') : joined(entries);
+  const entries = isRaw ? [] : entriesOf(rest);
+  const keyed = isRaw ? (rest[0] ?? '') : `${rest.join('_')}_`;
+  const key = isRaw ? keyed.replace(/_$/, '') : joined(entries);
   // The cut may be inside a character, whose beginning is decoded as replacement characters.
-  if (isCut) return { key: `${key.replace(/\ufffd+$/, '')}…`, cacheKey: null };
-  return { key, cacheKey: `${domain}_${rest}` };
+  if (isCut) return { key: `${key.replace(/\ufffd+$/, '')}…`, cacheKey: null, domain, entries: null };
+  return { key, cacheKey: `${domain}_${keyed}`, domain, entries: isRaw ? null : entries };
 }
 
-function joined(entries: readonly string[]): string {
-  const pairs: string[] = [];
-  for (let i = 0; i < entries.length; i += 2) {
-    const value = entries[i + 1] ?? '';
-    pairs.push(value === '' ? entries[i] : `${entries[i]}=${value}`);
-  }
-  return pairs.join(', ');
+function entriesOf(pieces: readonly string[]): KeyEntry[] {
+  const entries: KeyEntry[] = [];
+  for (let i = 0; i < pieces.length; i += 2) entries.push({ key: pieces[i], value: pieces[i + 1] ?? '' });
+  return entries;
+}
+
+function joined(entries: readonly KeyEntry[]): string {
+  return entries.map(({ key, value }) => (value === '' ? key : `${key}=${value}`)).join(', ');
 }

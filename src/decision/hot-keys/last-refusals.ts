@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import type { KeyText } from './key-text.ts';
 import type { KeyIdentity } from './observed-key.ts';
 import type { ReadRefusal } from './refusal-table.ts';
 import { RuleIds } from './rule-ids.ts';
@@ -13,7 +14,7 @@ interface LastRefusalsParts extends Pick<KeyIdentity, 'fingerprintKey'> {
 }
 
 /** A limit that was exceeded by a request. */
-export interface Refusal {
+export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
   /** When it was decided, in milliseconds since the epoch. */
   readonly timeMs: number;
   /** The path of the rule, as configured; empty for an override. The end of a long path is cut off. */
@@ -81,6 +82,8 @@ function refusalOf({
     timeMs,
     path,
     key: text.key,
+    domain: text.domain,
+    entries: text.entries,
     hits,
     count: Number.isNaN(count) ? null : count,
     requestsPerUnit,

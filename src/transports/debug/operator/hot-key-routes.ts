@@ -4,7 +4,7 @@ import type { LastRefusals } from '../../../decision/hot-keys/last-refusals.ts';
 import type { Span } from '../../../decision/hot-keys/span-sketch.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { OperatorProblem } from './problem.ts';
-import { REFUSALS, refusalView } from './refusal.ts';
+import { ENTRIES, REFUSALS, refusalView } from './refusal.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
 
 const MAX_COUNT = 500;
@@ -58,6 +58,8 @@ const KEYS_SCHEMA: ObjectSchema = {
           },
           path: { type: 'string', nullable: true, description: 'Path of the limit.' },
           key: { type: 'string', description: 'The entries of the descriptor: `user=ann, path=/a`.' },
+          domain: { type: 'string' },
+          entries: ENTRIES,
           counter: {
             type: 'string',
             nullable: true,
@@ -149,12 +151,12 @@ function keysView(parts: RoutesParts, { query, nowMs }: OperatorCall, limit: num
 }
 
 function keyView(
-  { limit, key, cacheKey, hits, refused, error }: HotKey,
+  { limit, key, domain, entries, cacheKey, hits, refused, error }: HotKey,
   rules: CompiledRules | null,
 ): object {
   const number = limit === null || limit < 0 ? null : limit;
   const path = number === null || rules === null ? null : rules.path(number);
-  return { limit: number, path, key, counter: cacheKey, hits, refused, error };
+  return { limit: number, path, key, domain, entries, counter: cacheKey, hits, refused, error };
 }
 
 function refusalsView(parts: RoutesParts, { query }: OperatorCall, limit: number | null): object {

@@ -1,5 +1,13 @@
 import type { Refusal } from '../../../decision/hot-keys/last-refusals.ts';
 
+/** The entries of the descriptor of a key. */
+export const ENTRIES = {
+  type: 'array',
+  nullable: true,
+  items: { type: 'object', properties: { key: { type: 'string' }, value: { type: 'string' } } },
+  description: 'The same as data. Null for a long key, and for a key with a pattern (`share_threshold`).',
+} as const;
+
 /** Refusals in answers of the API. */
 export const REFUSALS = {
   type: 'array',
@@ -10,6 +18,8 @@ export const REFUSALS = {
       time: { type: 'string', format: 'date-time' },
       path: { type: 'string', description: 'Path of the limit; empty for the limit of a request.' },
       key: { type: 'string' },
+      domain: { type: 'string' },
+      entries: ENTRIES,
       hits: { type: 'number', description: 'Hits of the request.' },
       count: {
         type: 'number',
@@ -28,6 +38,8 @@ export function refusalView({
   timeMs,
   path,
   key,
+  domain,
+  entries,
   hits,
   count,
   requestsPerUnit,
@@ -39,6 +51,8 @@ export function refusalView({
     time: new Date(timeMs).toISOString(),
     path,
     key,
+    domain,
+    entries,
     hits,
     count,
     requests_per_unit: requestsPerUnit,

@@ -41,9 +41,26 @@ t.test(
     await ask(to, 5, 'user=bob');
     await ask(to, 9, 'free=x');
     const limit = to.limit('d.user');
+    const entries = (value: string) => ({ domain: 'd', entries: [{ key: 'user', value }] });
     t.same(to.hotKeys.top(limit, 'minute', 10).keys, [
-      { limit, key: 'user=bob', cacheKey: 'p:d_user_bob_1699999200', hits: 5, refused: 3, error: 0 },
-      { limit, key: 'user=ann', cacheKey: 'p:d_user_ann_1699999200', hits: 1, refused: 0, error: 0 },
+      {
+        limit,
+        key: 'user=bob',
+        ...entries('bob'),
+        cacheKey: 'p:d_user_bob_1699999200',
+        hits: 5,
+        refused: 3,
+        error: 0,
+      },
+      {
+        limit,
+        key: 'user=ann',
+        ...entries('ann'),
+        cacheKey: 'p:d_user_ann_1699999200',
+        hits: 1,
+        refused: 0,
+        error: 0,
+      },
     ]);
     t.match(to.hotKeys.top(limit, 'hour', 1).keys, [{ key: 'user=bob', hits: 5, refused: 3 }]);
     const free = to.limit('d.free');

@@ -40,6 +40,8 @@ t.test(
         timeMs: clock.nowMs(),
         path: 'd.noisy',
         key: 'noisy=a',
+        domain: 'd',
+        entries: [{ key: 'noisy', value: 'a' }],
         hits: 1,
         count: 1,
         requestsPerUnit: 0,

@@ -15,7 +15,7 @@ const NOW_MS = 1_700_000_000_000;
 
 function refusal(timeMs: number, key: string): Refusal {
   const rest = { count: 2, requestsPerUnit: 1, isShadow: false, peer: null, traceId: null };
-  return { timeMs, path: 'shop.user', key, hits: 1, ...rest };
+  return { timeMs, path: 'shop.user', key, domain: 'shop', entries: null, hits: 1, ...rest };
 }
 
 async function site(t: Test, status: () => Promise<unknown> = async () => ({ healthy: true })) {

@@ -70,6 +70,8 @@ t.test('the last refusals of all limits, and of one limit', async t => {
     time: '2023-11-14T22:13:20.000Z',
     path: 'd.user',
     key: 'user=ann',
+    domain: 'd',
+    entries: [{ key: 'user', value: 'ann' }],
     hits: 1,
     count: 2,
     requests_per_unit: 1,
