@@ -121,6 +121,12 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
           description: 'A part of the path, in any letter case.',
         },
         domain: { type: 'string', max: 1_000, optional: true },
+        path: {
+          type: 'string',
+          max: 4_000,
+          optional: true,
+          description: 'The whole path. Several limits of a rule have the same path.',
+        },
         sort: {
           type: 'string',
           enum: SORTS,
@@ -200,12 +206,14 @@ async function matching(
   const { rules } = view;
   const part = String(query['q'] ?? '').toLowerCase();
   const head = query['domain'] === undefined ? '' : `${query['domain']}.`;
+  const whole = query['path'];
   const first = new FirstOf(wanted, orderOf(view, sort));
   let total = 0;
   for (let limit = 0; limit < view.count; limit++) {
     if (limit % LIMITS_AT_ONCE === LIMITS_AT_ONCE - 1) await nextTurn();
-    if (part !== '' || head !== '') {
+    if (part !== '' || head !== '' || whole !== undefined) {
       const path = rules.path(limit);
+      if (whole !== undefined && path !== whole) continue;
       if (!path.startsWith(head) || !path.toLowerCase().includes(part)) continue;
     }
     total++;

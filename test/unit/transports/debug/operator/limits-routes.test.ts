@@ -108,6 +108,8 @@ onEachEngine('limits are found by a part of their path, and sorted by figures, p
     (await get(`/limits?${query}`)).json.limits.map(({ path }: { path: string }) => path);
   t.same(await paths('q=SEARCH'), ['shop.path_/Search']);
   t.same(await paths('domain=shop&q=ser'), ['shop.user']);
+  t.same(await paths('path=shop.user'), ['shop.user']);
+  t.same(await paths('path=shop.use'), []);
   t.same(await paths('domain=sho'), []);
   t.same(await paths('sort=hits'), ['shop.vip', 'shop.user', 'shop.path_/Search']);
   t.same(await paths('sort=near_limit'), ['shop.user', 'shop.path_/Search', 'shop.vip']);
