@@ -41,7 +41,7 @@ export interface KeyText {
 }
 
 /** An entry of a descriptor. */
-export interface KeyEntry {
+interface KeyEntry {
   readonly key: string;
   readonly value: string;
 }
