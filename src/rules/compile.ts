@@ -62,6 +62,9 @@ class Compiler {
   readonly #limits = new WordList();
   readonly #terms = new WordList();
   readonly #replaces = new WordList();
+  readonly #replacedNames = new WordList();
+  readonly #files = new WordList();
+  readonly #fileNumbers = new Map<string, number>();
   readonly #pool = new ByteWriter(65_536);
   readonly #edges: Edge[] = [];
   readonly #wildcards: Edge[] = [];
@@ -69,6 +72,8 @@ class Compiler {
   readonly #names = new Map<string, number>();
   readonly #termsNumbers = new Map<string, number>();
   #domainCount = 0;
+  /** Number of the entry above + 1, as in {@link ENTRY}. */
+  #above = 0;
   /** By domain: what it says about its answers. */
   readonly #answers: number[] = [];
   /** Null if no answer names policies. */
@@ -136,7 +141,10 @@ class Compiler {
     this.#edges.push({ level, hash, entry: number });
     this.#policies?.enter(entry.key);
     const limit = this.#addLimits(entry, path);
+    const above = this.#above;
+    this.#above = number + 1;
     const nested = entry.entries.length === 0 ? -1 : this.#addLevel(entry.entries, path);
+    this.#above = above;
     this.#policies?.leave();
     const words = this.#entries.words;
     words[at + ENTRY.composite] = composite.offset;
@@ -147,6 +155,11 @@ class Compiler {
       (entry.detailedMetric ? ENTRY_FLAG.detailedMetric : 0) |
       (entry.valueToMetric ? ENTRY_FLAG.valueToMetric : 0) |
       (entry.shareThreshold ? ENTRY_FLAG.shareThreshold : 0);
+    words[at + ENTRY.keyLength] = Buffer.byteLength(entry.key);
+    words[at + ENTRY.above] = above;
+    words[at + ENTRY.domain] = this.#domainCount - 1;
+    words[at + ENTRY.file] = entry.place ? this.#fileNumber(entry.place.file) + 1 : 0;
+    words[at + ENTRY.line] = entry.place?.line ?? 0;
     return number;
   }
 
@@ -163,12 +176,8 @@ class Compiler {
     const prefix = Buffer.byteLength(texts[0]);
     const suffix = Buffer.byteLength(texts[texts.length - 1]);
     const middle = texts.slice(1, -1).filter(text => text !== '');
-    const parts = this.#parts.allocate(middle.length * PART.words);
-    middle.forEach((literal, i) => {
-      const text = this.#poolText(literal);
-      this.#parts.words[parts + i * PART.words + PART.text] = text.offset;
-      this.#parts.words[parts + i * PART.words + PART.length] = text.length;
-    });
+    const parts = this.#parts.length;
+    for (const literal of middle) this.#addText(this.#parts, literal);
     const words = this.#entries.words;
     words[at + ENTRY.order] = order;
     words[at + ENTRY.prefixLength] = prefix;
@@ -216,6 +225,7 @@ class Compiler {
     const replaces = this.#replaces.allocate(limit.replaces.length);
     limit.replaces.forEach((name, i) => {
       this.#replaces.words[replaces + i] = this.#intern(name);
+      this.#addText(this.#replacedNames, name);
     });
     const words = this.#limits.words;
     words[at + LIMIT.requestsPerUnit] = limit.requestsPerUnit;
@@ -266,6 +276,23 @@ class Compiler {
     return number;
   }
 
+  #fileNumber(file: string): number {
+    const known = this.#fileNumbers.get(file);
+    if (known !== undefined) return known;
+    this.#addText(this.#files, file);
+    const number = this.#fileNumbers.size;
+    this.#fileNumbers.set(file, number);
+    return number;
+  }
+
+  /** Appends a record of {@link PART}. */
+  #addText(list: WordList, text: string): void {
+    const at = list.allocate(PART.words);
+    const { offset, length } = this.#poolText(text);
+    list.words[at + PART.text] = offset;
+    list.words[at + PART.length] = length;
+  }
+
   #intern(name: string): number {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
@@ -310,6 +337,8 @@ class Compiler {
     place(HEADER.replaces, this.#replaces.view());
     if (this.#answers.some(word => word !== 0)) place(HEADER.answers, Int32Array.from(this.#answers));
     if (this.#policies !== null) place(HEADER.policies, this.#policies.words());
+    place(HEADER.files, this.#files.view());
+    place(HEADER.replacedNames, this.#replacedNames.view());
     header[HEADER.version] = LAYOUT_VERSION;
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
@@ -317,6 +346,7 @@ class Compiler {
     header[HEADER.poolBytes] = at * 4;
     header[HEADER.limitCount] = this.#limitCount;
     header[HEADER.domainCount] = this.#domainCount;
+    header[HEADER.entryCount] = this.#entries.length / ENTRY.words;
     const poolBytes = (this.#pool.length + 3) & ~3;
     const buffer = new SharedArrayBuffer(at * 4 + poolBytes);
     const words = new Int32Array(buffer);

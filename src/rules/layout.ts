@@ -17,6 +17,7 @@ import { combine } from '../base/hash.ts';
  *     replaces   the interned names of the limits that a limit replaces
  *     answers    what each domain says about its answers; only if any domain does
  *     policies   the name of the policy of each limit; only if answers name policies
+ *     files      the paths of the rule files
  *     pool       bytes
  *
  * The cost of a lookup does not depend on the number of rules. Exact and key-only entries take one probe each. A plain
@@ -25,7 +26,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 3;
+export const LAYOUT_VERSION = 4;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -57,7 +58,11 @@ export const HEADER = {
   /** 0 without the section, like the next one. */
   answers: 18,
   policies: 19,
-  words: 20,
+  files: 20,
+  entryCount: 21,
+  /** The texts of the names in `replaces`, in the same order. */
+  replacedNames: 22,
+  words: 23,
 } as const;
 
 /** A domain: its name in the pool, and its top level. */
@@ -102,13 +107,21 @@ export const ENTRY = {
   suffixLength: 8,
   parts: 9,
   partCount: 10,
+  /** Length of the key, with which the composite text begins. */
+  keyLength: 11,
+  /** Number of the entry above + 1; 0 on the top level of a domain. */
+  above: 12,
+  domain: 13,
+  /** Number of the file + 1; 0 if it is not known. */
+  file: 14,
+  line: 15,
   words: LINE_WORDS,
 } as const;
 
 /** Bits of `ENTRY.flags`. */
 export const ENTRY_FLAG = { detailedMetric: 1, valueToMetric: 2, shareThreshold: 4 } as const;
 
-/** A literal text in the pool. */
+/** A text in the pool: a literal of a wildcard, the path of a file, a replaced name. */
 export const PART = { text: 0, length: 1, words: 2 } as const;
 
 /** A rate limit. Texts that responses contain are encoded once, at compile time. */

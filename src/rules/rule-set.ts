@@ -15,7 +15,17 @@ export interface DomainRules {
   readonly answers?: DomainAnswers;
 }
 
+/** Where a rule is written. */
+export interface RulePlace {
+  /** The path of the file. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+}
+
 export interface RuleEntry {
+  /** Absent or null for a source without lines. */
+  readonly place?: RulePlace | null;
   readonly key: string;
   /** Empty if the entry has no value. */
   readonly value: string;

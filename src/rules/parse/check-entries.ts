@@ -74,6 +74,7 @@ function checkEntry(
   checkKeys(check, map, 'entry');
   warnAboutRepeats(check, written, map, 'entry');
   const entry: RuleEntry = {
+    place: check.placeOf(written.offset),
     key: key ?? '',
     value,
     composite,

@@ -1,5 +1,5 @@
 import { excerpt } from '../../base/printable.ts';
-import { MAX_REPORTED_FAULTS, type RuleFault, RuleSetRefused } from '../rule-set.ts';
+import { MAX_REPORTED_FAULTS, type RuleFault, type RulePlace, RuleSetRefused } from '../rule-set.ts';
 
 /** A line and a column, both from 1; both 0 for a source without lines. */
 export interface Place {
@@ -57,6 +57,12 @@ export class FileCheck {
 
   leave(): void {
     this.#nameLength -= (this.#entries.pop()?.length ?? 0) + 1;
+  }
+
+  /** Where an offset of the file is; null for a source without lines. */
+  placeOf(offset: number): RulePlace | null {
+    const { line } = this.source.placeOf(offset);
+    return line === 0 ? null : { file: this.source.file, line };
   }
 
   /** Reports a fault at an offset of the file. */

@@ -76,26 +76,33 @@ export class SourceText implements Source {
   readonly file: string;
   readonly noun = 'file';
   readonly text: string;
+  /** The offsets at which lines start, found when the first place is asked for. */
+  #starts: readonly number[] | null = null;
 
   constructor(file: string, text: string) {
     this.file = file;
     this.text = text;
   }
 
-  /** Line and column of an offset, both from 1. Counted on each call, because only faults need them. */
+  /** Line and column of an offset, both from 1. */
   placeOf(offset: number): Place {
+    this.#starts ??= lineStarts(this.text);
+    const starts = this.#starts;
     let line = 1;
-    let lineStart = 0;
-    for (
-      let end = this.text.indexOf('\n');
-      end !== -1 && end < offset;
-      end = this.text.indexOf('\n', lineStart)
-    ) {
-      line++;
-      lineStart = end + 1;
+    for (let next = starts.length; line < next; ) {
+      const middle = (line + next) >>> 1;
+      if (starts[middle] <= offset) line = middle + 1;
+      else next = middle;
     }
-    return { line, column: offset - lineStart + 1 };
+    return { line, column: offset - starts[line - 1] + 1 };
   }
+}
+
+/** The offsets at which lines start. */
+function lineStarts(text: string): readonly number[] {
+  const starts = [0];
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
+  return starts;
 }
 
 const BYTE_ORDER_MARK = 0xfeff;

@@ -3,6 +3,7 @@ import type { ArraySchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import { limitOfRule } from '../../../decision/explain/explain-limit.ts';
 import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
+import { definitionOf } from '../../../rules/definition.ts';
 import { LIMIT, LIMIT_FLAG } from '../../../rules/layout.ts';
 import { compiledLimitInWords } from '../../../rules/limit-words.ts';
 import { FIGURES, figuresView, RATE_POINT, ratePointView } from './figures.ts';
@@ -83,6 +84,16 @@ const LIMIT_DETAILS_SCHEMA: ObjectSchema = {
         },
       },
     },
+    place: {
+      type: 'object',
+      nullable: true,
+      description: 'Where the rule begins. Null for rules from an xDS server.',
+      properties: { file: { type: 'string' }, line: { type: 'number', integer: true } },
+    },
+    definition: {
+      type: 'string',
+      description: 'A rule file with the rule and those above it, written from the active rules.',
+    },
   },
 };
 
@@ -149,7 +160,7 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
       method: 'GET',
       path: '/limits/:number',
       operation: 'getLimit',
-      summary: 'Read one limit with its figures and the minutes of the last hour',
+      summary: 'Read one limit with its figures, the minutes of the last hour, and its definition',
       access: 'read',
       answer: { description: 'The limit.', schema: LIMIT_DETAILS_SCHEMA },
       handle: async ({ params }) => {
@@ -158,10 +169,13 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
         if (number >= view.count)
           throw new OperatorProblem('not_found', 'There is no limit with this number.');
         const points = view.minutes(number);
+        const { text: definition, place } = definitionOf(view.rules, number);
         return {
           json: {
             ...limitView(view, number, domainsOf(view.rules)),
             history: points === null ? null : { seconds: MINUTE_SECONDS, points: points.map(ratePointView) },
+            place,
+            definition,
           },
         };
       },

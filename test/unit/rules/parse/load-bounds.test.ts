@@ -10,7 +10,7 @@ import {
   MAX_FILE_BYTES,
   MAX_NAME_CHARACTERS,
 } from '../../../../src/rules/parse/yaml/bounds.ts';
-import { faultsOf, load, refusal } from './rule-text.ts';
+import { faultsOf, load, refusal, withoutPlaces } from './rule-text.ts';
 
 function nested(levels: number): string {
   let text = 'domain: d\n';
@@ -37,7 +37,7 @@ t.test('the complete reader takes as many levels as the fast one', async t => {
     `domain: d\ndescriptors: [&x ${flow(256)}]`,
   ]) {
     t.notOk(readBlockYaml(text).known);
-    t.strictSame(load(text), load(deepest));
+    t.strictSame(withoutPlaces(load(text)), withoutPlaces(load(deepest)));
   }
 });
 

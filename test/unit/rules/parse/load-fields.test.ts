@@ -1,5 +1,5 @@
 import t from 'tap';
-import { load, loadEntry, refusal } from './rule-text.ts';
+import { load, loadEntry, refusal, withoutPlaces } from './rule-text.ts';
 
 t.test('no files are no rules', async t => {
   t.strictSame(load({}), { domains: [] });
@@ -25,7 +25,7 @@ descriptors:
 `);
   const flags = { quotaMode: false, detailedMetric: false, valueToMetric: false, shareThreshold: false };
   const bare = { value: '', limits: [], shadowMode: false, ...flags, metadata: null, entries: [] };
-  t.strictSame(rules, {
+  t.strictSame(withoutPlaces(rules), {
     domains: [
       {
         name: 'shop',
@@ -64,6 +64,21 @@ descriptors:
       },
     ],
   });
+});
+
+t.test('an entry knows the line of its file, after merging as well', async t => {
+  const { domains } = load(
+    {
+      'a.yaml': 'domain: d\ndescriptors:\n  - key: a\n    descriptors:\n\n      - key: nested\n',
+      'b.yaml': '{domain: d,\r\ndescriptors: [{key: b}, {\r\nkey: c}]}',
+    },
+    { mergeDomains: true },
+  );
+  const [a, b, c] = domains[0].entries;
+  t.same(a.place, { file: 'a.yaml', line: 3 });
+  t.same(a.entries[0].place, { file: 'a.yaml', line: 6 });
+  t.same(b.place, { file: 'b.yaml', line: 2 });
+  t.same(c.place, { file: 'b.yaml', line: 2 });
 });
 
 t.test('the descriptors may be absent, null or empty', async t => {

@@ -22,6 +22,15 @@ export function load(text: RuleText, settings: LoadSettings = APART): RuleSet {
   return loadRuleSet(ruleFiles(text), settings);
 }
 
+/** The same rules as if their source had no lines. */
+export function withoutPlaces({ domains }: RuleSet): RuleSet {
+  return { domains: domains.map(domain => ({ ...domain, entries: domain.entries.map(entryWithoutPlaces) })) };
+}
+
+function entryWithoutPlaces({ place: _, ...entry }: RuleEntry): RuleEntry {
+  return { ...entry, entries: entry.entries.map(entryWithoutPlaces) };
+}
+
 /** The entry of a file with the domain `d` and this entry alone; lines after the first are indented by four. */
 export function loadEntry(lines: string): RuleEntry {
   return load(entryFile(lines)).domains[0].entries[0];

@@ -1,0 +1,173 @@
+import { UNIT_NAMES } from '../messages/current-limit.ts';
+import type { CompiledRules } from './compiled-rules.ts';
+import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from './layout.ts';
+import type { RulePlace } from './rule-set.ts';
+import type { RuleTerms } from './rule-terms.ts';
+
+/** How a limit is defined. */
+interface LimitDefinition {
+  /** A rule file with the entry of the limit and the entries above. Without comments and other entries. */
+  readonly text: string;
+  /** Where the entry is written; null for a source without lines. */
+  readonly place: RulePlace | null;
+}
+
+/** The definition of a limit, from the compiled rules. Looks at every entry, at most a few milliseconds. */
+export function definitionOf(rules: CompiledRules, limit: number): LimitDefinition {
+  const chain: number[] = [];
+  for (let entry = entryOf(rules, limit); entry >= 0; entry = fieldOf(rules, entry, ENTRY.above) - 1)
+    chain.push(entry);
+  const [own] = chain;
+  const domain = textAt(rules, HEADER.domains, fieldOf(rules, own, ENTRY.domain) * DOMAIN.words);
+  const names = chain.map(entry => nameOf(rules, entry));
+  const path = [...names.map(({ composite }) => composite), domain].reverse().join('.');
+  let lines = [
+    ...limitLines(rules, fieldOf(rules, own, ENTRY.limit), rules.path(limit) !== path),
+    ...flagLines(fieldOf(rules, own, ENTRY.flags)),
+    ...metadataLines(rules, limit),
+  ];
+  for (const { key, value } of names) {
+    const entry = [`key: ${scalar(key)}`, ...(value === '' ? [] : [`value: ${scalar(value)}`]), ...lines];
+    lines = ['descriptors:', ...itemLines(entry)];
+  }
+  return { text: [`domain: ${scalar(domain)}`, ...lines, ''].join('\n'), place: placeOf(rules, own) };
+}
+
+/** The entry whose limits include this one. */
+function entryOf(rules: CompiledRules, limit: number): number {
+  const { words } = rules;
+  const count = words[HEADER.entryCount];
+  for (let entry = 0, at = words[HEADER.entries]; entry < count; entry++, at += ENTRY.words) {
+    const first = words[at + ENTRY.limit];
+    if (first >= 0 && limit >= first && limit <= first + rules.limit(first, LIMIT.siblings)) return entry;
+  }
+  throw new Error(`no entry has the limit ${limit}`);
+}
+
+function placeOf(rules: CompiledRules, entry: number): RulePlace | null {
+  const file = fieldOf(rules, entry, ENTRY.file) - 1;
+  if (file < 0) return null;
+  return { file: textAt(rules, HEADER.files, file * PART.words), line: fieldOf(rules, entry, ENTRY.line) };
+}
+
+function fieldOf({ words }: CompiledRules, entry: number, field: number): number {
+  return words[words[HEADER.entries] + entry * ENTRY.words + field];
+}
+
+/** The text whose offset and length in the pool are the words at `place` of a section. */
+function textAt(rules: CompiledRules, section: number, place: number): string {
+  const at = rules.words[section] + place;
+  return rules.text(rules.words[at], rules.words[at + 1]);
+}
+
+function nameOf(rules: CompiledRules, entry: number): { composite: string; key: string; value: string } {
+  const offset = fieldOf(rules, entry, ENTRY.composite);
+  const composite = rules.text(offset, fieldOf(rules, entry, ENTRY.compositeLength));
+  const key = rules.text(offset, fieldOf(rules, entry, ENTRY.keyLength));
+  return { composite, key, value: composite.slice(key.length + 1) };
+}
+
+/** The limits of an entry. In a list, each one has its modes; else the entry has them. */
+function limitLines(rules: CompiledRules, first: number, isListed: boolean): string[] {
+  if (!isListed) {
+    const block = blockLines(rules, first).map(line => `  ${line}`);
+    return ['rate_limit:', ...block, ...modeLines(rules, first)];
+  }
+  const count = rules.limit(first, LIMIT.siblings) + 1;
+  const items = Array.from({ length: count }, (_, i) =>
+    itemLines([...blockLines(rules, first + i), ...modeLines(rules, first + i)]),
+  );
+  return ['rate_limits:', ...items.flat()];
+}
+
+/** The fields of a `rate_limit`. */
+function blockLines(rules: CompiledRules, limit: number): string[] {
+  const isUnlimited = (rules.limit(limit, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0;
+  const requests = rules.requestsPerUnit(limit);
+  return [
+    ...nameLines(rules, limit),
+    ...(isUnlimited ? ['unlimited: true'] : windowLines(rules, limit)),
+    ...(isUnlimited && requests === 0 ? [] : [`requests_per_unit: ${requests}`]),
+    ...replacesLines(rules, limit),
+  ];
+}
+
+function nameLines(rules: CompiledRules, limit: number): string[] {
+  if (rules.limit(limit, LIMIT.name) === 0) return [];
+  const json = rules.text(rules.limit(limit, LIMIT.json), rules.limit(limit, LIMIT.jsonLength));
+  return [`name: ${scalar(JSON.parse(`{${json}}`).currentLimit.name)}`];
+}
+
+function windowLines(rules: CompiledRules, limit: number): string[] {
+  const unit = UNIT_NAMES[rules.limit(limit, LIMIT.unit)].toLowerCase();
+  const number = rules.limit(limit, LIMIT.terms) - 1;
+  if (number < 0) return [`unit: ${unit}`];
+  const terms = rules.terms(number);
+  const { algorithm, burst } = terms;
+  return [
+    ...lengthLines(terms, unit),
+    ...(algorithm === 'fixed_window' ? [] : [`algorithm: ${algorithm}`]),
+    ...(burst === 0 ? [] : [`burst: ${burst}`]),
+  ];
+}
+
+function lengthLines({ calendar, multiplier, window }: RuleTerms, unit: string): string[] {
+  if (calendar !== null) {
+    // The window shows the start as it is written, unless it is the usual one: `month@15 Europe/Berlin`.
+    const [, starts] = /@([^ ]+) /.exec(window) ?? [];
+    const { period, zone } = calendar;
+    const fields = [`period: ${period}`, `zone: ${scalar(zone)}`];
+    if (starts !== undefined) fields.push(`starts: ${starts}`);
+    return ['calendar:', ...fields.map(line => `  ${line}`)];
+  }
+  if (multiplier === 1) return [`unit: ${unit}`];
+  // A window in letters has no months and years.
+  const hasLetter = unit !== 'month' && unit !== 'year';
+  return hasLetter ? [`window: ${window}`] : [`unit: ${unit}`, `unit_multiplier: ${multiplier}`];
+}
+
+function replacesLines(rules: CompiledRules, limit: number): string[] {
+  const first = rules.limit(limit, LIMIT.replaces);
+  const count = rules.limit(limit, LIMIT.replaceCount);
+  if (count === 0) return [];
+  const names = Array.from({ length: count }, (_, i) =>
+    textAt(rules, HEADER.replacedNames, (first + i) * PART.words),
+  );
+  return ['replaces:', ...names.flatMap(name => itemLines([`name: ${scalar(name)}`]))];
+}
+
+function modeLines(rules: CompiledRules, limit: number): string[] {
+  const flags = rules.limit(limit, LIMIT.flags);
+  return [
+    ...((flags & LIMIT_FLAG.shadow) === 0 ? [] : ['shadow_mode: true']),
+    ...((flags & LIMIT_FLAG.quota) === 0 ? [] : ['quota_mode: true']),
+  ];
+}
+
+function flagLines(flags: number): string[] {
+  return [
+    ...((flags & ENTRY_FLAG.detailedMetric) === 0 ? [] : ['detailed_metric: true']),
+    ...((flags & ENTRY_FLAG.valueToMetric) === 0 ? [] : ['value_to_metric: true']),
+    ...((flags & ENTRY_FLAG.shareThreshold) === 0 ? [] : ['share_threshold: true']),
+  ];
+}
+
+/** JSON is YAML in one line. */
+function metadataLines(rules: CompiledRules, limit: number): string[] {
+  const length = rules.limit(limit, LIMIT.metadataLength);
+  return length === 0 ? [] : [`metadata: ${rules.text(rules.limit(limit, LIMIT.metadata), length)}`];
+}
+
+/** An item of a list, below the name of the list. */
+function itemLines(lines: readonly string[]): string[] {
+  return lines.map((line, i) => (i === 0 ? `  - ${line}` : `    ${line}`));
+}
+
+const PLAIN = /^[A-Za-z_/][A-Za-z0-9_./*@-]*$/;
+/** Texts that YAML 1.1 does not read as text. */
+const WORD = /^(y|n|yes|no|on|off|true|false|null)$/i;
+
+/** A text as YAML, in quotes if it could mean something else. */
+function scalar(text: string): string {
+  return PLAIN.test(text) && !WORD.test(text) ? text : JSON.stringify(text);
+}
