@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { run, StepFailure } from './step.mjs';
+import { note, run, StepFailure } from './step.mjs';
 
 /** Servers and clients that tests use, by the name of the program, with the packages that contain them. */
 const PROGRAMS = [
@@ -14,6 +14,16 @@ const PROGRAMS = [
   { program: 'haproxy', debian: 'haproxy', brew: 'haproxy', for: 'ops/haproxy' },
 ];
 
+/** The browser that tests of pages use, and where it is if it is not on the PATH. */
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const BROWSER_FOLDERS = [
+  '/usr/bin',
+  '/usr/local/bin',
+  '/snap/bin',
+  '/Applications/Google Chrome.app/Contents/MacOS',
+];
+const MAC_BROWSER = 'Google Chrome';
+
 /** Directories of servers on Debian, which are not on the PATH of most users. */
 const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin'];
 
@@ -25,15 +35,40 @@ export async function bringServers() {
   if (!isAllowed) throw new StepFailure(explain(missing));
   const packages = packagesOf(missing, 'debian');
   await withoutServiceStarts(async () => {
-    await apt('reading the lists of packages (apt-get)', ['update'], missing);
+    await apt('reading the lists of packages (apt-get)', ['update'], explain(missing));
     const install = ['install', '-y', '--no-install-recommends', ...packages];
-    await apt(`installing ${packages.join(', ')} (apt-get)`, install, missing);
+    await apt(`installing ${packages.join(', ')} (apt-get)`, install, explain(missing));
   });
   const absent = missing.filter(({ program }) => !isOnPath(program));
   if (absent.length > 0) throw new StepFailure(explain(absent));
 }
 
-async function apt(doing, args, missing) {
+/**
+ * Installs Chromium if no browser of its kind is installed and this process may install packages. Otherwise the tests of
+ * pages are skipped, so this step fails only when it is interrupted by a signal.
+ */
+export async function bringBrowser(folders = BROWSER_FOLDERS) {
+  if ([...BROWSERS, MAC_BROWSER].some(program => isOnPath(program, folders))) return;
+  const isAllowed = process.getuid?.() === 0 && isOnPath('apt-get');
+  if (!isAllowed) {
+    note(`no browser for the tests of pages, which are skipped. ${BROWSER_ADVICE}`);
+    return;
+  }
+  try {
+    await withoutServiceStarts(async () => {
+      await apt('reading the lists of packages (apt-get)', ['update'], BROWSER_ADVICE);
+      const install = ['install', '-y', '--no-install-recommends', 'chromium'];
+      await apt('installing chromium for the tests of pages (apt-get)', install, BROWSER_ADVICE);
+    });
+  } catch (failure) {
+    if (failure.signal !== undefined) throw failure;
+    note(failure.message);
+  }
+}
+
+const BROWSER_ADVICE = 'They need the Debian package chromium, or Google Chrome.';
+
+async function apt(doing, args, advice) {
   await run({
     doing,
     // If apt-get were killed, packages could stay unconfigured.
@@ -41,7 +76,7 @@ async function apt(doing, args, missing) {
     command: 'apt-get',
     args: ['-q', ...args],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    advice: explain(missing),
+    advice,
   });
 }
 
@@ -62,8 +97,8 @@ function packagesOf(programs, manager) {
   return [...new Set(programs.map(each => each[manager]))];
 }
 
-function isOnPath(program) {
-  return [...(process.env.PATH ?? '').split(delimiter), ...SERVER_FOLDERS].some(folder => {
+function isOnPath(program, folders = SERVER_FOLDERS) {
+  return [...(process.env.PATH ?? '').split(delimiter), ...folders].some(folder => {
     try {
       accessSync(join(folder, program), constants.X_OK);
       return true;

@@ -7,7 +7,16 @@ import { repositoryRoot } from '../../support/repository.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 
 /** What `npm test` does about programs where only these are on the PATH, and so no package manager. */
-async function bringServers(t: Test, programs: readonly string[]) {
+function bringServers(t: Test, programs: readonly string[]) {
+  return bring(t, programs, 'servers.bringServers');
+}
+
+/** The same about the browser, which is looked for on the PATH alone. */
+function bringBrowser(t: Test, programs: readonly string[]) {
+  return bring(t, programs, '() => servers.bringBrowser([])');
+}
+
+async function bring(t: Test, programs: readonly string[], step: string) {
   const folder = tempDirectory(t);
   for (const program of programs) {
     writeFileSync(join(folder, program), '');
@@ -15,8 +24,8 @@ async function bringServers(t: Test, programs: readonly string[]) {
   }
   const module = (name: string) => pathToFileURL(join(repositoryRoot(), 'ops/launch', name)).href;
   const script =
-    `import { bringServers } from '${module('servers.mjs')}'; import { attempt } from '${module('step.mjs')}'; ` +
-    'await attempt(bringServers);';
+    `import * as servers from '${module('servers.mjs')}'; import { attempt } from '${module('step.mjs')}'; ` +
+    `await attempt(${step});`;
   const child = new Child({
     command: process.execPath,
     args: ['--input-type=module', '--eval', script],
@@ -54,4 +63,18 @@ Install them and run "npm test" again:
   macOS:           brew install memcached nghttp2
 `,
   );
+});
+
+t.test('where a browser is on the PATH, none is installed', async t => {
+  for (const name of ['chromium', 'google-chrome']) {
+    t.same(await bringBrowser(t, [name]), { status: 0, output: '' }, name);
+  }
+});
+
+t.test('a missing browser stops nothing; the tests that are skipped and the package are named', async t => {
+  t.same(await bringBrowser(t, ['redis-server']), {
+    status: 0,
+    output:
+      'sluice: no browser for the tests of pages, which are skipped. They need the Debian package chromium, or Google Chrome.\n',
+  });
 });
