@@ -62,7 +62,7 @@ export function Plot({ title, series, times, stacked = false, format = formatCou
     const make = () => {
       plot.current?.destroy();
       plot.current = new uPlot(
-        optionsOf(element, latest.current, setPointed),
+        optionsOf(element, latest.current, { timesNow: () => latest.current.times, onPoint: setPointed }),
         dataOf(latest.current),
         element,
       );
@@ -165,10 +165,10 @@ function dataOf({ series, times, stacked }: Drawn): uPlot.AlignedData {
   return [times.map(ms => ms / 1000), ...(stacked ? stackedValues(values) : values.map(each => [...each]))];
 }
 
-/** From the first to the last time, and at least {@link MIN_SPAN_S}. uPlot knows no times if there are no figures. */
-function spanOf(min: number | null, max: number | null): [number, number] {
-  const end = max ?? Date.now() / 1000;
-  return [Math.min(min ?? end, end - MIN_SPAN_S), end];
+/** From the first to the last time in seconds, and at least {@link MIN_SPAN_S}. */
+function spanOf(times: readonly number[]): [number, number] {
+  const end = (times.at(-1) ?? Date.now()) / 1000;
+  return [Math.min((times[0] ?? Date.now()) / 1000, end - MIN_SPAN_S), end];
 }
 
 /** A canvas needs the color of the scheme that is active, which is that of the swatch in the legend. */
@@ -177,10 +177,16 @@ function colorOf(element: HTMLElement, kind: PlotKind): string {
   return swatch ? getComputedStyle(swatch).backgroundColor : 'rgb(128, 128, 128)';
 }
 
+interface PlotCalls {
+  readonly timesNow: () => readonly number[];
+  /** Called with the index that the pointer is at; null if it is elsewhere. */
+  readonly onPoint: (index: number | null) => void;
+}
+
 function optionsOf(
   element: HTMLElement,
-  { series, stacked, format = formatCount }: Omit<PlotProps, 'title'>,
-  onPoint: (index: number | null) => void,
+  { series, stacked, format = formatCount }: Omit<PlotProps, 'title' | 'times'>,
+  { timesNow, onPoint }: PlotCalls,
 ): uPlot.Options {
   const style = getComputedStyle(element);
   const axis = {
@@ -195,7 +201,8 @@ function optionsOf(
     label: name,
     stroke: colors[i],
     width: stacked ? 1 : 1.5,
-    points: { show: false },
+    // A line of one figure would not be seen.
+    points: { show: (made: uPlot) => made.data[0].length === 1, size: 6 },
     ...(stacked && { fill: areas[i] }),
   }));
   return {
@@ -205,7 +212,8 @@ function optionsOf(
     padding: [8, 16, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
-      x: { range: (_, min, max) => spanOf(min, max) },
+      // For a single figure, uPlot would show a day.
+      x: { range: () => spanOf(timesNow()) },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [

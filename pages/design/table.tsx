@@ -35,7 +35,7 @@ interface TableProps<Row> {
 
 /**
  * A table whose rows change while somebody reads it. Rows keep their order while the pointer is over the table or the
- * focus is inside. `j` and `k` move between rows.
+ * focus is inside. `j` and `k` move between rows that can be opened.
  */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rowKey, sort, onSort, onOpen, of = '' } = props;
@@ -50,10 +50,11 @@ export function Table<Row>(props: TableProps<Row>) {
     const present = all.findIndex(row => row.contains(document.activeElement));
     all[Math.min(Math.max(present === -1 ? 0 : present + by, 0), all.length - 1)]?.focus();
   };
-  useShortcuts({
+  const keys = {
     j: { help: 'Next row', run: () => move(1) },
     k: { help: 'Previous row', run: () => move(-1) },
-  });
+  };
+  useShortcuts(onOpen === undefined ? {} : keys);
   return (
     <div class="table-frame">
       <table

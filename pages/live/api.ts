@@ -64,6 +64,9 @@ export interface Refusal {
   readonly time: string;
   readonly path: string;
   readonly key: string;
+  readonly domain: string;
+  /** Of the descriptor; null if they are not known exactly. */
+  readonly entries: readonly { readonly key: string; readonly value: string }[] | null;
   readonly hits: number;
   readonly count: number | null;
   readonly requests_per_unit: number;
@@ -86,7 +89,7 @@ export interface ProcessStatus {
   readonly started: string;
   readonly seen: string;
   readonly version: string;
-  readonly decisions_per_second: number | null;
+  readonly hits_per_second: number | null;
   readonly rejected_per_second: number | null;
   readonly rules_loaded: string | null;
   readonly is_this: boolean;
@@ -102,7 +105,12 @@ export interface Status {
     readonly started: string;
   };
   readonly healthy: boolean;
-  readonly components: readonly { readonly name: string; readonly healthy: boolean }[];
+  readonly components: readonly {
+    readonly name: string;
+    readonly healthy: boolean;
+    /** Why it is not healthy; null if there is nothing to say. */
+    readonly note: string | null;
+  }[];
   readonly store: {
     readonly type: 'embedded' | 'redis' | 'memcached';
     readonly address: string | null;

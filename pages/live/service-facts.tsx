@@ -12,9 +12,11 @@ export function ServiceFacts() {
   return (
     <div class="service-facts">
       <Health status={status} />
-      <span title={storeTitle(status)}>{storeName(status)}</span>
-      <span>{countOf(Math.max(processes.length, 1), 'instance')}</span>
-      <span>
+      <span class="fact-store" title={storeTitle(status)}>
+        {storeName(status)}
+      </span>
+      <span class="fact-more">{countOf(Math.max(processes.length, 1), 'instance')}</span>
+      <span class="fact-more">
         {countOf(rules.limits, 'limit')}
         {rules.loaded !== null && (
           <>

@@ -37,30 +37,25 @@ export interface WatchedPage {
   pageBytes(): Promise<number>;
 }
 
-/** Chromium for one test file. */
+/** Chromium for the tests of one file. It starts with the first page. */
 export class TestBrowser {
-  readonly #browser: Browser;
+  #started: Promise<Browser> | null = null;
 
-  /** Starts the browser, and closes it at the end of the test. */
-  static async start(t: Pick<Test, 'teardown'>): Promise<TestBrowser> {
-    const executablePath = chromiumPath();
-    if (executablePath === undefined) throw new Error(String(BROWSER_MISSING));
-    const browser = await chromium.launch({
-      executablePath,
-      // Chromium does not start its sandbox for root. The pages that are opened are our own.
-      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-    });
-    t.teardown(() => browser.close());
-    return new TestBrowser(browser);
+  /** @param whole the whole file, at whose end the browser is closed */
+  constructor(whole: Pick<Test, 'teardown'>) {
+    whole.teardown(async () => (await this.#started)?.close());
   }
 
-  private constructor(browser: Browser) {
-    this.#browser = browser;
-  }
-
-  /** Opens an address in a window of its own, which shares nothing with other windows. */
-  async open(address: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
-    const context = await this.#browser.newContext({ locale: 'en-US', timezoneId: 'UTC', ...options });
+  /** Opens an address in a window of its own, which shares nothing with other windows, until the end of the test. */
+  async open(
+    t: Pick<Test, 'teardown'>,
+    address: string,
+    options: BrowserContextOptions = {},
+  ): Promise<WatchedPage> {
+    this.#started ??= launch();
+    const browser = await this.#started;
+    const context = await browser.newContext({ locale: 'en-US', timezoneId: 'UTC', ...options });
+    t.teardown(() => context.close());
     const page = await context.newPage();
     const faults: string[] = [];
     const sizes: Promise<number>[] = [];
@@ -73,7 +68,13 @@ export class TestBrowser {
     page.on('requestfinished', request => {
       const { pathname } = new URL(request.url());
       if (pathname !== '/' && !pathname.startsWith('/page/')) return;
-      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+      sizes.push(
+        request.sizes().then(
+          ({ responseBodySize }) => responseBodySize,
+          // The page was closed meanwhile.
+          () => 0,
+        ),
+      );
     });
     await page.goto(address);
     return {
@@ -82,6 +83,13 @@ export class TestBrowser {
       pageBytes: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
     };
   }
+}
+
+function launch(): Promise<Browser> {
+  const executablePath = chromiumPath();
+  if (executablePath === undefined) throw new Error(String(BROWSER_MISSING));
+  // Chromium does not start its sandbox for root. The pages that are opened are our own.
+  return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
 }
 
 function watchConsole(page: Page, faults: string[]): void {

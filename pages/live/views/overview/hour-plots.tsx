@@ -2,8 +2,9 @@ import { formatRate } from '../../../design/format.ts';
 import { Plot, type PlotSeries } from '../../../design/plot.tsx';
 import type { RatePoint } from '../../api.ts';
 import { outcomesOf } from './outcomes.ts';
+import { RejectionsByLimit } from './rejections-by-limit.tsx';
 
-/** The last hour: hits by outcome. */
+/** The last hour: hits by outcome, and rejections by limit. */
 export function HourPlots({ points }: { readonly points: readonly RatePoint[] }) {
   const outcomes = points.map(outcomesOf);
   const series: readonly PlotSeries[] = [
@@ -23,6 +24,7 @@ export function HourPlots({ points }: { readonly points: readonly RatePoint[] })
           format={formatRate}
         />
       </div>
+      <RejectionsByLimit />
     </div>
   );
 }

@@ -72,7 +72,7 @@ function threadText({ serving, deciding }: Status['threads']): string {
 function LatencyPanel({ status: { latency } }: { readonly status: Status }) {
   const { decision, store, batch, seconds } = latency;
   return (
-    <Panel title="Latency" note={`last ${seconds} s`}>
+    <Panel title="Latency" note={`last ${Math.ceil(seconds)} s`}>
       <table class="figures" aria-label="Latency and batch sizes">
         <thead>
           <tr>
@@ -128,10 +128,10 @@ function instanceColumns(nowMs: number): readonly Column<ProcessStatus>[] {
       ),
     },
     {
-      key: 'decisions',
-      title: 'Decisions',
+      key: 'hits',
+      title: 'Hits',
       kind: 'number',
-      cell: ({ decisions_per_second: rate }) => (rate === null ? '–' : formatRate(rate)),
+      cell: ({ hits_per_second: rate }) => (rate === null ? '–' : formatRate(rate)),
     },
     {
       key: 'rejected',

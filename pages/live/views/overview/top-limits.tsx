@@ -79,9 +79,16 @@ const COLUMNS: readonly Column<Limit>[] = [
     title: 'Rejected',
     kind: 'number',
     sorts: 'descending',
-    cell: ({ per_second, refused_spark }) => (
+    cell: ({ per_second, refused_spark, shadow_mode }) => (
       <WithSpark values={refused_spark} label="Rejected per minute" kind="rejected">
-        <Rate of={per_second.refused} />
+        {shadow_mode && per_second.shadow_refused > 0 ? (
+          <span class="shadowed" title="Without shadow mode, as many hits would be rejected.">
+            <span class="unseen">would be </span>
+            {formatRate(per_second.shadow_refused)}
+          </span>
+        ) : (
+          <Rate of={per_second.refused} />
+        )}
       </WithSpark>
     ),
   },

@@ -1,0 +1,145 @@
+import t from 'tap';
+import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
+import { keepAsking, servicePage } from '../support/live-page.ts';
+
+/** All that the browser loads for the page, compressed. */
+const MAX_PAGE_BYTES = 150 * 1024;
+
+const options = { skip: BROWSER_MISSING };
+const browser = new TestBrowser(t);
+
+t.test('the overview shows what is rejected while requests are sent', options, async t => {
+  const service = await servicePage(t);
+  const { page, faults, pageBytes } = await browser.open(t, `http://${service.debug}/`);
+  await page.getByRole('heading', { name: 'What is being rejected right now?' }).waitFor();
+  await page.getByText('Nothing was rejected', { exact: true }).waitFor();
+  t.equal(await page.title(), 'Overview · Sluice');
+  keepAsking(t, service);
+  const rejected = page.getByRole('region', { name: 'Rejected' }).locator('.tile-figure');
+  await rejected.filter({ hasNotText: /^0\/s$/ }).waitFor();
+  const limits = page.getByRole('table', { name: 'Top limits' });
+  await limits.getByRole('row', { name: /shop › user .* [1-9].*\/s$/ }).waitFor();
+  t.match(
+    await limits.getByRole('row').nth(1).innerText(),
+    'user',
+    'the limit that rejects the most is first',
+  );
+  t.match(await limits.innerText(), 'Shadow');
+  const rejections = page.getByRole('region', { name: 'Last rejections' });
+  await rejections.getByText('user=ann').first().waitFor();
+  t.match(await rejections.innerText(), / of 5\b/);
+  const plot = page.getByRole('figure').filter({ hasText: 'Hits by outcome' });
+  await plot.locator('canvas').waitFor();
+  await plot.getByText('Show the figures as a table').click();
+  t.match(await plot.getByRole('table').innerText(), /Rejected\s+Shadow\s+Near limit\s+Allowed/);
+  t.same(faults, []);
+  const bytes = await pageBytes();
+  t.ok(bytes > 10_000 && bytes < MAX_PAGE_BYTES, `${bytes} bytes`);
+});
+
+t.test('the sort order is in the address, so that a link shows the same', options, async t => {
+  const service = await servicePage(t);
+  const { page, faults } = await browser.open(t, `http://${service.debug}/`);
+  keepAsking(t, service);
+  const table = page.getByRole('table', { name: 'Top limits' });
+  const sorted = table.locator('th[aria-sort]');
+  t.equal(await sorted.innerText(), 'Rejected');
+  await table.getByRole('button', { name: 'Hits' }).click();
+  await page.waitForURL('**/?sort=hits');
+  t.equal(await sorted.innerText(), 'Hits');
+  await page.reload();
+  await sorted.filter({ hasText: 'Hits' }).waitFor();
+  await page.goBack();
+  await sorted.filter({ hasText: 'Rejected' }).waitFor();
+  t.same(faults, []);
+});
+
+t.test('rows keep their order while the pointer is over them', options, async t => {
+  const service = await servicePage(t);
+  const { page } = await browser.open(t, `http://${service.debug}/?sort=hits`);
+  const rows = page.getByRole('table', { name: 'Top limits' }).locator('tbody tr');
+  await rows.first().hover();
+  const before = await rows.locator('a').allInnerTexts();
+  keepAsking(t, service);
+  await rows
+    .filter({ hasText: 'user' })
+    .filter({ hasText: /[1-9].*\/s/ })
+    .waitFor();
+  t.same(await rows.locator('a').allInnerTexts(), before);
+});
+
+t.test('everything is reached by keyboard', options, async t => {
+  const service = await servicePage(t);
+  const { page, faults } = await browser.open(t, `http://${service.debug}/`);
+  const rows = page.getByRole('table', { name: 'Top limits' }).locator('tbody tr');
+  await rows.first().waitFor();
+  const focused = () => page.evaluate('document.activeElement.textContent');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  t.equal(await focused(), await rows.nth(1).textContent());
+  await page.keyboard.press('k');
+  t.equal(await focused(), await rows.nth(0).textContent());
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keys' });
+  await keys.waitFor();
+  t.match(await keys.innerText(), /Next row/);
+  await page.keyboard.press('j');
+  await page.keyboard.press('Escape');
+  await keys.waitFor({ state: 'detached' });
+  t.equal(
+    await focused(),
+    await rows.nth(0).textContent(),
+    'the dialog kept the keys and gave the focus back',
+  );
+  await page.keyboard.press('p');
+  await page.getByRole('button', { name: /^Paused/ }).waitFor();
+  await page.keyboard.press('p');
+  await page.getByRole('button', { name: /^Live/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\?view=limit&path=shop\./);
+  t.same(faults, []);
+});
+
+t.test('the colors follow the system until the user chooses others', options, async t => {
+  const service = await servicePage(t);
+  const { page, faults } = await browser.open(t, `http://${service.debug}/`, { colorScheme: 'dark' });
+  const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+  await page.getByRole('button', { name: 'Colors: system' }).waitFor();
+  const dark = await background();
+  await page.keyboard.press('t');
+  await page.getByRole('button', { name: 'Colors: light' }).waitFor();
+  const light = await background();
+  t.not(light, dark);
+  await page.reload();
+  await page.getByRole('button', { name: 'Colors: light' }).waitFor();
+  t.equal(await background(), light);
+  t.same(faults, []);
+});
+
+t.test('a lost connection shows since when, and ends by itself', options, async t => {
+  const service = await servicePage(t);
+  const { page } = await browser.open(t, `http://${service.debug}/`);
+  await page.getByRole('button', { name: /^Live/ }).waitFor();
+  t.notOk(await page.getByText('Connection lost').isVisible());
+  service.signal('SIGSTOP');
+  t.teardown(() => service.signal('SIGCONT'));
+  await page.getByText(/Connection lost for \d+s; the figures are from before/).waitFor();
+  t.match(await page.title(), /^Connection lost/);
+  t.equal(await page.getByRole('status').first().innerText(), 'The connection is lost. The figures are old.');
+  t.equal(await page.locator('main.stale').count(), 1);
+  service.signal('SIGCONT');
+  await page.getByText('Connection lost').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /^Live/ }).waitFor();
+  t.equal(await page.locator('main.stale').count(), 0);
+  await service.terminate();
+  await page.getByText('Connection lost').waitFor();
+});
+
+t.test('a view that does not exist says so', options, async t => {
+  const service = await servicePage(t);
+  const { page, faults } = await browser.open(t, `http://${service.debug}/?view=nowhere`);
+  await page.getByText('There is no view "nowhere"').waitFor();
+  await page.getByRole('link', { name: 'Go to the overview' }).click();
+  await page.getByRole('heading', { name: 'What is being rejected right now?' }).waitFor();
+  t.same(faults, []);
+});
