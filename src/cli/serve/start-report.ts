@@ -41,7 +41,7 @@ function banner(settings: Settings, at: StartedAt, quickstart: boolean): string 
     `  HTTP     http://${at.http}  (/json, /healthcheck)`,
     at.debug === null
       ? '  debug    closed: the port could not be opened; see the log'
-      : `  debug    http://${at.debug}  (/stats, /rlconfig, /debug/pprof/)`,
+      : `  debug    http://${at.debug}  (live page, /stats, /rlconfig, /debug/pprof/)`,
   ];
   if (at.metrics === null) lines.push('  metrics  closed: the port could not be opened; see the log');
   else if (at.metrics !== undefined) lines.push(`  metrics  http://${at.metrics}${settings.prometheusPath}`);
