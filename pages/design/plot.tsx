@@ -202,7 +202,7 @@ function optionsOf(
     stroke: colors[i],
     width: stacked ? 1 : 1.5,
     // A line of one figure would not be seen.
-    points: { show: (made: uPlot) => made.data[0].length === 1, size: 6 },
+    points: { show: (made: uPlot) => made.data[0].length === 1, size: 6, fill: colors[i] },
     ...(stacked && { fill: areas[i] }),
   }));
   return {

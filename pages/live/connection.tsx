@@ -1,4 +1,4 @@
-import { useContext, useEffect } from 'preact/hooks';
+import { useContext } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
 import { formatDuration } from '../design/format.ts';
 import { Icon } from '../design/icon.tsx';
@@ -39,14 +39,6 @@ export function ConnectionButton() {
 export function LostBar() {
   const live = useLive();
   const isLost = live.connection === 'lost';
-  useEffect(() => {
-    if (!isLost) return;
-    const before = document.title;
-    document.title = `Connection lost · ${before}`;
-    return () => {
-      document.title = before;
-    };
-  }, [isLost]);
   return (
     <>
       {isLost && (

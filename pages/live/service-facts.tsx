@@ -7,10 +7,10 @@ import { useLive } from './live-state.ts';
 /** The health of the service, its store, its rules and the processes that share the store, in one line. */
 export function ServiceFacts() {
   const { status, nowMs } = useLive();
-  if (status === null) return <div class="service-facts" />;
+  if (status === null) return null;
   const { rules, processes } = status;
   return (
-    <div class="service-facts">
+    <>
       <Health status={status} />
       <span class="fact-store" title={storeTitle(status)}>
         {storeName(status)}
@@ -25,7 +25,7 @@ export function ServiceFacts() {
         )}
       </span>
       {rules.faults > 0 && <Chip kind="error">{countOf(rules.faults, 'fault')} in the last load</Chip>}
-    </div>
+    </>
   );
 }
 

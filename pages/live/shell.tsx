@@ -16,9 +16,10 @@ export function Shell() {
   const view = VIEWS[name];
   const { connection } = useLive();
   const [isHelpOpen, openHelp] = useState(false);
+  const title = `${view?.name ?? 'No such view'} · Sluice`;
   useEffect(() => {
-    document.title = `${view?.name ?? 'No such view'} · Sluice`;
-  }, [view]);
+    document.title = connection === 'lost' ? `Connection lost · ${title}` : title;
+  }, [title, connection]);
   useShortcuts({ '?': { help: 'Show this list', run: () => openHelp(true) } });
   const View = view?.component;
   const isStale = connection === 'lost' || connection === 'paused';
@@ -33,7 +34,9 @@ export function Shell() {
             </svg>
             <span>Sluice</span>
           </Link>
-          <ServiceFacts />
+          <div class={isStale ? 'service-facts stale' : 'service-facts'}>
+            <ServiceFacts />
+          </div>
           <Tools onHelp={() => openHelp(true)} />
         </div>
         <nav class="tabs" aria-label="Views">
