@@ -71,6 +71,7 @@ export interface Refusal {
   readonly count: number | null;
   readonly requests_per_unit: number;
   readonly shadow_mode: boolean;
+  readonly penalized: boolean;
   readonly peer: string | null;
   readonly trace_id: string | null;
 }

@@ -109,12 +109,25 @@ function partName({ name, window, algorithm }: ExplainedLimit): string {
   return name !== '' ? name : algorithm === 'fixed_window' ? `${window}` : `${window} ${algorithm}`;
 }
 
-function countingRows({ key, window, level }: Partial<ExplainedCounting>): Row[] {
+function countingRows({ key, window, level, penalty }: Partial<ExplainedCounting>): Row[] {
   const rows: Row[] = [];
   if (key !== undefined) rows.push(['key', key]);
   if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
   if (level !== undefined) rows.push(['level', level]);
+  if (penalty !== undefined) rows.push(['penalty', penaltyText(penalty)]);
   return rows;
+}
+
+function penaltyText({
+  violations,
+  after,
+  penalties,
+  penalizedUntil,
+}: NonNullable<ExplainedCounting['penalty']>): string {
+  const earlier = penalties === 0 ? '' : `, ${penalties} ${penalties === 1 ? 'penalty' : 'penalties'} so far`;
+  return penalizedUntil === null
+    ? `not penalized: ${violations} of ${after} violations${earlier}`
+    : `penalized until ${penalizedUntil}: all requests are rejected and not counted${earlier}`;
 }
 
 function indented(rows: readonly Row[], indent: string): Row[] {

@@ -25,6 +25,9 @@ export const KIND = { none: 0, limited: 1, unlimited: 2, several: 3, banned: 4, 
 /** A bit beside those of `LIMIT_FLAG`: a steering record has replaced `requestsPerUnit`. */
 export const OVERRIDDEN = 1 << 16;
 
+/** A bit beside those of `LIMIT_FLAG`: the limit is exceeded because the key is penalized. */
+export const PENALIZED = 1 << 17;
+
 /** Whether a row has a limit to report. */
 export function isLimited(kind: number): boolean {
   return kind === KIND.limited || kind === KIND.several;
@@ -48,7 +51,7 @@ export class DecisionTable {
   limit = new Int32Array(INITIAL_ROWS);
   requestsPerUnit = new Float64Array(INITIAL_ROWS);
   unit = new Uint8Array(INITIAL_ROWS);
-  /** `LIMIT_FLAG` bits of the rule, none for an override; and {@link OVERRIDDEN}. */
+  /** `LIMIT_FLAG` bits of the rule, none for an override; {@link OVERRIDDEN} and {@link PENALIZED}. */
   flags = new Int32Array(INITIAL_ROWS);
   hits = new Float64Array(INITIAL_ROWS);
   /** How the limit counts; null for a plain limit. */

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { CODE, type DecisionBatch, type DecisionTable, isLimited, KIND } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, isLimited, KIND, PENALIZED } from './batch.ts';
 import { nameOfLimit } from './metric-key.ts';
 
 /**
@@ -64,6 +64,7 @@ function describeLimit(decisions: DecisionTable, row: number, rules: CompiledRul
     algorithm,
     ...(algorithm === 'token_bucket' ? { burst } : {}),
     code: decisions.code[row] === CODE.ok ? 'OK' : 'OVER_LIMIT',
+    ...((decisions.flags[row] & PENALIZED) !== 0 ? { penalized: true } : {}),
     remaining: decisions.remaining[row],
     resetSeconds: decisions.resetMs[row] / SECOND_MS,
   };

@@ -1,7 +1,9 @@
+import { SECOND_MS } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { REFUSED } from '../counters/admission/admission.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { CODE, type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN, PENALIZED } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
 import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './outcome.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
@@ -112,21 +114,28 @@ export class Evaluator {
     const level = counters.opAfters[op];
     if (Number.isNaN(level)) return this.#evaluateUncounted(batch, row, isRefund);
     const slot = counters.opSlots[op];
-    const { floors, previous } = counters.admissions;
-    const left = terms.leftAt(level);
+    const { floors, previous, penalties } = counters.admissions;
+    const isPenalized = counters.opRefused[op] === REFUSED.penalized;
+    const left = isPenalized ? 0 : terms.leftAt(level);
     decisions.remaining[row] = left;
-    decisions.resetMs[row] = terms.resetMs(nowMs, level, floors[slot], previous[slot]);
+    if (isPenalized) {
+      decisions.resetMs[row] = penalties.untils[slot] * SECOND_MS - nowMs;
+      decisions.flags[row] |= PENALIZED;
+    } else if (!terms.isFixed) {
+      decisions.resetMs[row] = terms.resetMs(nowMs, level, floors[slot], previous[slot]);
+    }
     if (isRefund) return true;
     const used = terms.usedAt(level);
-    const isRefused = counters.opRefused[op] === 1;
+    const isRefused = counters.opRefused[op] !== REFUSED.no;
     const outcome = this.#outcome;
     outcome.requestsPerUnit = terms.most;
     outcome.hits = decisions.hits[row];
     outcome.held = counters.opHeld[op] === 1;
     outcome.after = isRefused ? terms.most + Math.max(outcome.hits, 1) : used;
     outcome.before = isRefused ? terms.most : outcome.held ? used : used - outcome.hits;
-    // Fewer hits may still fit, so the refusal is certain only if no hit is left.
-    this.#conclude(batch, row, left === 0);
+    // Fewer hits may still fit, so the refusal is certain only if no hit is left. Of a limit with a penalty, the store must
+    // see each rejection until the penalty begins.
+    this.#conclude(batch, row, terms.hasPenalty ? isPenalized : left === 0);
     // After the local cache has the time until which no other request fits either.
     if (isRefused) resetOfTooMany(decisions, row);
     return true;
@@ -163,7 +172,7 @@ export class Evaluator {
     const hits = isRefund ? 0 : decisions.hits[row];
     const left = uncounted === 'allow' ? most - hits : isRefund ? 0 : -1;
     decisions.remaining[row] = Math.max(left, 0);
-    if (terms !== null && terms.admission !== null) {
+    if (terms !== null && terms.admission !== null && !terms.isFixed) {
       const level = terms.admission.capacity - decisions.remaining[row] * terms.admission.scale;
       decisions.resetMs[row] = terms.resetMs(nowMs, level, 0, 0);
     }
@@ -185,8 +194,9 @@ export class Evaluator {
   }
 }
 
-/** Sets when a limit resets for a request that is rejected and never fits. */
-function resetOfTooMany({ code, terms, hits, resetMs }: DecisionTable, row: number): void {
+/** Sets when a limit resets for a request that is rejected and never fits, unless the key is penalized. */
+function resetOfTooMany({ code, flags, terms, hits, resetMs }: DecisionTable, row: number): void {
+  if ((flags[row] & PENALIZED) !== 0) return;
   const known = code[row] === CODE.overLimit ? terms[row] : null;
   if (known?.neverFits(hits[row]) === true) resetMs[row] = known.neverFitsResetMs(resetMs[row]);
 }

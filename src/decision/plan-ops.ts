@@ -3,7 +3,7 @@ import { NEVER_FULL } from '../counters/batch.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN } from './batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN, PENALIZED } from './batch.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -94,6 +94,8 @@ export class OpPlanner {
     if (untilMs === 0) return false;
     const terms = decisions.terms[row];
     if (terms !== null && terms.admission !== null) decisions.resetMs[row] = untilMs - nowMs;
+    // Of such limits, only penalties are kept.
+    if (terms?.hasPenalty === true) decisions.flags[row] |= PENALIZED;
     return true;
   }
 

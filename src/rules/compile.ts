@@ -13,7 +13,6 @@ import {
 } from './compile-tables.ts';
 import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
 import {
-  CALENDAR_PERIODS,
   DOMAIN,
   EDGE_WORDS,
   ENTRY,
@@ -30,7 +29,6 @@ import {
 } from './layout.ts';
 import { PolicyNames } from './policy-names.ts';
 import {
-  ALGORITHMS,
   type DomainRules,
   type LimitTerms,
   type RuleEntry,
@@ -38,6 +36,7 @@ import {
   type RuleSet,
   UNIT_NUMBERS,
 } from './rule-set.ts';
+import { writeTerms } from './rule-terms.ts';
 
 /**
  * Compiles a checked rule set into one shared buffer (see `layout.ts`), which any thread reads through `CompiledRules`.
@@ -251,28 +250,13 @@ class Compiler {
 
   /** The number of the terms. Equal terms have one record. */
   #internTerms(terms: LimitTerms): number {
-    const { algorithm, multiplier, burst, calendar } = terms;
-    const same = JSON.stringify([algorithm, multiplier, burst, calendar, terms.window, terms.tag]);
+    const same = JSON.stringify(terms);
     const known = this.#termsNumbers.get(same);
     if (known !== undefined) return known;
     const at = this.#terms.allocate(TERMS.words);
     const number = at / TERMS.words;
     this.#termsNumbers.set(same, number);
-    const zone = this.#poolText(calendar?.zone ?? '');
-    const window = this.#poolText(terms.window);
-    const tag = this.#poolText(terms.tag);
-    const words = this.#terms.words;
-    words[at + TERMS.algorithm] = ALGORITHMS[algorithm];
-    words[at + TERMS.multiplier] = multiplier;
-    words[at + TERMS.burst] = burst;
-    words[at + TERMS.calendarPeriod] = calendar === null ? 0 : CALENDAR_PERIODS[calendar.period];
-    words[at + TERMS.calendarStarts] = calendar?.starts ?? 0;
-    words[at + TERMS.zone] = zone.offset;
-    words[at + TERMS.zoneLength] = zone.length;
-    words[at + TERMS.window] = window.offset;
-    words[at + TERMS.windowLength] = window.length;
-    words[at + TERMS.tag] = tag.offset;
-    words[at + TERMS.tagLength] = tag.length;
+    writeTerms(this.#terms.words, at, terms, text => this.#poolText(text));
     return number;
   }
 

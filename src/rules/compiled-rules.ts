@@ -2,7 +2,7 @@ import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import { describeAnswers } from './domain-answers.ts';
 import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG, POLICY, TERMS } from './layout.ts';
-import { type RuleTerms, readTerms } from './rule-terms.ts';
+import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
 export class CompiledRules {
@@ -161,10 +161,16 @@ export function* dumpRules(rules: CompiledRules): Iterable<string> {
 }
 
 /** What a line says instead of the unit, and at its end. */
-function dumpTerms({ window, algorithm, burst, calendar }: RuleTerms): [string, string] {
+function dumpTerms({ window, algorithm, burst, calendar, penalty }: RuleTerms): [string, string] {
   const bucket = algorithm === 'token_bucket' ? `, burst: ${burst}` : '';
   const zone = calendar === null ? '' : `, zone: ${calendar.zone}`;
   const [length] = window.split(' ');
   const name = calendar === null ? 'window' : 'calendar';
-  return [`${name}=${length}`, `, algorithm: ${algorithm}${bucket}${zone}`];
+  return [`${name}=${length}`, `, algorithm: ${algorithm}${bucket}${zone}${dumpPenalty(penalty)}`];
+}
+
+function dumpPenalty(penalty: RuleTerms['penalty']): string {
+  if (penalty === null) return '';
+  const { after, forS, factor, maxS } = penalty;
+  return `, penalty: {after: ${after}, for: ${lengthText(forS)}, factor: ${factor}, max: ${lengthText(maxS)}}`;
 }

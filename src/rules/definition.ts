@@ -2,7 +2,7 @@ import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from './compiled-rules.ts';
 import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from './layout.ts';
 import type { RulePlace } from './rule-set.ts';
-import type { RuleTerms } from './rule-terms.ts';
+import { lengthText, type RuleTerms } from './rule-terms.ts';
 
 /** How a limit is defined. */
 interface LimitDefinition {
@@ -108,7 +108,16 @@ function windowLines(rules: CompiledRules, limit: number): string[] {
     ...lengthLines(terms, unit),
     ...(algorithm === 'fixed_window' ? [] : [`algorithm: ${algorithm}`]),
     ...(burst === 0 ? [] : [`burst: ${burst}`]),
+    ...penaltyLines(terms),
   ];
+}
+
+function penaltyLines({ penalty }: RuleTerms): string[] {
+  if (penalty === null) return [];
+  const { after, forS, factor, maxS } = penalty;
+  const growth = factor === 1 ? [] : [`factor: ${factor}`, `max: ${lengthText(maxS)}`];
+  const fields = [`after: ${after}`, `for: ${lengthText(forS)}`, ...growth];
+  return ['penalty:', ...fields.map(line => `  ${line}`)];
 }
 
 function lengthLines({ calendar, multiplier, window }: RuleTerms, unit: string): string[] {

@@ -171,6 +171,12 @@ export const TERMS = {
   windowLength: 8,
   tag: 9,
   tagLength: 10,
+  /** 0 without a penalty. */
+  penaltyAfter: 11,
+  /** Seconds, like the maximum. */
+  penaltyFor: 12,
+  penaltyFactor: 13,
+  penaltyMax: 14,
   words: LINE_WORDS,
 } as const;
 

@@ -4,12 +4,14 @@ import { LIMIT, LIMIT_FLAG } from './layout.ts';
 import {
   type Algorithm,
   type LimitTerms,
+  type PenaltyRule,
   type RuleEntry,
   type RuleLimit,
   type RuleSet,
   UNIT_NUMBERS,
   type Unit,
 } from './rule-set.ts';
+import { lengthText } from './rule-terms.ts';
 
 /** A limit that is not plain, explained. */
 interface ExplainedLimit {
@@ -53,6 +55,7 @@ const PLAIN: TermsInWords = {
   multiplier: 1,
   burst: 0,
   calendar: null,
+  penalty: null,
   window: '',
 };
 
@@ -65,8 +68,22 @@ export function compiledLimitInWords(rules: CompiledRules, limit: number): strin
   return limitInWords({ unit, requestsPerUnit }, terms < 0 ? PLAIN : rules.terms(terms));
 }
 
-/** What a limit allows: `at most 100 in each window of 5 minutes`. */
+/** What a limit allows, and what happens to keys that keep exceeding it. */
 function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
+  const allowed = allowedInWords(limit, terms);
+  return terms.penalty === null ? allowed : `${allowed}; ${penaltyInWords(terms.penalty, terms)}`;
+}
+
+/** `a key with rejections in 3 windows is rejected for 2m, then each time 2 times as long, at most 1h`. */
+function penaltyInWords({ after, forS, factor, maxS }: PenaltyRule, { algorithm }: TermsInWords): string {
+  const windows = algorithm === 'fixed_window' ? 'window' : 'period';
+  const when = after === 1 ? `a rejection` : `rejections in ${after} ${windows}s`;
+  const growth = factor === 1 ? '' : `, then each time ${factor} times as long, at most ${lengthText(maxS)}`;
+  return `a key with ${when} is penalized for ${lengthText(forS)}${growth}`;
+}
+
+/** What a limit allows: `at most 100 in each window of 5 minutes`. */
+function allowedInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
   const { unit, requestsPerUnit: requests } = limit;
   const { calendar, multiplier, burst } = terms;
   if (requests === 0) return 'every request is rejected';

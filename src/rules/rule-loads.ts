@@ -129,6 +129,7 @@ function isSame(before: CompiledRules, limit: number, after: CompiledRules, othe
 function termsText(rules: CompiledRules, limit: number): string {
   const number = rules.limit(limit, LIMIT.terms) - 1;
   if (number < 0) return '';
-  const { algorithm, window, burst, tag } = rules.terms(number);
-  return `${algorithm} ${window} ${burst} ${Buffer.from(tag).toString('latin1')}`;
+  const { algorithm, window, burst, penalty, tag } = rules.terms(number);
+  const own = penalty === null ? '' : Object.values(penalty).join(' ');
+  return `${algorithm} ${window} ${burst} ${own} ${Buffer.from(tag).toString('latin1')}`;
 }

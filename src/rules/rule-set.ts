@@ -84,11 +84,26 @@ export interface LimitTerms {
   readonly burst: number;
   /** The calendar that determines the windows; null for windows of equal length. */
   readonly calendar: CalendarTerms | null;
+  /** Null if keys that keep exceeding the limit are not penalized. */
+  readonly penalty: PenaltyRule | null;
   /** The window as messages show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
   readonly window: string;
   /** The end of the cache key. It tells apart limits of one entry, and limits before and after an edit of the rules. */
   readonly tag: string;
 }
+
+/** The `penalty` of a limit. Lengths are in seconds, and `maxS` is at least `forS`. */
+export interface PenaltyRule {
+  /** Number of violations that lead to a penalty: 1 to {@link MOST_VIOLATIONS}. */
+  readonly after: number;
+  readonly forS: number;
+  /** How many times as long each further penalty is, from 1. */
+  readonly factor: number;
+  readonly maxS: number;
+}
+
+/** The greatest `after` of a penalty. */
+export const MOST_VIOLATIONS = 1_000;
 
 /** The algorithms by the names that rule files use, and their numbers in compiled rules. */
 export const ALGORITHMS = { fixed_window: 0, sliding_window: 1, token_bucket: 2 } as const;

@@ -1,6 +1,6 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import { CALENDAR_PERIODS, TERMS } from './layout.ts';
-import { ALGORITHMS, type Algorithm } from './rule-set.ts';
+import { ALGORITHMS, type Algorithm, type LimitTerms, type PenaltyRule } from './rule-set.ts';
 
 /** How a limit counts that is not plain, as read from compiled rules. See `LimitTerms` of `rule-set.ts`. */
 export interface RuleTerms {
@@ -11,6 +11,7 @@ export interface RuleTerms {
   readonly burst: number;
   /** Null for windows of equal length. */
   readonly calendar: CalendarTerms | null;
+  readonly penalty: PenaltyRule | null;
   readonly window: string;
   /** The end of the cache key. */
   readonly tag: Uint8Array;
@@ -18,6 +19,37 @@ export interface RuleTerms {
 
 const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as readonly Algorithm[];
 const PERIOD_NAMES = Object.keys(CALENDAR_PERIODS) as readonly CalendarTerms['period'][];
+
+/**
+ * Writes a record of {@link TERMS}.
+ *
+ * @param at index of the first word of the record
+ * @param pooled adds text to the pool
+ */
+export function writeTerms(
+  words: Int32Array,
+  at: number,
+  { algorithm, multiplier, burst, calendar, penalty, window, tag }: LimitTerms,
+  pooled: (text: string) => { readonly offset: number; readonly length: number },
+): void {
+  const writeText = (field: number, text: string): void => {
+    const { offset, length } = pooled(text);
+    words[at + field] = offset;
+    words[at + field + 1] = length;
+  };
+  words[at + TERMS.algorithm] = ALGORITHMS[algorithm];
+  words[at + TERMS.multiplier] = multiplier;
+  words[at + TERMS.burst] = burst;
+  words[at + TERMS.calendarPeriod] = calendar === null ? 0 : CALENDAR_PERIODS[calendar.period];
+  words[at + TERMS.calendarStarts] = calendar?.starts ?? 0;
+  writeText(TERMS.zone, calendar?.zone ?? '');
+  writeText(TERMS.window, window);
+  writeText(TERMS.tag, tag);
+  words[at + TERMS.penaltyAfter] = penalty?.after ?? 0;
+  words[at + TERMS.penaltyFor] = penalty?.forS ?? 0;
+  words[at + TERMS.penaltyFactor] = penalty?.factor ?? 0;
+  words[at + TERMS.penaltyMax] = penalty?.maxS ?? 0;
+}
 
 /**
  * Reads a record of {@link TERMS}.
@@ -46,7 +78,27 @@ export function readTerms(
     multiplier: words[at + TERMS.multiplier],
     burst: words[at + TERMS.burst] >>> 0,
     calendar,
+    penalty: penaltyIn(words, at),
     window: textOf(TERMS.window),
     tag: Buffer.from(textOf(TERMS.tag)),
   };
+}
+
+function penaltyIn(words: Int32Array, at: number): PenaltyRule | null {
+  const after = words[at + TERMS.penaltyAfter];
+  if (after === 0) return null;
+  const [forS, factor] = [words[at + TERMS.penaltyFor], words[at + TERMS.penaltyFactor]];
+  return { after, forS, factor, maxS: words[at + TERMS.penaltyMax] };
+}
+
+const LENGTHS = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'm'],
+] as const;
+
+/** A length as rule files write it, in the largest unit that is exact: `90s`, `2m`, `7d`. */
+export function lengthText(seconds: number): string {
+  const [unit, letter] = LENGTHS.find(([length]) => seconds % length === 0) ?? [1, 's'];
+  return `${seconds / unit}${letter}`;
 }

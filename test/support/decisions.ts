@@ -172,6 +172,11 @@ export class Decisions {
     return this.#explainer.explain(encodeRateLimitRequest(request));
   }
 
+  /** Resets the counters of a request. What they were before. */
+  reset(request: RateLimitRequest): Promise<Explanation> {
+    return this.#explainer.reset(encodeRateLimitRequest(request));
+  }
+
   /** The same in proto3 JSON, as `/json` answers it. */
   async askJson(
     request: RateLimitRequest,

@@ -108,9 +108,19 @@ function textOf(answer: Json, action: 'get' | 'reset', columns: number | null): 
     String(counter['key']),
   ]);
   const lines = headedTableLines(head, rows, columns);
+  lines.push(...(counters as Json[]).flatMap(penaltyLines));
   if (action === 'reset')
     lines.push(counters.length === 1 ? 'The counter was reset.' : 'The counters were reset.');
   return lines.map(line => `${line}\n`).join('');
+}
+
+/** A line about the penalty of a counter; none if its limit has no penalty. */
+function penaltyLines({ rule, violations, penalties, penalized_until: until }: Json): string[] {
+  if (until === undefined) return [];
+  const state = typeof until === 'string' ? `penalized until ${until}` : 'not penalized';
+  return [
+    printable(`${rule}: ${state}, violations since the last penalty: ${violations}, penalties: ${penalties}`),
+  ];
 }
 
 function limitText({ requests_per_unit: requests, unit, window, shadow_mode: shadow }: Json): string {

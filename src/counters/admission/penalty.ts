@@ -7,7 +7,7 @@ import { SECOND_MS } from '../../base/clock.ts';
  * no windows of their own to tell apart, it is a period of the length of the window that begins with a rejection.
  */
 export interface PenaltyTerms {
-  /** Number of violations that lead to a penalty: 1 to {@link MOST_VIOLATIONS}. */
+  /** Number of violations that lead to a penalty: 1 to {@link MOST_COUNTED}. */
   readonly after: number;
   /** Length of the first penalty, in seconds. */
   readonly forS: number;
@@ -19,8 +19,8 @@ export interface PenaltyTerms {
   readonly windowS: number;
 }
 
-/** The greatest `after`, and the most violations and penalties that are counted. */
-export const MOST_VIOLATIONS = 1_000;
+/** The most violations and penalties that are counted. Rules with a greater `after` are refused. */
+export const MOST_COUNTED = 1_000;
 
 /** Difference between the clocks of two processes up to which a state is not taken for that of a clock that was set back. */
 export const SKEW_S = 60;
@@ -80,7 +80,7 @@ export class Penalty {
     if (this.violations < terms.after) return;
     this.untilS = nowS + this.#lengthS(terms);
     this.violations = 0;
-    this.penalties = Math.min(this.penalties + 1, MOST_VIOLATIONS);
+    this.penalties = Math.min(this.penalties + 1, MOST_COUNTED);
   }
 
   /** The second from which on the state means nothing. */

@@ -2,7 +2,7 @@ import { SECOND_MS } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { ANSWER, answersOf, NAMES_POLICIES } from '../../rules/domain-answers.ts';
-import type { DecisionBatch } from '../batch.ts';
+import { type DecisionBatch, PENALIZED } from '../batch.ts';
 import type { ResponseFormat } from '../decider.ts';
 import type { EngineOptions } from '../engine.ts';
 import type { GlobalModes } from '../overall-code.ts';
@@ -128,7 +128,8 @@ export class AnswerAdditions implements ResponseAdditions {
     for (let i = 0; i < count; i++) {
       const row = rows[i];
       if (decisions.limit[row] < 0) return 0;
-      numbers[at++] = decisions.limit[row];
+      const isPenalized = (decisions.flags[row] & PENALIZED) !== 0;
+      numbers[at++] = decisions.limit[row] * 2 + (isPenalized ? 1 : 0);
       if ((shown & ANSWER.ratelimitHeaders) === 0) continue;
       numbers[at++] = decisions.remaining[row];
       numbers[at++] = Math.ceil(decisions.resetMs[row] / SECOND_MS);

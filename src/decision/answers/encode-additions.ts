@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { writeStruct } from '../../messages/struct.ts';
 import { WIRE, writeBytes } from '../../messages/wire.ts';
 import { ANSWER } from '../../rules/domain-answers.ts';
-import type { DecisionTable } from '../batch.ts';
+import { type DecisionTable, PENALIZED } from '../batch.ts';
 import type { ResponseFormat } from '../decider.ts';
 import type { EncodedAdditions } from '../response.ts';
 import { writePolicy } from './policies.ts';
@@ -59,6 +59,10 @@ const QUOTA_PROBLEM =
 /** Of a ban, which violates no policy. A problem of this type is no more than its status (RFC 9457 section 4.2.1). */
 const BAN_PROBLEM = '{"type":"about:blank","title":"Too Many Requests","status":429';
 
+/** Tells a caller that waiting for the next window is not enough. */
+const PENALTY_DETAIL =
+  ',"detail":"The limit was exceeded repeatedly. All requests are rejected until the penalty ends."';
+
 const QUOTE = 34;
 const COMMA = 44;
 const BACKSLASH = 92;
@@ -75,7 +79,7 @@ export class AdditionsEncoder {
     this.#rest.reset();
     this.#writeHeaders(content, format);
     if ((content.shown & ANSWER.problemBody) !== 0) {
-      this.#writeProblem(content.limits);
+      this.#writeProblem(content);
       writeBody(this.#rest, this.#value, format);
     }
     if (content.matched !== null) writeMetadata(this.#rest, { matched_rule: content.matched }, format);
@@ -129,7 +133,9 @@ export class AdditionsEncoder {
   }
 
   /** Sets `#value` to the body of a refusal. */
-  #writeProblem({ policies, violatedCount, retryAfterS }: ShownLimits): void {
+  #writeProblem({ decisions, limits }: AdditionsContent): void {
+    const { policies, rows, violatedCount, retryAfterS } = limits;
+    let isPenalized = false;
     const value = this.#value;
     value.reset();
     value.ascii(violatedCount > 0 ? QUOTA_PROBLEM : BAN_PROBLEM);
@@ -137,8 +143,10 @@ export class AdditionsEncoder {
       if (i > 0) value.byte(COMMA);
       const { nameBytes } = policies[i];
       value.copy(nameBytes, 0, nameBytes.length);
+      isPenalized ||= (decisions.flags[rows[i]] & PENALIZED) !== 0;
     }
     if (violatedCount > 0) value.byte(LIST_END);
+    if (isPenalized) value.ascii(PENALTY_DETAIL);
     value.ascii(',"retry-after":');
     value.decimal(retryAfterS);
     value.ascii('}');

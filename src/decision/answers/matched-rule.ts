@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../../rules/layout.ts';
-import { type DecisionBatch, KIND } from '../batch.ts';
+import { type DecisionBatch, KIND, PENALIZED } from '../batch.ts';
 import { keysOf, nameOfLimit } from '../metric-key.ts';
 import type { GlobalModes } from '../overall-code.ts';
 
@@ -32,6 +32,7 @@ export function matchedRule({ requests, decisions }: DecisionBatch, matched: Mat
     ...(name === '' ? {} : { name }),
     // A limit that the request brings has no rule, and a ban needs none.
     ...(limit < 0 && !isBan ? { override: true } : {}),
+    ...((decisions.flags[row] & PENALIZED) !== 0 ? { penalized: true } : {}),
     rule: limit < 0 ? keysOf(requests, request, row) : rules.path(limit),
     ...(isShadow ? { shadow_mode: true } : {}),
     ...(isBan ? {} : { window: decisions.terms[row]?.window.terms.window ?? WINDOWS[decisions.unit[row]] }),

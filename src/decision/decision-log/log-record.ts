@@ -1,6 +1,6 @@
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { CODE, type DecisionBatch, KIND, OVERRIDDEN } from '../batch.ts';
+import { CODE, type DecisionBatch, KIND, OVERRIDDEN, PENALIZED } from '../batch.ts';
 import { nameOfLimit } from '../metric-key.ts';
 import { type GlobalModes, overallCode } from '../overall-code.ts';
 import type { LogTexts } from './log-texts.ts';
@@ -39,6 +39,7 @@ interface RecordParts {
  * - `limit`, `window`, `algorithm`: terms of the limit: `hour` or `5m` as in rule files, the algorithm unless it is a fixed
  *   window
  * - `overridden`: true if a steering record has replaced `limit`
+ * - `penalized`: true if the request was rejected because the key is penalized
  * - `remaining`: hits that are left
  * - `hits`, `refund`: of the request
  * - `source`: what decided: `store`, `local_cache`, `failure_mode` if the store has failed, or `ban`
@@ -96,6 +97,7 @@ function limitOf({ batch, texts }: RecordParts, row: number): Readonly<Record<st
     overridden: (decisions.flags[row] & OVERRIDDEN) !== 0 || undefined,
     window: terms?.window ?? UNIT_NAMES[decisions.unit[row]].toLowerCase(),
     algorithm: terms === undefined || terms.algorithm === 'fixed_window' ? undefined : terms.algorithm,
+    penalized: (decisions.flags[row] & PENALIZED) !== 0 || undefined,
     remaining: decisions.remaining[row],
   };
 }

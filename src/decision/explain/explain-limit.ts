@@ -1,9 +1,11 @@
 import { SECOND_MS } from '../../base/clock.ts';
+import { REFUSED } from '../../counters/admission/admission.ts';
+import type { Penalty } from '../../counters/admission/penalty.ts';
 import { windowLengthS, windowStartS } from '../../counters/window.ts';
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
-import type { Algorithm } from '../../rules/rule-set.ts';
+import type { Algorithm, PenaltyRule } from '../../rules/rule-set.ts';
 import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';
 import type { DecisionBatch } from '../batch.ts';
 import type { CountingTerms } from '../limits/counting-terms.ts';
@@ -21,10 +23,23 @@ export interface ExplainedLimit {
   readonly algorithm?: Algorithm;
   /** The size of a token bucket. */
   readonly burst?: number;
+  /** Absent if keys that keep exceeding the limit are not penalized. */
+  readonly penalty?: Readonly<Record<'after' | 'forSeconds' | 'factor' | 'maxSeconds', number>>;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   /** Prefix of the names of its statistics. */
   readonly statistics: string;
+}
+
+/** What is known of a key of a limit with a penalty, before the request. */
+interface ExplainedPenalty {
+  /** Violations since the last penalty, and the number of them that leads to the next one. */
+  readonly violations: number;
+  readonly after: number;
+  /** Penalties so far. */
+  readonly penalties: number;
+  /** In RFC 3339, UTC; null if the key is not penalized. */
+  readonly penalizedUntil: string | null;
 }
 
 interface ExplainedWindow {
@@ -49,8 +64,10 @@ export interface ExplainedCounting {
   readonly key: string;
   /** The current window; absent for a token bucket, which has none. */
   readonly window?: ExplainedWindow;
-  /** What a sliding window or a token bucket holds now, as a sentence. */
+  /** What a limit that is no plain count holds now, as a sentence. */
   readonly level?: string;
+  /** Absent for a limit without a penalty, and if the store could not read it. */
+  readonly penalty?: ExplainedPenalty;
   /** Null if the store could not read the count. */
   readonly count: ExplainedCount | null;
 }
@@ -60,6 +77,8 @@ export interface DecidedBatch {
   readonly batch: DecisionBatch;
   /** By slot: the count or the level before the request. */
   readonly present: Float64Array;
+  /** The same of the penalties; those of slots without a penalty are empty. */
+  readonly penalties: readonly Penalty[];
 }
 
 /** A limit of the rules. */
@@ -102,10 +121,12 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
   const count = countOf(decided, row);
   if (terms === null || terms.admission === null) return { key, window: windowOf(decided.batch, row), count };
   const level = levelText(decided, row, terms);
+  const penalty = penaltyOf(decided, row);
   return {
     key,
     ...(terms.admission.windowS === 0 ? {} : { window: windowOf(decided.batch, row) }),
     level,
+    ...(penalty !== null && { penalty }),
     count,
   };
 }
@@ -113,9 +134,23 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
 function explainedTerms(
   rules: CompiledRules,
   number: number,
-): Pick<ExplainedLimit, 'window' | 'algorithm' | 'burst'> {
-  const { window, algorithm, burst } = rules.terms(number);
-  return { window, algorithm, ...(algorithm === 'token_bucket' ? { burst } : {}) };
+): Pick<ExplainedLimit, 'window' | 'algorithm' | 'burst' | 'penalty'> {
+  const { window, algorithm, burst, penalty } = rules.terms(number);
+  return {
+    window,
+    algorithm,
+    ...(algorithm === 'token_bucket' ? { burst } : {}),
+    ...(penalty === null ? {} : { penalty: explainedPenalty(penalty) }),
+  };
+}
+
+function explainedPenalty({
+  after,
+  forS,
+  factor,
+  maxS,
+}: PenaltyRule): NonNullable<ExplainedLimit['penalty']> {
+  return { after, forSeconds: forS, factor, maxSeconds: maxS };
 }
 
 function windowOf({ decisions, nowS }: DecisionBatch, row: number): ExplainedWindow {
@@ -147,8 +182,23 @@ function countOf({ batch, present }: DecidedBatch, row: number): ExplainedCount 
   const heldBack = counters.opHeld[op] === 1;
   const terms = decisions.terms[row];
   if (terms === null || terms.admission === null) return { now, after, heldBack };
-  const refused = counters.opRefused[op] === 1;
+  const refused = counters.opRefused[op] !== REFUSED.no;
   return { now: terms.usedAt(now), after: terms.usedAt(after), heldBack, refused };
+}
+
+function penaltyOf({ batch, present, penalties }: DecidedBatch, row: number): ExplainedPenalty | null {
+  const { counters, decisions, nowMs } = batch;
+  const slot = counters.opSlots[decisions.op[row]];
+  const terms = counters.admissions.penalties.of(slot);
+  if (terms === null || Number.isNaN(present[slot])) return null;
+  const state = penalties[slot];
+  const until = new Date(state.untilS * SECOND_MS).toISOString();
+  return {
+    violations: state.violations,
+    after: terms.after,
+    penalties: state.penalties,
+    penalizedUntil: state.isActive(nowMs) ? until : null,
+  };
 }
 
 function levelText(decided: DecidedBatch, row: number, terms: CountingTerms): string {
@@ -177,6 +227,7 @@ function heldText(
     const requests = batch.decisions.requestsPerUnit[row];
     return `the bucket holds ${rounded(tokens)} of ${terms.most} tokens, and ${requests} flow in every ${window.terms.window}`;
   }
+  if (terms.isFixed) return `${level} hits in this window`;
   const floor = counters.admissions.floors[slot];
   const previous = counters.admissions.previous[slot];
   return `${level - floor} hits in this window, and ${floor} for the ${previous} hits in the window before`;

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import { Penalty } from '../../counters/admission/penalty.ts';
 import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import { holdBack } from '../../counters/holding-back.ts';
@@ -148,6 +149,7 @@ export class Explainer {
         batch,
         rules,
         present: reading.present,
+        penalties: reading.penalties,
         answer,
         steering: steering?.at(batch.nowS) ?? null,
       }),
@@ -214,6 +216,8 @@ class ReadingStore implements CounterStore {
   readonly secondsApart: boolean;
   /** By slot of the batch: the current count; NaN if unknown. */
   present = new Float64Array(0);
+  /** By slot of the batch: the current state of its penalty. */
+  penalties: readonly Penalty[] = [];
   readonly #look: (batch: CounterBatch) => Promise<void>;
 
   /** @param look sets the counts of a batch to those of the store */
@@ -240,5 +244,10 @@ class ReadingStore implements CounterStore {
   async #read(batch: CounterBatch): Promise<void> {
     await this.#look(batch);
     this.present = batch.counts.slice(0, batch.slotCount);
+    this.penalties = Array.from({ length: batch.slotCount }, (_, slot) => {
+      const state = new Penalty();
+      if (batch.admissions.penalties.of(slot) !== null) batch.admissions.penalties.read(slot, state);
+      return state;
+    });
   }
 }

@@ -1,6 +1,6 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../../rules/layout.ts';
-import { type DecisionBatch, KIND } from '../batch.ts';
+import { type DecisionBatch, KIND, PENALIZED } from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { type KeyIdentity, ObservedKey } from './observed-key.ts';
@@ -120,6 +120,7 @@ export class HotKeyObserver implements BatchObserver {
         count: countOf(batch, row),
         requestsPerUnit: decisions.requestsPerUnit[row],
         isShadow: (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0,
+        isPenalized: (decisions.flags[row] & PENALIZED) !== 0,
         peer: origin?.peer ?? '',
         traceId: origin?.traceId ?? '',
       });

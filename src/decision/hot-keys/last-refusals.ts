@@ -27,6 +27,8 @@ export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
   readonly requestsPerUnit: number;
   /** True if the limit is in shadow mode, so that it did not refuse the request. */
   readonly isShadow: boolean;
+  /** True if the key is penalized, so that the request was rejected without counting it. */
+  readonly isPenalized: boolean;
   /** The address of the caller, and the trace ID that it sent; null if they are not known. */
   readonly peer: string | null;
   readonly traceId: string | null;
@@ -75,6 +77,7 @@ function refusalOf({
   count,
   requestsPerUnit,
   isShadow,
+  isPenalized,
   peer,
   traceId,
 }: ReadRefusal): Refusal {
@@ -88,6 +91,7 @@ function refusalOf({
     count: Number.isNaN(count) ? null : count,
     requestsPerUnit,
     isShadow,
+    isPenalized,
     peer: peer === '' ? null : peer,
     traceId: traceId === '' ? null : traceId,
   };

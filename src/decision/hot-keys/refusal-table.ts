@@ -13,6 +13,9 @@ const PATH_BYTES = 160;
 const PEER_BYTES = 64;
 const TRACE_BYTES = 40;
 
+/** How a request was rejected. */
+const MARK = { shadow: 1, penalized: 2 } as const;
+
 /** A refusal, as it is recorded. */
 interface RefusalRecord {
   readonly timeMs: number;
@@ -27,6 +30,7 @@ interface RefusalRecord {
   readonly count: number;
   readonly requestsPerUnit: number;
   readonly isShadow: boolean;
+  readonly isPenalized: boolean;
   /** Empty if they are not known. */
   readonly peer: string;
   readonly traceId: string;
@@ -52,7 +56,8 @@ export class RefusalTable {
   readonly #requestsPerUnit: Float64Array;
   readonly #ruleA: Int32Array;
   readonly #ruleB: Int32Array;
-  readonly #isShadow: Uint8Array;
+  /** {@link MARK} bits. */
+  readonly #marks: Uint8Array;
   readonly #text: Uint8Array;
   readonly #path: Uint8Array;
   readonly #peer: Uint8Array;
@@ -67,7 +72,7 @@ export class RefusalTable {
     this.#requestsPerUnit = columns.float64(RECORDS);
     this.#ruleA = columns.int32(RECORDS);
     this.#ruleB = columns.int32(RECORDS);
-    this.#isShadow = columns.bytes(RECORDS);
+    this.#marks = columns.bytes(RECORDS);
     this.#text = columns.bytes(RECORDS * TEXT_BYTES);
     this.#path = columns.bytes(RECORDS * PATH_BYTES);
     this.#peer = columns.bytes(RECORDS * PEER_BYTES);
@@ -91,7 +96,7 @@ export class RefusalTable {
     this.#requestsPerUnit[record] = refusal.requestsPerUnit;
     this.#ruleA[record] = refusal.ruleA;
     this.#ruleB[record] = refusal.ruleB;
-    this.#isShadow[record] = refusal.isShadow ? 1 : 0;
+    this.#marks[record] = (refusal.isShadow ? MARK.shadow : 0) | (refusal.isPenalized ? MARK.penalized : 0);
     this.#text.set(refusal.text, record * TEXT_BYTES);
     writeText(this.#path, record, PATH_BYTES, refusal.path);
     writeText(this.#peer, record, PEER_BYTES, refusal.peer);
@@ -119,7 +124,8 @@ export class RefusalTable {
       hits: this.#hits[record],
       count: this.#count[record],
       requestsPerUnit: this.#requestsPerUnit[record],
-      isShadow: this.#isShadow[record] === 1,
+      isShadow: (this.#marks[record] & MARK.shadow) !== 0,
+      isPenalized: (this.#marks[record] & MARK.penalized) !== 0,
       peer: readText(this.#peer, record, PEER_BYTES),
       traceId: readText(this.#trace, record, TRACE_BYTES),
     };

@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import { ADMISSION, type AdmissionTerms } from '../../counters/admission/admission.ts';
+import type { PenaltyTerms } from '../../counters/admission/penalty.ts';
 import { SECOND } from '../../counters/window.ts';
 import type { LimitWindow } from './limit-window.ts';
 
@@ -16,6 +17,10 @@ export class CountingTerms {
   readonly admission: AdmissionTerms | null;
   /** The most hits that an unused limit admits: the burst of a token bucket, else the requests of the limit. */
   readonly most: number;
+  /** Whether the store admits hits of fixed windows: those of a limit with a penalty. */
+  readonly isFixed: boolean;
+  /** Whether keys are penalized that keep exceeding the limit. */
+  readonly hasPenalty: boolean;
   /** The unit for the store: it only has to recognize windows of a second, and a tag tells apart all other keys. */
   readonly storeUnit: number;
 
@@ -27,6 +32,8 @@ export class CountingTerms {
     const { algorithm } = window.terms;
     this.window = window;
     this.admission = admissionTerms(window, requests, burst);
+    this.isFixed = this.admission?.admission === ADMISSION.fixedWindow;
+    this.hasPenalty = window.terms.penalty !== null;
     const isBucket = algorithm === 'token_bucket' && this.admission !== null;
     this.most = isBucket ? this.admission.capacity / this.admission.scale : requests;
     this.storeUnit = window.lengthS === 1 ? SECOND : 0;
@@ -37,14 +44,14 @@ export class CountingTerms {
   /** Time to live of a count, in seconds: as long as it matters, and a random `jitterS`. The window must be the current one. */
   ttlS(jitterS: number): number {
     const { window, admission } = this;
-    const longestS = admission === null ? window.endS - window.startS : lastingS(admission);
+    const longestS = admission === null || this.isFixed ? window.endS - window.startS : lastingS(admission);
     return Math.min(longestS + jitterS, LONGEST_TTL_S);
   }
 
   /** The second after which a count that changes now does not matter, since the epoch. */
   expiryS(nowS: number): number {
     const { window, admission } = this;
-    return admission === null ? window.endS : nowS + lastingS(admission);
+    return admission === null || this.isFixed ? window.endS : nowS + lastingS(admission);
   }
 
   /** Whole hits that take up a level. */
@@ -72,7 +79,7 @@ export class CountingTerms {
   }
 
   /**
-   * Milliseconds until the limit admits more hits than at a level.
+   * Milliseconds until the limit admits more hits than at a level. Not for fixed windows.
    *
    * - Token bucket: until the next whole token, 0 if the bucket is full
    * - Sliding window: if no hit fits, until one fits, assuming no others are added; else until the current window ends
@@ -95,19 +102,27 @@ export class CountingTerms {
   }
 }
 
-function admissionTerms(
-  { terms, lengthS }: LimitWindow,
-  requests: number,
-  burst: number,
-): AdmissionTerms | null {
+function admissionTerms(window: LimitWindow, requests: number, burst: number): AdmissionTerms | null {
+  const penalty = penaltyTerms(window);
+  const { terms, lengthS } = window;
+  const ofWindow = { scale: 1, capacity: requests, drain: 0, penalty };
   switch (terms.algorithm) {
     case 'fixed_window':
-      return null;
+      if (penalty === null) return null;
+      return { admission: ADMISSION.fixedWindow, ...ofWindow, windowS: penalty.windowS };
     case 'sliding_window':
-      return { admission: ADMISSION.slidingWindow, scale: 1, capacity: requests, drain: 0, windowS: lengthS };
+      return { admission: ADMISSION.slidingWindow, ...ofWindow, windowS: lengthS };
     default:
-      return bucketTerms(lengthS * SECOND_MS, requests, burst);
+      return { ...bucketTerms(lengthS * SECOND_MS, requests, burst), penalty };
   }
+}
+
+/** The longest windows of a calendar in seconds, with the hour by which a day may be longer. */
+const LONGEST_S = { day: 90_000, week: 608_400, month: 2_682_000, year: 31_626_000 } as const;
+
+function penaltyTerms({ terms, lengthS }: LimitWindow): PenaltyTerms | null {
+  const { penalty, calendar } = terms;
+  return penalty && { ...penalty, windowS: calendar === null ? lengthS : LONGEST_S[calendar.period] };
 }
 
 /** `requests` tokens flow in every `windowMs`. A token and a millisecond are both a whole number of units. */

@@ -39,8 +39,9 @@ export class LimitWindow {
       this.startS = this.#calendar.startS;
       this.endS = this.#calendar.endS;
     }
-    // Sliding windows and token buckets have one key for all times.
-    if (terms.algorithm === 'fixed_window') this.keyEnd = keyEndOf(String(this.startS), terms.tag);
+    // Sliding windows, token buckets, and limits with a penalty have one key for all times.
+    if (terms.algorithm === 'fixed_window' && terms.penalty === null)
+      this.keyEnd = keyEndOf(String(this.startS), terms.tag);
   }
 }
 

@@ -22,7 +22,21 @@ export function checkLimits(check: FileCheck, entry: YamlMap, scope: LoadScope):
     );
   }
   if (list !== null) return checkList(check, entry, list, scope);
-  return block === null ? NO_LIMITS : scope.plainLimits.listOf(checkLimit(check, block, scope));
+  if (block === null) return NO_LIMITS;
+  const limit = checkLimit(check, block, scope);
+  if (limit.terms?.penalty != null) refuseQuota(check, entry, block);
+  return scope.plainLimits.listOf(limit);
+}
+
+/** Reports a limit with a penalty in quota mode. A request may use up a quota and be allowed nevertheless. */
+function refuseQuota(check: FileCheck, modes: YamlMap, block: YamlMap): void {
+  const flag = fieldOf(modes, 'quota_mode');
+  if (flag === null || isNull(flag) || !flagField(check, modes, 'quota_mode')) return;
+  check.fault(
+    fieldOf(block, 'penalty')?.offset ?? block.offset,
+    'a quota cannot have a `penalty`, because using it up does not have to reject a request: remove `penalty` or ' +
+      '`quota_mode`',
+  );
 }
 
 /** The `rate_limit` of an entry, unchecked; null if absent. */
@@ -94,9 +108,17 @@ function checkCountIsWritten(check: FileCheck, block: YamlMap, isOwn: boolean): 
   );
 }
 
-/** Reports an algorithm that the counter store does not have. */
+/** Reports an algorithm or a penalty that the counter store does not have. */
 function checkStore(check: FileCheck, block: YamlMap, terms: LimitTerms, { forMemcached }: LoadScope): void {
-  if (!forMemcached || terms.algorithm === 'fixed_window') return;
+  if (!forMemcached) return;
+  if (terms.penalty !== null) {
+    check.fault(
+      fieldOf(block, 'penalty')?.offset ?? block.offset,
+      'memcached cannot keep a `penalty`, because it cannot compare and change a record in one step: ' +
+        'remove it, or set BACKEND_TYPE to `redis` or `memory`',
+    );
+  }
+  if (terms.algorithm === 'fixed_window') return;
   check.fault(
     fieldOf(block, 'algorithm')?.offset ?? block.offset,
     `memcached cannot count \`algorithm: ${terms.algorithm}\`, because it cannot compare and add in one step: ` +
@@ -130,6 +152,10 @@ function checkList(check: FileCheck, entry: YamlMap, list: YamlNode, scope: Load
     );
   }
   const items = maps.slice(0, MAX_LIMITS).map(map => checkItem(check, map, scope));
+  for (const { block, terms } of items) {
+    if (terms?.penalty == null) continue;
+    for (const modes of [entry, block]) refuseQuota(check, modes, block);
+  }
   checkNames(check, items);
   return distinguished(check, items);
 }

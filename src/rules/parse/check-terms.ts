@@ -3,6 +3,7 @@ import { nearestWithin } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
 import { ALGORITHMS, type Algorithm, type LimitTerms, type Unit } from '../rule-set.ts';
 import { checkCalendar } from './check-calendar.ts';
+import { checkPenalty } from './check-penalty.ts';
 import { ADDED_FIELDS } from './field-names.ts';
 import { fieldOf, isNull, mapField, textField, wholeField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
@@ -27,6 +28,9 @@ const TAGS: Readonly<Record<Algorithm, string>> = {
   token_bucket: '.bucket',
 };
 
+/** The end of the tag of a limit with a penalty, whose counters have another form. */
+const PENALTY_TAG = '.penalty';
+
 /** Counts are doubles: up to this number, all whole numbers are exact. */
 const GREATEST_EXACT = 2 ** 53;
 
@@ -45,16 +49,17 @@ export function checkTerms(
   const window = checkWindow(check, block, alternative);
   const algorithm = checkAlgorithm(check, block, window?.calendar ?? null);
   const burst = checkBurst(check, block, algorithm, requestsPerUnit);
+  const penalty = checkPenalty(check, block);
   if (window === null) return null;
   const { unit, multiplier, calendar, text } = window;
   if (algorithm === 'token_bucket') checkCapacity(check, block, { window, requestsPerUnit, burst });
-  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}`;
-  return { unit, terms: { algorithm, multiplier, burst, calendar, window: text, tag } };
+  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${penalty === null ? '' : PENALTY_TAG}`;
+  return { unit, terms: { algorithm, multiplier, burst, calendar, penalty, window: text, tag } };
 }
 
-/** Whether a limit is a fixed window of one unit. */
-export function isPlain({ algorithm, multiplier, calendar }: LimitTerms): boolean {
-  return algorithm === 'fixed_window' && multiplier === 1 && calendar === null;
+/** Whether a limit is a fixed window of one unit without a penalty. */
+export function isPlain({ algorithm, multiplier, calendar, penalty }: LimitTerms): boolean {
+  return algorithm === 'fixed_window' && multiplier === 1 && calendar === null && penalty === null;
 }
 
 /** A field of a limit that envoyproxy/ratelimit does not know and that has a value. Null if the limit has only known fields. */

@@ -56,13 +56,22 @@ export type FieldKind =
   | 'limit'
   | 'limits'
   | 'calendar'
+  | 'penalty'
   | 'answers'
   | 'metadata'
   | 'entries'
   | 'replaces';
 
 /** `rate_limits` is an item of that list. */
-export type MapKind = 'file' | 'answers' | 'entry' | 'rate_limit' | 'rate_limits' | 'calendar' | 'replaces';
+export type MapKind =
+  | 'file'
+  | 'answers'
+  | 'entry'
+  | 'rate_limit'
+  | 'rate_limits'
+  | 'calendar'
+  | 'penalty'
+  | 'replaces';
 
 /** How messages show an item of a list of maps. */
 export const ITEM_EXAMPLES = {
@@ -80,6 +89,7 @@ const OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['requests_per_unit', 'count'],
   ['algorithm', 'text'],
   ['burst', 'count'],
+  ['penalty', 'penalty'],
 ];
 const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['name', 'text'],
@@ -114,6 +124,12 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
     ['zone', 'text'],
     ['starts', 'text'],
   ]),
+  penalty: new Map([
+    ['after', 'count'],
+    ['for', 'text'],
+    ['factor', 'count'],
+    ['max', 'text'],
+  ]),
   replaces: new Map([['name', 'text']]),
 };
 
@@ -125,6 +141,7 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   rate_limit: [...FIELD_KINDS.rate_limit.keys()],
   rate_limits: [...FIELD_KINDS.rate_limits.keys()],
   calendar: [...FIELD_KINDS.calendar.keys()],
+  penalty: [...FIELD_KINDS.penalty.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
 };
 
@@ -135,10 +152,11 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
   'calendar',
   'algorithm',
   'burst',
+  'penalty',
 ]);
 
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
-const STRICT: ReadonlySet<MapKind> = new Set(['answers', 'rate_limits', 'calendar']);
+const STRICT: ReadonlySet<MapKind> = new Set(['answers', 'rate_limits', 'calendar', 'penalty']);
 
 /** The names of all fields of all kinds of maps. */
 export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).flat())];
@@ -149,6 +167,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'answers',
   ...FIELDS.answers,
   ...FIELDS.calendar,
+  ...FIELDS.penalty,
 ]);
 
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
@@ -164,6 +183,7 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   rate_limit: '`rate_limit`',
   rate_limits: 'an item of `rate_limits`',
   calendar: '`calendar`',
+  penalty: '`penalty`',
   replaces: 'an item of `replaces`',
 };
 

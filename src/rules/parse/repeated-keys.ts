@@ -40,7 +40,9 @@ function result(check: FileCheck, written: readonly YamlPair[], kind: FieldKind 
 }
 
 function isMergedByKey(kind: FieldKind | undefined): boolean {
-  return kind === 'limit' || kind === 'calendar' || kind === 'answers' || kind === 'metadata';
+  return (
+    kind === 'limit' || kind === 'calendar' || kind === 'penalty' || kind === 'answers' || kind === 'metadata'
+  );
 }
 
 function repeatsKey({ pairs }: YamlMap): boolean {
@@ -169,6 +171,7 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
       return map === null ? value : overlaidMap(check, map, 'rate_limit');
     }
     case 'calendar':
+    case 'penalty':
     case 'answers': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);

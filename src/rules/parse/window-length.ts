@@ -31,7 +31,9 @@ const LETTER_OF: ReadonlyMap<Unit, string> = new Map(Array.from(LETTERS, ([lette
 const WRITTEN = /^0*([0-9]{1,10})([a-z])$/;
 
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
-const ACCEPTED = 'a whole number and one of the letters s, m, h, d and w, such as `90s`, `5m` or `36h`';
+/** What a length of time is, for messages. */
+export const ACCEPTED_LENGTH =
+  'a whole number and one of the letters s, m, h, d and w, such as `90s`, `5m` or `36h`';
 
 /** Reads `unit` and `unit_multiplier`. Returns null after reporting a fault. See {@link checkUnit}. */
 export function unitWindow(check: FileCheck, block: YamlMap, alternative: string): WindowLength | null {
@@ -63,10 +65,17 @@ export function writtenWindow(check: FileCheck, block: YamlMap): WindowLength | 
   if (text === null) return null;
   const [, digits, letter] = WRITTEN.exec(text) ?? [];
   const unit = LETTERS.get(letter);
-  const seconds = unit === undefined ? 0 : Number(digits) * secondsOf(unit);
+  const seconds = writtenSeconds(text) ?? 0;
   if (unit !== undefined && seconds >= 1 && seconds <= LONGEST_S) return windowOf(unit, Number(digits));
   check.fault(fieldOf(block, 'window')?.offset ?? block.offset, refusal(text, unit !== undefined, seconds));
   return null;
+}
+
+/** The seconds of a length of time, such as `90s`; null if the text has another form. */
+export function writtenSeconds(text: string): number | null {
+  const [, digits, letter] = WRITTEN.exec(text) ?? [];
+  const unit = LETTERS.get(letter);
+  return unit === undefined ? null : Number(digits) * secondsOf(unit);
 }
 
 function refusal(text: string, isLength: boolean, seconds: number): string {
@@ -75,7 +84,7 @@ function refusal(text: string, isLength: boolean, seconds: number): string {
     return `a window of ${text} is ${why}: write a length from 1s to ${LONGEST_S / 86_400}d`;
   }
   if (/^[0-9]+$/.test(text)) return `\`window: ${text}\` has no unit: write \`window: ${text}s\` for seconds`;
-  return `${quote(text)} is not the length of a window: write ${ACCEPTED}`;
+  return `${quote(text)} is not the length of a window: write ${ACCEPTED_LENGTH}`;
 }
 
 /** The unit that a text names, in any letter case; null if the text is not the name of a unit. */

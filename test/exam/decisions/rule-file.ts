@@ -6,6 +6,12 @@ export interface LimitText {
   readonly calendar?: { readonly period: string; readonly zone: string; readonly starts?: number };
   readonly algorithm?: string;
   readonly burst?: number;
+  readonly penalty?: {
+    readonly after?: number;
+    readonly for: string;
+    readonly factor?: number;
+    readonly max?: string;
+  };
   readonly shadow_mode?: boolean;
   readonly quota_mode?: boolean;
   readonly requests_per_unit?: number;

@@ -85,12 +85,16 @@ descriptors:
       - {window: 1h, requests_per_unit: 50, algorithm: sliding_window, quota_mode: true}
       - {calendar: {period: month, zone: Europe/Berlin, starts: 15}, requests_per_unit: 1000}
       - {name: day, calendar: {period: day, starts: 6}, requests_per_unit: 7}
+  - key: login
+    rate_limit: {unit: minute, requests_per_unit: 5, penalty: {after: 3, for: 2m, factor: 2, max: 1h}}
+  - key: reset
+    rate_limit: {window: 5m, requests_per_unit: 5, algorithm: sliding_window, penalty: {for: 90s}}
 `;
 
 t.test('limits that are not plain are explained in words', async t => {
   const directory = rules(t, { 'shop.yaml': LIMITS });
   t.match((await run('check', directory)).stdout.split('\n'), [
-    'no faults: 1 file, 1 domain, 4 rules',
+    'no faults: 1 file, 1 domain, 6 rules',
     'shop.path: at most 100 in each window of 36 hours; they are counted from 1970-01-01 00:00 UTC, so they do not start at the same time each day',
     'shop.path.partner: every request is rejected; shadow mode, so it is counted and not enforced',
     'shop.user.burst: at most 10 in each second',
@@ -98,10 +102,12 @@ t.test('limits that are not plain are explained in words', async t => {
     'shop.user.1h: at most 50 in each hour, and about as many in any hour; quota mode',
     'shop.user.month: at most 1000 in each month from day 15, Europe/Berlin time',
     'shop.user.day: at most 7 in each day from 6:00, UTC time',
+    'shop.login: at most 5 in each minute; a key with rejections in 3 windows is penalized for 2m, then each time 2 times as long, at most 1h',
+    'shop.reset: at most 5 in each 5 minutes, and about as many in any 5 minutes; a key with a rejection is penalized for 90s',
     '',
   ]);
   const { limits } = JSON.parse((await run('check', '--json', directory)).stdout);
-  t.equal(limits.length, 7);
+  t.equal(limits.length, 9);
   t.strictSame(limits[2], {
     rule: 'shop.user.burst',
     name: 'burst',
@@ -133,7 +139,8 @@ t.test('rules that memcached cannot count are faults if the service would count 
     );
     t.equal(status, 1);
     t.match(stdout, /shop\.yaml:14:\d+: shop\.user: memcached cannot count `algorithm: token_bucket`/);
-    t.match(stdout, /\n2 faults: the service would not load these files\n$/);
+    t.match(stdout, /shop\.yaml:19:\d+: shop\.login: memcached cannot keep a `penalty`/);
+    t.match(stdout, /\n5 faults: the service would not load these files\n$/);
   }
   t.match(await runIn({ BACKEND_TYPE: 'memory', ALTCACHE_HOST_PORT: 'a:1' }, 'check', directory), {
     status: 0,

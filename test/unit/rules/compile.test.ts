@@ -53,6 +53,7 @@ const FIVE_MINUTES: LimitTerms = {
   multiplier: 5,
   burst: 0,
   calendar: null,
+  penalty: null,
   window: '5m',
   tag: '5m',
 };
@@ -229,7 +230,8 @@ t.test('limits of one entry follow each other, with terms that equal limits shar
     ...FIVE_MINUTES,
     algorithm: 'token_bucket',
     burst: 4_294_967_295,
-    tag: '5m.bucket',
+    penalty: { after: 1_000, forS: 1, factor: 100, maxS: 31_536_000 },
+    tag: '5m.bucket.penalty',
   } as const;
   const month = { ...FIVE_MINUTES, multiplier: 1, calendar, window: 'mönth', tag: 'mönth.x' };
   const item = (level: string): RuleLimit['item'] => ({

@@ -61,6 +61,8 @@ descriptors:
       - {name: trial, window: 36h, algorithm: sliding_window, shadow_mode: true, requests_per_unit: 4}
       - {window: 5m, algorithm: token_bucket, burst: 20, requests_per_unit: 5}
       - {calendar: {period: month, zone: Europe/Berlin, starts: 15}, requests_per_unit: 6}
+  - key: penalized
+    rate_limit: {unit: minute, requests_per_unit: 7, penalty: {after: 3, for: 90s, factor: 2, max: 1h}}
 `);
   t.equal(
     dump(rules),
@@ -71,6 +73,7 @@ descriptors:
       'd.several.trial: window=36h requests_per_unit=4, shadow_mode: true, quota_mode: true, algorithm: sliding_window\n',
       'd.several.5m: window=5m requests_per_unit=5, shadow_mode: false, quota_mode: true, algorithm: token_bucket, burst: 20\n',
       'd.several.month: calendar=month@15 requests_per_unit=6, shadow_mode: false, quota_mode: true, algorithm: fixed_window, zone: Europe/Berlin\n',
+      'd.penalized: window=1m requests_per_unit=7, shadow_mode: false, quota_mode: false, algorithm: fixed_window, penalty: {after: 3, for: 90s, factor: 2, max: 1h}\n',
     ].join(''),
   );
 });

@@ -116,6 +116,10 @@ domain: a.b
 descriptors:
   - key: plain
     rate_limit: {unit: week, requests_per_unit: 4294967295}
+  - key: penalized
+    rate_limit: {unit: minute, requests_per_unit: 5, penalty: {after: 3, for: 90s, factor: 2, max: 1h}}
+  - key: once
+    rate_limit: {window: 5m, requests_per_unit: 5, algorithm: token_bucket, penalty: {for: 7d}}
   - key: never
     rate_limit: {unit: second, requests_per_unit: 0}
   - key: free

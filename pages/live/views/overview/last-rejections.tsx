@@ -40,7 +40,7 @@ export function LastRejections() {
 }
 
 function Rejection({ refusal }: { readonly refusal: Refusal }) {
-  const { time, path, key, count, requests_per_unit, shadow_mode, peer } = refusal;
+  const { time, path, key, count, requests_per_unit, shadow_mode, penalized, peer } = refusal;
   const of = formatCount(requests_per_unit);
   return (
     <li
@@ -58,6 +58,7 @@ function Rejection({ refusal }: { readonly refusal: Refusal }) {
       </span>
       <span class="rejection-count">
         {shadow_mode && <Chip kind="shadow">Shadow</Chip>}
+        {penalized && <Chip kind="rejected">Penalized</Chip>}
         {count === null ? `over ${of}` : `${formatCount(count)} of ${of}`}
       </span>
     </li>

@@ -1,4 +1,4 @@
-import { MOST_VIOLATIONS, SKEW_S } from '../../admission/penalty.ts';
+import { MOST_COUNTED, SKEW_S } from '../../admission/penalty.ts';
 
 /**
  * Lua functions for the penalties of keys, in the scripts that admit requests. They calculate with the same operations as
@@ -45,7 +45,7 @@ local function reject(state, now, terms)
   end
   state.ends = second + min(length, terms.most)
   state.violations = 0
-  state.penalties = min(state.penalties + 1, ${MOST_VIOLATIONS})
+  state.penalties = min(state.penalties + 1, ${MOST_COUNTED})
 end
 
 -- What is appended to the next state of a counter, and the least number of seconds that the key must live then.

@@ -43,7 +43,21 @@ const COUNTER: ObjectSchema = {
     window_start: { type: 'string', format: 'date-time', optional: true },
     window_end: { type: 'string', format: 'date-time', optional: true },
     reset_seconds: { type: 'number', optional: true },
-    level: { type: 'string', optional: true, description: 'What a sliding window or token bucket holds.' },
+    level: { type: 'string', optional: true, description: 'What a limit holds that is no plain count.' },
+    violations: {
+      type: 'number',
+      integer: true,
+      optional: true,
+      description: 'Of a limit with a penalty: violations since the last penalty.',
+    },
+    penalties: { type: 'number', integer: true, optional: true, description: 'Penalties so far.' },
+    penalized_until: {
+      type: 'string',
+      format: 'date-time',
+      optional: true,
+      nullable: true,
+      description: 'The end of the penalty. Null if the key is not penalized.',
+    },
     past: {
       type: 'array',
       optional: true,
@@ -237,7 +251,8 @@ async function pastOf(
 ): Promise<PastWindow[]> {
   const past: PastWindow[] = [];
   // The state of a sliding window has the hits of the window before; `level` tells them.
-  if (window === undefined || (limit.algorithm ?? 'fixed_window') !== 'fixed_window') return past;
+  const hasOneKey = (limit.algorithm ?? 'fixed_window') !== 'fixed_window' || limit.penalty !== undefined;
+  if (window === undefined || hasOneKey) return past;
   let start = window.start;
   for (let back = 0; back < PAST_WINDOWS; back++) {
     const then = countingsOf(await looks.explainAt(Date.parse(start) - SECOND_MS, request))[i];
@@ -262,9 +277,10 @@ function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])
   return { domain, time, entries, outcome, why, counters } as CountersView;
 }
 
-function counterView({ limit, key, window, level, count }: Counting, past: readonly PastWindow[]) {
+function counterView({ limit, key, window, level, penalty, count }: Counting, past: readonly PastWindow[]) {
   const now = count?.now ?? null;
   const most = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
+  const left = penalty?.penalizedUntil == null ? most : 0;
   return {
     rule: limit.rule,
     name: limit.name,
@@ -276,14 +292,19 @@ function counterView({ limit, key, window, level, count }: Counting, past: reado
     ...(limit.burst !== undefined && { burst: limit.burst }),
     shadow_mode: limit.shadowMode,
     count: now,
-    remaining: now === null ? null : Math.max(most - now, 0),
-    over: now === null ? null : now >= most,
+    remaining: now === null ? null : Math.max(left - now, 0),
+    over: now === null ? null : now >= left,
     ...(window !== undefined && {
       window_start: window.start,
       window_end: window.end,
       reset_seconds: window.resetSeconds,
     }),
     ...(level !== undefined && { level }),
+    ...(penalty !== undefined && {
+      violations: penalty.violations,
+      penalties: penalty.penalties,
+      penalized_until: penalty.penalizedUntil,
+    }),
     ...(past.length > 0 && { past }),
   };
 }

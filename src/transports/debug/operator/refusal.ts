@@ -28,6 +28,7 @@ export const REFUSALS = {
       },
       requests_per_unit: { type: 'number' },
       shadow_mode: { type: 'boolean', description: 'True if the limit did not refuse the request.' },
+      penalized: { type: 'boolean', description: 'True if the key is penalized.' },
       peer: { type: 'string', nullable: true, description: 'The address of the caller.' },
       trace_id: { type: 'string', nullable: true },
     },
@@ -44,6 +45,7 @@ export function refusalView({
   count,
   requestsPerUnit,
   isShadow,
+  isPenalized,
   peer,
   traceId,
 }: Refusal): object {
@@ -57,6 +59,7 @@ export function refusalView({
     count,
     requests_per_unit: requestsPerUnit,
     shadow_mode: isShadow,
+    penalized: isPenalized,
     peer,
     trace_id: traceId,
   };

@@ -26,6 +26,8 @@ descriptors:
       - { unit: year, requests_per_unit: 9 }
   - key: bucket
     rate_limit: { unit: minute, requests_per_unit: 6, algorithm: token_bucket, burst: 1 }
+  - key: login
+    rate_limit: { unit: minute, requests_per_unit: 1, penalty: { for: 5m } }
   - key: free
     rate_limit: { unlimited: true }
 `;
@@ -62,6 +64,15 @@ function logged({ sample = 0, perSecond = 1_000, hashKey, shadow = false, ...set
     });
   return { decisions, records, written, dropped: () => new Map(stats.counters()).get('dropped') ?? 0 };
 }
+
+t.test('a record says that a key is penalized, whether the store or the local cache knew it', async t => {
+  const { decisions, records } = logged({ localCacheBytes: 100_000 });
+  for (let call = 0; call < 3; call++) await decisions.ask(request('d', 'login=ann'));
+  t.match(records(), [
+    { rule: 'd.login', key: 'd_login_ann_~1m.penalty', count: 1, limit: 1, penalized: true, source: 'store' },
+    { rule: 'd.login', penalized: true, source: 'local_cache' },
+  ]);
+});
 
 t.test('a record says which limit refused whom, at which count', async t => {
   const { decisions, records } = logged();

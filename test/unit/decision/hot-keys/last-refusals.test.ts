@@ -46,6 +46,7 @@ t.test(
         count: 1,
         requestsPerUnit: 0,
         isShadow: false,
+        isPenalized: false,
         peer: '192.0.2.7',
         traceId: '0af7651916cd43dd8448eb211c80319c',
       },

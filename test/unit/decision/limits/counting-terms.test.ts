@@ -8,7 +8,15 @@ const SECOND_UNIT = 1;
 
 /** Terms of a window of some seconds. */
 function termsOf(algorithm: Algorithm, lengthS: number, requests: number, burst = 0): CountingTerms {
-  const rule = { algorithm, multiplier: lengthS, burst, calendar: null, window: '', tag: Buffer.from('tag') };
+  const rule = {
+    algorithm,
+    multiplier: lengthS,
+    burst,
+    calendar: null,
+    penalty: null,
+    window: '',
+    tag: Buffer.from('tag'),
+  };
   return new CountingTerms(new LimitWindow(rule, SECOND_UNIT), requests);
 }
 

@@ -218,7 +218,7 @@ t.test('limits of one entry can be told apart, and none of them is unlimited', a
     ],
     'rate_limits: [{unit: minute, requests_per_unit: 1, metadata: {a: 1}}]': [
       '4:56',
-      '`metadata` belongs in an entry, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, name, replaces, shadow_mode, quota_mode',
+      '`metadata` belongs in an entry, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, name, replaces, shadow_mode, quota_mode',
     ],
     'window: 5m\nrate_limit: {unit: minute, requests_per_unit: 1}': [
       '4:5',
@@ -226,15 +226,15 @@ t.test('limits of one entry can be told apart, and none of them is unlimited', a
     ],
     'rate_limit: {unit: minute, requests_per_unit: 1, windows: 5m}': [
       '4:54',
-      'unknown key `windows`; did you mean `window`? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, unlimited, name, replaces',
+      'unknown key `windows`; did you mean `window`? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, unlimited, name, replaces',
     ],
     'rate_limit: {unit: minute, requests_per_unit: 1, zone: UTC}': [
       '4:54',
-      '`zone` belongs in `calendar`, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, unlimited, name, replaces',
+      '`zone` belongs in `calendar`, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, unlimited, name, replaces',
     ],
     'rate_limit: {unit: minute, requests_per_unit: 1, rate_limits: []}': [
       '4:54',
-      '`rate_limits` belongs in an entry, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, unlimited, name, replaces',
+      '`rate_limits` belongs in an entry, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, unlimited, name, replaces',
     ],
     [`rate_limits:${Array.from({ length: 9 }, (_, i) => `\n  - {window: ${i + 1}s, requests_per_unit: 1}`).join('')}`]:
       ['13:9', 'an entry has at most 8 limits, and this one has 9: remove some'],

@@ -8,6 +8,7 @@ const FIXED: LimitTerms = {
   multiplier: 1,
   burst: 0,
   calendar: null,
+  penalty: null,
   window: '1m',
   tag: '1m',
 };

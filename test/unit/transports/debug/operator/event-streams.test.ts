@@ -14,7 +14,14 @@ import { debugServer } from '../debugging.ts';
 const NOW_MS = 1_700_000_000_000;
 
 function refusal(timeMs: number, key: string): Refusal {
-  const rest = { count: 2, requestsPerUnit: 1, isShadow: false, peer: null, traceId: null };
+  const rest = {
+    count: 2,
+    requestsPerUnit: 1,
+    isShadow: false,
+    isPenalized: false,
+    peer: null,
+    traceId: null,
+  };
   return { timeMs, path: 'shop.user', key, domain: 'shop', entries: null, hits: 1, ...rest };
 }
 

@@ -76,6 +76,7 @@ t.test('the last refusals of all limits, and of one limit', async t => {
     count: 2,
     requests_per_unit: 1,
     shadow_mode: false,
+    penalized: false,
     peer: null,
     trace_id: null,
   };

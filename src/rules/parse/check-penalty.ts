@@ -1,0 +1,82 @@
+import { quote } from '../../base/printable.ts';
+import { MOST_VIOLATIONS, type PenaltyRule } from '../rule-set.ts';
+import { checkKeys } from './field-names.ts';
+import { fieldOf, isNull, mapField, wholeField, writtenField } from './fields.ts';
+import type { FileCheck } from './file-check.ts';
+import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
+import { ACCEPTED_LENGTH, writtenSeconds } from './window-length.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
+
+const LONGEST_DAYS = 365;
+const LONGEST_S = LONGEST_DAYS * 86_400;
+const GREATEST_FACTOR = 100;
+
+/** Checks the `penalty` of a limit. Null if it is absent, or faulty as a whole. */
+export function checkPenalty(check: FileCheck, block: YamlMap): PenaltyRule | null {
+  const written = mapField(check, block, 'penalty');
+  if (written === null) return null;
+  const map = withUniqueKeys(check, written, 'penalty');
+  warnAboutRepeats(check, written, map, 'penalty');
+  checkKeys(check, map, 'penalty');
+  const after = wholeField(check, map, 'after', { least: 1, greatest: MOST_VIOLATIONS }) ?? 1;
+  const factor = wholeField(check, map, 'factor', { least: 1, greatest: GREATEST_FACTOR });
+  const forS = checkLength(check, map, 'for');
+  const maxS = checkLength(check, map, 'max');
+  if (!has(map, 'for')) {
+    check.fault(
+      map.offset,
+      'the penalty has no `for`: write `for: ` and the length of a penalty, such as `2m`',
+    );
+  }
+  // A faulty factor is reported.
+  if (factor !== null || !has(map, 'factor')) checkMaximum(check, map, { factor: factor ?? 1, forS, maxS });
+  return forS === null ? null : { after, forS, factor: factor ?? 1, maxS: maxS ?? forS };
+}
+
+/** Seconds; null if absent or faulty. */
+function checkLength(check: FileCheck, map: YamlMap, name: string): number | null {
+  const node = fieldOf(map, name);
+  const text = node === null || isNull(node) ? null : writtenField(check, map, name);
+  if (node === null || text === null) return null;
+  const seconds = writtenSeconds(text);
+  if (seconds !== null && seconds >= 1 && seconds <= LONGEST_S) return seconds;
+  const isNumber = /^[0-9]+$/.test(text);
+  const [found, advice] =
+    seconds !== null
+      ? [
+          `${text} is ${seconds < 1 ? 'shorter than one second' : 'longer than a year'}`,
+          `a length from 1s to ${LONGEST_DAYS}d`,
+        ]
+      : isNumber
+        ? [`\`${name}: ${text}\` has no unit`, `\`${name}: ${text}s\` for seconds`]
+        : [`${quote(text)} is not a length of time`, ACCEPTED_LENGTH];
+  check.fault(node.offset, `${found}: write ${advice}`);
+  return null;
+}
+
+/** A penalty that grows has a maximum, and only such a one has. */
+function checkMaximum(
+  check: FileCheck,
+  map: YamlMap,
+  { factor, forS, maxS }: { factor: number; forS: number | null; maxS: number | null },
+): void {
+  if (factor > 1 && !has(map, 'max')) {
+    const advice = 'write `max: ` and the length of the longest penalty, such as `1h`';
+    check.fault(offsetOf(map, 'factor'), `penalties that grow need a \`max\`: ${advice}`);
+  } else if (factor === 1 && has(map, 'max')) {
+    const advice = 'write `factor: 2` or more, or remove `max`';
+    check.fault(offsetOf(map, 'max'), `without a \`factor\`, all penalties are equally long: ${advice}`);
+  } else if (forS !== null && maxS !== null && maxS < forS) {
+    const advice = 'write a longer `max` or a shorter `for`';
+    check.fault(offsetOf(map, 'max'), `the longest penalty is shorter than the first one: ${advice}`);
+  }
+}
+
+function has(map: YamlMap, name: string): boolean {
+  const node = fieldOf(map, name);
+  return node !== null && !isNull(node);
+}
+
+function offsetOf(map: YamlMap, name: string): number {
+  return fieldOf(map, name)?.offset ?? map.offset;
+}
