@@ -1,3 +1,5 @@
+import type { Entry } from './descriptor.ts';
+
 /** Answers of the operator's API that the page uses; docs/operator-api.md describes them. */
 
 /** Hits by outcome. */
@@ -52,6 +54,39 @@ export interface Limit {
   readonly refused_spark?: readonly number[] | null;
 }
 
+/** One limit, with what is known of it alone. */
+export interface LimitDetails extends Limit {
+  /** Its minutes, the oldest first; null if they are not kept. */
+  readonly history: { readonly seconds: number; readonly points: readonly RatePoint[] } | null;
+  /** The keys and values of the rule; an empty value matches every value. */
+  readonly entries: readonly Entry[];
+  /** Null for rules from an xDS server. */
+  readonly place: { readonly file: string; readonly line: number } | null;
+  /** A rule file with this rule. */
+  readonly definition: string;
+}
+
+/** A key with many hits. */
+export interface HotKey {
+  readonly limit: number | null;
+  readonly path: string | null;
+  readonly key: string;
+  readonly domain: string;
+  /** Null for a key that is too long, or that has a pattern. */
+  readonly entries: readonly Entry[] | null;
+  readonly counter: string | null;
+  readonly hits: number;
+  readonly refused: number;
+  /** The true numbers differ by at most this. */
+  readonly error: number;
+}
+
+export interface HotKeyList {
+  readonly since: string;
+  readonly until: string;
+  readonly keys: readonly HotKey[];
+}
+
 export interface LimitList {
   readonly time: string;
   readonly last_hour_seconds: number;
@@ -65,8 +100,8 @@ export interface Refusal {
   readonly path: string;
   readonly key: string;
   readonly domain: string;
-  /** Of the descriptor; null if they are not known exactly. */
-  readonly entries: readonly { readonly key: string; readonly value: string }[] | null;
+  /** Null for a key that is too long, or that has a pattern. */
+  readonly entries: readonly Entry[] | null;
   readonly hits: number;
   readonly count: number | null;
   readonly requests_per_unit: number;
@@ -114,7 +149,8 @@ export interface Status {
   }[];
   readonly store: {
     readonly type: 'embedded' | 'redis' | 'memcached';
-    readonly address: string | null;
+    /** `Redis at 10.0.0.5:6379`. */
+    readonly address: string;
     readonly connected: boolean;
     readonly failure_mode: string;
   };
@@ -135,17 +171,27 @@ export interface Status {
   readonly admin: { readonly changes: 'enabled' | 'no_token' };
 }
 
+/** A fault of a field of a request. */
+interface FieldError {
+  /** A JSON pointer; absent for a parameter. */
+  readonly pointer?: string;
+  readonly detail: string;
+}
+
 /** An answer that is not a success, or no answer. */
 export class ApiError extends Error {
   /** 0 if the service did not answer. */
   readonly status: number;
   /** The code of the problem, such as `not_found`; empty if there was none. */
   readonly code: string;
+  /** The faults of single fields. */
+  readonly errors: readonly FieldError[];
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, errors: readonly FieldError[] = []) {
     super(message);
     this.status = status;
     this.code = code;
+    this.errors = errors;
   }
 }
 
@@ -184,6 +230,6 @@ export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer as Answer;
-  const { code = '', detail = `Sluice answered with status ${response.status}.` } = answer;
-  throw new ApiError(response.status, code, detail);
+  const { code = '', detail = `Sluice answered with status ${response.status}.`, errors = [] } = answer;
+  throw new ApiError(response.status, code, detail, errors);
 }

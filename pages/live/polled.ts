@@ -15,17 +15,19 @@ const DEFAULT_INTERVAL_MS = 2_000;
 
 /**
  * Reads a path of the operator's API now and every `everyMs`, one request at a time and only while the tab is visible.
- * A null path asks nothing; `everyMs` 0 asks once.
+ * A null path asks nothing; `everyMs` 0 asks once. With a `body`, the request is a POST that only reads.
  */
 export function usePolled<Answer>(
   path: string | null,
-  { everyMs = DEFAULT_INTERVAL_MS }: { readonly everyMs?: number } = {},
+  { everyMs = DEFAULT_INTERVAL_MS, body }: { readonly everyMs?: number; readonly body?: unknown } = {},
 ): Polled<Answer> {
+  const sent = body === undefined ? undefined : JSON.stringify(body);
+  const asked = path === null ? null : `${path}\n${sent ?? ''}`;
   const [state, setState] = useState<{
-    readonly path: string | null;
+    readonly asked: string | null;
     readonly answer: Answer | null;
     readonly error: ApiError | null;
-  }>({ path, answer: null, error: null });
+  }>({ asked, answer: null, error: null });
   const [round, setRound] = useState(0);
   // `reload` begins another round.
   useEffect(() => {
@@ -36,13 +38,16 @@ export function usePolled<Answer>(
       timer = undefined;
       if (!document.hidden) {
         try {
-          const answer = await callApi<Answer>(path, { signal: end.signal });
-          setState({ path, answer, error: null });
+          const answer = await callApi<Answer>(path, {
+            signal: end.signal,
+            ...(sent !== undefined && { method: 'POST', body: JSON.parse(sent) }),
+          });
+          setState({ asked, answer, error: null });
         } catch (thrown) {
           if (end.signal.aborted) return;
           setState(was => ({
-            path,
-            answer: was.path === path ? was.answer : null,
+            asked,
+            answer: was.asked === asked ? was.answer : null,
             error: thrown as ApiError,
           }));
         }
@@ -62,8 +67,8 @@ export function usePolled<Answer>(
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', seen);
     };
-  }, [path, everyMs, round]);
-  const isCurrent = state.path === path;
+  }, [asked, everyMs, round]);
+  const isCurrent = state.asked === asked;
   return {
     answer: isCurrent ? state.answer : null,
     error: isCurrent ? state.error : null,

@@ -35,11 +35,9 @@ function Health({ status: { healthy, components } }: { readonly status: Status }
   return <Chip kind="error">{failing.length === 0 ? 'Unhealthy' : `Unhealthy: ${failing.join(', ')}`}</Chip>;
 }
 
-/** `Redis 10.0.0.5:6379`, or where counters are otherwise. */
+/** `Redis at 10.0.0.5:6379`, or where counters are otherwise. */
 export function storeName({ store }: Status): string {
-  if (store.type === 'embedded') return 'Embedded store';
-  const name = store.type === 'redis' ? 'Redis' : 'memcached';
-  return store.address === null ? name : `${name} ${store.address}`;
+  return store.type === 'embedded' ? 'Embedded store' : store.address;
 }
 
 function storeTitle({ store }: Status): string {

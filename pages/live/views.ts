@@ -1,4 +1,6 @@
 import type { ComponentType } from 'preact';
+import { LimitPage } from './views/limit/limit-page.tsx';
+import { Limits } from './views/limits/limits.tsx';
 import { Overview } from './views/overview/overview.tsx';
 
 /** A view of the live page, by the parameter `view` of the address. */
@@ -13,6 +15,8 @@ interface View {
 /** The first one is shown without a parameter. */
 export const VIEWS: Readonly<Record<string, View>> = {
   overview: { name: 'Overview', component: Overview },
+  limits: { name: 'Limits', component: Limits },
+  limit: { name: 'Limit', inNavigation: false, component: LimitPage },
 };
 
 /** The view that the search of the header opens, with the text in the parameter `q`. */

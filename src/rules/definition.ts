@@ -8,6 +8,8 @@ import { lengthText, type RuleTerms } from './rule-terms.ts';
 interface LimitDefinition {
   /** A rule file with the entry of the limit and the entries above. Without comments and other entries. */
   readonly text: string;
+  /** The keys and values of the rule, from the first level down. An empty value matches every value. */
+  readonly entries: readonly { readonly key: string; readonly value: string }[];
   /** Where the entry is written; null for a source without lines. */
   readonly place: RulePlace | null;
 }
@@ -30,7 +32,11 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
     const entry = [`key: ${scalar(key)}`, ...(value === '' ? [] : [`value: ${scalar(value)}`]), ...lines];
     lines = ['descriptors:', ...itemLines(entry)];
   }
-  return { text: [`domain: ${scalar(domain)}`, ...lines, ''].join('\n'), place: placeOf(rules, own) };
+  return {
+    text: [`domain: ${scalar(domain)}`, ...lines, ''].join('\n'),
+    entries: names.map(({ key, value }) => ({ key, value })).reverse(),
+    place: placeOf(rules, own),
+  };
 }
 
 /** The entry whose limits include this one. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { stackedValues } from '../../../pages/design/stack.ts';
 import { steadyOrder } from '../../../pages/design/steady-order.ts';
-import { outcomesOf, perSecond, thinned } from '../../../pages/live/views/overview/outcomes.ts';
+import { outcomesOf, perSecond, thinned } from '../../../pages/live/outcomes.ts';
 
 const point = {
   time: '2026-01-01T00:00:10.000Z',

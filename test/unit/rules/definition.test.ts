@@ -60,6 +60,10 @@ descriptors:
             rate_limit: {unit: second, requests_per_unit: 5}
 `);
   t.same(definitionOf(rules, 2), {
+    entries: [
+      { key: 'tenant', value: 'acme' },
+      { key: 'user', value: '' },
+    ],
     place: { file: 'rules.yaml', line: 11 },
     text: `domain: shop
 descriptors:

@@ -2,8 +2,8 @@ import { formatRate } from '../../../design/format.ts';
 import { Plot, type PlotKind } from '../../../design/plot.tsx';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import type { LimitRates, RatePoint } from '../../api.ts';
+import { perSecond } from '../../outcomes.ts';
 import { usePolled } from '../../polled.ts';
-import { perSecond } from './outcomes.ts';
 
 const KINDS: readonly PlotKind[] = ['first', 'second', 'third', 'fourth', 'fifth'];
 

@@ -3,7 +3,7 @@ import { formatMs, formatRate, formatShare } from '../../../design/format.ts';
 import { Sparkline } from '../../../design/sparkline.tsx';
 import type { RatePoint } from '../../api.ts';
 import { useLive } from '../../live-state.ts';
-import { perSecond, thinned } from './outcomes.ts';
+import { perSecond, thinned } from '../../outcomes.ts';
 
 /** One point for each minute. */
 const SPARK_POINTS = 60;

@@ -84,6 +84,11 @@ const LIMIT_DETAILS_SCHEMA: ObjectSchema = {
         },
       },
     },
+    entries: {
+      type: 'array',
+      items: { type: 'object', properties: { key: { type: 'string' }, value: { type: 'string' } } },
+      description: 'The keys and values of the rule. An empty value matches every value.',
+    },
     place: {
       type: 'object',
       nullable: true,
@@ -169,11 +174,12 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
         if (number >= view.count)
           throw new OperatorProblem('not_found', 'There is no limit with this number.');
         const points = view.minutes(number);
-        const { text: definition, place } = definitionOf(view.rules, number);
+        const { text: definition, entries, place } = definitionOf(view.rules, number);
         return {
           json: {
             ...limitView(view, number, domainsOf(view.rules)),
             history: points === null ? null : { seconds: MINUTE_SECONDS, points: points.map(ratePointView) },
+            entries,
             place,
             definition,
           },

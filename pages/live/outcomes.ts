@@ -1,7 +1,8 @@
-import type { Figures, RatePoint } from '../../api.ts';
+import type { PlotSeries } from '../design/plot.tsx';
+import type { Figures, RatePoint } from './api.ts';
 
 /** Hits per second, by what became of them. Each hit is in one of these. */
-export interface Outcomes {
+interface Outcomes {
   readonly allowed: number;
   /** Allowed, near the limit. */
   readonly near: number;
@@ -14,6 +15,17 @@ export interface Outcomes {
 export function outcomesOf(point: RatePoint): Outcomes {
   const { hits, refused, near_limit: near, shadow_refused: shadow } = perSecond(point);
   return { allowed: Math.max(0, hits - refused - near - shadow), near, shadow, rejected: refused };
+}
+
+/** The points as series of a plot, in which the outcomes add up to the hits. */
+export function outcomeSeries(points: readonly RatePoint[]): readonly PlotSeries[] {
+  const outcomes = points.map(outcomesOf);
+  return [
+    { name: 'Rejected', kind: 'rejected', values: outcomes.map(({ rejected }) => rejected) },
+    { name: 'Shadow', kind: 'shadow', values: outcomes.map(({ shadow }) => shadow) },
+    { name: 'Near limit', kind: 'near', values: outcomes.map(({ near }) => near) },
+    { name: 'Allowed', kind: 'allowed', values: outcomes.map(({ allowed }) => allowed) },
+  ];
 }
 
 /** The figures of a point, per second. */

@@ -1,0 +1,70 @@
+import { type Descriptor, descriptorText } from '../descriptor.ts';
+import { RECORD_PATHS, type RecordKind, type RecordRequest } from './record.ts';
+
+/** The same change as a command and as a call of the API. */
+export interface Commands {
+  readonly sluice: string;
+  readonly curl: string;
+}
+
+const TOKEN = '"Authorization: Bearer $ADMIN_TOKEN"';
+const JSON_TYPE = "'Content-Type: application/json'";
+
+export function putCommands(kind: RecordKind, request: RecordRequest): Commands {
+  const { domain, entries, requests_per_unit: limit, factor, until, reason } = request;
+  const effect = kind !== 'override' ? [] : limit === undefined ? ['--factor', factor] : ['--limit', limit];
+  return {
+    sluice: words(
+      'sluice',
+      kind,
+      'put',
+      ...target({ domain, entries }),
+      ...effect,
+      '--until',
+      until,
+      '--reason',
+      reason,
+      ...address(),
+    ),
+    curl: `curl -X PUT ${quoted(`${origin()}/api/v1/${RECORD_PATHS[kind]}`)} \\\n  -H ${TOKEN} -H ${JSON_TYPE} \\\n  -d ${quoted(JSON.stringify(request))}`,
+  };
+}
+
+export function removeCommands(kind: RecordKind, id: string): Commands {
+  return {
+    sluice: words('sluice', kind, 'remove', id, ...address()),
+    curl: `curl -X DELETE ${quoted(`${origin()}/api/v1/${RECORD_PATHS[kind]}/${id}`)} \\\n  -H ${TOKEN}`,
+  };
+}
+
+export function resetCommands(descriptor: Descriptor, reason: string): Commands {
+  const body = JSON.stringify({ ...descriptor, reason });
+  return {
+    sluice: words('sluice', 'counters', 'reset', ...target(descriptor), '--reason', reason, ...address()),
+    curl: `curl ${quoted(`${origin()}/api/v1/counters/reset`)} \\\n  -H ${TOKEN} -H ${JSON_TYPE} \\\n  -d ${quoted(body)}`,
+  };
+}
+
+function target({ domain, entries }: Descriptor): readonly string[] {
+  return ['--domain', domain, '--descriptors', descriptorText(entries)];
+}
+
+/** The address that the commands ask if they are told no other. */
+const DEFAULT_ADDRESS = 'localhost:6070';
+
+function address(): readonly string[] {
+  return location.host === DEFAULT_ADDRESS ? [] : ['--debug-address', location.host];
+}
+
+function origin(): string {
+  return location.origin;
+}
+
+function words(...parts: readonly (string | number | undefined)[]): string {
+  return parts.map(part => quoted(String(part ?? ''))).join(' ');
+}
+
+/** Quotes a word for a POSIX shell, if it needs quotes. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
