@@ -14,6 +14,8 @@ t.test('the overview shows what is rejected while requests are sent', options, a
   await page.getByRole('heading', { name: 'What is being rejected right now?' }).waitFor();
   await page.getByText('Nothing was rejected', { exact: true }).waitFor();
   t.equal(await page.title(), 'Overview · Sluice');
+  const shown = "performance.getEntriesByName('first-contentful-paint')[0].startTime";
+  t.comment(`first view after ${Math.round(await page.evaluate(shown))} ms`);
   keepAsking(t, service);
   const rejected = page.getByRole('region', { name: 'Rejected' }).locator('.tile-figure');
   await rejected.filter({ hasNotText: /^0\/s$/ }).waitFor();
