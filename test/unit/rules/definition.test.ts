@@ -3,6 +3,8 @@ import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules, dumpRules } from '../../../src/rules/compiled-rules.ts';
 import { definitionOf } from '../../../src/rules/definition.ts';
 import { LIMIT } from '../../../src/rules/layout.ts';
+import { loadRuleSet } from '../../../src/rules/parse/load.ts';
+import { encodeConfig, hourly } from '../../support/xds-messages.ts';
 import { load, type RuleText } from './parse/rule-text.ts';
 
 function compiled(text: RuleText): CompiledRules {
@@ -201,4 +203,13 @@ t.test('the place is the line at which the entry begins, in its file', async t =
       { file: 'config/two.yaml', line: 3 },
     ],
   );
+});
+
+t.test('rules of an xDS server have a definition and no place', async t => {
+  const content = encodeConfig(hourly('shop', 'user', 7));
+  const rules = loadRuleSet([{ name: 'shop', content, format: 'resource' }], { mergeDomains: false });
+  t.same(definitionOf(new CompiledRules(compileRules(rules)), 0), {
+    place: null,
+    text: 'domain: shop\ndescriptors:\n  - key: user\n    rate_limit:\n      unit: hour\n      requests_per_unit: 7\n',
+  });
 });
