@@ -9,7 +9,7 @@ export interface Route {
 }
 
 /** Parameters for a link. Those that are undefined or empty are left out. */
-export type RouteQuery = Readonly<Record<string, string | number | undefined>>;
+type RouteQuery = Readonly<Record<string, string | number | undefined>>;
 
 /** Sent to this window by {@link navigate}, because the browser sends `popstate` only for back and forward. */
 const NAVIGATED = 'sluice-navigated';

@@ -1,14 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 /** What a key does. */
-export interface Shortcut {
+interface Shortcut {
   /** For the list of keys: `Search`. */
   readonly help: string;
   readonly run: () => void;
 }
 
 /** Shortcuts by `KeyboardEvent.key`. */
-export type Shortcuts = Readonly<Record<string, Shortcut>>;
+type Shortcuts = Readonly<Record<string, Shortcut>>;
 
 /** The shortcuts of all components that are shown, the latest last. */
 const active: { readonly current: Shortcuts }[] = [];

@@ -195,7 +195,7 @@ export class ApiError extends Error {
   }
 }
 
-export interface ApiCall {
+interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
   readonly body?: unknown;

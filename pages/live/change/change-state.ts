@@ -3,7 +3,7 @@ import { ApiError, callApi } from '../api.ts';
 import { useToken } from './token.ts';
 
 /** What is wrong with a change: by field, or as a whole. */
-export interface ChangeFaults {
+interface ChangeFaults {
   /** By the name of the field; `token` for the operator's token. */
   readonly fields: Readonly<Record<string, string>>;
   /** Empty if all faults belong to fields. */
@@ -11,7 +11,7 @@ export interface ChangeFaults {
 }
 
 /** No faults. */
-export const NO_FAULTS: ChangeFaults = { fields: {}, whole: '' };
+const NO_FAULTS: ChangeFaults = { fields: {}, whole: '' };
 
 interface ChangeCall {
   readonly method: 'POST' | 'PUT' | 'DELETE';

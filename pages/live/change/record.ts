@@ -26,21 +26,3 @@ export interface SteeringRecord extends Descriptor {
 
 /** What an operator asks for. */
 export type RecordRequest = Omit<SteeringRecord, 'id' | 'kind' | 'created' | 'by'>;
-
-/** Whether a record matches the entries of a descriptor: as many, in the same order, with wildcards. */
-export function matchesRecord(record: Descriptor, { domain, entries }: Descriptor): boolean {
-  return (
-    record.domain === domain &&
-    record.entries.length === entries.length &&
-    record.entries.every(
-      ({ key, value = '' }, i) => key === entries[i].key && matches(value, entries[i].value),
-    )
-  );
-}
-
-function matches(pattern: string, value: string): boolean {
-  if (pattern === '' || pattern === value) return true;
-  if (!pattern.includes('*')) return false;
-  const parts = pattern.split('*').map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(value);
-}

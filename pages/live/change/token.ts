@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 const STORED = 'sluice-operator-token';
 
 /** The operator's token of this tab; empty if none was entered. */
-export function storedToken(): string {
+function storedToken(): string {
   try {
     return sessionStorage.getItem(STORED) ?? '';
   } catch {
