@@ -210,11 +210,24 @@ interface ApiCall {
  * @param path below `/api/v1`, with its query
  * @throws ApiError with the detail of the problem
  */
-export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise<Answer> {
+export function callApi<Answer>(path: string, call: ApiCall = {}): Promise<Answer> {
+  return callService<Answer>(`/api/v1${path}`, call);
+}
+
+/** A request that is not answered within this time has failed. */
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Calls a path of the debug port.
+ *
+ * @throws ApiError with what the service says, or that it did not answer
+ */
+export async function callService<Answer>(path: string, call: ApiCall): Promise<Answer> {
   const { method = 'GET', body, token, signal } = call;
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
   let response: Response;
   try {
-    response = await fetch(`/api/v1${path}`, {
+    response = await fetch(path, {
       method,
       cache: 'no-store',
       headers: {
@@ -222,7 +235,7 @@ export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal !== undefined && { signal }),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
   } catch (thrown) {
     if (signal?.aborted === true) throw thrown;
@@ -230,6 +243,8 @@ export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer as Answer;
-  const { code = '', detail = `Sluice answered with status ${response.status}.`, errors = [] } = answer;
-  throw new ApiError(response.status, code, detail, errors);
+  // Paths outside the API answer with `error`.
+  const { code = '', errors = [], detail, error } = answer;
+  const text = detail ?? error?.message ?? `Sluice answered with status ${response.status}.`;
+  throw new ApiError(response.status, error?.code ?? code, text, errors);
 }

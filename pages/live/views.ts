@@ -1,6 +1,9 @@
 import type { ComponentType } from 'preact';
+import { Changes } from './views/changes/changes.tsx';
+import { ExplainView } from './views/explain/explain-view.tsx';
 import { LimitPage } from './views/limit/limit-page.tsx';
 import { Limits } from './views/limits/limits.tsx';
+import { Loads } from './views/loads/loads.tsx';
 import { Overview } from './views/overview/overview.tsx';
 
 /** A view of the live page, by the parameter `view` of the address. */
@@ -16,6 +19,9 @@ interface View {
 export const VIEWS: Readonly<Record<string, View>> = {
   overview: { name: 'Overview', component: Overview },
   limits: { name: 'Limits', component: Limits },
+  explain: { name: 'Explain', component: ExplainView },
+  changes: { name: 'Changes', component: Changes },
+  loads: { name: 'Rule loads', component: Loads },
   limit: { name: 'Limit', inNavigation: false, component: LimitPage },
 };
 

@@ -8,7 +8,8 @@ import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import type { HotKey, LimitDetails } from '../../api.ts';
 import type { Changing } from '../../change/change-dialog.tsx';
 import { type Counters, useCounters } from '../../counters.ts';
-import { type Descriptor, descriptorText } from '../../descriptor.ts';
+import type { Descriptor } from '../../descriptor.ts';
+import { explainQuery } from '../explain/explanation.ts';
 
 interface KeyDialogProps {
   readonly limit: LimitDetails;
@@ -89,10 +90,9 @@ interface KeyActionsProps {
 
 function KeyActions({ limit, descriptor, onChange }: KeyActionsProps) {
   const begin = (kind: Changing['kind']) => onChange({ kind, descriptor, limit: limit.requests_per_unit });
-  const { domain, entries } = descriptor;
   return (
     <div class="actions">
-      <Link class="button button-plain" query={{ view: 'explain', domain, d: descriptorText(entries) }}>
+      <Link class="button button-plain" query={explainQuery(descriptor)}>
         Explain
       </Link>
       <Button onClick={() => begin('reset')}>Reset…</Button>
