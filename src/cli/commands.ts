@@ -69,6 +69,12 @@ export const COMMANDS: readonly Command[] = [
     run: async (args, io) => (await import('./operator/top.ts')).runTop(args, io),
   },
   {
+    name: 'tail',
+    summary: 'print rejections as they happen',
+    usage: async () => (await import('./operator/tail.ts')).TAIL_USAGE,
+    run: async (args, io) => (await import('./operator/tail.ts')).runTail(args, io),
+  },
+  {
     name: 'counters',
     summary: 'read or reset the counters of a descriptor',
     usage: async () => (await import('./operator/counters.ts')).COUNTERS_USAGE,

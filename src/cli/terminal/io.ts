@@ -15,6 +15,8 @@ export interface CliIo {
   readonly columns: number | null;
   /** The process manager that started this process; undefined without one. */
   readonly supervisor?: Supervisor | undefined;
+  /** True once nobody reads standard output any more, as after `| head`. */
+  isClosed?(): boolean;
   /** Ends the process after this time if something that cannot be stopped still keeps it alive. */
   endWithin?(ms: number): void;
 }
@@ -24,7 +26,11 @@ export interface CliIo {
  * are ignored: without a listener they would end the process, and with it a running service.
  */
 export function processIo(): CliIo {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  let isClosed = false;
+  process.stdout.on('error', () => {
+    isClosed = true;
+  });
+  process.stderr.on('error', () => {});
   return {
     stdout: text => void process.stdout.write(text),
     stderr: text => void process.stderr.write(text),
@@ -34,6 +40,7 @@ export function processIo(): CliIo {
       return processInput();
     },
     isTerminal: process.stdout.isTTY === true,
+    isClosed: () => isClosed,
     columns: columnsOf(process.stdout, process.env['COLUMNS']),
     supervisor: processSupervisor(),
     endWithin: ms => void setTimeout(() => process.exit(), ms).unref(),

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import t from 'tap';
+import { askOverHttp } from '../support/asking.ts';
+import { ruleSettings } from '../support/exactness/setup.ts';
+import { freePort } from '../support/free-port.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { startService } from '../support/service.ts';
+import { runIn } from '../unit/cli/run.ts';
+
+const RULES = `domain: shop
+descriptors:
+  - key: user
+    rate_limit: {unit: year, requests_per_unit: 1}
+  - key: path
+    rate_limit: {unit: year, requests_per_unit: 1}
+`;
+
+/** Asks again and again, until stopped. */
+function asking(address: string, ...entries: (readonly [string, string])[]): () => Promise<void> {
+  let isOver = false;
+  const loop = (async () => {
+    while (!isOver) {
+      const descriptors = entries.map(([key, value]) => ({ entries: [{ key, value }] }));
+      await askOverHttp(address, { domain: 'shop', descriptors }).catch(() => {});
+    }
+  })();
+  return async () => {
+    isOver = true;
+    await loop;
+  };
+}
+
+t.test('rejections are printed as they happen, all or those asked for', async t => {
+  const service = await startService({ env: ruleSettings(t, RULES) });
+  t.teardown(() => service.terminate());
+  const stop = asking(service.http, ['user', 'ann'], ['path', '/\u0007']);
+  t.teardown(stop);
+  const at = ['--debug-address', service.debug];
+  const text = await runIn({}, 'tail', '--count', '1', '--search', 'ann', ...at);
+  t.match(text, {
+    status: 0,
+    stdout: /^20\S+Z {2}shop\.user {2}user=ann {2}\d+ of 1( {2}from 127\.0\.0\.1\S*)?\n$/,
+  });
+  const json = await runIn({}, 'tail', '--count', '2', '--limit', 'shop.path', '--json', ...at);
+  const lines = json.stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  t.match(lines, [{ path: 'shop.path', key: 'path=/\u0007' }, { path: 'shop.path' }]);
+  const escaped = await runIn({}, 'tail', '--count', '1', '--limit', 'shop.path', ...at);
+  t.match(escaped.stdout, 'path=/\\u0007', 'control characters do not reach the terminal');
+});
+
+t.test('it connects again after a restart of the service, and ends when nobody reads', async t => {
+  const env = { ...ruleSettings(t, RULES), DEBUG_PORT: String(await freePort()) };
+  let service = await startService({ env });
+  t.teardown(() => service.terminate());
+  const program = join(repositoryRoot(), 'ops/launch/sluice.mjs');
+  const tail = spawn(process.execPath, [program, 'tail', '--debug-address', service.debug]);
+  t.teardown(() => tail.kill());
+  tail.stdout.setEncoding('utf8');
+  tail.stderr.setEncoding('utf8');
+  let said = '';
+  tail.stderr.on('data', text => {
+    said += text;
+  });
+  let stop = asking(service.http, ['user', 'ann']);
+  await once(tail.stdout, 'data');
+  await stop();
+  await service.terminate('SIGKILL');
+  while (!said.includes('trying again')) await once(tail.stderr, 'data');
+  service = await startService({ env });
+  stop = asking(service.http, ['user', 'ann']);
+  t.teardown(stop);
+  await once(tail.stdout, 'data');
+  t.match(said, /connected to \S+ again; some rejections are missing/);
+  tail.stdout.destroy();
+  const [status] = await once(tail, 'exit');
+  t.equal(status, 0);
+});
+
+t.test('a service that is not there, or is not Sluice', async t => {
+  const gone = `127.0.0.1:${await freePort()}`;
+  t.match(await runIn({}, 'tail', '--patience', '0s', '--debug-address', gone), {
+    status: 2,
+    stderr: /no events from 127.* Is the service running/,
+  });
+  const service = await startService({ env: ruleSettings(t, RULES) });
+  t.teardown(() => service.terminate());
+  t.match(await runIn({}, 'tail', '--debug-address', service.http), {
+    status: 2,
+    stderr: /has no events \(HTTP status 404\)/,
+  });
+  t.match(await runIn({}, 'tail', 'now'), { status: 2, stderr: /unexpected argument "now"/ });
+});
