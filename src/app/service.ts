@@ -103,6 +103,8 @@ export class DecisionService {
   readonly #fileReads: CountedFileReads;
   readonly #tasks: TasksService | null;
   readonly #rates: RuleRates;
+  /** Null if the processes that share the store do not tell each other. */
+  readonly #presence: Service | null;
   /** Null if the decision log is disabled. */
   readonly #decisionLog: DecisionLog | null;
   readonly #ports: Ports;
@@ -244,6 +246,19 @@ export class DecisionService {
     this.#rates = new RuleRates(statistics, clock);
     this.#tasks =
       parts.openTasks?.({ decider: this.#batcher, rules: () => this.#loader.current, stats }) ?? null;
+    const operator = createOperatorApi({
+      ...parts,
+      store: this.#store,
+      hotKeys,
+      rules,
+      rates: this.#rates,
+      explainer,
+      loads,
+      steering: this.#steering,
+      health: this.#health,
+      batchFigures: figuresOfBatches,
+    });
+    this.#presence = operator.presence;
     this.#ports = new Ports({
       settings,
       decider: this.#batcher,
@@ -254,18 +269,7 @@ export class DecisionService {
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
       explain: request => explainer.explain(request),
-      operator: createOperatorApi({
-        ...parts,
-        store: this.#store,
-        hotKeys,
-        rules,
-        rates: this.#rates,
-        explainer,
-        loads,
-        steering: this.#steering,
-        health: this.#health,
-        batchFigures: figuresOfBatches,
-      }),
+      operator: operator.api,
       httpEngine: parts.httpEngine,
       clock,
       logger,
@@ -303,6 +307,7 @@ export class DecisionService {
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
       if (this.#tasks !== null) await this.#stack.start(this.#tasks);
       await this.#stack.start(this.#rates);
+      if (this.#presence !== null) await this.#stack.start(this.#presence);
       const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
       const addresses = await this.#openPorts();
       return { ...addresses, metrics, serveThreads: this.#serving?.threads.serving ?? null };

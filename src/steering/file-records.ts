@@ -11,6 +11,7 @@ import type { RecordsListener, SteeringStore } from './steering-store.ts';
  * replaced as a whole with each change.
  */
 export class FileRecords implements SteeringStore {
+  readonly send = null;
   readonly #path: string | null;
   readonly #logger: Logger;
   #records: ReadonlyMap<string, SteeringRecord> = new Map();

@@ -9,7 +9,7 @@ import { RedisConnection } from '../counters/redis/connections/connection.ts';
 import { Waits } from '../counters/redis/connections/waits.ts';
 import { readRecord } from './check-record.ts';
 import { MAX_RECORD_BYTES, MAX_RECORDS, recordJson, type SteeringRecord } from './record.ts';
-import type { RecordsListener, SteeringStore } from './steering-store.ts';
+import type { RecordsListener, SendToRedis, SteeringStore } from './steering-store.ts';
 
 /** The server that has the records. */
 export interface RecordServer {
@@ -115,6 +115,12 @@ export class RedisRecords implements SteeringStore {
       ['HSET', key, VERSION, newVersion()],
     ]);
   }
+
+  readonly send: SendToRedis = async (command, args) => {
+    const connection = this.#connection;
+    if (connection === null || this.#version === null) throw new Error('Redis is unavailable');
+    return await this.#inTurn(() => connection.send(command, args));
+  };
 
   /** @throws Fault store_failed, if it is not known whether the change was made */
   async #change(commands: readonly (readonly string[])[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Service } from '../base/lifecycle.ts';
 import { checkRecord, RecordRefused } from './check-record.ts';
 import { MAX_RECORDS, type SteeringKind, type SteeringRecord } from './record.ts';
 import { SharedRecords } from './shared-records.ts';
-import type { SteeringStore } from './steering-store.ts';
+import type { SendToRedis, SteeringStore } from './steering-store.ts';
 import { layerCount } from './steering-table.ts';
 
 /** Maximum number of layers (see `SteeringTable`). Each one is asked for each descriptor of its domains. */
@@ -26,6 +26,11 @@ export class Steering implements Service {
   /** The memory for the threads that decide. */
   get memory(): SharedArrayBuffer {
     return this.#shared.buffer;
+  }
+
+  /** See {@link SteeringStore.send}. */
+  get send(): SendToRedis | null {
+    return this.#store.send;
   }
 
   start(): Promise<void> {

@@ -21,6 +21,7 @@ import { steeringRoutes } from '../../transports/debug/operator/steering-routes.
 import { hotKeyReaders } from '../decision/hot-keys.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { adminToken } from './admin-token.ts';
+import { Presence } from './presence.ts';
 import { ProcessStatus } from './status.ts';
 
 interface OperatorApiParts {
@@ -42,19 +43,27 @@ interface OperatorApiParts {
   readonly logger: Logger;
 }
 
+/** The operator's API, and what runs for it. */
+interface CreatedApi {
+  readonly api: OperatorApi;
+  /** Null if the processes that share the store do not tell each other. */
+  readonly presence: Presence | null;
+}
+
 /** Creates the operator's API of the debug port. */
-export function createOperatorApi(parts: OperatorApiParts): OperatorApi {
+export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
   const { settings, version, store, hotKeys, rules, clock, logger } = parts;
   const readers = hotKeyReaders(settings, store, { seats: hotKeys, rules, clock });
   const status = new ProcessStatus(parts);
-  const read = () => status.read();
+  const presence = openPresence(parts, status);
+  const read = () => status.read(presence?.others ?? []);
   const streams = new EventStreams({
     status: read,
     refusals: readers === null ? null : count => readers.refusals.recent(count),
     clock,
     log: logger,
   });
-  return new OperatorApi({
+  const api = new OperatorApi({
     routes: [
       ...limitsRoutes(parts.rates),
       ...ratesRoutes(parts.rates),
@@ -69,4 +78,18 @@ export function createOperatorApi(parts: OperatorApiParts): OperatorApi {
     clock,
     log: logger,
   });
+  return { api, presence };
+}
+
+/** In a cluster, the key must be at the node that has the steering records. */
+function openPresence(
+  { settings, steering, clock }: OperatorApiParts,
+  status: ProcessStatus,
+): Presence | null {
+  const send = steering?.send ?? null;
+  if (send === null) return null;
+  const prefix = settings.cacheKeyPrefix;
+  const isTagged = settings.redisType === 'cluster' && !prefix.includes('{');
+  const key = isTagged ? `{${prefix}sluice:steering}:processes` : `${prefix}sluice:processes`;
+  return new Presence({ send, key, self: () => status.self(), clock });
 }

@@ -44,7 +44,8 @@ export class ProcessStatus {
     };
   }
 
-  async read(): Promise<StatusView> {
+  /** @param others the other processes that share the store */
+  async read(others: readonly ProcessView[]): Promise<StatusView> {
     const { version, health, rates, clock, settings } = this.#parts;
     await rates.look();
     const nowMs = clock.nowMs();
@@ -64,7 +65,7 @@ export class ProcessStatus {
       threads: { serving: servingThreads(settings).threads, deciding: settings.workerThreads },
       rules: this.#rules(),
       latency: latencyView(this.#figures.look(nowMs)),
-      processes: [this.#thisProcess(nowMs)],
+      processes: [this.self(), ...others],
       admin: {
         changes: settings.adminToken === '' && settings.adminTokenFile === '' ? 'no_token' : 'enabled',
       },
@@ -89,12 +90,14 @@ export class ProcessStatus {
     return active === undefined ? null : timeText(active.atMs);
   }
 
-  #thisProcess(nowMs: number): ProcessView {
-    const { latest } = this.#parts.rates;
+  /** This process, with the rates that were sampled last. */
+  self(): ProcessView {
+    const { rates, clock } = this.#parts;
+    const { latest } = rates;
     const perSecond = (hits: number, seconds: number) => Math.round((hits / seconds) * 10) / 10;
     return {
       ...this.#process,
-      seen: timeText(nowMs),
+      seen: timeText(clock.nowMs()),
       version: this.#parts.version,
       hits_per_second: latest === null ? null : perSecond(latest.hits, latest.seconds),
       rejected_per_second: latest === null ? null : perSecond(latest.refused, latest.seconds),
