@@ -23,5 +23,5 @@ export function divided(batch: CounterBatch, slots: Slots, changes: SlotChanges)
 
 /** Why a sliding window or token bucket is not counted if Redis, or a proxy in front of it, refuses scripts. */
 export const NEEDS_SCRIPTS =
-  'ERR sliding windows and token buckets need scripts: allow this user EVALSHA, EVAL and SCRIPT LOAD, or use a Redis ' +
+  'ERR sliding windows, token buckets and penalties need scripts: allow this user EVALSHA, EVAL and SCRIPT LOAD, or use a Redis ' +
   'without a proxy that refuses them';

@@ -262,7 +262,7 @@ t.test('users who may not run scripts: the limits that need them say so, the oth
     t.strictSame(aftersOf(batch), [2, Number.NaN, Number.NaN, 1], name);
     t.match(
       batch.failureText,
-      /^ERR sliding windows and token buckets need scripts: allow this user EVALSHA/,
+      /^ERR sliding windows, token buckets and penalties need scripts: allow this user EVALSHA/,
     );
     const held = await admitHoldingBack(store, [{ ops: ops.slice(0, 3) }]);
     t.strictSame(held.afters, [3, Number.NaN, Number.NaN], name);

@@ -31,17 +31,24 @@ const FIVE = 'unit: minute, requests_per_unit: 5';
 onEachEngine('a load is told with what it added, removed and changed', async t => {
   const { loads, get } = await served(t);
   t.same(await get(), []);
-  const first = rules({ a: FIVE, b: FIVE, c: FIVE, e: 'window: 5m, requests_per_unit: 5' });
+  const first = rules({
+    a: FIVE,
+    b: FIVE,
+    c: FIVE,
+    e: 'window: 5m, requests_per_unit: 5',
+    f: `${FIVE}, penalty: {for: 1m}`,
+  });
   await loads.loaded(first, null);
   const next = rules({
     b: 'unit: minute, requests_per_unit: 6',
     c: FIVE,
     d: FIVE,
     e: 'window: 5m, requests_per_unit: 5, algorithm: sliding_window',
+    f: `${FIVE}, penalty: {for: 2m}`,
   });
   await loads.loaded(next, first);
   const [latest, earlier] = await get();
-  t.match(earlier, { outcome: 'active', domains: 1, limits: 4, difference: null });
+  t.match(earlier, { outcome: 'active', domains: 1, limits: 5, difference: null });
   t.match(latest, {
     time: '2023-11-14T22:13:20.000Z',
     outcome: 'active',
@@ -50,12 +57,13 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     difference: {
       added_count: 1,
       removed_count: 1,
-      changed_count: 2,
+      changed_count: 3,
       added: ['d.d'],
       removed: ['d.a'],
       changed: [
         { path: 'd.b', before: 'at most 5 in each minute', after: 'at most 6 in each minute' },
         { path: 'd.e', before: /^at most 5/, after: /and about as many in any/ },
+        { path: 'd.f', before: /is penalized for 1m$/, after: /is penalized for 2m$/ },
       ],
     },
   });
