@@ -20,6 +20,8 @@ interface Counter {
   readonly window_start?: string;
   readonly window_end?: string;
   readonly reset_seconds?: number;
+  /** Absent for a limit without a penalty; null if the key is not penalized. */
+  readonly penalized_until?: string | null;
   /** Earlier windows, the latest first. */
   readonly past?: readonly { readonly start: string; readonly end: string; readonly count: number }[];
 }

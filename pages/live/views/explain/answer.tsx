@@ -72,10 +72,10 @@ function Part({ part }: { readonly part: ExplainedPart }) {
 
 interface LimitFactsProps {
   readonly limit: ExplainedLimit;
-  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count'>;
+  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'penalty'>;
 }
 
-function LimitFacts({ limit, counting: { key, window, count } }: LimitFactsProps) {
+function LimitFacts({ limit, counting: { key, window, count, penalty } }: LimitFactsProps) {
   const { rule, requestsPerUnit, unit, window: length, algorithm, shadowMode } = limit;
   const per = length ?? unit.toLowerCase();
   return (
@@ -104,11 +104,28 @@ function LimitFacts({ limit, counting: { key, window, count } }: LimitFactsProps
             ]),
         ...(window === undefined
           ? []
-          : [['Window ends', `in ${formatDuration(window.resetSeconds * 1000)}`] as const]),
+          : [
+              [
+                penalty?.penalizedUntil == null ? 'Window ends' : 'Penalty ends',
+                `in ${formatDuration(window.resetSeconds * 1000)}`,
+              ] as const,
+            ]),
+        ...(penalty === undefined ? [] : [['Penalty', penaltyText(penalty)] as const]),
         ...(key === undefined ? [] : [['Counter', <code class="break">{key}</code>] as const]),
       ]}
     />
   );
+}
+
+function penaltyText({
+  violations,
+  after,
+  penalties,
+  penalizedUntil,
+}: NonNullable<ExplainedPart['penalty']>) {
+  const state =
+    penalizedUntil === null ? `${violations} of ${after} violations` : `penalized until ${penalizedUntil}`;
+  return `${state}, ${penalties} so far`;
 }
 
 /** The reasons of the service begin in lower case and name things in backticks. */

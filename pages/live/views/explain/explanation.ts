@@ -19,6 +19,14 @@ interface Counting {
   readonly key?: string;
   readonly window?: { readonly start: string; readonly end: string; readonly resetSeconds: number };
   readonly count?: { readonly now: number; readonly after: number; readonly heldBack: boolean } | null;
+  /** Absent for a limit without a penalty. */
+  readonly penalty?: {
+    readonly violations: number;
+    readonly after: number;
+    readonly penalties: number;
+    /** Null if the key is not penalized. */
+    readonly penalizedUntil: string | null;
+  };
 }
 
 /** One of several limits of a rule. */

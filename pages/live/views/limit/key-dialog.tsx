@@ -55,6 +55,7 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
           over,
           remaining,
           reset_seconds: reset,
+          penalized_until: penalizedUntil = null,
           past = [],
         } = counter;
         return (
@@ -66,10 +67,14 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
                 <>
                   {count === null ? 'unknown' : `${formatCount(count)} of ${formatCount(limit)}`}{' '}
                   {over === true && <Chip kind="rejected">Over the limit</Chip>}
+                  {penalizedUntil !== null && <Chip kind="rejected">Penalized</Chip>}
                 </>,
               ],
               ['Remaining', remaining === null ? 'unknown' : formatCount(remaining)],
-              ['Window ends', reset === undefined ? '–' : `in ${formatDuration(reset * 1000)}`],
+              [
+                penalizedUntil === null ? 'Window ends' : 'Penalty ends',
+                reset === undefined ? '–' : `in ${formatDuration(reset * 1000)}`,
+              ],
               ...(past.length === 0
                 ? []
                 : [['Windows before', past.map(window => formatCount(window.count)).join(', ')] as const]),
