@@ -1,11 +1,19 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { RateLimitRequest } from '../../src/messages/client-codec.ts';
 import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
 import { Envoy, envoyMissing } from '../support/envoy.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
+import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { missing, outputOf } from '../support/tools.ts';
+import { until } from '../support/until.ts';
 
 const RULE = 'descriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 1}}]';
 const RULES = {
@@ -93,20 +101,44 @@ t.test('decision threads answer the same', async t => {
   for (const refusal of refusals) t.match(refusal.headers.get('retry-after'), /^[1-9][0-9]*$/);
 });
 
-t.test('Envoy sends the headers and the body to its client', { skip: envoyMissing }, async t => {
-  const service = await start(t);
-  const [, port] = service.grpc.split(':');
-  const envoy = await Envoy.start(t, 'tcp.yaml', [
-    ['address: upstream, port_value: 80 ', 'address: 127.0.0.1, port_value: 9 '],
-    ['{ address: sluice, port_value: 8081 }', `{ address: 127.0.0.1, port_value: ${port} }`],
-  ]);
-  const ask = () => fetch(`http://${envoy.front}/`, { headers: { 'x-user': 'ann' } });
-  await ask();
-  const refused = await ask();
-  t.equal(refused.status, 429);
-  t.equal(refused.headers.get('content-type'), 'application/problem+json');
-  t.match(refused.headers.get('retry-after'), /^[1-9][0-9]*$/);
-  t.equal(refused.headers.get('ratelimit-policy'), '"demo.user";q=1;w=31536000');
-  t.match(refused.headers.get('ratelimit'), /^"demo\.user";r=0;t=[0-9]+$/);
-  t.match((await refused.json()) as object, { title: 'Quota exceeded', 'violated-policies': ['demo.user'] });
-});
+/** The access log of Envoy that docs/operations.md describes, written to a file. */
+function accessLog(file: string): string {
+  const page = readFileSync(join(repositoryRoot(), 'docs/operations.md'), 'utf8');
+  const [, block] = /^ {2}access_log:\n((?: {4}.*\n)+)/m.exec(page) ?? [];
+  const shown = `access_log:\n${block}`.replaceAll(/^ {2}/gm, '');
+  return shown
+    .trimEnd()
+    .replaceAll('\n', `\n${' '.repeat(16)}`)
+    .replace('/dev/stdout', file);
+}
+
+t.test(
+  'Envoy sends the headers and the body to its client, and logs the rule',
+  { skip: envoyMissing || missing('curl', 'curl') },
+  async t => {
+    const service = await start(t, { ANSWER_MATCHED_RULE: 'true' });
+    const [, port] = service.grpc.split(':');
+    const log = join(tempDirectory(t), 'access.log');
+    const upstream = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    t.teardown(() => upstream.close());
+    const { port: served } = upstream.address() as AddressInfo;
+    const envoy = await Envoy.start(t, 'tcp.yaml', [
+      ['address: upstream, port_value: 80 ', `address: 127.0.0.1, port_value: ${served} `],
+      ['{ address: sluice, port_value: 8081 }', `{ address: 127.0.0.1, port_value: ${port} }`],
+      ['stat_prefix: front', `stat_prefix: front\n${' '.repeat(16)}${accessLog(log)}`],
+    ]);
+    const curl = (headers: string) => outputOf('curl', ['-si', '-H', headers, `http://${envoy.front}/`]);
+    await curl('x-user: ann');
+    const [head, body] = (await curl('x-user: ann')).split('\r\n\r\n');
+    t.match(head, /^HTTP\/1\.1 429 Too Many Requests\r\n/);
+    t.match(head, /^content-type: application\/problem\+json\r$/m);
+    t.match(head, /^retry-after: [1-9][0-9]*\r$/m);
+    t.match(head, /^ratelimit-policy: "demo\.user";q=1;w=31536000\r$/m);
+    t.match(head, /^ratelimit: "demo\.user";r=0;t=[0-9]+\r$/m);
+    t.match(JSON.parse(body), { title: 'Quota exceeded', 'violated-policies': ['demo.user'] });
+    await curl('x-other: ann');
+    await until(() => existsSync(log) && readFileSync(log, 'utf8').split('\n').length > 3);
+    t.equal(readFileSync(log, 'utf8'), '200 demo.user OK\n429 demo.user OVER_LIMIT\n200 - -\n');
+  },
+);

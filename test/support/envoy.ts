@@ -53,7 +53,10 @@ export class Envoy {
     writeFileSync(path, text);
     const envoy = new Child({
       command: PROGRAM,
-      args: ['-c', path, '--config-yaml', ADMIN, '--disable-hot-restart', '--concurrency', '1', '-l', 'info'],
+      args: [
+        ...['-c', path, '--config-yaml', ADMIN, '--disable-hot-restart', '--concurrency', '1', '-l', 'info'],
+        ...['--file-flush-interval-msec', '50'],
+      ],
     });
     t.teardown(() => envoy.end('SIGTERM', PATIENCE_MS));
     let admin = '';
