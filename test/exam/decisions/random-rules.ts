@@ -64,7 +64,19 @@ export function randomEntries(random: SeededRandom, depth: number, draw = plainL
       descriptors: nestedEntries,
     });
   }
-  return [...entries.values()];
+  return [...entries.values()].map(withoutQuotaPenalties);
+}
+
+/** Quotas cannot have penalties. */
+function withoutQuotaPenalties(entry: EntryText): EntryText {
+  const allowed = ({ penalty, ...limit }: LimitText): LimitText =>
+    penalty === undefined || entry.quota_mode || limit.quota_mode ? limit : { ...limit, penalty };
+  const { rate_limit: one, rate_limits: several } = entry;
+  return {
+    ...entry,
+    ...(one && { rate_limit: allowed(one) }),
+    ...(several && { rate_limits: several.map(allowed) }),
+  };
 }
 
 function randomLimit(random: SeededRandom): LimitText {
@@ -75,9 +87,14 @@ function randomLimit(random: SeededRandom): LimitText {
   return { unit: random.pick(UNITS), requests_per_unit: random.below(12), ...named };
 }
 
-/** A window and an algorithm. */
+function anyPenalty(random: SeededRandom): Pick<LimitText, 'penalty'> {
+  if (random.below(3) > 0) return {};
+  return { penalty: { after: 1 + random.below(2), for: random.pick(['5s', '90s']), factor: 2, max: '3m' } };
+}
+
+/** A window and an algorithm, and sometimes a penalty. */
 function anyCounting(random: SeededRandom): LimitText {
-  const requests = { requests_per_unit: 1 + random.below(12) };
+  const requests = { requests_per_unit: 1 + random.below(12), ...anyPenalty(random) };
   switch (random.below(4)) {
     case 0:
       return {
