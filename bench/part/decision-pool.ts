@@ -59,6 +59,7 @@ const { threads, pool } = createDecisionThreads({
   store,
   steering: null,
   batchFigures: BatchFigures.create().buffer,
+  rehearsal: 'none',
   statistics,
   counters,
   overLimit: null,

@@ -5,6 +5,7 @@ import { LimitPage } from './views/limit/limit-page.tsx';
 import { Limits } from './views/limits/limits.tsx';
 import { Loads } from './views/loads/loads.tsx';
 import { Overview } from './views/overview/overview.tsx';
+import { RehearsalView } from './views/rehearsal/rehearsal-view.tsx';
 
 /** A view of the live page, by the parameter `view` of the address. */
 interface View {
@@ -21,6 +22,7 @@ export const VIEWS: Readonly<Record<string, View>> = {
   limits: { name: 'Limits', component: Limits },
   explain: { name: 'Explain', component: ExplainView },
   changes: { name: 'Changes', component: Changes },
+  rehearsal: { name: 'Rehearsal', component: RehearsalView },
   loads: { name: 'Rule loads', component: Loads },
   limit: { name: 'Limit', inNavigation: false, component: LimitPage },
 };

@@ -10,6 +10,7 @@ import { RuleRates } from '../decision/statistics/rule-rates.ts';
 import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
 import { RuleLoads } from '../rules/rule-loads.ts';
+import type { FileRuleSource } from '../rules/source/file-source.ts';
 import type { Settings } from '../settings/table.ts';
 import { servingThreads } from '../settings/thread-counts.ts';
 import { StatsRegistry } from '../stats/registry.ts';
@@ -25,6 +26,8 @@ import { createHotKeySeats, hotKeyObservers } from './decision/hot-keys.ts';
 import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
+import { createRehearsals, type OpenRehearsals } from './rehearsal/open-rehearsals.ts';
+import { rehearsalObserver } from './rehearsal/rehearsal-observer.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
 import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rules/rule-source.ts';
@@ -107,6 +110,9 @@ export class DecisionService {
   readonly #presence: Service | null;
   /** Null if the decision log is disabled. */
   readonly #decisionLog: DecisionLog | null;
+  readonly #rehearsals: OpenRehearsals;
+  /** The source of the rule files; null before the start, and with xDS. */
+  #ruleFiles: FileRuleSource | null = null;
   readonly #ports: Ports;
   readonly #shutdownDelay: ShutdownDelay;
   #portsOpen = false;
@@ -152,6 +158,19 @@ export class DecisionService {
     const overLimit = openOverLimitCache(settings, clock, this.#store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
     const hotKeys = createHotKeySeats(settings);
+    const loadSettings = {
+      mergeDomains: settings.mergeDomainConfig,
+      forMemcached: settings.backendType === 'memcached',
+      answers: enabledAnswers(settings),
+    };
+    const rehearsing = createRehearsals({
+      ...parts,
+      compiler: this.#compiler,
+      loadSettings,
+      activeFiles: () => this.#ruleFiles,
+    });
+    this.#rehearsals = rehearsing;
+    const rehearsal = rehearsing.channel;
     const figuresOfBatches = BatchFigures.create();
     const batchFigures = figuresOfBatches.buffer;
     this.#threads =
@@ -162,6 +181,7 @@ export class DecisionService {
             store: this.#store,
             steering,
             batchFigures,
+            rehearsal,
             statistics,
             counters,
             overLimit: figures,
@@ -182,6 +202,7 @@ export class DecisionService {
             store: this.#store,
             steering,
             batchFigures,
+            rehearsal,
             hotKeys,
             storeHealth,
             health: this.#health,
@@ -204,6 +225,7 @@ export class DecisionService {
       observers: [
         ...hotKeyObservers(settings, this.#store, hotKeys),
         ...(opened === null ? [] : [opened.observer]),
+        rehearsalObserver({ settings, store: this.#store, steering }, rehearsing.publisher),
       ],
       clock,
       random,
@@ -218,11 +240,7 @@ export class DecisionService {
       statistics,
       health: this.#health,
       logger,
-      settings: {
-        mergeDomains: settings.mergeDomainConfig,
-        forMemcached: settings.backendType === 'memcached',
-        answers: enabledAnswers(settings),
-      },
+      settings: loadSettings,
       healthNeedsDomain: settings.healthyWithAtLeastOneConfigLoaded,
       loadSuccess: stats.counter('ratelimit.service.config_load_success'),
       loadError: stats.counter('ratelimit.service.config_load_error'),
@@ -257,6 +275,7 @@ export class DecisionService {
       steering: this.#steering,
       health: this.#health,
       batchFigures: figuresOfBatches,
+      rehearsals: rehearsing.rehearsals,
     });
     this.#presence = operator.presence;
     this.#ports = new Ports({
@@ -302,11 +321,13 @@ export class DecisionService {
         loader: this.#loader,
         fileReads: this.#fileReads,
       });
+      this.#ruleFiles = source.files;
       await this.#stack.start(source.service);
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
       if (this.#tasks !== null) await this.#stack.start(this.#tasks);
       await this.#stack.start(this.#rates);
+      await this.#stack.start(this.#rehearsals);
       if (this.#presence !== null) await this.#stack.start(this.#presence);
       const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
       const addresses = await this.#openPorts();

@@ -84,6 +84,12 @@ export const COMMANDS: readonly Command[] = [
   steeringCommand('ban', 'refuse some descriptors until a time'),
   steeringCommand('pass', 'allow some descriptors until a time, without counting'),
   {
+    name: 'rehearse',
+    summary: 'try rules on the requests of a running service',
+    usage: async () => (await import('./operator/rehearse.ts')).REHEARSE_USAGE,
+    run: async (args, io) => (await import('./operator/rehearse.ts')).runRehearse(args, io),
+  },
+  {
     name: 'check',
     summary: 'check rule files without serving them',
     usage: async () => (await import('./check.ts')).CHECK_USAGE,

@@ -53,6 +53,14 @@ export class Records {
     this.bytes[at] = kind;
   }
 
+  /** Replaces all records with a copy of those of `other`. */
+  copyOf({ bytes, length, count }: Records): void {
+    if (length > this.bytes.length) this.#grow(length);
+    this.bytes.set(bytes.subarray(0, length));
+    this.length = length;
+    this.count = count;
+  }
+
   /** Removes all records and keeps the memory. */
   reset(): void {
     this.length = 0;

@@ -45,6 +45,21 @@ export function resetCommands(descriptor: Descriptor, reason: string): Commands 
   };
 }
 
+/** The commands for a step of a rehearsal. */
+export function stepCommands(step: 'promote' | 'restart' | 'stop', id: string, reason: string): Commands {
+  const ids = step === 'promote' ? ['--id', id] : [];
+  const why = reason === '' ? [] : ['--reason', reason];
+  const body = JSON.stringify({ ...(step === 'promote' && { id }), ...(reason !== '' && { reason }) });
+  const query = reason === '' ? '' : `?${new URLSearchParams({ reason })}`;
+  return {
+    sluice: words('sluice', 'rehearse', step, ...ids, ...why, ...address()),
+    curl:
+      step === 'stop'
+        ? `curl -X DELETE ${quoted(`${origin()}/api/v1/rehearsal${query}`)} \\\n  -H ${TOKEN}`
+        : `curl ${quoted(`${origin()}/api/v1/rehearsal/${step}`)} \\\n  -H ${TOKEN} -H ${JSON_TYPE} \\\n  -d ${quoted(body)}`,
+  };
+}
+
 function target({ domain, entries }: Descriptor): readonly string[] {
   return ['--domain', domain, '--descriptors', descriptorText(entries)];
 }

@@ -10,12 +10,14 @@ import { Seats } from '../../decision/hot-keys/seats.ts';
 import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
 import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
+import { RehearsalSubscriber } from '../../rehearsal/rehearsal-channel.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
 import { threadObservers } from '../decision-log/thread-observers.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
+import { rehearsalObserver } from '../rehearsal/rehearsal-observer.ts';
 import { StatsReporter } from '../statistics/thread-stats.ts';
 import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
@@ -32,6 +34,8 @@ export interface DecisionThreadSetup {
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
   readonly batchFigures: SharedArrayBuffer;
+  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
+  readonly rehearsal: string;
   /** Memory of `Seats`; null if hot keys are disabled. */
   readonly hotKeys: readonly SharedArrayBuffer[] | null;
   /** Log levels that the process writes. */
@@ -56,6 +60,7 @@ export async function serveDecisions({ port }: LastingTask, setup: DecisionThrea
   const seats = setup.hotKeys === null ? null : new Seats(setup.hotKeys);
   const observers = [
     ...hotKeyObservers(setup.settings, setup.store, seats),
+    rehearsalObserver(setup, new RehearsalSubscriber(setup.rehearsal)),
     ...(await threadObservers(setup, stats, lines => post({ kind: 'decisions', threadId, lines }))),
   ];
   const decider = openDecider(setup, opened, { logger, observers });

@@ -23,6 +23,8 @@ interface DecisionThreadsParts {
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
   readonly batchFigures: SharedArrayBuffer;
+  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
+  readonly rehearsal: string;
   readonly statistics: RuleStatistics;
   readonly counters: EngineCounters;
   /** Null when there is no local cache. */
@@ -57,6 +59,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     decisionLog: parts.decisionLog?.sharing ?? null,
     steering,
     batchFigures: parts.batchFigures,
+    rehearsal: parts.rehearsal,
     hotKeys: parts.hotKeys?.buffers ?? null,
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };

@@ -5,6 +5,7 @@ import type { Explainer } from '../../decision/explain/explain.ts';
 import type { Seats } from '../../decision/hot-keys/seats.ts';
 import type { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { RuleRates } from '../../decision/statistics/rule-rates.ts';
+import type { Rehearsals } from '../../rehearsal/rehearsals.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { RuleLoads } from '../../rules/rule-loads.ts';
 import type { Settings } from '../../settings/table.ts';
@@ -15,6 +16,7 @@ import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts'
 import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
 import { loadsRoutes } from '../../transports/debug/operator/loads-routes.ts';
 import { ratesRoutes } from '../../transports/debug/operator/rates-routes.ts';
+import { rehearsalRoutes } from '../../transports/debug/operator/rehearsal-routes.ts';
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
 import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
@@ -33,6 +35,7 @@ interface OperatorApiParts {
   readonly hotKeys: Seats | null;
   readonly rules: () => CompiledRules | null;
   readonly rates: RuleRates;
+  readonly rehearsals: Rehearsals;
   readonly explainer: Explainer;
   readonly loads: RuleLoads;
   readonly health: Health;
@@ -72,6 +75,7 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
       ...hotKeyRoutes({ readers, rules }),
       ...steeringRoutes(parts.steering),
       ...statusRoutes(read, streams),
+      ...rehearsalRoutes(parts.rehearsals),
     ],
     version,
     token: adminToken(settings, clock),

@@ -23,6 +23,8 @@ interface RuleSourceParts {
 /** A source of rules: files or xDS servers. */
 export interface RuleSource {
   readonly service: Service;
+  /** The source itself, if it reads files; else null. */
+  readonly files: FileRuleSource | null;
   /** Delay until a warning is logged if there are no rules yet. */
   readonly patienceMs: number;
   /** Advice for the operator if there are no rules. */
@@ -35,11 +37,13 @@ export interface RuleSource {
 export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSource> {
   if (parts.settings.configType === 'file') {
     // The files have been read when the source has started.
-    return { service: fileSource(parts), patienceMs: 0, advice: 'fix the rule files' };
+    const files = fileSource(parts);
+    return { service: files, files, patienceMs: 0, advice: 'fix the rule files' };
   }
   const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');
   return {
     service: await xdsSource(parts),
+    files: null,
     patienceMs: 5_000,
     advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
   };

@@ -29,6 +29,8 @@ interface ServingCreation {
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
   readonly batchFigures: SharedArrayBuffer;
+  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
+  readonly rehearsal: string;
   /** Null if hot keys are disabled. */
   readonly hotKeys: Seats | null;
   readonly storeHealth: StoreHealth;
@@ -68,6 +70,7 @@ export function createServing(parts: ServingCreation): Serving {
     store,
     steering,
     batchFigures: parts.batchFigures,
+    rehearsal: parts.rehearsal,
     hotKeys: parts.hotKeys,
     rules,
     bounds,

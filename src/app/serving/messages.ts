@@ -22,6 +22,8 @@ export interface ServingThreadSetup {
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
   readonly batchFigures: SharedArrayBuffer;
+  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
+  readonly rehearsal: string;
   /** Memory of `Seats`; null if hot keys are disabled. */
   readonly hotKeys: readonly SharedArrayBuffer[] | null;
   /** Number of serving threads. */

@@ -15,6 +15,7 @@ import type { Batcher } from '../../decision/batching/batcher.ts';
 import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
 import { Seats } from '../../decision/hot-keys/seats.ts';
 import { ThreadNames } from '../../decision/statistics/thread-names.ts';
+import { RehearsalSubscriber } from '../../rehearsal/rehearsal-channel.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
@@ -24,6 +25,7 @@ import { hotKeyObservers } from '../decision/hot-keys.ts';
 import { threadObservers } from '../decision-log/thread-observers.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
+import { rehearsalObserver } from '../rehearsal/rehearsal-observer.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
@@ -179,6 +181,7 @@ async function openThread(
   const batcher = createBatcher({
     observers: [
       ...hotKeyObservers(settings, setup.store, seats),
+      rehearsalObserver(setup, new RehearsalSubscriber(setup.rehearsal)),
       ...(await threadObservers(setup, stats, lines => post({ kind: 'decisions', threadId, lines }))),
     ],
     settings,

@@ -32,6 +32,8 @@ interface ServingThreadsParts {
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
   readonly batchFigures: SharedArrayBuffer;
+  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
+  readonly rehearsal: string;
   /** Null if hot keys are disabled. */
   readonly hotKeys: Seats | null;
   readonly rules: RulesPublisher;
@@ -110,6 +112,7 @@ export class ServingThreads implements Service {
       decisionLog: parts.decisionLog,
       steering: parts.steering,
       batchFigures: parts.batchFigures,
+      rehearsal: parts.rehearsal,
       hotKeys: parts.hotKeys?.buffers ?? null,
       threads: count,
       figures: this.figures.buffer,

@@ -67,6 +67,17 @@ export class KeyTextWriter {
     this.bytes[1] = isRaw ? 2 : pieces;
   }
 
+  /** Writes the domain and the entries of a descriptor. */
+  writeEntries(requests: RequestTable, request: number, row: number): void {
+    const pieces = Math.min(1 + 2 * requests.entryCount[row], MOST_PIECES);
+    this.#length = HEAD_BYTES;
+    this.#cut = 1 + 2 * requests.entryCount[row] > MOST_PIECES;
+    this.#piece(requests.bytes, requests.domainStart[request], requests.domainEnd[request]);
+    this.#entries(requests, row);
+    this.bytes[0] = FORM.entries | (this.#cut ? FORM.cut : 0);
+    this.bytes[1] = pieces;
+  }
+
   #entries(requests: RequestTable, row: number): void {
     const first = requests.firstEntry[row];
     for (let entry = first; entry < first + requests.entryCount[row]; entry++) {

@@ -49,6 +49,8 @@ export class FileRuleSource implements Service {
   readonly #removals = new RemovalCheck();
   /** Ends the delay before a set with missing files is read again. */
   #endWait: () => void = () => {};
+  /** Resolves when an {@link exchange} has ended; null while there is none. */
+  #exchange: Promise<void> | null = null;
   #active = false;
   #watchDue = false;
   #readDue = false;
@@ -105,6 +107,24 @@ export class FileRuleSource implements Service {
     });
   }
 
+  /**
+   * Runs `work`, which changes several rule files, while nothing is read, and then reads all of them at once. Rejects as
+   * `work` does.
+   */
+  async exchange(work: () => Promise<void>): Promise<void> {
+    // A read that waits for the exchange must not be waited for, so the exchange begins after the last read.
+    while (this.#reading !== null) await this.#reading;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#exchange = promise;
+    try {
+      await work();
+    } finally {
+      this.#exchange = null;
+      resolve();
+    }
+    await this.reload();
+  }
+
   /** Waits for a read in progress and drops its outcome: the loader receives nothing after this call. */
   async stop(): Promise<void> {
     this.#active = false;
@@ -139,6 +159,7 @@ export class FileRuleSource implements Service {
     let stale = 0;
     let served: (() => void)[] = [];
     while (this.#active && this.#readDue) {
+      if (this.#exchange !== null) await this.#exchange;
       this.#readDue = false;
       served = served.concat(this.#waiting.splice(0));
       const outcome = await this.#readOnce();

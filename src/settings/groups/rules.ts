@@ -56,6 +56,14 @@ export const rules = {
         'the rule files, is swapped. Set it to `false` if the rules are in a plain directory: they are ' +
         'then reloaded when a file in the directory changes.',
     }),
+    runtimeCandidate: setting({
+      names: ['RUNTIME_CANDIDATE'],
+      kind: path,
+      default: '',
+      help:
+        'Directory with candidate rule files, `*.yaml` and `*.yml`. They are decided in shadow beside the ' +
+        'active rules, and reloaded when a file changes. See docs/rehearsal.md. Empty for none.',
+    }),
     mergeDomainConfig: setting({
       names: ['MERGE_DOMAIN_CONFIG'],
       kind: bool,

@@ -98,6 +98,7 @@ export class ThreadedDecisions {
       decisionLog: null,
       steering: null,
       batchFigures: BatchFigures.create().buffer,
+      rehearsal: 'none',
       hotKeys: null,
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });

@@ -18,6 +18,7 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['rules', 'counters', 'tasks'],
   ['steering'],
   ['decision'],
+  ['rehearsal'],
   ['transports'],
   ['app'],
   ['cli', 'workers'],

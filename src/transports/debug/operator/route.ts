@@ -41,6 +41,8 @@ interface Described {
   readonly query?: Readonly<Record<string, ParameterSchema>>;
   /** Only for POST and PUT. */
   readonly body?: ObjectSchema;
+  /** Maximum size of the body; `MAX_API_BODY_BYTES` if absent. */
+  readonly bodyBytes?: number;
   readonly answer: {
     readonly status?: 200 | 201;
     readonly description: string;

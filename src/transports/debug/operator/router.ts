@@ -20,9 +20,9 @@ const MAX_CONCURRENT_CALLS = 32;
 /** Maximum number of characters of a reason in the log. */
 const MAX_REASON_CHARACTERS = 256;
 
-const TOO_LARGE = problemAnswer(
-  new OperatorProblem('body_too_large', `The body is larger than ${MAX_API_BODY_BYTES} bytes.`),
-);
+function tooLarge({ bodyBytes = MAX_API_BODY_BYTES }: OperatorRoute): Answer {
+  return problemAnswer(new OperatorProblem('body_too_large', `The body is larger than ${bodyBytes} bytes.`));
+}
 
 interface OperatorApiParts {
   /** All routes except that of the OpenAPI document. */
@@ -116,8 +116,8 @@ export class OperatorApi {
     if (!accepted.entry.checks.takesBody) void this.#answer(exchange, accepted, null);
     else {
       readBody(exchange, body => void this.#answer(exchange, accepted, body.slice()), {
-        bytes: MAX_API_BODY_BYTES,
-        tooLarge: TOO_LARGE,
+        bytes: accepted.entry.route.bodyBytes ?? MAX_API_BODY_BYTES,
+        tooLarge: tooLarge(accepted.entry.route),
       });
     }
   }
