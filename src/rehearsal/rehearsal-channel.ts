@@ -31,6 +31,7 @@ export class RehearsalPublisher implements RehearsalSource {
 
   /** Other threads follow as soon as their event loop receives the message. */
   publish(rehearsal: Rehearsal | null): void {
+    if (rehearsal === this.#current) return;
     this.#current = rehearsal;
     this.#tell();
   }

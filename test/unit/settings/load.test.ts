@@ -54,6 +54,7 @@ t.test('without variables every setting is at its default', async t => {
     runtimeAppDirectory: 'config',
     runtimeIgnoreDotFiles: false,
     runtimeWatchRoot: true,
+    runtimeCandidate: '',
     mergeDomainConfig: false,
     forceStartWithoutInitialConfig: false,
     healthyWithAtLeastOneConfigLoaded: false,
