@@ -167,9 +167,10 @@ t.test('a file that cannot be written is logged once, and decisions go on until 
   renameSync(path, `${path}.1`);
   await until(async () => {
     await ask(service, 'user=4');
-    return recordsIn(path).length > 0;
+    // Records of the request before may still have been on their way.
+    return recordsIn(path).some(({ descriptor }) => String(descriptor) === 'user=4');
   });
-  t.match(recordsIn(path)[0], { descriptor: ['user=4'] }, 'a file that was renamed is created again');
+  t.ok(recordsIn(path).length > 0, 'a file that was renamed is created again');
 });
 
 t.test('a secret that cannot be read prevents the start', async t => {
