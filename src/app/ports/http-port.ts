@@ -58,6 +58,7 @@ export function createHttpListener(
     jsonRoute(tracedDecider(parts.decider, tracing), logger, {
       tracing,
       keepsOrigins: logsDecisions(settings),
+      keepsPeers: settings.hotKeys,
     }),
   ];
   const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];

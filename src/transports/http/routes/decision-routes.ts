@@ -23,12 +23,15 @@ interface JsonRouteOptions {
   readonly tracing?: CallTracing | null;
   /** Whether replies have the origins of requests, which are only known while the head is read. Default: false. */
   readonly keepsOrigins?: boolean;
+  /** Whether replies have the addresses of callers, also without the rest of their origins. Default: false. */
+  readonly keepsPeers?: boolean;
 }
 
 /** What is kept of the head of a request. */
 interface Call {
   readonly span: CallSpan | null;
-  readonly origin: CallOrigin | undefined;
+  /** Reads the origin; null if it is not kept. */
+  readonly origin: (() => CallOrigin) | null;
 }
 
 /**
@@ -38,7 +41,7 @@ interface Call {
 export function jsonRoute(
   decider: Decider,
   log: Logger,
-  { tracing = null, keepsOrigins = false }: JsonRouteOptions = {},
+  { tracing = null, keepsOrigins = false, keepsPeers = false }: JsonRouteOptions = {},
 ): Route {
   // One buffer serves all requests: it is filled and passed on within one call, and the decider copies it.
   const request = new ByteWriter(1024);
@@ -67,7 +70,7 @@ export function jsonRoute(
     handle: (exchange, asked) => {
       // A call whose body never arrives completely exports no span, because there is nothing to decide.
       const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
-      const origin = keepsOrigins ? originOf(asked) : undefined;
+      const origin = keepsOrigins ? originOf(asked) : keepsPeers ? peerOf(asked) : null;
       readBody(exchange, body => decide(exchange, body, { span, origin }));
     },
   };
@@ -80,8 +83,15 @@ function headersOf(request: RequestHead): HeaderReader {
   return name => request.header(name);
 }
 
-function originOf(request: RequestHead): CallOrigin {
-  return { peer: request.remoteAddress, traceId: traceIdOf(traceFieldOf(headersOf(request))) };
+function originOf(request: RequestHead): () => CallOrigin {
+  const peer = request.remoteAddressLater();
+  const traceField = traceFieldOf(headersOf(request));
+  return () => ({ peer: peer(), traceId: traceIdOf(traceField) });
+}
+
+function peerOf(request: RequestHead): () => CallOrigin {
+  const peer = request.remoteAddressLater();
+  return () => ({ peer: peer(), traceId: '' });
 }
 
 /** Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, or null. */
@@ -97,14 +107,18 @@ export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null 
 }
 
 class JsonReply implements DecisionReply {
-  readonly origin: CallOrigin | undefined;
   readonly #exchange: Exchange;
   readonly #log: Logger;
+  readonly #origin: (() => CallOrigin) | null;
 
-  constructor(exchange: Exchange, log: Logger, origin: CallOrigin | undefined) {
+  constructor(exchange: Exchange, log: Logger, origin: (() => CallOrigin) | null) {
     this.#exchange = exchange;
     this.#log = log;
-    this.origin = origin;
+    this.#origin = origin;
+  }
+
+  get origin(): CallOrigin | undefined {
+    return this.#origin?.();
   }
 
   get caller(): object {

@@ -19,6 +19,10 @@ export class KeptRequestHead implements RequestHead {
     });
   }
 
+  remoteAddressLater(): () => string {
+    return () => this.remoteAddress;
+  }
+
   header(name: string): string {
     return this.#fields.find(([given]) => given === name)?.[1] ?? '';
   }
@@ -59,6 +63,11 @@ export class UwsRequestHead implements RequestHead {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1');
   }
 
+  remoteAddressLater(): () => string {
+    const bytes = this.#response.getRemoteAddress();
+    return () => addressText(new Uint8Array(bytes));
+  }
+
   header(name: string): string {
     return this.#request.getHeader(name);
   }
@@ -66,4 +75,13 @@ export class UwsRequestHead implements RequestHead {
   each(field: (name: string, value: string) => void): void {
     this.#request.forEach(field);
   }
+}
+
+/** An IP address as text: 4 or 16 bytes, in network order. IPv6 addresses are written like uWebSockets.js does. */
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Array.from({ length: bytes.length / 2 }, (_, i) =>
+    ((bytes[2 * i] << 8) | bytes[2 * i + 1]).toString(16).padStart(4, '0'),
+  );
+  return groups.join(':');
 }
