@@ -168,6 +168,7 @@ export class DecisionService {
       compiler: this.#compiler,
       loadSettings,
       activeFiles: () => this.#ruleFiles,
+      settled: () => this.#loader.settled(),
     });
     this.#rehearsals = rehearsing;
     const rehearsal = rehearsing.channel;

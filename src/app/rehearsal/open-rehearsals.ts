@@ -17,6 +17,8 @@ interface RehearsalParts {
   readonly loadSettings: LoadSettings;
   /** The source of the active rule files; null with xDS. */
   readonly activeFiles: () => FileRuleSource | null;
+  /** Resolves when no rules are being loaded. */
+  readonly settled: () => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -38,7 +40,10 @@ export function createRehearsals(parts: RehearsalParts): OpenRehearsals {
     compile: (files, load) => compiler.compile(files, load),
     publisher,
     settings: loadSettings,
-    install: files => installRules(files, settings, activeFiles()),
+    install: async files => {
+      await installRules(files, settings, activeFiles());
+      await parts.settled();
+    },
     clock,
     logger,
   });

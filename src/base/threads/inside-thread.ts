@@ -1,4 +1,5 @@
 import { getPriority, setPriority } from 'node:os';
+import { performance } from 'node:perf_hooks';
 import type { MessagePort } from 'node:worker_threads';
 
 /** The one task of a thread of `LastingThreads`. The thread serves messages from the port until it receives `stop`. */
