@@ -24,7 +24,12 @@ export function ServiceFacts() {
           </>
         )}
       </span>
-      {rules.faults > 0 && <Chip kind="error">{countOf(rules.faults, 'fault')} in the last load</Chip>}
+      {rules.faults > 0 && (
+        <Chip kind="error">
+          {countOf(rules.faults, 'fault')}
+          <span class="hides-narrow"> in the last load</span>
+        </Chip>
+      )}
     </>
   );
 }

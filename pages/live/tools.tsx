@@ -14,9 +14,11 @@ export function Tools({ onHelp }: { readonly onHelp: () => void }) {
       {VIEWS[SEARCH_VIEW] !== undefined && <Search />}
       <ConnectionButton />
       <ThemeButton />
-      <Button kind="quiet" size="icon" label="Keys" onClick={onHelp}>
-        <Icon name="help" />
-      </Button>
+      <span class="hides-narrow">
+        <Button kind="quiet" size="icon" label="Keys" onClick={onHelp}>
+          <Icon name="help" />
+        </Button>
+      </span>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeF
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
+import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
@@ -109,19 +110,19 @@ t.test('RUNTIME_CANDIDATE is watched, and all threads rehearse it', async t => {
     WORKER_THREADS: '1',
   });
   t.match((await api(service, 'GET', '/rehearsal')).json, { state: 'none' });
-  writeFileSync(join(candidate, 'shop.yaml'), 'domain: shop\ndescriptors: 5\n');
+  writeRules(candidate, { 'shop.yaml': 'domain: shop\ndescriptors: 5\n' });
   const state = async () => (await api(service, 'GET', '/rehearsal')).json;
   await until(async () => (await state()).state === 'faults');
   t.match(await state(), { reasons: [/shop\.yaml:2:/], source: candidate });
   t.match(await api(service, 'POST', '/rehearsal/restart', {}), { status: 409 });
-  writeFileSync(join(candidate, 'shop.yaml'), rules(2));
+  writeRules(candidate, { 'shop.yaml': rules(2) });
   await until(async () => (await state()).state === 'running');
   await until(async () => {
     await ask(service, 'ann');
     return (await state()).total.more >= 3;
   });
   t.match((await api(service, 'DELETE', '/rehearsal')).json, { state: 'none' });
-  writeFileSync(join(candidate, 'shop.yaml'), rules(1));
+  writeRules(candidate, { 'shop.yaml': rules(1) });
   await until(async () => (await state()).state === 'running');
 });
 

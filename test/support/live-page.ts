@@ -34,8 +34,9 @@ export const ADMIN_TOKEN = 'a-token-of-thirty-two-characters';
 export async function servicePage(
   t: Test,
   env: Readonly<Record<string, string>> = {},
+  root: string = tempDirectory(t),
 ): Promise<ServiceProcess> {
-  const root = writeRules(tempDirectory(t), { 'config/shop.yaml': RULES });
+  writeRules(root, { 'config/shop.yaml': RULES });
   const service = await startService({ env: { RUNTIME_ROOT: root, ADMIN_TOKEN, ...env } });
   t.teardown(() => service.terminate());
   return service;

@@ -100,7 +100,7 @@ function columns(nowMs: number, remove: (record: SteeringRecord) => void): reado
     },
     {
       key: 'undo',
-      title: '',
+      title: 'Action',
       cell: record => (
         <Button
           size="small"

@@ -1,0 +1,125 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { askOverHttp } from '../support/asking.ts';
+import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
+import { ADMIN_TOKEN, axeFaults, keepAsking, overflowing, servicePage } from '../support/live-page.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
+
+const SCREENSHOTS = join(repositoryRoot(), 'build/screenshots');
+const LOOKS = [
+  { width: 360, colorScheme: 'dark' },
+  { width: 800, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+] as const;
+const CANDIDATE =
+  'domain: shop\ndescriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 2}}]\n';
+
+const options = { skip: BROWSER_MISSING };
+const browser = new TestBrowser(t);
+
+/** A view or a dialog: its address, what shows that it is complete, and how it is opened. */
+interface Shown {
+  readonly query: string;
+  readonly open?: (page: Page) => Promise<void>;
+  readonly complete: string;
+}
+
+const VIEWS: Readonly<Record<string, Shown>> = {
+  limits: { query: 'view=limits', complete: 'table[aria-label="Limits"] tbody tr' },
+  limit: {
+    query: 'view=limit&path=shop.user',
+    complete: 'table[aria-label="Hottest keys"] tbody tr, .plot canvas',
+  },
+  key: {
+    query: 'view=limit&path=shop.user',
+    open: page => page.getByRole('button', { name: 'user=ann' }).click(),
+    complete: 'dialog .facts',
+  },
+  override: {
+    query: 'view=limit&path=shop.user',
+    open: async page => {
+      await page.getByRole('button', { name: 'Override…' }).click();
+      await page.getByText('Until…').click();
+      await page.getByText('Do the same on the command line').click();
+    },
+    complete: 'dialog input[type="datetime-local"]',
+  },
+  reset: {
+    query: 'view=limit&path=shop.user',
+    open: async page => {
+      await page.getByRole('button', { name: 'user=ann' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Reset…' }).click();
+    },
+    complete: 'dialog .effect',
+  },
+  explain: {
+    query: `view=explain&domain=shop&ask=${encodeURIComponent('[["user","ann"],["path","/api/orders","method","POST"]]')}`,
+    complete: '.explain-answer .levels',
+  },
+  changes: { query: 'view=changes', complete: 'table[aria-label="Active changes"] tbody tr' },
+  loads: { query: 'view=loads', complete: '.load-faults' },
+  rehearsal: {
+    query: 'view=rehearsal',
+    complete: 'table[aria-label="Limits of the candidate rules"] tbody tr',
+  },
+};
+
+/** A service with traffic, an override, a ban, a candidate and a load with faults. */
+async function busyService(t: Test) {
+  const candidate = writeRules(tempDirectory(t), { 'shop.yaml': CANDIDATE });
+  const root = tempDirectory(t);
+  const env = { RUNTIME_CANDIDATE: candidate, RUNTIME_WATCH_ROOT: 'false' };
+  const service = await servicePage(t, env, root);
+  keepAsking(t, service);
+  const inADay = new Date(Date.now() + 86_400_000).toISOString();
+  const put = (path: string, body: object) =>
+    fetch(`http://${service.debug}/api/v1/${path}`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ domain: 'shop', until: inADay, ...body }),
+    });
+  await put('bans', { entries: [{ key: 'user', value: '*bot*' }], reason: 'scraping of all prices' });
+  await put('overrides', {
+    entries: [{ key: 'ip', value: '10.0.0.1' }],
+    factor: 2,
+    reason: 'a reason that is long enough to be cut off somewhere in the table',
+  });
+  await until(async () => {
+    const descriptors = [{ entries: [{ key: 'user', value: 'ann' }] }];
+    return (await askOverHttp(service.http, { domain: 'shop', descriptors })).status === 429;
+  });
+  writeRules(root, { 'config/shop.yaml': 'domain: [\n' });
+  return service;
+}
+
+t.test(
+  'all views and dialogs are accessible and fit, at three widths and in both schemes',
+  options,
+  async t => {
+    const service = await busyService(t);
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    for (const { width, colorScheme } of LOOKS) {
+      const { page, faults } = await browser.open(t, `http://${service.debug}/`, {
+        colorScheme,
+        viewport: { width, height: 800 },
+        reducedMotion: 'reduce',
+      });
+      for (const [name, { query, open, complete }] of Object.entries(VIEWS)) {
+        const look = `${name}-${width}-${colorScheme}`;
+        await page.goto(`http://${service.debug}/?${query}`);
+        await open?.(page);
+        await page.locator(complete).first().waitFor();
+        t.same(await axeFaults(page), [], look);
+        t.same(await overflowing(page), [], look);
+        await page.screenshot({ path: join(SCREENSHOTS, `${look}.png`), fullPage: open === undefined });
+      }
+      t.same(faults, [], `${width}, ${colorScheme}`);
+    }
+  },
+);
