@@ -103,6 +103,10 @@ function fieldsOf(kind: SteeringKind): readonly string[] {
 function secondOf(value: JsonValue | undefined): number | null {
   if (typeof value !== 'string' || !RFC3339.test(value)) return null;
   const ms = Date.parse(value);
+  // `Date.parse` takes 30 February as a day of March, and the record would not end when the operator expects it.
+  const day = value.slice(0, 'yyyy-mm-dd'.length);
+  const dayMs = Date.parse(day);
+  if (Number.isNaN(dayMs) || !new Date(dayMs).toISOString().startsWith(day)) return null;
   return Number.isNaN(ms) ? null : Math.floor(ms / 1_000);
 }
 

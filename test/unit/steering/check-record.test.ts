@@ -64,6 +64,8 @@ t.test('all faults are listed, with their places', async t => {
 t.test('a record ends, within 400 days', async t => {
   t.strictSame(faultsOf({ ...GIVEN, until: '2027-02-05T00:00:00+00:00' }), {});
   for (const until of [
+    '2026-02-30T00:00:00Z',
+    '2026-04-31T00:00:00+02:00',
     '2026-01-01T00:00:00Z',
     '2027-02-06T00:00:00Z',
     '2026-01-02',
