@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { type Clock, SECOND_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import { readWhole } from '../../base/files/auth-file.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { ReadAdminToken } from '../../transports/debug/operator/authorization.ts';
 
@@ -26,6 +27,16 @@ export function adminToken(settings: Settings, clock: Clock): ReadAdminToken {
     }
     return read;
   };
+}
+
+/** Logs an error at the start if the token cannot be read: the operator should not learn it only with the first change. */
+export async function reportUnreadableToken(token: ReadAdminToken, logger: Logger): Promise<void> {
+  try {
+    await token();
+  } catch (thrown) {
+    const error = asError(thrown).message;
+    logger.error("Changes through the operator's API are refused until its token can be read", { error });
+  }
 }
 
 /** @throws Error that names the setting and the file, but never quotes the content */

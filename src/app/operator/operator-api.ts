@@ -22,7 +22,7 @@ import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
 import { hotKeyReaders } from '../decision/hot-keys.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
-import { adminToken } from './admin-token.ts';
+import { adminToken, reportUnreadableToken } from './admin-token.ts';
 import { Presence } from './presence.ts';
 import { ProcessStatus } from './status.ts';
 
@@ -66,6 +66,8 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
     clock,
     log: logger,
   });
+  const token = adminToken(settings, clock);
+  void reportUnreadableToken(token, logger);
   const api = new OperatorApi({
     routes: [
       ...limitsRoutes(parts.rates),
@@ -78,7 +80,7 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
       ...rehearsalRoutes(parts.rehearsals),
     ],
     version,
-    token: adminToken(settings, clock),
+    token,
     clock,
     log: logger,
   });

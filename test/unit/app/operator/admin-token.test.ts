@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { adminToken } from '../../../../src/app/operator/admin-token.ts';
+import { adminToken, reportUnreadableToken } from '../../../../src/app/operator/admin-token.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
@@ -47,4 +48,18 @@ t.test(
 t.test('a short token, and both settings at once, are faults of the settings', async t => {
   t.throws(() => loadSettings({ ADMIN_TOKEN: 'short' }), /at least 16 characters/);
   t.throws(() => loadSettings({ ADMIN_TOKEN: TOKEN, ADMIN_TOKEN_FILE: '/token' }), /given twice/);
+});
+
+t.test('a file that cannot be read is an error in the log at the start', async t => {
+  const file = join(tempDirectory(t), 'token');
+  const clock = new ManualClock(0);
+  const logger = new KeepingLogger();
+  const read = adminToken(loadSettings({ ADMIN_TOKEN_FILE: file }), clock);
+  await reportUnreadableToken(read, logger);
+  t.match(logger.lines, [{ level: 'error' }]);
+  t.match(JSON.stringify(logger.lines), `ADMIN_TOKEN_FILE: '${file}' cannot be read`);
+  writeFileSync(file, TOKEN);
+  clock.advance(1_000);
+  await reportUnreadableToken(read, logger);
+  t.equal(logger.lines.length, 1);
 });
