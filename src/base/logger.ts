@@ -26,6 +26,7 @@ export class CountedWarning {
   readonly #parts: { readonly log: Logger; readonly clock: Clock };
   readonly #message: string;
   readonly #fields: LogFields;
+  #last: LogFields = {};
   #count = 0;
   #timer: Timer | null = null;
 
@@ -40,8 +41,12 @@ export class CountedWarning {
     this.#fields = fields;
   }
 
-  /** Counts one event. */
-  add(): void {
+  /**
+   * Counts one event.
+   * @param last fields that the line has if this event is the last one that it counts
+   */
+  add(last: LogFields = {}): void {
+    this.#last = last;
     this.#count++;
     this.#timer ??= this.#parts.clock.after(GATHERED_MS, () => this.flush());
   }
@@ -51,7 +56,7 @@ export class CountedWarning {
     this.#timer?.cancel();
     this.#timer = null;
     if (this.#count === 0) return;
-    this.#parts.log.warning(this.#message, { count: this.#count, ...this.#fields });
+    this.#parts.log.warning(this.#message, { count: this.#count, ...this.#fields, ...this.#last });
     this.#count = 0;
   }
 }

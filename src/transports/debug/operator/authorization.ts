@@ -70,7 +70,7 @@ export class Authorization {
     this.#checkAttempts(network);
     const digest = digestOf(expected);
     if (!timingSafeEqual(digestOf(given), digest)) {
-      this.#countWrong(network);
+      this.#countWrong(network, remoteAddress);
       throw new OperatorProblem(
         'invalid_token',
         'The token is not the ADMIN_TOKEN of this service.',
@@ -112,8 +112,8 @@ export class Authorization {
     });
   }
 
-  #countWrong(network: string): void {
-    this.#refused.add();
+  #countWrong(network: string, remoteAddress: string): void {
+    this.#refused.add({ lastFrom: remoteAddress });
     const nowMs = this.#parts.clock.nowMs();
     const wrong = this.#wrong.get(network);
     if (wrong === undefined || nowMs >= wrong.untilMs) {

@@ -148,7 +148,7 @@ onEachEngine('a change needs the token, and is a line in the log that never has 
 
 onEachEngine('many wrong tokens are refused for a minute, also if the right one follows', async t => {
   const clock = new ManualClock(0);
-  const { put } = await api(t, { clock });
+  const { put, log } = await api(t, { clock });
   for (let i = 0; i < MAX_WRONG_TOKENS; i++) {
     t.equal((await put('{"size":1}', { Authorization: `Bearer wrong-${i}` })).status, 401);
   }
@@ -157,6 +157,8 @@ onEachEngine('many wrong tokens are refused for a minute, also if the right one 
   t.equal(headers.get('retry-after'), '60');
   t.equal(json.code, 'rate_limited');
   clock.advance(60_000);
+  t.match(log.lines, [{ level: 'warning', fields: { count: MAX_WRONG_TOKENS, lastFrom: '127.0.0.1' } }]);
+  t.notMatch(JSON.stringify(log.lines), 'wrong-');
   t.equal((await put('{"size":1}')).status, 200);
 });
 
