@@ -3,7 +3,7 @@ import { asError, Fault, systemCode } from '../base/fault.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { readRecord } from './check-record.ts';
-import { recordJson, type SteeringRecord } from './record.ts';
+import { MAX_RECORDS, recordJson, type SteeringRecord } from './record.ts';
 import type { RecordsListener, SteeringStore } from './steering-store.ts';
 
 /**
@@ -39,6 +39,8 @@ export class FileRecords implements SteeringStore {
     return this.#change(records => {
       for (const id of ended) records.delete(id);
       records.set(record.id, record);
+      // Changes that were checked at the same moment may exceed the limit together.
+      if (records.size > MAX_RECORDS) throw new Fault('store_failed', TOO_MANY);
     });
   }
 
@@ -61,7 +63,18 @@ export class FileRecords implements SteeringStore {
   async #load(path: string): Promise<void> {
     try {
       const stored = JSON.parse(await readFile(path, 'utf8')) as JsonObject[];
-      const records = stored.flatMap(each => readRecord(each) ?? []);
+      const readable = stored.flatMap(each => readRecord(each) ?? []);
+      const records = readable.slice(0, MAX_RECORDS);
+      if (readable.length > records.length) {
+        const ignored = readable.length - records.length;
+        this.#logger.error(
+          `The file has more than ${MAX_RECORDS} steering records; the last ones do not apply`,
+          {
+            path,
+            ignored,
+          },
+        );
+      }
       this.#records = new Map(records.map(record => [record.id, record]));
     } catch (failure) {
       if (systemCode(failure) === 'ENOENT') return;
@@ -75,6 +88,8 @@ export class FileRecords implements SteeringStore {
     }
   }
 }
+
+const TOO_MANY = `there are ${MAX_RECORDS} records already; delete some`;
 
 async function save(path: string, records: readonly SteeringRecord[]): Promise<void> {
   const temporary = `${path}.new`;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { FileRecords } from '../../../src/steering/file-records.ts';
+import { MAX_RECORDS, recordJson } from '../../../src/steering/record.ts';
 import { examineSteeringStore, FollowedStore } from '../../exam/steering-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { record } from '../../support/steering.ts';
@@ -42,3 +43,23 @@ t.test('a record that cannot be saved is not active', async t => {
   await t.rejects(followed.store.put(record('ban', 'user=ann'), []), { code: 'store_failed' });
   t.strictSame(followed.records, []);
 });
+
+t.test(
+  'changes at the same moment do not exceed the limit of records, and a file that has more is cut',
+  async t => {
+    const path = join(tempDirectory(t), 'records');
+    const many = Array.from({ length: MAX_RECORDS + 5 }, (_, i) => record('ban', `user=u${i}`));
+    writeFileSync(path, JSON.stringify(many.map(recordJson)));
+    const logger = new KeepingLogger();
+    const followed = new FollowedStore(new FileRecords(path, logger));
+    await followed.start();
+    t.equal(followed.records.length, MAX_RECORDS);
+    t.match(logger.lines, [{ level: 'error' }]);
+    const faults = await Promise.allSettled([
+      followed.store.put(record('ban', 'user=one-more'), []),
+      followed.store.put(record('ban', 'user=u0', { reason: 'again' }), []),
+    ]);
+    t.match(faults, [{ status: 'rejected', reason: { code: 'store_failed' } }, { status: 'fulfilled' }]);
+    t.equal(followed.records.length, MAX_RECORDS);
+  },
+);
