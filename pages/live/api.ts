@@ -107,6 +107,8 @@ export interface Refusal {
   readonly requests_per_unit: number;
   readonly shadow_mode: boolean;
   readonly penalized: boolean;
+  /** An operator has banned the key. */
+  readonly banned: boolean;
   readonly peer: string | null;
   readonly trace_id: string | null;
 }

@@ -35,7 +35,7 @@ interface RejectionProps {
 }
 
 function Rejection({ refusal, isOneLimit }: RejectionProps) {
-  const { time, path, key, count, requests_per_unit, shadow_mode, penalized, peer } = refusal;
+  const { time, path, key, count, requests_per_unit, shadow_mode, penalized, banned, peer } = refusal;
   const of = formatCount(requests_per_unit);
   return (
     <li
@@ -51,7 +51,11 @@ function Rejection({ refusal, isOneLimit }: RejectionProps) {
           {isOneLimit ? (
             `from ${peer ?? 'an unknown peer'}`
           ) : path === '' ? (
-            'limit of the request'
+            banned ? (
+              'no rule'
+            ) : (
+              'limit of the request'
+            )
           ) : (
             <Link query={{ view: 'limit', path }}>{path}</Link>
           )}
@@ -60,7 +64,13 @@ function Rejection({ refusal, isOneLimit }: RejectionProps) {
       <span class="rejection-count">
         {shadow_mode && <Chip kind="shadow">Shadow</Chip>}
         {penalized && <Chip kind="rejected">Penalized</Chip>}
-        {count === null ? `over ${of}` : `${formatCount(count)} of ${of}`}
+        {banned ? (
+          <Chip kind="rejected">Banned</Chip>
+        ) : count === null ? (
+          `over ${of}`
+        ) : (
+          `${formatCount(count)} of ${of}`
+        )}
       </span>
     </li>
   );

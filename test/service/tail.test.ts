@@ -9,6 +9,7 @@ import { repositoryRoot } from '../support/repository.ts';
 import { startService } from '../support/service.ts';
 import { runIn } from '../unit/cli/run.ts';
 
+const TOKEN = 'a-token-of-thirty-two-characters';
 const RULES = `domain: shop
 descriptors:
   - key: user
@@ -51,6 +52,32 @@ t.test('rejections are printed as they happen, all or those asked for', async t 
   t.match(lines, [{ path: 'shop.path', key: 'path=/\u0007' }, { path: 'shop.path' }]);
   const escaped = await runIn({}, 'tail', '--count', '1', '--limit', 'shop.path', ...at);
   t.match(escaped.stdout, 'path=/\\u0007', 'control characters do not reach the terminal');
+});
+
+t.test('requests that a ban rejects are printed as well, with or without a rule', async t => {
+  const service = await startService({ env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN } });
+  t.teardown(() => service.terminate());
+  for (const key of ['user', 'unknown']) {
+    const answer = await fetch(`http://${service.debug}/api/v1/bans`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        domain: 'shop',
+        entries: [{ key, value: '*bot*' }],
+        until: new Date(Date.now() + 3_600_000).toISOString(),
+        reason: 'scraping',
+      }),
+    });
+    t.equal(answer.status, 200);
+  }
+  t.teardown(asking(service.http, ['user', 'a-bot'], ['unknown', 'bot-7']));
+  const at = ['--debug-address', service.debug];
+  const known = await runIn({}, 'tail', '--count', '1', '--search', 'a-bot', '--limit', 'shop.user', ...at);
+  t.match(known.stdout, / {2}shop\.user {2}user=a-bot {2}banned {2}from 127/);
+  const json = JSON.parse(
+    (await runIn({}, 'tail', '--count', '1', '--search', 'bot-7', '--json', ...at)).stdout,
+  );
+  t.match(json, { path: '', key: 'unknown=bot-7', banned: true, count: null, requests_per_unit: 0 });
 });
 
 t.test('it connects again after a restart of the service, and ends when nobody reads', async t => {

@@ -135,11 +135,12 @@ class Printer {
 
 function lineOf(rejection: Json): string {
   const { time, domain, path, key, count, requests_per_unit: limit, peer, trace_id: trace } = rejection;
+  const isBanned = rejection['banned'] === true;
   const parts = [
     String(time),
-    path === '' ? `${domain} (limit of the request)` : String(path),
+    path === '' ? `${domain} (${isBanned ? 'no rule' : 'limit of the request'})` : String(path),
     String(key),
-    count === null ? `over ${limit}` : `${count} of ${limit}`,
+    isBanned ? 'banned' : count === null ? `over ${limit}` : `${count} of ${limit}`,
     ...(rejection['shadow_mode'] === true ? ['shadow'] : []),
     ...(rejection['penalized'] === true ? ['penalized'] : []),
     ...(peer === null ? [] : [`from ${peer}`]),

@@ -1,6 +1,6 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { LIMIT_FLAG } from '../../rules/layout.ts';
-import { type DecisionBatch, KIND, PENALIZED } from '../batch.ts';
+import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
+import { type DecisionBatch, hitsOf, KIND, PENALIZED } from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { type KeyIdentity, ObservedKey } from './observed-key.ts';
@@ -97,35 +97,54 @@ export class HotKeyObserver implements BatchObserver {
 
   /** Records all exceeded limits of a descriptor. */
   #recordRefusal(batch: DecisionBatch, rules: CompiledRules, seat: Seat, descriptor: number): void {
-    const { decisions, nowMs } = batch;
+    const { decisions } = batch;
     const request = requestOf(batch, descriptor);
     // The rows of a request with a fault were not evaluated, and have values of an earlier batch.
     if (batch.faults[request] !== null || decisions.kind[descriptor] === KIND.none) return;
     const key = this.#key;
     key.descriptor(request, descriptor);
+    if (decisions.kind[descriptor] === KIND.banned) {
+      key.banned(batch, rules);
+      this.#addRefusal(batch, rules, seat, descriptor);
+      return;
+    }
     const first = firstLimit(batch, descriptor);
     const end = first + limitCount(batch, descriptor);
     for (let row = first; row < end; row++) {
       if (decisions.isOver[row] === 0 || decisions.kind[row] !== KIND.limited) continue;
       key.limited(batch, rules, row, 1);
-      if (!this.#budget.allows(key.ruleA, nowMs)) continue;
-      const origin = batch.replies[request].origin;
-      seat.refusals.add({
-        timeMs: nowMs,
-        ruleA: key.ruleA,
-        ruleB: key.ruleB,
-        path: key.limit < 0 ? '' : rules.path(key.limit),
-        text: key.text,
-        hits: decisions.hits[row],
-        count: countOf(batch, row),
-        requestsPerUnit: decisions.requestsPerUnit[row],
-        isShadow: (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0,
-        isPenalized: (decisions.flags[row] & PENALIZED) !== 0,
-        peer: origin?.peer ?? '',
-        traceId: origin?.traceId ?? '',
-      });
+      this.#addRefusal(batch, rules, seat, row);
     }
   }
+
+  /** Records the current key as rejected by the limit of a row, or banned. */
+  #addRefusal(batch: DecisionBatch, rules: CompiledRules, seat: Seat, row: number): void {
+    const { decisions, nowMs } = batch;
+    const key = this.#key;
+    if (!this.#budget.allows(key.ruleA, nowMs)) return;
+    const isBanned = decisions.kind[row] === KIND.banned;
+    const origin = batch.replies[key.request].origin;
+    seat.refusals.add({
+      timeMs: nowMs,
+      ruleA: key.ruleA,
+      ruleB: key.ruleB,
+      path: key.limit < 0 ? '' : rules.path(key.limit),
+      text: key.text,
+      hits: isBanned ? hitsOf(batch, key.request, row) : decisions.hits[row],
+      count: isBanned ? Number.NaN : countOf(batch, row),
+      requestsPerUnit: isBanned ? ruleLimit(rules, key.limit) : decisions.requestsPerUnit[row],
+      isShadow: !isBanned && (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0,
+      isPenalized: !isBanned && (decisions.flags[row] & PENALIZED) !== 0,
+      isBanned,
+      peer: origin?.peer ?? '',
+      traceId: origin?.traceId ?? '',
+    });
+  }
+}
+
+/** The number of the rule; 0 if there is no rule, as for a ban alone. */
+function ruleLimit(rules: CompiledRules, limit: number): number {
+  return limit < 0 ? 0 : rules.limit(limit, LIMIT.requestsPerUnit) >>> 0;
 }
 
 /** The next descriptor from a row that is over its limit; the number of rows if there is none. */

@@ -29,6 +29,8 @@ export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
   readonly isShadow: boolean;
   /** True if the key is penalized, so that the request was rejected without counting it. */
   readonly isPenalized: boolean;
+  /** True if an operator has banned the key, so that no limit was asked. */
+  readonly isBanned: boolean;
   /** The address of the caller, and the trace ID that it sent; null if they are not known. */
   readonly peer: string | null;
   readonly traceId: string | null;
@@ -78,6 +80,7 @@ function refusalOf({
   requestsPerUnit,
   isShadow,
   isPenalized,
+  isBanned,
   peer,
   traceId,
 }: ReadRefusal): Refusal {
@@ -92,6 +95,7 @@ function refusalOf({
     requestsPerUnit,
     isShadow,
     isPenalized,
+    isBanned,
     peer: peer === '' ? null : peer,
     traceId: traceId === '' ? null : traceId,
   };

@@ -72,6 +72,16 @@ export class ObservedKey implements KeySample, KeyPlace {
     this.variance = hits * hits * interval * (interval - 1);
   }
 
+  /** Sets the rule and the text to those of a descriptor that is banned: it has no cache key, and maybe no rule. */
+  banned(batch: DecisionBatch, rules: CompiledRules): void {
+    this.limit = batch.decisions.limit[this.row];
+    this.#ids.find(rules, this.limit);
+    this.ruleA = this.#ids.a;
+    this.ruleB = this.#ids.b;
+    this.#batch = null;
+    this.#writer.writeEntries(batch.requests, this.request, this.row);
+  }
+
   /** The text of the key. Read it before the next batch. */
   get text(): Uint8Array {
     if (this.#batch !== null) {

@@ -14,7 +14,7 @@ const PEER_BYTES = 64;
 const TRACE_BYTES = 40;
 
 /** How a request was rejected. */
-const MARK = { shadow: 1, penalized: 2 } as const;
+const MARK = { shadow: 1, penalized: 2, banned: 4 } as const;
 
 /** A refusal, as it is recorded. */
 interface RefusalRecord {
@@ -31,6 +31,7 @@ interface RefusalRecord {
   readonly requestsPerUnit: number;
   readonly isShadow: boolean;
   readonly isPenalized: boolean;
+  readonly isBanned: boolean;
   /** Empty if they are not known. */
   readonly peer: string;
   readonly traceId: string;
@@ -96,7 +97,10 @@ export class RefusalTable {
     this.#requestsPerUnit[record] = refusal.requestsPerUnit;
     this.#ruleA[record] = refusal.ruleA;
     this.#ruleB[record] = refusal.ruleB;
-    this.#marks[record] = (refusal.isShadow ? MARK.shadow : 0) | (refusal.isPenalized ? MARK.penalized : 0);
+    this.#marks[record] =
+      (refusal.isShadow ? MARK.shadow : 0) |
+      (refusal.isPenalized ? MARK.penalized : 0) |
+      (refusal.isBanned ? MARK.banned : 0);
     this.#text.set(refusal.text, record * TEXT_BYTES);
     writeText(this.#path, record, PATH_BYTES, refusal.path);
     writeText(this.#peer, record, PEER_BYTES, refusal.peer);
@@ -126,6 +130,7 @@ export class RefusalTable {
       requestsPerUnit: this.#requestsPerUnit[record],
       isShadow: (this.#marks[record] & MARK.shadow) !== 0,
       isPenalized: (this.#marks[record] & MARK.penalized) !== 0,
+      isBanned: (this.#marks[record] & MARK.banned) !== 0,
       peer: readText(this.#peer, record, PEER_BYTES),
       traceId: readText(this.#trace, record, TRACE_BYTES),
     };

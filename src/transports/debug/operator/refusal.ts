@@ -29,6 +29,10 @@ export const REFUSALS = {
       requests_per_unit: { type: 'number' },
       shadow_mode: { type: 'boolean', description: 'True if the limit did not refuse the request.' },
       penalized: { type: 'boolean', description: 'True if the key is penalized.' },
+      banned: {
+        type: 'boolean',
+        description: 'True if a ban of an operator rejected it. The limit is that of the rule, or 0.',
+      },
       peer: { type: 'string', nullable: true, description: 'The address of the caller.' },
       trace_id: { type: 'string', nullable: true },
     },
@@ -46,6 +50,7 @@ export function refusalView({
   requestsPerUnit,
   isShadow,
   isPenalized,
+  isBanned,
   peer,
   traceId,
 }: Refusal): object {
@@ -60,6 +65,7 @@ export function refusalView({
     requests_per_unit: requestsPerUnit,
     shadow_mode: isShadow,
     penalized: isPenalized,
+    banned: isBanned,
     peer,
     trace_id: traceId,
   };

@@ -47,6 +47,7 @@ t.test(
         requestsPerUnit: 0,
         isShadow: false,
         isPenalized: false,
+        isBanned: false,
         peer: '192.0.2.7',
         traceId: '0af7651916cd43dd8448eb211c80319c',
       },

@@ -19,6 +19,7 @@ function refusal(timeMs: number, key: string): Refusal {
     requestsPerUnit: 1,
     isShadow: false,
     isPenalized: false,
+    isBanned: false,
     peer: null,
     traceId: null,
   };

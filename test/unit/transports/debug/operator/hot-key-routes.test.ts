@@ -77,6 +77,7 @@ t.test('the last refusals of all limits, and of one limit', async t => {
     requests_per_unit: 1,
     shadow_mode: false,
     penalized: false,
+    banned: false,
     peer: null,
     trace_id: null,
   };
