@@ -77,6 +77,9 @@ export abstract class Exchange implements Holder {
     return this;
   }
 
+  /** The address of the caller as text; valid until an answer is written. IPv6 addresses have no brackets. */
+  abstract get remoteAddress(): string;
+
   /** True once the answer has been sent, or the caller has disconnected before. */
   get over(): boolean {
     return this.#state === 'over';

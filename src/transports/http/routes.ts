@@ -12,11 +12,6 @@ export interface RequestHead {
   /** The address of the caller as text. IPv6 addresses have no brackets. */
   readonly remoteAddress: string;
   /**
-   * The same for later: a function that is valid after the handler has returned. It costs less than the text, which is only
-   * made when the function is called. Empty if the caller has disconnected.
-   */
-  remoteAddressLater(): () => string;
-  /**
    * The value of a header field, or of the first one if it is repeated; empty if it is missing. `name` in lower case.
    */
   header(name: string): string;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { peerAddress } from '../../tcp-address.ts';
 import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
 import { LARGE_WORK, type RequestTurns } from '../request-turns.ts';
@@ -83,6 +84,10 @@ export class NodeExchange extends Exchange {
   /** Called when the connection has closed before the answer was sent. */
   connectionClosed(): void {
     this.aborted();
+  }
+
+  get remoteAddress(): string {
+    return peerAddress(this.#request.socket);
   }
 
   onChunk(listener: ChunkListener): void {

@@ -22,11 +22,6 @@ export class NodeRequestHead implements RequestHead {
     return peerAddress(this.#request.socket);
   }
 
-  remoteAddressLater(): () => string {
-    const { socket } = this.#request;
-    return () => peerAddress(socket);
-  }
-
   /** Searches the raw fields, because Node.js joins the values of repeated fields. */
   header(name: string): string {
     // RFC 9112, 3.2.2: the host in the target takes precedence over the `Host` field.

@@ -23,15 +23,15 @@ interface JsonRouteOptions {
   readonly tracing?: CallTracing | null;
   /** Whether replies have the origins of requests, which are only known while the head is read. Default: false. */
   readonly keepsOrigins?: boolean;
-  /** Whether replies have the addresses of callers, also without the rest of their origins. Default: false. */
+  /** Whether replies over the limit have the addresses of callers, also without the rest of their origins. Default: false. */
   readonly keepsPeers?: boolean;
 }
 
 /** What is kept of the head of a request. */
 interface Call {
   readonly span: CallSpan | null;
-  /** Reads the origin; null if it is not kept. */
-  readonly origin: (() => CallOrigin) | null;
+  /** Undefined if it is not kept. */
+  readonly origin: CallOrigin | undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export function jsonRoute(
       refuse(exchange, fault, log);
       return;
     }
-    const reply = new JsonReply(exchange, log, origin);
+    const reply = new JsonReply(exchange, log, { origin, keepsPeers });
     if (span === null) decider.decide(request.view(), 'json', reply);
     else {
       const traced = new TracedDecisionReply(reply, span, STATUS_OUTCOMES);
@@ -70,7 +70,7 @@ export function jsonRoute(
     handle: (exchange, asked) => {
       // A call whose body never arrives completely exports no span, because there is nothing to decide.
       const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
-      const origin = keepsOrigins ? originOf(asked) : keepsPeers ? peerOf(asked) : null;
+      const origin = keepsOrigins ? originOf(asked) : undefined;
       readBody(exchange, body => decide(exchange, body, { span, origin }));
     },
   };
@@ -83,15 +83,8 @@ function headersOf(request: RequestHead): HeaderReader {
   return name => request.header(name);
 }
 
-function originOf(request: RequestHead): () => CallOrigin {
-  const peer = request.remoteAddressLater();
-  const traceField = traceFieldOf(headersOf(request));
-  return () => ({ peer: peer(), traceId: traceIdOf(traceField) });
-}
-
-function peerOf(request: RequestHead): () => CallOrigin {
-  const peer = request.remoteAddressLater();
-  return () => ({ peer: peer(), traceId: '' });
+function originOf(request: RequestHead): CallOrigin {
+  return { peer: request.remoteAddress, traceId: traceIdOf(traceFieldOf(headersOf(request))) };
 }
 
 /** Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, or null. */
@@ -106,19 +99,27 @@ export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null 
   }
 }
 
+/** Where a request comes from, and whether that is looked up for a rejection. */
+interface Origins {
+  readonly origin: CallOrigin | undefined;
+  readonly keepsPeers: boolean;
+}
+
 class JsonReply implements DecisionReply {
   readonly #exchange: Exchange;
   readonly #log: Logger;
-  readonly #origin: (() => CallOrigin) | null;
+  readonly #keepsPeers: boolean;
+  #origin: CallOrigin | undefined;
 
-  constructor(exchange: Exchange, log: Logger, origin: (() => CallOrigin) | null) {
+  constructor(exchange: Exchange, log: Logger, { origin, keepsPeers }: Origins) {
     this.#exchange = exchange;
     this.#log = log;
     this.#origin = origin;
+    this.#keepsPeers = keepsPeers;
   }
 
   get origin(): CallOrigin | undefined {
-    return this.#origin?.();
+    return this.#origin;
   }
 
   get caller(): object {
@@ -131,6 +132,9 @@ class JsonReply implements DecisionReply {
 
   answered(response: Uint8Array, overLimit: boolean, retryAfterS = 0): void {
     const status = overLimit ? '429 Too Many Requests' : '200 OK';
+    // After the answer, the connection may be gone. For most requests, nobody asks.
+    if (overLimit && this.#keepsPeers && this.#origin === undefined && !this.#exchange.over)
+      this.#origin = { peer: this.#exchange.remoteAddress, traceId: '' };
     const answer = { status, contentType: 'application/json', body: response };
     if (retryAfterS === 0) this.#exchange.answer(answer);
     else this.#exchange.answer({ ...answer, headers: { 'Retry-After': String(retryAfterS) } });

@@ -3,6 +3,7 @@ import { ByteWriter } from '../../../base/bytes.ts';
 import { type Answer, type AnswerHead, lastingBytes, rawAnswer } from '../answer.ts';
 import { CHUNKS_TOO_SMALL, hasTooManyChunks } from '../body.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
+import { remoteAddressOf } from './uws-request.ts';
 
 /**
  * Bodies up to this size are passed to the socket whole. Larger bodies are passed on as the caller reads them, so that
@@ -69,6 +70,10 @@ export class UwsExchange extends Exchange {
     this.#endsItself = endsItself;
     this.#expectsContinue = shape.expectsContinue;
     res.onAborted(() => this.aborted());
+  }
+
+  get remoteAddress(): string {
+    return remoteAddressOf(this.#res);
   }
 
   onChunk(listener: ChunkListener): void {

@@ -19,10 +19,6 @@ export class KeptRequestHead implements RequestHead {
     });
   }
 
-  remoteAddressLater(): () => string {
-    return () => this.remoteAddress;
-  }
-
   header(name: string): string {
     return this.#fields.find(([given]) => given === name)?.[1] ?? '';
   }
@@ -60,12 +56,7 @@ export class UwsRequestHead implements RequestHead {
   }
 
   get remoteAddress(): string {
-    return Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1');
-  }
-
-  remoteAddressLater(): () => string {
-    const bytes = this.#response.getRemoteAddress();
-    return () => addressText(new Uint8Array(bytes));
+    return remoteAddressOf(this.#response);
   }
 
   header(name: string): string {
@@ -77,11 +68,7 @@ export class UwsRequestHead implements RequestHead {
   }
 }
 
-/** An IP address as text: 4 or 16 bytes, in network order. IPv6 addresses are written like uWebSockets.js does. */
-function addressText(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join('.');
-  const groups = Array.from({ length: bytes.length / 2 }, (_, i) =>
-    ((bytes[2 * i] << 8) | bytes[2 * i + 1]).toString(16).padStart(4, '0'),
-  );
-  return groups.join(':');
+/** The address of the caller as text, while the response has not ended. */
+export function remoteAddressOf(response: HttpResponse): string {
+  return Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
 }
