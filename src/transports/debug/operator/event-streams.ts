@@ -44,6 +44,8 @@ export class EventStreams {
   #stopped = false;
   /** The time of the latest rejection that was sent or that happened before. */
   #sentUntilMs = 0;
+  /** The rejections of that millisecond that were sent: others may be recorded later. */
+  #sentLast = new Set<string>();
 
   constructor(parts: StreamParts) {
     this.#parts = parts;
@@ -108,15 +110,28 @@ export class EventStreams {
   #rejections(): string {
     const { refusals } = this.#parts;
     if (refusals === null) return '';
-    const fresh = refusals(MAX_READ).filter(({ timeMs }) => timeMs > this.#sentUntilMs);
+    // The clock may have been set back.
+    this.#sentUntilMs = Math.min(this.#sentUntilMs, this.#parts.clock.nowMs());
+    const untilMs = this.#sentUntilMs;
+    const fresh = refusals(MAX_READ).filter(
+      refusal =>
+        refusal.timeMs > untilMs || (refusal.timeMs === untilMs && !this.#sentLast.has(identityOf(refusal))),
+    );
     if (fresh.length === 0) return '';
-    this.#sentUntilMs = fresh[0].timeMs;
+    const [{ timeMs: latestMs }] = fresh;
+    if (latestMs > untilMs) this.#sentLast = new Set();
+    for (const refusal of fresh) if (refusal.timeMs === latestMs) this.#sentLast.add(identityOf(refusal));
+    this.#sentUntilMs = latestMs;
     const listed = fresh.slice(0, MAX_REJECTIONS);
     return eventText('rejections', {
       refusals: listed.map(refusalView),
       left_out: fresh.length - listed.length,
     });
   }
+}
+
+function identityOf(refusal: Refusal): string {
+  return JSON.stringify(refusalView(refusal));
 }
 
 function tooManyStreams(): OperatorProblem {

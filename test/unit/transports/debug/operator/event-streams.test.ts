@@ -61,6 +61,12 @@ onEachEngine('a reader gets the status at once and every second, and the rejecti
   clock.advance(1_000);
   await until(() => reader.events.filter(({ name }) => name === 'status').length === 3);
   t.equal(reader.events.filter(({ name }) => name === 'rejections').length, 1, 'each one is sent once');
+  refusals.unshift(refusal(NOW_MS + 25, 'user=late'));
+  clock.advance(1_000);
+  const late = await reader.event(
+    ({ name, data: { refusals: sent } }) => name === 'rejections' && sent[0].key === 'user=late',
+  );
+  t.equal(late.data.refusals.length, 1, 'also one of the same millisecond that was recorded later');
   reader.close();
 });
 
