@@ -63,7 +63,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['threads'],
   ],
   http2: [[OWN_FILES], ['frame', 'hpack'], ['streams'], ['connection']],
-  transports: [[OWN_FILES], ['grpc', 'http'], ['debug']],
+  transports: [[OWN_FILES], ['grpc', 'http'], ['page'], ['debug']],
 };
 
 /** Settings are read where the program is put together; everybody else receives the few values they need. */

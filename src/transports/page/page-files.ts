@@ -29,10 +29,10 @@ export const STYLE_SHEET = 'style.css';
 export const ICON = 'live/icon.svg';
 
 /** Compiled modules, which are beside the compiled service. */
-const MODULES = new URL('../../../../pages/', import.meta.url);
+const MODULES = new URL('../../../pages/', import.meta.url);
 
 /** Files that are served as they are. */
-const SOURCES = new URL('../../../../../pages/', import.meta.url);
+const SOURCES = new URL('../../../../pages/', import.meta.url);
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 

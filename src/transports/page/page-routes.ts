@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { type Answer, textAnswer } from '../../http/answer.ts';
-import type { Exchange } from '../../http/exchange.ts';
-import type { Handler, RequestHead, Route } from '../../http/routes.ts';
+import { type Answer, textAnswer } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Handler, RequestHead, Route } from '../http/routes.ts';
 import { pageDocument } from './page-document.ts';
 import { type PageFiles, readPageFiles } from './page-files.ts';
 
