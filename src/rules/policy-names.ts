@@ -1,18 +1,48 @@
+import { createHash } from 'node:crypto';
 import type { RuleLimit } from './rule-set.ts';
 
 /** Maximum number of characters of a policy name. Longer ones are cut, so that headers stay short. */
 const LONGEST_NAME = 128;
 
+/** What a cut name ends with: a tilde, and the first digits of the SHA-256 of the whole name. */
+const DIGEST_DIGITS = 8;
+const LONGEST_HEAD = LONGEST_NAME - 1 - DIGEST_DIGITS;
+
+/** Every character that a String cannot contain as it is, and `%`. A lone surrogate is a character as well. */
+const ENCODED = /[^ -$&-~]/gu;
+
 /**
  * The name of a policy as callers see it: a String of RFC 9651 section 3.3.3 with its quotes, which is also a JSON string.
- * Bytes that such a String cannot contain are percent-encoded.
+ * Bytes that such a String cannot contain are percent-encoded, and so is `%`, so that decoding gives the name again.
+ * Different names have different policy names, also if they are cut.
  */
 export function quotedPolicyName(name: string): string {
-  const ascii = name.replace(/[^ -~]+/g, run => {
-    const bytes = Array.from(Buffer.from(run), byte => byte.toString(16).toUpperCase().padStart(2, '0'));
-    return bytes.map(byte => `%${byte}`).join('');
-  });
-  return `"${ascii.slice(0, LONGEST_NAME).replace(/["\\]/g, '\\$&')}"`;
+  const ascii = name.replace(ENCODED, percentEncoded);
+  const short = ascii.length <= LONGEST_NAME ? ascii : `${headOf(name)}~${digestOf(name)}`;
+  return `"${short.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** The first characters of a name, encoded. No character is cut in two. */
+function headOf(name: string): string {
+  let head = '';
+  for (const character of name) {
+    const encoded = character.replace(ENCODED, percentEncoded);
+    if (head.length + encoded.length > LONGEST_HEAD) break;
+    head += encoded;
+  }
+  return head;
+}
+
+function percentEncoded(character: string): string {
+  return Array.from(Buffer.from(character), hexOf).join('');
+}
+
+function hexOf(byte: number): string {
+  return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+function digestOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, DIGEST_DIGITS);
 }
 
 /** A range of the pool. */
