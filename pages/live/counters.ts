@@ -1,5 +1,6 @@
+import type { Polled } from '../service/polled.ts';
 import type { Descriptor } from './descriptor.ts';
-import { type Polled, usePolled } from './polled.ts';
+import { usePolled } from './polled.ts';
 
 /** A counter of a descriptor in its present window. */
 interface Counter {

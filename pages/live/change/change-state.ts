@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { ApiError, callApi } from '../api.ts';
+import { ApiError } from '../../service/call.ts';
+import { callApi } from '../api.ts';
 import { useToken } from './token.ts';
 
 /** What is wrong with a change: by field, or as a whole. */

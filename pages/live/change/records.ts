@@ -1,4 +1,4 @@
-import type { ApiError } from '../api.ts';
+import type { ApiError } from '../../service/call.ts';
 import { usePolled } from '../polled.ts';
 import type { SteeringRecord } from './record.ts';
 

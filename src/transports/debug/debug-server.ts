@@ -70,7 +70,7 @@ export class DebugServer implements Service {
       operator.route,
     ];
     const { root, unknown } = indexPages(pages);
-    const livePage = new PageRoutes();
+    const livePage = new PageRoutes('live');
     const listener = new HttpListener({
       ...this.#options,
       name: this.name,

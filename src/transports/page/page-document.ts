@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ICON, MAIN_MODULE, type PageFiles, STYLE_SHEET } from './page-files.ts';
+import { ICON, type PageFiles, STYLE_SHEET } from './page-files.ts';
 
 /** The document that a browser loads first, and the header fields that restrict what it may do. */
 interface PageDocument {
@@ -7,9 +7,9 @@ interface PageDocument {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The document of the live page. `addressOf` gives the address of a file by its path. */
+/** The document of a page. `addressOf` gives the address of a file by its path. */
 export function pageDocument(
-  { files, packages }: PageFiles,
+  { files, packages, main }: PageFiles,
   addressOf: (path: string) => string,
 ): PageDocument {
   const imports = Object.entries(packages).map(([name, path]) => [name, addressOf(path)]);
@@ -31,11 +31,11 @@ export function pageDocument(
     // The import map must come before everything that loads modules.
     `<script type="importmap">${importMap}</script>`,
     ...preloads,
-    `<script type="module" src="${addressOf(MAIN_MODULE)}"></script>`,
+    `<script type="module" src="${addressOf(main)}"></script>`,
     '</head>',
     '<body>',
     '<div id="page"></div>',
-    '<noscript>This page needs JavaScript. Without it, request this address with curl for a list of text pages.</noscript>',
+    '<noscript>This page needs JavaScript. Without it, request this address with curl for a text.</noscript>',
     '</body>',
     '</html>',
     '',

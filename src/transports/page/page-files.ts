@@ -9,24 +9,26 @@ interface PageFile {
   readonly bytes: Uint8Array;
 }
 
-/** The files of the live page. */
+/** The live page of operators on the debug port, or the console of tenants on the HTTP port. */
+export type PageName = 'live' | 'console';
+
+/** The files of a page. */
 export interface PageFiles {
   /** In the order of their paths, the style sheet and the icon included. */
   readonly files: readonly PageFile[];
   /** Paths of the modules of packages, by the names under which other modules import them. */
   readonly packages: Readonly<Record<string, string>>;
+  /** Path of the module that the page begins with. */
+  readonly main: string;
   /** Changes with any of the files. */
   readonly version: string;
 }
-
-/** Path of the module that the page begins with. */
-export const MAIN_MODULE = 'live/main.js';
 
 /** Path of all style sheets together. */
 export const STYLE_SHEET = 'style.css';
 
 /** Path of the icon, also among the sources. */
-export const ICON = 'live/icon.svg';
+export const ICON = 'design/icon.svg';
 
 /** Compiled modules, which are beside the compiled service. */
 const MODULES = new URL('../../../pages/', import.meta.url);
@@ -39,14 +41,18 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 /** The browser would ask for these, and they are not served. */
 const SOURCE_MAP = /\n\/\/# sourceMappingURL=.*\s*$/;
 
-/** Reads all files of the live page: about half a megabyte. */
-export async function readPageFiles(): Promise<PageFiles> {
+/** What all pages load, in the order of their style sheets. The folder of the page itself follows. */
+const SHARED = ['design', 'service'];
+
+/** Reads all files of a page: about half a megabyte. */
+export async function readPageFiles(page: PageName): Promise<PageFiles> {
   const packages = packageModules();
+  const folders = [...SHARED, page];
   const read = [
-    ...(await pathsIn(MODULES, '.js')).map(path => script(path, new URL(path, MODULES))),
+    ...(await pathsIn(MODULES, folders, '.js')).map(path => script(path, new URL(path, MODULES))),
     ...packages.map(({ path, url }) => script(path, url)),
     readFile(new URL(ICON, SOURCES)).then(bytes => ({ path: ICON, contentType: 'image/svg+xml', bytes })),
-    readStyleSheets(),
+    readStyleSheets(folders),
   ];
   const files = (await Promise.all(read)).sort((one, other) => (one.path < other.path ? -1 : 1));
   const hash = createHash('sha256');
@@ -54,6 +60,7 @@ export async function readPageFiles(): Promise<PageFiles> {
   return {
     files,
     packages: Object.fromEntries(packages.map(({ name, path }) => [name, path])),
+    main: `${page}/main.js`,
     version: hash.digest('hex').slice(0, 12),
   };
 }
@@ -77,11 +84,11 @@ async function script(path: string, url: URL): Promise<PageFile> {
   return { path, contentType: SCRIPT, bytes: Buffer.from(text) };
 }
 
-/** The style sheets of packages come first, then ours by path: those of `design` before those of `live`. */
-async function readStyleSheets(): Promise<PageFile> {
+/** The style sheets of packages come first, then ours by folder and path. */
+async function readStyleSheets(folders: readonly string[]): Promise<PageFile> {
   const urls = [
     new URL('uPlot.min.css', resolved('uplot')),
-    ...(await pathsIn(SOURCES, '.css')).map(path => new URL(path, SOURCES)),
+    ...(await pathsIn(SOURCES, folders, '.css')).map(path => new URL(path, SOURCES)),
   ];
   const sheets = await Promise.all(urls.map(url => readFile(url, 'utf8')));
   return {
@@ -91,11 +98,14 @@ async function readStyleSheets(): Promise<PageFile> {
   };
 }
 
-/** Paths of the files below a folder whose names end so, sorted. */
-async function pathsIn(folder: URL, ending: string): Promise<string[]> {
-  const paths = await readdir(folder, { recursive: true });
-  return paths
-    .filter(path => path.endsWith(ending))
-    .map(path => path.replaceAll('\\', '/'))
-    .sort();
+/** Paths of the files in these folders of `root` whose names end so, sorted inside each folder. */
+async function pathsIn(root: URL, folders: readonly string[], ending: string): Promise<string[]> {
+  const inEach = folders.map(async folder => {
+    const paths = await readdir(new URL(`${folder}/`, root), { recursive: true });
+    return paths
+      .filter(path => path.endsWith(ending))
+      .map(path => `${folder}/${path.replaceAll('\\', '/')}`)
+      .sort();
+  });
+  return (await Promise.all(inEach)).flat();
 }

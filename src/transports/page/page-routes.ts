@@ -5,13 +5,13 @@ import { type Answer, textAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Handler, RequestHead, Route } from '../http/routes.ts';
 import { pageDocument } from './page-document.ts';
-import { type PageFiles, readPageFiles } from './page-files.ts';
+import { type PageFiles, type PageName, readPageFiles } from './page-files.ts';
 
 /** Where the files of the page are. The version follows, so that browsers need not ask again for a file they have. */
 const FILES = '/page/';
 
 const NOT_FOUND = textAnswer(
-  'There is no such file. The live page is at /. If it is open, load it again: Sluice was updated.\n',
+  'There is no such file. The page is at /. If it is open, load it again: Sluice was updated.\n',
   '404 Not Found',
 );
 
@@ -48,14 +48,14 @@ interface Wanted {
 }
 
 /**
- * Serves the live page: the document and its files. They are read and compressed when somebody asks for the first time,
+ * Serves a page: the document and its files. They are read and compressed when somebody asks for the first time,
  * and then kept in memory, compressed.
  */
 export class PageRoutes {
   readonly #read: () => Promise<PageFiles>;
   #loaded: Promise<Loaded> | null = null;
 
-  constructor(read: () => Promise<PageFiles> = readPageFiles) {
+  constructor(page: PageName, read: () => Promise<PageFiles> = () => readPageFiles(page)) {
     this.#read = read;
   }
 
@@ -64,7 +64,7 @@ export class PageRoutes {
     return {
       path: `${FILES}*`,
       method: 'GET',
-      help: 'the files of the live page',
+      help: 'the files of the page',
       handle: (exchange, request) => void this.#answer(exchange, wantedBy(request), false),
     };
   }

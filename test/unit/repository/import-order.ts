@@ -40,7 +40,10 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
   settings: [['kinds'], ['groups'], [OWN_FILES]],
   cli: [['terminal'], ['serve', 'client', 'operator', 'tasks'], [OWN_FILES]],
-  [PAGES]: [['design'], ['live']],
+  [PAGES]: [
+    ['design', 'service'],
+    ['live', 'console'],
+  ],
   'rules/parse': [['yaml'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],

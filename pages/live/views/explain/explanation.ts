@@ -1,4 +1,4 @@
-import { callService } from '../../api.ts';
+import { callService } from '../../../service/call.ts';
 import type { Descriptor, Entry } from '../../descriptor.ts';
 
 /** A limit that applies, as the service explains it. */

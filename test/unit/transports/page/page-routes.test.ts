@@ -24,7 +24,7 @@ const IMPORT = /^(?:import|export) ?(?:[\w*{][^'"();]*from ?)?['"]([^'"]+)['"]/g
 async function served(t: Test, read?: () => Promise<PageFiles>) {
   const log = new KeepingLogger();
   const { root, unknown } = indexPages([]);
-  const page = new PageRoutes(read);
+  const page = new PageRoutes('live', read);
   const listener = new HttpListener({
     name: 'debug',
     engine: httpEngine(),
@@ -194,7 +194,7 @@ onEachEngine('files are read when somebody asks, once, and again after a failure
   const { document, get, log } = await served(t, async () => {
     reads++;
     if (reads === 1) throw new Error('the folder build/pages is missing');
-    return readPageFiles();
+    return readPageFiles('live');
   });
   await get('/');
   t.equal(reads, 0);
