@@ -1,4 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { SocketAddress } from 'node:net';
+import { peerAddress } from '../../tcp-address.ts';
 import type { RequestHead } from '../routes.ts';
 
 /** The head of a request that is handled later. */
@@ -68,7 +70,10 @@ export class UwsRequestHead implements RequestHead {
   }
 }
 
-/** The address of the caller as text, while the response has not ended. */
+/** The address of the caller as text, as Node.js writes it, while the response has not ended. */
 export function remoteAddressOf(response: HttpResponse): string {
-  return Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
+  const address = Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
+  if (!address.includes(':')) return address;
+  // uWebSockets.js writes all digits of an IPv6 address, also of one that stands for an IPv4 address.
+  return peerAddress({ remoteAddress: new SocketAddress({ address, family: 'ipv6' }).address });
 }

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import type { Test } from 'tap';
 import type { Clock } from '../../../../../src/base/clock.ts';
 import { Fault } from '../../../../../src/base/fault.ts';
@@ -161,6 +162,33 @@ onEachEngine('many wrong tokens are refused for a minute, also if the right one 
   t.notMatch(JSON.stringify(log.lines), 'wrong-');
   t.equal((await put('{"size":1}')).status, 200);
 });
+
+onEachEngine(
+  'on a port of both address families, a network with wrong tokens does not block others',
+  async t => {
+    const interfaces = Object.values(networkInterfaces()).flat();
+    if (!interfaces.some(each => each?.address === '::1'))
+      return t.comment('skipped: this machine has no IPv6');
+    const log = new KeepingLogger();
+    const clock = new ManualClock(0);
+    const operator = operatorApi({ routes: [READ, CHANGE], token: async () => TOKEN, clock, log });
+    const server = debugServer(clock, { operator, host: '::' });
+    await server.start();
+    t.teardown(() => server.stop());
+    const put = (host: string, token: string) =>
+      fetch(`http://${host}:${server.port}/api/v1/things/a`, {
+        method: 'PUT',
+        body: '{"size":1}',
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      });
+    for (let i = 0; i < MAX_WRONG_TOKENS; i++) await put('127.0.0.1', `wrong-${i}`);
+    t.equal((await put('127.0.0.1', TOKEN)).status, 429);
+    t.equal((await put('[::1]', TOKEN)).status, 200);
+    t.match(log.lines[0]?.fields, { by: /from ::1$/ });
+    clock.advance(60_000);
+    t.match(log.lines[1]?.fields, { lastFrom: '127.0.0.1' });
+  },
+);
 
 onEachEngine('wrong tokens sent all at once are not compared more often', async t => {
   const { put } = await api(t);
