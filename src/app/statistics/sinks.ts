@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { dogStatsdLines, jsonLines, type LineFormat, statsdLines } from '../../stats/sinks/line-formats.ts';
 import { type LineOutput, StreamOutput } from '../../stats/sinks/line-output.ts';
-import { defaultMappings, TASK_MAPPINGS } from '../../stats/sinks/prometheus/default-mappings.ts';
+import { defaultMappings, TASK_MAPPINGS } from '../../stats/sinks/prometheus/mappings/default-mappings.ts';
 import { Exposition } from '../../stats/sinks/prometheus/exposition.ts';
 import type { Mappings } from '../../stats/sinks/prometheus/mapping.ts';
 import { PushSink } from '../../stats/sinks/push-sink.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { MetricsEndpoint } from '../../../../src/app/statistics/metrics-endpoint.ts';
 import { PAUSE, StatsRegistry } from '../../../../src/stats/registry.ts';
-import { defaultMappings } from '../../../../src/stats/sinks/prometheus/default-mappings.ts';
+import { defaultMappings } from '../../../../src/stats/sinks/prometheus/mappings/default-mappings.ts';
 import { Exposition } from '../../../../src/stats/sinks/prometheus/exposition.ts';
 import { HTTP_ENGINE } from '../../../support/http-engine.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
-import { defaultMappings } from '../../../../src/stats/sinks/prometheus/default-mappings.ts';
+import { defaultMappings } from '../../../../src/stats/sinks/prometheus/mappings/default-mappings.ts';
 import { Exposition } from '../../../../src/stats/sinks/prometheus/exposition.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { readPrometheusText } from '../../../support/prometheus-text.ts';

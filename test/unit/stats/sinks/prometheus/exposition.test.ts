@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { PAUSE, StatsRegistry } from '../../../../../src/stats/registry.ts';
 import type { Tag } from '../../../../../src/stats/sinks/line-formats.ts';
-import { defaultMappings } from '../../../../../src/stats/sinks/prometheus/default-mappings.ts';
+import { defaultMappings } from '../../../../../src/stats/sinks/prometheus/mappings/default-mappings.ts';
 import { Exposition } from '../../../../../src/stats/sinks/prometheus/exposition.ts';
 import {
   type Mapping,

@@ -1,4 +1,4 @@
-import { DEFAULT_BUCKETS, type Mapping, type Mappings, PLAIN_MAPPING } from './mapping.ts';
+import { DEFAULT_BUCKETS, type Mapping, type Mappings, PLAIN_MAPPING } from '../mapping.ts';
 
 /** Mapped statistics of rules. The reference implementation does not map `over_limit_with_local_cache` either. */
 const RULE_STATS = {
