@@ -7,7 +7,7 @@ import { bringHostNodes } from './host-nodes.mjs';
 import { locked } from './lock.mjs';
 import { arePackagesInstalled, installPackages, installPm2, isPm2Installed } from './packages.mjs';
 import { pinnedNode } from './pinned-node.mjs';
-import { bringBrowser, bringServers } from './servers.mjs';
+import { bringOptional, bringServers } from './servers.mjs';
 import { root } from './step.mjs';
 import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
 
@@ -29,7 +29,7 @@ export async function prepare(what) {
   }
   if (!forTests) return;
   await bringServers();
-  await bringBrowser();
+  await bringOptional();
   await bringEnvoy();
   await bringGrpcClients();
   await bringHostNodes();

@@ -14,15 +14,31 @@ const PROGRAMS = [
   { program: 'haproxy', debian: 'haproxy', brew: 'haproxy', for: 'ops/haproxy' },
 ];
 
-/** The browser that tests of pages use, and where it is if it is not on the PATH. */
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const BROWSER_FOLDERS = [
+/** Programs without which some tests are skipped, so a machine where they cannot be installed can run the others. */
+const OPTIONAL = [
+  {
+    programs: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'Google Chrome'],
+    name: 'browser',
+    debian: 'chromium',
+    for: 'pages',
+    advice: 'They need the Debian package chromium, or Google Chrome.',
+  },
+  {
+    programs: ['promtool'],
+    name: 'promtool',
+    debian: 'prometheus',
+    for: 'the Prometheus page',
+    advice: 'They need the Debian package prometheus.',
+  },
+];
+
+/** Where optional programs are if they are not on the PATH. */
+const OPTIONAL_FOLDERS = [
   '/usr/bin',
   '/usr/local/bin',
   '/snap/bin',
   '/Applications/Google Chrome.app/Contents/MacOS',
 ];
-const MAC_BROWSER = 'Google Chrome';
 
 /** Directories of servers on Debian, which are not on the PATH of most users. */
 const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin'];
@@ -44,29 +60,30 @@ export async function bringServers() {
 }
 
 /**
- * Installs Chromium if no browser of its kind is installed and this process may install packages. Otherwise the tests of
- * pages are skipped, so this step fails only when it is interrupted by a signal.
+ * Installs optional programs that are missing if this process may install packages. Otherwise their tests are skipped, so
+ * this step fails only when it is interrupted by a signal.
  */
-export async function bringBrowser(folders = BROWSER_FOLDERS) {
-  if ([...BROWSERS, MAC_BROWSER].some(program => isOnPath(program, folders))) return;
+export async function bringOptional(folders = OPTIONAL_FOLDERS) {
+  const missing = OPTIONAL.filter(({ programs }) => !programs.some(program => isOnPath(program, folders)));
   const isAllowed = process.getuid?.() === 0 && isOnPath('apt-get');
-  if (!isAllowed) {
-    note(`no browser for the tests of pages, which are skipped. ${BROWSER_ADVICE}`);
-    return;
+  for (const each of missing) {
+    if (isAllowed) await bringOne(each);
+    else note(`no ${each.name} for the tests of ${each.for}, which are skipped. ${each.advice}`);
   }
+}
+
+async function bringOne({ debian, for: use, advice }) {
   try {
     await withoutServiceStarts(async () => {
-      await apt('reading the lists of packages (apt-get)', ['update'], BROWSER_ADVICE);
-      const install = ['install', '-y', '--no-install-recommends', 'chromium'];
-      await apt('installing chromium for the tests of pages (apt-get)', install, BROWSER_ADVICE);
+      await apt('reading the lists of packages (apt-get)', ['update'], advice);
+      const install = ['install', '-y', '--no-install-recommends', debian];
+      await apt(`installing ${debian} for the tests of ${use} (apt-get)`, install, advice);
     });
   } catch (failure) {
     if (failure.signal !== undefined) throw failure;
     note(failure.message);
   }
 }
-
-const BROWSER_ADVICE = 'They need the Debian package chromium, or Google Chrome.';
 
 async function apt(doing, args, advice) {
   await run({

@@ -4,6 +4,7 @@ import t from 'tap';
 import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
+import { promtoolSays, WITHOUT_PROMTOOL } from '../support/promtool.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
@@ -26,7 +27,7 @@ descriptors:
 /** Names of metrics, with and without what queries append to those of a histogram. */
 function namedIn(file: string): string[] {
   const text = readFileSync(join(repositoryRoot(), 'ops', file), 'utf8');
-  return [...new Set(text.match(/\bratelimit_(?:service|memory_store)_\w+/g) ?? [])];
+  return [...new Set(text.match(/\b(?:ratelimit|sluice)_(?!ratelimit)\w+/g) ?? [])];
 }
 
 t.test('alerts and the dashboard ask for metrics that the service has', async t => {
@@ -61,4 +62,6 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
   }
   for (const type of ['redis_error', 'service_error'])
     t.match(text, new RegExp(`ratelimit_service_should_rate_limit_error\\{[^}]*err_type="${type}"`));
+  if (WITHOUT_PROMTOOL !== false) return t.pass(WITHOUT_PROMTOOL);
+  t.same(promtoolSays(text), [], 'promtool accepts the page');
 });

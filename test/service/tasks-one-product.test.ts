@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 // Decisions and tasks are one product: the limits of the interface are rules, its statistics are on the same page, and
 // it stops with the rest.
 
-/** Metrics of specification 3.14, and their labels. */
+/** Metrics of specification 3.14, and their labels. They have a prefix, and the names of the specification for one version. */
 const METRICS: Readonly<Record<string, readonly string[]>> = {
   tasks_created_total: [],
   tasks_finished_total: ['status'],
@@ -115,8 +115,9 @@ t.test('decisions and tasks are one product', async t => {
     // REST threads and the engine report once a second. The last event of each is reported with all before it.
     let metrics = await metricsOf(service);
     while (
-      sampleOf(metrics, 'http_requests_total', { route: 'readTask', code: '404' }) === undefined ||
-      sampleOf(metrics, 'schedules_fired_total') === undefined
+      sampleOf(metrics, 'sluice_tasks_http_requests_total', { route: 'readTask', code: '404' }) ===
+        undefined ||
+      sampleOf(metrics, 'sluice_tasks_schedules_fired_total') === undefined
     ) {
       metrics = await metricsOf(service);
     }
@@ -126,17 +127,39 @@ t.test('decisions and tasks are one product', async t => {
       const [first] = metric?.samples.values().next().value ?? [];
       const found = Object.keys(first?.labels ?? {}).filter(label => label !== 'le');
       t.same(found.sort(), labels, `labels of ${name}`);
+      t.ok(
+        metrics.has(`sluice_${name.startsWith('tasks_') ? '' : 'tasks_'}${name}`),
+        `${name} with a prefix`,
+      );
     }
-    t.ok(Number(sampleOf(metrics, 'tasks_created_total')) >= 4, 'by callers and by the schedule');
+    t.ok(Number(sampleOf(metrics, 'sluice_tasks_created_total')) >= 4, 'by callers and by the schedule');
     for (const [status, count] of Object.entries({ succeeded: 1, failed: 1, canceled: 1 })) {
-      t.equal(sampleOf(metrics, 'tasks_finished_total', { status }), count, status);
+      t.equal(sampleOf(metrics, 'sluice_tasks_finished_total', { status }), count, status);
     }
-    t.equal(sampleOf(metrics, 'attempts_total', { outcome: 'succeeded' }), 1);
-    t.equal(sampleOf(metrics, 'dispatch_lag_seconds', {}, 'dispatch_lag_seconds_count'), 2);
-    t.equal(sampleOf(metrics, 'attempt_duration_seconds', {}, 'attempt_duration_seconds_count'), 2);
-    t.equal(sampleOf(metrics, 'tasks_in_flight'), 0);
-    t.equal(sampleOf(metrics, 'http_requests_total', { route: 'createTask', code: '201' }), 3);
-    t.ok(sampleOf(metrics, 'store_op_seconds', { op: 'create' }, 'store_op_seconds_count'));
+    t.equal(sampleOf(metrics, 'sluice_tasks_attempts_total', { outcome: 'succeeded' }), 1);
+    t.equal(
+      sampleOf(metrics, 'sluice_tasks_dispatch_lag_seconds', {}, 'sluice_tasks_dispatch_lag_seconds_count'),
+      2,
+    );
+    t.equal(
+      sampleOf(
+        metrics,
+        'sluice_tasks_attempt_duration_seconds',
+        {},
+        'sluice_tasks_attempt_duration_seconds_count',
+      ),
+      2,
+    );
+    t.equal(sampleOf(metrics, 'sluice_tasks_in_flight'), 0);
+    t.equal(sampleOf(metrics, 'sluice_tasks_http_requests_total', { route: 'createTask', code: '201' }), 3);
+    t.ok(
+      sampleOf(
+        metrics,
+        'sluice_tasks_store_op_seconds',
+        { op: 'create' },
+        'sluice_tasks_store_op_seconds_count',
+      ),
+    );
     t.ok(metrics.has('ratelimit_service_rate_limit_total_hits'), 'beside those of decisions');
     t.notMatch([...metrics.keys()].join(' '), /acme/, 'no tenant is in a name');
   });

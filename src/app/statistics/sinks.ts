@@ -10,9 +10,9 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { dogStatsdLines, jsonLines, type LineFormat, statsdLines } from '../../stats/sinks/line-formats.ts';
 import { type LineOutput, StreamOutput } from '../../stats/sinks/line-output.ts';
-import { defaultMappings, TASK_MAPPINGS } from '../../stats/sinks/prometheus/mappings/default-mappings.ts';
 import { Exposition } from '../../stats/sinks/prometheus/exposition.ts';
 import type { Mappings } from '../../stats/sinks/prometheus/mapping.ts';
+import { ADDED_MAPPINGS, defaultMappings } from '../../stats/sinks/prometheus/mappings/default-mappings.ts';
 import { PushSink } from '../../stats/sinks/push-sink.ts';
 import { TcpOutput } from '../../stats/sinks/tcp-output.ts';
 import { UdpOutput } from '../../stats/sinks/udp-output.ts';
@@ -154,8 +154,7 @@ async function readMappings(settings: Settings, logger: Logger): Promise<Mapping
     if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
     // The YAML parser is loaded only here, because loading it takes memory and startup time.
     const { parseMapperFile } = await import('../../stats/sinks/prometheus/mapper-file.ts');
-    // Mapper files written for envoyproxy/ratelimit have no mappings for statistics of tasks.
-    return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };
+    return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: ADDED_MAPPINGS };
   } catch (failure) {
     if (systemCode(failure) === 'ENOENT') {
       logger.error('The mapper file does not exist; the built-in mapping is used until a restart', {

@@ -3,7 +3,7 @@ import type { Counter, StatsRegistry } from '../../stats/registry.ts';
 
 /**
  * The statistics of tasks (specification 3.14). All of their names are here; how they are shown to Prometheus is in
- * `src/stats/sinks/prometheus/mappings/default-mappings.ts`. Names hold nothing that a request says, and no tenant.
+ * `src/stats/sinks/prometheus/mappings/task-mappings.ts`. Names hold nothing that a request says, and no tenant.
  */
 export class TaskStatistics {
   readonly #stats: StatsRegistry;

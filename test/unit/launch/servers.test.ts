@@ -11,9 +11,9 @@ function bringServers(t: Test, programs: readonly string[]) {
   return bring(t, programs, 'servers.bringServers');
 }
 
-/** The same about the browser, which is looked for on the PATH alone. */
-function bringBrowser(t: Test, programs: readonly string[]) {
-  return bring(t, programs, '() => servers.bringBrowser([])');
+/** The same about programs that only some tests need, which are looked for on the PATH alone. */
+function bringOptional(t: Test, programs: readonly string[]) {
+  return bring(t, programs, '() => servers.bringOptional([])');
 }
 
 async function bring(t: Test, programs: readonly string[], step: string) {
@@ -65,16 +65,21 @@ Install them and run "npm test" again:
   );
 });
 
-t.test('where a browser is on the PATH, none is installed', async t => {
+t.test('where a browser and promtool are on the PATH, nothing is installed', async t => {
   for (const name of ['chromium', 'google-chrome']) {
-    t.same(await bringBrowser(t, [name]), { status: 0, output: '' }, name);
+    t.same(await bringOptional(t, [name, 'promtool']), { status: 0, output: '' }, name);
   }
 });
 
-t.test('a missing browser stops nothing; the tests that are skipped and the package are named', async t => {
-  t.same(await bringBrowser(t, ['redis-server']), {
-    status: 0,
-    output:
-      'sluice: no browser for the tests of pages, which are skipped. They need the Debian package chromium, or Google Chrome.\n',
-  });
-});
+t.test(
+  'missing optional programs stop nothing; the tests that are skipped and the packages are named',
+  async t => {
+    t.same(await bringOptional(t, ['redis-server']), {
+      status: 0,
+      output: `\
+sluice: no browser for the tests of pages, which are skipped. They need the Debian package chromium, or Google Chrome.
+sluice: no promtool for the tests of the Prometheus page, which are skipped. They need the Debian package prometheus.
+`,
+    });
+  },
+);

@@ -16,6 +16,9 @@ const ITEMS_PER_PAUSE = 128;
 /** Maximum number of metrics whose conflicts are logged, because names may contain values from requests. */
 const MAX_LOGGED = 100;
 
+/** Of statistics that are not mapped, and of mappings in a file without a help text. */
+const WITHOUT_HELP = 'A statistic of Sluice.';
+
 interface ExpositionOptions {
   readonly stats: StatsRegistry;
   readonly mappings: Mappings;
@@ -69,25 +72,26 @@ export class Exposition {
 
   *#gather(families: Families): Iterable<''> {
     const { stats } = this.#options;
-    for (const [name, value] of stats.gauges()) {
-      const mapped = this.#mapper.map(name, 'gauge');
-      if (mapped !== null) families.add(mapped, 'gauge', value * (mapped.mapping?.scale ?? 1));
-    }
+    for (const [name, value] of stats.gauges()) this.#add(families, name, 'gauge', value);
     for (const [name, timer] of stats.timers()) {
       const mapped = this.#mapper.map(name, 'observer');
-      if (mapped !== null) families.addTimer(mapped, timer);
+      if (mapped === null) continue;
+      families.addTimer(mapped, timer);
+      if (mapped.former !== null) families.addTimer(mapped.former, timer);
     }
     // Counters start with 0, because a series that starts with the first failure shows no increase.
-    for (const name of stats.counterNames()) {
-      const mapped = this.#mapper.map(name, 'counter');
-      if (mapped !== null) families.add(mapped, 'counter', 0);
-    }
+    for (const name of stats.counterNames()) this.#add(families, name, 'counter', 0);
     let handled = 0;
     for (const counter of stats.counters()) {
       if (counter === PAUSE || ++handled % ITEMS_PER_PAUSE === 0) yield '';
-      if (counter === PAUSE) continue;
-      const mapped = this.#mapper.map(counter[0], 'counter');
-      if (mapped !== null) families.add(mapped, 'counter', counter[1] * (mapped.mapping?.scale ?? 1));
+      if (counter !== PAUSE) this.#add(families, counter[0], 'counter', counter[1]);
+    }
+  }
+
+  #add(families: Families, name: string, kind: 'counter' | 'gauge', value: number): void {
+    for (let mapped = this.#mapper.map(name, kind); mapped !== null; mapped = mapped.former) {
+      const { mapping } = mapped;
+      families.add(mapped, mapping?.onlyGrows ? 'counter' : kind, value * (mapping?.scale ?? 1));
     }
   }
 
@@ -110,8 +114,8 @@ export class Exposition {
   }
 
   #helpLine({ metric, mapping }: Family): string {
-    const help = mapping?.help || this.#mapper.helpOf(metric);
-    return help === '' ? '' : `# HELP ${metric} ${helpText(help)}\n`;
+    const help = mapping?.help || this.#mapper.helpOf(metric) || WITHOUT_HELP;
+    return `# HELP ${metric} ${helpText(help)}\n`;
   }
 
   /** Logs each conflict only once, because there is a scrape every few seconds. */

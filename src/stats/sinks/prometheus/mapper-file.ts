@@ -9,6 +9,7 @@ import {
   type Mapping,
   type Mappings,
   type ObserverOptions,
+  PLAIN_MAPPING,
 } from './mapping.ts';
 
 const KINDS: Readonly<Record<string, EventKind>> = {
@@ -75,6 +76,7 @@ class MappingReader {
     const name = node.text('name');
     if (!METRIC_NAME.test(name)) node.fault('name', 'the name of a metric: letters, digits, _ and $1');
     return {
+      ...PLAIN_MAPPING,
       match: this.#match(node),
       kind: KINDS[node.choice('match_metric_type', Object.keys(KINDS)) ?? ''] ?? null,
       action: node.choice('action', ['map', 'drop']) === 'drop' ? 'drop' : 'map',

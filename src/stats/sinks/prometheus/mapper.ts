@@ -16,11 +16,15 @@ export interface Mapped {
   readonly labels: string;
   /** Null for a statistic that no mapping matches. */
   readonly mapping: Mapping | null;
+  /** The same statistic under the name of the previous version; null if the name has not changed. */
+  readonly former: Mapped | null;
 }
 
 interface Compiled {
   readonly mapping: Mapping;
   readonly metric: Template;
+  /** Null if the name has not changed. */
+  readonly former: { readonly mapping: Mapping; readonly metric: Template } | null;
   /** Sorted by name, so that equal labels always give the same text. */
   readonly labels: readonly { readonly name: string; readonly value: Template }[];
 }
@@ -99,7 +103,7 @@ export class Mapper {
   }
 
   #unmapped(name: string): Mapped {
-    return { metric: metricName(name), labels: this.tagLabels, mapping: null };
+    return { metric: metricName(name), labels: this.tagLabels, mapping: null, former: null };
   }
 }
 
@@ -113,15 +117,29 @@ function compile(mapping: Mapping, tags: ReadonlyMap<string, string>): Compiled 
   return {
     mapping,
     metric: metricTemplate(mapping.name),
+    former: mapping.formerly === '' ? null : former(mapping),
     labels: sorted.map(([name, value]) => ({ name, value })),
   };
 }
 
-function filled({ mapping, metric, labels }: Compiled, groups: Groups): Mapped | null {
+/** The metric under its previous name, as it was then. */
+function former(mapping: Mapping): Compiled['former'] {
+  const { name, formerly } = mapping;
+  return {
+    mapping: { ...mapping, name: formerly, help: `Deprecated: use ${name}.`, onlyGrows: false },
+    metric: metricTemplate(formerly),
+  };
+}
+
+function filled({ mapping, metric, former, labels }: Compiled, groups: Groups): Mapped | null {
   if (mapping.action === 'drop') return null;
   let text = '';
   for (const { name, value } of labels) text += `${text === '' ? '' : ','}${labelText(name, value(groups))}`;
-  return { metric: metric(groups), labels: text, mapping };
+  const before =
+    former === null
+      ? null
+      : { metric: former.metric(groups), labels: text, mapping: former.mapping, former: null };
+  return { metric: metric(groups), labels: text, mapping, former: before };
 }
 
 function metricTemplate(text: string): Template {

@@ -22,6 +22,13 @@ export interface Mapping {
   readonly help: string;
   /** Tags of all statistics take precedence over labels with the same name. */
   readonly honorLabels: boolean;
+  /** Gauges become a counter, because their values only grow. */
+  readonly onlyGrows: boolean;
+  /**
+   * The name of the metric in the previous version: a {@link Template}. The metric is shown under both names, so that
+   * queries can be changed before the old name is removed. Empty: none.
+   */
+  readonly formerly: string;
 }
 
 export type ObserverOptions =
@@ -52,6 +59,8 @@ export const PLAIN_MAPPING: Omit<Mapping, 'match' | 'name'> = {
   ttlMs: 0,
   help: '',
   honorLabels: false,
+  onlyGrows: false,
+  formerly: '',
 };
 
 /** A text in which `$1`, `${1}`, `$name` or `${name}` stands for the text that a `*` of a glob or a group matched. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
-import { defaultMappings } from '../../../../src/stats/sinks/prometheus/mappings/default-mappings.ts';
 import { Exposition } from '../../../../src/stats/sinks/prometheus/exposition.ts';
+import { defaultMappings } from '../../../../src/stats/sinks/prometheus/mappings/default-mappings.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { readPrometheusText } from '../../../support/prometheus-text.ts';
 import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';
@@ -29,30 +29,32 @@ t.test('task statistics have the names of the specification', async t => {
   const retry = { ...worker.body.retry, maxAttempts: 1 };
   const [good, bad, slow] = await scene.add(worker, 3, { retry }, { heardBy: process });
   await scene.turn();
-  t.same(scraped(process, scene.clock).samples('tasks_in_flight'), { '': 3 });
+  t.same(scraped(process, scene.clock).samples('sluice_tasks_in_flight'), { '': 3 });
   process.deliveries.answer(good, { ...OK, durationMs: 20 });
   process.deliveries.answer(bad, answered(500));
   await scene.pass(45_600, 100);
   const { page, samples } = scraped(process, scene.clock);
-  t.same(samples('tasks_finished_total'), { 'status=failed': 2, 'status=succeeded': 1 });
-  t.same(samples('attempts_total'), {
+  t.same(samples('sluice_tasks_finished_total'), { 'status=failed': 2, 'status=succeeded': 1 });
+  t.same(samples('sluice_tasks_attempts_total'), {
     'outcome=attempt_failed': 1,
     'outcome=lease_expired': 1,
     'outcome=succeeded': 1,
   });
-  t.same(samples('leases_expired_total'), { '': 1 });
+  t.same(samples('sluice_tasks_leases_expired_total'), { '': 1 });
   process.deliveries.answer(slow);
   await scene.pass(10);
-  t.same(scraped(process, scene.clock).samples('settle_rejected_total'), { '': 1 });
-  t.equal(page.get('dispatch_lag_seconds')?.type, 'histogram');
-  t.match(samples('attempt_duration_seconds', 'attempt_duration_seconds_bucket'), {
+  t.same(scraped(process, scene.clock).samples('sluice_tasks_settle_rejected_total'), { '': 1 });
+  t.equal(page.get('sluice_tasks_dispatch_lag_seconds')?.type, 'histogram');
+  t.match(samples('sluice_tasks_attempt_duration_seconds', 'sluice_tasks_attempt_duration_seconds_bucket'), {
     'le=0.01': 0,
     'le=0.025': 2,
     'le=+Inf': 2,
   });
-  t.same(samples('tasks_in_flight'), { '': 1 });
-  t.match(samples('store_op_seconds', 'store_op_seconds_count'), { 'op=settle': 2 });
-  t.ok(samples('store_op_seconds', 'store_op_seconds_count')['op=wakeups'] > 40);
+  t.same(samples('sluice_tasks_in_flight'), { '': 1 });
+  t.match(samples('sluice_tasks_store_op_seconds', 'sluice_tasks_store_op_seconds_count'), {
+    'op=settle': 2,
+  });
+  t.ok(samples('sluice_tasks_store_op_seconds', 'sluice_tasks_store_op_seconds_count')['op=wakeups'] > 40);
 });
 
 t.test('the lag is the time from when a task is due to its start', async t => {
@@ -61,20 +63,20 @@ t.test('the lag is the time from when a task is due to its start', async t => {
   const worker = await scene.worker();
   const [first] = await scene.add(worker, 2, {}, { heardBy: process });
   await scene.pass(3_000);
-  t.same(scraped(process, scene.clock).samples('oldest_due_seconds'), { '': 3 });
+  t.same(scraped(process, scene.clock).samples('sluice_tasks_oldest_due_seconds'), { '': 3 });
   process.deliveries.answer(first);
   await scene.pass(10);
   const { samples } = scraped(process, scene.clock);
-  t.match(samples('dispatch_lag_seconds', 'dispatch_lag_seconds_sum'), { '': 3 });
-  t.match(samples('dispatch_lag_seconds', 'dispatch_lag_seconds_count'), { '': 2 });
-  t.same(samples('oldest_due_seconds'), { '': 0 });
+  t.match(samples('sluice_tasks_dispatch_lag_seconds', 'sluice_tasks_dispatch_lag_seconds_sum'), { '': 3 });
+  t.match(samples('sluice_tasks_dispatch_lag_seconds', 'sluice_tasks_dispatch_lag_seconds_count'), { '': 2 });
+  t.same(samples('sluice_tasks_oldest_due_seconds'), { '': 0 });
 });
 
 t.test('the number of due tasks is the last known one, and a scrape does not query the store', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker({ mode: 'pull', url: null });
-  const due = () => scraped(process, scene.clock).samples('tasks_due');
+  const due = () => scraped(process, scene.clock).samples('sluice_tasks_due');
   t.same(due(), { '': 0 });
   await scene.add(worker, 3);
   await scene.add(worker, 1, { runAt: scene.clock.nowMs() + 60_000 });
@@ -110,10 +112,10 @@ t.test('failures of the store are counted, and tasks that were made', async t =>
   });
   await t.rejects(call, { code: 'store_failed' });
   const { samples } = scraped(process, scene.clock);
-  t.same(samples('store_errors_total'), { '': 1 });
+  t.same(samples('sluice_tasks_store_errors_total'), { '': 1 });
   t.same(samples('tasks_created_total'), { '': 3 });
   t.same(samples('http_requests_total'), { 'code=201 route=create_task': 2 });
-  t.same(samples('schedules_fired_total'), { 'result=skipped_overlap': 1 });
+  t.same(samples('sluice_tasks_schedules_fired_total'), { 'result=skipped_overlap': 1 });
 });
 
 t.test('no tenant, task or worker is part of a name', async t => {

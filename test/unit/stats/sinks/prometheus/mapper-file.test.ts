@@ -30,6 +30,8 @@ t.test('a mapping with all that it need not say', async t => {
     ttlMs: 0,
     help: '',
     honorLabels: false,
+    onlyGrows: false,
+    formerly: '',
   });
 });
 
