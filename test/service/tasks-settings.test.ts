@@ -221,7 +221,13 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
       ],
       [
         { TASKS_DATA_DIRECTORY: join(opened, 'x') },
-        `TASKS_DATA_DIRECTORY: '${join(opened, 'x')}' cannot be created`,
+        `TASKS_DATA_DIRECTORY: the directory '${join(opened, 'x')}' cannot be created: ${opened} is not a directory`,
+      ],
+      [
+        { TASKS_DATA_DIRECTORY: '/proc/sluice/data' },
+        process.platform === 'linux'
+          ? 'the file system of /proc accepts no new directories'
+          : 'cannot be created',
       ],
       [{ TASKS_DATA_DIRECTORY: directory }, 'tasks.db'],
       [{ TASKS_PUSH_CACERT: missing }, `TASKS_PUSH_CACERT: '${missing}' cannot be read`],

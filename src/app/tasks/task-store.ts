@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { asError } from '../../base/fault.ts';
+import { makeDirectory } from '../../base/files/make-directory.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { type ThreadOperator, threadedSqliteStore } from '../../tasks/store/sqlite/engine/thread-operator.ts';
@@ -42,23 +42,24 @@ export async function loadTaskStoreFactory({
 
 function sqliteStore({ settings, stats, logger }: TaskStoreParts): OpenedTaskStore {
   const { tasksDataDirectory: directory, tasksSqliteSynchronous: synchronous } = settings;
-  makeDataDirectory(directory);
+  makeDataDirectory(directory, 'TASKS_DATA_DIRECTORY');
   const { store, operator } = threadedSqliteStore({ path: join(directory, TASKS_FILE), synchronous }, logger);
   stats.gaugePart('tasks.store_waiting', () => operator.waiting);
   return { store, shared: operator };
 }
 
 /**
- * Creates the data directory, accessible only to its owner, if it does not exist.
+ * Creates a directory for data, accessible only to its owner, if it does not exist.
  *
+ * @param setting the setting that names the directory, or a file in it
  * @throws Error that names the setting
  */
-export function makeDataDirectory(directory: string): void {
+export function makeDataDirectory(directory: string, setting: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
   } catch (cause) {
     throw new Error(
-      `TASKS_DATA_DIRECTORY: '${directory}' cannot be created (${asError(cause).message}); set another directory`,
+      `${setting}: the directory '${directory}' cannot be created: ${asError(cause).message}; set another path`,
       { cause },
     );
   }

@@ -76,7 +76,7 @@ async function currentKey(settings: Settings, missing: 'make' | 'refuse'): Promi
   const { secretsMasterKey, secretsMasterKeyFile: path } = settings;
   if (path === '') return parseMasterKey(secretsMasterKey, 'SECRETS_MASTER_KEY');
   if (missing === 'refuse') return await readMasterKeyFile(path);
-  makeDataDirectory(dirname(path));
+  makeDataDirectory(dirname(path), 'SECRETS_MASTER_KEY_FILE');
   return await openOrMakeMasterKeyFile(path);
 }
 

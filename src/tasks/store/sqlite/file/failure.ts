@@ -28,7 +28,7 @@ const KNOWN: Readonly<Record<number, readonly [trouble: TroubleName, advice: str
   [PRIMARY.full]: ['disk_full', 'the disk is full: free some space'],
   [PRIMARY.cannotOpen]: [
     'file_failed',
-    'the file cannot be opened: check the path and the permissions of its directory',
+    'the file cannot be opened: check the path, the permissions of its directory and how its file system is mounted',
   ],
   [PRIMARY.notADatabase]: ['file_damaged', 'the file is not an SQLite database'],
 };
@@ -79,11 +79,14 @@ export function storeFault(thrown: unknown, path: string): Fault {
   return new StoreFault(trouble, `task store ${path}: ${text}`, { cause: error });
 }
 
-/** Whether the file system has free space for a few transactions. True if that is not known. */
+/**
+ * Whether the file system has free space for a few transactions. True if that is not known, and for file systems without
+ * space, such as /proc.
+ */
 export function hasRoom(path: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(dirname(path));
-    return bavail * bsize >= LEAST_ROOM_BYTES;
+    const { blocks, bavail, bsize } = statfsSync(dirname(path));
+    return blocks === 0 || bavail * bsize >= LEAST_ROOM_BYTES;
   } catch {
     return true;
   }
