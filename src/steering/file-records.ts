@@ -1,5 +1,6 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { asError, Fault, systemCode } from '../base/fault.ts';
+import { logOpenToOthers, OWNER_ONLY, restrictToOwner } from '../base/files/owner-only.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { readRecord } from './check-record.ts';
@@ -61,6 +62,7 @@ export class FileRecords implements SteeringStore {
   }
 
   async #load(path: string): Promise<void> {
+    logOpenToOthers(this.#logger, restrictToOwner([path]));
     try {
       const stored = JSON.parse(await readFile(path, 'utf8')) as JsonObject[];
       const readable = stored.flatMap(each => readRecord(each) ?? []);
@@ -94,7 +96,15 @@ const TOO_MANY = `there are ${MAX_RECORDS} records already; delete some`;
 async function save(path: string, records: readonly SteeringRecord[]): Promise<void> {
   const temporary = `${path}.new`;
   try {
-    await writeFile(temporary, JSON.stringify(records.map(recordJson)), { flush: true, mode: 0o600 });
+    await rm(temporary, { force: true });
+    const file = await open(temporary, 'wx', OWNER_ONLY);
+    try {
+      await file.chmod(OWNER_ONLY);
+      await file.writeFile(JSON.stringify(records.map(recordJson)));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     await rename(temporary, path);
   } catch (cause) {
     const text = `the record cannot be saved in '${path}' (${asError(cause).message})`;

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { asError, systemCode } from '../../base/fault.ts';
+import { OWNER_ONLY } from '../../base/files/owner-only.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, OutageLog } from '../../base/outage-log.ts';
 import type { Counter } from '../../stats/registry.ts';
@@ -17,7 +18,6 @@ const STOP_MS = 1_000;
 
 /** Without `O_NONBLOCK`, opening a pipe without a reader would block a thread of the pool forever. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
-const OWNER_ONLY = 0o600;
 
 const LINE_FEED = 10;
 

@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, systemCode } from '../../base/fault.ts';
+import { logOpenToOthers, restrictToOwner } from '../../base/files/owner-only.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Counter } from '../../stats/registry.ts';
@@ -114,6 +115,7 @@ export class SnapshotKeeper implements Service {
 
   async #load(): Promise<void> {
     const { path, table, fingerprintKey, clock, logger } = this.#parts;
+    logOpenToOthers(logger, restrictToOwner([path]));
     try {
       const loaded = await loadSnapshot(path, table, { fingerprintKey, nowMs: clock.nowMs() });
       if (loaded === null) return;

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { OWNER_ONLY } from '../../base/files/owner-only.ts';
 import type { FingerprintKey } from '../fingerprint.ts';
 import { mergeCounter } from './cell-states.ts';
 import { type CounterTable, REGION_CELLS } from './counter-table.ts';
@@ -21,9 +22,6 @@ import {
 
 /** Number of regions to copy per turn of the event loop, which takes tens of microseconds. */
 const REGIONS_A_TURN = 8;
-
-/** Readable only by this user, because the file contains the key of the fingerprints. */
-const FILE_MODE = 0o600;
 
 /** The key of the fingerprints in a snapshot; null if there is no readable snapshot. */
 export function readSnapshotKey(path: string): FingerprintKey | null {
@@ -55,10 +53,12 @@ export async function saveSnapshot(
   const { hasExtras } = table;
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true });
-  const file = await open(temporary, 'wx', FILE_MODE);
+  // Other users must not read the key of the fingerprints.
+  const file = await open(temporary, 'wx', OWNER_ONLY);
   let total: number;
   try {
     try {
+      await file.chmod(OWNER_ONLY);
       await file.writeFile(writeHeader({ writtenMs, fingerprintKey, hasExtras }));
       total = await writeCounters(file, table, { nowS: Math.floor(writtenMs / 1_000), hasExtras });
       await file.writeFile(writeEnd(total));

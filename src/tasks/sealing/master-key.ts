@@ -3,11 +3,11 @@ import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '../../base/fault.ts';
 import { readWhole } from '../../base/files/auth-file.ts';
+import { OWNER_ONLY } from '../../base/files/owner-only.ts';
 
 const KEY_BYTES = 32;
 /** A file with a key is one short line. */
 const MAX_FILE_BYTES = 1024;
-const OWNER_ONLY = 0o600;
 
 /** The key that wraps the data keys of all tenants. */
 export interface MasterKey {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { FileRecords } from '../../../src/steering/file-records.ts';
@@ -27,7 +27,7 @@ t.test('without a file, records end with the process', async t => {
 
 t.test('a damaged file is set aside', async t => {
   const path = join(tempDirectory(t), 'records');
-  writeFileSync(path, '[{');
+  writeFileSync(path, '[{', { mode: 0o600 });
   const logger = new KeepingLogger();
   const followed = new FollowedStore(new FileRecords(path, logger));
   await followed.start();
@@ -35,6 +35,23 @@ t.test('a damaged file is set aside', async t => {
   t.equal(readFileSync(`${path}.damaged`, 'utf8'), '[{');
   t.equal(existsSync(path), false);
   t.match(logger.lines[0], { level: 'error' });
+});
+
+t.test('the file is only for its owner, also one that others could read', async t => {
+  const path = join(tempDirectory(t), 'records');
+  const mode = () => statSync(path).mode & 0o777;
+  writeFileSync(path, '[]');
+  chmodSync(path, 0o644);
+  const logger = new KeepingLogger();
+  const followed = new FollowedStore(new FileRecords(path, logger));
+  await followed.start();
+  t.equal(mode(), 0o600);
+  t.match(logger.lines, [{ level: 'warning', fields: { path, mode: '644' } }]);
+  // A crash has left the file that replaces the other one.
+  writeFileSync(`${path}.new`, '');
+  chmodSync(`${path}.new`, 0o666);
+  await followed.store.put(record('ban', 'user=ann'), []);
+  t.equal(mode(), 0o600);
 });
 
 t.test('a record that cannot be saved is not active', async t => {
@@ -49,7 +66,7 @@ t.test(
   async t => {
     const path = join(tempDirectory(t), 'records');
     const many = Array.from({ length: MAX_RECORDS + 5 }, (_, i) => record('ban', `user=u${i}`));
-    writeFileSync(path, JSON.stringify(many.map(recordJson)));
+    writeFileSync(path, JSON.stringify(many.map(recordJson)), { mode: 0o600 });
     const logger = new KeepingLogger();
     const followed = new FollowedStore(new FileRecords(path, logger));
     await followed.start();

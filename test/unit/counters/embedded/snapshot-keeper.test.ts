@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
@@ -67,9 +76,22 @@ t.test('the file is written at the start and over and over, so that a crash forg
   }
 });
 
+t.test('a file that others could read is restricted to its owner', async t => {
+  const path = join(tempDirectory(t), 'counters');
+  const before = keep(t, path);
+  await before.keeper.start();
+  await before.keeper.stop();
+  chmodSync(path, 0o644);
+  const after = keep(t, path);
+  await after.keeper.start();
+  t.match(after.logger.lines[0], { level: 'warning', fields: { path, mode: '644' } });
+  await after.keeper.stop();
+  t.equal(statSync(path).mode & 0o777, 0o600);
+});
+
 t.test('an unreadable file is logged, set aside, and replaced', async t => {
   const path = join(tempDirectory(t), 'counters');
-  writeFileSync(path, 'garbage'.repeat(100));
+  writeFileSync(path, 'garbage'.repeat(100), { mode: 0o600 });
   const { keeper, store, logger } = keep(t, path);
   await keeper.start();
   t.match(logger.lines, [

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../../base/fault.ts';
+import type { OpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Task } from '../../../model/task.ts';
 import { resolveTime } from '../../../model/time.ts';
 import type { CreateAnswer, CreateResult, NewTask } from '../../requests.ts';
@@ -33,7 +34,8 @@ export type ThreadOutcome =
   | { readonly ok: false; readonly fault: SentFault };
 
 export type FromStoreThread =
-  | { readonly kind: 'opened' }
+  /** With the files that other users could read. */
+  | { readonly kind: 'opened'; readonly openToOthers: readonly OpenToOthers[] }
   | { readonly kind: 'refused'; readonly fault: SentFault }
   | {
       readonly kind: 'settled';

@@ -2,7 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../../base/fault.ts';
 import { WeightedTurns } from '../../../../base/turns/weighted-turns.ts';
 import { sentFault } from '../../trouble.ts';
-import type { FileOptions } from '../file/open-file.ts';
+import { type FileOptions, restrictFile } from '../file/open-file.ts';
 import { SteadyClock } from '../file/steady-clock.ts';
 import { isRead, type Operation, tenantOf, weightOf } from '../operations/operations.ts';
 import {
@@ -60,7 +60,7 @@ export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): 
     port.on('message', (message: ToStoreThread) => received(port, message));
   };
   listen(owner);
-  tell(owner, { kind: 'opened' });
+  tell(owner, { kind: 'opened', openToOthers: restrictFile(file) });
 }
 
 function tell(port: MessagePort, message: FromStoreThread): void {

@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../../base/fault.ts';
+import { logOpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Logger } from '../../../../base/logger.ts';
 import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
 import type { FileOptions } from '../file/open-file.ts';
@@ -164,6 +165,7 @@ export class ThreadOperator implements Operator {
       if (message.kind === 'settled') this.#asked.settled(message);
       else if (message.kind === 'opened') {
         thread.isOpen = true;
+        logOpenToOthers(this.#parts.logger, message.openToOthers);
         opened.resolve();
         this.#asked.flush();
         for (const client of this.#clients) this.#connect(thread, client);

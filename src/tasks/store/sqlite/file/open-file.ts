@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type * as Sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
+import { createForOwner, type OpenToOthers, restrictToOwner } from '../../../../base/files/owner-only.ts';
 import { isBusy, storeFault } from './failure.ts';
 import { migrate, pragma, refused, refuseForeign } from './schema.ts';
 
@@ -42,6 +43,8 @@ export function openFile(options: FileOptions): DatabaseSync {
   const { path } = options;
   let db: DatabaseSync | null = null;
   try {
+    // SQLite gives the WAL and the shared memory the mode of the file.
+    createForOwner(path);
     checkHead(path);
     db = new (nodeSqlite().DatabaseSync)(path);
     db.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
@@ -58,6 +61,14 @@ export function openFile(options: FileOptions): DatabaseSync {
     db?.close();
     throw storeFault(failure, path);
   }
+}
+
+/**
+ * Sets the mode of the file, the WAL and the shared memory to 0600, for files of earlier versions and restored backups. Call
+ * it after the file was opened, so that it is known to belong to this program.
+ */
+export function restrictFile({ path }: Pick<FileOptions, 'path'>): readonly OpenToOthers[] {
+  return restrictToOwner([path, `${path}-wal`, `${path}-shm`]);
 }
 
 /** SQLite would treat some files that are not databases as empty ones. */

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { chmodSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -63,6 +65,31 @@ class Setting {
     );
   }
 }
+
+t.test(
+  'the file and what belongs to it are only for their owner, also in a directory that all may read',
+  async t => {
+    const modes = (path: string) => ['', '-wal', '-shm'].map(end => statSync(path + end).mode & 0o777);
+    const before = process.umask(0o022);
+    t.teardown(() => process.umask(before));
+    const created = new Setting(t);
+    chmodSync(dirname(created.path), 0o755);
+    await created.store.start();
+    t.same(modes(created.path), [0o600, 0o600, 0o600]);
+    t.same(created.logger.lines, []);
+
+    // Files of an earlier version, which another process has opened.
+    for (const end of ['', '-wal', '-shm']) chmodSync(created.path + end, 0o644);
+    const later = new Setting(t);
+    later.path = created.path;
+    await later.store.start();
+    t.same(modes(created.path), [0o600, 0o600, 0o600]);
+    t.match(later.logger.lines, [
+      { level: 'warning', fields: { path: created.path, mode: '644, 644, 644' } },
+    ]);
+    t.equal(later.logger.lines.length, 1);
+  },
+);
 
 t.test('what the thread answers is what the engine answers', async t => {
   const { store } = await Setting.open(t);
