@@ -11,7 +11,7 @@ const HTTP_PORT = SETTINGS.httpPort.default;
 t.test(
   'Kubernetes: selectors meet labels, ports and probes meet each other, what is mounted exists',
   async t => {
-    const [deployment, service, budget] = yamlOf('kubernetes/sluice.yaml');
+    const [deployment, service, budget] = yamlOf('kubernetes/base/deployment.yaml');
     const [rules] = yamlOf('kubernetes/rules.yaml');
     const { template, selector } = deployment.spec;
     const [container] = template.spec.containers;
@@ -37,7 +37,7 @@ t.test(
     const { periodSeconds, failureThreshold } = container.readinessProbe;
     t.ok(template.spec.terminationGracePeriodSeconds > shutdownS + delayS, 'time to stop in');
     t.ok(delayS > periodSeconds * failureThreshold, 'readiness turns bad before the delay is over');
-    t.same(yamlOf('kubernetes/kustomization.yaml')[0].resources, ['sluice.yaml', 'rules.yaml']);
+    t.same(yamlOf('kubernetes/kustomization.yaml')[0].resources, ['base/deployment.yaml', 'rules.yaml']);
   },
 );
 

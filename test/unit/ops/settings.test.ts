@@ -36,9 +36,9 @@ const given: readonly (readonly [string, () => readonly string[]])[] = [
   ],
   ['docker/compose.yaml', () => Object.keys(yamlOf('docker/compose.yaml')[0].services.sluice.environment)],
   [
-    'kubernetes/sluice.yaml',
+    'kubernetes/base/deployment.yaml',
     () =>
-      yamlOf('kubernetes/sluice.yaml')[0].spec.template.spec.containers[0].env.map(
+      yamlOf('kubernetes/base/deployment.yaml')[0].spec.template.spec.containers[0].env.map(
         (variable: { name: string }) => variable.name,
       ),
   ],
