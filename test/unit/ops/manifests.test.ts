@@ -8,39 +8,6 @@ import { opsText, yamlOf } from './ops-files.ts';
 const GRPC_PORT = SETTINGS.grpcPort.default;
 const HTTP_PORT = SETTINGS.httpPort.default;
 
-t.test(
-  'Kubernetes: selectors meet labels, ports and probes meet each other, what is mounted exists',
-  async t => {
-    const [deployment, service, budget] = yamlOf('kubernetes/base/deployment.yaml');
-    const [rules] = yamlOf('kubernetes/rules.yaml');
-    const { template, selector } = deployment.spec;
-    const [container] = template.spec.containers;
-    t.match(template.metadata.labels, selector.matchLabels);
-    t.match(template.metadata.labels, service.spec.selector);
-    t.match(template.metadata.labels, budget.spec.selector.matchLabels);
-    const ports = new Map(
-      container.ports.map((port: { name: string; containerPort: number }) => [port.name, port.containerPort]),
-    );
-    t.equal(ports.get('grpc'), GRPC_PORT);
-    t.equal(ports.get('http'), HTTP_PORT);
-    for (const port of service.spec.ports)
-      t.ok(ports.has(port.targetPort), `the service's ${port.targetPort}`);
-    t.equal(container.readinessProbe.grpc.port, GRPC_PORT);
-    t.ok(ports.has(container.startupProbe.tcpSocket.port));
-    t.ok(ports.has(container.livenessProbe.tcpSocket.port));
-    const [volume] = template.spec.volumes;
-    t.equal(container.volumeMounts[0].name, volume.name);
-    t.equal(volume.configMap.name, rules.metadata.name);
-    const shutdownS = (SETTINGS.shutdownTimeoutMs.default + SETTINGS.tasksDrainTimeoutMs.default) / 1_000;
-    const delay = container.env.find((each: { name: string }) => each.name === 'SHUTDOWN_DELAY').value;
-    const delayS = Number.parseInt(delay, 10);
-    const { periodSeconds, failureThreshold } = container.readinessProbe;
-    t.ok(template.spec.terminationGracePeriodSeconds > shutdownS + delayS, 'time to stop in');
-    t.ok(delayS > periodSeconds * failureThreshold, 'readiness turns bad before the delay is over');
-    t.same(yamlOf('kubernetes/kustomization.yaml')[0].resources, ['base/deployment.yaml', 'rules.yaml']);
-  },
-);
-
 for (const file of ['tcp', 'unix-socket', 'mtls']) {
   t.test(
     `Envoy, ${file}: every cluster that is named exists, and Sluice is asked by gRPC over HTTP/2`,

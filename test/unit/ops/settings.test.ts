@@ -35,13 +35,6 @@ const given: readonly (readonly [string, () => readonly string[]])[] = [
     () => [...opsText('docker/Dockerfile').matchAll(/^ENV (\w+)=/gm)].map(([, name]) => name),
   ],
   ['docker/compose.yaml', () => Object.keys(yamlOf('docker/compose.yaml')[0].services.sluice.environment)],
-  [
-    'kubernetes/base/deployment.yaml',
-    () =>
-      yamlOf('kubernetes/base/deployment.yaml')[0].spec.template.spec.containers[0].env.map(
-        (variable: { name: string }) => variable.name,
-      ),
-  ],
   ['envoy/mtls.yaml', () => namedInComments(opsText('envoy/mtls.yaml'))],
   ['nginx/sluice.conf', () => namedInComments(opsText('nginx/sluice.conf'))],
   ['haproxy/haproxy.cfg', () => namedInComments(opsText('haproxy/haproxy.cfg'))],
