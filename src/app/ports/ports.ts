@@ -155,6 +155,7 @@ function debugServer(parts: PortsParts): DebugServer {
     port: settings.debugPort,
     // Statistics and profiles belong to one process.
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
+    hostNames: [...settings.debugHostNames, settings.debugHost],
     dumpRules,
     stats,
     explain,

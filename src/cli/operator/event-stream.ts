@@ -59,6 +59,9 @@ async function refusal(response: Response, address: string): Promise<Error> {
     () => undefined,
   );
   if (response.status === 503 && typeof detail === 'string') return new Error(printable(detail));
+  if (response.status === 421 && typeof detail === 'string') {
+    return new CommandFault(`${address} refused: ${printable(detail)}`);
+  }
   return new CommandFault(
     `${address} has no events (HTTP status ${response.status}). Is it the debug port of a Sluice of this version? ` +
       'Change the address with --debug-address.',

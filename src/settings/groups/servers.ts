@@ -7,6 +7,7 @@ import {
   derivedSetting,
   duration,
   host,
+  hostNames,
   integer,
   orAuto,
   path,
@@ -159,6 +160,15 @@ export const servers = {
       kind: port,
       default: 6070,
       help: 'Port of the debug server. `0` picks any free port.',
+    }),
+    debugHostNames: setting({
+      names: ['DEBUG_HOST_NAMES'],
+      kind: hostNames,
+      default: [],
+      help:
+        "Names under which browsers and clients may open the live page and the operator's API, such as " +
+        '`sluice.example.com` or `*.example.net`. IP addresses, names without a dot and private names such as ' +
+        '`gateway.internal` [always work](operator-api.md).',
     }),
     adminToken: setting({
       names: ['ADMIN_TOKEN'],

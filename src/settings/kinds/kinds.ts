@@ -183,6 +183,21 @@ export const host: Kind<string> = {
   write: asIt,
 };
 
+/** Host names in lower case. `*.` at the start stands for one or more names below the others. */
+export const hostNames: Kind<readonly string[]> = {
+  label: 'host names, separated by commas',
+  accepts:
+    'host names without ports, separated by commas, such as sluice.example.com,*.example.net; or empty',
+  read(text) {
+    if (text.trim() === '') return { value: [] };
+    const value = text.split(',').map(name => name.trim().toLowerCase());
+    const isName = (name: string): boolean =>
+      name.length <= 253 && /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(name);
+    return value.every(isName) ? { value } : { refused: 'one of them is not a host name' };
+  },
+  write: value => value.join(','),
+};
+
 /** 0 lets the system pick a free port. */
 export const port: Kind<number> = integer({ min: 0, max: 65_535, strict: 'both' });
 

@@ -4,9 +4,10 @@ import type { Logger } from '../../base/logger.ts';
 import type { StatsReader } from '../../stats/registry.ts';
 import { type HttpEngine, HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
-import { PageRoutes } from '../page/page-routes.ts';
+import { forBrowsers, PageRoutes } from '../page/page-routes.ts';
 import type { AddressSettings, TcpAddress } from '../tcp-address.ts';
 import { type Explain, explainRoute } from './explain-route.ts';
+import { asError, asProblem, asText, HostNames } from './host-names.ts';
 import type { OperatorApi } from './operator/router.ts';
 import { indexPages, longPageRoutes } from './pages.ts';
 import { profileIndexRoute, profileRoute } from './profile-routes.ts';
@@ -17,6 +18,8 @@ export interface DebugServerOptions extends TcpAddress {
   readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
+  /** Names under which the live page and the operator's API may be opened, beside those that are always allowed. */
+  readonly hostNames: readonly string[];
   /** The lines of the active rules, for `/rlconfig`; no lines while no rules are loaded. */
   readonly dumpRules: () => Iterable<string>;
   readonly stats: StatsReader;
@@ -61,20 +64,28 @@ export class DebugServer implements Service {
    */
   async start(): Promise<void> {
     const { dumpRules, stats, explain, operator, clock } = this.#options;
+    const names = new HostNames(this.#options.hostNames);
     const recorders = [new ProfileRecorder(CPU_PROFILE, clock), new ProfileRecorder(HEAP_PROFILE, clock)];
+    const explained = explainRoute(explain, clock);
     const pages: Route[] = [
       profileIndexRoute(recorders.map(recorder => recorder.kind)),
       ...recorders.map(profileRoute),
       ...longPageRoutes(dumpRules, stats),
-      explainRoute(explain, clock),
-      operator.route,
+      { ...explained, handle: names.only(explained.handle, asError) },
+      { ...operator.route, handle: names.only(operator.route.handle, asProblem) },
     ];
     const { root, unknown } = indexPages(pages);
     const livePage = new PageRoutes('live');
+    const document = names.only(livePage.document, asText);
+    const files = names.only(livePage.files.handle, asText);
     const listener = new HttpListener({
       ...this.#options,
       name: this.name,
-      routes: [{ ...root, handle: livePage.documentOr(root.handle) }, livePage.files, ...pages],
+      routes: [
+        { ...root, handle: forBrowsers(document, root.handle) },
+        { ...livePage.files, handle: files },
+        ...pages,
+      ],
       unknown,
     });
     await listener.start();

@@ -58,6 +58,7 @@ export type ErrorCode =
   | 'method_unknown'
   | 'request_timeout'
   | 'expectation_failed'
+  | 'unknown_host'
   | 'version_not_supported';
 
 /** HTTP statuses by error code (spec 7). */
@@ -79,6 +80,7 @@ const STATUSES: Readonly<Record<ErrorCode, string>> = {
   head_too_large: '431 Request Header Fields Too Large',
   method_unknown: '501 Not Implemented',
   request_timeout: '408 Request Timeout',
+  unknown_host: '421 Misdirected Request',
   expectation_failed: '417 Expectation Failed',
   version_not_supported: '505 HTTP Version Not Supported',
 };

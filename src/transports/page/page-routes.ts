@@ -71,10 +71,12 @@ export class PageRoutes {
 
   /** Answers with the document if a browser asks, and leaves all other requests to `other`. */
   documentOr(other: Handler): Handler {
-    return (exchange, request) => {
-      if (!/\btext\/html\b/i.test(request.header('accept'))) other(exchange, request);
-      else void this.#answer(exchange, wantedBy(request), true);
-    };
+    return forBrowsers(this.document, other);
+  }
+
+  /** Answers with the document. */
+  get document(): Handler {
+    return (exchange, request) => void this.#answer(exchange, wantedBy(request), true);
   }
 
   async #answer(exchange: Exchange, wanted: Wanted, isDocument: boolean): Promise<void> {
@@ -95,6 +97,14 @@ export class PageRoutes {
     });
     return this.#loaded;
   }
+}
+
+/** Leaves requests of browsers for a document to `document`, and all others to `other`. */
+export function forBrowsers(document: Handler, other: Handler): Handler {
+  return (exchange, request) => {
+    const isBrowser = /\btext\/html\b/i.test(request.header('accept'));
+    (isBrowser ? document : other)(exchange, request);
+  };
 }
 
 async function load(read: () => Promise<PageFiles>): Promise<Loaded> {

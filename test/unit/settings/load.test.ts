@@ -22,6 +22,7 @@ t.test('without variables every setting is at its default', async t => {
     httpMaxHeldBytes: 67_108_864,
     debugHost: '0.0.0.0',
     debugPort: 6070,
+    debugHostNames: [],
     adminToken: '',
     adminTokenFile: '',
     grpcMaxConnectionAgeMs: 86_400_000,

@@ -124,8 +124,8 @@ export class Authorization {
 
 /**
  * Refuses requests that a web page of another site makes in a browser. The API answers no preflight request (CORS), so
- * browsers send no `Authorization` for such pages; this refuses the remaining requests as well. A page whose host name
- * was rebound to this address (DNS rebinding) can read what anybody can read here, but has no token for changes.
+ * browsers send no `Authorization` for such pages; this refuses the remaining requests as well. Pages whose host name was
+ * rebound to this address (DNS rebinding) are refused before, by their names.
  *
  * @throws OperatorProblem cross_origin
  */

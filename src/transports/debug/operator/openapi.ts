@@ -6,6 +6,7 @@ import type { OperatorRoute } from './route.ts';
 const COMMON: readonly OperatorProblemCode[] = [
   'invalid_parameter',
   'cross_origin',
+  'unknown_host',
   'not_found',
   'method_not_allowed',
   'internal',

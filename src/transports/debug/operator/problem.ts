@@ -16,6 +16,7 @@ export const OPERATOR_PROBLEMS = {
   conflict: ['409 Conflict', 'Conflict'],
   body_too_large: ['413 Content Too Large', 'The body is too large'],
   unsupported_media_type: ['415 Unsupported Media Type', 'The body must be JSON'],
+  unknown_host: ['421 Misdirected Request', 'Unknown host name'],
   validation_failed: ['422 Unprocessable Content', 'Invalid field'],
   rate_limited: ['429 Too Many Requests', 'Too many wrong tokens'],
   internal: ['500 Internal Server Error', 'Internal error'],

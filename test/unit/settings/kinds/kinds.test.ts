@@ -8,6 +8,7 @@ import {
   duration,
   float,
   host,
+  hostNames,
   integer,
   type Kind,
   path,
@@ -136,6 +137,15 @@ t.test('a checked text says what it accepts and never repeats what it refused', 
   t.equal(valueFrom(kind, '7'), '7');
   t.equal(refusalFrom(kind, 'hunter2'), 'not in the accepted format');
   t.match(refusalFrom(kind, ''), 'the value is empty');
+});
+
+t.test('host names are a list, in lower case, and may begin with *.', async t => {
+  t.same(valueFrom(hostNames, ''), []);
+  t.same(valueFrom(hostNames, 'Sluice.Example.com, *.ops.example'), ['sluice.example.com', '*.ops.example']);
+  t.equal(hostNames.write(['a', '*.b']), 'a,*.b');
+  for (const text of ['a:80', '*', 'a.*', '*a', 'a,,b', 'http://a', 'a..b', '[::1]']) {
+    t.equal(refusalFrom(hostNames, text), 'one of them is not a host name', text);
+  }
 });
 
 t.test('a host is an address or a name without a port, or empty', async t => {

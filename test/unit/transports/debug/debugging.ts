@@ -18,6 +18,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
     host: '127.0.0.1',
     port: 0,
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
+    hostNames: [],
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nothing is explained here')),
     operator: operatorApi(),
