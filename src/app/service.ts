@@ -163,12 +163,13 @@ export class DecisionService {
       forMemcached: settings.backendType === 'memcached',
       answers: enabledAnswers(settings),
     };
+    const loads = new RuleLoads(clock);
     const rehearsing = createRehearsals({
       ...parts,
       compiler: this.#compiler,
       loadSettings,
       activeFiles: () => this.#ruleFiles,
-      settled: () => this.#loader.settled(),
+      lastLoad: () => this.#loader.settled().then(() => loads.all[0]),
     });
     this.#rehearsals = rehearsing;
     const rehearsal = rehearsing.channel;
@@ -232,7 +233,6 @@ export class DecisionService {
       random,
       logger,
     });
-    const loads = new RuleLoads(clock);
     this.#loader = new RuleLoader({
       compiler: this.#compiler,
       batcher: this.#batcher,

@@ -24,7 +24,7 @@ interface RehearsalsParts {
   ) => Promise<{ readonly rules: CompiledRules } | null>;
   readonly publisher: RehearsalPublisher;
   readonly settings: LoadSettings;
-  /** Replaces the active rule files. Rejects with RehearsalRefused if that is not possible. */
+  /** Replaces the active rules by those of files. Rejects with RehearsalRefused if that is not possible. */
   readonly install: (files: readonly RuleFile[]) => Promise<void>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;
@@ -70,8 +70,10 @@ export class Rehearsals implements RuleSetLoader {
   readonly #parts: RehearsalsParts;
   #number = 0;
   #candidate: Candidate | null = null;
-  /** Candidates are compiled one after the other. */
+  /** Candidates are compiled and promoted one after the other. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Number of calls of {@link stop}: candidates that were waiting or compiled at that time are dropped. */
+  #stops = 0;
   /** Of `RUNTIME_CANDIDATE`. */
   #directory = '';
 
@@ -103,10 +105,12 @@ export class Rehearsals implements RuleSetLoader {
     files: readonly RuleFile[],
     { source, share }: { readonly source: string; readonly share: number },
   ): Promise<void> {
-    const named = files.map(file => ({ ...file, name: basename(file.name) }));
-    const turn = this.#last.then(() => this.#begin(named, source, share));
-    this.#last = turn.catch(() => {});
-    return turn;
+    // In the order in which a directory is read, because the order matters if domains are merged.
+    const named = files.map(file => ({ ...file, name: basename(file.name) })).sort(byName);
+    const stops = this.#stops;
+    return this.#inTurn(() =>
+      this.#begin({ files: named, source, share }, { isWanted: () => stops === this.#stops }),
+    );
   }
 
   /** Begins again with the same rules, and with empty counters and figures. */
@@ -119,19 +123,22 @@ export class Rehearsals implements RuleSetLoader {
 
   /** Ends the rehearsal, if there is one. Returns the id of its candidate. */
   stop(): string | null {
-    const { id = null } = this.#candidate ?? {};
-    this.#candidate = null;
-    this.#parts.publisher.publish(null);
-    return id;
+    this.#stops++;
+    return this.#end();
   }
 
   /**
-   * Makes the candidate rules the active ones, by replacing the rule files, and ends the rehearsal.
+   * Makes the candidate rules the active ones, by replacing the rule files, and ends the rehearsal. Candidates that are
+   * being compiled come first.
    *
    * @param id the candidate that the operator has seen
    * @throws (rejects with) RehearsalRefused
    */
-  async promote(id: string): Promise<void> {
+  promote(id: string): Promise<void> {
+    return this.#inTurn(() => this.#promote(id));
+  }
+
+  async #promote(id: string): Promise<void> {
     const { rehearsal, files, id: present } = this.#candidate ?? none();
     if (present !== id) {
       throw new RehearsalRefused(
@@ -142,7 +149,7 @@ export class Rehearsals implements RuleSetLoader {
       throw new RehearsalRefused('The candidate rules have faults; correct them first.');
     await this.#parts.install(files);
     this.#parts.logger.info('Candidate rules were promoted', { id, files: files.length });
-    if (this.#candidate?.id === id) this.stop();
+    if (this.#candidate?.id === id) this.#end();
   }
 
   /** @param count maximum number of limits */
@@ -156,14 +163,32 @@ export class Rehearsals implements RuleSetLoader {
     };
   }
 
-  async #begin(files: readonly RuleFile[], source: string, share: number): Promise<void> {
+  #end(): string | null {
+    const { id = null } = this.#candidate ?? {};
+    this.#candidate = null;
+    this.#parts.publisher.publish(null);
+    return id;
+  }
+
+  #inTurn(run: () => Promise<void>): Promise<void> {
+    const turn = this.#last.then(run);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async #begin(
+    { files, source, share }: Pick<Candidate, 'files' | 'source' | 'share'>,
+    { isWanted }: { readonly isWanted: () => boolean },
+  ): Promise<void> {
+    if (!isWanted()) return;
     const { compile, settings, clock } = this.#parts;
     const startedMs = clock.nowMs();
     const candidate = { id: idOf(files), source, files, share, startedMs, reasons: [], faults: [] };
     try {
       const compiled = await compile(files, settings);
-      if (compiled !== null) this.#publish(candidate, compiled.rules);
+      if (compiled !== null && isWanted()) this.#publish(candidate, compiled.rules);
     } catch (failure) {
+      if (!isWanted()) return;
       const faults = failure instanceof RuleSetRefused ? failure.faults : [];
       this.#parts.publisher.publish(null);
       this.#candidate = { ...candidate, rehearsal: null, faults, reasons: [asError(failure).message] };
@@ -189,6 +214,10 @@ function none(): never {
   throw new RehearsalRefused(
     'There are no candidate rules. Set RUNTIME_CANDIDATE, or use "sluice rehearse DIR".',
   );
+}
+
+function byName(a: RuleFile, b: RuleFile): number {
+  return Buffer.compare(Buffer.from(a.name), Buffer.from(b.name));
 }
 
 function idOf(files: readonly RuleFile[]): string {

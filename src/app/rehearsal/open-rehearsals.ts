@@ -4,8 +4,9 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { RehearsalPublisher } from '../../rehearsal/rehearsal-channel.ts';
-import { Rehearsals } from '../../rehearsal/rehearsals.ts';
+import { RehearsalRefused, Rehearsals } from '../../rehearsal/rehearsals.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
+import type { RuleLoad } from '../../rules/rule-loads.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { RuleCompiler } from '../rules/rule-compiler.ts';
@@ -17,8 +18,8 @@ interface RehearsalParts {
   readonly loadSettings: LoadSettings;
   /** The source of the active rule files; null with xDS. */
   readonly activeFiles: () => FileRuleSource | null;
-  /** Resolves when no rules are being loaded. */
-  readonly settled: () => Promise<void>;
+  /** Resolves with the last load of rules when no rules are being loaded. */
+  readonly lastLoad: () => Promise<RuleLoad | undefined>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -42,7 +43,11 @@ export function createRehearsals(parts: RehearsalParts): OpenRehearsals {
     settings: loadSettings,
     install: async files => {
       await installRules(files, settings, activeFiles());
-      await parts.settled();
+      const load = await parts.lastLoad();
+      if (load === undefined || load.outcome === 'active') return;
+      throw new RehearsalRefused(
+        `The rule files were replaced, but the rules are not active: ${load.reasons.join('; ')}`,
+      );
     },
     clock,
     logger,
