@@ -138,7 +138,8 @@ function operationOf(route: Route, schemas: SchemaTable): object {
     summary: route.summary,
     tags: [route.path.split('/')[2]],
     description:
-      `Requires the role ${access.role} or a higher one. A token with scopes needs the scope \`${access.scope}\`.` +
+      `Requires the role ${access.role} or a higher one.` +
+      (access.scope === null ? '' : ` A token with scopes needs the scope \`${access.scope}\`.`) +
       (access.workers === true ? ' Pull workers can use their own token.' : ''),
     security: TENANT_SECURITY,
     parameters: parametersOf(route),

@@ -1,4 +1,5 @@
 import { auditRoutes } from './access/audit.ts';
+import { meRoute } from './access/me.ts';
 import { limitRoutes } from './access/tenant-limits.ts';
 import { tokenRoutes } from './accounts/tokens.ts';
 import { userRoutes } from './accounts/users.ts';
@@ -42,6 +43,7 @@ export function tenantRoutes(parts: RestParts): readonly Route[] {
     ...scheduleRoutes(parts),
     ...userRoutes(parts),
     ...tokenRoutes(parts),
+    meRoute(parts),
     ...limitRoutes(parts),
     ...auditRoutes(parts),
   ];

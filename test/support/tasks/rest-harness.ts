@@ -5,6 +5,7 @@ import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/mod
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import { auditRoutes } from '../../../src/tasks/rest/access/audit.ts';
+import { meRoute } from '../../../src/tasks/rest/access/me.ts';
 import { limitRoutes } from '../../../src/tasks/rest/access/tenant-limits.ts';
 import { tokenRoutes } from '../../../src/tasks/rest/accounts/tokens.ts';
 import { userRoutes } from '../../../src/tasks/rest/accounts/users.ts';
@@ -132,6 +133,7 @@ export class RestHarness {
       ...userRoutes(this.parts),
       ...tokenRoutes(this.parts),
       ...limitRoutes(this.parts),
+      meRoute(this.parts),
       ...auditRoutes(this.parts),
       ...routes(this.parts),
     ];

@@ -29,7 +29,7 @@ export function requireAccess(caller: Caller, access: Access): void {
       `This request requires the role ${access.role}. The role of the caller is ${caller.role}.`,
     );
   }
-  if (caller.scopes !== null && !caller.scopes.includes(access.scope)) {
+  if (access.scope !== null && caller.scopes !== null && !caller.scopes.includes(access.scope)) {
     throw new Problem('insufficient_scope', `This request requires a token with the scope ${access.scope}.`, {
       headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${access.scope}"` },
     });

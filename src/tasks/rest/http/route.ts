@@ -20,10 +20,10 @@ export type Caller =
     }
   | { readonly kind: 'worker'; readonly workerId: string; readonly secretId: string; readonly actor: Actor };
 
-/** Permissions for a route: the lowest role, and the scope that a token with scopes needs. */
+/** Permissions for a route: the lowest role, and the scope that a token with scopes needs; null for any. */
 export interface Access {
   readonly role: Role;
-  readonly scope: Scope;
+  readonly scope: Scope | null;
   /** Whether pull workers can use their own token. The handler checks that the call is about this worker. */
   readonly workers?: true;
 }
