@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Dialog } from '../design/dialog.tsx';
+import { KeyList } from '../design/key-list.tsx';
 import { Link, useRoute } from '../design/route.ts';
-import { activeShortcuts, useShortcuts } from '../design/shortcuts.ts';
+import { useShortcuts } from '../design/shortcuts.ts';
 import { Empty } from '../design/states.tsx';
 import { LostBar } from './connection.tsx';
 import { useLive } from './live-state.ts';
@@ -60,31 +60,7 @@ export function Shell() {
           <View />
         )}
       </main>
-      {isHelpOpen && <Keys onClose={() => openHelp(false)} />}
+      {isHelpOpen && <KeyList onClose={() => openHelp(false)} />}
     </>
-  );
-}
-
-/** Keys of the browser that matter here, beside those of the page. */
-const BROWSER_KEYS: readonly (readonly [string, string])[] = [
-  ['Enter', 'Open the current row'],
-  ['Esc', 'Close a dialog, leave the search'],
-];
-
-function Keys({ onClose }: { readonly onClose: () => void }) {
-  const keys = [...activeShortcuts(), ...BROWSER_KEYS];
-  return (
-    <Dialog title="Keys" onClose={onClose}>
-      <dl class="key-list">
-        {keys.map(([key, help]) => (
-          <div key={key} class="fact">
-            <dt>
-              <kbd class="key">{key}</kbd>
-            </dt>
-            <dd>{help}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
   );
 }

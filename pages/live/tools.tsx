@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
-import { Icon, type IconName } from '../design/icon.tsx';
+import { Icon } from '../design/icon.tsx';
 import { navigate, useRoute } from '../design/route.ts';
 import { useShortcuts } from '../design/shortcuts.ts';
-import { type Theme, useTheme } from '../design/theme.ts';
+import { ThemeButton } from '../design/theme-button.tsx';
 import { ConnectionButton } from './connection.tsx';
 import { SEARCH_VIEW, VIEWS } from './views.ts';
 
@@ -56,20 +56,5 @@ function Search() {
         /
       </span>
     </search>
-  );
-}
-
-const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
-const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' };
-
-function ThemeButton() {
-  const [theme, setTheme] = useTheme();
-  const next = NEXT_THEME[theme];
-  const change = () => setTheme(next);
-  useShortcuts({ t: { help: 'Change the colors: system, light, dark', run: change } });
-  return (
-    <Button kind="quiet" size="icon" label={`Colors: ${theme}. Change to ${next}`} onClick={change}>
-      <Icon name={THEME_ICONS[theme]} />
-    </Button>
   );
 }
