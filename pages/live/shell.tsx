@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Brand } from '../design/brand.tsx';
 import { KeyList } from '../design/key-list.tsx';
 import { Link, useRoute } from '../design/route.ts';
 import { useShortcuts } from '../design/shortcuts.ts';
@@ -27,12 +28,8 @@ export function Shell() {
     <>
       <header class="shell-head">
         <div class="shell-line">
-          <Link query={{}} class="brand" label="Sluice, overview">
-            <svg viewBox="0 0 32 32" aria-hidden="true">
-              <rect width="32" height="32" rx="8" />
-              <path d="M8 9h16M8 16h10M8 23h4" />
-            </svg>
-            <span>Sluice</span>
+          <Link query={{}} class="brand-link" label="Sluice, overview">
+            <Brand name="Sluice" />
           </Link>
           <div class={isStale ? 'service-facts stale' : 'service-facts'}>
             <ServiceFacts />

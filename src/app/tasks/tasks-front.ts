@@ -1,9 +1,11 @@
 import type { Settings } from '../../settings/table.ts';
 import { placeOf } from '../../tasks/rest/access/tenant-host.ts';
 import type { RestCalls, RestHead } from '../../tasks/rest/http/http.ts';
+import { textAnswer } from '../../transports/http/answer.ts';
 import type { ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { tasksRoutes } from '../../transports/http/routes/tasks-routes.ts';
-import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
+import { type Handler, jsonNotFound, type Route } from '../../transports/http/routes.ts';
+import { PageRoutes } from '../../transports/page/page-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import type { TasksConnection } from './tasks-connection.ts';
 
@@ -23,10 +25,27 @@ export interface TasksFront extends TasksOnPort {
   listeningOn(port: number): void;
 }
 
-/** Returns the routes of the task service. `calls` answers the requests. */
+/** For programs that request `/`; browsers get the console. */
+const START = textAnswer(
+  [
+    'This is a Sluice service with tasks.',
+    '  console    this address, in a browser',
+    '  API        /api/v1, described by /api/v1/openapi.json',
+    '  health     /healthcheck, /readyz',
+    '',
+  ].join('\n'),
+);
+
+/** Returns the routes of the task service and of the console. `calls` answers the requests. */
 export function restRoutes({ serviceHost }: Settings, calls: RestCalls): TasksOnPort['routes'] {
-  // Requests for other hosts than that of the service get the 404 of the decision service.
-  return (others, tracing) => tasksRoutes({ calls, serviceHost, unknown: jsonNotFound(others), tracing });
+  const page = new PageRoutes('console');
+  return (others, tracing) => {
+    const unknown = jsonNotFound(others);
+    const start = page.documentOr(exchange => exchange.answer(START));
+    const root: Handler = (exchange, request) =>
+      ['GET', 'HEAD'].includes(request.method) ? start(exchange, request) : unknown(exchange, request);
+    return [page.files, ...tasksRoutes({ calls, serviceHost, root, tracing })];
+  };
 }
 
 /**

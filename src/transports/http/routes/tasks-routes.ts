@@ -25,14 +25,14 @@ interface TasksRoutesOptions {
   /** `accounts.<this>` serves accounts at `/`. */
   readonly serviceHost: string;
   /** Answers `/` on all other hosts. */
-  readonly unknown: Handler;
+  readonly root: Handler;
   /** Null while tracing is off. */
   readonly tracing?: CallTracing | null;
 }
 
 /** The routes of the REST API for tasks: `/api/…`, `/accounts`, and `/` on the accounts host. */
 export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
-  const { calls, serviceHost, unknown, tracing = null } = options;
+  const { calls, serviceHost, root, tracing = null } = options;
   const serve: Handler = (exchange, request) => {
     const span = tracing === null ? null : spanOf(tracing, request);
     new TaskCall(calls, span, exchange, request).read();
@@ -45,10 +45,10 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
     {
       path: '/',
       method: 'any',
-      help: 'creates accounts, on the accounts host',
+      help: 'the console of a tenant; on the accounts host, creates accounts',
       handle: (exchange, request) => {
         if (hostOf(request) === accountsHost) serve(exchange, request);
-        else unknown(exchange, request);
+        else root(exchange, request);
       },
     },
   ];

@@ -56,7 +56,7 @@ async function front(
   const unknown = jsonNotFound([]);
   const log = new KeepingLogger();
   const calls = new JoinedCalls(handler, log, { calls: max, bytes: 2 ** 26 });
-  const routes = tasksRoutes({ calls: frontCalls(t, calls), serviceHost: 'tasks.localhost', unknown });
+  const routes = tasksRoutes({ calls: frontCalls(t, calls), serviceHost: 'tasks.localhost', root: unknown });
   const limits = { maxConnections: 100, maxHeldBytes: heldBytes };
   const listener = await serve(t, routes, { engine, unknown, limits });
   const open = async (): Promise<RawConnection> => {

@@ -27,7 +27,7 @@ async function served(t: Test, handler: RestHandler) {
   const log = new KeepingLogger();
   const unknown = jsonNotFound([]);
   const calls = new JoinedCalls(handler, log);
-  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown }), { log, unknown });
+  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, root: unknown }), { log, unknown });
   const connection = await RawConnection.open(listener.port);
   t.teardown(() => connection.destroy());
   return async (line: string, fields: readonly string[], body = '') => {

@@ -43,7 +43,7 @@ async function front(
 ): Promise<HttpListener> {
   const unknown = jsonNotFound([]);
   const calls = frontCalls(t, joined);
-  const routes = [healthRoute(new Health()), ...tasksRoutes({ calls, serviceHost: HOST, unknown })];
+  const routes = [healthRoute(new Health()), ...tasksRoutes({ calls, serviceHost: HOST, root: unknown })];
   return serve(t, routes, { log, unknown });
 }
 
@@ -312,7 +312,9 @@ onEachFront('a traced request has a span with its route, which ends with the sta
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
   const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
-  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown, tracing }), { unknown });
+  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, root: unknown, tracing }), {
+    unknown,
+  });
   const ask = (path: string) =>
     fetch(`http://127.0.0.1:${listener.port}${path}`, { headers: { traceparent: 'p' } });
   await ask('/api/v1/tasks/tsk_1/history');
@@ -346,7 +348,9 @@ onEachFront('the span of a request whose caller leaves ends as well, once', asyn
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
   const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
-  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown, tracing }), { unknown });
+  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, root: unknown, tracing }), {
+    unknown,
+  });
   const left = Promise.withResolvers<RestResponse>();
   handler.script = ({ gone }) => {
     gone.addEventListener('abort', () => left.resolve({ status: 200, headers: {}, body: '' }));

@@ -1,0 +1,62 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Failure, Skeleton } from '../design/states.tsx';
+import { ApiError } from '../service/call.ts';
+import { type Me, readMe, SessionContext, storedToken, storeToken } from './session.ts';
+import { Shell } from './shell.tsx';
+import { SignIn } from './sign-in.tsx';
+
+/** Who is signed in is read again after this many milliseconds, so that a changed role is noticed. */
+const RECHECK_MS = 60_000;
+
+/** The console of a tenant: the sign-in, and then its views. */
+export function Console() {
+  const [token, setToken] = useState(storedToken);
+  const [why, setWhy] = useState('');
+  const [me, setMe] = useState<Me | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [round, setRound] = useState(0);
+  const signIn = (given: string, known: Me) => {
+    storeToken(given);
+    setWhy('');
+    setMe(known);
+    setToken(given);
+  };
+  const end = (reason = '') => {
+    storeToken(null);
+    setWhy(reason);
+    setMe(null);
+    setToken(null);
+  };
+  useEffect(() => {
+    if (token === null) return;
+    const gone = new AbortController();
+    const read = async () => {
+      try {
+        setMe(await readMe(token, gone.signal));
+        setError(null);
+      } catch (thrown) {
+        if (gone.signal.aborted) return;
+        if (thrown instanceof ApiError && thrown.status === 401) end(thrown.message);
+        else setError(thrown as ApiError);
+      }
+    };
+    if (me === null) void read();
+    const timer = setInterval(() => {
+      if (!document.hidden) void read();
+    }, RECHECK_MS);
+    return () => {
+      gone.abort();
+      clearInterval(timer);
+    };
+  }, [token, round]);
+  if (token === null) return <SignIn why={why} onSignIn={signIn} />;
+  if (me !== null) {
+    return (
+      <SessionContext.Provider value={{ token, me, end }}>
+        <Shell />
+      </SessionContext.Provider>
+    );
+  }
+  if (error !== null) return <Failure error={error} onRetry={() => setRound(round + 1)} />;
+  return <Skeleton lines={8} />;
+}

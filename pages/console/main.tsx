@@ -1,0 +1,7 @@
+import { render } from 'preact';
+import { applyStoredTheme } from '../design/theme.ts';
+import { Console } from './console.tsx';
+
+applyStoredTheme();
+const root = document.getElementById('page');
+if (root !== null) render(<Console />, root);

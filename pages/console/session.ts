@@ -1,0 +1,95 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { type ApiCall, ApiError, callService } from '../service/call.ts';
+
+/** Answer of `GET /api/v1/me`: the caller, and what it may do. */
+export interface Me {
+  readonly account: {
+    readonly id: string;
+    readonly domain: string;
+    readonly status: 'active' | 'suspended';
+  };
+  readonly user: { readonly id: string; readonly email: string; readonly name: string };
+  readonly role: Role;
+  readonly token: { readonly id: string; readonly name: string; readonly expires_at: string } | null;
+  readonly scopes: readonly Scope[] | null;
+}
+
+type Role = 'owner' | 'admin' | 'member' | 'viewer';
+export type Scope =
+  | `${'tasks' | 'workers' | 'schedules' | 'users'}:${'read' | 'write'}`
+  | 'tasks:payload'
+  | 'leases';
+
+/** Scopes by role, as docs/tasks/security.md has them. Owners and admins have all. */
+const SCOPES_OF_ROLES: Readonly<Record<'member' | 'viewer', readonly Scope[]>> = {
+  member: ['tasks:read', 'tasks:write', 'tasks:payload', 'workers:read', 'schedules:read', 'leases'],
+  viewer: ['tasks:read', 'workers:read', 'schedules:read'],
+};
+
+/** Somebody who has signed in: the token, and what it may do. */
+interface Session {
+  readonly token: string;
+  readonly me: Me;
+  /** Forgets the token, and says why if the user did not ask for it. */
+  readonly end: (why?: string) => void;
+}
+
+/** Whether the role and the token of the caller allow what needs this scope. A suspended account cannot be changed. */
+export function isAllowed({ role, scopes, account }: Me, scope: Scope): boolean {
+  if (account.status === 'suspended' && scope.endsWith(':write')) return false;
+  const ofRole = role === 'owner' || role === 'admin' || SCOPES_OF_ROLES[role].includes(scope);
+  return ofRole && (scopes === null || scopes.includes(scope));
+}
+
+/** The session of everything below the shell. */
+export const SessionContext = createContext<Session | null>(null);
+
+/** The session. Only components that are shown after the sign-in may use it. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('used outside of a session');
+  return session;
+}
+
+/** The token is kept in the storage of this tab, which the browser deletes with the tab, and never in an address. */
+const STORED = 'sluice-token';
+
+export function storedToken(): string | null {
+  try {
+    return sessionStorage.getItem(STORED);
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps the token until the tab is closed; null forgets it. */
+export function storeToken(token: string | null): void {
+  try {
+    if (token === null) sessionStorage.removeItem(STORED);
+    else sessionStorage.setItem(STORED, token);
+  } catch {
+    // Without storage the session ends when the page is loaded again.
+  }
+}
+
+/** @throws ApiError with status 401 if the token is not valid */
+export function readMe(token: string, signal?: AbortSignal): Promise<Me> {
+  return callService<Me>('/api/v1/me', { token, ...(signal && { signal }) });
+}
+
+/**
+ * A function that calls the API of the tenant as the signed-in user. A token that is no longer valid ends the session.
+ * The path is below `/api/v1`. It rejects with an ApiError.
+ */
+export function useCall(): <Answer>(path: string, call?: Omit<ApiCall, 'token'>) => Promise<Answer> {
+  const { token, end } = useSession();
+  return async <Answer>(path: string, call: Omit<ApiCall, 'token'> = {}) => {
+    try {
+      return await callService<Answer>(`/api/v1${path}`, { ...call, token });
+    } catch (thrown) {
+      if (thrown instanceof ApiError && thrown.status === 401) end(thrown.message);
+      throw thrown;
+    }
+  };
+}
