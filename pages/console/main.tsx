@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { applyStoredTheme } from '../design/theme.ts';
+import { applyStoredTheme } from '../design/shell/theme.ts';
 import { Console } from './console.tsx';
 
 applyStoredTheme();

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Brand } from '../design/brand.tsx';
 import { Button } from '../design/button.tsx';
 import { Chip } from '../design/chip.tsx';
 import { Icon } from '../design/icon.tsx';
-import { KeyList } from '../design/key-list.tsx';
 import { Link, useRoute } from '../design/route.ts';
+import { Brand } from '../design/shell/brand.tsx';
+import { KeyList } from '../design/shell/key-list.tsx';
+import { ThemeButton } from '../design/shell/theme-button.tsx';
 import { useShortcuts } from '../design/shortcuts.ts';
 import { Empty, Forbidden } from '../design/states.tsx';
-import { ThemeButton } from '../design/theme-button.tsx';
 import { isAllowed, useSession } from './session.ts';
 import { VIEWS } from './views.ts';
 

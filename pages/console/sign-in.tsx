@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Brand } from '../design/brand.tsx';
 import { Button } from '../design/button.tsx';
 import { CopyBlock } from '../design/copy-block.tsx';
 import { Field } from '../design/field.tsx';
-import { ThemeButton } from '../design/theme-button.tsx';
+import { Brand } from '../design/shell/brand.tsx';
+import { ThemeButton } from '../design/shell/theme-button.tsx';
 import type { ApiError } from '../service/call.ts';
 import { type Me, readMe } from './session.ts';
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { Chip } from '../design/chip.tsx';
 import { formatRate } from '../design/format.ts';
+import { Sparkline } from '../design/plots/sparkline.tsx';
 import { Link } from '../design/route.ts';
-import { Sparkline } from '../design/sparkline.tsx';
 import type { Column } from '../design/table.tsx';
 import type { Limit } from './api.ts';
 

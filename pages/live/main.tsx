@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { applyStoredTheme } from '../design/theme.ts';
+import { applyStoredTheme } from '../design/shell/theme.ts';
 import { LiveFeed } from './live-feed.ts';
 import { LiveContext } from './live-state.ts';
 import { Shell } from './shell.tsx';

@@ -1,4 +1,4 @@
-import type { PlotSeries } from '../design/plot.tsx';
+import type { PlotSeries } from '../design/plots/plot.tsx';
 import type { Figures, RatePoint } from './api.ts';
 
 /** Hits per second, by what became of them. Each hit is in one of these. */

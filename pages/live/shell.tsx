@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Brand } from '../design/brand.tsx';
-import { KeyList } from '../design/key-list.tsx';
 import { Link, useRoute } from '../design/route.ts';
+import { Brand } from '../design/shell/brand.tsx';
+import { KeyList } from '../design/shell/key-list.tsx';
 import { useShortcuts } from '../design/shortcuts.ts';
 import { Empty } from '../design/states.tsx';
 import { LostBar } from './connection.tsx';

@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
 import { Icon } from '../design/icon.tsx';
 import { navigate, useRoute } from '../design/route.ts';
+import { ThemeButton } from '../design/shell/theme-button.tsx';
 import { useShortcuts } from '../design/shortcuts.ts';
-import { ThemeButton } from '../design/theme-button.tsx';
 import { ConnectionButton } from './connection.tsx';
 import { SEARCH_VIEW, VIEWS } from './views.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { stackedValues } from '../../../pages/design/stack.ts';
+import { stackedValues } from '../../../pages/design/plots/stack.ts';
 import { steadyOrder } from '../../../pages/design/steady-order.ts';
 import { outcomesOf, perSecond, thinned } from '../../../pages/live/outcomes.ts';
 

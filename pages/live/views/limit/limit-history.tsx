@@ -1,6 +1,6 @@
 import { formatCount, formatRate, formatShare } from '../../../design/format.ts';
 import { Facts, Panel } from '../../../design/panel.tsx';
-import { Plot } from '../../../design/plot.tsx';
+import { Plot } from '../../../design/plots/plot.tsx';
 import { Empty } from '../../../design/states.tsx';
 import type { LimitDetails } from '../../api.ts';
 import { outcomeSeries } from '../../outcomes.ts';

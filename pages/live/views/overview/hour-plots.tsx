@@ -1,5 +1,5 @@
 import { formatRate } from '../../../design/format.ts';
-import { Plot } from '../../../design/plot.tsx';
+import { Plot } from '../../../design/plots/plot.tsx';
 import type { RatePoint } from '../../api.ts';
 import { outcomeSeries } from '../../outcomes.ts';
 import { RejectionsByLimit } from './rejections-by-limit.tsx';

@@ -1,5 +1,5 @@
 import { formatRate } from '../../../design/format.ts';
-import { Plot, type PlotKind } from '../../../design/plot.tsx';
+import { Plot, type PlotKind } from '../../../design/plots/plot.tsx';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import type { LimitRates, RatePoint } from '../../api.ts';
 import { perSecond } from '../../outcomes.ts';

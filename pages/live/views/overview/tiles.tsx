@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { formatMs, formatRate, formatShare } from '../../../design/format.ts';
-import { Sparkline } from '../../../design/sparkline.tsx';
+import { Sparkline } from '../../../design/plots/sparkline.tsx';
 import type { RatePoint } from '../../api.ts';
 import { useLive } from '../../live-state.ts';
 import { perSecond, thinned } from '../../outcomes.ts';

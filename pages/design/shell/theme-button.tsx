@@ -1,6 +1,6 @@
-import { Button } from './button.tsx';
-import { Icon, type IconName } from './icon.tsx';
-import { useShortcuts } from './shortcuts.ts';
+import { Button } from '../button.tsx';
+import { Icon, type IconName } from '../icon.tsx';
+import { useShortcuts } from '../shortcuts.ts';
 import { type Theme, useTheme } from './theme.ts';
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };

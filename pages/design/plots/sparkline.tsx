@@ -1,4 +1,4 @@
-import { formatCount } from './format.ts';
+import { formatCount } from '../format.ts';
 
 const WIDTH = 80;
 const HEIGHT = 20;

@@ -1,5 +1,5 @@
-import { Dialog } from './dialog.tsx';
-import { activeShortcuts } from './shortcuts.ts';
+import { Dialog } from '../dialog.tsx';
+import { activeShortcuts } from '../shortcuts.ts';
 
 /** Keys of the browser that matter here, beside those of the page. */
 const BROWSER_KEYS: readonly (readonly [string, string])[] = [

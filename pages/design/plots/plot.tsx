@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatCount } from './format.ts';
+import { formatCount } from '../format.ts';
+import { THEME_CHANGED } from '../shell/theme.ts';
 import { stackedValues } from './stack.ts';
-import { THEME_CHANGED } from './theme.ts';
 
 /** The color of a series: a status, or one of six colors without a meaning. */
 export type PlotKind =
