@@ -16,6 +16,7 @@ export interface DocumentBodies {
   readonly removal: Removal;
   readonly audit: AuditEntry;
   readonly callback: Callback;
+  readonly master_keys: MasterKeyRecord;
 }
 export type DocumentKind = keyof DocumentBodies;
 
@@ -53,6 +54,12 @@ export interface Account {
   readonly limits: Partial<TenantLimits>;
   /** The data key of the tenant, in base64, encrypted with the named master key. Null before the first secret. */
   readonly dataKey: { readonly masterKeyId: string; readonly wrapped: string } | null;
+}
+
+/** Which master keys may be used with the store. There is one such document, of the service itself (`SERVICE`). */
+interface MasterKeyRecord {
+  /** Ids of master keys, in the order in which processes began to use them. */
+  readonly ids: readonly string[];
 }
 
 export interface AccountDeletion {

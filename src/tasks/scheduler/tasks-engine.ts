@@ -92,6 +92,12 @@ export class TasksEngine implements Service {
     const countDue = dueTasksCounter(parts);
     this.#services = [
       atStop('troubles', async () => troubles.stop()),
+      {
+        name: 'first check of the master key',
+        // If the store fails, the rounds try again.
+        start: () => keyCheck.begin().catch(() => {}),
+        stop: async () => {},
+      },
       ...pushing(parts, { workerSwitch, troubles }),
       rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
       rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),

@@ -62,6 +62,16 @@ export class Sealer {
     return this.#wrap(tenant, randomBytes(KEY_BYTES));
   }
 
+  /** The id of the master key that wraps new data keys. */
+  get currentKeyId(): string {
+    return this.#current.id;
+  }
+
+  /** The ids of all master keys, the current one last. */
+  get keyIds(): readonly string[] {
+    return [...this.#masters.keys()];
+  }
+
   /** Whether values sealed under this master key can be opened. */
   knows(masterKeyId: string): boolean {
     return this.#masters.has(masterKeyId);

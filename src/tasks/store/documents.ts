@@ -7,6 +7,12 @@ export const MAX_DROPPED = 10;
 /** The id of the single document of kind `account` of a tenant. */
 export const ACCOUNT_ID = 'account';
 
+/**
+ * The tenant of documents that are about the service itself. It has no account, so it is in no list of tenants, and no
+ * account can have its name.
+ */
+export const SERVICE = '.service';
+
 /** A stored document. */
 export interface StoredDocument<K extends DocumentKind = DocumentKind> {
   readonly kind: K;

@@ -1,4 +1,4 @@
-import { ACCOUNT_ID } from '../../../src/tasks/store/documents.ts';
+import { ACCOUNT_ID, SERVICE } from '../../../src/tasks/store/documents.ts';
 import {
   historyQuery,
   idempotency,
@@ -25,6 +25,23 @@ export const tenants: Topic = (t, open) => {
     t.strictSame(await store.tenants(null, 10), ['ab', ACME, 'zeta']);
     await store.apply(GLOBEX, [make.account(GLOBEX)]);
     t.strictSame(await store.tenants(null, 10), ['ab', ACME, GLOBEX, 'zeta']);
+  });
+
+  t.test('documents of the service itself are kept, and it is no tenant', async t => {
+    const scene = await open(t);
+    const document = { kind: 'master_keys', id: 'master_keys', parent: '', dueAt: null } as const;
+    const put = (expect: 'absent' | number, ids: readonly string[]) =>
+      scene.store.apply(SERVICE, [{ op: 'put', expect, ...document, unique: [], body: { ids } }]);
+    t.strictSame(await put('absent', ['a']), { kind: 'done', versions: [1] });
+    t.match(await put('absent', ['b']), { kind: 'refused', reason: 'exists' });
+    t.strictSame(await put(1, ['a', 'b']), { kind: 'done', versions: [2] });
+    await scene.reopen();
+    t.strictSame(await scene.store.getDocument(SERVICE, 'master_keys', document.id), {
+      ...document,
+      version: 2,
+      body: { ids: ['a', 'b'] },
+    });
+    t.strictSame(await scene.store.tenants(null, 10), [ACME]);
   });
 
   t.test('an account that was refused makes no tenant', async t => {

@@ -171,7 +171,9 @@ export class TestDeliveries implements Deliveries {
 }
 
 /** Seals by turning texts around; what begins with `broken` does not open. */
-export const TEST_SEALER: Pick<Sealer, 'open' | 'knows'> = {
+export const TEST_SEALER: Pick<Sealer, 'open' | 'knows' | 'currentKeyId' | 'keyIds'> = {
+  currentKeyId: 'test',
+  keyIds: ['test'],
   knows: () => true,
   open(sealed) {
     if (sealed.startsWith('broken')) throw new Error('the master key is another');

@@ -53,6 +53,7 @@ export const PROBLEMS = {
   quota_exceeded: [429, 'Quota exceeded'],
   internal: [500, 'Internal error'],
   store_unavailable: [503, 'The task store is unavailable'],
+  wrong_master_key: [503, 'The instance has a wrong master key'],
   identity_unavailable: [503, 'The identity provider is unavailable'],
   overloaded: [503, 'Too many waiting requests'],
   interrupted: [503, 'The request was interrupted'],

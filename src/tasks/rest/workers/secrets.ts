@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../base/clock.ts';
 import { newSigningSecret } from '../../delivery/signature.ts';
 import type { Account, Secret } from '../../model/documents.ts';
+import { RecordedKeys } from '../../scheduler/health/recorded-keys.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
 import { newToken, tokenHash } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
@@ -35,7 +36,13 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       body: NEW_SECRET,
       bodyOptional: true,
       answers: { 201: { description: 'The new secret', schema: CREATED_SECRET } },
-      problems: ['not_found', 'quota_exceeded', 'idempotency_key_reused', 'version_mismatch'],
+      problems: [
+        'not_found',
+        'quota_exceeded',
+        'idempotency_key_reused',
+        'version_mismatch',
+        'wrong_master_key',
+      ],
       handle: call => createSecret(parts, call),
     },
     {
@@ -214,12 +221,20 @@ interface KeyedAccount {
 /** Tokens are stored as hashes, so they need no data key. */
 const NO_KEY: KeyedAccount = { dataKey: null, changes: [] };
 
-/** The data key of the tenant, and the change that creates it for the first secret. */
+/**
+ * The data key of the tenant, and the change that creates it for the first secret.
+ *
+ * @throws Problem `wrong_master_key`: other processes could not decrypt what this one would encrypt
+ */
 async function withDataKey({ store, sealer }: RestParts, tenant: string): Promise<KeyedAccount> {
   const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
   if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
   const { version, parent, dueAt, body } = account;
-  if (body.dataKey !== null) return { dataKey: body.dataKey, changes: [] };
+  if (body.dataKey !== null) {
+    if (!sealer.knows(body.dataKey.masterKeyId)) throw wrongMasterKey();
+    return { dataKey: body.dataKey, changes: [] };
+  }
+  if ((await new RecordedKeys({ store, sealer }).foreign()) !== null) throw wrongMasterKey();
   const dataKey = sealer.newDataKey(tenant);
   return {
     dataKey,
@@ -236,6 +251,15 @@ async function withDataKey({ store, sealer }: RestParts, tenant: string): Promis
       },
     ],
   };
+}
+
+function wrongMasterKey(): Problem {
+  return new Problem(
+    'wrong_master_key',
+    'This instance has another master key than the task store, so it cannot encrypt secrets. Retry the request: another ' +
+      'instance may have the right key. Otherwise, the operator has to set SECRETS_MASTER_KEY.',
+    { headers: { 'Retry-After': '10' } },
+  );
 }
 
 function newValue({ randomBytes }: RestParts, tenant: string, type: Secret['type']): string {

@@ -1,26 +1,30 @@
 import type { Sealer } from '../../sealing/sealer.ts';
 import { ACCOUNT_ID } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
+import { RecordedKeys } from './recorded-keys.ts';
 import type { Troubles } from './troubles.ts';
 
 interface KeyCheckParts {
-  readonly store: Pick<TaskStore, 'tenants' | 'getDocument'>;
-  readonly sealer: Pick<Sealer, 'knows'>;
+  readonly store: Pick<TaskStore, 'tenants' | 'getDocument' | 'apply'>;
+  readonly sealer: Pick<Sealer, 'knows' | 'currentKeyId' | 'keyIds'>;
   readonly troubles: Troubles;
 }
 
-/** How often some accounts are looked at. */
+/** How often the record of the keys and some accounts are looked at. */
 export const CHECK_KEYS_EVERY_MS = 10_000;
 const TENANTS_A_PAGE = 100;
 const AT_ONCE = 16;
 
 /**
- * Whether the master keys of this process open the secrets of all accounts: each account says which master key wraps its
- * data key. A start looks at all of them, as that is when a key is wrong or missing; afterwards a page of them at a time,
- * for other processes may have other keys.
+ * Whether the master keys of this process belong to the store. They do if the store has recorded one of them, and if they
+ * open the secrets of all accounts: each account says which master key wraps its data key. A start looks at all of them, as
+ * that is when a key is wrong or missing; afterwards a page of them at a time, for other processes may have other keys.
  */
 export class KeyCheck {
   readonly #parts: KeyCheckParts;
+  readonly #recorded: RecordedKeys;
+  /** Keys of the store, of which this process has none. */
+  #foreign: readonly string[] | null = null;
   /** Tenants whose secrets do not open, and the key that they need; no more than a page. */
   #found: ReadonlyMap<string, string> = new Map();
   /** The tenant at which the next check begins. */
@@ -29,10 +33,34 @@ export class KeyCheck {
 
   constructor(parts: KeyCheckParts) {
     this.#parts = parts;
+    this.#recorded = new RecordedKeys(parts);
+  }
+
+  /**
+   * Looks as far as a wrong key is certain to be known before the first call is served: at the record, or at all accounts if
+   * an earlier version of this program has left no record.
+   *
+   * @throws (rejects with) Fault when the store fails
+   */
+  async begin(): Promise<void> {
+    this.#foreign = await this.#recorded.foreign();
+    if (this.#recorded.exists) this.#tell();
+    else await this.look(() => false);
   }
 
   /** @throws (rejects with) Fault when the store fails; what was found before holds on */
   async look(stopped: () => boolean): Promise<void> {
+    this.#foreign = await this.#recorded.foreign();
+    if (this.#foreign === null) {
+      await this.#lookAtAccounts(stopped);
+      // A key is recorded only if it opens everything, so that a wrong one never becomes the key of the store.
+      const belongs = this.#sawAll && this.#found.size === 0;
+      if (belongs && !(await this.#recorded.add())) this.#foreign = await this.#recorded.foreign();
+    }
+    this.#tell();
+  }
+
+  async #lookAtAccounts(stopped: () => boolean): Promise<void> {
     if (this.#found.size > 0) {
       this.#found = await this.#unreadable([...this.#found.keys()]);
       if (this.#found.size === 0) [this.#after, this.#sawAll] = [null, false];
@@ -45,7 +73,6 @@ export class KeyCheck {
       this.#sawAll ||= isLast;
       if (this.#sawAll) break;
     }
-    this.#tell();
   }
 
   /** Tenants whose data key is wrapped with a master key that this process does not have. */
@@ -65,14 +92,25 @@ export class KeyCheck {
 
   #tell(): void {
     const { troubles } = this.#parts;
-    if (this.#found.size === 0) {
-      if (this.#sawAll) troubles.over('master_key');
-      return;
+    const text = this.#fault();
+    if (text !== null) troubles.began('master_key', { cause: 'wrong_master_key', text });
+    else if (this.#sawAll) troubles.over('master_key');
+  }
+
+  /** What is wrong with the keys; null for nothing. */
+  #fault(): string | null {
+    if (this.#foreign !== null) {
+      const keys = this.#foreign.join(', ');
+      return (
+        `the task store is used with master key ${keys}, which this process does not have: set SECRETS_MASTER_KEY to it, ` +
+        'or add it to SECRETS_PREVIOUS_MASTER_KEYS'
+      );
     }
+    if (this.#found.size === 0) return null;
     const needed = [...new Set(this.#found.values())].join(', ');
-    const text =
+    return (
       `the secrets of at least ${this.#found.size} account(s) are encrypted with master key ${needed}, which this process ` +
-      'does not have: set SECRETS_MASTER_KEY to it, or add it to SECRETS_PREVIOUS_MASTER_KEYS';
-    troubles.began('master_key', { cause: 'wrong_master_key', text });
+      'does not have: set SECRETS_MASTER_KEY to it, or add it to SECRETS_PREVIOUS_MASTER_KEYS'
+    );
   }
 }

@@ -33,13 +33,14 @@ const TEXTS = {
     over: 'The task store is available again',
   },
   master_key: {
-    began: 'The master key cannot decrypt the secrets of some accounts; no tasks are pushed to their workers',
-    over: 'The master key can decrypt the secrets of all accounts again',
+    began:
+      'The master key cannot decrypt secrets in the task store; no tasks are pushed to workers with such secrets',
+    over: 'The master key can decrypt all secrets in the task store again',
   },
 } as const;
 
 const KEY_ADVICE =
-  'set SECRETS_MASTER_KEY to the key that sealed them, or add it to SECRETS_PREVIOUS_MASTER_KEYS';
+  'set SECRETS_MASTER_KEY to the key of the task store, or add that key to SECRETS_PREVIOUS_MASTER_KEYS';
 
 /**
  * Why tasks cannot be served, for `/readyz`, the log and the statistics, which all have the same names. A reason is one

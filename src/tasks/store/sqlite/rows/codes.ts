@@ -60,5 +60,6 @@ export const DOCUMENT = {
   removal: 6,
   audit: 7,
   callback: 8,
+  master_keys: 9,
 } as const satisfies Record<DocumentKind, number>;
 export const DOCUMENT_CODES = Object.keys(DOCUMENT) as readonly DocumentKind[];

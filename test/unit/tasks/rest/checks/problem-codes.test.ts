@@ -2,6 +2,7 @@ import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { Service } from '../../../../../src/base/lifecycle.ts';
 import { PROBLEMS, type ProblemCode } from '../../../../../src/tasks/rest/checks/problem.ts';
+import { RecordedKeys } from '../../../../../src/tasks/scheduler/health/recorded-keys.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { type Belongings, NOBODYS, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
@@ -292,6 +293,22 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
         throw new Fault('store_failed', 'gone');
       };
       return ask('POST', 'tasks', { worker: mine.worker });
+    },
+  },
+  wrong_master_key: {
+    alone: true,
+    detail: /another master key than the task store.*SECRETS_MASTER_KEY/,
+    provoke: async ({ rest, ask, mine }) => {
+      await rest.change('acme', 'account', 'account', body => ({ ...body, dataKey: null }));
+      const sealer = {
+        currentKeyId: 'of another process',
+        keyIds: ['of another process'],
+        knows: () => true,
+      };
+      const others = new RecordedKeys({ store: rest.store, sealer });
+      await others.foreign();
+      await others.add();
+      return ask('POST', `workers/${mine.worker}/secrets`);
     },
   },
   shutting_down: {

@@ -5,6 +5,7 @@ import { TaskStatistics } from '../../../../../src/tasks/model/task-statistics.t
 import { KeyCheck } from '../../../../../src/tasks/scheduler/health/key-check.ts';
 import { StoreOutage } from '../../../../../src/tasks/scheduler/health/store-outage.ts';
 import { type NotReady, Troubles } from '../../../../../src/tasks/scheduler/health/troubles.ts';
+import { SERVICE } from '../../../../../src/tasks/store/documents.ts';
 import { StoreFault } from '../../../../../src/tasks/store/trouble.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
@@ -142,7 +143,8 @@ t.test('accounts whose secrets need another master key are found, wherever they 
   for (let i = 100; i < 350; i++) await store.apply(`t${i}`, [account(`t${i}`, i % 2 === 0 ? 'ours' : null)]);
   await store.apply('t349-last', [account('t349-last', 'theirs')]);
   const keys = new Set(['ours']);
-  const check = new KeyCheck({ store, sealer: { knows: id => keys.has(id) }, troubles });
+  const sealer = { currentKeyId: 'ours', keyIds: ['ours'], knows: (id: string) => keys.has(id) };
+  const check = new KeyCheck({ store, sealer, troubles });
   const look = () => check.look(() => false);
   await look();
   t.same(told, ['wrong_master_key'], 'the first look is at all of them');
@@ -159,3 +161,78 @@ t.test('accounts whose secrets need another master key are found, wherever they 
   t.same(told.slice(2), ['wrong_master_key'], 'later looks are at a page each');
   troubles.stop();
 });
+
+t.test('the key of the store is that of its first process, also before there is a secret', async t => {
+  const { clock, troubles, told, gauge, logger } = scene();
+  const store = new MemoryStore(clock);
+  await process(store, ['first']).check.begin();
+
+  const other = process(store, ['other']);
+  const wrong = new KeyCheck({ store, sealer: other.sealer, troubles });
+  await wrong.begin();
+  t.same(told, ['wrong_master_key'], 'it is known before the first call is served');
+  t.equal(gauge('wrong_master_key'), 1);
+  t.match(logger.lines[0].fields, {
+    reason:
+      /used with master key first, .* set SECRETS_MASTER_KEY to it, or add it to SECRETS_PREVIOUS_MASTER_KEYS/,
+  });
+  await wrong.look(() => false);
+  t.equal(told.length, 1);
+  t.same((await recordOf(store)).ids, ['first'], 'a wrong key never becomes a key of the store');
+  troubles.stop();
+});
+
+t.test('of two processes that start together with different keys, one is wrong', async t => {
+  const store = new MemoryStore(new ManualClock(NOON));
+  const processes = [process(store, ['a']), process(store, ['b'])];
+  await Promise.all(processes.map(({ check }) => check.begin()));
+  const [winner] = (await recordOf(store)).ids;
+  t.same(
+    processes.map(({ told }) => told),
+    winner === 'a' ? [[], ['wrong_master_key']] : [['wrong_master_key'], []],
+  );
+});
+
+t.test('keys are replaced one process at a time, and previous keys can be removed later', async t => {
+  const store = new MemoryStore(new ManualClock(NOON));
+  const old = process(store, ['k1']);
+  await old.check.begin();
+  // The current key is the last one.
+  const next = process(store, ['k1', 'k2']);
+  await next.check.begin();
+  await next.check.look(() => false);
+  await old.check.look(() => false);
+  const later = process(store, ['k2']);
+  await later.check.begin();
+  t.same([old.told, next.told, later.told], [[], [], []]);
+  t.same((await recordOf(store)).ids, ['k1', 'k2']);
+  for (let n = 3; n <= 30; n++) await process(store, [`k${n - 1}`, `k${n}`]).check.look(() => false);
+  const { ids } = await recordOf(store);
+  t.same([ids.length, ids.at(-1)], [16, 'k30'], 'old ones are forgotten in the end');
+});
+
+t.test('a store of an earlier version gets its record from a process that opens all secrets', async t => {
+  const clock = new ManualClock(NOON);
+  const store = new MemoryStore(clock);
+  const made = new Factory(clock).account('acme');
+  const dataKey = { masterKeyId: 'k1', wrapped: '' };
+  await store.apply('acme', [{ ...made, body: { ...made.body, dataKey } }]);
+  const wrong = process(store, ['k0']);
+  await wrong.check.begin();
+  t.same(wrong.told, ['wrong_master_key']);
+  const right = process(store, ['k1', 'k2']);
+  await right.check.begin();
+  t.same(right.told, []);
+  t.same((await recordOf(store)).ids, ['k1', 'k2']);
+});
+
+/** A process with these keys, the current one last. */
+function process(store: MemoryStore, keyIds: readonly string[]) {
+  const { troubles, told } = scene();
+  const sealer = { currentKeyId: keyIds.at(-1)!, keyIds, knows: (id: string) => keyIds.includes(id) };
+  return { told, sealer, check: new KeyCheck({ store, sealer, troubles }) };
+}
+
+async function recordOf(store: MemoryStore) {
+  return (await store.getDocument(SERVICE, 'master_keys', 'master_keys'))!.body;
+}
