@@ -28,8 +28,9 @@ import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
 import { createRehearsals, type OpenRehearsals } from './rehearsal/open-rehearsals.ts';
 import { rehearsalObserver } from './rehearsal/rehearsal-observer.ts';
+import { CountedFileReads, LoadStatistics } from './rules/load-statistics.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
-import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
+import { RuleLoader } from './rules/rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rules/rule-source.ts';
 import { createServing, type Serving } from './serving/create-serving.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
@@ -243,14 +244,9 @@ export class DecisionService {
       logger,
       settings: loadSettings,
       healthNeedsDomain: settings.healthyWithAtLeastOneConfigLoaded,
-      loadSuccess: stats.counter('ratelimit.service.config_load_success'),
-      loadError: stats.counter('ratelimit.service.config_load_error'),
+      counted: new LoadStatistics(stats, clock),
     });
-    this.#fileReads = new CountedFileReads(this.#loader, {
-      attempts: stats.counter('runtime.load_attempts'),
-      failures: stats.counter('runtime.load_failures'),
-    });
-    stats.gauge('runtime.num_values', () => this.#fileReads.fileCount);
+    this.#fileReads = new CountedFileReads(this.#loader, stats);
     const rules = () => this.#loader.current;
     const explainer = new Explainer({
       options: engineOptions(settings),

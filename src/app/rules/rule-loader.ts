@@ -17,7 +17,7 @@ import {
   type RuleSetLoader,
   RuleSetRefused,
 } from '../../rules/rule-set.ts';
-import type { Counter } from '../../stats/registry.ts';
+import type { LoadStatistics } from './load-statistics.ts';
 import type { RuleCompiler } from './rule-compiler.ts';
 
 /** The health component that says whether a domain is loaded (spec 3.4). */
@@ -39,8 +39,8 @@ export interface RuleLoaderParts {
   readonly settings: LoadSettings;
   /** The service is unhealthy while no domain is loaded. */
   readonly healthNeedsDomain: boolean;
-  readonly loadSuccess: Counter;
-  readonly loadError: Counter;
+  /** Counts the loads. */
+  readonly counted: Pick<LoadStatistics, 'succeeded' | 'failed'>;
 }
 
 /** A pending rule set, and the callback that receives the outcome. */
@@ -87,8 +87,8 @@ export class RuleLoader implements RuleSetLoader {
   }
 
   refuse(reasons: readonly string[], faults: readonly RuleFault[] = []): void {
-    const { loadError, loads, logger } = this.#parts;
-    loadError.add(1);
+    const { counted, loads, logger } = this.#parts;
+    counted.failed();
     loads.notLoaded('refused', reasons, faults);
     for (const fault of reasons) logger.error('Fault in the rules', { fault });
     logger.error(`Rules not loaded; ${this.#whatHolds()}`, { faults: reasons.length });
@@ -129,7 +129,7 @@ export class RuleLoader implements RuleSetLoader {
   }
 
   #publish(rules: CompiledRules, fileCount: number): void {
-    const { statistics, batcher, publisher, loadSuccess, logger } = this.#parts;
+    const { statistics, batcher, publisher, counted, logger } = this.#parts;
     const generation = new RuleGeneration(rules);
     const replaced = this.#current;
     statistics.publish(generation);
@@ -140,7 +140,7 @@ export class RuleLoader implements RuleSetLoader {
       // Its last batches may end, in this or in other threads, after the statistics were carried over.
       replaced.replaced(() => void this.#carryOverStatistics());
     }
-    loadSuccess.add(1);
+    counted.succeeded();
     this.#tellHealth();
     logger.info('Rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
     this.#announceFirst();
@@ -169,7 +169,7 @@ export class RuleLoader implements RuleSetLoader {
 
   /** Handles a failure of the compiler thread, for example because it ran out of memory. The rules may be valid. */
   #notCompiled(failure: Error): string {
-    this.#parts.loadError.add(1);
+    this.#parts.counted.failed();
     this.#parts.loads.notLoaded('failed', [`the rules could not be compiled: ${failure.message}`]);
     this.#parts.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
     this.#tellHealth(NOT_LOADED);
@@ -187,36 +187,5 @@ export class RuleLoader implements RuleSetLoader {
 
   #whatHolds(): string {
     return this.#current === null ? 'no rules are active yet' : 'the previous rules stay active';
-  }
-}
-
-/** Counts the reads of the rule files (`runtime.*`) and passes their outcomes on to a loader. */
-export class CountedFileReads implements RuleSetLoader {
-  readonly #loader: RuleSetLoader;
-  readonly #attempts: Counter;
-  readonly #failures: Counter;
-  #fileCount = 0;
-
-  constructor(loader: RuleSetLoader, counters: { readonly attempts: Counter; readonly failures: Counter }) {
-    this.#loader = loader;
-    this.#attempts = counters.attempts;
-    this.#failures = counters.failures;
-  }
-
-  /** Number of rule files in the last successful read. */
-  get fileCount(): number {
-    return this.#fileCount;
-  }
-
-  load(files: readonly RuleFile[]): Promise<LoadOutcome> {
-    this.#attempts.add(1);
-    this.#fileCount = files.length;
-    return this.#loader.load(files);
-  }
-
-  refuse(reasons: readonly string[]): void {
-    this.#attempts.add(1);
-    this.#failures.add(1);
-    this.#loader.refuse(reasons);
   }
 }

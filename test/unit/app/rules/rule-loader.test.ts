@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { RuleCompiler } from '../../../../src/app/rules/rule-compiler.ts';
-import { CountedFileReads, RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
+import { RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
@@ -39,8 +39,7 @@ async function freshLoader(
     logger,
     settings: settings ?? { mergeDomains: false },
     healthNeedsDomain,
-    loadSuccess: { add: () => loads.good++ },
-    loadError: { add: () => loads.bad++ },
+    counted: { succeeded: () => loads.good++, failed: () => loads.bad++ },
   });
   return { loader, logger, thread, loads, recorded, statistics, health };
 }
@@ -156,23 +155,6 @@ t.test('warnings about rules are logged, and once only while they stay the same'
     },
   );
   t.equal(loads.good, 5);
-});
-
-t.test('reads are counted whatever becomes of the rules, and the files of the last one', async t => {
-  const { loader } = await freshLoader(t);
-  const counts = { tried: 0, failed: 0 };
-  const reads = new CountedFileReads(loader, {
-    attempts: { add: () => counts.tried++ },
-    failures: { add: () => counts.failed++ },
-  });
-  t.equal(reads.fileCount, 0);
-  await reads.load([file('domain: d\n'), { ...file('domain: e\n'), name: 'b.yaml' }]);
-  t.equal(reads.fileCount, 2);
-  reads.refuse(['not readable']);
-  t.equal(reads.fileCount, 2, 'those stay active');
-  await reads.load([file('domain: [\n')]);
-  t.equal(reads.fileCount, 1);
-  t.same(counts, { tried: 3, failed: 1 });
 });
 
 t.test('the statistics of replaced rules are carried over before other rules are loaded', async t => {
