@@ -114,8 +114,7 @@ function metricsRoute({ path, exposition }: MetricsEndpointOptions): Route {
       if (scrapes === MAX_SCRAPES) return exchange.answer(TOO_MANY_SCRAPES);
       scrapes++;
       try {
-        const collecting = exposition.collect();
-        if (collecting !== null) await collecting;
+        await exposition.collect();
         await exchange.stream(PAGE, exposition.lines());
       } catch (thrown) {
         exchange.fail(thrown);

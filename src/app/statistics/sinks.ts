@@ -26,6 +26,8 @@ interface SinkParts {
   readonly logger: Logger;
   readonly outages: OutageListener;
   readonly httpEngine: HttpEngine;
+  /** The version of this program. */
+  readonly version: string;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -131,9 +133,9 @@ function shown(name: string, { statsdHost, statsdPort }: Settings): string {
 }
 
 async function prometheusEndpoint(parts: SinkParts): Promise<MetricsEndpoint> {
-  const { settings, stats, httpEngine, clock, logger } = parts;
+  const { settings, stats, httpEngine, version, clock, logger } = parts;
   const mappings = await readMappings(settings, logger);
-  const exposition = new Exposition({ stats, mappings, tags: settings.extraTags, clock, logger });
+  const exposition = new Exposition({ stats, mappings, tags: settings.extraTags, version, clock, logger });
   const { host, port } = settings.prometheusAddress;
   const path = settings.prometheusPath;
   return new MetricsEndpoint({ host, port, path, exposition, engine: httpEngine, clock, logger });

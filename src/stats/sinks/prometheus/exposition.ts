@@ -24,6 +24,8 @@ interface ExpositionOptions {
   readonly mappings: Mappings;
   /** Become labels of every metric. */
   readonly tags: readonly Tag[];
+  /** The version of this program. */
+  readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -42,7 +44,7 @@ export class Exposition {
   constructor(options: ExpositionOptions) {
     this.#options = options;
     this.#mapper = new Mapper(options.mappings, options.tags);
-    this.#process = new ProcessMetrics(options.clock);
+    this.#process = new ProcessMetrics(options.version, options.clock);
   }
 
   /** Starts measuring the process metrics. */
@@ -54,9 +56,9 @@ export class Exposition {
     this.#process.stop();
   }
 
-  /** Fetches the statistics of other threads; see {@link StatsRegistry.collect}. */
-  collect(): Promise<void> | null {
-    return this.#options.stats.collect();
+  /** Fetches what other threads have counted ({@link StatsRegistry.collect}) and metrics of the process. */
+  async collect(): Promise<void> {
+    await Promise.all([this.#options.stats.collect(), this.#process.collect()]);
   }
 
   /** The page, produced on demand. After an empty string, the reader may let other work run. */

@@ -1,18 +1,34 @@
 import { readFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { PerformanceObserver } from 'node:perf_hooks';
 import type { Clock } from '../../../base/clock.ts';
-import { seriesText, valueText } from './text-format.ts';
+import { helpText, labelText, seriesText, valueText } from './text-format.ts';
+
+interface Metric {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+  /** Null on systems that do not tell. */
+  readonly value: number | null;
+  /** Text between the braces. Default: the labels of every metric. */
+  readonly labels?: string;
+}
 
 /** Metrics of the process, under the names that Prometheus client libraries and dashboards use. */
 export class ProcessMetrics {
+  readonly #version: string;
   readonly #clock: Clock;
   /** Garbage collection time of the primary thread. Decision threads have their own heaps. */
   #collectingMs = 0;
   readonly #collections = new PerformanceObserver(list => {
     for (const { duration } of list.getEntries()) this.#collectingMs += duration;
   });
+  readonly #maxOpenFiles = maxOpenFiles();
+  #openFiles: number | null = null;
 
-  constructor(clock: Clock) {
+  /** @param version of this program */
+  constructor(version: string, clock: Clock) {
+    this.#version = version;
     this.#clock = clock;
   }
 
@@ -25,27 +41,57 @@ export class ProcessMetrics {
     this.#collections.disconnect();
   }
 
+  /** Reads what cannot be read immediately. Call it before {@link lines}. */
+  async collect(): Promise<void> {
+    this.#openFiles = await entriesOf('/proc/self/fd');
+  }
+
   /** The metrics in the text format. */
   lines(labels: string): string {
+    return this.#metrics(labels)
+      .map(({ name, type, help, value, labels: own = labels }) =>
+        value === null
+          ? ''
+          : `# HELP ${name} ${helpText(help)}\n# TYPE ${name} ${type}\n${seriesText(name, own)} ${valueText(value)}\n`,
+      )
+      .join('');
+  }
+
+  #metrics(labels: string): Metric[] {
     const { user, system } = process.cpuUsage();
-    const startedAt = Math.round(this.#clock.nowMs() / 1000 - process.uptime());
-    const virtualBytes = virtualMemory();
-    const metric = (name: string, type: string, help: string, value: number): string =>
-      `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${seriesText(name, labels)} ${valueText(value)}\n`;
+    const versions = `${labelText('node', process.versions.node)},${labelText('version', this.#version)}`;
+    const gauge = (name: string, help: string, value: number | null): Metric => ({
+      name,
+      type: 'gauge',
+      help,
+      value,
+    });
     return [
-      metric('process_cpu_seconds_total', 'counter', 'Processor time used.', (user + system) / 1e6),
-      metric('process_resident_memory_bytes', 'gauge', 'Resident memory size.', process.memoryUsage.rss()),
-      virtualBytes === null
-        ? ''
-        : metric('process_virtual_memory_bytes', 'gauge', 'Virtual memory size.', virtualBytes),
-      metric('process_start_time_seconds', 'gauge', 'Start time of the process.', startedAt),
-      metric(
+      {
+        ...gauge('sluice_build_info', 'Version of Sluice and of Node.js. The value is always 1.', 1),
+        labels: labels === '' ? versions : `${labels},${versions}`,
+      },
+      {
+        name: 'process_cpu_seconds_total',
+        type: 'counter',
+        help: 'Processor time used.',
+        value: (user + system) / 1e6,
+      },
+      gauge('process_resident_memory_bytes', 'Resident memory size.', process.memoryUsage.rss()),
+      gauge('process_virtual_memory_bytes', 'Virtual memory size.', virtualMemory()),
+      gauge(
+        'process_start_time_seconds',
+        'Start time of the process.',
+        Math.round(this.#clock.nowMs() / 1000 - process.uptime()),
+      ),
+      gauge('process_open_fds', 'Open file descriptors.', this.#openFiles),
+      gauge('process_max_fds', 'Maximum number of open file descriptors.', this.#maxOpenFiles),
+      gauge(
         'go_memstats_gc_cpu_fraction',
-        'gauge',
         'Fraction of the time of the primary thread spent on garbage collection. Dashboards ask for this name.',
         this.#collectingMs / performance.now(),
       ),
-    ].join('');
+    ];
   }
 }
 
@@ -56,6 +102,29 @@ function virtualMemory(): number | null {
     // The name of the program, in parentheses, may contain any characters. `vsize` is the 21st field after it.
     const bytes = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20]);
     return Number.isFinite(bytes) ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Number of entries of a folder of `/proc`; null if there is no such folder. Since Linux 6.2, it is the size of
+ * `/proc/self/fd`, so that folder need not be listed, which takes longer the more connections there are.
+ */
+export async function entriesOf(folder: string): Promise<number | null> {
+  try {
+    return (await stat(folder)).size || (await readdir(folder)).length;
+  } catch {
+    return null;
+  }
+}
+
+/** The limit that applies to the process; null if there is none, and on systems other than Linux. */
+function maxOpenFiles(): number | null {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
+    return soft === undefined ? null : Number(soft);
   } catch {
     return null;
   }

@@ -14,7 +14,14 @@ import { until } from '../../../support/until.ts';
 function endpoint(t: Test, { port = 0, stats = new StatsRegistry() } = {}) {
   const clock = new ManualClock(0);
   const logger = new KeepingLogger();
-  const exposition = new Exposition({ stats, mappings: defaultMappings('seconds'), tags: [], clock, logger });
+  const exposition = new Exposition({
+    stats,
+    mappings: defaultMappings('seconds'),
+    tags: [],
+    version: '1.2.3',
+    clock,
+    logger,
+  });
   const made = new MetricsEndpoint({
     host: '127.0.0.1',
     port,

@@ -28,6 +28,7 @@ async function started(t: Test, env: Readonly<Record<string, string>>) {
     logger,
     outages: new OutageLog({ clock: systemClock, logger }),
     httpEngine: HTTP_ENGINE,
+    version: '1.2.3',
     clock: systemClock,
     random: () => 0,
   });
@@ -222,6 +223,7 @@ t.test('without a sink statistics go to standard output; disabled they go nowher
     clock: systemClock,
     random: () => 0,
     httpEngine: HTTP_ENGINE,
+    version: '1.2.3',
   };
   const opened = async (env: Readonly<Record<string, string>>) =>
     names(await openSinks({ ...parts, settings: loadSettings(env) }));

@@ -8,7 +8,14 @@ import { ACME, answered, EngineScene, OK, type Process } from '../../../support/
 
 /** The samples of a metric, by their labels, as a scrape of this process shows them. */
 function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
-  const exposition = new Exposition({ stats, mappings: defaultMappings('seconds'), tags: [], clock, logger });
+  const exposition = new Exposition({
+    stats,
+    mappings: defaultMappings('seconds'),
+    tags: [],
+    version: '1.2.3',
+    clock,
+    logger,
+  });
   const page = readPrometheusText([...exposition.lines()].join(''));
   const samples = (metric: string, name = metric): Record<string, number> =>
     Object.fromEntries(

@@ -22,7 +22,7 @@ function exposed(
 ) {
   const clock = new ManualClock(1_700_000_000_000);
   const logger = new KeepingLogger();
-  const exposition = new Exposition({ stats, mappings, tags, clock, logger });
+  const exposition = new Exposition({ stats, mappings, tags, version: '1.2.3', clock, logger });
   const text = () => [...exposition.lines()].join('');
   /** The samples of a metric, as `a=1 b=2` to the value. */
   const samples = (metric: string, name = metric) =>
@@ -214,6 +214,9 @@ t.test('extra tags are labels of everything, and change no mapping', async t => 
   t.same(samples('ratelimit_service_rate_limit_total_hits'), { 'domain=d key1=a my_zone=eu.1': 1 });
   t.same(samples('other'), { 'domain=taken my_zone=eu.1': 2 });
   t.match(samples('process_resident_memory_bytes'), { 'domain=taken my_zone=eu.1': Number });
+  t.same(samples('sluice_build_info'), {
+    [`domain=taken my_zone=eu.1 node=${process.versions.node} version=1.2.3`]: 1,
+  });
 });
 
 t.test('values of requests stay values', async t => {
@@ -371,27 +374,4 @@ t.test('an empty level of a rule is an empty label', async t => {
     'domain=d key1=a key2=': 4,
     'domain=d key1=': 8,
   });
-});
-
-t.test('memory and garbage collection of the process are metrics', async t => {
-  const { exposition } = exposed(new StatsRegistry());
-  const value = (name: string): number => {
-    const line = [...exposition.lines()]
-      .join('')
-      .split('\n')
-      .find(each => each.startsWith(`${name} `));
-    return Number(line?.split(' ')[1]);
-  };
-  if (process.platform === 'linux') {
-    t.ok(value('process_virtual_memory_bytes') > value('process_resident_memory_bytes'));
-  }
-  t.equal(value('go_memstats_gc_cpu_fraction'), 0);
-  exposition.start();
-  t.teardown(() => exposition.stop());
-  const kept: number[][] = [];
-  while (value('go_memstats_gc_cpu_fraction') === 0) {
-    for (let i = 0; i < 10_000; i++) kept[i] = Array.from({ length: 10 }, () => i);
-    await new Promise(resolve => setImmediate(resolve));
-  }
-  t.ok(value('go_memstats_gc_cpu_fraction') < 1);
 });
