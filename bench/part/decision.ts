@@ -15,6 +15,7 @@ import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
 import { ANSWER } from '../../src/rules/domain-answers.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
+import { Histogram } from '../../src/stats/histogram.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { LIMIT_KINDS, type LimitKindName } from '../load/decisions/limit-kinds.ts';
 
@@ -128,6 +129,7 @@ function openBatcher(answers: number): Batcher {
     window: null,
     soon: queueMicrotask,
     serviceError: counter,
+    batchSizes: new Histogram(),
   });
   batcher.use(generation);
   return batcher;

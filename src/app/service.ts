@@ -230,6 +230,7 @@ export class DecisionService {
         ...(opened === null ? [] : [opened.observer]),
         rehearsalObserver({ settings, store: this.#store, steering }, rehearsing.publisher),
       ],
+      stats,
       clock,
       random,
       logger,

@@ -24,6 +24,14 @@ descriptors:
         rate_limit: {unit: day, requests_per_unit: 2}
 `;
 
+/** Reads the value of a sample by its name, and its labels if there are any. */
+function sampleReader(text: string): (sample: string) => number | undefined {
+  return sample => {
+    const line = text.split('\n').find(each => each.startsWith(`${sample} `));
+    return line === undefined ? undefined : Number(line.slice(sample.length));
+  };
+}
+
 /** Names of metrics, with and without what queries append to those of a histogram. */
 function namedIn(file: string): string[] {
   const text = readFileSync(join(repositoryRoot(), 'ops', file), 'utf8');
@@ -60,6 +68,15 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
       file,
     );
   }
+  const value = sampleReader(text);
+  t.equal(value('sluice_rules_last_load_successful'), 1);
+  const sinceLoadS = Date.now() / 1_000 - Number(value('sluice_rules_last_success_timestamp_seconds'));
+  t.ok(sinceLoadS > 0 && sinceLoadS < 60, 'rules were loaded just now');
+  t.equal(value('sluice_batch_requests_count'), 9, 'calls that follow each other are not in one batch');
+  t.equal(value('sluice_queue_requests'), 0);
+  t.equal(value('sluice_queue_limit_requests'), 65_536);
+  const measured = Number(value('sluice_store_call_duration_seconds_count{outcome="ok",store="embedded"}'));
+  t.ok(measured >= 1 && measured <= 8);
   for (const type of ['redis_error', 'service_error'])
     t.match(text, new RegExp(`ratelimit_service_should_rate_limit_error\\{[^}]*err_type="${type}"`));
   if (WITHOUT_PROMTOOL !== false) return t.pass(WITHOUT_PROMTOOL);

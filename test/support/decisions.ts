@@ -112,6 +112,7 @@ export class Decisions {
       maxQueued: setup.maxQueued ?? 100_000,
       ...(setup.sharedBounds !== undefined && { sharedBounds: setup.sharedBounds }),
       serviceError: counters.serviceError,
+      batchSizes: this.stats.timer('ratelimit.batch.requests'),
     });
     this.#answers = options.answers ?? 0;
     this.#explainer = new Explainer({

@@ -5,6 +5,7 @@ import { memcachedCounters } from '../../src/counters/memcached/count-exchanges.
 import { MemcachedCounterStore } from '../../src/counters/memcached/memcached-store.ts';
 import { MemcachedNodes, type NodeSource } from '../../src/counters/memcached/nodes.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
+import { StoreCalls } from '../../src/counters/store-calls.ts';
 import { memcachedAddresses } from '../../src/settings/groups/memcached.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { KeepingLogger } from './keeping-logger.ts';
@@ -47,6 +48,7 @@ export function memcachedStore(
   return new MemcachedCounterStore({
     nodes,
     counters: memcachedCounters(stats),
+    calls: new StoreCalls(stats, 'memcached'),
     outage,
     countsFailedCalls: true,
     clock,

@@ -30,6 +30,7 @@ interface BatcherCreation {
   /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
   readonly observers: readonly BatchObserver[];
+  readonly stats: StatsRegistry;
   /** Memory of the steering records; null if they are disabled. */
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
@@ -42,7 +43,8 @@ interface BatcherCreation {
 
 /** Creates the decision engine of a thread that has connections, and the batcher that feeds it. */
 export function createBatcher(parts: BatcherCreation): Batcher {
-  const { settings, store, counters, overLimit, rules, sharedBounds, pool, clock, random, logger } = parts;
+  const { settings, store, counters, overLimit, rules, sharedBounds, pool, stats, clock, random, logger } =
+    parts;
   const options = engineOptions(settings);
   const engine = new Engine({
     options,
@@ -58,7 +60,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
     figures: BatchFigures.attach(parts.batchFigures),
     ...(parts.steering !== null && { steering: new SharedRecordsReader(parts.steering) }),
   });
-  return new Batcher({
+  const batcher = new Batcher({
     engine,
     ...(rules !== undefined && { rules }),
     ...(sharedBounds !== undefined && { sharedBounds }),
@@ -70,7 +72,12 @@ export function createBatcher(parts: BatcherCreation): Batcher {
     fingerprintKey: store.fingerprintKey,
     maxQueued: settings.maxQueuedDecisions,
     serviceError: counters.serviceError,
+    batchSizes: stats.timer('ratelimit.batch.requests'),
   });
+  stats.gauge('ratelimit.queue.requests', () => batcher.pending);
+  // The bound of all threads together, so only the primary thread shows it.
+  if (rules === undefined) stats.gauge('ratelimit.queue.limit', () => settings.maxQueuedDecisions);
+  return batcher;
 }
 
 /** The counters of the engine, by the names of envoyproxy/ratelimit. */

@@ -194,6 +194,7 @@ async function openThread(
     pool: null,
     steering: setup.steering,
     batchFigures: setup.batchFigures,
+    stats,
     clock: systemClock,
     random: Math.random,
     logger,

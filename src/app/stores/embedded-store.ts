@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { CounterTable } from '../../counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../counters/embedded/embedded-store.ts';
+import { MeasuredEmbeddedStore } from '../../counters/embedded/measured-store.ts';
 import { readSnapshotKey } from '../../counters/embedded/snapshot.ts';
 import { SnapshotKeeper } from '../../counters/embedded/snapshot-keeper.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import type { CounterStore } from '../../counters/store.ts';
+import { StoreCalls } from '../../counters/store-calls.ts';
 import type { StoreParts } from './opened-store.ts';
 
 /** Returns the fingerprint key of the counters: that of the snapshot, so that its counters are found, or a new key. */
@@ -20,16 +23,14 @@ export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {
  * @throws Error that names the setting, if there is not enough memory
  */
 export function createEmbeddedStore({ settings, stats, shared }: StoreParts): {
-  readonly store: EmbeddedCounterStore;
+  readonly store: CounterStore;
   readonly table: CounterTable;
 } {
-  if (shared?.memory != null) {
-    const table = CounterTable.attach(shared.memory);
-    return { store: new EmbeddedCounterStore(table), table };
-  }
-  const table = openTable(settings.memoryStoreMaxKeys);
-  stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
-  return { store: new EmbeddedCounterStore(table), table };
+  const memory = shared?.memory ?? null;
+  const table = memory === null ? openTable(settings.memoryStoreMaxKeys) : CounterTable.attach(memory);
+  if (memory === null) stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
+  const calls = new StoreCalls(stats, 'embedded', ['ok']);
+  return { store: new MeasuredEmbeddedStore(new EmbeddedCounterStore(table), calls), table };
 }
 
 /** Creates the keeper that preserves counters across restarts; null if snapshots are disabled. */

@@ -3,6 +3,7 @@ import type { Outage } from '../../base/outage-log.ts';
 import { memcachedCounters } from '../../counters/memcached/count-exchanges.ts';
 import { MemcachedCounterStore } from '../../counters/memcached/memcached-store.ts';
 import { type LookUpService, MemcachedNodes, type NodeSource } from '../../counters/memcached/nodes.ts';
+import { StoreCalls } from '../../counters/store-calls.ts';
 import { memcachedAddresses } from '../../settings/groups/memcached.ts';
 import type { Settings } from '../../settings/table.ts';
 import { clientTls } from './client-tls.ts';
@@ -50,6 +51,7 @@ export function createMemcachedStore(
   return new MemcachedCounterStore({
     nodes,
     counters,
+    calls: new StoreCalls(stats, 'memcached'),
     outage,
     countsFailedCalls: guard === null,
     clock,

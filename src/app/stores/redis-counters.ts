@@ -7,6 +7,7 @@ import { SharedKeys } from '../../counters/redis/commands/shared-keys.ts';
 import { type PoolOptions, RedisPool } from '../../counters/redis/connections/pool.ts';
 import { ConnectionCount, type RedisLinkParts } from '../../counters/redis/connections/redis-link.ts';
 import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';
+import { MeasuredCounters } from '../../counters/redis/measured-counters.ts';
 import { RedisCounterStore } from '../../counters/redis/redis-counter-store.ts';
 import { ClusterCounters } from '../../counters/redis/topology/cluster-counters.ts';
 import { ClusterNodes } from '../../counters/redis/topology/cluster-nodes.ts';
@@ -15,6 +16,7 @@ import { ServerCounters } from '../../counters/redis/topology/server-counters.ts
 import { SplitCounters } from '../../counters/redis/topology/split-counters.ts';
 import { openTopology, type Topologies, type Topology } from '../../counters/redis/topology/topologies.ts';
 import type { CounterStore } from '../../counters/store.ts';
+import { StoreCalls } from '../../counters/store-calls.ts';
 import {
   clusterEndpoints,
   type RedisAddressSettings,
@@ -64,12 +66,13 @@ export function createRedisStore(
     });
     const outage = guard ?? storeOutage(parts, shown);
     if (guard === null) outages.push(outage);
-    return redisInstance(
+    const counters = redisInstance(
       instance,
       linkParts(parts, timeoutMs, { connections, outage }),
       sharedKeys,
       topology,
     );
+    return new MeasuredCounters(counters, new StoreCalls(stats, name.replace('_pool', '')));
   };
   const refunds = listener === null ? null : { listener, timeoutMs: settings.redisTimeoutMs };
   const main = open(

@@ -41,6 +41,7 @@ export class MemcachedConnection {
   readonly #close: (reason: string) => void;
   #commands = 0;
   #answered = false;
+  #timedOut = false;
   #reason = '';
   #progressMs: number;
   #watch: Timer | null = null;
@@ -100,6 +101,11 @@ export class MemcachedConnection {
     return new Promise(resolve => this.#idle.push(resolve));
   }
 
+  /** Whether the connection was closed because a response did not come in time. */
+  get timedOut(): boolean {
+    return this.#timedOut;
+  }
+
   /** Closes the connection at once. Outstanding exchanges fail. */
   close(reason = 'the service is shutting down'): void {
     this.#end(reason);
@@ -137,8 +143,10 @@ export class MemcachedConnection {
       if (this.#waiting.length === 0 || this.#watch !== null || this.#reason !== '') return;
       const { clock, timeoutMs } = this.#options;
       const quietMs = Math.abs(clock.nowMs() - this.#progressMs);
-      if (quietMs >= timeoutMs) this.#end(`no response within ${timeoutMs} ms`);
-      else this.#watch = clock.after(timeoutMs - quietMs, this.#check);
+      if (quietMs >= timeoutMs) {
+        this.#timedOut = true;
+        this.#end(`no response within ${timeoutMs} ms`);
+      } else this.#watch = clock.after(timeoutMs - quietMs, this.#check);
     });
   };
 

@@ -7,6 +7,7 @@ import { type CounterBatch, callsOf, callsWithoutCount, type SlotChanges } from 
 import { FailureLog } from '../failure-log.ts';
 import { heldBackChanges, holdBack } from '../holding-back.ts';
 import type { CounterStore } from '../store.ts';
+import type { CallOutcome, StoreCalls } from '../store-calls.ts';
 import { MemcachedConnection } from './connection.ts';
 import {
   type Addition,
@@ -23,6 +24,7 @@ import { ADDS_EVERY_HIT, type Exchange, FetchExchange, isKeyFault, keyFault } fr
 interface MemcachedStoreParts {
   readonly nodes: MemcachedNodes;
   readonly counters: MemcachedCounters;
+  readonly calls: StoreCalls;
   /** The outage of all nodes. Its parts are the addresses of the nodes. */
   readonly outage: Outage;
   /** False if a guarded store counts the failed requests of the outage. */
@@ -81,18 +83,18 @@ export class MemcachedCounterStore implements CounterStore {
 
   async increment(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
-    await this.#fetch(batch, share => changesOf(batch, share, batch.changes));
+    await this.#count(batch, share => changesOf(batch, share, batch.changes));
     batch.spreadCounts();
   }
 
   async read(batch: CounterBatch): Promise<void> {
-    if (batch.slotCount > 0) await this.#fetch(batch, () => NO_CHANGES);
+    if (batch.slotCount > 0) await this.#read(batch);
   }
 
   /** Reads the counts, and then deletes the keys. memcached cannot notify other processes. */
   async reset(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
-    const shares = await this.#fetch(batch, () => NO_CHANGES);
+    const shares = await this.#read(batch);
     const deleting = [...shares].map(
       ([connection, { slots, keys }]) =>
         new Promise<void>(resolve => {
@@ -110,7 +112,7 @@ export class MemcachedCounterStore implements CounterStore {
   /** Not atomic: the counts are read first, and hits are added afterwards. */
   async incrementHoldingBack(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
-    const shares = await this.#fetch(batch, () => NO_CHANGES);
+    const shares = await this.#count(batch, () => NO_CHANGES);
     holdBack(batch);
     const changes = heldBackChanges(batch);
     for (let slot = 0; slot < batch.slotCount; slot++)
@@ -119,14 +121,30 @@ export class MemcachedCounterStore implements CounterStore {
   }
 
   /**
-   * Reads all counts of the batch, NaN for those that cannot be read, and sends `changes` in the same write.
+   * Reads all counts of the batch for a decision, and sends `changes` in the same write.
    * @throws Fault `store_failed` if no node is connected
    */
-  async #fetch(
-    batch: CounterBatch,
-    changes: (share: Share) => KeyChanges,
-  ): Promise<ReadonlyMap<MemcachedConnection, Share>> {
-    const { nodes, counters } = this.#parts;
+  async #count(batch: CounterBatch, changes: (share: Share) => KeyChanges): Promise<Shares> {
+    const startedMs = performance.now();
+    const shares = await this.#fetch(batch, changes);
+    this.#parts.calls.ended(outcomeOf(batch, shares), startedMs);
+    this.#noteCalls(batch, shares.size > 0);
+    return shares;
+  }
+
+  /**
+   * Reads all counts of the batch.
+   * @throws Fault `store_failed` if no node is connected
+   */
+  async #read(batch: CounterBatch): Promise<Shares> {
+    const shares = await this.#fetch(batch, () => NO_CHANGES);
+    this.#noteCalls(batch, shares.size > 0);
+    return shares;
+  }
+
+  /** Reads all counts of the batch, NaN for those that cannot be read, and sends `changes` in the same write. */
+  async #fetch(batch: CounterBatch, changes: (share: Share) => KeyChanges): Promise<Shares> {
+    const { counters } = this.#parts;
     const shares = this.#share(batch);
     let keyCount = 0;
     const fetching = [...shares].map(([connection, share]) => {
@@ -146,16 +164,16 @@ export class MemcachedCounterStore implements CounterStore {
     counters.keysRequested.add(keyCount);
     await Promise.all(fetching);
     (batch.failureText === '' ? counters.fetched : counters.fetchFailed).add(1);
+    return shares;
+  }
+
+  /** @throws Fault `store_failed` if no node is connected */
+  #noteCalls(batch: CounterBatch, asked: boolean): void {
+    const { nodes, outage } = this.#parts;
     if (!nodes.anyUp) {
       this.#callsFailed(callsOf(batch));
       throw new Fault('store_failed', `memcached is not connected: ${nodes.reason}`);
     }
-    this.#noteCalls(batch, shares.size > 0);
-    return shares;
-  }
-
-  #noteCalls(batch: CounterBatch, asked: boolean): void {
-    const { outage } = this.#parts;
     const reason = batch.failureText;
     if (isKeyFault(reason)) this.#failures.failed(reason);
     else if (reason !== '') {
@@ -173,8 +191,8 @@ export class MemcachedCounterStore implements CounterStore {
   }
 
   /** Groups the keys of the batch by connection. Keys that cannot be counted get NaN. */
-  #share(batch: CounterBatch): Map<MemcachedConnection, Share> {
-    const shares = new Map<MemcachedConnection, Share>();
+  #share(batch: CounterBatch): Shares {
+    const shares: Shares = new Map();
     const text = Buffer.from(batch.keys.bytes.buffer, batch.keys.bytes.byteOffset, batch.keys.length);
     for (let slot = 0; slot < batch.slotCount; slot++) {
       const key = text.toString('latin1', batch.keyStart(slot), batch.keyEnds[slot]);
@@ -215,6 +233,15 @@ export class MemcachedCounterStore implements CounterStore {
     }
     connection.send(exchanges);
   }
+}
+
+type Shares = Map<MemcachedConnection, Share>;
+
+/** How reading the counts of a batch has ended. */
+function outcomeOf({ failureText, counts, slotCount }: CounterBatch, shares: Shares): CallOutcome {
+  if (failureText === '') return 'ok';
+  if (!counts.subarray(0, slotCount).every(Number.isNaN)) return 'partial';
+  return [...shares.keys()].some(({ timedOut }) => timedOut) ? 'timeout' : 'error';
 }
 
 /** The changes of the keys of a share. Refunds are sent first. */

@@ -1,6 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { Bound } from '../../base/threads/shared-bound.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import type { Histogram } from '../../stats/histogram.ts';
 import type { Counter } from '../../stats/registry.ts';
 import { DecisionBatch } from '../batch.ts';
 import type { Decider, DecisionReply, ResponseFormat } from '../decider.ts';
@@ -71,6 +72,8 @@ interface BatcherParts {
   readonly soon: (run: () => void) => void;
   /** Calls that failed for another reason than the store. */
   readonly serviceError: Counter;
+  /** Receives the number of requests of each batch. */
+  readonly batchSizes: Pick<Histogram, 'record'>;
 }
 
 /**
@@ -286,6 +289,7 @@ export class Batcher implements Decider {
 
   #run(batch: DecisionBatch, place: 'here' | 'pool'): void {
     const generation = this.#rules();
+    this.#parts.batchSizes.record(batch.size);
     if (place === 'pool' && generation !== null) this.#runInPool(batch, generation);
     else this.#runHere(batch, generation);
   }

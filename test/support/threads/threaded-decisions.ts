@@ -119,6 +119,7 @@ export class ThreadedDecisions {
       window: null,
       soon: queueMicrotask,
       serviceError: counters.serviceError,
+      batchSizes: stats.timer('ratelimit.batch.requests'),
     };
     this.batcher = new Batcher({ ...batching, pool });
     this.here = new Batcher({ ...batching, pool: null });

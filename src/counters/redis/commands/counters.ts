@@ -7,6 +7,8 @@ export interface Tally {
   readonly counted: number;
   /** The first error of the others; empty for none. */
   readonly failure: string;
+  /** True if a server did not reply in time, which is one of the errors. */
+  readonly timedOut?: boolean;
 }
 
 /** The result of an empty request. */
@@ -61,11 +63,13 @@ export function uncounted(batch: CounterBatch, slots: Iterable<number>, failure:
 export function joined(tallies: readonly Tally[]): Tally {
   let counted = 0;
   let failure = '';
+  let timedOut = false;
   for (const tally of tallies) {
     counted += tally.counted;
     failure ||= tally.failure;
+    timedOut ||= tally.timedOut === true;
   }
-  return { counted, failure };
+  return { counted, failure, timedOut };
 }
 
 /** Consecutive ops or groups of a batch: `[first, end)`. */

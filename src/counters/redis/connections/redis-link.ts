@@ -199,8 +199,8 @@ export class RedisLink {
   }
 
   /** A fault of the server or of the connection to it. */
-  fault(problem: string): Fault {
-    return new Fault('store_failed', `Redis at ${this.address}: ${problem}`);
+  fault(problem: string, cause?: unknown): Fault {
+    return new Fault('store_failed', `Redis at ${this.address}: ${problem}`, { cause });
   }
 
   async #asking<T>(ask: (connection: RedisConnection) => Promise<T>): Promise<T> {
@@ -217,7 +217,7 @@ export class RedisLink {
         // Closing may take a while, and the connection must not be lent meanwhile.
         else this.#lost(connection, message);
       }
-      throw this.fault(message);
+      throw this.fault(message, failure);
     }
   }
 

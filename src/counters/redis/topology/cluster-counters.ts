@@ -2,6 +2,7 @@ import { Fault } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import {
   blamesKey,
+  CommandTimeout,
   isUnknownScript,
   type RedisReplyError,
   refusesScripts,
@@ -114,6 +115,7 @@ class Round {
   /** Slots whose node does not have the script that admits, by group. */
   #unloaded = new Map<Group, number[]>();
   #failure = '';
+  #timedOut = false;
 
   constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, changes: SlotChanges) {
     this.#nodes = nodes;
@@ -148,7 +150,7 @@ class Round {
     let counted = 0;
     for (const { slots } of wanted)
       for (const slot of slots) if (!Number.isNaN(this.#batch.counts[slot])) counted++;
-    return { counted, failure: this.#failure };
+    return { counted, failure: this.#failure, timedOut: this.#timedOut };
   }
 
   #byOwner(step: Step, slots: Slots): Group[] {
@@ -276,6 +278,7 @@ class Round {
   /** Fails all slots, because the node does not reply. */
   #failAll(node: ClusterNode, slots: Slots, failure: unknown): void {
     if (!(failure instanceof Fault)) throw failure;
+    this.#timedOut ||= failure.cause instanceof CommandTimeout;
     node.pool.failed(failure.message);
     // A replica may have taken its place.
     this.#nodes.refresh();

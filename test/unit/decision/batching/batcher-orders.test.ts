@@ -136,6 +136,7 @@ class Machine implements DecidingThreads {
       window: this.#openWindow(),
       soon: random.below(2) === 0 ? queueMicrotask : setImmediate,
       serviceError: counters.serviceError,
+      batchSizes: this.stats.timer('ratelimit.batch.requests'),
     });
     this.publish();
   }

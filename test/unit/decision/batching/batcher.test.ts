@@ -230,6 +230,19 @@ t.test('requests are decided under the rules that are active when their batch le
   );
 });
 
+t.test('the number of requests of each batch is recorded', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const asked = [ask(decisions)];
+  await turn();
+  for (let more = 0; more < 3; more++) asked.push(ask(decisions));
+  await turn();
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+  const sizes = decisions.stats.timers().get('ratelimit.batch.requests');
+  t.match(sizes, { count: 2, sumMs: 4, maxMs: 3 });
+});
+
 t.test('without rules, faults of a request are reported before the missing rules', async t => {
   const decisions = new Decisions({ store: new GatedStore(), rules: null });
   await t.rejects(decisions.ask(request('', 'a=x')), { code: 'bad_request' });
