@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { promtoolSays, WITHOUT_PROMTOOL } from '../support/promtool.ts';
@@ -44,6 +44,7 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
       RUNTIME_WATCH_ROOT: 'false',
       SERVE_THREADS: '2',
+      HTTP_SERVER_ENGINE: 'node',
       USE_PULLSTATS: 'true',
       PULLSTATS_ADDR: '127.0.0.1:0',
     },
@@ -56,6 +57,8 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
     await askOverGrpc(grpc, request('d', 'b=x,c=y'));
   }
   await t.rejects(askOverGrpc(grpc, request('', 'a=x')));
+  const allowed = { domain: 'd', descriptors: [{ entries: [{ key: 'free', value: 'x' }] }] };
+  t.equal((await askOverHttp(service.http, allowed)).status, 200);
   const line = await service.logged(each => each['@message'] === 'Metrics server listening');
   const { text } = await getPage(String(line['address']), '/metrics');
   const known = new Set([...text.matchAll(/^([a-z_]+)[ {]/gm)].map(match => match[1]));
@@ -72,7 +75,10 @@ t.test('alerts and the dashboard ask for metrics that the service has', async t 
   t.equal(value('sluice_rules_last_load_successful'), 1);
   const sinceLoadS = Date.now() / 1_000 - Number(value('sluice_rules_last_success_timestamp_seconds'));
   t.ok(sinceLoadS > 0 && sinceLoadS < 60, 'rules were loaded just now');
-  t.equal(value('sluice_batch_requests_count'), 9, 'calls that follow each other are not in one batch');
+  t.equal(value('sluice_http_requests_total{code="200",route="json"}'), 1);
+  t.equal(value('sluice_http_requests_total{code="429",route="json"}'), 0);
+  t.equal(value('sluice_http_request_duration_seconds_count{route="json"}'), 1);
+  t.equal(value('sluice_batch_requests_count'), 10, 'calls that follow each other are not in one batch');
   t.equal(value('sluice_queue_requests'), 0);
   t.equal(value('sluice_queue_limit_requests'), 65_536);
   const measured = Number(value('sluice_store_call_duration_seconds_count{outcome="ok",store="embedded"}'));

@@ -4,7 +4,9 @@ import type { Logger } from '../../base/logger.ts';
 import type { Bound } from '../../base/threads/shared-bound.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
+import { RouteStatistics } from '../../transports/http/route-statistics.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import {
   healthRoute,
@@ -31,6 +33,7 @@ interface HttpPortParts {
   readonly loads: ServingLoads | null;
   /** Null if the task service is disabled. */
   readonly tasks: TasksOnPort | null;
+  readonly stats: StatsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -59,6 +62,7 @@ export function createHttpListener(
       tracing,
       keepsOrigins: logsDecisions(settings),
       keepsPeers: settings.hotKeys,
+      observer: new RouteStatistics(parts.stats, 'json', ['200 OK', '429 Too Many Requests']),
     }),
   ];
   const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];

@@ -5,6 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Bound } from '../../base/threads/shared-bound.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
 import type { HttpListener } from '../../transports/http/listener.ts';
 import { nodeEngine } from '../../transports/http/node/node-server.ts';
 import type { ServingLoads } from '../../transports/http/routes/health-routes.ts';
@@ -30,6 +31,7 @@ interface ThreadHttpParts {
   readonly loads: ServingLoads;
   /** Null if the task service is disabled. */
   readonly tasks: TasksConnection | null;
+  readonly stats: StatsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -44,6 +44,17 @@ const DISCARDED = errorAnswer({
 /** Receives the body of a request. A chunk is only valid during the call; the last one may be empty. */
 export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
 
+/** Is told about the answers of a route. */
+export interface AnswerObserver {
+  /**
+   * Called just before an answer is written.
+   *
+   * @param status code and reason
+   * @param completeMs `performance.now()` when the whole request had arrived; 0 if it was answered before
+   */
+  answered(status: string, completeMs: number): void;
+}
+
 /**
  * One request and its answer, as handlers see them. This class ensures that at most one answer is written, and none
  * after the caller has disconnected. A subclass for each engine writes the bytes to the socket.
@@ -60,6 +71,8 @@ export abstract class Exchange implements Holder {
   #wake: () => void = () => {};
   /** The socket has not taken the last part of {@link push} yet. */
   #isBehind = false;
+  #observer: AnswerObserver | null = null;
+  #completeMs = 0;
 
   constructor(context: ExchangeContext, { headersOnly, bodyBytes, closes }: RequestShape) {
     this.headersOnly = headersOnly;
@@ -93,6 +106,16 @@ export abstract class Exchange implements Holder {
   /** Sets the function that is called if the caller disconnects before an answer is started; null for none. */
   onGone(listener: (() => void) | null): void {
     this.#gone = listener;
+  }
+
+  /** Sets who is told about the answer. Answers that are streamed are not told. */
+  observe(observer: AnswerObserver): void {
+    this.#observer = observer;
+  }
+
+  /** Tells the observer that the whole request has arrived. */
+  complete(): void {
+    if (this.#observer !== null) this.#completeMs = performance.now();
   }
 
   /** Passes the body to `listener` as it arrives, until an answer is started. */
@@ -190,6 +213,7 @@ export abstract class Exchange implements Holder {
   answer(answer: Answer, connection: 'keep' | 'close' = 'keep'): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'sending';
+    this.#observer?.answered(answer.status, this.#completeMs);
     this.send(answer, connection === 'close' || this.#closing);
   }
 

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { Health, type HealthComponents } from '../../../src/base/health.ts';
 import { Bound, type BoundSeat } from '../../../src/base/threads/shared-bound.ts';
 import type { Settings } from '../../../src/settings/table.ts';
+import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 
 /** What a test gives a thread with an HTTP port. */
@@ -35,6 +36,7 @@ async function serve({ settings, port, threads, connections, tasks }: HttpThread
     health,
     loads: { all: () => [] },
     tasks,
+    stats: new StatsRegistry(),
     clock: systemClock,
     logger: new KeepingLogger(),
   });

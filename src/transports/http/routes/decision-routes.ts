@@ -14,7 +14,7 @@ import {
 } from '../../tracing.ts';
 import { type ErrorCode, type ErrorText, errorAnswer } from '../answer.ts';
 import { readBody } from '../body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { AnswerObserver, Exchange } from '../exchange.ts';
 import { FAULT_WORK } from '../request-turns.ts';
 import type { RequestHead, Route } from '../routes.ts';
 
@@ -25,6 +25,8 @@ interface JsonRouteOptions {
   readonly keepsOrigins?: boolean;
   /** Whether replies over the limit have the addresses of callers, also without the rest of their origins. Default: false. */
   readonly keepsPeers?: boolean;
+  /** Is told about the answers. Default: nobody. */
+  readonly observer?: AnswerObserver;
 }
 
 /** What is kept of the head of a request. */
@@ -41,11 +43,12 @@ interface Call {
 export function jsonRoute(
   decider: Decider,
   log: Logger,
-  { tracing = null, keepsOrigins = false, keepsPeers = false }: JsonRouteOptions = {},
+  { tracing = null, keepsOrigins = false, keepsPeers = false, observer }: JsonRouteOptions = {},
 ): Route {
   // One buffer serves all requests: it is filled and passed on within one call, and the decider copies it.
   const request = new ByteWriter(1024);
   const decide = (exchange: Exchange, body: Uint8Array, { span, origin }: Call): void => {
+    exchange.complete();
     request.reset();
     const fault = convert(body, request);
     if (fault !== null) {
@@ -68,6 +71,7 @@ export function jsonRoute(
     method: 'POST',
     help: 'decides the RateLimitRequest in the body',
     handle: (exchange, asked) => {
+      if (observer !== undefined) exchange.observe(observer);
       // A call whose body never arrives completely exports no span, because there is nothing to decide.
       const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
       const origin = keepsOrigins ? originOf(asked) : undefined;
