@@ -73,20 +73,32 @@ export function storeToken(token: string | null): void {
   }
 }
 
+/** Whether the caller may do what needs this scope. */
+export function useAllowed(scope: Scope): boolean {
+  return isAllowed(useSession().me, scope);
+}
+
 /** @throws ApiError with status 401 if the token is not valid */
 export function readMe(token: string, signal?: AbortSignal): Promise<Me> {
   return callService<Me>('/api/v1/me', { token, ...(signal && { signal }) });
 }
 
+/** Calls the API. The path is below `/api/v1`; `read` as for {@link callService}. */
+type Call = <Answer>(
+  path: string,
+  call?: Omit<ApiCall, 'token'>,
+  read?: (text: string) => unknown,
+) => Promise<Answer>;
+
 /**
  * A function that calls the API of the tenant as the signed-in user. A token that is no longer valid ends the session.
- * The path is below `/api/v1`. It rejects with an ApiError.
+ * It rejects with an ApiError.
  */
-export function useCall(): <Answer>(path: string, call?: Omit<ApiCall, 'token'>) => Promise<Answer> {
+export function useCall(): Call {
   const { token, end } = useSession();
-  return async <Answer>(path: string, call: Omit<ApiCall, 'token'> = {}) => {
+  return async (path, call = {}, read) => {
     try {
-      return await callService<Answer>(`/api/v1${path}`, { ...call, token });
+      return await callService(`/api/v1${path}`, { ...call, token }, read);
     } catch (thrown) {
       if (thrown instanceof ApiError && thrown.status === 401) end(thrown.message);
       throw thrown;

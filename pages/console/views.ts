@@ -1,12 +1,13 @@
 import type { ComponentType } from 'preact';
 import type { Scope } from './session.ts';
+import { TaskPage } from './views/task/task-page.tsx';
 import { Tasks } from './views/tasks/tasks.tsx';
 
 /** A view of the console, by the parameter `view` of the address. */
 interface View {
   /** In the navigation and in the title of the window. */
   readonly name: string;
-  /** The entry of the navigation that leads here; null for a view without navigation. */
+  /** The entry of the navigation that leads here; its own if absent. */
   readonly under?: string;
   /** Without it, the view is not in the navigation and says what is missing. */
   readonly needs: Scope;
@@ -16,4 +17,5 @@ interface View {
 /** The first one is shown without a parameter. */
 export const VIEWS: Readonly<Record<string, View>> = {
   tasks: { name: 'Tasks', needs: 'tasks:read', component: Tasks },
+  task: { name: 'Task', under: 'tasks', needs: 'tasks:read', component: TaskPage },
 };

@@ -6,7 +6,7 @@ import { useSteadyOrder } from './steady-order.ts';
 /** A column of a {@link Table}. */
 export interface Column<Row> {
   readonly key: string;
-  readonly title: string;
+  readonly title: ComponentChildren;
   /** Numbers are aligned to the right. */
   readonly kind?: 'text' | 'number';
   /** The order of the rows when sorted by this column. Absent if they cannot be. */

@@ -1,18 +1,8 @@
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../service/call.ts';
+import { type ChangeFaults, faultsOf, NO_FAULTS } from '../../service/change-faults.ts';
 import { callApi } from '../api.ts';
 import { useToken } from './token.ts';
-
-/** What is wrong with a change: by field, or as a whole. */
-interface ChangeFaults {
-  /** By the name of the field; `token` for the operator's token. */
-  readonly fields: Readonly<Record<string, string>>;
-  /** Empty if all faults belong to fields. */
-  readonly whole: string;
-}
-
-/** No faults. */
-const NO_FAULTS: ChangeFaults = { fields: {}, whole: '' };
 
 interface ChangeCall {
   readonly method: 'POST' | 'PUT' | 'DELETE';
@@ -47,7 +37,7 @@ export function useChange<Answer>(): Change<Answer> {
       setAnswer(await callApi<Answer>(path, { ...call, token }));
       return true;
     } catch (thrown) {
-      setFaults(faultsOf(thrown));
+      setFaults(operatorFaults(thrown));
       return false;
     } finally {
       setBusy(false);
@@ -56,13 +46,9 @@ export function useChange<Answer>(): Change<Answer> {
   return { token, setToken, isBusy, faults, setFaults, answer, make };
 }
 
-function faultsOf(thrown: unknown): ChangeFaults {
-  if (!(thrown instanceof ApiError)) return { fields: {}, whole: String(thrown) };
-  if (thrown.status === 401) return { fields: { token: thrown.message }, whole: '' };
-  const fields: Record<string, string> = {};
-  for (const { pointer = '', detail } of thrown.errors) {
-    const [, field = ''] = pointer.split('/');
-    if (field !== '') fields[field] ??= detail;
-  }
-  return { fields, whole: Object.keys(fields).length === 0 ? thrown.message : '' };
+/** A wrong token is a fault of its field. */
+function operatorFaults(thrown: unknown): ChangeFaults {
+  if (thrown instanceof ApiError && thrown.status === 401)
+    return { fields: { token: thrown.message }, whole: '' };
+  return faultsOf(thrown);
 }

@@ -1,11 +1,6 @@
+import type { Commands } from '../../design/change-form.tsx';
 import { type Descriptor, descriptorText } from '../descriptor.ts';
 import { RECORD_PATHS, type RecordKind, type RecordRequest } from './record.ts';
-
-/** The same change as a command and as a call of the API. */
-export interface Commands {
-  readonly sluice: string;
-  readonly curl: string;
-}
 
 const TOKEN = '"Authorization: Bearer $ADMIN_TOKEN"';
 const JSON_TYPE = "'Content-Type: application/json'";

@@ -1,63 +1,27 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { Button } from '../../design/button.tsx';
+import { ChangeForm, type Commands } from '../../design/change-form.tsx';
 import { CopyBlock } from '../../design/copy-block.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { Field } from '../../design/field.tsx';
 import { Forbidden } from '../../design/states.tsx';
 import { useLive } from '../live-state.ts';
 import type { Change } from './change-state.ts';
-import type { Commands } from './commands.ts';
 
-interface ChangeFormProps {
-  readonly title: string;
+interface OperatorFormProps extends Omit<ComponentProps<typeof ChangeForm>, 'isBusy' | 'fault'> {
   readonly change: Change<unknown>;
-  /** What the change does, in words; null while the form is not complete. */
-  readonly effect: string | null;
-  /** The text of the button that makes the change. */
-  readonly verb: string;
-  readonly isDangerous?: boolean;
-  /** The same change as commands; null while the form is not complete. */
-  readonly commands: Commands | null;
-  readonly onSubmit: () => void;
-  readonly onClose: () => void;
-  /** The fields of the change, except the token. */
-  readonly children: ComponentChildren;
 }
 
-/** The dialog for a change: its fields, its effect in words, and the commands that make the same change. */
-export function ChangeForm(props: ChangeFormProps) {
-  const { title, change, effect, verb, isDangerous = false, commands, onSubmit, onClose, children } = props;
+/** The dialog for a change of the operator, with a field for the token. */
+export function OperatorForm({ change, children, ...rest }: OperatorFormProps) {
   const { status } = useLive();
-  if (status?.admin.changes === 'no_token') return <NoToken title={title} onClose={onClose} />;
+  if (status?.admin.changes === 'no_token') return <NoToken title={rest.title} onClose={rest.onClose} />;
   const { faults, isBusy, token } = change;
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={event => {
-          event.preventDefault();
-          if (!isBusy) onSubmit();
-        }}
-      >
-        {children}
-        <TokenField token={token} onChange={change.setToken} error={faults.fields['token']} />
-        <p class="effect" aria-live="polite">
-          {effect ?? 'Fill in the fields to see what will happen.'}
-        </p>
-        {faults.whole !== '' && (
-          <p class="fault" role="alert">
-            {faults.whole}
-          </p>
-        )}
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind={isDangerous ? 'danger' : 'primary'} type="submit" disabled={isBusy}>
-            {isBusy ? 'Working…' : verb}
-          </Button>
-        </div>
-        {commands !== null && <SameAs commands={commands} />}
-      </form>
-    </Dialog>
+    <ChangeForm {...rest} isBusy={isBusy} fault={faults.whole}>
+      {children}
+      <TokenField token={token} onChange={change.setToken} error={faults.fields['token']} />
+    </ChangeForm>
   );
 }
 
@@ -80,7 +44,7 @@ export function ChangeDone({ title, children, undo, onUndo, onClose }: ChangeDon
       </div>
       {undo !== null && (
         <>
-          <CopyBlock label="Undo on the command line" text={undo.sluice} />
+          {undo.sluice !== null && <CopyBlock label="Undo on the command line" text={undo.sluice} />}
           <CopyBlock label="Undo with curl" text={undo.curl} />
         </>
       )}
@@ -116,16 +80,6 @@ function TokenField({ token, error, onChange }: TokenFieldProps) {
         onInput={event => onChange(event.currentTarget.value.trim())}
       />
     </Field>
-  );
-}
-
-function SameAs({ commands }: { readonly commands: Commands }) {
-  return (
-    <details class="same-as">
-      <summary>Do the same on the command line</summary>
-      <CopyBlock label="sluice" text={commands.sluice} />
-      <CopyBlock label="curl" text={commands.curl} />
-    </details>
   );
 }
 

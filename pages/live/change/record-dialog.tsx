@@ -7,7 +7,7 @@ import { useChange } from './change-state.ts';
 import { putCommands, removeCommands } from './commands.ts';
 import { banEffect, overrideEffect, passEffect } from './effect.ts';
 import { type Expiry, ExpiryFields, endOf, FIRST_EXPIRY } from './expiry.tsx';
-import { ChangeDone, ChangeForm } from './frame.tsx';
+import { ChangeDone, OperatorForm } from './frame.tsx';
 import { RECORD_PATHS, type RecordKind, type RecordRequest, type SteeringRecord } from './record.ts';
 
 interface RecordDialogProps {
@@ -61,7 +61,7 @@ export function RecordDialog({ kind, descriptor, limit, onClose }: RecordDialogP
   };
   if (change.answer !== null) return <Done record={change.answer} onClose={onClose} />;
   return (
-    <ChangeForm
+    <OperatorForm
       title={TITLES[kind]}
       change={change}
       effect={request === null ? null : `${effectOf(kind, request)} ${endText(request.until)}`}
@@ -107,7 +107,7 @@ export function RecordDialog({ kind, descriptor, limit, onClose }: RecordDialogP
           onInput={event => set({ reason: event.currentTarget.value })}
         />
       </Field>
-    </ChangeForm>
+    </OperatorForm>
   );
 }
 

@@ -3,7 +3,7 @@ import { Field } from '../../design/field.tsx';
 import { useChange } from './change-state.ts';
 import { removeCommands } from './commands.ts';
 import { concerned } from './effect.ts';
-import { ChangeDone, ChangeForm } from './frame.tsx';
+import { ChangeDone, OperatorForm } from './frame.tsx';
 import { RECORD_PATHS, type RecordKind, type SteeringRecord } from './record.ts';
 
 const AFTER: Readonly<Record<RecordKind, string>> = {
@@ -32,7 +32,7 @@ export function RemoveDialog({ record, onClose }: RemoveDialogProps) {
   }
   const query = reason.trim() === '' ? '' : `?${new URLSearchParams({ reason: reason.trim() })}`;
   return (
-    <ChangeForm
+    <OperatorForm
       title={`Undo the ${kind}`}
       change={change}
       effect={effect}
@@ -49,6 +49,6 @@ export function RemoveDialog({ record, onClose }: RemoveDialogProps) {
           onInput={event => setReason(event.currentTarget.value)}
         />
       </Field>
-    </ChangeForm>
+    </OperatorForm>
   );
 }

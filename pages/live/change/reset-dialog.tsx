@@ -6,7 +6,7 @@ import { type Descriptor, descriptorText } from '../descriptor.ts';
 import { useChange } from './change-state.ts';
 import { resetCommands } from './commands.ts';
 import { concerned } from './effect.ts';
-import { ChangeDone, ChangeForm } from './frame.tsx';
+import { ChangeDone, OperatorForm } from './frame.tsx';
 
 interface ResetDialogProps {
   readonly descriptor: Descriptor;
@@ -40,7 +40,7 @@ export function ResetDialog({ descriptor, onClose }: ResetDialogProps) {
   const counts = answer === null ? '' : ` Present counts: ${countsText(answer)}.`;
   const error = change.faults.fields['reason'];
   return (
-    <ChangeForm
+    <OperatorForm
       title="Reset counters"
       change={change}
       effect={`Sets the counters of ${concerned(descriptor)} to 0, in all processes that share the store. This cannot be undone.${counts}`}
@@ -59,7 +59,7 @@ export function ResetDialog({ descriptor, onClose }: ResetDialogProps) {
           onInput={event => setReason(event.currentTarget.value)}
         />
       </Field>
-    </ChangeForm>
+    </OperatorForm>
   );
 }
 

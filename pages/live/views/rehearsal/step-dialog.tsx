@@ -3,7 +3,7 @@ import { Field } from '../../../design/field.tsx';
 import { formatCount } from '../../../design/format.ts';
 import { useChange } from '../../change/change-state.ts';
 import { stepCommands } from '../../change/commands.ts';
-import { ChangeDone, ChangeForm } from '../../change/frame.tsx';
+import { ChangeDone, OperatorForm } from '../../change/frame.tsx';
 import type { Rehearsal } from './rehearsal.ts';
 
 type Step = 'promote' | 'restart' | 'stop';
@@ -46,7 +46,7 @@ export function StepDialog({ step, rehearsal, onClose }: StepDialogProps) {
     }
   };
   return (
-    <ChangeForm
+    <OperatorForm
       title={TITLES[step]}
       change={change}
       effect={effect}
@@ -63,7 +63,7 @@ export function StepDialog({ step, rehearsal, onClose }: StepDialogProps) {
           onInput={event => setReason(event.currentTarget.value)}
         />
       </Field>
-    </ChangeForm>
+    </OperatorForm>
   );
 }
 
