@@ -25,7 +25,8 @@ export function formatShare(part: number, whole: number): string {
   const percent = (part / whole) * 100;
   if (percent > 0 && percent < 0.1) return `< 0.1${THIN_SPACE}%`;
   if (percent < 100 && percent > 99.9) return `> 99.9${THIN_SPACE}%`;
-  return `${percent >= 10 ? Math.round(percent) : Number(percent.toFixed(1))}${THIN_SPACE}%`;
+  const text = percent >= 10 ? formatCount(Math.round(percent)) : Number(percent.toFixed(1));
+  return `${text}${THIN_SPACE}%`;
 }
 
 /** Milliseconds: `0.4 ms`, `1 200 ms`. */

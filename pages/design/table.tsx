@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly sorts?: 'ascending' | 'descending';
   /** Whether it takes the width that is left, and cuts off its text. At most one column does. */
   readonly grows?: boolean;
-  /** When the column is left out: below 560 or 900 pixels. */
+  /** When the column is left out: below 560 or 900 pixels, except while the rows are sorted by it. */
   readonly hides?: 'narrow' | 'medium';
   readonly cell: (row: Row) => ComponentChildren;
 }
@@ -88,7 +88,7 @@ export function Table<Row>(props: TableProps<Row>) {
               }}
             >
               {columns.map(column => (
-                <td key={column.key} class={cellClass(column)}>
+                <td key={column.key} class={cellClass(column, sort)}>
                   {column.cell(row)}
                 </td>
               ))}
@@ -110,7 +110,7 @@ function Heading<Row>({ column, sort, onSort }: HeadingProps<Row>) {
   const { key, title, sorts } = column;
   const isSorted = sorts !== undefined && sort === key;
   return (
-    <th scope="col" class={cellClass(column)} aria-sort={isSorted ? sorts : undefined}>
+    <th scope="col" class={cellClass(column, sort)} aria-sort={isSorted ? sorts : undefined}>
       {sorts === undefined || onSort === undefined ? (
         title
       ) : (
@@ -125,8 +125,12 @@ function Heading<Row>({ column, sort, onSort }: HeadingProps<Row>) {
   );
 }
 
-function cellClass<Row>({ kind = 'text', grows = false, hides }: Column<Row>): string {
-  return `cell-${kind}${grows ? ' cell-grows' : ''}${hides === undefined ? '' : ` hides-${hides}`}`;
+function cellClass<Row>(
+  { key, kind = 'text', grows = false, hides }: Column<Row>,
+  sort: string | undefined,
+): string {
+  const isLeftOut = hides !== undefined && key !== sort;
+  return `cell-${kind}${grows ? ' cell-grows' : ''}${isLeftOut ? ` hides-${hides}` : ''}`;
 }
 
 /** Whether a click does something else than opening the row; selecting text does. */

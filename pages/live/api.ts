@@ -31,6 +31,15 @@ export interface LimitRates {
   readonly rest: { readonly points: readonly RatePoint[] };
 }
 
+/** How much of a limit a key has used: in its current fixed window, or in the last minute. */
+export interface FullestKey {
+  /** More than 1 if the limit is exceeded. */
+  readonly share: number;
+  /** Null if it is not known, because the key has another limit. */
+  readonly count: number | null;
+  readonly most: number;
+}
+
 export interface Limit {
   /** Changes when rules are loaded. */
   readonly number: number;
@@ -50,6 +59,8 @@ export interface Limit {
   readonly totals: Figures;
   readonly per_second: Figures;
   readonly last_hour: Figures;
+  /** The key that is closest to the limit; null if none was counted lately. */
+  readonly fullest: FullestKey | null;
   /** Hits and refusals of the last 20 minutes, by minute; null if they are not kept. */
   readonly spark?: readonly number[] | null;
   readonly refused_spark?: readonly number[] | null;

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { Chip } from '../design/chip.tsx';
-import { formatRate } from '../design/format.ts';
+import { formatCount, formatRate } from '../design/format.ts';
+import { Meter } from '../design/meter.tsx';
 import { Sparkline } from '../design/plots/sparkline.tsx';
 import { Link } from '../design/route.ts';
 import type { Column } from '../design/table.tsx';
-import type { Limit } from './api.ts';
+import type { FullestKey, Limit } from './api.ts';
 
 /** The columns of every list of limits. Their keys are those that the API sorts by. */
 export const LIMIT_COLUMNS: readonly Column<Limit>[] = [
@@ -17,9 +18,22 @@ export const LIMIT_COLUMNS: readonly Column<Limit>[] = [
     hides: 'narrow',
     cell: ({ per_second, spark }) => (
       <WithSpark values={spark} label="Hits per minute">
-        {formatRate(per_second.hits)}
+        <Rate of={per_second.hits} />
       </WithSpark>
     ),
+  },
+  {
+    key: 'fullest',
+    title: 'Fullest key',
+    kind: 'number',
+    sorts: 'descending',
+    hides: 'narrow',
+    cell: ({ fullest }) =>
+      fullest === null ? (
+        <span class="quiet">–</span>
+      ) : (
+        <Meter share={fullest.share}>{fullestText(fullest)}</Meter>
+      ),
   },
   {
     key: 'near_limit',
@@ -49,14 +63,22 @@ export const LIMIT_COLUMNS: readonly Column<Limit>[] = [
   },
 ];
 
+/** The hits of the fullest key: `93 of 100`. */
+export function fullestText({ count, most }: FullestKey): string {
+  return count === null ? 'of its own limit' : `${formatCount(count)} of ${formatCount(most)}`;
+}
+
 function LimitName({ limit }: { readonly limit: Limit }) {
   const { domain, path, meaning, shadow_mode } = limit;
   const entries = path.startsWith(`${domain}.`) ? path.slice(domain.length + 1) : path;
   return (
     <div class="limit-name" title={`${path}: ${meaning}`}>
-      <span class="one-line">
-        <span class="quiet">{domain} › </span>
-        <Link query={{ view: 'limit', path }}>{entries}</Link>
+      <span class="limit-path">
+        <span class="one-line quiet">{domain}</span>
+        <span class="quiet"> › </span>
+        <Link query={{ view: 'limit', path }} class="one-line">
+          {entries}
+        </Link>
       </span>
       <span class="limit-meaning">
         {shadow_mode && <Chip kind="shadow">Shadow</Chip>}

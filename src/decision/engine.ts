@@ -10,6 +10,7 @@ import type { BatchObserver } from './batch-observer.ts';
 import { CacheKeys } from './cache-key.ts';
 import { dynamicMetadata } from './dynamic-metadata.ts';
 import { Evaluator, type Uncounted } from './evaluate.ts';
+import { recordFullness } from './fullness.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { type GlobalModes, overallCode } from './overall-code.ts';
 import { Planner } from './plan.ts';
@@ -18,6 +19,7 @@ import { type HeaderNames, type Response, type ResponseAdditions, reportedDescri
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
 import type { BatchFigures } from './statistics/batch-figures.ts';
+
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /** Minimum number of requests in a batch to measure its duration: reading the clock costs too much for smaller ones. */
@@ -185,6 +187,7 @@ export class Engine {
   }
 
   #observe(batch: DecisionBatch, generation: RuleGeneration): void {
+    recordFullness(batch, generation);
     for (const observer of this.#parts.observers ?? NO_OBSERVERS) {
       try {
         observer.observe(batch, generation);

@@ -27,6 +27,10 @@ t.test('the overview shows what is rejected while requests are sent', options, a
     'the limit that rejects the most is first',
   );
   t.match(await limits.innerText(), 'Shadow');
+  await limits.getByRole('button', { name: 'Fullest key' }).click();
+  await page.waitForURL('**/?sort=fullest');
+  await limits.getByRole('row', { name: /shop › ip .*\d+.% \d+ of 3\b/ }).waitFor();
+  t.match(await limits.getByRole('row').nth(1).innerText(), /ip[\s\S]* of 3\b/, 'the fullest key of all');
   const rejections = page.getByRole('region', { name: 'Last rejections' });
   await rejections.getByText('user=ann').first().waitFor();
   t.match(await rejections.innerText(), / of 5\b/);

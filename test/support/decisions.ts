@@ -69,15 +69,14 @@ export class Decisions {
   readonly stats = new StatsRegistry();
   readonly logger = new KeepingLogger();
   readonly batcher: Batcher;
-  readonly #statistics: RuleStatistics;
+  readonly statistics = new RuleStatistics();
   readonly #explainer: Explainer;
   readonly #answers: number;
   #rules: CompiledRules | null = null;
 
   constructor(setup: DecisionSetup) {
     this.clock = new ManualClock(setup.nowMs ?? 1_700_000_000_000);
-    this.#statistics = new RuleStatistics();
-    this.stats.addSource(this.#statistics);
+    this.stats.addSource(this.statistics);
     const cacheBytes = setup.localCacheBytes ?? 0;
     const options = { ...DEFAULT_OPTIONS, ...setup.options };
     const counters = {
@@ -104,7 +103,7 @@ export class Decisions {
     this.batcher = new Batcher({
       engine,
       pool: this.#pool(setup, options, counters),
-      named: this.#statistics,
+      named: this.statistics,
       window: setup.window ?? null,
       soon: setup.soon ?? queueMicrotask,
       ...(setup.generations !== undefined && { rules: setup.generations }),
@@ -137,7 +136,7 @@ export class Decisions {
     return new DecisionPool({
       threads,
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
-      statistics: this.#statistics,
+      statistics: this.statistics,
       counters,
       pooled: { add: () => {} },
       overLimitChanged: () => {},
@@ -158,7 +157,7 @@ export class Decisions {
     const files = Object.entries(texts).map(([name, text]) => ({ name, content: Buffer.from(text) }));
     this.#rules = new CompiledRules(compileRules(loadRuleSet(files, options), this.#answers));
     const generation = new RuleGeneration(this.#rules);
-    this.#statistics.publish(generation);
+    this.statistics.publish(generation);
     this.batcher.use(generation);
   }
 

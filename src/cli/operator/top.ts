@@ -19,7 +19,7 @@ const FLAGS = {
     kind: 'text',
     placeholder: 'ORDER',
     default: 'refused',
-    help: 'refused, near_limit or hits per second, or path',
+    help: 'refused, near_limit or hits per second, fullest key, or path',
   },
   count: { kind: 'text', placeholder: 'N', default: '20', help: 'number of limits, at most 500' },
   interval: {
@@ -46,7 +46,7 @@ Exit status: 0 the limits were printed, 2 they were not.
 
 Examples:
   sluice top
-  sluice top --sort near_limit --search checkout --once
+  sluice top --sort fullest --search checkout --once
 `;
 
 /** Moves the cursor to the top left and clears the terminal. */
@@ -86,12 +86,23 @@ export async function runTop(args: readonly string[], io: CliIo): Promise<number
 function textOf(answer: Json, columns: number | null): string {
   const { limits, total, time } = answer;
   if (!Array.isArray(limits)) throw new CommandFault('the service answered with unexpected JSON.');
-  const head = ['RULE', 'REFUSED/S', 'NEAR/S', 'HITS/S', 'SHADOW/S', 'REFUSED 1H', 'HITS 1H', 'LIMIT'];
+  const head = [
+    'RULE',
+    'REFUSED/S',
+    'NEAR/S',
+    'HITS/S',
+    'SHADOW/S',
+    'FULLEST',
+    'REFUSED 1H',
+    'HITS 1H',
+    'LIMIT',
+  ];
   const rows = (limits as Json[]).map(limit => {
     const [now, hour] = [limit['per_second'] as Json, limit['last_hour'] as Json];
     return [
       String(limit['path']),
       ...['refused', 'near_limit', 'hits', 'shadow_refused'].map(name => rateText(Number(now[name]))),
+      fullestText(limit['fullest'] as Json | null),
       String(hour['refused']),
       String(hour['hits']),
       String(limit['meaning']),
@@ -99,6 +110,11 @@ function textOf(answer: Json, columns: number | null): string {
   });
   const lines = [`${limits.length} of ${total} limits at ${time}`, ...headedTableLines(head, rows, columns)];
   return lines.map(line => `${line}\n`).join('');
+}
+
+/** How much of the limit its fullest key has used. An older service does not say it. */
+function fullestText(fullest: Json | null | undefined): string {
+  return fullest == null ? '-' : `${Math.round(Number(fullest['share']) * 100)}%`;
 }
 
 function rateText(perSecond: number): string {

@@ -3,6 +3,7 @@ import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, type Timer } from '../../bas
 import type { Service } from '../../base/lifecycle.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { RULE_STAT } from '../../stats/names.ts';
+import { type FullestKey, fullestKey } from './fullest-keys.ts';
 import { FIGURES, type Figures, figuresOf, LimitHistory, type RatePoint } from './limit-history.ts';
 import { type ActiveTotals, ROW_SLOTS, type RuleStatistics } from './rule-statistics.ts';
 import { totalOf } from './shared-totals.ts';
@@ -232,6 +233,11 @@ export class RateView {
   /** One figure of the last minutes, see {@link LimitHistory.lastOf}. */
   lastMinutes(limit: number, figure: (typeof FIGURES)[number], minutes: number): number[] | null {
     return this.#history.lastOf(this.rules.path(this.#rowOf(limit)), figure, minutes);
+  }
+
+  /** The key that is closest to the limit, see {@link fullestKey}. */
+  fullest(limit: number): FullestKey | null {
+    return fullestKey(this.#columns.active.generation, limit, this.atMs / SECOND_MS);
   }
 
   /** One figure of {@link perSecond}. */

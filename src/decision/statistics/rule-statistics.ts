@@ -12,7 +12,10 @@ import {
 import { RuleNames } from './rule-names.ts';
 import { addTotal, ownTotals, sharedTotals, takeTotal, totalOf } from './shared-totals.ts';
 
-/** Distance between two rows of totals, in slots. Larger than a row, so that each row has its own cache line. */
+/**
+ * Distance between two rows of totals, in slots, so that each row has its own cache line. The slot that a row leaves free
+ * has the fullest key of the limit; see `fullest-keys.ts`.
+ */
 export const ROW_SLOTS = 8;
 
 let generations = 0;
@@ -35,6 +38,8 @@ export class RuleGeneration {
   readonly terms: TermsOfRules;
   /** A row of `RULE_STATS.length` totals for each limit, {@link ROW_SLOTS} apart; see `shared-totals.ts`. */
   readonly statistics: Int32Array<SharedArrayBuffer>;
+  /** The same memory as numbers; see `fullest-keys.ts`. */
+  readonly shares: Float32Array<SharedArrayBuffer>;
   /** Number of batches that still count here. */
   #batches = 0;
   #whenIdle: (() => void) | null = null;
@@ -46,6 +51,7 @@ export class RuleGeneration {
     this.terms = new TermsOfRules(rules);
     this.statistics =
       shared === undefined ? sharedTotals(rules.limitCount * ROW_SLOTS) : new Int32Array(shared.statistics);
+    this.shares = new Float32Array(this.statistics.buffer);
   }
 
   /** True if no batch counts here. */

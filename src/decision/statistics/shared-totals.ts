@@ -15,7 +15,7 @@ const UNIT_MASK = UNIT - 1;
 const MAX_HIGH = 0x7fff_ffff;
 
 /** Words that a slot takes. */
-const SLOT_WORDS = 2;
+export const SLOT_WORDS = 2;
 
 /** A carry takes nanoseconds unless its thread is suspended: after this number of attempts, a reader waits. */
 const LOOKS = 1_000;

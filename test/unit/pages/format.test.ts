@@ -56,6 +56,7 @@ t.test('shares never look like none or all if they are not', async t => {
   t.equal(plain(formatShare(45, 100)), '45 %');
   t.equal(plain(formatShare(99_999, 100_000)), '> 99.9 %');
   t.equal(plain(formatShare(100, 100)), '100 %');
+  t.equal(plain(formatShare(104, 1)), '10 400 %');
   t.equal(formatShare(0, 0), '–');
 });
 

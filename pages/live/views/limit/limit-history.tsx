@@ -3,11 +3,12 @@ import { Facts, Panel } from '../../../design/panel.tsx';
 import { Plot } from '../../../design/plots/plot.tsx';
 import { Empty } from '../../../design/states.tsx';
 import type { LimitDetails } from '../../api.ts';
+import { fullestText } from '../../limit-columns.tsx';
 import { outcomeSeries } from '../../outcomes.ts';
 
 /** What the limit counts now, and each minute of the last hour. */
 export function LimitHistory({ limit }: { readonly limit: LimitDetails }) {
-  const { per_second, last_hour, totals, history } = limit;
+  const { per_second, last_hour, totals, history, fullest } = limit;
   const now = (value: number) => (value === 0 ? '0' : formatRate(value));
   return (
     <div class="limit-usage">
@@ -16,6 +17,12 @@ export function LimitHistory({ limit }: { readonly limit: LimitDetails }) {
           items={[
             ['Hits', now(per_second.hits)],
             ['Rejected', now(per_second.refused)],
+            [
+              'Fullest key',
+              fullest === null
+                ? 'no key was counted lately'
+                : `${fullestText(fullest)} (${formatShare(fullest.share, 1)})`,
+            ],
             ['Near the limit', now(per_second.near_limit)],
             ['Shadow', now(per_second.shadow_refused)],
             [

@@ -16,6 +16,7 @@ const MAX_REACHED = 10_000;
 
 const SORTS = {
   refused: 'Rejected',
+  fullest: 'Fullest key',
   near_limit: 'Near limit',
   hits: 'Hits',
   path: 'Name',

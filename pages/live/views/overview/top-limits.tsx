@@ -10,10 +10,15 @@ import { usePolled } from '../../polled.ts';
 
 const COUNT = 12;
 
-const SORTS = { refused: 'Rejected', near_limit: 'Near limit', hits: 'Hits' } as const;
+const SORTS = {
+  refused: 'Rejected',
+  fullest: 'Fullest key',
+  near_limit: 'Near limit',
+  hits: 'Hits',
+} as const;
 type Sort = keyof typeof SORTS;
 
-/** The limits that reject the most, or that have the most hits near them. */
+/** The limits that reject the most, whose keys are closest to them, or that have the most hits. */
 export function TopLimits() {
   const { query } = useRoute();
   const sort: Sort =

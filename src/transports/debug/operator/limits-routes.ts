@@ -21,7 +21,7 @@ const LIMITS_AT_ONCE = 512;
 
 const MINUTE_SECONDS = 60;
 
-const SORTS = ['refused', 'near_limit', 'hits', 'path', 'rules'] as const;
+const SORTS = ['refused', 'fullest', 'near_limit', 'hits', 'path', 'rules'] as const;
 type Sort = (typeof SORTS)[number];
 
 /** Number of minutes in the small curves of a list. */
@@ -33,6 +33,30 @@ const SPARK: ArraySchema = {
   description:
     `In each of the last ${SPARK_MINUTES} minutes, the oldest first; the last one has not ended. ` +
     'Null if the history of the limit is not kept.',
+};
+
+const FULLEST: ObjectSchema = {
+  type: 'object',
+  nullable: true,
+  description:
+    'The key that is closest to the limit: in its current fixed window, or in the last minute. Null if no key was counted.',
+  properties: {
+    share: {
+      type: 'number',
+      description: 'The part of the limit that is used; more than 1 if it is exceeded.',
+    },
+    count: {
+      type: 'number',
+      integer: true,
+      nullable: true,
+      description: 'The hits. Null if the limit is 0, or if an operator has given the key another limit.',
+    },
+    most: {
+      type: 'number',
+      integer: true,
+      description: 'The hits that the limit allows: `burst` of a token bucket.',
+    },
+  },
 };
 
 const LIMIT_SCHEMA: ObjectSchema = {
@@ -60,6 +84,7 @@ const LIMIT_SCHEMA: ObjectSchema = {
     },
     per_second: { type: 'object', properties: FIGURES, description: 'In the last seconds.' },
     last_hour: { type: 'object', properties: FIGURES },
+    fullest: FULLEST,
     spark: SPARK,
     refused_spark: SPARK,
   },
@@ -149,7 +174,7 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
           optional: true,
           description:
             'By figures per second, then by totals, the largest first (`refused`, the default, `near_limit`, `hits`); ' +
-            'by `path`; or in the order of the `rules`.',
+            'by the share of the `fullest` key; by `path`; or in the order of the `rules`.',
         },
         offset: { type: 'number', integer: true, min: 0, max: MAX_REACHED, optional: true },
         count: { type: 'number', integer: true, min: 1, max: MAX_COUNT, optional: true },
@@ -246,11 +271,18 @@ async function matching(
 function orderOf(view: RateView, sort: Sort): (a: number, b: number) => number {
   if (sort === 'rules') return (a, b) => a - b;
   if (sort === 'path') return byPath(view.rules);
+  if (sort === 'fullest') return byFullest(view);
   const figure = sort === 'near_limit' ? 'nearLimit' : sort;
   return (a, b) =>
     view.rateOf(b, figure) - view.rateOf(a, figure) ||
     view.totalOf(b, figure) - view.totalOf(a, figure) ||
     a - b;
+}
+
+/** Limits without a counted key are last. Sliding windows and buckets are full at 1, so those are told apart by refusals. */
+function byFullest(view: RateView): (a: number, b: number) => number {
+  const shareOf = (limit: number): number => view.fullest(limit)?.share ?? -1;
+  return (a, b) => shareOf(b) - shareOf(a) || view.rateOf(b, 'refused') - view.rateOf(a, 'refused') || a - b;
 }
 
 function byPath(rules: CompiledRules): (a: number, b: number) => number {
@@ -296,8 +328,20 @@ function limitView(view: RateView, number: number, domains: ReadonlySet<string>)
     totals: figuresView(view.totals(number)),
     per_second: figuresView(view.perSecond(number)),
     last_hour: figuresView(view.lastHour(number)),
+    fullest: fullestView(view, number, limit.burst ?? limit.requestsPerUnit),
     spark: view.lastMinutes(number, 'hits', SPARK_MINUTES),
     refused_spark: view.lastMinutes(number, 'refused', SPARK_MINUTES),
+  };
+}
+
+function fullestView(view: RateView, number: number, most: number): Record<string, unknown> | null {
+  const fullest = view.fullest(number);
+  if (fullest === null) return null;
+  const { share, isOverridden } = fullest;
+  return {
+    share: Math.round(share * 10_000) / 10_000,
+    count: isOverridden || most === 0 ? null : Math.round(share * most),
+    most,
   };
 }
 

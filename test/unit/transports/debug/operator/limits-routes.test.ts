@@ -51,7 +51,12 @@ async function served(t: Test, text: string | null) {
   };
   const count = (limit: number, stat: keyof typeof RULE_STAT, hits: number): void =>
     addTotal(rules!.statistics, limit * ROW_SLOTS + RULE_STAT[stat], hits);
-  return { get, count, clock };
+  const fill = (limit: number, share: number, forS: number): void => {
+    const word = (limit * ROW_SLOTS + ROW_SLOTS - 1) * 2;
+    rules!.shares[word] = share;
+    rules!.statistics[word + 1] = clock.nowMs() / 1_000 + forS;
+  };
+  return { get, count, fill, clock };
 }
 
 onEachEngine('a limit is told with its window in words, modes, totals and rates', async t => {
@@ -103,7 +108,7 @@ onEachEngine('without rules, the answer is a problem that says so', async t => {
 });
 
 onEachEngine('limits are found by a part of their path, and sorted by figures, path or rules', async t => {
-  const { get, count } = await served(t, RULES);
+  const { get, count, fill } = await served(t, RULES);
   count(0, 'totalHits', 5);
   count(0, 'nearLimit', 1);
   count(2, 'totalHits', 9);
@@ -117,6 +122,9 @@ onEachEngine('limits are found by a part of their path, and sorted by figures, p
   t.same(await paths('sort=hits'), ['shop.vip', 'shop.user', 'shop.path_/Search']);
   t.same(await paths('sort=near_limit'), ['shop.user', 'shop.path_/Search', 'shop.vip']);
   t.same(await paths('sort=path'), ['shop.path_/Search', 'shop.user', 'shop.vip']);
+  fill(0, 0.93, 30);
+  fill(1, 1.04, 30);
+  t.same(await paths('sort=fullest'), ['shop.path_/Search', 'shop.user', 'shop.vip']);
   t.match(await get('/limits?sort=size'), {
     status: 400,
     json: { errors: [{ parameter: 'sort', detail: /must be one of: refused,/ }] },
@@ -130,7 +138,7 @@ onEachEngine(
       { length: 100_000 },
       (_, i) => `  - key: k${i}\n    rate_limit: {unit: day, requests_per_unit: 1}\n`,
     );
-    const { get, count } = await served(t, `domain: d\ndescriptors:\n${entries.join('')}`);
+    const { get, count, fill } = await served(t, `domain: d\ndescriptors:\n${entries.join('')}`);
     for (let i = 0; i < 10; i++) count(i * 10_000, 'totalHits', i + 1);
     let isListed = false;
     const list = get('/limits?sort=hits&count=4').then(answer => {
@@ -145,6 +153,17 @@ onEachEngine(
     t.same(
       [...json.limits, ...next.json.limits].map(({ totals }) => totals.hits),
       [10, 9, 8, 7, 6, 5, 4, 3],
+    );
+    for (const [limit, share] of [
+      [70_000, 0.5],
+      [99_999, 2],
+      [3, 0.9],
+    ] as const)
+      fill(limit, share, 60);
+    const fullest = await get('/limits?sort=fullest&count=4');
+    t.same(
+      fullest.json.limits.map(({ number }: { number: number }) => number),
+      [99_999, 3, 70_000, 0],
     );
     const found = await get('/limits?q=k9999&sort=path&count=3');
     t.equal(found.json.total, 11);
@@ -176,6 +195,22 @@ onEachEngine('the minutes of the last hour, of a limit and as curves in the list
   const [limit] = (await get('/limits?sort=hits')).json.limits;
   t.same(limit.spark, [...Array(18).fill(0), 30, 5]);
   t.same(limit.refused_spark, [...Array(18).fill(0), 10, 0]);
+});
+
+onEachEngine('the fullest key of a limit has its share and its hits, while they count', async t => {
+  const { get, fill, clock } = await served(t, RULES);
+  const fullest = async () =>
+    (await get('/limits?sort=rules')).json.limits.map(({ fullest }: { fullest: unknown }) => fullest);
+  t.same(await fullest(), [null, null, null]);
+  fill(0, 1.25, 61);
+  fill(1, -0.5, 60);
+  t.same(await fullest(), [
+    { share: 1.25, count: 25, most: 20 },
+    { share: 0.5, count: null, most: 100 },
+    null,
+  ]);
+  clock.advance(60_000);
+  t.same(await fullest(), [{ share: 1.25, count: 25, most: 20 }, null, null]);
 });
 
 onEachEngine('rates by limit are those that refused the most, and the rest together', async t => {
