@@ -1,6 +1,6 @@
+import { packageVersion } from '../base/package.ts';
 import type { SteeringKind } from '../steering/record.ts';
 import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
-import { packageVersion } from './terminal/package.ts';
 
 /** One word after `sluice`. */
 export interface Command {

@@ -246,7 +246,7 @@ async function startStore(store: OpenedStore, waits: boolean): Promise<void> {
 
 /** Loaded only if tracing is enabled, because the library takes memory and startup time. */
 async function openTracing(settings: Settings, logger: Logger): Promise<CallTracing & Service> {
-  const { OtlpTracing } = await import('../tracing.ts');
+  const { OtlpTracing } = await import('../tracing/otlp-tracing.ts');
   return await OtlpTracing.open({ settings, clock: systemClock, logger });
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Addresses } from '../../app/ports/ports.ts';
+import { packageFolder } from '../../base/package.ts';
 import type { Environment } from '../../settings/load.ts';
-import { packageFolder } from '../terminal/package.ts';
 
 /**
  * Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited and with a

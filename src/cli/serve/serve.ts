@@ -9,13 +9,13 @@ import type { TasksShared } from '../../app/tasks/tasks-service.ts';
 import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import { packageVersion } from '../../base/package.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import { describeSettings, loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/table.ts';
 import { loadHttpEngine } from '../../transports/http/engine.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
-import { packageVersion } from '../terminal/package.ts';
 import { quickstartEnvironment } from './quickstart.ts';
 import { reportFailure, reportReady, ServeFault } from './start-report.ts';
 
@@ -111,7 +111,7 @@ async function startService(
 
 /** OpenTelemetry is loaded only if tracing is enabled, because it takes memory and time at startup. */
 async function openTracing(settings: Settings, logger: Logger) {
-  const { OtlpTracing } = await import('../../app/tracing.ts');
+  const { OtlpTracing } = await import('../../app/tracing/otlp-tracing.ts');
   return await OtlpTracing.open({ settings, clock: systemClock, logger });
 }
 

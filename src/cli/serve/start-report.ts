@@ -2,10 +2,10 @@ import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
 import type { StartedAt } from '../../app/service.ts';
 import { describeStore, describeTaskStore } from '../../app/stores/store-text.ts';
 import { asError } from '../../base/fault.ts';
+import { packageVersion } from '../../base/package.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import type { Settings } from '../../settings/table.ts';
 import { type CliIo, CommandFault } from '../terminal/io.ts';
-import { packageVersion } from '../terminal/package.ts';
 import { commandsToTry } from './quickstart.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { globalErrorHandler } from '@opentelemetry/core';
 import t from 'tap';
-import { OtlpTracing } from '../../../src/app/tracing.ts';
-import { loadSettings } from '../../../src/settings/load.ts';
-import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { OtlpTracing } from '../../../../src/app/tracing/otlp-tracing.ts';
+import { loadSettings } from '../../../../src/settings/load.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
 
 t.test('a collector that is away is one log line, however many batches fail', async t => {
   const clock = new ManualClock(0);

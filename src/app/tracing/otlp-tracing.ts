@@ -30,20 +30,20 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Clock } from '../base/clock.ts';
-import type { Service } from '../base/lifecycle.ts';
-import type { Logger } from '../base/logger.ts';
-import { Outage, OutageLog } from '../base/outage-log.ts';
-import { explainTlsFailure, type TlsRemedies } from '../base/tls/client-tls.ts';
-import { trustCasEverywhere } from '../base/tls/trusted-cas.ts';
-import type { Settings } from '../settings/table.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Outage, OutageLog } from '../../base/outage-log.ts';
+import { explainTlsFailure, type TlsRemedies } from '../../base/tls/client-tls.ts';
+import { trustCasEverywhere } from '../../base/tls/trusted-cas.ts';
+import type { Settings } from '../../settings/table.ts';
 import {
   type CallSpan,
   type CallTracing,
   CurrentSpan,
   type HeaderReader,
   type SpanAttributes,
-} from '../transports/tracing.ts';
+} from '../../transports/tracing.ts';
 
 interface OtlpTracingParts {
   readonly settings: Settings;
