@@ -9,13 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import {
-  CompositePropagator,
-  ExportResultCode,
-  getNumberFromEnv,
-  setGlobalErrorHandler,
-  W3CTraceContextPropagator,
-} from '@opentelemetry/core';
+import { CompositePropagator, setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { B3Propagator } from '@opentelemetry/propagator-b3';
 import {
   detectResources,
@@ -26,7 +20,6 @@ import {
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
-  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -34,7 +27,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, OutageLog } from '../../base/outage-log.ts';
-import { explainTlsFailure, type TlsRemedies } from '../../base/tls/client-tls.ts';
 import { trustCasEverywhere } from '../../base/tls/trusted-cas.ts';
 import type { Settings } from '../../settings/table.ts';
 import {
@@ -44,6 +36,7 @@ import {
   type HeaderReader,
   type SpanAttributes,
 } from '../../transports/tracing.ts';
+import { batchOptions, noticingSuccess, openExporter, reasonOf } from './exporter.ts';
 
 interface OtlpTracingParts {
   readonly settings: Settings;
@@ -125,20 +118,6 @@ export class OtlpTracing implements CallTracing, Service {
   }
 }
 
-/** Wraps the exporter to call `exported` for each exported batch, because the library reports only failures. */
-function noticingSuccess(exporter: SpanExporter, exported: () => void): SpanExporter {
-  return {
-    export(spans, done) {
-      exporter.export(spans, result => {
-        if (result.code === ExportResultCode.SUCCESS) exported();
-        done(result);
-      });
-    },
-    shutdown: () => exporter.shutdown(),
-    forceFlush: async () => exporter.forceFlush?.(),
-  };
-}
-
 class OtlpSpan implements CallSpan {
   readonly #tracer: Tracer;
   readonly #span: Span;
@@ -172,46 +151,6 @@ const HEADERS: TextMapGetter<HeaderReader> = {
   get: (header, name) => header(name.toLowerCase()) || undefined,
 };
 
-async function openExporter(protocol: Settings['tracingExporterProtocol']): Promise<SpanExporter> {
-  checkEndpoint(protocol);
-  if (protocol === 'grpc') {
-    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
-    return new OTLPTraceExporter();
-  }
-  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
-  return new OTLPTraceExporter();
-}
-
-/**
- * Checks the endpoint, because for an invalid one the library uses its default or only reports `Invalid URL`.
- *
- * @throws Error that names the variable, but does not quote its value, which may contain a password
- */
-function checkEndpoint(protocol: Settings['tracingExporterProtocol']): void {
-  const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
-  const name = names.find(each => (process.env[each] ?? '').trim() !== '');
-  if (name === undefined) return;
-  const text = (process.env[name] as string).trim();
-  // For gRPC, the scheme is optional, and other schemes are allowed.
-  const url = protocol === 'grpc' && !/^\w+:\/\//.test(text) ? `https://${text}` : text;
-  if (URL.canParse(url) && (protocol === 'grpc' || /^https?:\/\//i.test(url))) return;
-  const port = protocol === 'grpc' ? 4317 : 4318;
-  throw new Error(`${name} is not a valid endpoint; use the form http://collector:${port}`);
-}
-
-/** Reads the variables of the OpenTelemetry specification ("Batch Span Processor"). */
-function batchOptions() {
-  const read = (name: string) => {
-    const number = getNumberFromEnv(name);
-    return number !== undefined && number > 0 ? number : undefined;
-  };
-  const maxQueueSize = read('OTEL_BSP_MAX_QUEUE_SIZE') ?? 2_048;
-  const maxExportBatchSize = Math.min(read('OTEL_BSP_MAX_EXPORT_BATCH_SIZE') ?? 512, maxQueueSize);
-  const scheduledDelayMillis = read('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000;
-  const exportTimeoutMillis = read('OTEL_BSP_EXPORT_TIMEOUT') ?? 30_000;
-  return { maxQueueSize, maxExportBatchSize, scheduledDelayMillis, exportTimeoutMillis };
-}
-
 /** The attributes of `OTEL_RESOURCE_ATTRIBUTES` and of the settings, which take precedence. */
 function resourceOf(settings: Settings): Resource {
   const { tracingServiceName, tracingServiceNamespace, tracingServiceInstanceId } = settings;
@@ -221,15 +160,4 @@ function resourceOf(settings: Settings): Resource {
     ...(tracingServiceNamespace === '' ? {} : { 'service.namespace': tracingServiceNamespace }),
   });
   return detectResources({ detectors: [envDetector] }).merge(own);
-}
-
-/** The variables of the OpenTelemetry specification ("OTLP Exporter"). */
-const OTLP_REMEDIES: TlsRemedies = {
-  ca: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
-  clientCertificate: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
-  plain: 'begin OTEL_EXPORTER_OTLP_ENDPOINT with http://',
-};
-
-function reasonOf(failure: unknown): string {
-  return explainTlsFailure(failure instanceof Error ? failure.message : String(failure), OTLP_REMEDIES);
 }
