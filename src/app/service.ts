@@ -49,8 +49,8 @@ interface ServiceParts {
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
-  /** Null if tracing is disabled. */
-  readonly tracing: (CallTracing & Service) | null;
+  /** Opens tracing in this thread; null if it is disabled. */
+  readonly openTracing: ((stats: StatsRegistry) => CallTracing & Service) | null;
   readonly httpEngine: HttpEngine;
   /** The version of the program. */
   readonly version: string;
@@ -93,6 +93,8 @@ export class DecisionService {
   readonly #stack = new ServiceStack();
   readonly #health = new Health();
   readonly #stats = new StatsRegistry();
+  /** Null if tracing is disabled. */
+  readonly #tracing: (CallTracing & Service) | null;
   readonly #outages: OutageLog;
   readonly #store: OpenedStore;
   /** Null if steering records are disabled. */
@@ -130,6 +132,7 @@ export class DecisionService {
     this.#stopAsked = new Promise(resolve => {
       this.#announceStop = resolve;
     });
+    this.#tracing = parts.openTracing?.(stats) ?? null;
     this.#shutdownDelay = new ShutdownDelay(clock, settings.shutdownDelayMs);
     this.#outages = new OutageLog({ clock, logger });
     const connectionsDecide = settings.redisHealthCheckActiveConnection;
@@ -280,7 +283,7 @@ export class DecisionService {
       settings,
       decider: this.#batcher,
       tasks: this.#tasks?.front ?? null,
-      tracing: parts.tracing,
+      tracing: this.#tracing,
       serving: this.#serving?.threads ?? null,
       health: this.#health,
       stats,
@@ -303,7 +306,7 @@ export class DecisionService {
     this.#health.set(TERMINATION_COMPONENT, true);
     try {
       // Tracing starts first and therefore stops last, so that the spans of the last calls are sent.
-      if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
+      if (this.#tracing !== null) await this.#stack.start(this.#tracing);
       if (this.#decisionLog !== null) await this.#stack.start(this.#decisionLog);
       // Sinks start before all parts with statistics and stop after them, so that the last statistics are sent.
       const sinks = await openSinks({ ...this.#parts, stats: this.#stats, outages: this.#outages });

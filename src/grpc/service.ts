@@ -19,7 +19,7 @@ export interface UnaryReply {
   /** Whether the call is over: it was answered, the caller is gone, or the deadline has passed. */
   readonly done: boolean;
   /**
-   * A header field of the call, by its name in lower case; empty if it is absent. Only valid until the method returns:
+   * A header field of the call, by its name in lower case, or `:authority`; empty if it is absent. Only valid until the method returns:
    * fields can be large, so they are not kept for the duration of the call.
    */
   header(name: string): string;

@@ -1,4 +1,5 @@
 import type { Fault } from '../base/fault.ts';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { CallOrigin, Decider, DecisionReply, ResponseFormat } from '../decision/decider.ts';
 import { domainOf } from '../messages/request-table.ts';
 
@@ -11,8 +12,11 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export interface CallSpan {
   /** False if the call is not sampled. Work that serves only the trace can then be skipped. */
   readonly recording: boolean;
+  /** With this context, other services join the trace as children of the span. */
+  readonly context: TraceContext;
   /** Starts a child span. */
   child(name: string, attributes: SpanAttributes): CallSpan;
+  add(attributes: SpanAttributes): void;
   /** @param failure what failed in this service; empty if nothing did, or if the caller is at fault */
   end(attributes: SpanAttributes, failure: string): void;
 }
@@ -93,7 +97,13 @@ const FAILURES: ReadonlySet<Fault['code']> = new Set(['store_failed', 'internal'
 
 const OUTCOMES: SpanOutcomes = {
   answered: overLimit => ({ overall_code: overLimit ? 'OVER_LIMIT' : 'OK' }),
-  refused: fault => [{ refused: fault.code }, FAILURES.has(fault.code) ? fault.message : ''],
+  refused: fault => {
+    const isFailure = FAILURES.has(fault.code);
+    return [
+      { refused: fault.code, ...(isFailure && { 'error.type': fault.code }) },
+      isFailure ? fault.message : '',
+    ];
+  },
 };
 
 /** Returns the decider, with a span for each decision if tracing is enabled. */

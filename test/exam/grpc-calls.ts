@@ -1,3 +1,4 @@
+import { Metadata } from '@grpc/grpc-js';
 import type { Test } from 'tap';
 import { GRPC_STATUS, type StreamMethod, type UnaryMethod } from '../../src/grpc/service.ts';
 import { DEFAULT_MAX_MESSAGE_BYTES } from '../../src/transports/grpc/server.ts';
@@ -39,6 +40,16 @@ export function examineUnaryCalls(t: Test, examinee: Examinee): void {
     const { status, message } = await client.unary('/s/Refuse');
     t.equal(status, GRPC_STATUS.internal);
     t.match(message, /^\ufffdx{1000,1100}…$/);
+  });
+
+  t.test('a method reads header fields and the authority', async t => {
+    const read: UnaryMethod = (_request, reply) =>
+      reply.send(Buffer.from([':authority', 'x-set', 'x-unset'].map(name => reply.header(name)).join('|')));
+    const { client } = await examinee.start(t, { unary: { '/s/Read': read } });
+    const metadata = new Metadata();
+    metadata.set('x-set', 'value');
+    const { response } = await client.unary('/s/Read', '', {}, metadata);
+    t.match(response.toString(), /^(?:localhost|127\.0\.0\.1:\d+)\|value\|$/);
   });
 
   t.test('an unknown method is UNIMPLEMENTED', async t => {

@@ -1,5 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
 import t from 'tap';
+import { packageVersion } from '../../src/base/package.ts';
 import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
 import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
@@ -65,11 +66,26 @@ t.test(
       parent: PARENT,
       kind: SERVER,
       failed: false,
-      attributes: { 'rpc.system': 'grpc', 'rpc.method': 'ShouldRateLimit', 'rpc.grpc.status_code': 0 },
+      attributes: {
+        'rpc.system': 'grpc',
+        'rpc.system.name': 'grpc',
+        'rpc.service': 'envoy.service.ratelimit.v3.RateLimitService',
+        'rpc.method': 'ShouldRateLimit',
+        'rpc.grpc.status_code': 0,
+        'rpc.response.status_code': 'OK',
+        'server.address': '127.0.0.1',
+        'server.port': Number(service.grpc.split(':')[1]),
+        'client.address': '127.0.0.1',
+        'network.peer.address': '127.0.0.1',
+      },
       resource: {
         'service.name': 'limits',
         'service.namespace': 'edge',
         'service.instance.id': 'one',
+        'service.version': packageVersion(),
+        'telemetry.sdk.name': 'opentelemetry',
+        'telemetry.sdk.language': 'nodejs',
+        'telemetry.sdk.version': /^\d+\.\d+\.\d+/,
         zone: 'a',
       },
     });
@@ -84,7 +100,7 @@ t.test(
     const health = await receiver.received.first(span => span.name === 'grpc.health.v1.Health/Check');
     t.match(
       health,
-      { attributes: { 'rpc.grpc.status_code': 5 }, failed: false },
+      { attributes: { 'rpc.grpc.status_code': 5, 'rpc.response.status_code': 'NOT_FOUND' }, failed: false },
       'a caller’s fault is no failure',
     );
   },
@@ -98,7 +114,15 @@ t.test('over OTLP/gRPC: /json joins the trace of its caller too, B3 and W3C alik
     traceId: TRACE,
     parent: PARENT,
     kind: SERVER,
-    attributes: { 'http.response.status_code': 200 },
+    attributes: {
+      'http.request.method': 'POST',
+      'http.route': '/json',
+      'url.path': '/json',
+      'url.scheme': 'http',
+      'server.address': '127.0.0.1',
+      'client.address': '127.0.0.1',
+      'http.response.status_code': 200,
+    },
     resource: { 'service.name': 'RateLimit' },
   });
   t.match(String(first.resource['service.instance.id']), /^[0-9a-f-]{36}$/, 'an id is made up');

@@ -201,7 +201,7 @@ async function openThread(
   });
   const health = new Health();
   const clock = systemClock;
-  const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
+  const tracing = settings.tracingEnabled ? await openTracing(settings, { stats, logger }) : null;
   const ports = new ThreadPorts(
     { settings, decider: batcher, tracing, health, stats, clock, logger },
     { threads: setup.threads, bounds: begin.bounds, loads, tasks: begin.tasks },
@@ -245,9 +245,13 @@ async function startStore(store: OpenedStore, waits: boolean): Promise<void> {
 }
 
 /** Loaded only if tracing is enabled, because the library takes memory and startup time. */
-async function openTracing(settings: Settings, logger: Logger): Promise<CallTracing & Service> {
+async function openTracing(
+  settings: Settings,
+  { stats, logger }: { readonly stats: StatsRegistry; readonly logger: Logger },
+): Promise<CallTracing & Service> {
   const { OtlpTracing } = await import('../tracing/otlp-tracing.ts');
-  return await OtlpTracing.open({ settings, clock: systemClock, logger });
+  const open = await OtlpTracing.load(settings);
+  return open({ stats, clock: systemClock, logger });
 }
 
 /** As in the primary thread, an unhandled rejection is a bug, but no reason to stop making decisions. */

@@ -12,6 +12,7 @@ import {
 import { CompositePropagator, setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { B3Propagator } from '@opentelemetry/propagator-b3';
 import {
+  defaultResource,
   detectResources,
   envDetector,
   type Resource,
@@ -20,6 +21,7 @@ import {
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -27,8 +29,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, OutageLog } from '../../base/outage-log.ts';
+import { packageVersion } from '../../base/package.ts';
 import { trustCasEverywhere } from '../../base/tls/trusted-cas.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
 import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
 import {
   type CallSpan,
   type CallTracing,
@@ -37,11 +42,18 @@ import {
   type SpanAttributes,
 } from '../../transports/tracing.ts';
 import { batchOptions, noticingSuccess, openExporter, reasonOf } from './exporter.ts';
+import { spanCounts } from './span-counts.ts';
 
-interface OtlpTracingParts {
-  readonly settings: Settings;
+interface Surroundings {
+  /** Counts the exported and dropped spans. */
+  readonly stats: StatsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+interface OtlpTracingParts extends Surroundings {
+  readonly settings: Settings;
+  readonly exporter: SpanExporter;
 }
 
 /** Name of the only part of a tracing outage. */
@@ -54,6 +66,9 @@ const OUTAGE_TEXTS = {
   over: 'Spans are sent to the collector again',
   fields: {},
 } as const;
+
+/** Longer values of attributes, such as domains and paths of requests, are cut. */
+const MAX_VALUE_CHARACTERS = 1_024;
 
 /** Timeout for sending the last spans during a shutdown. */
 const FLUSH_MS = 5_000;
@@ -72,10 +87,21 @@ export class OtlpTracing implements CallTracing, Service {
     propagators: [new W3CTraceContextPropagator(), new B3Propagator()],
   });
 
-  private constructor(provider: TracerProvider, outages: OutageLog, outage: Outage) {
-    this.#provider = provider;
-    this.#outages = outages;
-    this.#tracer = provider.getTracer('ratelimit');
+  private constructor({ settings, exporter, stats, clock, logger }: OtlpTracingParts) {
+    this.#outages = new OutageLog({ clock, logger });
+    const outage = new Outage(OUTAGE_TEXTS, this.#outages, clock);
+    const processor = new BatchSpanProcessor({
+      exporter: noticingSuccess(exporter, () => outage.succeeded(COLLECTOR)),
+      ...batchOptions(),
+      selfObsMeterProvider: spanCounts(stats),
+    });
+    this.#provider = new TracerProvider({
+      resource: resourceOf(settings),
+      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracingSamplingRate) }),
+      spanProcessors: [processor],
+      spanLimits: { attributeValueLengthLimit: MAX_VALUE_CHARACTERS },
+    });
+    this.#tracer = this.#provider.getTracer('ratelimit', packageVersion());
     // Replaces the library's error handler, which writes to standard error for every failed batch.
     setGlobalErrorHandler(failure => {
       outage.failed(COLLECTOR, reasonOf(failure));
@@ -83,21 +109,15 @@ export class OtlpTracing implements CallTracing, Service {
     });
   }
 
-  static async open({ settings, clock, logger }: OtlpTracingParts): Promise<OtlpTracing> {
+  /**
+   * Loads the exporter. The result opens tracing in this thread.
+   *
+   * @throws Error that names the variable, if the endpoint is invalid
+   */
+  static async load(settings: Settings): Promise<(surroundings: Surroundings) => OtlpTracing> {
     trustCasEverywhere();
-    const outages = new OutageLog({ clock, logger });
-    const outage = new Outage(OUTAGE_TEXTS, outages, clock);
     const exporter = await openExporter(settings.tracingExporterProtocol);
-    const processor = new BatchSpanProcessor({
-      exporter: noticingSuccess(exporter, () => outage.succeeded(COLLECTOR)),
-      ...batchOptions(),
-    });
-    const provider = new TracerProvider({
-      resource: resourceOf(settings),
-      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracingSamplingRate) }),
-      spanProcessors: [processor],
-    });
-    return new OtlpTracing(provider, outages, outage);
+    return surroundings => new OtlpTracing({ settings, exporter, ...surroundings });
   }
 
   async start(): Promise<void> {}
@@ -133,9 +153,22 @@ class OtlpSpan implements CallSpan {
     return this.#span.isRecording();
   }
 
+  get context(): TraceContext {
+    const { traceId, spanId, traceFlags, traceState } = this.#span.spanContext();
+    const flags = traceFlags.toString(16).padStart(2, '0');
+    return {
+      traceparent: `00-${traceId}-${spanId}-${flags}`,
+      tracestate: traceState?.serialize() ?? '',
+    };
+  }
+
   child(name: string, attributes: SpanAttributes): CallSpan {
     const within = trace.setSpan(this.#parent, this.#span);
     return new OtlpSpan(this.#tracer, this.#tracer.startSpan(name, { attributes }, within), within);
+  }
+
+  add(attributes: SpanAttributes): void {
+    this.#span.setAttributes(attributes);
   }
 
   end(attributes: SpanAttributes, failure: string): void {
@@ -151,7 +184,10 @@ const HEADERS: TextMapGetter<HeaderReader> = {
   get: (header, name) => header(name.toLowerCase()) || undefined,
 };
 
-/** The attributes of `OTEL_RESOURCE_ATTRIBUTES` and of the settings, which take precedence. */
+/**
+ * The attributes of the library and of this program, of `OTEL_RESOURCE_ATTRIBUTES`, and of the settings. The later ones take
+ * precedence.
+ */
 function resourceOf(settings: Settings): Resource {
   const { tracingServiceName, tracingServiceNamespace, tracingServiceInstanceId } = settings;
   const own = resourceFromAttributes({
@@ -159,5 +195,8 @@ function resourceOf(settings: Settings): Resource {
     'service.instance.id': tracingServiceInstanceId,
     ...(tracingServiceNamespace === '' ? {} : { 'service.namespace': tracingServiceNamespace }),
   });
-  return detectResources({ detectors: [envDetector] }).merge(own);
+  return defaultResource()
+    .merge(resourceFromAttributes({ 'service.version': packageVersion() }))
+    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(own);
 }

@@ -13,6 +13,7 @@ import { packageVersion } from '../../base/package.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import { describeSettings, loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
 import { loadHttpEngine } from '../../transports/http/engine.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
@@ -86,13 +87,12 @@ async function startService(
   missingKey: 'make' | 'refuse',
 ): Promise<StartedService> {
   try {
-    const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
     const service = new DecisionService({
       settings,
       logger,
       clock: systemClock,
       random: Math.random,
-      tracing,
+      openTracing: settings.tracingEnabled ? await loadTracing(settings, logger) : null,
       version: packageVersion(),
       httpEngine: await loadHttpEngine(settings, logger),
       createStore: await loadStoreFactory(settings),
@@ -110,9 +110,10 @@ async function startService(
 }
 
 /** OpenTelemetry is loaded only if tracing is enabled, because it takes memory and time at startup. */
-async function openTracing(settings: Settings, logger: Logger) {
+async function loadTracing(settings: Settings, logger: Logger) {
   const { OtlpTracing } = await import('../../app/tracing/otlp-tracing.ts');
-  return await OtlpTracing.open({ settings, clock: systemClock, logger });
+  const open = await OtlpTracing.load(settings);
+  return (stats: StatsRegistry) => open({ stats, clock: systemClock, logger });
 }
 
 /** The decision log is loaded only if it is enabled. */

@@ -185,6 +185,8 @@ class GrpcJsReply implements UnaryReply {
   }
 
   header(name: string): string {
+    // The library keeps pseudo-fields apart.
+    if (name === ':authority') return this.#call.getHost();
     return this.#call.metadata.get(name)[0]?.toString() ?? '';
   }
 

@@ -7,6 +7,7 @@ import {
 } from '../../grpc/service.ts';
 import type { Histogram } from '../../stats/histogram.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import { endpointAttributes } from '../span-endpoints.ts';
 import type { CallSpan, CallTracing } from '../tracing.ts';
 
 /** Statuses that are the server's fault (OpenTelemetry, "Semantic conventions for gRPC"). */
@@ -17,6 +18,14 @@ const SERVER_FAULTS: ReadonlySet<GrpcStatus> = new Set<GrpcStatus>([
   GRPC_STATUS.internal,
   GRPC_STATUS.unavailable,
 ]);
+
+/** `DEADLINE_EXCEEDED` for `deadlineExceeded`, and so on. */
+const STATUS_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(GRPC_STATUS).map(([name, status]) => [
+    status,
+    name.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase(),
+  ]),
+);
 
 interface Measuring {
   readonly stats: StatsRegistry;
@@ -68,11 +77,13 @@ function tracedMethod(path: string, method: UnaryMethod, tracing: CallTracing): 
   const slash = name.lastIndexOf('/');
   const attributes = {
     'rpc.system': 'grpc',
+    'rpc.system.name': 'grpc',
     'rpc.service': name.slice(0, slash),
     'rpc.method': name.slice(slash + 1),
   };
   return (request, reply) => {
     const span = tracing.begin(name, attributes, field => reply.header(field));
+    if (span.recording) span.add(endpointAttributes(reply.header(':authority'), reply.peer));
     const traced = new TracedReply(reply, span);
     try {
       tracing.current.during(span, () => method(request, traced));
@@ -160,6 +171,15 @@ class TracedReply extends InterceptedReply {
   }
 
   protected ended(status: GrpcStatus, message: string): void {
-    this.#span.end({ 'rpc.grpc.status_code': status }, SERVER_FAULTS.has(status) ? message : '');
+    const name = STATUS_NAMES.get(status) ?? String(status);
+    const isFailure = SERVER_FAULTS.has(status);
+    this.#span.end(
+      {
+        'rpc.grpc.status_code': status,
+        'rpc.response.status_code': name,
+        ...(isFailure && { 'error.type': name }),
+      },
+      isFailure ? message : '',
+    );
   }
 }

@@ -53,7 +53,7 @@ export async function startServing(
     logger,
     clock: systemClock,
     random: Math.random,
-    tracing: null,
+    openTracing: null,
     version: '0.0.0',
     httpEngine: HTTP_ENGINE,
     createStore: await loadStoreFactory(settings),

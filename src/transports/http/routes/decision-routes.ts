@@ -15,6 +15,7 @@ import {
 import { type ErrorCode, type ErrorText, errorAnswer } from '../answer.ts';
 import { readBody } from '../body.ts';
 import type { AnswerObserver, Exchange } from '../exchange.ts';
+import { beginRequestSpan, statusAttributes } from '../request-attributes.ts';
 import { FAULT_WORK } from '../request-turns.ts';
 import type { RequestHead, Route } from '../routes.ts';
 
@@ -52,7 +53,7 @@ export function jsonRoute(
     request.reset();
     const fault = convert(body, request);
     if (fault !== null) {
-      span?.end({ 'http.response.status_code': statusOf(fault) }, '');
+      span?.end(statusAttributes(statusOf(fault)), '');
       exchange.spend(FAULT_WORK);
       refuse(exchange, fault, log);
       return;
@@ -73,14 +74,12 @@ export function jsonRoute(
     handle: (exchange, asked) => {
       if (observer !== undefined) exchange.observe(observer);
       // A call whose body never arrives completely exports no span, because there is nothing to decide.
-      const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
+      const span = tracing === null ? null : beginRequestSpan(tracing, asked, '/json');
       const origin = keepsOrigins ? originOf(asked) : undefined;
       readBody(exchange, body => decide(exchange, body, { span, origin }));
     },
   };
 }
-
-const SPAN_ATTRIBUTES = { 'http.request.method': 'POST', 'http.route': '/json' };
 
 /** Valid only until the handler returns, like the request. */
 function headersOf(request: RequestHead): HeaderReader {
@@ -155,10 +154,10 @@ function statusOf({ code }: { readonly code: ErrorCode }): number {
 
 /** The span of a call has the HTTP status of the answer. */
 const STATUS_OUTCOMES: SpanOutcomes = {
-  answered: overLimit => ({ 'http.response.status_code': overLimit ? 429 : 200 }),
+  answered: overLimit => statusAttributes(overLimit ? 429 : 200),
   refused: fault => {
     const status = statusOf(fault);
-    return [{ 'http.response.status_code': status }, status < 500 ? '' : fault.message];
+    return [statusAttributes(status), status < 500 ? '' : fault.message];
   },
 };
 

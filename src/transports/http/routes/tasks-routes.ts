@@ -13,6 +13,7 @@ import type { CallSpan, CallTracing, SpanAttributes } from '../../tracing.ts';
 import type { Answer } from '../answer.ts';
 import { DROPPED_UP_TO, hasTooManyChunks, KeptPieces, LEAST_CHUNK_BYTES } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
+import { beginRequestSpan, statusAttributes } from '../request-attributes.ts';
 import type { Handler, RequestHead, Route } from '../routes.ts';
 
 /**
@@ -58,14 +59,7 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
 const TRACED_PATH = /^\/api\/v1\/(tasks|workers|leases|schedules|users|limits)(?=\/|$)|^\/accounts(?=\/|$)/;
 
 function spanOf(tracing: CallTracing, request: RequestHead): CallSpan {
-  const method = request.method;
-  const route = TRACED_PATH.exec(request.path)?.[0] ?? '/';
-  const attributes = { 'http.request.method': method, 'http.route': route };
-  return tracing.begin(`${method} ${route}`, attributes, name => request.header(name));
-}
-
-function statusOf(status: number): SpanAttributes {
-  return { 'http.response.status_code': status };
+  return beginRequestSpan(tracing, request, TRACED_PATH.exec(request.path)?.[0] ?? '/');
 }
 
 /**
@@ -106,7 +100,7 @@ class TaskCall implements RestReply {
     const length = this.#exchange.bodyBytes ?? 0;
     if (length > BODY_LIMIT_BYTES) {
       const tooLarge = this.#calls.refused(this.#head, bodyTooLarge());
-      this.#endSpan(statusOf(tooLarge.status));
+      this.#endSpan(statusAttributes(tooLarge.status));
       this.#exchange.refuseBody(answerOf(tooLarge), DROPPED_UP_TO * BODY_LIMIT_BYTES);
       return;
     }
@@ -138,7 +132,10 @@ class TaskCall implements RestReply {
   answered(response: RenderedResponse): void {
     this.#isAnswered = true;
     this.#exchange.release();
-    this.#endSpan(statusOf(response.status), response.status >= 500 ? 'answered with a server error' : '');
+    this.#endSpan(
+      statusAttributes(response.status),
+      response.status >= 500 ? 'answered with a server error' : '',
+    );
     const answer = answerOf(response);
     if (this.#isWhole) this.#exchange.answer(answer);
     else {
@@ -206,7 +203,7 @@ class TaskCall implements RestReply {
     this.#call?.gone();
     const answer = this.#calls.refused(this.#head, chunksTooSmall());
     this.#isAnswered = true;
-    this.#endSpan(statusOf(answer.status));
+    this.#endSpan(statusAttributes(answer.status));
     this.#exchange.refuseBody(answerOf(answer), 0);
   }
 

@@ -127,6 +127,16 @@ export const DECISION_MAPPINGS: readonly Mapping[] = [
     'Hits that were counted under dropped names.',
     { formerly: 'ratelimit_stats_hits_dropped' },
   ),
+  counter(
+    'ratelimit.tracing.spans_exported',
+    'sluice_tracing_spans_exported_total',
+    'Spans that were sent to the OpenTelemetry collector.',
+  ),
+  counter(
+    'ratelimit.tracing.spans_dropped',
+    'sluice_tracing_spans_dropped_total',
+    'Spans that were dropped because the queue was full or the collector did not accept them.',
+  ),
 ];
 
 function threadMappings(): Mapping[] {

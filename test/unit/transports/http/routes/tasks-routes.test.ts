@@ -6,8 +6,8 @@ import type { HttpListener } from '../../../../../src/transports/http/listener.t
 import { healthRoute } from '../../../../../src/transports/http/routes/health-routes.ts';
 import { tasksRoutes } from '../../../../../src/transports/http/routes/tasks-routes.ts';
 import { jsonNotFound } from '../../../../../src/transports/http/routes.ts';
-import { type CallTracing, CurrentSpan } from '../../../../../src/transports/tracing.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { KeptSpans } from '../../../../support/kept-spans.ts';
 import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
 import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
 import { until } from '../../../../support/until.ts';
@@ -297,18 +297,7 @@ onEachFront(
 );
 
 onEachFront('a traced request has a span with its route, which ends with the status', async t => {
-  const spans: unknown[] = [];
-  const tracing: CallTracing = {
-    current: new CurrentSpan(),
-    begin: (name, attributes, header) => {
-      const parent = header('traceparent');
-      return {
-        recording: true,
-        child: () => t.fail('an ended span has no children') as never,
-        end: (ended, failure) => spans.push({ name, attributes, parent, ended, failure }),
-      };
-    },
-  };
+  const tracing = new KeptSpans();
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
   const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
@@ -324,27 +313,25 @@ onEachFront('a traced request has a span with its route, which ends with the sta
     throw new Error('a defect');
   };
   await ask('/api/v1/users');
-  t.same(spans, [
-    spanWith('/api/v1/tasks', 200, ''),
-    spanWith('/', 503, 'answered with a server error'),
-    spanWith('/api/v1/users', 500, 'answered with a server error'),
+  const failed = 'answered with a server error';
+  t.match(tracing.ended, [
+    spanWith('/api/v1/tasks', '/api/v1/tasks/tsk_1/history', 200, ''),
+    spanWith('/', '/api/v1/whatever', 503, failed),
+    spanWith('/api/v1/users', '/api/v1/users', 500, failed),
   ]);
+  t.same(
+    tracing.ended.map(({ attributes }) => attributes['error.type']),
+    [undefined, '503', '500'],
+  );
+  await fetch(`http://127.0.0.1:${listener.port}/accounts`, { method: 'MKCOL' });
+  t.match(tracing.ended[3], {
+    name: 'HTTP /accounts',
+    attributes: { 'http.request.method': '_OTHER', 'http.request.method_original': 'MKCOL' },
+  });
 });
 
 onEachFront('the span of a request whose caller leaves ends as well, once', async t => {
-  const ended: unknown[] = [];
-  let begun = 0;
-  const tracing: CallTracing = {
-    current: new CurrentSpan(),
-    begin: (_name, _attributes, header) => {
-      begun = Number(header('content-length'));
-      return {
-        recording: true,
-        child: () => t.fail('an ended span has no children') as never,
-        end: (attributes, failure) => ended.push([attributes, failure]),
-      };
-    },
-  };
+  const tracing = new KeptSpans();
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
   const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
@@ -361,26 +348,37 @@ onEachFront('the span of a request whose caller leaves ends as well, once', asyn
   await until(() => handler.asked.length === 1);
   polling.destroy();
   await left.promise;
-  await until(() => ended.length === 1);
-  t.same(ended, [[{}, '']], 'while the request waits for an event');
+  await until(() => tracing.ended.length === 1);
+  t.match(tracing.ended, [{ failure: '' }], 'while the request waits for an event');
 
   for (const bytes of [1_000, BODY_LIMIT_BYTES]) {
-    ended.length = 0;
+    const before = tracing.begun.length;
+    tracing.ended.length = 0;
     const sending = await connect(t, listener);
     await sending.write(`${wire('POST', '/api/v1/tasks', [`Content-Length: ${bytes}`])}x`);
-    await until(() => begun === bytes);
+    await until(() => tracing.begun.length > before);
     sending.destroy();
-    await until(() => ended.length === 1);
-    t.same(ended, [[{}, '']], `while it sends a body of ${bytes} bytes`);
+    await until(() => tracing.ended.length === 1);
+    t.match(tracing.ended, [{ failure: '' }], `while it sends a body of ${bytes} bytes`);
   }
 });
 
-function spanWith(route: string, status: number, failure: string): object {
+function spanWith(route: string, path: string, status: number, failure: string): object {
   return {
     name: `GET ${route}`,
-    attributes: { 'http.request.method': 'GET', 'http.route': route },
+    attributes: {
+      'http.request.method': 'GET',
+      'http.route': route,
+      'url.scheme': 'http',
+      'url.path': path,
+      'server.address': '127.0.0.1',
+      'server.port': Number,
+      'client.address': '127.0.0.1',
+      'network.peer.address': '127.0.0.1',
+      'user_agent.original': 'node',
+      'http.response.status_code': status,
+    },
     parent: 'p',
-    ended: { 'http.response.status_code': status },
     failure,
   };
 }
