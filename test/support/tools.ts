@@ -32,10 +32,10 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Runs a program to its end, of 30 s at most; returns what it wrote to both of its outputs. */
+/** Runs a program to its end, of 60 s at most; returns what it wrote to both of its outputs. */
 export function outputOf(program: string, args: readonly string[]): Promise<string> {
   return new Promise(resolve => {
-    const options = { timeout: 30_000, maxBuffer: 16 * 1_048_576, encoding: 'latin1' } as const;
+    const options = { timeout: 60_000, maxBuffer: 16 * 1_048_576, encoding: 'latin1' } as const;
     execFile(program, args, options, (failure, stdout, stderr) => {
       resolve(`${stdout}${stderr}${failure === null ? '' : `\n${failure.message}`}`);
     });
