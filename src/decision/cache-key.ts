@@ -4,6 +4,7 @@ import type { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
 import { MATCHED, type Matcher } from '../rules/matcher.ts';
+import { type DecisionBatch, KIND } from './batch.ts';
 import { sharedPattern } from './metric-key.ts';
 
 /**
@@ -68,4 +69,16 @@ export function sharePatterns(
       key.text(`${name}_${sharedPattern(rules, record, name)}_`);
     } else key.copy(plain, matcher.textStart[level] - shift, textEnd - shift);
   }
+}
+
+/** Length of the end of the cache key of a row that names the window. */
+export function windowBytes({ decisions, nowS }: DecisionBatch, row: number): number {
+  if (decisions.kind[row] !== KIND.limited) return 0;
+  const terms = decisions.terms[row];
+  return terms === null ? digits(windowStartS(decisions.unit[row], nowS)) : terms.window.keyEnd.length;
+}
+
+/** Nearly all times since the epoch have ten digits. */
+function digits(number: number): number {
+  return number >= 1e9 && number < 1e10 ? 10 : String(number).length;
 }

@@ -11,7 +11,7 @@ import { CacheKeys } from './cache-key.ts';
 import { dynamicMetadata } from './dynamic-metadata.ts';
 import { Evaluator, type Uncounted } from './evaluate.ts';
 import { recordFullness } from './fullness.ts';
-import type { OverLimitCache } from './over-limit-cache.ts';
+import { markRefunds, type OverLimitCache } from './over-limit-cache.ts';
 import { type GlobalModes, overallCode } from './overall-code.ts';
 import { Planner } from './plan.ts';
 import { ReusedViews } from './records.ts';
@@ -199,14 +199,9 @@ export class Engine {
     }
   }
 
-  /** Invalidates the cache entries of refunded keys, after the store has counted the refunds. */
   #markRefunds({ counters }: DecisionBatch): void {
     const { overLimit } = this.#parts;
-    if (overLimit === null || counters.refundCount === 0) return;
-    for (let op = 0; op < counters.opCount; op++) {
-      const lowers = counters.opRefunds[op] === 1 && counters.opHits[op] > 0;
-      if (lowers) overLimit.marks.refunded(counters.markWord(op));
-    }
+    if (overLimit !== null) markRefunds(counters, overLimit);
   }
 
   /** The current time if the batch is measured, else 0. */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import type { CounterBatch } from '../counters/batch.ts';
 import { RefundMarks } from '../counters/refund-marks.ts';
 
 /** Approximate memory of an entry without its key, in bytes. */
@@ -88,6 +89,15 @@ export class OverLimitCache {
     if (ttl <= 0) return;
     const entry = { sinceMs, endMs, word: known.word, mark: known.mark };
     this.#entries.set(keyOf(bytes, range.start, range.end), entry, { ttl });
+  }
+}
+
+/** Invalidates the cache entries of refunded keys, after the store has counted the refunds. */
+export function markRefunds(counters: CounterBatch, { marks }: OverLimitCache): void {
+  if (counters.refundCount === 0) return;
+  for (let op = 0; op < counters.opCount; op++) {
+    const lowers = counters.opRefunds[op] === 1 && counters.opHits[op] > 0;
+    if (lowers) marks.refunded(counters.markWord(op));
   }
 }
 

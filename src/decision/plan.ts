@@ -23,6 +23,14 @@ export const MAX_NAMES_PER_REQUEST = 128;
 interface PlannerParts extends OpPlannerParts {
   readonly cacheKeys: CacheKeys;
   readonly steering: SteeringCounters;
+  /** Default: all descriptors are counted. */
+  readonly selection?: RowSelection;
+}
+
+/** Chooses which descriptors of a request are counted. */
+export interface RowSelection {
+  /** Sets `decisions.kind` of other rows in `[first, end)` to `KIND.none`. */
+  select(batch: DecisionBatch, first: number, end: number): void;
 }
 
 /** Where a descriptor is: its request, its row, and the top level of the rules for its request. */
@@ -38,13 +46,15 @@ export class Planner {
   readonly #ops: OpPlanner;
   readonly #steerer: Steerer;
   readonly #matcher = new Matcher();
+  readonly #selection: RowSelection | null;
   /** Names of the limits that the limits of the current request replace. */
   readonly #replaced = new Set<number>();
   /** Number of limits of the request whose statistics have names made from request values. */
   #named = 0;
 
-  constructor({ cacheKeys, steering, ...parts }: PlannerParts) {
+  constructor({ cacheKeys, steering, selection, ...parts }: PlannerParts) {
     this.#cacheKeys = cacheKeys;
+    this.#selection = selection ?? null;
     this.#steerer = new Steerer(steering);
     this.#ops = new OpPlanner(parts);
   }
@@ -90,6 +100,7 @@ export class Planner {
       const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
       batch.named.domainNotFound(domain, end - first);
       if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
+      this.#selection?.select(batch, first, end);
       return null;
     }
     // Clearing a set that is in the old space allocates memory there, and the old space is rarely collected.
@@ -101,6 +112,7 @@ export class Planner {
     }
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
     if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
+    this.#selection?.select(batch, first, end);
     this.#ops.addGroup(batch, first, end);
     return null;
   }

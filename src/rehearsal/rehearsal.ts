@@ -1,4 +1,5 @@
 import { CounterTable } from '../counters/embedded/counter-table.ts';
+import { RefundMarks } from '../counters/refund-marks.ts';
 import { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { CompiledRules } from '../rules/compiled-rules.ts';
 import { ChangedKeys } from './changed-keys.ts';
@@ -17,6 +18,7 @@ export interface SharedRehearsal {
   readonly counters: SharedArrayBuffer;
   readonly comparison: SharedArrayBuffer;
   readonly keys: SharedArrayBuffer;
+  readonly marks: SharedArrayBuffer;
 }
 
 /**
@@ -30,6 +32,8 @@ export class Rehearsal {
   readonly counters: CounterTable;
   readonly comparison: Comparison;
   readonly keys: ChangedKeys;
+  /** Of refunded keys, for the local caches of all threads. */
+  readonly marks: RefundMarks;
 
   private constructor(parts: Omit<Rehearsal, 'shared' | 'rules'>) {
     this.number = parts.number;
@@ -38,6 +42,7 @@ export class Rehearsal {
     this.counters = parts.counters;
     this.comparison = parts.comparison;
     this.keys = parts.keys;
+    this.marks = parts.marks;
   }
 
   /** Begins a rehearsal. `number` differs from that of all earlier rehearsals of the process, and is not 0. */
@@ -49,6 +54,7 @@ export class Rehearsal {
       counters: CounterTable.create(MAX_COUNTERS),
       comparison: Comparison.create(rules.limitCount),
       keys: ChangedKeys.create(),
+      marks: new RefundMarks(),
     });
   }
 
@@ -61,6 +67,7 @@ export class Rehearsal {
     counters,
     comparison,
     keys,
+    marks,
   }: SharedRehearsal): Rehearsal {
     const compiled = new CompiledRules(rules);
     return new Rehearsal({
@@ -70,6 +77,7 @@ export class Rehearsal {
       counters: CounterTable.attach(counters),
       comparison: Comparison.attach(comparison, compiled.limitCount),
       keys: ChangedKeys.attach(keys),
+      marks: new RefundMarks(marks),
     });
   }
 
@@ -79,7 +87,7 @@ export class Rehearsal {
 
   /** For other threads. */
   get shared(): SharedRehearsal {
-    const { number, share, generation, counters, comparison, keys } = this;
+    const { number, share, generation, counters, comparison, keys, marks } = this;
     return {
       number,
       share,
@@ -88,6 +96,7 @@ export class Rehearsal {
       counters: counters.buffer,
       comparison: comparison.buffer,
       keys: keys.buffer,
+      marks: marks.buffer,
     };
   }
 }

@@ -53,10 +53,14 @@ export function openOverLimitCache(
   { refundMarks }: Pick<StoreSharing, 'refundMarks'>,
 ): OverLimitCache | null {
   if (refundMarks === null) return null;
+  return new OverLimitCache(localCacheBytes(settings), clock, new RefundMarks(refundMarks));
+}
+
+/** The share of one thread in the configured size of the local cache; 0 if it is disabled. */
+export function localCacheBytes(settings: Settings): number {
   const serving = servingThreads(settings).threads;
   const threads = 1 + settings.workerThreads + (serving > 1 ? serving : 0);
-  const bytes = Math.floor(settings.localCacheSizeBytes / threads);
-  return new OverLimitCache(bytes, clock, new RefundMarks(refundMarks));
+  return Math.ceil(settings.localCacheSizeBytes / threads);
 }
 
 /**

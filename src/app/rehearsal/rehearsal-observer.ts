@@ -4,7 +4,7 @@ import type { RehearsalSource } from '../../rehearsal/rehearsal-channel.ts';
 import { RehearsalObserver } from '../../rehearsal/rehearsal-observer.ts';
 import type { Settings } from '../../settings/table.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
-import { engineOptions } from '../decision/engine-settings.ts';
+import { engineOptions, localCacheBytes } from '../decision/engine-settings.ts';
 
 interface ObserverParts {
   readonly settings: Settings;
@@ -22,6 +22,7 @@ export function rehearsalObserver(
     source,
     options: engineOptions(settings),
     fingerprintKey: store.fingerprintKey,
+    localCacheBytes: localCacheBytes(settings),
     steering: steering === null ? null : new SharedRecordsReader(steering),
   });
 }

@@ -1,7 +1,7 @@
 import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
-import { windowStartS } from '../../counters/window.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { type DecisionBatch, KIND } from '../batch.ts';
+import type { DecisionBatch } from '../batch.ts';
+import { windowBytes } from '../cache-key.ts';
 import type { KeySample } from './key-table.ts';
 import { type KeyPlace, KeyTextWriter } from './key-text.ts';
 import { RuleIds } from './rule-ids.ts';
@@ -95,16 +95,4 @@ export class ObservedKey implements KeySample, KeyPlace {
   release(): void {
     this.#batch = null;
   }
-}
-
-/** Length of the end of a cache key that names the window. */
-function windowBytes({ decisions, nowS }: DecisionBatch, row: number): number {
-  if (decisions.kind[row] !== KIND.limited) return 0;
-  const terms = decisions.terms[row];
-  return terms === null ? digits(windowStartS(decisions.unit[row], nowS)) : terms.window.keyEnd.length;
-}
-
-/** Nearly all times since the epoch have ten digits. */
-function digits(number: number): number {
-  return number >= 1e9 && number < 1e10 ? 10 : String(number).length;
 }

@@ -10,8 +10,11 @@ import { reportOf } from '../../../src/rehearsal/report.ts';
 import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../../src/rules/parse/load.ts';
-import { Decisions } from '../../support/decisions.ts';
+import { SharedRecordsReader } from '../../../src/steering/shared-records.ts';
+import { type DecisionSetup, Decisions, request } from '../../support/decisions.ts';
+import { heldMemory } from '../../support/memory.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
+import { record, sharedRecords } from '../../support/steering.ts';
 import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 
 const ACTIVE = `
@@ -29,7 +32,7 @@ const CANDIDATE = `
 domain: shop
 descriptors:
   - key: user
-    rate_limit: {unit: minute, requests_per_unit: 5}
+    rate_limit: {unit: minute, requests_per_unit: 5, penalty: {after: 2, for: 90s, factor: 2, max: 10m}}
     descriptors:
       - key: plan
         value: free
@@ -40,7 +43,12 @@ descriptors:
     value: /slow
     rate_limit: {window: 30s, requests_per_unit: 7, algorithm: sliding_window}
   - key: bucket
+    detailed_metric: true
     rate_limit: {unit: second, requests_per_unit: 2, burst: 6, algorithm: token_bucket}
+  - key: file
+    value: /s*
+    share_threshold: true
+    rate_limit: {unit: minute, requests_per_unit: 30}
   - key: second
     rate_limit: {unit: second, requests_per_unit: 2}
   - key: shadowed
@@ -55,24 +63,35 @@ descriptors:
 interface Site {
   readonly decisions: Decisions;
   readonly rehearsal: Rehearsal;
+  /** Where the observer finds the rehearsal. */
+  readonly source: { current: Rehearsal | null };
+}
+
+interface SiteOptions extends Pick<DecisionSetup, 'localCacheBytes' | 'steering'> {
+  readonly share?: number;
+  readonly options?: Partial<EngineOptions>;
 }
 
 function site(
   active: string,
   candidate: string,
-  { share = 1, options = {} }: { share?: number; options?: Partial<EngineOptions> } = {},
+  { share = 1, options = {}, localCacheBytes = 0, steering }: SiteOptions = {},
 ): Site {
   const files = [{ name: 'shop.yaml', content: Buffer.from(candidate) }];
   const rules = new CompiledRules(compileRules(loadRuleSet(files, { mergeDomains: false }), 0));
   const rehearsal = Rehearsal.begin(1, rules, share);
+  const source: { current: Rehearsal | null } = { current: rehearsal };
   const observer = new RehearsalObserver({
-    source: { current: rehearsal },
+    source,
     options: { ...OPTIONS, ...options },
     fingerprintKey: TEST_FINGERPRINT_KEY,
-    steering: null,
+    steering: steering === undefined ? null : new SharedRecordsReader(steering),
+    localCacheBytes,
   });
   const store = new EmbeddedCounterStore(CounterTable.create(65_536));
-  return { decisions: new Decisions({ store, rules: active, options, observers: [observer] }), rehearsal };
+  const setup = { store, rules: active, options, localCacheBytes, observers: [observer] };
+  const decisions = new Decisions({ ...setup, ...(steering !== undefined && { steering }) });
+  return { decisions, rehearsal, source };
 }
 
 const OPTIONS: EngineOptions = {
@@ -85,7 +104,10 @@ const OPTIONS: EngineOptions = {
   dynamicMetadata: false,
 };
 
-/** Requests of a few minutes with skewed keys, several descriptors and different hits; the same for the same seed. */
+/**
+ * Requests of a few minutes with skewed keys, several descriptors, different hits, refunds and limits of their own; the same
+ * for the same seed.
+ */
 async function replay({ decisions }: Site, seed: number, requests = 3_000): Promise<void> {
   const random = new SeededRandom(seed);
   const value = (key: string) => `${key}${Math.floor(random.next() ** 3 * 12)}`;
@@ -99,16 +121,21 @@ async function replay({ decisions }: Site, seed: number, requests = 3_000): Prom
         'path',
         'bucket',
         'second',
+        'file',
         'shadowed',
         'both',
         'gone',
         'none',
       ]);
-      const entries = [{ key, value: key === 'path' ? random.pick(['/slow', '/a', '/b']) : value(key) }];
+      const isPath = key === 'path' || key === 'file';
+      const entries = [{ key, value: isPath ? random.pick(['/slow', '/small', '/a', '/b']) : value(key) }];
       if (key === 'user' && random.below(3) === 0) entries.push({ key: 'plan', value: 'free' });
-      descriptors.push({ entries, limit: null, hitsAddend: random.pick([null, null, 2]) });
+      const isNegativeHits = random.below(12) === 0;
+      const limit = random.below(20) === 0 ? { requestsPerUnit: random.below(5), unit: 2 } : null;
+      descriptors.push({ entries, limit, hitsAddend: random.pick([null, null, 2, 0]), isNegativeHits });
     }
-    await decisions.ask({ domain: 'shop', descriptors, hitsAddend: 0 });
+    const domain = random.below(40) === 0 ? 'unknown' : 'shop';
+    await decisions.ask({ domain, descriptors, hitsAddend: random.pick([0, 0, 3]) });
   }
 }
 
@@ -118,9 +145,9 @@ async function figures({ rehearsal }: Site): Promise<Map<string, ComparedHits>> 
   return new Map(limits.map(({ limit, hits }) => [limit < 0 ? '' : rehearsal.rules.path(limit), hits]));
 }
 
-async function forecastIsTheOutcome(t: Test, options: Partial<EngineOptions>): Promise<void> {
-  const before = site(ACTIVE, CANDIDATE, { options });
-  const after = site(CANDIDATE, CANDIDATE, { options });
+async function forecastIsTheOutcome(t: Test, options: SiteOptions): Promise<void> {
+  const before = site(ACTIVE, CANDIDATE, options);
+  const after = site(CANDIDATE, CANDIDATE, options);
   await replay(before, 42);
   await replay(after, 42);
   const [forecast, outcome] = [await figures(before), await figures(after)];
@@ -138,7 +165,12 @@ async function forecastIsTheOutcome(t: Test, options: Partial<EngineOptions>): P
 
 t.test('the forecast is what the rules reject when they are active', t => forecastIsTheOutcome(t, {}));
 
-t.test('also when hits are held back', t => forecastIsTheOutcome(t, { holdBack: true }));
+t.test('also when hits are held back', t => forecastIsTheOutcome(t, { options: { holdBack: true } }));
+
+t.test('also with a local cache', async t => {
+  await forecastIsTheOutcome(t, { localCacheBytes: 1_000_000 });
+  await forecastIsTheOutcome(t, { localCacheBytes: 1_000_000, options: { holdBack: true } });
+});
 
 t.test('it tells what would change, for each limit, and for which keys', async t => {
   const here = site(ACTIVE, CANDIDATE);
@@ -203,6 +235,71 @@ t.test('a share of the keys stands for all of them', async t => {
   const bound = 4 * Math.sqrt(keys * 0.25 * 0.75) * 4;
   t.ok(Math.abs(hits - 14_000) < bound * 7, `${hits} hits`);
   t.equal(more * 7, hits * 2, 'the counters of the chosen keys are complete');
+});
+
+/** Asks with one request for descriptors `key=value`. */
+function askFor({ decisions }: Site, ...texts: string[]): Promise<unknown> {
+  return decisions.ask(request('shop', ...texts));
+}
+
+t.test('of values that share a counter, a share of the keys has all or none', async t => {
+  const rules = `
+domain: shop
+descriptors:
+  - key: path
+    value: /a*
+    share_threshold: true
+    rate_limit: {unit: year, requests_per_unit: 100}
+`;
+  for (const share of [0.05, 0.5, 0.95]) {
+    const here = site(rules, rules, { share });
+    for (let i = 0; i < 200; i++) await askFor(here, `path=/a${i}`);
+    const { total } = await reportOf(here.rehearsal, 1);
+    const scaled = { hits: 200, rejected: 100, today: 100, more: 0, fewer: 0 };
+    const all = Object.fromEntries(
+      Object.entries(scaled).map(([name, hits]) => [name, Math.round(hits / share)]),
+    );
+    t.same(total, total.hits === 0 ? { hits: 0, rejected: 0, today: 0, more: 0, fewer: 0 } : all, `${share}`);
+  }
+});
+
+t.test('in a share of the keys, what others of a request do to a key is the same', async t => {
+  const replaced = `
+domain: shop
+descriptors:
+  - key: plan
+    rate_limit: {name: plan, unit: year, requests_per_unit: 1000, replaces: [{name: user}]}
+  - key: user
+    rate_limit: {name: user, unit: year, requests_per_unit: 1}
+`;
+  const here = site(replaced, replaced, { share: 0.2 });
+  for (let i = 0; i < 300; i++) await askFor(here, `plan=${i % 7}`, `user=${i % 50}`);
+  t.match((await reportOf(here.rehearsal, 1)).total, { rejected: 0, today: 0 }, 'a limit is replaced');
+
+  const steering = sharedRecords(record('ban', 'ip=bad', { domain: 'shop' })).buffer;
+  const user = 'domain: shop\ndescriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 1}}]\n';
+  const banned = site(user, user, { share: 0.2, steering });
+  for (let i = 0; i < 300; i++) await askFor(banned, 'ip=bad', `user=${i % 50}`);
+  const { limits } = await reportOf(banned.rehearsal, 5);
+  t.same(
+    limits.filter(({ limit }) => limit >= 0),
+    [],
+    'a banned request is not counted',
+  );
+});
+
+t.test('the memory of a rehearsal is released by the next batch after its end', async t => {
+  let here: Site | null = site(ACTIVE, CANDIDATE);
+  const { decisions, source } = here;
+  await askFor(here, 'user=ann');
+  const rehearsal = new WeakRef(here.rehearsal);
+  here = null;
+  source.current = null;
+  await heldMemory();
+  t.ok(rehearsal.deref() !== undefined);
+  await decisions.ask(request('shop', 'user=ann'));
+  await heldMemory();
+  t.ok(rehearsal.deref() === undefined);
 });
 
 t.test('another thread shares the rehearsal', async t => {
