@@ -67,7 +67,8 @@ export async function buildSources(what) {
     advice: 'The errors are listed above. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
-  rmSync(compiledCode, { recursive: true, force: true });
+  // Processes that still run the previous build may add files to it meanwhile.
+  rmSync(compiledCode, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(inRoot('build'), { recursive: true });
   writeFileSync(inRoot(BUILDS.serving.mark), served);
   writeFileSync(inRoot(mark), current);

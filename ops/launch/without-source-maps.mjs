@@ -4,3 +4,5 @@
 // tenth of the processor time of tests that start threads. Stack traces name files and lines of `build` instead, which
 // the compiler leaves much like the sources.
 process.setSourceMapsEnabled(false);
+// tap enables them again when a test imports it.
+process.setSourceMapsEnabled = () => {};
