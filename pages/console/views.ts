@@ -2,6 +2,8 @@ import type { ComponentType } from 'preact';
 import type { Scope } from './session.ts';
 import { TaskPage } from './views/task/task-page.tsx';
 import { Tasks } from './views/tasks/tasks.tsx';
+import { WorkerPage } from './views/worker/worker-page.tsx';
+import { Workers } from './views/workers/workers.tsx';
 
 /** A view of the console, by the parameter `view` of the address. */
 interface View {
@@ -18,4 +20,6 @@ interface View {
 export const VIEWS: Readonly<Record<string, View>> = {
   tasks: { name: 'Tasks', needs: 'tasks:read', component: Tasks },
   task: { name: 'Task', under: 'tasks', needs: 'tasks:read', component: TaskPage },
+  workers: { name: 'Workers', needs: 'workers:read', component: Workers },
+  worker: { name: 'Worker', under: 'workers', needs: 'workers:read', component: WorkerPage },
 };

@@ -26,7 +26,7 @@ const HEALTH: ObjectSchema = {
   type: 'object',
   name: 'WorkerHealth',
   optional: true,
-  description: 'Only present when a single worker is read.',
+  description: 'Only present when a single worker is read, or a list with `include=health`.',
   properties: {
     in_flight: { ...COUNT, description: 'Number of running attempts.' },
     waiting: { ...COUNT, description: 'Number of tasks that wait for their start.' },

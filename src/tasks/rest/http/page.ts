@@ -120,6 +120,8 @@ interface DocumentList<K extends DocumentKind> {
   /** The id of the parent. */
   readonly parent?: string;
   readonly view: (document: StoredDocument<K>) => object;
+  /** Reads what the view shows besides the documents of the page. */
+  readonly prepare?: (documents: readonly StoredDocument<K>[]) => Promise<void>;
 }
 
 /** Reads and renders the page of documents that a call asks for. */
@@ -127,13 +129,15 @@ export async function documentPage<K extends DocumentKind>(
   store: Pick<TaskStore, 'listDocuments'>,
   call: Call,
   cursors: Cursors,
-  { kind, list, parent, view }: DocumentList<K>,
+  { kind, list, parent, view, prepare }: DocumentList<K>,
 ): Promise<RestAnswer> {
   const page = readPage(call, parent === undefined ? list : `${list} ${parent}`, cursors);
   const { after, order, limit } = page;
   const below = parent === undefined ? {} : { parent };
   const found = await store.listDocuments(call.tenant, { kind, ...below, after, order, limit: limit + 1 });
-  return pageAnswer(page, found as readonly StoredDocument<K>[], cursors, {
+  const documents = found as readonly StoredDocument<K>[];
+  await prepare?.(documents.slice(0, limit));
+  return pageAnswer(page, documents, cursors, {
     placeOf: ({ id }) => id,
     write: document => JSON.stringify(view(document)),
   });

@@ -1,10 +1,11 @@
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Worker } from '../../model/documents.ts';
 import { TASK_STATUSES } from '../../model/task.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { auditEntry } from '../access/audit.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
-import { Problem, problemAt } from '../checks/problem.ts';
+import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { NEW_WORKER, readWorkerFields, WORKER_CHANGES } from '../fields/worker-fields.ts';
 import { withOnFinish } from '../fields/worker-on-finish.ts';
@@ -16,6 +17,9 @@ import { entityTag, expectedVersion, expectedVersions } from '../http/request-he
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { deleteWorkerRoute } from './worker-delete.ts';
 import { testWorkerRoute } from './worker-test.ts';
+
+/** Maximum number of workers of a page whose tasks are counted at the same time. */
+const COUNTS_AT_ONCE = 16;
 
 /** Maximum number of attempts if other requests change the worker at the same time. */
 const MAX_TRIES = 5;
@@ -53,11 +57,10 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       operation: 'listWorkers',
       summary: 'List workers, newest first',
       access: READS,
-      query: PAGE_QUERY,
+      query: { ...PAGE_QUERY, include: '`health`: include the number of tasks of each worker by status.' },
       answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
       problems: ['invalid_parameter', 'invalid_cursor'],
-      handle: call =>
-        documentPage(parts.store, call, cursors, { kind: 'worker', list: 'listWorkers', view: workerView }),
+      handle: call => listWorkers(parts, cursors, call),
     },
     {
       method: 'GET',
@@ -95,6 +98,29 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
     deleteWorkerRoute(parts),
     testWorkerRoute(parts),
   ];
+}
+
+/** @throws Problem `invalid_parameter` */
+async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const { include = '' } = call.query;
+  if (include === '') {
+    return documentPage(parts.store, call, cursors, {
+      kind: 'worker',
+      list: 'listWorkers',
+      view: workerView,
+    });
+  }
+  if (include !== 'health') throw invalidParameter('include', 'include must be health, or left out');
+  const health = new Map<string, Record<string, unknown>>();
+  return documentPage(parts.store, call, cursors, {
+    kind: 'worker',
+    list: 'listWorkers',
+    prepare: workers =>
+      forEachLimited(workers, COUNTS_AT_ONCE, async ({ id }) => {
+        health.set(id, healthView(await parts.store.counts(call.tenant, id)));
+      }),
+    view: worker => ({ ...workerView(worker), health: health.get(worker.id) }),
+  });
 }
 
 async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {

@@ -201,6 +201,26 @@ t.test('the health of a worker says what its tasks do', async t => {
   });
 });
 
+t.test('a list of workers has their health if it is asked for', async t => {
+  const rest = await TaskHarness.open();
+  await rest.at('POST', 'workers', { name: 'mailer' });
+  await rest.at('POST', 'workers', { name: 'billing' });
+  await rest.at('POST', 'tasks', { worker: 'mailer' });
+  const list = await rest.at('GET', 'workers?include=health');
+  t.same(
+    list.json.data.map(({ name, health }: { name: string; health: { waiting: number } }) => [
+      name,
+      health.waiting,
+    ]),
+    [
+      ['billing', 0],
+      ['mailer', 1],
+    ],
+  );
+  t.equal((await rest.at('GET', 'workers')).json.data[0].health, undefined);
+  t.match(await rest.at('GET', 'workers?include=all'), { status: 400, json: { code: 'invalid_parameter' } });
+});
+
 t.test('what is left out of a change stays, and null is the default again', async t => {
   const rest = await TaskHarness.open();
   const fields = {
