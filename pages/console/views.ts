@@ -1,5 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { Scope } from './session.ts';
+import { SchedulePage } from './views/schedule/schedule-page.tsx';
+import { Schedules } from './views/schedules/schedules.tsx';
 import { TaskPage } from './views/task/task-page.tsx';
 import { Tasks } from './views/tasks/tasks.tsx';
 import { WorkerPage } from './views/worker/worker-page.tsx';
@@ -22,4 +24,6 @@ export const VIEWS: Readonly<Record<string, View>> = {
   task: { name: 'Task', under: 'tasks', needs: 'tasks:read', component: TaskPage },
   workers: { name: 'Workers', needs: 'workers:read', component: Workers },
   worker: { name: 'Worker', under: 'workers', needs: 'workers:read', component: WorkerPage },
+  schedules: { name: 'Schedules', needs: 'schedules:read', component: Schedules },
+  schedule: { name: 'Schedule', under: 'schedules', needs: 'schedules:read', component: SchedulePage },
 };

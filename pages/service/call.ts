@@ -62,6 +62,7 @@ export async function callService<Answer>(
   } = call;
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   let response: Response;
+  let answered: string;
   try {
     response = await fetch(path, {
       method,
@@ -74,11 +75,11 @@ export async function callService<Answer>(
       ...(sent !== undefined && { body: sent }),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
+    answered = await response.text();
   } catch (thrown) {
     if (signal?.aborted === true) throw thrown;
     throw new ApiError(0, '', 'Sluice did not answer. It may be stopped, or the network is interrupted.');
   }
-  const answered = await response.text().catch(() => '');
   if (response.ok) return (answered === '' ? undefined : read(answered)) as Answer;
   throw errorOf(response.status, answered);
 }
