@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FirstOf } from '../../../base/first-of.ts';
 import type { ArraySchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import { limitOfRule } from '../../../decision/explain/explain-limit.ts';
 import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
@@ -7,7 +8,7 @@ import { definitionOf } from '../../../rules/definition.ts';
 import { LIMIT, LIMIT_FLAG } from '../../../rules/layout.ts';
 import { compiledLimitInWords } from '../../../rules/limit-words.ts';
 import { FIGURES, figuresView, RATE_POINT, ratePointView } from './figures.ts';
-import { FirstOf } from './first-of.ts';
+
 import { OperatorProblem } from './problem.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
 
