@@ -2,21 +2,21 @@
  * The first elements of a long list in some order, without sorting the list: a heap of the elements that are first so far,
  * with the last of them at its top.
  */
-export class FirstOf {
+export class FirstOf<Element> {
   readonly #count: number;
-  readonly #order: (a: number, b: number) => number;
-  readonly #heap: number[] = [];
+  readonly #order: (a: Element, b: Element) => number;
+  readonly #heap: Element[] = [];
 
   /**
    * @param count how many elements are wanted
    * @param order negative if `a` comes before `b`; never 0 for different elements
    */
-  constructor(count: number, order: (a: number, b: number) => number) {
+  constructor(count: number, order: (a: Element, b: Element) => number) {
     this.#count = count;
     this.#order = order;
   }
 
-  add(element: number): void {
+  add(element: Element): void {
     const heap = this.#heap;
     if (heap.length < this.#count) {
       heap.push(element);
@@ -27,7 +27,7 @@ export class FirstOf {
     }
   }
 
-  sorted(): number[] {
+  sorted(): Element[] {
     return [...this.#heap].sort(this.#order);
   }
 

@@ -1,5 +1,4 @@
-import type { KeyText } from '../decision/hot-keys/key-text.ts';
-import { readKeyText, TEXT_BYTES } from '../decision/hot-keys/key-text.ts';
+import { TEXT_BYTES } from '../decision/hot-keys/key-text.ts';
 
 /** Number of changes that are remembered. */
 const CHANGES = 1_024;
@@ -12,12 +11,13 @@ const COLUMN = { write: 0, limit: 1, rejected: 2 } as const;
 const WORDS = 4;
 
 /** A descriptor whose outcome the candidate rules change. */
-interface ChangedKey {
+export interface ChangedKey {
   /** Number of the candidate's limit; -1 if none applies. */
   readonly limit: number;
   /** True if the candidate rejects it and the active rules do not; false for the reverse. */
   readonly isRejected: boolean;
-  readonly text: KeyText;
+  /** A copy of its text, which `readKeyText` reads. */
+  readonly text: Buffer;
 }
 
 /**
@@ -71,7 +71,7 @@ export class ChangedKeys {
       const change = {
         limit: this.#words[at + COLUMN.limit],
         isRejected: this.#words[at + COLUMN.rejected] === 1,
-        text: readKeyText(this.#texts, place * TEXT_BYTES),
+        text: Buffer.from(this.#texts.slice(place * TEXT_BYTES, (place + 1) * TEXT_BYTES).buffer),
       };
       if (Atomics.load(this.#words, at + COLUMN.write) === write) found.push(change);
     }

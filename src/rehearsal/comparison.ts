@@ -4,8 +4,7 @@ import { addTotal, sharedTotals, totalOf } from '../decision/statistics/shared-t
  * What is compared, in hits. `rejected`: the candidate rules reject them. `today`: the active rules reject them. `more`:
  * only the candidate rejects them. `fewer`: only the active rules do.
  */
-const FIGURES = ['hits', 'rejected', 'today', 'more', 'fewer'] as const;
-type Figure = (typeof FIGURES)[number];
+type Figure = 'hits' | 'rejected' | 'today' | 'more' | 'fewer';
 
 /** The figures of one limit of the candidate rules. */
 export type ComparedHits = Readonly<Record<Figure, number>>;
@@ -57,8 +56,14 @@ export class Comparison {
 
   /** @param limit number of the candidate's limit; -1 for descriptors without one */
   of(limit: number): ComparedHits {
+    const totals = this.#totals;
     const row = (limit < 0 ? this.limitCount : limit) * ROW_SLOTS;
-    const [hits, rejected, today, more, fewer] = FIGURES.map((_, i) => totalOf(this.#totals, row + i));
-    return { hits, rejected, today, more, fewer };
+    return {
+      hits: totalOf(totals, row),
+      rejected: totalOf(totals, row + 1),
+      today: totalOf(totals, row + 2),
+      more: totalOf(totals, row + 3),
+      fewer: totalOf(totals, row + 4),
+    };
   }
 }

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KeyText } from '../decision/hot-keys/key-text.ts';
+import { FirstOf } from '../base/first-of.ts';
+import { type KeyText, readKeyText } from '../decision/hot-keys/key-text.ts';
+import type { ChangedKey } from './changed-keys.ts';
 import type { ComparedHits } from './comparison.ts';
 import type { Rehearsal } from './rehearsal.ts';
 
@@ -38,17 +40,20 @@ export interface RehearsalReport {
 /** Reads what a rehearsal has shown, a few limits at a time. */
 export async function reportOf(rehearsal: Rehearsal, count: number): Promise<RehearsalReport> {
   const { comparison, share } = rehearsal;
-  const limits: LimitReport[] = [];
+  const first = new FirstOf<LimitReport>(count, byChange);
   let total: ComparedHits = { hits: 0, rejected: 0, today: 0, more: 0, fewer: 0 };
   for (let limit = -1; limit < comparison.limitCount; limit++) {
     if (limit % LIMITS_AT_ONCE === LIMITS_AT_ONCE - 1) await nextTurn();
     const hits = scaled(comparison.of(limit), share);
     if (hits.hits === 0) continue;
     total = sum(total, hits);
-    limits.push({ limit, hits });
+    first.add({ limit, hits });
   }
-  limits.sort((a, b) => changeOf(b) - changeOf(a) || b.hits.hits - a.hits.hits || a.limit - b.limit);
-  return { total, limits: limits.slice(0, count), keys: keysOf(rehearsal) };
+  return { total, limits: first.sorted(), keys: keysOf(rehearsal) };
+}
+
+function byChange(a: LimitReport, b: LimitReport): number {
+  return changeOf(b) - changeOf(a) || b.hits.hits - a.hits.hits || a.limit - b.limit;
 }
 
 function changeOf({ hits: { more, fewer } }: LimitReport): number {
@@ -71,12 +76,17 @@ function sum(a: ComparedHits, b: ComparedHits): ComparedHits {
 }
 
 function keysOf({ keys }: Rehearsal): KeyReport[] {
-  const found = new Map<string, KeyReport>();
-  for (const { limit, isRejected, text } of keys.all()) {
-    const id = JSON.stringify([limit, isRejected, text.domain, text.key]);
-    const { key, domain, entries } = text;
-    const count = (found.get(id)?.count ?? 0) + 1;
-    found.set(id, { limit, isRejected, key, domain, entries, count });
+  const found = new Map<string, { readonly change: ChangedKey; count: number }>();
+  for (const change of keys.all()) {
+    // Only the texts of the keys that are shown are read, which takes longer than to count them.
+    const id = `${change.limit} ${change.isRejected} ${change.text.toString('latin1')}`;
+    const same = found.get(id);
+    if (same === undefined) found.set(id, { change, count: 1 });
+    else same.count++;
   }
-  return [...found.values()].sort((a, b) => b.count - a.count).slice(0, MOST_KEYS);
+  const most = [...found.values()].sort((a, b) => b.count - a.count).slice(0, MOST_KEYS);
+  return most.map(({ change: { limit, isRejected, text }, count }) => {
+    const { key, domain, entries } = readKeyText(text, 0);
+    return { limit, isRejected, key, domain, entries, count };
+  });
 }

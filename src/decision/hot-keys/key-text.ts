@@ -46,7 +46,10 @@ interface KeyEntry {
   readonly value: string;
 }
 
-/** Writes a text of {@link TEXT_BYTES} bytes. One object for each thread, because it is reused. */
+/**
+ * Writes a text of {@link TEXT_BYTES} bytes, which are equal for equal keys. One object for each thread, because it is
+ * reused.
+ */
 export class KeyTextWriter {
   readonly bytes = new Uint8Array(TEXT_BYTES);
   #length = 0;
@@ -65,6 +68,7 @@ export class KeyTextWriter {
     else this.#entries(requests, row);
     this.bytes[0] = (isRaw ? FORM.raw : FORM.entries) | (this.#cut ? FORM.cut : 0);
     this.bytes[1] = isRaw ? 2 : pieces;
+    this.bytes.fill(0, this.#length);
   }
 
   /** Writes the domain and the entries of a descriptor. */
@@ -76,6 +80,7 @@ export class KeyTextWriter {
     this.#entries(requests, row);
     this.bytes[0] = FORM.entries | (this.#cut ? FORM.cut : 0);
     this.bytes[1] = pieces;
+    this.bytes.fill(0, this.#length);
   }
 
   #entries(requests: RequestTable, row: number): void {

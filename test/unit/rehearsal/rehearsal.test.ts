@@ -184,18 +184,21 @@ t.test('it tells what would change, for each limit, and for which keys', async t
       });
     }
   };
-  await ask('user', 'ann', 8);
+  await ask('user', 'ann', 7);
+  await ask('user', 'somebody else', 6);
+  await ask('user', 'ann', 1);
   await ask('user', 'bob', 2);
   await ask('gone', 'x', 5);
   const found = await figures(here);
-  t.same(found.get('shop.user'), { hits: 10, rejected: 3, today: 0, more: 3, fewer: 0 });
+  t.same(found.get('shop.user'), { hits: 16, rejected: 4, today: 0, more: 4, fewer: 0 });
   t.same(found.get(''), { hits: 5, rejected: 0, today: 2, more: 0, fewer: 2 });
   const { total, limits, keys } = await reportOf(here.rehearsal, 1);
-  t.same(total, { hits: 15, rejected: 3, today: 2, more: 3, fewer: 2 });
+  t.same(total, { hits: 21, rejected: 4, today: 2, more: 4, fewer: 2 });
   t.equal(limits.length, 1, 'the limits that change the most');
   t.match(keys, [
     { isRejected: true, key: 'user=ann', domain: 'shop', entries: [{ key: 'user', value: 'ann' }], count: 3 },
     { isRejected: false, key: 'gone=x', count: 2, limit: -1 },
+    { isRejected: true, key: 'user=somebody else', count: 1 },
   ]);
 });
 
