@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './call.ts';
 
 /** The latest answer to a request that is repeated. */
@@ -32,8 +32,8 @@ export function usePolledAnswer<Answer>(
     readonly answeredMs: number;
   }>({ asked, answer: null, error: null, answeredMs: 0 });
   const [round, setRound] = useState(0);
-  // `reload` begins another round.
-  useEffect(() => {
+  // Not after painting, so that the first request is on its way before the first view. `reload` begins another round.
+  useLayoutEffect(() => {
     if (asked === null) return;
     const end = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -14,7 +14,7 @@ export function pageDocument(
 ): PageDocument {
   const imports = Object.entries(packages).map(([name, path]) => [name, addressOf(path)]);
   const importMap = JSON.stringify({ imports: Object.fromEntries(imports) });
-  // Without these, the browser would learn of a module only when it has read the one that imports it.
+  // Without these, the browser would learn of the packages only when it has read the module that imports them.
   const preloads = files
     .filter(({ contentType }) => contentType.startsWith('text/javascript'))
     .map(({ path }) => `<link rel="modulepreload" href="${addressOf(path)}">`);

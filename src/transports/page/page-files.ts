@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { joinedModules } from './joined-modules.ts';
 
 /** A file that the browser loads. */
 interface PageFile {
@@ -18,7 +19,7 @@ export interface PageFiles {
   readonly files: readonly PageFile[];
   /** Paths of the modules of packages, by the names under which other modules import them. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Path of the module that the page begins with. */
+  /** Path of the module with all of the page except packages. */
   readonly main: string;
   /** Changes with any of the files. */
   readonly version: string;
@@ -44,13 +45,13 @@ const SOURCE_MAP = /\n\/\/# sourceMappingURL=.*\s*$/;
 /** What all pages load, in the order of their style sheets. The folder of the page itself follows. */
 const SHARED = ['design', 'service'];
 
-/** Reads all files of a page: about half a megabyte. */
+/** Reads all files of a page: about half a megabyte of modules, which become a few files. */
 export async function readPageFiles(page: PageName): Promise<PageFiles> {
   const packages = packageModules();
   const folders = [...SHARED, page];
   const read = [
-    ...(await pathsIn(MODULES, folders, '.js')).map(path => script(path, new URL(path, MODULES))),
-    ...packages.map(({ path, url }) => script(path, url)),
+    joinedScript(page, folders),
+    ...packages.map(packageScript),
     readFile(new URL(ICON, SOURCES)).then(bytes => ({ path: ICON, contentType: 'image/svg+xml', bytes })),
     readStyleSheets(folders),
   ];
@@ -60,18 +61,34 @@ export async function readPageFiles(page: PageName): Promise<PageFiles> {
   return {
     files,
     packages: Object.fromEntries(packages.map(({ name, path }) => [name, path])),
-    main: `${page}/main.js`,
+    main: mainOf(page),
     version: hash.digest('hex').slice(0, 12),
   };
 }
 
+/** A module of a package. */
+interface PackageModule {
+  /** The name under which other modules import it. */
+  readonly name: string;
+  readonly path: string;
+  readonly url: URL;
+  /** The variable with what the module exports by default, if it is a script. */
+  readonly variable?: string;
+}
+
 /** The packages that modules of the page import, and where their modules are. */
-function packageModules(): readonly { readonly name: string; readonly path: string; readonly url: URL }[] {
+function packageModules(): readonly PackageModule[] {
   return [
     { name: 'preact', path: 'packages/preact.js', url: resolved('preact') },
     { name: 'preact/hooks', path: 'packages/preact-hooks.js', url: resolved('preact/hooks') },
     { name: 'preact/jsx-runtime', path: 'packages/preact-jsx.js', url: resolved('preact/jsx-runtime') },
-    { name: 'uplot', path: 'packages/uplot.js', url: new URL('uPlot.esm.js', resolved('uplot')) },
+    // The only minified file of this package is a script that sets a variable.
+    {
+      name: 'uplot',
+      path: 'packages/uplot.js',
+      url: new URL('uPlot.iife.min.js', resolved('uplot')),
+      variable: 'uPlot',
+    },
   ];
 }
 
@@ -79,9 +96,28 @@ function resolved(specifier: string): URL {
   return new URL(import.meta.resolve(specifier));
 }
 
-async function script(path: string, url: URL): Promise<PageFile> {
-  const text = (await readFile(url, 'utf8')).replace(SOURCE_MAP, '\n');
+/** The compiled modules of these folders that the page needs, as one. */
+async function joinedScript(page: PageName, folders: readonly string[]): Promise<PageFile> {
+  const paths = await pathsIn(MODULES, folders, '.js');
+  const modules = paths.map(async path => [path, await scriptText(new URL(path, MODULES))] as const);
+  return script(mainOf(page), joinedModules(new Map(await Promise.all(modules)), `${page}/main.js`));
+}
+
+function mainOf(page: PageName): string {
+  return `${page}.js`;
+}
+
+async function packageScript({ path, url, variable }: PackageModule): Promise<PageFile> {
+  const text = await scriptText(url);
+  return script(path, variable === undefined ? text : `${text}\nexport default ${variable};\n`);
+}
+
+function script(path: string, text: string): PageFile {
   return { path, contentType: SCRIPT, bytes: Buffer.from(text) };
+}
+
+async function scriptText(url: URL): Promise<string> {
+  return (await readFile(url, 'utf8')).replace(SOURCE_MAP, '\n');
 }
 
 /** The style sheets of packages come first, then ours by folder and path. */
