@@ -1,9 +1,12 @@
 import type { ComponentType } from 'preact';
 import type { Scope } from './session.ts';
+import { Audit } from './views/audit/audit.tsx';
 import { SchedulePage } from './views/schedule/schedule-page.tsx';
 import { Schedules } from './views/schedules/schedules.tsx';
 import { TaskPage } from './views/task/task-page.tsx';
 import { Tasks } from './views/tasks/tasks.tsx';
+import { UserPage } from './views/user/user-page.tsx';
+import { Users } from './views/users/users.tsx';
 import { WorkerPage } from './views/worker/worker-page.tsx';
 import { Workers } from './views/workers/workers.tsx';
 
@@ -26,4 +29,7 @@ export const VIEWS: Readonly<Record<string, View>> = {
   worker: { name: 'Worker', under: 'workers', needs: 'workers:read', component: WorkerPage },
   schedules: { name: 'Schedules', needs: 'schedules:read', component: Schedules },
   schedule: { name: 'Schedule', under: 'schedules', needs: 'schedules:read', component: SchedulePage },
+  users: { name: 'Users and tokens', needs: 'users:read', component: Users },
+  user: { name: 'User', under: 'users', needs: 'users:read', component: UserPage },
+  audit: { name: 'Audit', needs: 'users:read', component: Audit },
 };
