@@ -2,6 +2,7 @@ import { ByteWriter, doubled, grownCapacity } from '../base/bytes.ts';
 import { ADMISSION, type AdmissionTerms, levelAfterRefund, REFUSED } from './admission/admission.ts';
 import { AdmissionSlots } from './admission/admission-slots.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
+import type { TimedCall } from './timed-call.ts';
 import { SECOND } from './window.ts';
 
 const INITIAL_OPS = 256;
@@ -87,6 +88,9 @@ export class CounterBatch {
   /** Set by the store: the reason why the first of the uncounted keys could not be counted. Else empty. */
   failureText = '';
 
+  /** Set by the store if tracing is enabled: the call for this batch. Else null. */
+  timedCall: TimedCall | null = null;
+
   /** Open addressing table of slots: slot + 1, 0 for free. At most half full. */
   #index = new Int32Array(INITIAL_OPS * 4);
   readonly #print: Fingerprinter;
@@ -105,6 +109,7 @@ export class CounterBatch {
     this.refundCount = 0;
     this.groupCount = 0;
     this.failureText = '';
+    this.timedCall = null;
     this.admissions.reset();
     this.keys.reset();
   }

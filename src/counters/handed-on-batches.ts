@@ -31,10 +31,11 @@ export class HandedOnBatches {
       unpackBatch(buffer, batch);
       await run(this.#store, call, batch);
       packCounts(batch, buffer);
-      result = { number, buffer, failureText: batch.failureText };
+      result = { number, buffer, timedCall: batch.timedCall, failureText: batch.failureText };
     } catch (failure) {
       const code = failure instanceof Fault ? failure.code : null;
-      result = { number, buffer, failed: { code, message: asError(failure).message } };
+      const failed = { code, message: asError(failure).message };
+      result = { number, buffer, timedCall: batch.timedCall, failed };
     }
     this.#port.postMessage(result, [buffer]);
     if (this.#spare.length < MAX_SPARE) this.#spare.push(batch);

@@ -3,6 +3,7 @@ import { Fault, type FaultCode } from '../base/fault.ts';
 import type { CounterBatch } from './batch.ts';
 import { packBatch, unpackCounts } from './packed-batch.ts';
 import type { CounterStore } from './store.ts';
+import type { TimedCall } from './timed-call.ts';
 
 /** What the other thread does with a batch. */
 export type HandedOnCall = 'increment' | 'incrementHoldingBack' | 'read' | 'reset';
@@ -15,7 +16,12 @@ export interface HandedOnBatch {
 }
 
 /** The result of the batch with this number. */
-export type HandedOnResult = { readonly number: number; readonly buffer: ArrayBuffer } & (
+export type HandedOnResult = {
+  readonly number: number;
+  readonly buffer: ArrayBuffer;
+  /** The call of the store; null if tracing is disabled. */
+  readonly timedCall: TimedCall | null;
+} & (
   | { readonly failureText: string }
   /** The batch failed. `code` is null if the failure was not a fault. */
   | { readonly failed: { readonly code: FaultCode | null; readonly message: string } }
@@ -103,11 +109,12 @@ export class HandedOnStore implements CounterStore {
   }
 
   #settle(result: HandedOnResult): void {
-    const { number, buffer } = result;
+    const { number, buffer, timedCall } = result;
     const inFlight = this.#inFlight.get(number);
     if (inFlight === undefined) return;
     this.#inFlight.delete(number);
     const { batch, resolve, reject } = inFlight;
+    batch.timedCall = timedCall;
     if ('failed' in result) {
       const { code, message } = result.failed;
       reject(code === null ? new Error(message) : new Fault(code, message));

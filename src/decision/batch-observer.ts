@@ -1,4 +1,6 @@
+import type { TimedCall } from '../counters/timed-call.ts';
 import type { DecisionBatch } from './batch.ts';
+import type { DecisionReply } from './decider.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /**
@@ -12,4 +14,10 @@ export interface BatchObserver {
    * logged, and do not affect decisions.
    */
   observe(batch: DecisionBatch, generation: RuleGeneration): void;
+}
+
+/** Creates the spans of calls of the counter store. Exists only if tracing is enabled. */
+export interface StoreSpans {
+  /** The store was called for the batch with these requests, which are not answered yet. */
+  called(replies: readonly DecisionReply[], call: TimedCall): void;
 }

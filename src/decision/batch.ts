@@ -204,6 +204,7 @@ export class DecisionBatch {
     if (this.records.bytes.length > KEPT_BYTES) this.records.release();
     this.records.reset();
     this.keys.reset();
+    this.counters.timedCall = null;
     empty(this.replies);
     // Rows of statistics and terms would retain rules that were replaced.
     empty(this.decisions.statistics);

@@ -6,7 +6,7 @@ import type { CounterStore } from '../counters/store.ts';
 import type { Counter } from '../stats/registry.ts';
 import type { SharedRecordsReader } from '../steering/shared-records.ts';
 import { CODE, type DecisionBatch } from './batch.ts';
-import type { BatchObserver } from './batch-observer.ts';
+import type { BatchObserver, StoreSpans } from './batch-observer.ts';
 import { CacheKeys } from './cache-key.ts';
 import { dynamicMetadata } from './dynamic-metadata.ts';
 import { Evaluator, type Uncounted } from './evaluate.ts';
@@ -19,7 +19,6 @@ import { type HeaderNames, type Response, type ResponseAdditions, reportedDescri
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
 import type { BatchFigures } from './statistics/batch-figures.ts';
-
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /** Minimum number of requests in a batch to measure its duration: reading the clock costs too much for smaller ones. */
@@ -78,6 +77,8 @@ interface EngineParts {
   readonly additions?: ResponseAdditions;
   /** Receives the duration and the size of some batches. Default: nothing is measured for it. */
   readonly figures?: BatchFigures;
+  /** Traces the calls of the store. Default: they are not traced. */
+  readonly storeSpans?: StoreSpans;
   /** Default: none. */
   readonly observers?: readonly BatchObserver[];
 }
@@ -159,6 +160,7 @@ export class Engine {
   }
 
   #answerAll(batch: DecisionBatch, generation: RuleGeneration | null, beganMs: number): void {
+    this.#traceCall(batch);
     this.#markRefunds(batch);
     for (let request = 0; request < batch.size; request++) {
       let fault = batch.faults[request];
@@ -199,6 +201,10 @@ export class Engine {
     }
   }
 
+  #traceCall({ counters, replies }: DecisionBatch): void {
+    if (counters.timedCall !== null) this.#parts.storeSpans?.called(replies, counters.timedCall);
+  }
+
   #markRefunds({ counters }: DecisionBatch): void {
     const { overLimit } = this.#parts;
     if (overLimit !== null) markRefunds(counters, overLimit);
@@ -211,6 +217,7 @@ export class Engine {
   }
 
   #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
+    this.#traceCall(batch);
     // The store may have counted the refunds nevertheless.
     this.#markRefunds(batch);
     generation?.end();

@@ -14,11 +14,23 @@ export interface CallSpan {
   readonly recording: boolean;
   /** With this context, other services join the trace as children of the span. */
   readonly context: TraceContext;
-  /** Starts a child span. */
-  child(name: string, attributes: SpanAttributes): CallSpan;
+  /** Starts a child span, by default a span of kind internal that begins now. */
+  child(name: string, attributes: SpanAttributes, options?: ChildOptions): CallSpan;
   add(attributes: SpanAttributes): void;
-  /** @param failure what failed in this service; empty if nothing did, or if the caller is at fault */
-  end(attributes: SpanAttributes, failure: string): void;
+  /** Links to another span, which is not a child. */
+  link(other: CallSpan): void;
+  /**
+   * @param failure what failed in this service; empty if nothing did, or if the caller is at fault
+   * @param endMs milliseconds since the epoch, for a span whose beginning was given; now by default
+   */
+  end(attributes: SpanAttributes, failure: string, endMs?: number): void;
+}
+
+export interface ChildOptions {
+  readonly kind: 'client' | 'internal';
+  /** Milliseconds since the epoch. */
+  readonly beganMs: number;
+  readonly links: readonly CallSpan[];
 }
 
 /** Starts spans. While tracing is disabled there is no such object, so a call costs only a comparison with null. */
@@ -56,13 +68,13 @@ export interface SpanOutcomes {
 
 /** A reply that ends a span before it passes the outcome on. */
 export class TracedDecisionReply implements DecisionReply {
+  readonly span: CallSpan;
   readonly #reply: DecisionReply;
-  readonly #span: CallSpan;
   readonly #outcomes: SpanOutcomes;
 
   constructor(reply: DecisionReply, span: CallSpan, outcomes: SpanOutcomes) {
     this.#reply = reply;
-    this.#span = span;
+    this.span = span;
     this.#outcomes = outcomes;
   }
 
@@ -79,12 +91,12 @@ export class TracedDecisionReply implements DecisionReply {
   }
 
   answered(response: Uint8Array, overLimit: boolean, retryAfterS?: number): void {
-    this.#span.end(this.#outcomes.answered(overLimit), '');
+    this.span.end(this.#outcomes.answered(overLimit), '');
     this.#reply.answered(response, overLimit, retryAfterS);
   }
 
   refused(fault: Fault): void {
-    this.#span.end(...this.#outcomes.refused(fault));
+    this.span.end(...this.#outcomes.refused(fault));
     this.#reply.refused(fault);
   }
 }

@@ -1,11 +1,18 @@
 import { Metadata } from '@grpc/grpc-js';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { packageVersion } from '../../src/base/package.ts';
 import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
 import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
-import { grpcReceiver, httpReceiver, type OtlpReceiver, silentReceiver } from '../support/otlp-receiver.ts';
+import {
+  grpcReceiver,
+  httpReceiver,
+  type OtlpReceiver,
+  type ReceivedSpan,
+  silentReceiver,
+} from '../support/otlp-receiver.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
@@ -20,8 +27,10 @@ const CONNECTIONS = 20;
 
 const CALL = 'envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 const DECISION = 'ShouldRateLimit Execution';
-/** `SPAN_KIND_SERVER`. */
+const STORE = 'Redis Pipeline Execution';
+/** `SPAN_KIND_SERVER` and `SPAN_KIND_CLIENT`. */
 const SERVER = 2;
+const CLIENT = 3;
 
 async function traced(
   t: Teardown & { teardown(run: () => unknown): void },
@@ -45,9 +54,13 @@ async function traced(
 }
 
 t.test(
-  'over OTLP/HTTP: a span for the call below that of the caller, one for the decision below it',
+  'over OTLP/HTTP: a span for the call below that of the caller, one for the decision below it, and one for the store',
   async t => {
+    const redis = await startRedis();
+    t.teardown(() => redis.stop());
     const { service, receiver } = await traced(t, httpReceiver, {
+      BACKEND_TYPE: 'redis',
+      REDIS_URL: redis.address,
       TRACING_SERVICE_NAME: 'limits',
       TRACING_SERVICE_NAMESPACE: 'edge',
       TRACING_SERVICE_INSTANCE_ID: 'one',
@@ -57,7 +70,7 @@ t.test(
     t.teardown(() => grpc.close());
     const metadata = new Metadata();
     metadata.set('traceparent', `00-${TRACE}-${PARENT}-01`);
-    const message = encodeRateLimitRequest(request('d', 'a=x'));
+    const message = encodeRateLimitRequest(request('d', 'a=x', 'a=y'));
     t.match(await grpc.unary(SHOULD_RATE_LIMIT_PATH, message, {}, metadata), { status: 0 });
 
     const call = await receiver.received.first(span => span.name === CALL);
@@ -103,8 +116,57 @@ t.test(
       { attributes: { 'rpc.grpc.status_code': 5, 'rpc.response.status_code': 'NOT_FOUND' }, failed: false },
       'a caller’s fault is no failure',
     );
+
+    const store = await receiver.received.first(({ name }) => name === STORE);
+    const [host, port] = redis.address.split(':');
+    t.match(store, {
+      traceId: TRACE,
+      parent: decision.spanId,
+      kind: CLIENT,
+      failed: false,
+      links: [],
+      attributes: {
+        'db.system.name': 'redis',
+        'db.operation.name': 'PIPELINE',
+        'db.operation.batch.size': 2,
+        'server.address': host,
+        'server.port': Number(port),
+        'pipeline length': 2,
+        'perSecondPipeline length': 0,
+      },
+    });
+    // The beginnings of spans are whole milliseconds.
+    t.ok(
+      store.beganMs >= decision.beganMs - 1 && store.endedMs <= decision.endedMs + 1,
+      'it lies in the decision',
+    );
+
+    await Promise.all(Array.from({ length: 100 }, () => askOverGrpc(grpc, request('d', 'a=z'))));
+    await redis.kill();
+    await askOverGrpc(grpc, request('d', 'a=x')).catch(() => {});
+    t.match(await service.terminate(), { status: 0 });
+    checkStoreCalls(t, receiver.received.all);
   },
 );
+
+/** Each decision is the parent of a call of the store, or linked with one. */
+function checkStoreCalls(t: Test, all: readonly ReceivedSpan[]): void {
+  const calls = all.filter(({ name }) => name === STORE);
+  const decisions = all.filter(({ name }) => name === DECISION);
+  t.ok(calls.length < decisions.length / 2, `${calls.length} calls for ${decisions.length} decisions`);
+  const linked = calls.flatMap(({ links }) => links.map(({ spanId }) => spanId));
+  t.same(
+    [...calls.map(({ parent }) => parent), ...linked].sort(),
+    decisions.map(({ spanId }) => spanId).sort(),
+  );
+  const linking = decisions.filter(({ links }) => links.length > 0);
+  t.same(linking.map(({ spanId }) => spanId).sort(), linked.sort());
+  t.ok(linking.every(({ links }) => calls.some(({ spanId }) => spanId === links[0].spanId)));
+  t.match(
+    calls.find(({ failed }) => failed),
+    { attributes: { 'error.type': /^(store_failed|timeout)$/ } },
+  );
+}
 
 t.test('over OTLP/gRPC: /json joins the trace of its caller too, B3 and W3C alike', async t => {
   const { service, receiver } = await traced(t, grpcReceiver, { TRACING_EXPORTER_PROTOCOL: 'grpc' });

@@ -1,6 +1,7 @@
 import {
   type CallSpan,
   type CallTracing,
+  type ChildOptions,
   CurrentSpan,
   type SpanAttributes,
 } from '../../src/transports/tracing.ts';
@@ -12,6 +13,12 @@ export interface KeptSpan {
   readonly parent: string;
   readonly attributes: Record<string, string | number | boolean>;
   readonly children: KeptSpan[];
+  /** Spans that it links to. */
+  readonly links: KeptSpan[];
+  readonly kind: string;
+  /** Undefined if it began and ended when it was told to. */
+  readonly beganMs?: number | undefined;
+  endMs?: number | undefined;
   /** Undefined until it has ended. */
   failure?: string;
 }
@@ -25,33 +32,59 @@ export class KeptSpans implements CallTracing {
   readonly ended: KeptSpan[] = [];
 
   begin(name: string, attributes: SpanAttributes, header: (name: string) => string): CallSpan {
-    const span: KeptSpan = {
+    const span = new OpenSpan(this.ended, {
       name,
+      attributes,
       parent: header('traceparent'),
+      kind: 'server',
+    });
+    this.begun.push(span.kept);
+    return span;
+  }
+}
+
+class OpenSpan implements CallSpan {
+  readonly recording = true;
+  readonly context = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: '' };
+  readonly kept: KeptSpan;
+  readonly #ended: KeptSpan[];
+
+  constructor(
+    ended: KeptSpan[],
+    { attributes, ...begun }: Pick<KeptSpan, 'name' | 'parent' | 'kind'> & { attributes: SpanAttributes },
+    options: Partial<ChildOptions> = {},
+  ) {
+    this.#ended = ended;
+    const { beganMs, links = [] } = options;
+    this.kept = {
+      ...begun,
       attributes: { ...attributes },
       children: [],
+      links: links.map(each => (each as OpenSpan).kept),
+      beganMs,
     };
-    this.begun.push(span);
-    return this.#open(span);
   }
 
-  #open(span: KeptSpan): CallSpan {
-    const number = this.begun.length.toString(16).padStart(16, '0');
-    return {
-      recording: true,
-      context: { traceparent: `00-${'a'.repeat(32)}-${number}-01`, tracestate: '' },
-      child: (name, attributes) => {
-        const child: KeptSpan = { name, parent: '', attributes: { ...attributes }, children: [] };
-        span.children.push(child);
-        return this.#open(child);
-      },
-      add: attributes => Object.assign(span.attributes, attributes),
-      end: (attributes, failure) => {
-        if (span.failure !== undefined) throw new Error(`${span.name} has ended already`);
-        Object.assign(span.attributes, attributes);
-        span.failure = failure;
-        this.ended.push(span);
-      },
-    };
+  child(name: string, attributes: SpanAttributes, options?: ChildOptions): CallSpan {
+    const kind = options?.kind ?? 'internal';
+    const child = new OpenSpan(this.#ended, { name, attributes, parent: '', kind }, options);
+    this.kept.children.push(child.kept);
+    return child;
+  }
+
+  add(attributes: SpanAttributes): void {
+    Object.assign(this.kept.attributes, attributes);
+  }
+
+  link(other: CallSpan): void {
+    this.kept.links.push((other as OpenSpan).kept);
+  }
+
+  end(attributes: SpanAttributes, failure: string, endMs?: number): void {
+    if (this.kept.failure !== undefined) throw new Error(`${this.kept.name} has ended already`);
+    this.add(attributes);
+    this.kept.failure = failure;
+    this.kept.endMs = endMs;
+    this.#ended.push(this.kept);
   }
 }

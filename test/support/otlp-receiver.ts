@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
-import { readerOf, WIRE } from '../../src/messages/wire.ts';
+import { readerOf, WIRE, type WireReader } from '../../src/messages/wire.ts';
 import type { CertificatePair } from './certificates.ts';
 
 /** A span as it was exported. Ids are hexadecimal; `parent` is empty for the first of a trace. */
@@ -13,6 +13,11 @@ export interface ReceivedSpan {
   readonly spanId: string;
   readonly parent: string;
   readonly kind: number;
+  /** Milliseconds since the epoch. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** Spans that it links to. */
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly failed: boolean;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** Attributes of the resource that it came with. */
@@ -140,9 +145,17 @@ function fieldsOf(bytes: Uint8Array): Map<number, (Uint8Array | number)[]> {
     fields.set(reader.field, values);
     if (reader.wireType === WIRE.bytes) values.push(reader.view());
     else if (reader.wireType === WIRE.varint) values.push(reader.uint64());
+    else if (reader.wireType === WIRE.fixed64) values.push(fixed64(reader));
     else reader.skip();
   }
   return fields;
+}
+
+/** Only as exact as a double: 256 ns for a time of today. */
+function fixed64(reader: WireReader): number {
+  const { bytes, position } = reader;
+  reader.skip();
+  return Number(Buffer.from(bytes.buffer, bytes.byteOffset + position, 8).readBigUInt64LE());
 }
 
 function messages(bytes: Uint8Array, field: number): Uint8Array[] {
@@ -176,6 +189,12 @@ function spanOf(span: Uint8Array, resource: ReceivedSpan['resource']): ReceivedS
     spanId: hexOf(at(2)),
     parent: hexOf(at(4)),
     kind: Number(at(6) ?? 0),
+    beganMs: Number(at(7)) / 1e6,
+    endedMs: Number(at(8)) / 1e6,
+    links: messages(span, 13).map(link => {
+      const of = fieldsOf(link);
+      return { traceId: hexOf(of.get(1)?.[0]), spanId: hexOf(of.get(2)?.[0]) };
+    }),
     failed: status === 2,
     attributes: attributesOf(span, 9),
     resource,

@@ -13,6 +13,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
+import { createStoreSpans } from '../tracing/store-spans.ts';
 import { engineOptions } from './engine-settings.ts';
 
 interface BatcherCreation {
@@ -57,6 +58,7 @@ export function createBatcher(parts: BatcherCreation): Batcher {
     random,
     nowMs: pool === null ? null : finely,
     observers: parts.observers,
+    ...(settings.tracingEnabled && { storeSpans: createStoreSpans(settings) }),
     figures: BatchFigures.attach(parts.batchFigures),
     ...(parts.steering !== null && { steering: new SharedRecordsReader(parts.steering) }),
   });

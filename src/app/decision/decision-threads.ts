@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
 import { busyShare } from '../../base/threads/inside-thread.ts';
+import type { StoreSpans } from '../../decision/batch-observer.ts';
 import type { EngineCounters } from '../../decision/engine.ts';
 import type { Seats } from '../../decision/hot-keys/seats.ts';
 import { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
@@ -13,6 +14,7 @@ import type { DecisionLog } from '../decision-log/decision-log.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
+import { createStoreSpans } from '../tracing/store-spans.ts';
 import type { DecisionThreadSetup } from './decision-thread.ts';
 import { ThreadEvents } from './thread-events.ts';
 
@@ -35,6 +37,8 @@ interface DecisionThreadsParts {
   readonly decisionLog: DecisionLog | null;
   /** Null if hot keys are disabled. */
   readonly hotKeys: Seats | null;
+  /** Traces the calls of the store. Defaults to what the settings say. */
+  readonly storeSpans?: StoreSpans;
   /** Decides which batches the pool takes. Defaults to {@link Placement}, which uses measurements. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
@@ -85,6 +89,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     counters: parts.counters,
     pooled: stats.counter('ratelimit.service.worker_threads_requests'),
     overLimitChanged: delta => overLimit?.changed(delta),
+    ...(settings.tracingEnabled && { storeSpans: parts.storeSpans ?? createStoreSpans(settings) }),
     clock,
     nowMs,
     logger,

@@ -178,6 +178,7 @@ async function openThread(
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
   const seats = setup.hotKeys === null ? null : new Seats(setup.hotKeys);
+  const tracing = settings.tracingEnabled ? await openTracing(settings, { stats, logger }) : null;
   const batcher = createBatcher({
     observers: [
       ...hotKeyObservers(settings, setup.store, seats),
@@ -201,7 +202,6 @@ async function openThread(
   });
   const health = new Health();
   const clock = systemClock;
-  const tracing = settings.tracingEnabled ? await openTracing(settings, { stats, logger }) : null;
   const ports = new ThreadPorts(
     { settings, decider: batcher, tracing, health, stats, clock, logger },
     { threads: setup.threads, bounds: begin.bounds, loads, tasks: begin.tasks },

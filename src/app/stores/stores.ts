@@ -11,6 +11,7 @@ import {
 } from '../../counters/redis/topology/topologies.ts';
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
+import { TimedStore } from '../../counters/timed-store.ts';
 import type { Settings } from '../../settings/table.ts';
 import { ownConnections } from './connection-shares.ts';
 import { chooseFingerprintKey, createEmbeddedStore, createSnapshotKeeper } from './embedded-store.ts';
@@ -66,7 +67,7 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
   const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
   const refunds = shared === undefined ? refundListener(sharing) : null;
   const topologies = link === null ? openTopologies() : followTopologies(link);
-  const store = create(own, { refunds, guard: outage, topologies });
+  const store = timedIfTraced(create(own, { refunds, guard: outage, topologies }), settings);
   const local = settings.storeFailureMode === 'local' ? createEmbeddedStore(parts) : null;
   const guarded =
     outage === null
@@ -155,6 +156,10 @@ const NO_REFUND_NOTICES =
   'memcached cannot notify instances of refunds, so the local cache of one instance may reject a key that another ' +
   'instance refunded, until its window ends. Unset LOCAL_CACHE_SIZE_IN_BYTES if callers refund hits';
 
+function timedIfTraced(store: CounterStore, { tracingEnabled }: Settings): CounterStore {
+  return tracingEnabled ? new TimedStore(store) : store;
+}
+
 /** Marks the keys that other processes refund; null without a local cache. */
 function refundListener({ fingerprintKey, refundMarks }: Omit<StoreSharing, 'memory'>): FeedListener | null {
   if (refundMarks === null) return null;
@@ -181,7 +186,7 @@ function openEmbeddedStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memor
     parts.shared === undefined ? createSnapshotKeeper(parts, table, sharing.fingerprintKey) : null;
   return {
     name: `${store.name} store`,
-    store,
+    store: timedIfTraced(store, parts.settings),
     ...sharing,
     memory: table.buffer,
     links: null,

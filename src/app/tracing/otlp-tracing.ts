@@ -1,8 +1,11 @@
 import {
   type Context,
+  type Link,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
+  type SpanOptions,
   SpanStatusCode,
   type TextMapGetter,
   type TextMapPropagator,
@@ -37,6 +40,7 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import {
   type CallSpan,
   type CallTracing,
+  type ChildOptions,
   CurrentSpan,
   type HeaderReader,
   type SpanAttributes,
@@ -153,8 +157,12 @@ class OtlpSpan implements CallSpan {
     return this.#span.isRecording();
   }
 
+  get spanContext(): SpanContext {
+    return this.#span.spanContext();
+  }
+
   get context(): TraceContext {
-    const { traceId, spanId, traceFlags, traceState } = this.#span.spanContext();
+    const { traceId, spanId, traceFlags, traceState } = this.spanContext;
     const flags = traceFlags.toString(16).padStart(2, '0');
     return {
       traceparent: `00-${traceId}-${spanId}-${flags}`,
@@ -162,20 +170,38 @@ class OtlpSpan implements CallSpan {
     };
   }
 
-  child(name: string, attributes: SpanAttributes): CallSpan {
+  child(name: string, attributes: SpanAttributes, options?: ChildOptions): CallSpan {
     const within = trace.setSpan(this.#parent, this.#span);
-    return new OtlpSpan(this.#tracer, this.#tracer.startSpan(name, { attributes }, within), within);
+    const span = this.#tracer.startSpan(name, { attributes, ...spanOptions(options) }, within);
+    return new OtlpSpan(this.#tracer, span, within);
+  }
+
+  link(other: CallSpan): void {
+    this.#span.addLink(linkTo(other));
   }
 
   add(attributes: SpanAttributes): void {
     this.#span.setAttributes(attributes);
   }
 
-  end(attributes: SpanAttributes, failure: string): void {
+  end(attributes: SpanAttributes, failure: string, endMs?: number): void {
     this.#span.setAttributes(attributes);
     if (failure !== '') this.#span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
-    this.#span.end();
+    this.#span.end(endMs);
   }
+}
+
+function spanOptions(options: ChildOptions | undefined): SpanOptions {
+  if (options === undefined) return {};
+  return {
+    kind: options.kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+    startTime: options.beganMs,
+    links: options.links.map(linkTo),
+  };
+}
+
+function linkTo(span: CallSpan): Link {
+  return { context: (span as OtlpSpan).spanContext };
 }
 
 /** Reads the headers of a call for the propagators, which look up the header names of their protocols. */

@@ -3,6 +3,7 @@ import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { DecisionBatch } from '../batch.ts';
+import type { StoreSpans } from '../batch-observer.ts';
 import type { BatchPool } from '../batching/batcher.ts';
 import type { EngineCounters } from '../engine.ts';
 import type { RuleGeneration, RuleStatistics } from '../statistics/rule-statistics.ts';
@@ -39,6 +40,8 @@ export interface DecisionPoolParts {
   readonly pooled: Counter;
   /** Receives the changes of the local caches of the threads. */
   readonly overLimitChanged: (delta: OverLimitDelta) => void;
+  /** Traces the calls of the store. Default: they are not traced. */
+  readonly storeSpans?: StoreSpans;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** A clock that never steps back, in milliseconds with fractions. */
   readonly nowMs: () => number;
@@ -102,12 +105,13 @@ export class DecisionPool implements BatchPool {
 
   /** Statistics are added before the answers are delivered, so that a caller with an answer finds its hits counted. */
   #finish(batch: DecisionBatch, result: DecideResult): void {
-    const { statistics, counters, overLimitChanged } = this.#parts;
+    const { statistics, counters, overLimitChanged, storeSpans } = this.#parts;
     ENGINE_COUNTERS.forEach((name, i) => {
       if (result.counted[i] !== 0) counters[name].add(result.counted[i]);
     });
     if (result.named !== null) for (const [name, totals] of result.named) statistics.addNamed(name, totals);
     if (result.overLimit !== null) overLimitChanged(result.overLimit);
+    if (result.timedCall !== null) storeSpans?.called(batch.replies, result.timedCall);
     batch.records.take(result.requests);
     const answers = { memory: result.answers, length: result.answerBytes };
     this.#keep(this.#reader.deliver(answers, batch.replies, thrown => this.#notSent(thrown)));

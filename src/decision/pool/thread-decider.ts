@@ -115,6 +115,7 @@ export class ThreadDecider {
       counted: ENGINE_COUNTERS.map(name => this.#counters[name].take()),
       named: named.take(),
       overLimit: this.#overLimit?.take() ?? null,
+      timedCall: batch.counters.timedCall,
     };
     batch.reset();
     if (this.#idle.length < KEPT_WORK) this.#idle.push(work);

@@ -1,6 +1,7 @@
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { OutageTexts } from '../../base/outage-log.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
+import type { TimedCall } from '../../counters/timed-call.ts';
 
 /** Messages to a decision thread. The primary thread numbers the batches. */
 export type ToDecisionThread =
@@ -87,6 +88,8 @@ export interface DecideResult {
   readonly named: readonly NamedDelta[] | null;
   /** The changes of the local cache of the thread; null if there are none. */
   readonly overLimit: OverLimitDelta | null;
+  /** The call of the store; null if there was none, or if tracing is disabled. */
+  readonly timedCall: TimedCall | null;
 }
 
 /** The totals (see `shared-totals.ts`) to add to an unsanitized name. */

@@ -8,6 +8,7 @@ import { loadStoreFactory } from '../../../src/app/stores/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Health } from '../../../src/base/health.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
+import type { TimedCall } from '../../../src/counters/timed-call.ts';
 import { Batcher } from '../../../src/decision/batching/batcher.ts';
 import { Engine } from '../../../src/decision/engine.ts';
 import { BatchFigures } from '../../../src/decision/statistics/batch-figures.ts';
@@ -58,6 +59,8 @@ export class ThreadedDecisions {
   readonly store: ReturnType<StoreFactory>;
   /** Numbers of the threads that have reported an outage of their store. */
   readonly threadsWithOutage: readonly (number | undefined)[];
+  /** Calls of the store that the threads have reported, if tracing is enabled. */
+  readonly storeCalls: { readonly requests: number; readonly call: TimedCall }[] = [];
   /** Calls that were answered more than once. */
   answeredAgain = 0;
 
@@ -100,6 +103,7 @@ export class ThreadedDecisions {
       batchFigures: BatchFigures.create().buffer,
       rehearsal: 'none',
       hotKeys: null,
+      storeSpans: { called: (replies, call) => this.storeCalls.push({ requests: replies.length, call }) },
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });
     this.threads = threads;

@@ -89,12 +89,23 @@ t.test('statistics of the local cache are summed over all threads', async t => {
 t.test('threads count in Redis over connections of their own, which are counted and closed', async t => {
   const redis = await startRedis();
   t.teardown(() => redis.stop());
-  const service = await startThreaded(t, { REDIS_URL: redis.address, REDIS_POOL_SIZE: '2' });
+  const service = await startThreaded(t, {
+    REDIS_URL: redis.address,
+    REDIS_POOL_SIZE: '2',
+    TRACING_ENABLED: 'true',
+  });
   const answers = await service.askBursts(40, 50, () => 'a=x');
   t.strictSame(sorted(answers), eachOnce(2_000));
   t.ok(service.health.healthy);
   const connections = service.gauge('ratelimit.redis_pool.cx_active') ?? 0;
   t.ok(connections >= 3, `this thread and two others have ${connections} connections`);
+  const traced = service.storeCalls.reduce((sum, { requests }) => sum + requests, 0);
+  t.equal(
+    traced,
+    service.counter('ratelimit.service.worker_threads_requests'),
+    'this thread traces their calls',
+  );
+  t.match(service.storeCalls[0].call, { keys: 1, keysPerSecond: 0, failure: null });
   await service.threads.stop();
   await service.store.stop();
   t.equal(
