@@ -58,13 +58,14 @@ export class ByteWriter {
     this.bytes[this.length++] = value;
   }
 
-  /** Appends `source[start, end)`. Short runs are copied in a loop: cheaper than making a view of them. */
+  /** Appends `source[start, end)`. Short parts are copied in a loop, because a view of them would cost more. */
   copy(source: Uint8Array, start: number, end: number): void {
     const count = end - start;
     this.reserve(count);
     const to = this.bytes;
     let at = this.length;
     if (count <= 64) for (let i = start; i < end; i++) to[at++] = source[i];
+    else if (count === source.length) to.set(source, at);
     else to.set(source.subarray(start, end), at);
     this.length += count;
   }

@@ -1,4 +1,3 @@
-import { ByteWriter } from '../base/bytes.ts';
 import type { Http2Connection } from '../http2/connection/http2-connection.ts';
 import { fieldOf, type RequestHead } from '../http2/connection/request-head.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
@@ -140,24 +139,15 @@ export class UnfinishedCalls {
   }
 }
 
-/** Longer messages get a buffer of their own. */
-const KEPT_BYTES = 65_536;
+/** The prefix of a message, which is not compressed. All calls share the memory, one message at a time. */
+const prefix = new Uint8Array(PREFIX_BYTES);
 
-/** The buffer for framing messages. All calls share it, one message at a time. */
-const kept = new ByteWriter(1_024);
-
-function frame(message: Uint8Array): ByteWriter {
-  const length = message.length;
-  const framed = length <= KEPT_BYTES ? kept : new ByteWriter(PREFIX_BYTES + length);
-  framed.reset();
-  framed.reserve(PREFIX_BYTES + length);
-  framed.byte(0);
-  framed.byte(length >>> 24);
-  framed.byte(length >>> 16);
-  framed.byte(length >>> 8);
-  framed.byte(length);
-  framed.copy(message, 0, length);
-  return framed;
+function prefixOf({ length }: Uint8Array): Uint8Array {
+  prefix[1] = length >>> 24;
+  prefix[2] = length >>> 16;
+  prefix[3] = length >>> 8;
+  prefix[4] = length;
+  return prefix;
 }
 
 /** A call with one request and one response. */
@@ -201,9 +191,8 @@ export class UnaryCall extends Call implements UnaryReply {
     }
     this.close();
     const { connection } = context;
-    const message = frame(response);
     connection.sendHead(stream, ANSWER_HEAD);
-    connection.sendData(stream, message.bytes, 0, message.length);
+    connection.sendData(stream, response, prefixOf(response));
     connection.end(stream, OK_TRAILERS);
     context.wrote();
   }
@@ -266,8 +255,7 @@ export class StreamCall extends Call implements ReplyStream {
     }
     if (!this.#begun) context.connection.sendHead(stream, ANSWER_HEAD);
     this.#begun = true;
-    const message = frame(response);
-    context.connection.sendData(stream, message.bytes, 0, message.length);
+    context.connection.sendData(stream, response, prefixOf(response));
     context.wrote();
   }
 

@@ -49,7 +49,7 @@ export function sendHttpRefusal(
     return;
   }
   connection.sendHead(stream, head);
-  connection.sendData(stream, text, 0, text.length);
+  connection.sendData(stream, text);
   connection.end(stream, trailers);
 }
 

@@ -168,8 +168,7 @@ export class Http2Peer {
 
   /** Has the layer above send content. */
   data(id: number, content: string): void {
-    const bytes = Buffer.from(content, 'latin1');
-    this.connection.sendData(this.stream(id), bytes, 0, bytes.length);
+    this.connection.sendData(this.stream(id), Buffer.from(content, 'latin1'));
   }
 
   /** Has the layer above end its answer. */

@@ -50,6 +50,8 @@ interface ConnectionOptions {
   readonly handler: StreamHandler;
 }
 
+const NO_LEAD = new Uint8Array(0);
+
 /**
  * The server's end of an HTTP/2 connection (RFC 9113). It receives bytes, passes requests to the handler and appends
  * bytes for the peer to `output`. It uses neither sockets nor clocks: the transport passes in the time, writes the
@@ -175,10 +177,10 @@ export class Http2Connection {
     if (stream.state !== 'closed') this.#sender.headers(stream, block);
   }
 
-  /** Sends content of a response. Content that exceeds the windows waits. */
-  sendData(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
+  /** Sends content of a response: `lead`, then `bytes`. Content that exceeds the windows waits. */
+  sendData(stream: Http2Stream, bytes: Uint8Array, lead: Uint8Array = NO_LEAD): void {
     if (stream.state === 'closed') return;
-    this.#sender.data(stream, bytes, start, end);
+    this.#sender.data(stream, lead, bytes);
     if (this.#sender.queuedBytes > this.#context.limits.maxQueuedBytes) this.#fail(TOO_MUCH_QUEUED);
   }
 

@@ -63,13 +63,18 @@ export class Sender {
     if (endStream) this.#finished(stream);
   }
 
-  /** Sends data, and queues a copy of what exceeds the windows. */
-  data(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
-    const count = end - start;
+  /**
+   * Sends data, and queues a copy of what exceeds the windows. The data begins with `lead`, so that a prefix and a message
+   * need not be joined: nearly all data is copied only once, into the output.
+   */
+  data(stream: Http2Stream, lead: Uint8Array, bytes: Uint8Array): void {
+    const count = lead.length + bytes.length;
     if (stream.queue === null && count <= this.#room(stream) && count <= this.#maxFrameBytes) {
+      const { out } = this;
       this.#dataHeader(stream, count);
-      this.out.copy(bytes, start, end);
-    } else this.#parts(stream, bytes, start, end);
+      out.copy(lead, 0, lead.length);
+      out.copy(bytes, 0, bytes.length);
+    } else this.#parts(stream, Buffer.concat([lead, bytes]));
   }
 
   /** Ends the response with a header block, after the data that waits. */
@@ -121,9 +126,9 @@ export class Sender {
   }
 
   /** Sends data that needs several frames or exceeds the windows. */
-  #parts(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
-    const at = stream.queuedBytes === 0 ? this.#sendNow(stream, bytes, start, end) : start;
-    if (at < end) this.#enqueue(stream, bytes, at, end);
+  #parts(stream: Http2Stream, bytes: Uint8Array): void {
+    const at = stream.queuedBytes === 0 ? this.#sendNow(stream, bytes) : 0;
+    if (at < bytes.length) this.#enqueue(stream, bytes, at);
   }
 
   #room(stream: Http2Stream): number {
@@ -131,8 +136,9 @@ export class Sender {
   }
 
   /** Sends what fits in the windows, an empty frame if there is no data. Returns where the rest begins. */
-  #sendNow(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): number {
-    let at = start;
+  #sendNow(stream: Http2Stream, bytes: Uint8Array): number {
+    const end = bytes.length;
+    let at = 0;
     do {
       const count = Math.min(end - at, this.#room(stream), this.#maxFrameBytes);
       if (count === 0 && at < end) break;
@@ -143,12 +149,12 @@ export class Sender {
     return at;
   }
 
-  #enqueue(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
+  #enqueue(stream: Http2Stream, bytes: Uint8Array, start: number): void {
     stream.queue ??= new SendQueue();
     this.#waiting ??= new WaitingStreams();
     if (stream.queuedBytes === 0) this.#wait(stream, this.#waiting);
-    stream.queue.append(bytes, start, end);
-    this.queuedBytes += end - start;
+    stream.queue.append(bytes, start, bytes.length);
+    this.queuedBytes += bytes.length - start;
   }
 
   /** Sends one frame of a waiting stream whose windows allow it. */

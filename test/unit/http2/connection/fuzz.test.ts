@@ -68,8 +68,8 @@ function answering(
   const open = new Map<number, Http2Stream>();
   const { connection } = peer;
   const answer = (stream: Http2Stream): void => {
-    const bytes = Buffer.alloc(random.below(3_000), 'y');
-    connection.sendData(stream, bytes, 0, bytes.length);
+    const lead = Buffer.alloc(random.below(2) * 5, 'x');
+    connection.sendData(stream, Buffer.alloc(random.below(3_000), 'y'), lead);
     if (random.below(3) > 0) return;
     open.delete(stream.id);
     if (random.below(4) === 0) connection.reset(stream, ERROR.internalError);
