@@ -5,8 +5,14 @@ import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { CODE, type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN, PENALIZED } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
-import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './outcome.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
+import {
+  countOutcome,
+  hitsOverLimit,
+  isOverLimit,
+  nearThreshold,
+  type Outcome,
+} from './statistics/outcome.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
 /** `limit_remaining` of an unlimited descriptor (spec 3.2). */

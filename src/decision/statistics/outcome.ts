@@ -1,5 +1,5 @@
-import { RULE_STAT } from '../stats/names.ts';
-import { addTotal } from './statistics/shared-totals.ts';
+import { RULE_STAT } from '../../stats/names.ts';
+import { addTotal } from './shared-totals.ts';
 
 /** A counted descriptor: its limit, its hits, and the count before and after. */
 export interface Outcome {

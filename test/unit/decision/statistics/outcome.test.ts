@@ -5,10 +5,10 @@ import {
   isOverLimit,
   nearThreshold,
   type Outcome,
-} from '../../../src/decision/outcome.ts';
-import { ownTotals, totalOf } from '../../../src/decision/statistics/shared-totals.ts';
-import { RULE_STAT, RULE_STATS } from '../../../src/stats/names.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
+} from '../../../../src/decision/statistics/outcome.ts';
+import { ownTotals, totalOf } from '../../../../src/decision/statistics/shared-totals.ts';
+import { RULE_STAT, RULE_STATS } from '../../../../src/stats/names.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 function outcome(limit: number, hits: number, after: number, more: Partial<Outcome> = {}): Outcome {
   return {
