@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { asError, Fault } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CounterStore } from '../counters/store.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
 import type { Counter } from '../stats/registry.ts';
 import type { SharedRecordsReader } from '../steering/shared-records.ts';
 import { CODE, type DecisionBatch } from './batch.ts';
@@ -11,6 +12,7 @@ import { CacheKeys } from './cache-key.ts';
 import { dynamicMetadata } from './dynamic-metadata.ts';
 import { Evaluator, type Uncounted } from './evaluate.ts';
 import { recordFullness } from './fullness.ts';
+import { KeptRefusals } from './kept-refusals.ts';
 import { markRefunds, type OverLimitCache } from './over-limit-cache.ts';
 import { type GlobalModes, overallCode } from './overall-code.ts';
 import { Planner } from './plan.ts';
@@ -23,6 +25,8 @@ import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /** Minimum number of requests in a batch to measure its duration: reading the clock costs too much for smaller ones. */
 const LEAST_MEASURED = 8;
+
+const NO_BYTES = new Uint8Array(0);
 
 const NO_OBSERVERS: readonly BatchObserver[] = [];
 
@@ -88,8 +92,12 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #planner: Planner;
   readonly #evaluator: Evaluator;
-  /** `Retry-After` of the response in the output buffer, if its front answers refused callers itself; else 0. */
+  /** The last response that was encoded. */
+  #response: Uint8Array = NO_BYTES;
+  /** Its `Retry-After`, if its front answers refused callers itself; else 0. */
   #retryAfterS = 0;
+  /** Null if all answers contain values of their requests. */
+  readonly #keptRefusals: KeptRefusals | null;
   readonly #out = new ByteWriter(4_096);
   readonly #views = new ReusedViews();
 
@@ -97,6 +105,7 @@ export class Engine {
     const { options, overLimit, random, counters } = parts;
     const jitterS = options.expirationJitterMaxSeconds;
     this.#parts = parts;
+    this.#keptRefusals = options.dynamicMetadata ? null : new KeptRefusals();
     this.#planner = new Planner({
       cacheKeys: new CacheKeys(options.cacheKeyPrefix),
       overLimit,
@@ -229,32 +238,51 @@ export class Engine {
     }
   }
 
-  /** Writes the response into the output buffer. Returns true if it is over limit. */
+  /** Sets the response. Returns true if it is over limit. */
   #encode(batch: DecisionBatch, request: number, generation: RuleGeneration): boolean {
     const { options, counters } = this.#parts;
+    const { rules } = generation;
     let overall = overallCode(batch, request, options.modes);
-    const reported = options.headerNames === null ? -1 : reportedDescriptor(batch, request, options.modes);
     if (overall === CODE.overLimit && options.modes.shadow) {
       overall = CODE.ok;
       counters.globalShadowMode.add(1);
     }
+    if (overall === CODE.ok) {
+      this.#write(batch, request, rules, overall);
+      return false;
+    }
+    const kept = this.#keptRefusals?.find(batch, request, rules) ?? null;
+    if (kept === null) {
+      this.#write(batch, request, rules, overall);
+      const answer = { rules, bytes: this.#response, retryAfterS: this.#retryAfterS };
+      this.#keptRefusals?.keep(batch, request, answer);
+    } else {
+      this.#response = kept.bytes;
+      this.#retryAfterS = kept.retryAfterS;
+    }
+    return true;
+  }
+
+  /** Encodes the response. */
+  #write(batch: DecisionBatch, request: number, rules: CompiledRules, overall: number): void {
+    const { options, additions } = this.#parts;
     const response: Response = {
       batch,
       request,
-      rules: generation.rules,
+      rules,
       overallCode: overall,
-      reported,
+      reported: options.headerNames === null ? -1 : reportedDescriptor(batch, request, options.modes),
       headerNames: options.headerNames,
-      metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null,
+      metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, rules) : null,
       additions: null,
     };
     this.#retryAfterS = 0;
-    const { additions } = this.#parts;
-    if (additions?.areEnabled(generation.rules)) this.#add(response, additions);
-    this.#out.reset();
-    if (batch.formats[request] === 'json') writeJsonResponse(this.#out, response);
-    else writeProtobufResponse(this.#out, response);
-    return overall === CODE.overLimit;
+    if (additions?.areEnabled(rules)) this.#add(response, additions);
+    const out = this.#out;
+    out.reset();
+    if (batch.formats[request] === 'json') writeJsonResponse(out, response);
+    else writeProtobufResponse(out, response);
+    this.#response = this.#views.of(out.bytes, out.length);
   }
 
   /** Adds the headers, the body and the matched rule that the settings or the domain enable. */
@@ -273,8 +301,7 @@ export class Engine {
   /** Passes the response to the reply. If the reply throws, the rest of the batch is still answered. */
   #answer(batch: DecisionBatch, request: number, overLimit: boolean): void {
     try {
-      const bytes = this.#views.of(this.#out.bytes, this.#out.length);
-      batch.replies[request].answered(bytes, overLimit, this.#retryAfterS);
+      batch.replies[request].answered(this.#response, overLimit, this.#retryAfterS);
     } catch (failure) {
       this.#parts.logger.error('Could not send a response (this is a bug; please report it)', {
         error: asError(failure).stack,
