@@ -36,7 +36,7 @@ import { createServing, type Serving } from './serving/create-serving.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
 import { OverLimitFigures } from './statistics/over-limit-figures.ts';
-import { openSinks } from './statistics/sinks.ts';
+import { openStatistics } from './statistics/sinks.ts';
 import { type OpenSteeringStore, openSteering } from './steering/open-steering.ts';
 import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
@@ -309,8 +309,8 @@ export class DecisionService {
       if (this.#tracing !== null) await this.#stack.start(this.#tracing);
       if (this.#decisionLog !== null) await this.#stack.start(this.#decisionLog);
       // Sinks start before all parts with statistics and stop after them, so that the last statistics are sent.
-      const sinks = await openSinks({ ...this.#parts, stats: this.#stats, outages: this.#outages });
-      for (const sink of sinks) await this.#stack.start(sink);
+      const statistics = await openStatistics({ ...this.#parts, stats: this.#stats, outages: this.#outages });
+      for (const each of statistics) await this.#stack.start(each);
       await this.#stack.start(this.#store);
       if (this.#steering !== null) await this.#stack.start(this.#steering);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
@@ -330,7 +330,7 @@ export class DecisionService {
       await this.#stack.start(this.#rates);
       await this.#stack.start(this.#rehearsals);
       if (this.#presence !== null) await this.#stack.start(this.#presence);
-      const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
+      const metrics = statistics.find(each => each instanceof MetricsEndpoint)?.address;
       const addresses = await this.#openPorts();
       return { ...addresses, metrics, serveThreads: this.#serving?.threads.serving ?? null };
     } catch (failure) {

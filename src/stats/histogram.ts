@@ -20,6 +20,9 @@ export function bucketOf(durationMs: number): number {
   return low;
 }
 
+/** What a {@link Histogram} has recorded, as data for other threads. */
+export type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
+
 /** Durations in milliseconds: count, sum, maximum, and quantiles with the precision of a bucket (30 % of the value). */
 export class Histogram {
   count = 0;
@@ -44,7 +47,7 @@ export class Histogram {
   }
 
   /** Adds everything that `other` has recorded. */
-  add(other: Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>): void {
+  add(other: Recorded): void {
     this.count += other.count;
     this.maxMs = Math.max(this.maxMs, other.maxMs);
     for (let bucket = 0; bucket < this.counts.length; bucket++) {

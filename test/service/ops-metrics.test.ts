@@ -80,6 +80,9 @@ t.test('the dashboard asks for metrics that the service has', async t => {
   t.equal(value('sluice_queue_limit_requests'), 65_536);
   const measured = Number(value('sluice_store_call_duration_seconds_count{outcome="ok",store="embedded"}'));
   t.ok(measured >= 1 && measured <= 8);
+  for (const thread of ['primary', 'serving'])
+    t.ok(Number(value(`sluice_event_loop_delay_seconds_count{thread="${thread}"}`)) > 0, thread);
+  t.type(value('sluice_gc_duration_seconds_count{kind="major",thread="primary"}'), 'number');
   for (const type of ['redis_error', 'service_error'])
     t.match(text, new RegExp(`ratelimit_service_should_rate_limit_error\\{[^}]*err_type="${type}"`));
   if (WITHOUT_PROMTOOL !== false) return t.pass(WITHOUT_PROMTOOL);

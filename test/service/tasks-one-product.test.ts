@@ -161,6 +161,9 @@ t.test('decisions and tasks are one product', async t => {
       ),
     );
     t.ok(metrics.has('ratelimit_service_rate_limit_total_hits'), 'beside those of decisions');
+    const delay = 'sluice_event_loop_delay_seconds';
+    for (const thread of ['tasks_rest', 'tasks_engine'])
+      t.ok(Number(sampleOf(metrics, delay, { thread }, `${delay}_count`)) > 0, thread);
     t.notMatch([...metrics.keys()].join(' '), /acme/, 'no tenant is in a name');
   });
 

@@ -18,6 +18,7 @@ import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts
 import { threadObservers } from '../decision-log/thread-observers.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { rehearsalObserver } from '../rehearsal/rehearsal-observer.ts';
+import { ThreadPauses } from '../statistics/thread-pauses.ts';
 import { StatsReporter } from '../statistics/thread-stats.ts';
 import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
@@ -67,9 +68,11 @@ export async function serveDecisions({ port }: LastingTask, setup: DecisionThrea
   const reporter = new StatsReporter(stats, systemClock, change =>
     post({ kind: 'stats', threadId, ...change }),
   );
+  const pauses = new ThreadPauses({ stats, kind: 'decision', clock: systemClock });
   const stopped = Promise.withResolvers<void>();
   await opened.start();
   reporter.start();
+  pauses.start();
   acceptMessages<ToDecisionThread>(port, message => {
     if (message.kind === 'decide') void decide(decider, message, post);
     else stopped.resolve();
@@ -77,6 +80,7 @@ export async function serveDecisions({ port }: LastingTask, setup: DecisionThrea
   port.once('close', stopped.resolve);
   await stopped.promise;
   await opened.stop();
+  pauses.stop();
   reporter.stop();
   port.close();
 }

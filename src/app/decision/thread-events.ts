@@ -34,7 +34,7 @@ export class ThreadEvents {
     const { threadId } = message;
     if (message.kind === 'log') logLine(logger, message.level, message.message, message.fields);
     else if (message.kind === 'decisions') decisionLog?.write(message.lines);
-    else if (message.kind === 'stats') this.#stats.add(threadId, { timers: [], ...message });
+    else if (message.kind === 'stats') this.#stats.add(threadId, message);
     else if (message.kind === 'outage') reportOutage(storeHealth, message);
     else if (message.kind === 'connections') storeHealth.connectionsChanged(message.connected, threadId);
   }

@@ -26,6 +26,7 @@ import { threadObservers } from '../decision-log/thread-observers.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { rehearsalObserver } from '../rehearsal/rehearsal-observer.ts';
+import { ThreadPauses } from '../statistics/thread-pauses.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
@@ -81,6 +82,7 @@ interface Parts {
   /** The health of the process. */
   readonly health: Health;
   readonly reporter: ThreadReporter;
+  readonly pauses: ThreadPauses;
   readonly figures: FiguresWriter;
   readonly collector: IdleCollector;
   readonly logger: Logger;
@@ -130,9 +132,10 @@ class ServingThread {
   }
 
   async stop(): Promise<void> {
-    const { ports, tracing, store, reporter, figures, collector } = this.#parts;
+    const { ports, tracing, store, reporter, pauses, figures, collector } = this.#parts;
     await ports.close();
     await this.#decided();
+    pauses.stop();
     reporter.stop();
     figures.stop();
     collector.stop();
@@ -209,6 +212,8 @@ async function openThread(
   const tell = (report: ThreadReport): void => post({ kind: 'report', threadId, report });
   const reporter = new ThreadReporter({ stats, names, overLimit, threadId, tell, clock });
   reporter.start();
+  const pauses = new ThreadPauses({ stats, kind: 'serving', clock });
+  pauses.start();
   const figures = new FiguresWriter({ figures: loads, place: begin.place, clock }, () => ({
     connections: ports.connections,
     decisions: batcher.decided,
@@ -223,6 +228,7 @@ async function openThread(
     tracing,
     health,
     reporter,
+    pauses,
     figures,
     collector,
     logger,

@@ -73,13 +73,11 @@ export class MetricsEndpoint implements Service {
 
   /** Opens the port. The service works without it, so a failure is logged and retried. */
   async start(): Promise<void> {
-    this.#options.exposition.start();
     await this.#open('log');
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#options.exposition.stop();
     this.#retry?.cancel();
     await this.#listener.stop();
   }

@@ -18,6 +18,7 @@ import { TcpOutput } from '../../stats/sinks/tcp-output.ts';
 import { UdpOutput } from '../../stats/sinks/udp-output.ts';
 import type { HttpEngine } from '../../transports/http/listener.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
+import { ThreadPauses } from './thread-pauses.ts';
 
 /** Dependencies of the statistics sinks. */
 interface SinkParts {
@@ -31,6 +32,22 @@ interface SinkParts {
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
+}
+
+/**
+ * Creates the statistics of the primary thread itself, and the sinks.
+ *
+ * @throws Error that names the mapper file and its faults
+ */
+export async function openStatistics(parts: SinkParts): Promise<Service[]> {
+  const { stats, clock } = parts;
+  const pauses = new ThreadPauses({ stats, kind: 'primary', clock });
+  const measuring: Service = {
+    name: 'pauses of the primary thread',
+    start: async () => pauses.start(),
+    stop: async () => pauses.stop(),
+  };
+  return [measuring, ...(await openSinks(parts))];
 }
 
 /**

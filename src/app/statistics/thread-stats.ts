@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { ThreadStats } from '../../decision/pool/thread-messages.ts';
-import type { Histogram } from '../../stats/histogram.ts';
+import type { Recorded } from '../../stats/histogram.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
 /** How often a thread reports its statistics. */
@@ -10,13 +10,8 @@ export const REPORT_MS = 1_000;
 const CONNECTIONS = '.cx_active';
 const CLOSED = '.cx_local_close';
 
-/** The changes of the counters of a thread, and the values of its gauges. */
-export interface StatsChange extends Pick<ThreadStats, 'counters' | 'gauges'> {
-  readonly timers: readonly (readonly [name: string, growth: Recorded])[];
-}
-
-/** The recorded values of a timer, as data. */
-type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
+/** The changes of the statistics of a thread. */
+export type StatsChange = Pick<ThreadStats, 'counters' | 'gauges' | 'timers'>;
 
 /** Runs in a thread: reports the statistics of the thread that have changed. */
 export class StatsReporter {

@@ -45,7 +45,7 @@ export interface EngineThreadSetup {
  */
 export async function serveTasksEngine({ port }: LastingTask, setup: EngineThreadSetup): Promise<void> {
   const post = (message: FromEngineThread): void => port.postMessage(message);
-  const { logger, stats, reporter } = openReports(setup.logLevels, post);
+  const { logger, stats, reporter } = openReports('tasks_engine', setup.logLevels, post);
   const signals = new Signals();
   const ports = new SignalPorts(signals, SIGNAL_NAMES);
   const { settings } = setup;

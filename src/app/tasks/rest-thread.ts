@@ -49,7 +49,7 @@ const MAX_WAITING_PULLS = 20_000;
 /** Answers calls of the REST interface in this thread, with a store and a pull desk of its own. */
 export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSetup): Promise<void> {
   const post = (message: FromRestThread<StatsChange>): void => port.postMessage(message);
-  const { logger, stats, reporter } = openReports(setup.logLevels, post);
+  const { logger, stats, reporter } = openReports('tasks_rest', setup.logLevels, post);
   const signals = new Signals();
   const ports = new SignalPorts(signals, []);
   const pullSignals = new PullSignals(ports, systemClock);

@@ -3,6 +3,7 @@ import { asError } from '../../base/fault.ts';
 import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
+import { type ThreadKind, ThreadPauses } from '../statistics/thread-pauses.ts';
 import { type StatsChange, StatsReporter } from '../statistics/thread-stats.ts';
 
 /** Messages that every thread of the task service sends to the primary thread. */
@@ -19,7 +20,7 @@ interface ThreadReports {
   readonly logger: Logger;
   readonly stats: StatsRegistry;
   /** Started and stopped by the thread, together with its work. */
-  readonly reporter: StatsReporter;
+  readonly reporter: Pick<StatsReporter, 'start' | 'stop'>;
 }
 
 /**
@@ -29,6 +30,7 @@ interface ThreadReports {
  * @param logLevels log levels that the process writes
  */
 export function openReports(
+  kind: ThreadKind,
   logLevels: readonly LogLevel[],
   post: (report: ThreadReport) => void,
 ): ThreadReports {
@@ -41,6 +43,17 @@ export function openReports(
     }),
   );
   const stats = new StatsRegistry();
-  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  const changes = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  const pauses = new ThreadPauses({ stats, kind, clock: systemClock });
+  const reporter = {
+    start() {
+      pauses.start();
+      changes.start();
+    },
+    stop() {
+      pauses.stop();
+      changes.stop();
+    },
+  };
   return { logger, stats, reporter };
 }

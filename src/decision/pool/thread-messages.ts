@@ -2,6 +2,7 @@ import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { OutageTexts } from '../../base/outage-log.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 import type { TimedCall } from '../../counters/timed-call.ts';
+import type { Recorded } from '../../stats/histogram.ts';
 
 /** Messages to a decision thread. The primary thread numbers the batches. */
 export type ToDecisionThread =
@@ -38,11 +39,12 @@ interface ThreadDecisions extends FromThread {
   readonly lines: string;
 }
 
-/** The increments of its counters, and the values of its gauges. */
+/** The increments of its counters, the values of its gauges, and what its timers have recorded. */
 export interface ThreadStats extends FromThread {
   readonly kind: 'stats';
   readonly counters: readonly (readonly [name: string, growth: number])[];
   readonly gauges: readonly (readonly [name: string, value: number])[];
+  readonly timers: readonly (readonly [name: string, growth: Recorded])[];
 }
 
 /** The start or end of an outage of its store, or of an instance of the store. */

@@ -44,16 +44,7 @@ export class Exposition {
   constructor(options: ExpositionOptions) {
     this.#options = options;
     this.#mapper = new Mapper(options.mappings, options.tags);
-    this.#process = new ProcessMetrics(options.version, options.clock);
-  }
-
-  /** Starts measuring the process metrics. */
-  start(): void {
-    this.#process.start();
-  }
-
-  stop(): void {
-    this.#process.stop();
+    this.#process = new ProcessMetrics(options.version, options.stats, options.clock);
   }
 
   /** Fetches what other threads have counted ({@link StatsRegistry.collect}) and metrics of the process. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { PerformanceObserver } from 'node:perf_hooks';
 import type { Clock } from '../../../base/clock.ts';
+import type { StatsReader } from '../../registry.ts';
 import { helpText, labelText, seriesText, valueText } from './text-format.ts';
 
 interface Metric {
@@ -14,31 +14,22 @@ interface Metric {
   readonly labels?: string;
 }
 
+/** The beginning of the names of timers that measure garbage collections of the primary thread. */
+const PRIMARY_GC = 'ratelimit.gc.primary.';
+
 /** Metrics of the process, under the names that Prometheus client libraries and dashboards use. */
 export class ProcessMetrics {
   readonly #version: string;
+  readonly #stats: StatsReader;
   readonly #clock: Clock;
-  /** Garbage collection time of the primary thread. Decision threads have their own heaps. */
-  #collectingMs = 0;
-  readonly #collections = new PerformanceObserver(list => {
-    for (const { duration } of list.getEntries()) this.#collectingMs += duration;
-  });
   readonly #maxOpenFiles = maxOpenFiles();
   #openFiles: number | null = null;
 
   /** @param version of this program */
-  constructor(version: string, clock: Clock) {
+  constructor(version: string, stats: StatsReader, clock: Clock) {
     this.#version = version;
+    this.#stats = stats;
     this.#clock = clock;
-  }
-
-  /** Starts measuring garbage collection. */
-  start(): void {
-    this.#collections.observe({ entryTypes: ['gc'] });
-  }
-
-  stop(): void {
-    this.#collections.disconnect();
   }
 
   /** Reads what cannot be read immediately. Call it before {@link lines}. */
@@ -89,9 +80,16 @@ export class ProcessMetrics {
       gauge(
         'go_memstats_gc_cpu_fraction',
         'Fraction of the time of the primary thread spent on garbage collection. Dashboards ask for this name.',
-        this.#collectingMs / performance.now(),
+        this.#collectingMs() / performance.now(),
       ),
     ];
+  }
+
+  /** Garbage collection time of the primary thread. Other threads have their own heaps. */
+  #collectingMs(): number {
+    let sum = 0;
+    for (const [name, { sumMs }] of this.#stats.timers()) if (name.startsWith(PRIMARY_GC)) sum += sumMs;
+    return sum;
   }
 }
 

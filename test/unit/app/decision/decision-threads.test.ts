@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { startRedis } from '../../../support/redis-server.ts';
 import { PER_DAY, startThreaded } from '../../../support/threads/threaded-decisions.ts';
+import { until } from '../../../support/until.ts';
 
 /** Every thread that this process has started. */
 const workers: Worker[] = [];
@@ -106,7 +107,10 @@ t.test('threads count in Redis over connections of their own, which are counted 
     'this thread traces their calls',
   );
   t.match(service.storeCalls[0].call, { keys: 1, keysPerSecond: 0, failure: null });
+  const timed = (name: string) => service.stats.timers().get(`ratelimit.${name}`)?.count ?? 0;
+  await until(() => timed('event_loop.decision.delay') > 0);
   await service.threads.stop();
+  t.equal(timed('store.redis.ok.response_time'), timed('batch.requests'), 'one call for each batch');
   await service.store.stop();
   t.equal(
     service.counter('ratelimit.redis_pool.cx_local_close'),
