@@ -108,7 +108,7 @@ const OPTIONS: EngineOptions = {
  * Requests of a few minutes with skewed keys, several descriptors, different hits, refunds and limits of their own; the same
  * for the same seed.
  */
-async function replay({ decisions }: Site, seed: number, requests = 3_000): Promise<void> {
+async function replay({ decisions }: Site, seed: number, requests = 1_500): Promise<void> {
   const random = new SeededRandom(seed);
   const value = (key: string) => `${key}${Math.floor(random.next() ** 3 * 12)}`;
   for (let i = 0; i < requests; i++) {
