@@ -93,9 +93,12 @@ export class OpPlanner {
     const untilMs = overLimit.overUntil(keys.bytes, decisions.keyStart[row], decisions.keyEnd[row], nowMs);
     if (untilMs === 0) return false;
     const terms = decisions.terms[row];
+    // Of a limit with a penalty, only penalties are kept. Rules that were loaded since may allow shorter ones only.
+    if (terms?.hasPenalty === true) {
+      if (untilMs > nowMs + terms.longestPenaltyMs) return false;
+      decisions.flags[row] |= PENALIZED;
+    }
     if (terms !== null && terms.admission !== null) decisions.resetMs[row] = untilMs - nowMs;
-    // Of such limits, only penalties are kept.
-    if (terms?.hasPenalty === true) decisions.flags[row] |= PENALIZED;
     return true;
   }
 

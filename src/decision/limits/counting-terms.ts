@@ -21,6 +21,8 @@ export class CountingTerms {
   readonly isFixed: boolean;
   /** Whether keys are penalized that keep exceeding the limit. */
   readonly hasPenalty: boolean;
+  /** How long a penalty can last, in milliseconds; 0 without penalties. */
+  readonly longestPenaltyMs: number;
   /** The unit for the store: it only has to recognize windows of a second, and a tag tells apart all other keys. */
   readonly storeUnit: number;
 
@@ -34,6 +36,8 @@ export class CountingTerms {
     this.admission = admissionTerms(window, requests, burst);
     this.isFixed = this.admission?.admission === ADMISSION.fixedWindow;
     this.hasPenalty = window.terms.penalty !== null;
+    // Penalties end at a full second, rounded up.
+    this.longestPenaltyMs = this.hasPenalty ? (1 + window.terms.penalty!.maxS) * SECOND_MS : 0;
     const isBucket = algorithm === 'token_bucket' && this.admission !== null;
     this.most = isBucket ? this.admission.capacity / this.admission.scale : requests;
     this.storeUnit = window.lengthS === 1 ? SECOND : 0;

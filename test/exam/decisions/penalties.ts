@@ -341,6 +341,19 @@ function examineCache(t: Test, open: OpenStore): void {
     decisions.clock.advance(20_000);
     t.strictSame(await ask(decisions), [OK, 1, 40]);
   });
+
+  t.test(
+    'a penalty in the local cache does not last longer than rules allow that are loaded later',
+    async t => {
+      const setup = { store: await open(), rules: ruleFile({ key: 'k', rate_limit: TWO_PER_MINUTE }) };
+      const decisions = new Decisions({ ...setup, localCacheBytes: 1 });
+      await penalize(decisions);
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 120]);
+      decisions.load(ruleFile({ key: 'k', rate_limit: { ...TWO_PER_MINUTE, penalty: { for: '30s' } } }));
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 31]);
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 31], 'also from the cache');
+    },
+  );
 }
 
 function examineExplanations(t: Test, penalizing: Penalizing): void {
