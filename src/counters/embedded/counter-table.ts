@@ -109,7 +109,8 @@ export class CounterTable {
    *
    * If the table is full, the counter with the fewest hits is evicted; of several, the one whose window ends closest to
    * that of the new counter. A flood of keys with one hit each therefore evicts its own keys, and spares counters near
-   * their limits, whatever their windows.
+   * their limits, whatever their windows. Cells with {@link LEAST_PROTECTED} hits or more are not counters: they are evicted
+   * last, but only as long as they are at most half of the cells of both buckets.
    *
    * Returns -1 when both buckets are full of cells that must be kept.
    * @param kept cells that must not be evicted: those that the current request has already claimed. Cells that move
@@ -316,6 +317,8 @@ export class CounterTable {
   #evict(first: number, second: number, expiryS: number, kept: readonly number[]): number {
     // Starts at a different cell each time, so that equal counters are evicted with equal probability.
     const turn = this.evicted;
+    const protectedCells = this.#protectedIn(first) + this.#protectedIn(second);
+    const fewestAllowed = protectedCells > BUCKET_CELLS ? LEAST_PROTECTED : 0;
     let evicted = -1;
     let fewest = Number.POSITIVE_INFINITY;
     let closest = Number.POSITIVE_INFINITY;
@@ -323,7 +326,7 @@ export class CounterTable {
       const place = i % (2 * BUCKET_CELLS);
       const cell = place < BUCKET_CELLS ? first + place : second + place - BUCKET_CELLS;
       const hits = this.#counts[cell];
-      if (hits > fewest || kept.includes(cell)) continue;
+      if (hits > fewest || hits < fewestAllowed || kept.includes(cell)) continue;
       const apart = Math.abs((this.#cells[cell * 4 + 3] >>> 0) - expiryS);
       if (hits === fewest && apart >= closest) continue;
       evicted = cell;
@@ -332,6 +335,14 @@ export class CounterTable {
     }
     if (evicted >= 0) Atomics.add(this.#header, HEADER.evicted, 1);
     return evicted;
+  }
+
+  #protectedIn(bucket: number): number {
+    let found = 0;
+    for (let cell = bucket; cell < bucket + BUCKET_CELLS; cell++) {
+      if (this.#counts[cell] >= LEAST_PROTECTED) found++;
+    }
+    return found;
   }
 }
 
@@ -348,6 +359,9 @@ export interface StoredCounter {
   readonly count: number;
   readonly extra: number;
 }
+
+/** The hits from which on a cell is protected. No counter gets that many. */
+export const LEAST_PROTECTED = 2 ** 52;
 
 /** No cells that must not be evicted. */
 export const NONE_KEPT: number[] = [];

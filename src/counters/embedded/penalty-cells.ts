@@ -1,5 +1,5 @@
 import type { Penalty, PenaltyTerms } from '../admission/penalty.ts';
-import type { CellPrint, CounterTable } from './counter-table.ts';
+import { type CellPrint, type CounterTable, LEAST_PROTECTED } from './counter-table.ts';
 
 /**
  * How cells of a table hold the violations and the penalty of a key: beside the cell of its counter, in the same region, so
@@ -9,9 +9,9 @@ import type { CellPrint, CounterTable } from './counter-table.ts';
  *     count     2^52 + 2^42 × violations + 2^32 × penalties + the second in which the last violated window ends
  *     extra     1 + the second in which the last penalty ends
  *
- * With such a count, a full table evicts counters first. A client that is penalized cannot undo this with a flood of keys.
+ * With such a count, a full table evicts counters first, as long as penalties are at most half of the cells. A client that
+ * is penalized cannot undo this with a flood of keys, and a flood of penalized keys leaves room for counters.
  */
-const LEAST_COUNT = 2 ** 52;
 const VIOLATION = 2 ** 42;
 const PENALTY = 2 ** 32;
 const LAST_SECOND = 0xffff_ffff;
@@ -23,7 +23,7 @@ export function penaltyPrint({ a, b, c }: CellPrint): CellPrint {
 
 /** Whether a cell holds a penalty. Counts of sliding windows, which have a positive extra number as well, are smaller. */
 export function isPenalty({ count, extra }: { readonly count: number; readonly extra: number }): boolean {
-  return extra > 0 && count >= LEAST_COUNT;
+  return extra > 0 && count >= LEAST_PROTECTED;
 }
 
 /** Reads the state of a cell; the state without violations if the cell is -1. */
@@ -32,7 +32,7 @@ export function readPenalty(table: CounterTable, cell: number, penalty: Penalty)
     penalty.set(0, 0, 0, 0);
     return;
   }
-  const packed = table.count(cell) - LEAST_COUNT;
+  const packed = table.count(cell) - LEAST_PROTECTED;
   const violations = Math.floor(packed / VIOLATION);
   const penalties = Math.floor(packed / PENALTY) - violations * (VIOLATION / PENALTY);
   const closesS = packed - Math.floor(packed / PENALTY) * PENALTY;
@@ -53,6 +53,7 @@ export function writePenalty(
   const expiryS = Math.min(penalty.forgottenS(terms), LAST_SECOND);
   const cell = table.claim(print, nowS, expiryS, kept);
   if (cell < 0) return;
-  const count = LEAST_COUNT + VIOLATION * violations + PENALTY * penalties + Math.min(closesS, LAST_SECOND);
+  const count =
+    LEAST_PROTECTED + VIOLATION * violations + PENALTY * penalties + Math.min(closesS, LAST_SECOND);
   table.write(cell, expiryS, count, 1 + Math.min(untilS, LAST_SECOND));
 }

@@ -100,3 +100,24 @@ t.test('a flood of keys does not evict penalties, also if they hold back each ot
   t.ok(table.evicted > 10_000);
   t.equal(await penalized(store, ops, 60_000), ops.length);
 });
+
+t.test('a flood of penalized keys leaves room for the counters of others', async t => {
+  const table = CounterTable.create(1_024);
+  const store = new EmbeddedCounterStore(table);
+  const others = Array.from({ length: 100 }, (_, i) => ({ key: `other${i}`, hits: 5 }));
+  await count(store, others, { ...NOON, expiryS: NOON.nowS + 86_400 });
+  // The first request of a key fits, so each key has a counter and a penalty.
+  for (let i = 0; i < 5_000; i++) {
+    const op = violating(`flood${i}`);
+    await store.increment(batchOf([{ ops: [{ ...op, hits: 1 }, op] }], atMs(0)));
+  }
+  t.ok(table.evicted > 1_000);
+  const counts = await count(store, others, { ...NOON, expiryS: NOON.nowS + 86_400 });
+  t.same(
+    counts.filter(each => each !== 10),
+    [],
+    'no counter was evicted',
+  );
+  const flood = Array.from({ length: 5_000 }, (_, i) => violating(`flood${i}`));
+  t.ok((await penalized(store, flood, 60_000)) > 500, 'and penalties have the rest');
+});
