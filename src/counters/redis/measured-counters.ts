@@ -3,7 +3,7 @@ import { CommandTimeout } from '../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../batch.ts';
 import type { CallOutcome, StoreCalls } from '../store-calls.ts';
 import type { RedisCounters, Slots, Tally } from './commands/counters.ts';
-import type { FeedSource } from './connections/refund-feed.ts';
+import type { CountingServer } from './connections/counting-server.ts';
 
 /** Measures the calls that count hits in one Redis, including the wait for a connection. */
 export class MeasuredCounters implements RedisCounters {
@@ -19,7 +19,7 @@ export class MeasuredCounters implements RedisCounters {
     return this.#counters.address;
   }
 
-  get feeds(): readonly FeedSource[] {
+  get feeds(): readonly CountingServer[] {
     return this.#counters.feeds;
   }
 

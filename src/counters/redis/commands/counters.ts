@@ -1,5 +1,5 @@
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
-import type { FeedSource } from '../connections/refund-feed.ts';
+import type { CountingServer } from '../connections/counting-server.ts';
 
 /** The result of a request to Redis. */
 export interface Tally {
@@ -25,7 +25,7 @@ export interface RedisCounters {
   /** The servers as log lines and errors name them, without credentials. */
   readonly address: string;
   /** Sources of refund notifications: one for each server or group of servers. */
-  readonly feeds: readonly FeedSource[];
+  readonly feeds: readonly CountingServer[];
   /** Connects. Resolves when the counters are ready. */
   start(): Promise<void>;
   stop(): Promise<void>;

@@ -3,8 +3,8 @@ import { Fault } from '../../../base/fault.ts';
 import type { Outage } from '../../../base/outage-log.ts';
 import { mayEndWithNewConnection, RedisReplyError } from '../../../clients/redis/errors.ts';
 import { FailureLog } from '../../failure-log.ts';
+import type { CountingServer } from './counting-server.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
-import type { FeedSource } from './refund-feed.ts';
 
 /** The behavior if all connections of a pool are in use. */
 export interface OnEmpty {
@@ -103,7 +103,7 @@ export class RedisPool {
   }
 
   /** The source of refund notifications: the server of these connections. */
-  get feed(): FeedSource {
+  get feed(): CountingServer {
     const { address, find, mustBeMaster } = this.#target;
     const leadsTo = (shown: string): boolean =>
       this.#kept.some(link => link.up && link.endpoint?.shown === shown);

@@ -5,21 +5,8 @@ import type { RedisEndpoint } from '../../../clients/redis/address.ts';
 import { RedisReplyError, refusesScripts } from '../../../clients/redis/errors.ts';
 import { REFUNDS_CHANNEL } from '../protocol/scripts.ts';
 import { RedisConnection } from './connection.ts';
+import type { CountingServer } from './counting-server.ts';
 import { Waits } from './waits.ts';
-
-/** A server that publishes the refunds of all processes. */
-export interface FeedSource {
-  /** The server as log lines name it, without credentials. */
-  readonly address: string;
-  /** Finds the current endpoint. Called before each attempt to connect. */
-  readonly find: () => Promise<RedisEndpoint>;
-  /** Whether the counters have a connection. */
-  readonly isUp: () => boolean;
-  /** While they have one: false if the counters are no longer at this server. */
-  readonly isCurrent: (shown: string) => boolean;
-  /** Whether a replica is rejected, because the source of the address may be wrong. */
-  readonly mustBeMaster: boolean;
-}
 
 /** Receives the notifications. */
 export interface FeedListener {
@@ -54,7 +41,7 @@ const TOLD_AFTER = 40;
  * when the connection is lost and when it is up again.
  */
 export class RefundFeed {
-  readonly #source: FeedSource;
+  readonly #source: CountingServer;
   readonly #parts: RefundFeedParts;
   readonly #listener: FeedListener;
   readonly #timeoutMs: number;
@@ -68,7 +55,7 @@ export class RefundFeed {
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(source: FeedSource, parts: RefundFeedParts, listener: FeedListener) {
+  constructor(source: CountingServer, parts: RefundFeedParts, listener: FeedListener) {
     this.#source = source;
     this.#parts = parts;
     this.#listener = listener;

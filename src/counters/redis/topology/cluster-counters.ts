@@ -13,8 +13,8 @@ import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
+import type { CountingServer } from '../connections/counting-server.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
-import type { FeedSource } from '../connections/refund-feed.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 import { hashSlot, type Redirect, readRedirect } from './slot-map.ts';
 
@@ -57,7 +57,7 @@ export class ClusterCounters implements RedisCounters {
     return this.#nodes.address;
   }
 
-  get feeds(): readonly FeedSource[] {
+  get feeds(): readonly CountingServer[] {
     return [this.#nodes.feed];
   }
 

@@ -1,9 +1,9 @@
 import { asError } from '../../../base/fault.ts';
 import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/address.ts';
 import { SideConnections } from '../connections/connection.ts';
+import type { CountingServer } from '../connections/counting-server.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
-import type { FeedSource } from '../connections/refund-feed.ts';
 import { startPatiently, Waits } from '../connections/waits.ts';
 import type { Finding } from './finding.ts';
 import { type NodeAddress, readClusterSlots, type SlotMap, slotOwners } from './slot-map.ts';
@@ -94,7 +94,7 @@ export class ClusterNodes {
    * The source of refund notifications. Every node forwards messages that are published on any node. A node without
    * slots may leave the cluster and then receives none.
    */
-  get feed(): FeedSource {
+  get feed(): CountingServer {
     const isNamed = (shown: string): boolean => !this.#unnamed.has(shown);
     return {
       address: this.address,

@@ -3,9 +3,9 @@ import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisCounters, Slots, Tally } from '../commands/counters.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
+import type { CountingServer } from '../connections/counting-server.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
-import type { FeedSource } from '../connections/refund-feed.ts';
 import type { Finding } from './finding.ts';
 import { type SentinelOptions, Sentinels } from './sentinels.ts';
 import { ServerCounters } from './server-counters.ts';
@@ -114,7 +114,7 @@ export class SentinelCounters implements RedisCounters {
     if (master.isFoundHere) master.onLookAgain(() => this.#watch.lookNow());
   }
 
-  get feeds(): readonly FeedSource[] {
+  get feeds(): readonly CountingServer[] {
     return this.#master.feeds;
   }
 

@@ -22,9 +22,9 @@ import { ScriptedCommands } from '../commands/scripted-commands.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
+import type { CountingServer } from '../connections/counting-server.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
-import type { FeedSource } from '../connections/refund-feed.ts';
 
 /**
  * Counters in one Redis server. A batch is one command, unless it is very large. Then its parts are sent one after the
@@ -45,7 +45,7 @@ export class ServerCounters implements RedisCounters {
     return this.#pool.address;
   }
 
-  get feeds(): readonly FeedSource[] {
+  get feeds(): readonly CountingServer[] {
     return [this.#pool.feed];
   }
 

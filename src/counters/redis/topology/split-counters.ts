@@ -9,7 +9,7 @@ import {
   type Tally,
   uncounted,
 } from '../commands/counters.ts';
-import type { FeedSource } from '../connections/refund-feed.ts';
+import type { CountingServer } from '../connections/counting-server.ts';
 
 /**
  * Two instances of Redis: one for limits per second, one for all others. Both are asked concurrently. If one fails, only
@@ -26,7 +26,7 @@ export class SplitCounters implements RedisCounters {
     this.address = `${instances.main.address} and, for limits per second, ${instances.perSecond.address}`;
   }
 
-  get feeds(): readonly FeedSource[] {
+  get feeds(): readonly CountingServer[] {
     return [...this.#main.feeds, ...this.#perSecond.feeds];
   }
 

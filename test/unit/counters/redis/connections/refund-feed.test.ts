@@ -1,9 +1,6 @@
 import t, { type Test } from 'tap';
-import {
-  type FeedListener,
-  type FeedSource,
-  RefundFeed,
-} from '../../../../../src/counters/redis/connections/refund-feed.ts';
+import type { CountingServer } from '../../../../../src/counters/redis/connections/counting-server.ts';
+import { type FeedListener, RefundFeed } from '../../../../../src/counters/redis/connections/refund-feed.ts';
 import { REFUNDS_CHANNEL } from '../../../../../src/counters/redis/protocol/scripts.ts';
 import { answeringServer, reply } from '../../../../support/answering-server.ts';
 import { count, countHoldingBack, type TestOp } from '../../../../support/counting.ts';
@@ -163,7 +160,7 @@ t.test('a feed that stays down while Redis counts is in the log, once', async t 
   const clock = new ManualClock(1_700_000_000_000);
   let attempts = 0;
   let isUp = false;
-  const source: FeedSource = {
+  const source: CountingServer = {
     address: 'there',
     find: async () => {
       attempts++;
