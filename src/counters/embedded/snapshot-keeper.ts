@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { asError, systemCode } from '../../base/fault.ts';
+import { asError } from '../../base/fault.ts';
+import { FileLock } from '../../base/files/file-lock.ts';
 import { logOpenToOthers, restrictToOwner } from '../../base/files/owner-only.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -35,7 +33,7 @@ const LAST_SAVE_MS = 10_000;
 export class SnapshotKeeper implements Service {
   readonly name = 'snapshots of the counters';
   readonly #parts: SnapshotKeeperParts;
-  readonly #lock: SnapshotLock;
+  readonly #lock: FileLock;
   /** True once this process owns the file and has loaded it: only then may the file be overwritten. */
   #mayWrite = false;
   /** The last logged reason why the snapshot cannot be written; empty if it can. */
@@ -46,7 +44,7 @@ export class SnapshotKeeper implements Service {
 
   constructor(parts: SnapshotKeeperParts) {
     this.#parts = parts;
-    this.#lock = new SnapshotLock(parts.path);
+    this.#lock = new FileLock(parts.path);
   }
 
   async start(): Promise<void> {
@@ -164,69 +162,5 @@ async function setAside(path: string): Promise<string> {
     return aside;
   } catch {
     return path;
-  }
-}
-
-/**
- * Locks a file against other processes with a unix socket beside it, on which the owner listens. Unlike a PID file, the
- * operating system releases the lock however the owner ends, and the lock works across containers.
- */
-class SnapshotLock {
-  readonly #path: string;
-  #server: Server | null = null;
-
-  constructor(path: string) {
-    this.#path = `${path}.lock`;
-  }
-
-  /**
-   * Takes the lock; false if another process has it.
-   * @throws Error if the socket cannot be created
-   */
-  async take(): Promise<boolean> {
-    if (this.#server !== null) return true;
-    if (await this.#listen()) return true;
-    if (await this.#isOwned()) return false;
-    // The owner was killed and did not remove the socket.
-    rmSync(this.#path, { force: true });
-    return await this.#listen();
-  }
-
-  async release(): Promise<void> {
-    const server = this.#server;
-    this.#server = null;
-    if (server === null) return;
-    server.close();
-    await once(server, 'close');
-  }
-
-  async #listen(): Promise<boolean> {
-    const server = createServer(socket => socket.destroy());
-    // Without `exclusive`, workers of a Node.js cluster would share one socket, and all would have the lock.
-    server.listen({ path: this.#path, exclusive: true });
-    try {
-      await once(server, 'listening');
-    } catch (failure) {
-      if (systemCode(failure) === 'EADDRINUSE') return false;
-      throw new Error(`the socket '${this.#path}' cannot be created: ${asError(failure).message}`, {
-        cause: failure,
-      });
-    }
-    server.unref();
-    this.#server = server;
-    return true;
-  }
-
-  async #isOwned(): Promise<boolean> {
-    const socket = connect(this.#path);
-    try {
-      await once(socket, 'connect');
-      return true;
-    } catch (failure) {
-      const code = systemCode(failure);
-      return code !== 'ECONNREFUSED' && code !== 'ENOENT';
-    } finally {
-      socket.destroy();
-    }
   }
 }
