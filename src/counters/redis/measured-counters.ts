@@ -3,7 +3,7 @@ import { CommandTimeout } from '../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../batch.ts';
 import type { CallOutcome, StoreCalls } from '../store-calls.ts';
 import type { RedisCounters, Slots, Tally } from './commands/counters.ts';
-import type { CountingServer } from './connections/counting-server.ts';
+import type { CountingServer, KeyServer } from './connections/counting-server.ts';
 
 /** Measures the calls that count hits in one Redis, including the wait for a connection. */
 export class MeasuredCounters implements RedisCounters {
@@ -21,6 +21,10 @@ export class MeasuredCounters implements RedisCounters {
 
   get feeds(): readonly CountingServer[] {
     return this.#counters.feeds;
+  }
+
+  serverOf(key: Uint8Array): KeyServer {
+    return this.#counters.serverOf(key);
   }
 
   start(): Promise<void> {

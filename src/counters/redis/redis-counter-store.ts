@@ -8,6 +8,7 @@ import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
 import { holdBackByReading } from './commands/without-scripts.ts';
+import type { KeyServer } from './connections/counting-server.ts';
 import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
 
 interface RedisCounterStoreParts {
@@ -51,6 +52,11 @@ export class RedisCounterStore implements CounterStore {
             source =>
               new RefundFeed(source, { timeoutMs: refunds.timeoutMs, clock, logger }, refunds.listener),
           );
+  }
+
+  /** The server of a key that is no counter. */
+  serverOf(key: string): KeyServer {
+    return this.#counters.serverOf(Buffer.from(key));
   }
 
   async start(): Promise<void> {

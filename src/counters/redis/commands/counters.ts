@@ -1,5 +1,5 @@
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
-import type { CountingServer } from '../connections/counting-server.ts';
+import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 
 /** The result of a request to Redis. */
 export interface Tally {
@@ -26,6 +26,8 @@ export interface RedisCounters {
   readonly address: string;
   /** Sources of refund notifications: one for each server or group of servers. */
   readonly feeds: readonly CountingServer[];
+  /** The server of a key that is no counter. */
+  serverOf(key: Uint8Array): KeyServer;
   /** Connects. Resolves when the counters are ready. */
   start(): Promise<void>;
   stop(): Promise<void>;

@@ -3,7 +3,7 @@ import { Fault } from '../../../base/fault.ts';
 import type { Outage } from '../../../base/outage-log.ts';
 import { mayEndWithNewConnection, RedisReplyError } from '../../../clients/redis/errors.ts';
 import { FailureLog } from '../../failure-log.ts';
-import type { CountingServer } from './counting-server.ts';
+import type { CountingServer, KeyServer } from './counting-server.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
 
 /** The behavior if all connections of a pool are in use. */
@@ -110,6 +110,11 @@ export class RedisPool {
     return { address, find, mustBeMaster, isUp: () => this.up, isCurrent: leadsTo };
   }
 
+  /** The server of these connections, for a key that is no counter. */
+  get keyServer(): KeyServer {
+    return { ...this.feed, link: () => this.#upLink(), lookAgain: () => {} };
+  }
+
   /** Why no connection is up. */
   get reason(): string {
     return this.#kept[0].reason;
@@ -158,6 +163,11 @@ export class RedisPool {
     for (const link of [...this.#kept, ...this.#extra]) {
       if (link.up && link.endpoint?.shown !== shown) link.renew(reason);
     }
+  }
+
+  /** A connection that is up, also if a batch uses it: replies come in the order of the commands. */
+  #upLink(): RedisLink | null {
+    return this.#free.at(-1) ?? this.#kept.find(link => link.up) ?? null;
   }
 
   #newLink(): RedisLink {

@@ -13,7 +13,7 @@ import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
-import type { CountingServer } from '../connections/counting-server.ts';
+import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 import { hashSlot, type Redirect, readRedirect } from './slot-map.ts';
@@ -59,6 +59,10 @@ export class ClusterCounters implements RedisCounters {
 
   get feeds(): readonly CountingServer[] {
     return [this.#nodes.feed];
+  }
+
+  serverOf(key: Uint8Array): KeyServer {
+    return this.#nodes.serverOf(hashSlot(key, 0, key.length));
   }
 
   start(): Promise<void> {

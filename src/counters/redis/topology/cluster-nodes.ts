@@ -1,7 +1,7 @@
 import { asError } from '../../../base/fault.ts';
 import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/address.ts';
 import { SideConnections } from '../connections/connection.ts';
-import type { CountingServer } from '../connections/counting-server.ts';
+import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
 import { startPatiently, Waits } from '../connections/waits.ts';
@@ -105,6 +105,21 @@ export class ClusterNodes {
       isUp: () => [...this.#nodes.values()].some(node => node.pool.up),
       isCurrent: shown => this.#nodes.has(shown) && isNamed(shown),
       mustBeMaster: false,
+    };
+  }
+
+  /** The node that has a slot, for a key that is no counter. Follows the slot when it moves. */
+  serverOf(slot: number): KeyServer {
+    const pool = (): RedisPool | null => this.owner(slot)?.pool ?? null;
+    return {
+      address: this.address,
+      // A node without the slot says so, which is a reason to look again.
+      find: async () => (await pool()?.keyServer.find()) ?? this.#endpointsInTurn()[0],
+      isUp: () => pool()?.up === true,
+      isCurrent: shown => pool()?.address === shown,
+      mustBeMaster: false,
+      link: () => pool()?.keyServer.link() ?? null,
+      lookAgain: () => this.refresh(),
     };
   }
 

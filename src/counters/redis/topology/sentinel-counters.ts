@@ -3,7 +3,7 @@ import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisCounters, Slots, Tally } from '../commands/counters.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
-import type { CountingServer } from '../connections/counting-server.ts';
+import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
 import type { Finding } from './finding.ts';
@@ -116,6 +116,10 @@ export class SentinelCounters implements RedisCounters {
 
   get feeds(): readonly CountingServer[] {
     return this.#master.feeds;
+  }
+
+  serverOf(): KeyServer {
+    return this.#master.serverOf();
   }
 
   async start(): Promise<void> {

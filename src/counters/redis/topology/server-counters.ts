@@ -22,7 +22,7 @@ import { ScriptedCommands } from '../commands/scripted-commands.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
-import type { CountingServer } from '../connections/counting-server.ts';
+import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 
@@ -47,6 +47,10 @@ export class ServerCounters implements RedisCounters {
 
   get feeds(): readonly CountingServer[] {
     return [this.#pool.feed];
+  }
+
+  serverOf(): KeyServer {
+    return this.#pool.keyServer;
   }
 
   start(): Promise<void> {

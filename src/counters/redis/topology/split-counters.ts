@@ -9,7 +9,7 @@ import {
   type Tally,
   uncounted,
 } from '../commands/counters.ts';
-import type { CountingServer } from '../connections/counting-server.ts';
+import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 
 /**
  * Two instances of Redis: one for limits per second, one for all others. Both are asked concurrently. If one fails, only
@@ -28,6 +28,10 @@ export class SplitCounters implements RedisCounters {
 
   get feeds(): readonly CountingServer[] {
     return [...this.#main.feeds, ...this.#perSecond.feeds];
+  }
+
+  serverOf(key: Uint8Array): KeyServer {
+    return this.#main.serverOf(key);
   }
 
   async start(): Promise<void> {
