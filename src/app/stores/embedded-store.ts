@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { FileLock } from '../../base/files/file-lock.ts';
 import { CounterTable } from '../../counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../counters/embedded/embedded-store.ts';
 import { MeasuredEmbeddedStore } from '../../counters/embedded/measured-store.ts';
@@ -33,15 +34,15 @@ export function createEmbeddedStore({ settings, stats, shared }: StoreParts): {
   return { store: new MeasuredEmbeddedStore(new EmbeddedCounterStore(table), calls), table };
 }
 
-/** Creates the keeper that preserves counters across restarts; null if snapshots are disabled. */
+/** Creates the keeper that preserves counters across restarts. */
 export function createSnapshotKeeper(
   { settings, stats, clock, logger }: StoreParts,
-  table: CounterTable,
-  fingerprintKey: FingerprintKey,
-): SnapshotKeeper | null {
-  if (settings.memoryStoreSnapshotPath === '') return null;
+  lock: FileLock,
+  { table, fingerprintKey }: { readonly table: CounterTable; readonly fingerprintKey: FingerprintKey },
+): SnapshotKeeper {
   return new SnapshotKeeper({
     path: settings.memoryStoreSnapshotPath,
+    lock,
     intervalMs: settings.memoryStoreSnapshotIntervalMs,
     table,
     fingerprintKey,

@@ -1,9 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
+import type { FileLock } from '../../base/files/file-lock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import type { KeyServer } from '../../counters/redis/connections/counting-server.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
@@ -54,6 +56,10 @@ export interface OpenedStore extends Service, StoreSharing {
   readonly store: CounterStore;
   /** Links to the stores of serving threads. Null if they need none, and in other threads than the primary thread. */
   readonly links: ServingLinks | null;
+  /** The server of a key that is no counter; null unless this thread has connections to Redis. */
+  readonly serverOf: ((key: string) => KeyServer) | null;
+  /** The lock of the snapshot and of the files beside it; null without a snapshot, and in other threads. */
+  readonly snapshotLock: FileLock | null;
   /** Releases the locks that an ended thread held on the counters in this process. */
   threadEnded(threadId: number): void;
 }

@@ -15,7 +15,6 @@ import { SentinelCounters } from '../../counters/redis/topology/sentinel-counter
 import { ServerCounters } from '../../counters/redis/topology/server-counters.ts';
 import { SplitCounters } from '../../counters/redis/topology/split-counters.ts';
 import { openTopology, type Topologies, type Topology } from '../../counters/redis/topology/topologies.ts';
-import type { CounterStore } from '../../counters/store.ts';
 import { StoreCalls } from '../../counters/store-calls.ts';
 import {
   clusterEndpoints,
@@ -49,7 +48,7 @@ export function createRedisStore(
     readonly guard: Outage | null;
     readonly topologies: Topologies;
   },
-): CounterStore {
+): RedisCounterStore {
   const { settings, logger, clock, stats, connectionsChanged } = parts;
   const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
   const connected = new Map<string, boolean>();

@@ -1,8 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
+import { FileLock } from '../../base/files/file-lock.ts';
 import type { Outage } from '../../base/outage-log.ts';
 import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
 import { GuardedStore } from '../../counters/guarded-store.ts';
 import { HandedOnStore } from '../../counters/handed-on-store.ts';
+import type { KeyServer } from '../../counters/redis/connections/counting-server.ts';
 import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';
 import {
   followTopologies,
@@ -47,7 +49,12 @@ function sharingOf({ settings, shared }: StoreParts): Omit<StoreSharing, 'memory
   };
 }
 
-type CreateServerStore = (parts: StoreParts, surroundings: StoreSurroundings) => CounterStore;
+type CreateServerStore = (parts: StoreParts, surroundings: StoreSurroundings) => ServerStore;
+
+interface ServerStore extends CounterStore {
+  /** Only with Redis. */
+  serverOf?(key: string): KeyServer;
+}
 
 interface StoreSurroundings {
   readonly refunds: FeedListener | null;
@@ -67,7 +74,8 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
   const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
   const refunds = shared === undefined ? refundListener(sharing) : null;
   const topologies = link === null ? openTopologies() : followTopologies(link);
-  const store = timedIfTraced(create(own, { refunds, guard: outage, topologies }), settings);
+  const created = create(own, { refunds, guard: outage, topologies });
+  const store = timedIfTraced(created, settings);
   const local = settings.storeFailureMode === 'local' ? createEmbeddedStore(parts) : null;
   const guarded =
     outage === null
@@ -84,6 +92,8 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
     ...sharing,
     memory: local?.table.buffer ?? null,
     links,
+    serverOf: created.serverOf?.bind(created) ?? null,
+    snapshotLock: null,
     start: () => guarded.start(),
     stop: async () => {
       links?.close();
@@ -122,6 +132,8 @@ function openHandedOnStore(parts: StoreParts, link: MessagePort | null): OpenedS
     ...sharingOf(parts),
     memory: shared?.memory ?? null,
     links: null,
+    serverOf: null,
+    snapshotLock: null,
     start: () => store.start(),
     stop: () => store.stop(),
     threadEnded: () => {},
@@ -182,14 +194,19 @@ function openMarks({ localCacheSizeBytes }: Settings): SharedArrayBuffer | null 
 
 function openEmbeddedStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memory'>): OpenedStore {
   const { store, table } = createEmbeddedStore(parts);
+  const { memoryStoreSnapshotPath: path } = parts.settings;
+  const snapshotLock = path === '' || parts.shared !== undefined ? null : new FileLock(path);
+  const { fingerprintKey } = sharing;
   const keeper =
-    parts.shared === undefined ? createSnapshotKeeper(parts, table, sharing.fingerprintKey) : null;
+    snapshotLock === null ? null : createSnapshotKeeper(parts, snapshotLock, { table, fingerprintKey });
   return {
     name: `${store.name} store`,
     store: timedIfTraced(store, parts.settings),
     ...sharing,
     memory: table.buffer,
     links: null,
+    serverOf: null,
+    snapshotLock,
     start: async () => keeper?.start(),
     stop: async () => keeper?.stop(),
     threadEnded: threadId => table.releaseLocksOf(threadId),

@@ -10,16 +10,25 @@ import { asError, systemCode } from '../fault.ts';
 export class FileLock {
   readonly #path: string;
   #server: Server | null = null;
+  /** The attempt in progress: a second one in this process would find the socket of the first one. */
+  #taking: Promise<boolean> | null = null;
 
   constructor(path: string) {
     this.#path = `${path}.lock`;
   }
 
   /**
-   * Takes the lock; false if another process has it.
+   * Takes the lock; false if another process has it. Parts of this process share the lock.
    * @throws Error if the socket cannot be created
    */
-  async take(): Promise<boolean> {
+  take(): Promise<boolean> {
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = null;
+    });
+    return this.#taking;
+  }
+
+  async #take(): Promise<boolean> {
     if (this.#server !== null) return true;
     if (await this.#listen()) return true;
     if (await this.#isOwned()) return false;

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import { FileLock } from '../../base/files/file-lock.ts';
+import type { FileLock } from '../../base/files/file-lock.ts';
 import { logOpenToOthers, restrictToOwner } from '../../base/files/owner-only.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -13,6 +13,8 @@ import { SnapshotFault } from './snapshot-format.ts';
 
 interface SnapshotKeeperParts {
   readonly path: string;
+  /** The lock of the file, which `stop` releases. */
+  readonly lock: FileLock;
   readonly intervalMs: number;
   readonly table: CounterTable;
   /** The fingerprint key of the counters in the table. */
@@ -33,7 +35,6 @@ const LAST_SAVE_MS = 10_000;
 export class SnapshotKeeper implements Service {
   readonly name = 'snapshots of the counters';
   readonly #parts: SnapshotKeeperParts;
-  readonly #lock: FileLock;
   /** True once this process owns the file and has loaded it: only then may the file be overwritten. */
   #mayWrite = false;
   /** The last logged reason why the snapshot cannot be written; empty if it can. */
@@ -44,7 +45,6 @@ export class SnapshotKeeper implements Service {
 
   constructor(parts: SnapshotKeeperParts) {
     this.#parts = parts;
-    this.#lock = new FileLock(parts.path);
   }
 
   async start(): Promise<void> {
@@ -68,7 +68,7 @@ export class SnapshotKeeper implements Service {
         'Could not write the counter snapshot before the shutdown timeout; the last counts are lost',
         { path },
       );
-    await this.#lock.release();
+    await this.#parts.lock.release();
   }
 
   async #lastSave(): Promise<void> {
@@ -101,7 +101,7 @@ export class SnapshotKeeper implements Service {
 
   async #takeLock(): Promise<boolean> {
     try {
-      if (await this.#lock.take()) return true;
+      if (await this.#parts.lock.take()) return true;
       this.#logFailure(
         'another process uses this file: set MEMORY_STORE_SNAPSHOT_PATH to a different file for each process',
       );

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { FileLock } from '../../../../src/base/files/file-lock.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { SnapshotKeeper } from '../../../../src/counters/embedded/snapshot-keeper.ts';
@@ -35,6 +36,7 @@ function keep(t: Teardown, path: string, fingerprintKey: FingerprintKey = TEST_F
   const stats = new StatsRegistry();
   const keeper = new SnapshotKeeper({
     path,
+    lock: new FileLock(path),
     intervalMs: 60_000,
     table,
     fingerprintKey,
