@@ -18,6 +18,23 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
+/** The most that one question and the pause after it take on a machine that is not busy. */
+const ROUND_MS = 20;
+
+/**
+ * Asks a process until it answers as expected. Returns how long it did not, in milliseconds, without the time in which the
+ * machine had something else to do: that holds up the process as well, so a question that takes longer counts as one that
+ * does not.
+ */
+export async function msUntilAnswer(isExpected: () => Promise<boolean>): Promise<number> {
+  for (let ms = 0; ; ) {
+    const sinceMs = performance.now();
+    if (await isExpected()) return ms;
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS));
+    ms += Math.min(performance.now() - sinceMs, ROUND_MS);
+  }
+}
+
 /** Counts until the store answers for every key; what was answered then. */
 export async function untilCounted(store: CounterStore, ops: readonly TestOp[]): Promise<number[]> {
   for (;;) {
