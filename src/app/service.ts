@@ -151,7 +151,7 @@ export class DecisionService {
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
       ...(servingCount > 1 && { serving: { count: servingCount, thread: null } }),
     });
-    this.#steering = openSteering(parts.openSteeringStore, parts);
+    this.#steering = openSteering(parts.openSteeringStore, { store: this.#store, clock, logger });
     const steering = this.#steering?.memory ?? null;
     const statistics = new RuleStatistics();
     stats.addSource(statistics);

@@ -157,7 +157,7 @@ export class Engine {
     const { counters } = batch;
     batch.decode();
     counters.secondsApart = store.secondsApart === true;
-    this.#planner.plan(batch, generation, steering === undefined ? null : steering.at(batch.nowS));
+    this.#planner.plan(batch, generation, steering === undefined ? null : steering.at(batch.nowMs));
     if (counters.opCount === 0) return;
     const fromMs = batch.figuresFromMs === 0 ? 0 : performance.now();
     const counting = options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);

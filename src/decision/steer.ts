@@ -71,7 +71,7 @@ export class Steerer {
     decisions.flags[row] = 0;
     decisions.terms[row] = null;
     decisions.op[row] = -1;
-    decisions.resetMs[row] = record.untilS * SECOND_MS - nowMs;
+    decisions.resetMs[row] = record.untilS * SECOND_MS - (nowMs + this.table!.aheadMs);
   }
 
   /** Without a limit, a descriptor is allowed in any case. */

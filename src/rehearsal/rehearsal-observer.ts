@@ -33,7 +33,7 @@ export class RehearsalObserver implements BatchObserver {
     const { generation } = engine.rehearsal;
     generation.begin();
     try {
-      engine.decide(live, steering?.at(live.nowS) ?? null);
+      engine.decide(live, steering?.at(live.nowMs) ?? null);
       for (let request = 0; request < live.size; request++) {
         if (live.faults[request] === null && engine.evaluate(request)) this.#compare(live, engine, request);
       }

@@ -1,98 +1,152 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import type { Clock, Timer } from '../base/clock.ts';
 import { asError, Fault, systemCode } from '../base/fault.ts';
+import type { FileLock } from '../base/files/file-lock.ts';
 import { logOpenToOthers, OWNER_ONLY, restrictToOwner } from '../base/files/owner-only.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { readRecord } from './check-record.ts';
 import { MAX_RECORDS, recordJson, type SteeringRecord } from './record.ts';
+import { changedRecords, inOrder, type PlanChange } from './records-change.ts';
 import type { RecordsListener, SteeringStore } from './steering-store.ts';
+
+/** How often a process without the lock looks for changes of the one that has it, and tries to take the lock. */
+const EVERY_MS = 250;
+
+/** Where records outlast the process. */
+interface RecordFile {
+  readonly path: string;
+  /** Only the process with this lock may write the file. Somebody else releases it. */
+  readonly lock: FileLock;
+}
+
+interface FileRecordsParts {
+  /** Null to keep the records in memory only. */
+  readonly file: RecordFile | null;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 /**
  * The records of a process with counters of its own: in memory, and in a file if the counters have a snapshot. The file is
  * replaced as a whole with each change.
+ *
+ * During a rolling restart, a second process may have the same file. It applies the records in the file, and cannot change
+ * them until the first one has ended.
  */
 export class FileRecords implements SteeringStore {
   readonly send = null;
-  readonly #path: string | null;
-  readonly #logger: Logger;
-  #records: ReadonlyMap<string, SteeringRecord> = new Map();
-  #listener: RecordsListener = () => {};
-  /** The last change; changes are made one after the other. */
-  #changing: Promise<void> = Promise.resolve();
+  readonly #parts: FileRecordsParts;
+  #records: readonly SteeringRecord[] = [];
+  #listener: RecordsListener = { records: () => {}, ahead: () => {} };
+  /** Identifies the state of the file that was read last. */
+  #readState = '';
+  /** Why this process must not write; empty if it may. */
+  #denied = '';
+  /** The last change or reading; they follow each other. */
+  #busy: Promise<void> = Promise.resolve();
+  #timer: Timer | null = null;
+  #stopped = false;
 
-  /** @param path null to keep the records in memory only */
-  constructor(path: string | null, logger: Logger) {
-    this.#path = path;
-    this.#logger = logger;
+  constructor(parts: FileRecordsParts) {
+    this.#parts = parts;
   }
 
   async start(listener: RecordsListener): Promise<void> {
     this.#listener = listener;
-    if (this.#path !== null) await this.#load(this.#path);
-    listener([...this.#records.values()]);
+    listener.records([]);
+    if (this.#parts.file !== null) await this.#follow(this.#parts.file);
   }
 
   async stop(): Promise<void> {
-    await this.#changing;
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#busy;
   }
 
-  put(record: SteeringRecord, ended: readonly string[]): Promise<void> {
-    return this.#change(records => {
-      for (const id of ended) records.delete(id);
-      records.set(record.id, record);
-      // Changes that were checked at the same moment may exceed the limit together.
-      if (records.size > MAX_RECORDS) throw new Fault('store_failed', TOO_MANY);
+  change(plan: PlanChange): Promise<void> {
+    return this.#inTurn(async () => {
+      const { file } = this.#parts;
+      if (file !== null && this.#denied !== '') await this.#look(file);
+      if (file !== null && this.#denied !== '') throw notOwner(file.path, this.#denied);
+      const change = plan(this.#records);
+      if (change === null) return;
+      const records = changedRecords(this.#records, change);
+      if (file !== null) await save(file.path, records);
+      this.#take(records);
     });
   }
 
-  remove(id: string): Promise<void> {
-    return this.#change(records => records.delete(id));
+  /** Reads the file, and again until this process has the lock. */
+  async #follow(file: RecordFile): Promise<void> {
+    await this.#inTurn(() => this.#look(file));
+    if (this.#denied === '' || this.#stopped) return;
+    this.#timer = this.#parts.clock.after(EVERY_MS, () => void this.#follow(file));
   }
 
-  #change(change: (records: Map<string, SteeringRecord>) => void): Promise<void> {
-    const changing = this.#changing.then(async () => {
-      const records = new Map(this.#records);
-      change(records);
-      if (this.#path !== null) await save(this.#path, [...records.values()]);
-      this.#records = records;
-      this.#listener([...records.values()]);
-    });
-    this.#changing = changing.catch(() => {});
-    return changing;
+  /** Takes the lock if it is free. Reads the file if it was changed, and for the last time with the lock. */
+  async #look(file: RecordFile): Promise<void> {
+    const { logger } = this.#parts;
+    const before = this.#denied;
+    this.#denied = await file.lock.take().then(
+      isOwner => (isOwner ? '' : 'another process uses it'),
+      (failure: unknown) => asError(failure).message,
+    );
+    await this.#load(file.path);
+    const { path } = file;
+    if (before === '' && this.#denied !== '') logger.warning(READ_ONLY, { path, reason: this.#denied });
+    if (before !== '' && this.#denied === '') logger.warning(OWNER, { path });
   }
 
   async #load(path: string): Promise<void> {
-    logOpenToOthers(this.#logger, restrictToOwner([path]));
     try {
-      const stored = JSON.parse(await readFile(path, 'utf8')) as JsonObject[];
-      const readable = stored.flatMap(each => readRecord(each) ?? []);
-      const records = readable.slice(0, MAX_RECORDS);
-      if (readable.length > records.length) {
-        const ignored = readable.length - records.length;
-        this.#logger.error(
-          `The file has more than ${MAX_RECORDS} steering records; the last ones do not apply`,
-          {
-            path,
-            ignored,
-          },
-        );
-      }
-      this.#records = new Map(records.map(record => [record.id, record]));
+      const state = await stateOf(path);
+      if (state === this.#readState) return;
+      logOpenToOthers(this.#parts.logger, restrictToOwner([path]));
+      this.#readState = state;
+      this.#take(this.#readable(path, JSON.parse(await readFile(path, 'utf8'))));
     } catch (failure) {
       if (systemCode(failure) === 'ENOENT') return;
-      const kept = `${path}.damaged`;
-      await rename(path, kept).catch(() => {});
-      this.#logger.error('Could not read the steering records; no override, ban or pass applies', {
+      const { logger } = this.#parts;
+      const error = asError(failure).message;
+      const isOwner = this.#denied === '';
+      const kept = isOwner ? `${path}.damaged` : path;
+      if (isOwner) await rename(path, kept).catch(() => {});
+      logger.error('Could not read the steering records; no override, ban or pass applies', {
         path,
-        error: asError(failure).message,
+        error,
         kept,
       });
     }
   }
+
+  #readable(path: string, stored: readonly JsonObject[]): SteeringRecord[] {
+    const readable = inOrder(stored.flatMap(each => readRecord(each) ?? []));
+    const records = readable.slice(0, MAX_RECORDS);
+    const ignored = readable.length - records.length;
+    if (ignored > 0) this.#parts.logger.error(TOO_MANY, { path, ignored });
+    return records;
+  }
+
+  #take(records: readonly SteeringRecord[]): void {
+    this.#records = records;
+    this.#listener.records(records);
+  }
+
+  #inTurn(run: () => Promise<void>): Promise<void> {
+    const turn = this.#busy.then(run);
+    this.#busy = turn.catch(() => {});
+    return turn;
+  }
 }
 
-const TOO_MANY = `there are ${MAX_RECORDS} records already; delete some`;
+/** Differs after each change: every change creates a new file. */
+async function stateOf(path: string): Promise<string> {
+  const { ino, mtimeNs, size } = await stat(path, { bigint: true });
+  return `${ino} ${mtimeNs} ${size}`;
+}
 
+/** @throws Fault */
 async function save(path: string, records: readonly SteeringRecord[]): Promise<void> {
   const temporary = `${path}.new`;
   try {
@@ -107,7 +161,23 @@ async function save(path: string, records: readonly SteeringRecord[]): Promise<v
     }
     await rename(temporary, path);
   } catch (cause) {
-    const text = `the record cannot be saved in '${path}' (${asError(cause).message})`;
+    const text = `the change cannot be saved in '${path}' (${asError(cause).message}); nothing was changed`;
     throw new Fault('store_failed', text, { cause });
   }
 }
+
+function notOwner(path: string, reason: string): Fault {
+  return new Fault(
+    'store_failed',
+    `this process cannot change the records in '${path}' (${reason}); nothing was changed. ${ADVICE}`,
+  );
+}
+
+const ADVICE =
+  'Set MEMORY_STORE_SNAPSHOT_PATH to a different file for each process, in a directory that it can write';
+
+const READ_ONLY = `Overrides, bans and passes cannot be changed in this process; those in the file apply. ${ADVICE}`;
+
+const OWNER = 'Overrides, bans and passes can be changed in this process';
+
+const TOO_MANY = `The file has more than ${MAX_RECORDS} steering records; the newest ones do not apply`;

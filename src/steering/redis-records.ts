@@ -1,91 +1,101 @@
-import { randomBytes } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, SECOND_MS } from '../base/clock.ts';
 import { asError, Fault } from '../base/fault.ts';
-import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
-import type { RedisEndpoint } from '../clients/redis/address.ts';
-import { RedisReplyError } from '../clients/redis/errors.ts';
+import {
+  CommandTimeout,
+  mayEndWithNewConnection,
+  noAnswerWithin,
+  RedisReplyError,
+} from '../clients/redis/errors.ts';
 import { RedisConnection } from '../counters/redis/connections/connection.ts';
+import type { KeyServer } from '../counters/redis/connections/counting-server.ts';
 import { Waits } from '../counters/redis/connections/waits.ts';
-import { readRecord } from './check-record.ts';
-import { MAX_RECORD_BYTES, MAX_RECORDS, recordJson, type SteeringRecord } from './record.ts';
+import type { SteeringRecord } from './record.ts';
+import { RecordClock } from './record-clock.ts';
+import { changesIn, RecordHash, versionAfter } from './record-hash.ts';
+import { isForbidden, RecordReports } from './record-reports.ts';
+import { changedRecords, type PlanChange, type RecordsChange } from './records-change.ts';
 import type { RecordsListener, SendToRedis, SteeringStore } from './steering-store.ts';
 
-/** The server that has the records. */
-export interface RecordServer {
-  /** The server as log lines name it, without credentials. */
-  readonly address: string;
-  /** Finds the current endpoint. */
-  find(): Promise<RedisEndpoint>;
-  /** An endpoint refused a command. Returns true if it has named another endpoint, which `find` returns from now on. */
-  redirected(error: string): boolean;
-  /** The connection to an endpoint failed or was closed. */
-  failed(): void;
-  /** Whether a replica is rejected, because the source of the address may be wrong. */
-  readonly mustBeMaster: boolean;
-  stop(): Promise<void>;
-}
-
 interface RedisRecordsParts {
-  readonly server: RecordServer;
-  /** The hash that has the records by id, and a text that differs after each change as {@link VERSION}. */
+  /** The server of the counters that has the hash. */
+  readonly server: KeyServer;
+  /** The hash with the records; see {@link RecordHash}. */
   readonly key: string;
-  /** Timeout of connecting and of each command; 0 for none. */
-  readonly timeoutMs: number;
+  /** Whether this process only applies records, and needs no connection of its own while there are none. */
+  readonly onlyReads: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-const VERSION = 'version';
-/** How often the version is read. Changes of other processes are active after this time at the latest. */
+/** How often the version is read. */
 const EVERY_MS = 250;
-const MAX_TIMEOUT_MS = 750;
+/**
+ * Timeout of each command. Together with the interval, it leaves time to connect within a second after a connection was lost
+ * unnoticed. It does not depend on the timeout for decisions, which may be too short for reading all records.
+ */
+const REPLY_MS = 600;
+/** Timeout of connecting and logging in. */
+const CONNECT_MS = 1_000;
+/** The connection itself gives up only after the timeouts above, which take into account that this thread may be busy. */
+const CONNECTION_MS = 5_000;
+/** Only the first attempt after a failure follows at once. */
 const RETRY_MS = 250;
-/** Two nodes of a cluster that redirect to each other must not keep the process busy. */
-const REDIRECT_MS = 10;
 /** Retry interval if Redis refuses the user. An operator may correct the access list meanwhile. */
 const FORBIDDEN_RETRY_MS = 10_000;
-/** The server is looked for again after this number of reads. */
-const FIND_AFTER = 4;
-/** The log warns after this number of successive failures. */
-const TOLD_AFTER = 8;
 /** How long the start waits for the records. */
 const START_MS = 2_000;
+/** A process that only reads closes its connection after this number of reads without records, which takes a minute. */
+const QUIET_READS = 240;
+/** Maximum number of attempts at a change while other processes make changes. */
+const MAX_ATTEMPTS = 100;
 
 /**
- * The records of all processes that share a Redis, on a connection of its own. Every process reads the version at an
- * interval, and all records when the version has changed. This needs no notifications, which Redis may lose. While Redis is
- * unavailable, the records that were read last stay active.
+ * The records of all processes that share a Redis. Every process reads the version of the hash at an interval, and all records
+ * when it has changed. This needs no notifications, which Redis may lose. While Redis is unavailable, the records that were
+ * read last stay active.
+ *
+ * A connection with a short timeout finds changes within a second even if connections are lost unnoticed. A process that only
+ * reads needs none while there are no records: it reads the version on a connection that counts, and connects when it has
+ * changed or does not arrive.
  */
 export class RedisRecords implements SteeringStore {
+  readonly send: SendToRedis | null;
   readonly #parts: RedisRecordsParts;
-  readonly #timeoutMs: number;
+  readonly #hash: RecordHash;
+  readonly #recordClock: RecordClock;
+  readonly #reports: RecordReports;
   readonly #waits: Waits;
-  #listener: RecordsListener = () => {};
+  #listener: RecordsListener = { records: () => {}, ahead: () => {} };
+  /** Called when the records are known, and when they cannot be read. */
+  #started: () => void = () => {};
+  /** Null until it is open. */
   #connection: RedisConnection | null = null;
-  /** Null until the records were read from the current server. */
+  /** The version of the records; null until they were read. */
   #version: string | null = null;
-  /** The last exchange on the connection: the commands of a transaction must follow each other. */
+  #records: readonly SteeringRecord[] = [];
+  /** The last exchange with Redis: what was read must not be replaced by what was read before. */
   #busy: Promise<unknown> = Promise.resolve();
-  #failures = 0;
-  #isReported = false;
   #running: Promise<void> = Promise.resolve();
+  /** Ends what the loop waits for, except for a delay. */
+  #interrupt: () => void = () => {};
   #stopped = false;
 
   constructor(parts: RedisRecordsParts) {
-    const { timeoutMs, clock } = parts;
+    const { clock, logger, key, server, onlyReads } = parts;
     this.#parts = parts;
-    this.#timeoutMs = timeoutMs > 0 ? Math.min(timeoutMs, MAX_TIMEOUT_MS) : MAX_TIMEOUT_MS;
+    this.#hash = new RecordHash(key);
+    this.#recordClock = new RecordClock({ clock, logger, changed: aheadMs => this.#listener.ahead(aheadMs) });
+    this.#reports = new RecordReports(logger, { address: server.address, key });
     this.#waits = new Waits(clock);
+    this.send = onlyReads ? null : (command, args) => this.#send(command, args);
   }
 
   async start(listener: RecordsListener): Promise<void> {
     const first = Promise.withResolvers<void>();
-    this.#listener = records => {
-      listener(records);
-      first.resolve();
-    };
-    this.#running = this.#run(first.resolve);
+    this.#listener = listener;
+    this.#started = first.resolve;
+    this.#running = this.#run();
     const timer = this.#parts.clock.after(START_MS, first.resolve);
     await first.promise;
     timer.cancel();
@@ -94,56 +104,60 @@ export class RedisRecords implements SteeringStore {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waits.cancelAll();
-    this.#connection?.close();
-    await this.#parts.server.stop();
+    this.#interrupt();
     await this.#running;
   }
 
-  put(record: SteeringRecord, ended: readonly string[]): Promise<void> {
-    const text = JSON.stringify(recordJson(record));
-    const { key } = this.#parts;
-    return this.#change([
-      ...(ended.length === 0 ? [] : [['HDEL', key, ...ended]]),
-      ['HSET', key, record.id, text, VERSION, newVersion()],
-    ]);
+  change(plan: PlanChange): Promise<void> {
+    return this.#inTurn(async () => {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        await this.#lookBeforeChange();
+        const change = plan(this.#records);
+        if (change === null || (await this.#make(change))) return;
+      }
+      throw unchanged('other processes change steering records all the time');
+    });
   }
 
-  remove(id: string): Promise<void> {
-    const { key } = this.#parts;
-    return this.#change([
-      ['HDEL', key, id],
-      ['HSET', key, VERSION, newVersion()],
-    ]);
-  }
-
-  readonly send: SendToRedis = async (command, args) => {
+  async #lookBeforeChange(): Promise<void> {
     const connection = this.#connection;
-    if (connection === null || this.#version === null) throw new Error('Redis is unavailable');
-    return await this.#inTurn(() => connection.send(command, args));
-  };
-
-  /** @throws Fault store_failed, if it is not known whether the change was made */
-  async #change(commands: readonly (readonly string[])[]): Promise<void> {
-    const connection = this.#connection;
-    if (connection === null || this.#version === null) {
-      throw new Fault(
-        'store_failed',
-        'Redis is unavailable, so steering records cannot be changed; retry later',
-      );
-    }
+    if (connection === null) throw unchanged('there is no connection to it');
     try {
-      await this.#inTurn(async () => {
-        await connection.send('MULTI', []);
-        for (const [command, ...args] of commands) await connection.send(command, args);
-        await connection.send('EXEC', []);
-        await this.#read(connection);
-      });
+      await this.#look(connection);
     } catch (cause) {
-      // The transaction may be incomplete.
-      connection.close();
-      const text = `Redis may not have changed the steering record (${asError(cause).message}); retry`;
-      throw new Fault('store_failed', text, { cause });
+      this.#leave(connection);
+      throw unchanged(asError(cause).message, cause);
     }
+  }
+
+  /** Makes a change of the records that are known. Returns false if others are stored by now. */
+  async #make(change: RecordsChange): Promise<boolean> {
+    const connection = this.#connection;
+    if (connection === null || this.#version === null) throw unchanged('the connection to it was lost');
+    const from = this.#version;
+    const to = versionAfter(from);
+    try {
+      const send = this.#sendOn(connection);
+      if (!(await this.#hash.change(send, change, { from, to }))) return false;
+    } catch (cause) {
+      const { message } = asError(cause);
+      const isAnswer = cause instanceof RedisReplyError;
+      if (!isAnswer || mayEndWithNewConnection(message)) this.#leave(connection);
+      throw isAnswer ? unchanged(message, cause) : maybeChanged(message, cause);
+    }
+    this.#take(to, changedRecords(this.#records, change));
+    return true;
+  }
+
+  /** The loop then connects again. */
+  #leave(connection: RedisConnection): void {
+    if (this.#connection === connection) this.#connection = null;
+    connection.close();
+  }
+
+  #send(command: string, args: readonly string[]): Promise<unknown> {
+    if (this.#connection === null) return Promise.reject(new Error('Redis is unavailable'));
+    return this.#connection.send(command, args);
   }
 
   async #inTurn<T>(exchange: () => Promise<T>): Promise<T> {
@@ -152,104 +166,131 @@ export class RedisRecords implements SteeringStore {
     return await turn;
   }
 
-  /** @param failed called after each attempt that failed */
-  async #run(failed: () => void): Promise<void> {
+  async #run(): Promise<void> {
     const { server } = this.#parts;
     while (!this.#stopped) {
       try {
+        await this.#watch();
         await this.#follow();
       } catch (failure) {
         if (this.#stopped) return;
         const { message } = asError(failure);
-        if (failure instanceof RedisReplyError && server.redirected(message)) {
-          await this.#waits.wait(REDIRECT_MS);
-          continue;
-        }
-        server.failed();
-        this.#noteFailure(message);
-        failed();
-        await this.#waits.wait(isForbidden(message) ? FORBIDDEN_RETRY_MS : RETRY_MS);
+        server.lookAgain();
+        this.#reports.failed(message, !this.#mayWatch || server.isUp());
+        this.#started();
+        if (isForbidden(message)) await this.#waits.wait(FORBIDDEN_RETRY_MS);
+        else if (this.#reports.failures > 1) await this.#waits.wait(RETRY_MS);
       }
     }
   }
 
-  /** Connects and reads. Throws when the connection is lost, or when the records are at another server. */
+  /** Reads the version on connections that count. Returns when a connection of its own is needed. */
+  async #watch(): Promise<void> {
+    while (!this.#stopped && this.#mayWatch) {
+      const version = await this.#versionBesideCounts();
+      if (version !== (this.#version ?? '')) return;
+      if (this.#version === null) this.#take('', []);
+      this.#reports.succeeded();
+      await this.#waits.wait(EVERY_MS);
+    }
+  }
+
+  /** Null if there is no reply in time, or an error reply. */
+  async #versionBesideCounts(): Promise<string | null> {
+    const link = this.#parts.server.link();
+    if (link === null) return null;
+    try {
+      return await Promise.race([this.#hash.version(this.#sendOn(link)), this.#interruption()]);
+    } catch {
+      return null;
+    }
+  }
+
+  /** True while no connection of its own is needed. */
+  get #mayWatch(): boolean {
+    if (!this.#parts.onlyReads) return false;
+    const nowMs = this.#parts.clock.nowMs() + this.#recordClock.aheadMs;
+    return this.#records.every(({ untilS }) => untilS * SECOND_MS <= nowMs);
+  }
+
+  /**
+   * Connects, and reads as long as a connection is needed. Throws when it is lost, or when the counters are at another server.
+   */
   async #follow(): Promise<void> {
     const { server } = this.#parts;
-    const endpoint = await server.find();
     if (this.#stopped) return;
-    const connection = new RedisConnection({ endpoint, timeoutMs: this.#timeoutMs });
-    this.#connection = connection;
+    const endpoint = await Promise.race([server.find(), this.#interruption()]);
+    if (endpoint === null || this.#stopped) return;
+    const connection = new RedisConnection({ endpoint, timeoutMs: CONNECTION_MS });
     void connection.closed.then(() => this.#waits.cancelAll());
+    this.#interrupt = () => connection.close();
     try {
-      await connection.open({ tryScripts: false, mustBeMaster: server.mustBeMaster });
-      for (let reads = 1; !this.#stopped; reads++) {
+      const { mustBeMaster } = server;
+      await this.#inTime(connection.open({ tryScripts: false, mustBeMaster }), CONNECT_MS);
+      this.#connection = connection;
+      for (let quiet = 0; quiet < QUIET_READS && !this.#stopped; quiet = this.#mayWatch ? quiet + 1 : 0) {
+        await this.#recordClock.read(this.#sendOn(connection));
         await this.#inTurn(() => this.#look(connection));
-        this.#noteSuccess();
+        this.#reports.succeeded();
         await this.#waits.wait(EVERY_MS);
-        if (reads % FIND_AFTER !== 0 || this.#stopped) continue;
-        const { shown } = await server.find();
-        if (shown !== endpoint.shown) throw new Error(`${endpoint.shown} is no longer in use`);
+        if (server.isUp() && !server.isCurrent(endpoint.shown))
+          throw new Error(`${endpoint.shown} is no longer in use`);
       }
     } finally {
       this.#connection = null;
-      this.#version = null;
       connection.close();
       await connection.closed;
     }
   }
 
+  /** Resolves when {@link #interrupt} is called. */
+  #interruption(): Promise<null> {
+    return new Promise(resolve => {
+      this.#interrupt = () => resolve(null);
+    });
+  }
+
   async #look(connection: RedisConnection): Promise<void> {
-    const version = await connection.send('HGET', [this.#parts.key, VERSION]);
-    if (String(version ?? '') !== this.#version) await this.#read(connection);
+    const send = this.#sendOn(connection);
+    if ((await this.#hash.version(send)) === this.#version) return;
+    const { version, records, ignored } = await this.#hash.read(send);
+    this.#reports.read(ignored);
+    const changes = changesIn(this.#version ?? '') - changesIn(version);
+    if (changes > 0) this.#reports.lost({ changes, records: records.length });
+    this.#take(version, records);
   }
 
-  async #read(connection: RedisConnection): Promise<void> {
-    const reply = await connection.send('HGETALL', [this.#parts.key]);
-    if (!Array.isArray(reply)) throw new Error('unexpected reply to HGETALL');
-    const texts = new Map<string, string>();
-    for (let i = 0; i + 1 < reply.length; i += 2) texts.set(String(reply[i]), String(reply[i + 1]));
-    this.#version = texts.get(VERSION) ?? '';
-    texts.delete(VERSION);
-    const records = [...texts.values()].flatMap(text => readText(text) ?? []);
-    // Processes that add records at the same moment may exceed the limit. All processes use the same ones.
-    records.sort((a, b) => a.createdS - b.createdS || (a.id < b.id ? -1 : 1));
-    this.#listener(records.slice(0, MAX_RECORDS));
+  /** Sends commands with the timeout {@link REPLY_MS}. */
+  #sendOn(connection: Pick<RedisConnection, 'send'>): SendToRedis {
+    return (command, args) => this.#inTime(connection.send(command, args), REPLY_MS);
   }
 
-  #noteFailure(error: string): void {
-    if (++this.#failures < TOLD_AFTER || this.#isReported) return;
-    this.#isReported = true;
-    const { server, logger } = this.#parts;
-    logger.warning(UNAVAILABLE, { address: server.address, error });
+  async #inTime<T>(replied: Promise<T>, boundMs: number): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const fail = () => late.reject(new CommandTimeout(noAnswerWithin(boundMs)));
+    // If this thread was busy, the reply may have arrived meanwhile, and is read before an immediate runs.
+    const timer = this.#parts.clock.after(boundMs, () => setImmediate(fail));
+    try {
+      return await Promise.race([replied, late.promise]);
+    } finally {
+      timer.cancel();
+    }
   }
 
-  #noteSuccess(): void {
-    this.#failures = 0;
-    if (!this.#isReported) return;
-    this.#isReported = false;
-    const { server, logger } = this.#parts;
-    logger.info('Steering records are read from Redis again', { address: server.address });
+  #take(version: string, records: readonly SteeringRecord[]): void {
+    this.#version = version;
+    this.#records = records;
+    this.#listener.records(records);
+    this.#started();
   }
 }
 
-const UNAVAILABLE =
-  'Cannot read steering records from Redis; the overrides, bans and passes that were read last stay active, and ' +
-  'cannot be changed. Sluice keeps trying';
-
-function isForbidden(error: string): boolean {
-  return /^(?:NOPERM|NOAUTH|WRONGPASS)/.test(error);
+function unchanged(reason: string, cause?: unknown): Fault {
+  const text = `Redis is unavailable or refuses the change (${reason}); no steering record was changed: retry`;
+  return new Fault('store_failed', text, { cause });
 }
 
-function newVersion(): string {
-  return randomBytes(12).toString('base64url');
-}
-
-function readText(text: string): SteeringRecord | null {
-  if (text.length > MAX_RECORD_BYTES) return null;
-  try {
-    return readRecord(JSON.parse(text) as JsonObject);
-  } catch {
-    return null;
-  }
+function maybeChanged(reason: string, cause: unknown): Fault {
+  const text = `Redis may or may not have made the change (${reason}); list the records, or make the change again`;
+  return new Fault('store_failed', text, { cause });
 }

@@ -1,12 +1,21 @@
 import type { SteeringRecord } from './record.ts';
+import type { PlanChange } from './records-change.ts';
 
-/** Receives all stored records when they are read first, and whenever they have changed. */
-export type RecordsListener = (records: readonly SteeringRecord[]) => void;
+/** Is notified of what is stored. */
+export interface RecordsListener {
+  /** Receives all stored records when they are read first, and whenever they have changed. */
+  readonly records: (records: readonly SteeringRecord[]) => void;
+  /**
+   * Receives how many milliseconds the clock of the store is ahead of that of this process, whenever this has changed.
+   * Records end by the clock of the store.
+   */
+  readonly ahead: (aheadMs: number) => void;
+}
 
 /** Sends a command of another part to the Redis that has the records. Rejects if there is no reply, or an error reply. */
 export type SendToRedis = (command: string, args: readonly string[]) => Promise<unknown>;
 
-/** Where steering records are kept. Changes reject with a Fault `store_failed` if they may not have been made. */
+/** Where steering records are kept. */
 export interface SteeringStore {
   /**
    * Reads the records, and follows the changes of other processes until `stop`. Resolves when the records are known, or when
@@ -15,12 +24,11 @@ export interface SteeringStore {
   start(listener: RecordsListener): Promise<void>;
   stop(): Promise<void>;
   /**
-   * Adds a record, or replaces the one with its id, and deletes others. The listener has been called when this resolves.
-   * @param ended ids of records that have ended
+   * Makes a change that depends on what is stored, as one step for all processes that share the store. The listener has been
+   * called when this resolves.
+   * @throws (rejects with) what `plan` throws, or a Fault `store_failed` that says whether the change may have been made
    */
-  put(record: SteeringRecord, ended: readonly string[]): Promise<void>;
-  /** Deletes a record, if it exists. The listener has been called when this resolves. */
-  remove(id: string): Promise<void>;
-  /** For other short records that all processes share; null without a Redis. */
+  change(plan: PlanChange): Promise<void>;
+  /** For other short records that all processes share; null without a Redis, and in processes without a token. */
   readonly send: SendToRedis | null;
 }

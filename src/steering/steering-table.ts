@@ -25,6 +25,8 @@ interface Layer {
  * most the last entry leaves a choice.
  */
 export class SteeringTable {
+  /** How many milliseconds the clock by which records end is ahead of that of this process. */
+  aheadMs = 0;
   readonly #layers: readonly Layer[];
   readonly #matcher = new Matcher();
   readonly #text = new ByteWriter();

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, SECOND_MS } from '../base/clock.ts';
 import type { JsonValue } from '../base/json.ts';
 import type { Service } from '../base/lifecycle.ts';
 import { checkRecord, RecordRefused } from './check-record.ts';
@@ -17,6 +17,7 @@ export class Steering implements Service {
   readonly #clock: Clock;
   readonly #shared = new SharedRecords();
   #records: readonly SteeringRecord[] = [];
+  #aheadMs = 0;
 
   constructor(store: SteeringStore, clock: Clock) {
     this.#store = store;
@@ -34,9 +35,15 @@ export class Steering implements Service {
   }
 
   start(): Promise<void> {
-    return this.#store.start(records => {
-      this.#records = records;
-      this.#shared.publish(records);
+    return this.#store.start({
+      records: records => {
+        this.#records = records;
+        this.#shared.publish(records);
+      },
+      ahead: aheadMs => {
+        this.#aheadMs = aheadMs;
+        this.#shared.publishAhead(aheadMs);
+      },
     });
   }
 
@@ -46,29 +53,24 @@ export class Steering implements Service {
 
   /** The records of a kind that have not ended, the oldest first. */
   list(kind: SteeringKind): readonly SteeringRecord[] {
-    return this.#active().filter(record => record.kind === kind);
+    return this.#active(this.#records).filter(record => record.kind === kind);
   }
 
   /**
-   * Adds a record, or replaces the one of its kind for the same descriptors. When this resolves, all batches of this process
-   * are decided with the record.
+   * Adds a record, or replaces the one of its kind for the same descriptors. Records that have ended are deleted. When this
+   * resolves, all batches of this process are decided with the record.
    *
    * @throws (rejects with) RecordRefused, or Fault store_failed
    */
   async put(input: JsonValue, kind: SteeringKind, by: string): Promise<SteeringRecord> {
     const record = checkRecord(input, { kind, nowS: this.#nowS(), by });
-    const others = this.#active().filter(({ id }) => id !== record.id);
-    if (others.length >= MAX_RECORDS) {
-      throw refusal(`cannot be added: there are ${MAX_RECORDS} records already; delete some`);
-    }
-    if (layerCount([...others, record]) > MAX_LAYERS) {
-      throw refusal(
-        `cannot be added: the records would be of more than ${MAX_LAYERS} sorts; use fewer different wildcards before the last entry`,
-      );
-    }
-    const active = new Set(others.map(({ id }) => id));
-    const ended = this.#records.filter(({ id }) => id !== record.id && !active.has(id)).map(({ id }) => id);
-    await this.#store.put(record, ended);
+    await this.#store.change(stored => {
+      const others = stored.filter(({ id }) => id !== record.id);
+      const active = this.#active(others);
+      refuseTooMany([...active, record]);
+      const kept = new Set(active);
+      return { put: record, removed: others.filter(each => !kept.has(each)).map(({ id }) => id) };
+    });
     return record;
   }
 
@@ -77,19 +79,34 @@ export class Steering implements Service {
    * @throws (rejects with) Fault store_failed
    */
   async remove(kind: SteeringKind, id: string): Promise<SteeringRecord | null> {
-    const record = this.list(kind).find(each => each.id === id);
-    if (record === undefined) return null;
-    await this.#store.remove(id);
-    return record;
+    let record: SteeringRecord | undefined;
+    await this.#store.change(stored => {
+      record = this.#active(stored).find(each => each.kind === kind && each.id === id);
+      return record === undefined ? null : { put: null, removed: [id] };
+    });
+    return record ?? null;
   }
 
-  #active(): readonly SteeringRecord[] {
+  #active(records: readonly SteeringRecord[]): readonly SteeringRecord[] {
     const nowS = this.#nowS();
-    return this.#records.filter(({ untilS }) => untilS > nowS);
+    return records.filter(({ untilS }) => untilS > nowS);
   }
 
+  /** The second by the clock of the store. */
   #nowS(): number {
-    return Math.floor(this.#clock.nowMs() / 1_000);
+    return Math.floor((this.#clock.nowMs() + this.#aheadMs) / SECOND_MS);
+  }
+}
+
+/** @throws RecordRefused */
+function refuseTooMany(records: readonly SteeringRecord[]): void {
+  if (records.length > MAX_RECORDS) {
+    throw refusal(`cannot be added: there are ${MAX_RECORDS} records already; delete some`);
+  }
+  if (layerCount(records) > MAX_LAYERS) {
+    throw refusal(
+      `cannot be added: the records would be of more than ${MAX_LAYERS} sorts; use fewer different wildcards before the last entry`,
+    );
   }
 }
 

@@ -4,19 +4,34 @@ import type { SteeringStore } from '../../src/steering/steering-store.ts';
 import { record } from '../support/steering.ts';
 import { until } from '../support/until.ts';
 
-/** A store, and the records of which it has notified last. */
+/** A store, and what it has notified of last. */
 export class FollowedStore {
   readonly store: SteeringStore;
   records: readonly SteeringRecord[] = [];
+  aheadMs = 0;
 
   constructor(store: SteeringStore) {
     this.store = store;
   }
 
   start(): Promise<void> {
-    return this.store.start(records => {
-      this.records = records;
+    return this.store.start({
+      records: records => {
+        this.records = records;
+      },
+      ahead: aheadMs => {
+        this.aheadMs = aheadMs;
+      },
     });
+  }
+
+  /** @param ended ids of records that are deleted */
+  put(record: SteeringRecord, ended: readonly string[] = []): Promise<void> {
+    return this.store.change(() => ({ put: record, removed: ended }));
+  }
+
+  remove(id: string): Promise<void> {
+    return this.store.change(() => ({ put: null, removed: [id] }));
   }
 
   get ids(): string[] {
@@ -30,7 +45,8 @@ export type OpenSteeringStore = () => SteeringStore;
 const ANN = record('ban', 'user=ann');
 const BOB = record('override', 'user=bob', { factor: 2 });
 
-async function followed(t: Test, open: OpenSteeringStore): Promise<FollowedStore> {
+/** Opens and starts a store, which ends with the test. */
+export async function followed(t: Test, open: OpenSteeringStore): Promise<FollowedStore> {
   const made = new FollowedStore(open());
   t.teardown(() => made.store.stop());
   await made.start();
@@ -43,36 +59,36 @@ export function examineSteeringStore(t: Test, opener: (t: Test) => Promise<OpenS
     const open = await opener(t);
     const first = await followed(t, open);
     t.strictSame(first.records, []);
-    await first.store.put(ANN, []);
+    await first.put(ANN);
     t.strictSame(first.records, [ANN]);
-    await first.store.put(BOB, []);
-    await first.store.put({ ...ANN, reason: 'another' }, []);
+    await first.put(BOB);
+    await first.put({ ...ANN, reason: 'another' });
     t.strictSame(first.ids, [ANN.id, BOB.id]);
     await first.store.stop();
     const second = await followed(t, open);
     t.strictSame(second.ids, [ANN.id, BOB.id]);
     t.equal(second.records.find(({ id }) => id === ANN.id)?.reason, 'another');
-    await second.store.remove(ANN.id);
+    await second.remove(ANN.id);
     t.strictSame(second.records, [BOB]);
-    await second.store.remove(ANN.id);
+    await second.remove(ANN.id);
     t.strictSame(second.records, [BOB]);
   });
 
   t.test('records that have ended are deleted with a change', async t => {
     const open = await opener(t);
-    const { store } = await followed(t, open);
-    await store.put(ANN, []);
-    await store.put(BOB, [ANN.id]);
+    const first = await followed(t, open);
+    await first.put(ANN);
+    await first.put(BOB, [ANN.id]);
     const again = await followed(t, open);
     t.strictSame(again.records, [BOB]);
   });
 
   t.test('changes at the same moment are all made', async t => {
     const open = await opener(t);
-    const { store } = await followed(t, open);
+    const first = await followed(t, open);
     const records = Array.from({ length: 20 }, (_, i) => record('ban', `user=${i}`));
-    await Promise.all(records.map(each => store.put(each, [])));
-    await Promise.all(records.slice(0, 10).map(({ id }) => store.remove(id)));
+    await Promise.all(records.map(each => first.put(each)));
+    await Promise.all(records.slice(0, 10).map(({ id }) => first.remove(id)));
     const again = await followed(t, open);
     t.strictSame(
       again.ids,
@@ -90,11 +106,11 @@ export function examineSharing(t: Test, opener: (t: Test) => Promise<OpenSteerin
     const open = await opener(t);
     const first = await followed(t, open);
     const second = await followed(t, open);
-    await first.store.put(ANN, []);
+    await first.put(ANN);
     await until(() => second.records.length === 1);
-    await second.store.put(BOB, []);
+    await second.put(BOB);
     await until(() => first.records.length === 2);
-    await second.store.remove(ANN.id);
+    await second.remove(ANN.id);
     await until(() => first.records.length === 1);
     t.strictSame(first.records, [BOB]);
   });

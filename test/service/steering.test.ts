@@ -7,7 +7,7 @@ import { ruleSettings } from '../support/exactness/setup.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
-import { until } from '../support/until.ts';
+import { msUntilAnswer, until } from '../support/until.ts';
 
 const TOKEN = 'a-token-of-the-operator';
 const RULES = `domain: shop
@@ -68,48 +68,48 @@ async function codes(fronts: readonly FrontClient[], user: string): Promise<stri
   return [...new Set(told)].sort().join(' and ');
 }
 
-t.test('a change on one process is active on another one within a second, over kills of Redis', async t => {
-  const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
-  const redis = await startRedis({ args });
-  t.teardown(() => redis.stop());
-  const env = { BACKEND_TYPE: 'redis', REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: redis.address };
-  const first = await started(t, { ...env, SERVE_THREADS: '2' });
-  const second = await started(t, { ...env, SERVE_THREADS: '1', WORKER_THREADS: '1' });
-  const here = connections(t, first);
-  const there = connections(t, second);
-  const spread: number[] = [];
-  const spreads = async (user: string, code: string): Promise<void> => {
-    t.equal(await codes(here, user), code, 'at once in all threads of the process that made the change');
-    const changedMs = performance.now();
-    await until(async () => (await codes(there, user)) === code);
-    spread.push(performance.now() - changedMs);
-  };
-  for (let i = 0; i < 3; i++) {
-    const user = `ann${i}`;
-    const { status, body } = await call(first, 'PUT', '/bans', about(user));
-    t.equal(status, 200);
-    await spreads(user, 'OVER_LIMIT');
-    await call(first, 'PUT', '/passes', about(user));
-    await call(first, 'DELETE', `/bans/${body['id']}`);
-    await spreads(user, 'OK');
-    await redis.kill();
-    t.match(await call(first, 'PUT', '/bans', about(user)), {
-      status: 503,
-      body: { code: 'store_unavailable' },
-    });
-    await redis.restart();
-    await until(async () => (await call(first, 'PUT', '/bans', about(user))).status === 200);
-    await spreads(user, 'OVER_LIMIT');
-  }
-  spread.sort((a, b) => a - b);
-  t.ok(spread[4] < 1_000, `milliseconds until the other process had changed: ${spread.map(Math.round)}`);
-  const third = await started(t, env);
-  t.equal(
-    await codes(connections(t, third), 'ann2'),
-    'OVER_LIMIT',
-    'a process that starts knows the records',
-  );
-});
+t.test(
+  'a change is active within a second in a process without a token as well, over kills of Redis',
+  async t => {
+    const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
+    const redis = await startRedis({ args });
+    t.teardown(() => redis.stop());
+    const env = { BACKEND_TYPE: 'redis', REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: redis.address };
+    const first = await started(t, { ...env, SERVE_THREADS: '2' });
+    const second = await started(t, { ...env, SERVE_THREADS: '1', WORKER_THREADS: '1', ADMIN_TOKEN: '' });
+    const here = connections(t, first);
+    const there = connections(t, second);
+    const spreads = async (user: string, code: string): Promise<void> => {
+      t.equal(await codes(here, user), code, 'at once in all threads of the process that made the change');
+      const ms = await msUntilAnswer(async () => (await codes(there, user)) === code);
+      t.ok(ms < 1_000, `in the other process after ${Math.round(ms)} ms`);
+    };
+    for (let i = 0; i < 2; i++) {
+      const user = `ann${i}`;
+      const { status, body } = await call(first, 'PUT', '/bans', about(user));
+      t.equal(status, 200);
+      await spreads(user, 'OVER_LIMIT');
+      await call(first, 'PUT', '/passes', about(user));
+      await call(first, 'DELETE', `/bans/${body['id']}`);
+      await spreads(user, 'OK');
+      await redis.kill();
+      t.match(await call(first, 'PUT', '/bans', about(user)), {
+        status: 503,
+        body: { code: 'store_unavailable' },
+      });
+      await redis.restart();
+      await until(async () => (await call(first, 'PUT', '/bans', about(user))).status === 200);
+      await spreads(user, 'OVER_LIMIT');
+    }
+    t.match((await call(second, 'GET', '/bans')).body, { bans: [{ domain: 'shop' }, { domain: 'shop' }] });
+    const third = await started(t, env);
+    t.equal(
+      await codes(connections(t, third), 'ann1'),
+      'OVER_LIMIT',
+      'a process that starts knows the records',
+    );
+  },
+);
 
 t.test('an override continues the count, ends by itself, and explanations name it', async t => {
   const redis = await startedRedis(t);

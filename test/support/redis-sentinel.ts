@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Child } from './child-process.ts';
 import { freePort } from './free-port.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+import type { Teardown } from './stores.ts';
 import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
 
 /** Longest wait for it to start or to stop. */
@@ -87,4 +89,22 @@ export async function startSentinel(masterPort: number, password = ''): Promise<
     await sentinel.stop();
     throw failure;
   }
+}
+
+/** A master, its replica, and a sentinel that watches them. They end with the test. */
+export async function startWatchedMaster(t: Teardown): Promise<{
+  readonly master: RedisServer;
+  readonly replica: RedisServer;
+  readonly sentinel: RedisSentinel;
+}> {
+  const master = await startRedis();
+  t.teardown(() => master.stop());
+  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
+  t.teardown(() => replica.stop());
+  // A sentinel asks who the replicas are when it starts, and then after ten seconds.
+  while (!/connected_slaves:1/.test(String(await master.command('INFO', 'replication'))));
+  const sentinel = await startSentinel(master.port);
+  t.teardown(() => sentinel.stop());
+  await sentinel.knowsReplica();
+  return { master, replica, sentinel };
 }

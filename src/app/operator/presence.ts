@@ -1,5 +1,6 @@
 import { type Clock, MINUTE_MS, SECOND_MS, type Timer } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
+import { timeOf } from '../../steering/record-clock.ts';
 import type { SendToRedis } from '../../steering/steering-store.ts';
 import type { ProcessView } from '../../transports/debug/operator/status-routes.ts';
 
@@ -95,13 +96,6 @@ export class Presence implements Service {
     this.#readMs = clock.nowMs();
     if (expired.length > 0) await send('HDEL', [key, ...expired]);
   }
-}
-
-/** @throws Error if the reply is not that to `TIME` */
-function timeOf(reply: unknown): number {
-  const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
-  if (!(seconds > 0)) throw new Error('unexpected reply to TIME');
-  return seconds * SECOND_MS + Math.floor(microseconds / 1_000);
 }
 
 function timeText(ms: number): string {

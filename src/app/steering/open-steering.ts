@@ -1,12 +1,15 @@
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import { FileRecords } from '../../steering/file-records.ts';
 import { Steering } from '../../steering/steering.ts';
 import type { SteeringStore } from '../../steering/steering-store.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
 
 interface SteeringParts {
-  readonly settings: Settings;
+  /** The counter store, in the primary thread. */
+  readonly store: Pick<OpenedStore, 'serverOf' | 'snapshotLock'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -15,26 +18,26 @@ interface SteeringParts {
 export type OpenSteeringStore = (parts: SteeringParts) => SteeringStore;
 
 /**
- * Loads the code of the store for steering records, which is that of the counters. Null without a token for changes, and
- * with memcached, which may evict records at any time.
+ * Loads the code of the store for steering records, which is that of the counters. A process without a token for changes
+ * applies the records of others. Null if there can be none: with memcached, which may evict them at any time, and with the
+ * embedded store without a token and without a file of records.
  */
 export async function loadSteeringStore(settings: Settings): Promise<OpenSteeringStore | null> {
-  if (settings.adminToken === '' && settings.adminTokenFile === '') return null;
-  if (settings.backendType === 'memcached') return null;
-  if (settings.backendType === 'embedded') {
-    const { memoryStoreSnapshotPath: path } = settings;
-    return ({ logger }) => new FileRecords(path === '' ? null : `${path}.steering`, logger);
+  const { backendType, memoryStoreSnapshotPath: snapshotPath, cacheKeyPrefix: prefix } = settings;
+  const hasToken = settings.adminToken !== '' || settings.adminTokenFile !== '';
+  if (backendType === 'memcached') return null;
+  if (backendType === 'embedded') {
+    const path = `${snapshotPath}.steering`;
+    if (!hasToken && (snapshotPath === '' || !existsSync(path))) return null;
+    return ({ store: { snapshotLock: lock }, clock, logger }) =>
+      new FileRecords({ file: lock === null ? null : { path, lock }, clock, logger });
   }
   const { RedisRecords } = await import('../../steering/redis-records.ts');
-  const { openRecordServer } = await import('./record-server.ts');
-  return ({ clock, logger }) =>
-    new RedisRecords({
-      server: openRecordServer(settings, logger),
-      key: `${settings.cacheKeyPrefix}sluice:steering`,
-      timeoutMs: settings.redisTimeoutMs,
-      clock,
-      logger,
-    });
+  return ({ store: { serverOf }, clock, logger }) => {
+    const key = `${prefix}sluice:steering`;
+    if (serverOf === null) throw new Error('the primary thread has no connection to Redis');
+    return new RedisRecords({ server: serverOf(key), key, onlyReads: !hasToken, clock, logger });
+  };
 }
 
 /** Creates the steering records of the process; null if they are disabled. */

@@ -129,7 +129,7 @@ function linkParts(
 }
 
 /** The main instance, as the settings describe it. */
-export function mainInstance(settings: Settings): RedisInstanceSettings {
+function mainInstance(settings: Settings): RedisInstanceSettings {
   return {
     type: settings.redisType,
     socketType: settings.redisSocketType,

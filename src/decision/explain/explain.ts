@@ -151,7 +151,7 @@ export class Explainer {
         present: reading.present,
         penalties: reading.penalties,
         answer,
-        steering: steering?.at(batch.nowS) ?? null,
+        steering: steering?.at(batch.nowMs) ?? null,
       }),
       answer,
     };

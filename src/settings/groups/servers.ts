@@ -176,7 +176,7 @@ export const servers = {
       default: '',
       help:
         "Bearer token for changes through the operator's API of the debug port. Without it and " +
-        '`ADMIN_TOKEN_FILE`, the API only reads, and overrides, bans and passes do not apply. Never printed.',
+        '`ADMIN_TOKEN_FILE`, the API only reads. Never printed.',
       secret: true,
     }),
     adminTokenFile: setting({

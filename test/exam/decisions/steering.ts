@@ -154,6 +154,8 @@ function examineBans(t: Test, open: OpenStore): void {
     });
     const { text } = await decisions.askJson(request('d', 'user=my-bot-1'));
     t.match(text, '"durationUntilReset":"90s"');
+    records.publishAhead(-30_000);
+    t.match((await decisions.askJson(request('d', 'user=my-bot-1'))).text, '"durationUntilReset":"120s"');
     records.publish([]);
     const { statuses } = await decisions.ask(request('d', 'user=my-bot-1', 'path=/a'));
     t.strictSame(

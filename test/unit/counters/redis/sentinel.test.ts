@@ -6,7 +6,7 @@ import { answeringServer } from '../../../support/answering-server.ts';
 import { aftersOf, batchOf, count } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { MASTER_NAME, startSentinel } from '../../../support/redis-sentinel.ts';
+import { MASTER_NAME, startSentinel, startWatchedMaster } from '../../../support/redis-sentinel.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
 import { until, untilCounted } from '../../../support/until.ts';
@@ -16,20 +16,6 @@ const alive = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(alive));
 
 const ONE = [{ key: 'a', hits: 1 }];
-
-/** A master, its replica, and a sentinel that watches them. */
-async function startWatched(t: Test) {
-  const master = await startRedis();
-  t.teardown(() => master.stop());
-  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
-  t.teardown(() => replica.stop());
-  // A sentinel asks who the replicas are when it starts, and then after ten seconds.
-  while (!/connected_slaves:1/.test(String(await master.command('INFO', 'replication'))));
-  const sentinel = await startSentinel(master.port);
-  t.teardown(() => sentinel.stop());
-  await sentinel.knowsReplica();
-  return { master, replica, sentinel };
-}
 
 async function openStore(t: Test, sentinels: string, options: RedisStoreOptions = {}) {
   const logger = new KeepingLogger();
@@ -54,7 +40,7 @@ t.test('the exam of counter stores', async t => {
 });
 
 t.test('a master that is killed under load is followed by the replica that becomes master', async t => {
-  const { master, replica, sentinel } = await startWatched(t);
+  const { master, replica, sentinel } = await startWatchedMaster(t);
   const { store } = await openStore(t, sentinel.address);
   const seen: number[] = [];
   let failures = 0;
@@ -87,7 +73,7 @@ t.test('a master that is killed under load is followed by the replica that becom
 });
 
 t.test('a failover that an operator asks for is followed too', async t => {
-  const { master, replica, sentinel } = await startWatched(t);
+  const { master, replica, sentinel } = await startWatchedMaster(t);
   const { store, logger } = await openStore(t, sentinel.address);
   t.same(await count(store, ONE), [1]);
   await master.command('WAIT', '1', '5000');
@@ -99,7 +85,7 @@ t.test('a failover that an operator asks for is followed too', async t => {
 });
 
 t.test('sliding windows and token buckets are as full after a failover as before', async t => {
-  const { master, replica, sentinel } = await startWatched(t);
+  const { master, replica, sentinel } = await startWatchedMaster(t);
   const { store, logger } = await openStore(t, sentinel.address);
   const ops = [tokenBucket(10, 10), slidingWindow(10, 10)].map((terms, i) => ({
     key: `k${i}`,
@@ -123,7 +109,7 @@ t.test('sliding windows and token buckets are as full after a failover as before
 });
 
 t.test('the other sentinels are learned from the one that is known', async t => {
-  const { master, sentinel } = await startWatched(t);
+  const { master, sentinel } = await startWatchedMaster(t);
   const second = await startSentinel(master.port);
   t.teardown(() => second.stop());
   const knows = async () => ((await sentinel.command('SENTINEL', 'SENTINELS', MASTER_NAME)) as []).length > 0;
