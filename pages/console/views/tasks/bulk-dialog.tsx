@@ -36,15 +36,15 @@ const COUNTED = 10_000;
 const WORDS: Readonly<
   Record<BulkAction, { readonly title: string; readonly effect: string; readonly done: string }>
 > = {
-  retry: { title: 'Retry tasks', effect: 'will start again, with all their attempts', done: 'start again' },
-  run: { title: 'Run tasks now', effect: 'will be due now', done: 'are due now' },
-  pause: { title: 'Pause tasks', effect: 'will not start until they are resumed', done: 'are paused' },
-  resume: { title: 'Resume tasks', effect: 'will start when they are due', done: 'continue' },
-  cancel: { title: 'Cancel tasks', effect: 'will not start, or will be asked to stop', done: 'are canceled' },
+  retry: { title: 'Retry tasks', effect: 'will start again, with all their attempts', done: 'Started again' },
+  run: { title: 'Run tasks now', effect: 'will be due now', done: 'Due now' },
+  pause: { title: 'Pause tasks', effect: 'will not start until they are resumed', done: 'Paused' },
+  resume: { title: 'Resume tasks', effect: 'will start when they are due', done: 'Resumed' },
+  cancel: { title: 'Cancel tasks', effect: 'will not start, or will be asked to stop', done: 'Canceled' },
   delete: {
     title: 'Delete tasks',
     effect: 'will be deleted with their history, which cannot be undone',
-    done: 'are deleted',
+    done: 'Deleted',
   },
 };
 
@@ -88,7 +88,7 @@ export function BulkDialog({ action, targets, onClose }: BulkDialogProps) {
     return (
       <ChangeForm
         title={title}
-        effect={`${tasksText(progress.changed)} ${done}.${skippedText(progress)}`}
+        effect={`${done}: ${tasksText(progress.changed)}.${skippedText(progress)}`}
         verb="Done"
         isBusy={false}
         fault=""
@@ -148,7 +148,7 @@ function planText(plan: Result | null, targets: Targets, effect: string): string
 function skippedText({ matched, changed, skipped }: Progress): string {
   if (matched === changed) return '';
   const reasons = [...skipped].map(([code, count]) => `${formatCount(count)} ${code}`).join(', ');
-  return ` ${tasksText(matched - changed)} stayed as they were${reasons === '' ? '' : `: ${reasons}`}.`;
+  return ` Unchanged: ${tasksText(matched - changed)}${reasons === '' ? '' : ` (${reasons})`}.`;
 }
 
 function tasksText(count: number): string {

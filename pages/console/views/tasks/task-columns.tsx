@@ -14,7 +14,7 @@ export function taskColumns(nowMs: number): readonly Column<Task>[] {
       grows: true,
       cell: task => (
         <span class="task-cell">
-          <Link query={{ view: 'task', id: task.id }} label={`Task ${task.id}`}>
+          <Link query={{ view: 'task', id: task.id }} label={`${shortId(task.id)}, task ${task.id}`}>
             <code>{shortId(task.id)}</code>
           </Link>
           <span class="one-line" title={nameOf(task)}>
@@ -69,7 +69,7 @@ export function taskColumns(nowMs: number): readonly Column<Task>[] {
 
 /** The end of an id, which differs most between tasks that were created together. */
 function shortId(id: string): string {
-  return `…${id.slice(-8)}`;
+  return id.slice(-8);
 }
 
 /** What tells a task from others: its type, key, group and tags. */

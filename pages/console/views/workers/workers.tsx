@@ -41,7 +41,10 @@ const COLUMNS: readonly Column<Worker>[] = [
       health === undefined || health.failed === 0 ? (
         countText(health?.failed)
       ) : (
-        <Link query={{ view: 'tasks', worker: name, status: 'failed' }} label={`Failed tasks of ${name}`}>
+        <Link
+          query={{ view: 'tasks', worker: name, status: 'failed' }}
+          label={`${formatCount(health.failed)} failed tasks of ${name}`}
+        >
           {formatCount(health.failed)}
         </Link>
       ),
