@@ -1,4 +1,4 @@
-/** Answers of the tenant's API that several views use; /api/docs describes them. */
+/** Answers of the tenant's API that several views use; /api/v1/openapi.json describes them. */
 
 /** A page of a list. */
 export interface ListPage<Item> {

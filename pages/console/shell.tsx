@@ -58,7 +58,7 @@ export function Shell() {
               </Link>
             ),
         )}
-        <a href="/api/docs">API pages</a>
+        <a href="/api/v1/openapi.json">OpenAPI document</a>
       </nav>
       <main class="view">
         <View name={name} />

@@ -57,7 +57,7 @@ export function TestPanel({ worker }: { readonly worker: Worker }) {
         {answer === null && (
           <p class="quiet">
             {worker.task_urls
-              ? 'Each task of this worker names its own URL. Test one with the call in the API pages.'
+              ? 'Each task of this worker names its own URL. Test one with POST /api/v1/workers/:id/test.'
               : `Sends {"test":true} to ${worker.url}, signed as a task is. It counts as no task.`}
           </p>
         )}
