@@ -318,6 +318,7 @@ export class DecisionService {
       await this.#stack.start(this.#compiler);
       const source = await createRuleSource({
         ...this.#parts,
+        stats: this.#stats,
         outages: this.#outages,
         loader: this.#loader,
         fileReads: this.#fileReads,

@@ -26,8 +26,8 @@ const SERVER_CA = new Authority('server root');
 const CLIENT_CA = new Authority('client root');
 const PROXY = CLIENT_CA.issue({ subject: 'proxy', names: ['proxy.test'], usage: ['client'] });
 
-function serverPair(subject: string): CertificatePair {
-  return SERVER_CA.issue({ subject, names: ['localhost'], usage: ['server'] });
+function serverPair(subject: string, to = '2099-12-31'): CertificatePair {
+  return SERVER_CA.issue({ subject, names: ['localhost'], usage: ['server'], to });
 }
 
 /** Puts a pair into a directory under the names that Kubernetes gives it. */
@@ -182,9 +182,12 @@ for (const [engine, env] of ENGINES) {
     const session = connectHttp2('https://localhost', { createConnection: () => standing });
     t.equal((await callOverHttp2(session, HEALTH_CHECK))['grpc-status'], '0');
 
-    write(directory, serverPair('second'));
+    const expiry = 'ratelimit.certificates.grpc_server.expiry_time';
+    t.equal(await statistic(service.debug, expiry), Date.parse('2099-12-31T00:00:00Z') / 1_000);
+    write(directory, serverPair('second', '2055-05-05'));
     await loaded(service, 2);
     t.equal(await subjectOf(service), 'second');
+    t.equal(await statistic(service.debug, expiry), Date.parse('2055-05-05T00:00:00Z') / 1_000);
 
     rmSync(join(directory, 'tls.key'));
     await service.logged(line => /^GRPC_SERVER_TLS_KEY: .* does not exist/.test(String(line['reason'])));

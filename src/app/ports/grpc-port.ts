@@ -20,6 +20,7 @@ import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
 import { logsDecisions } from '../decision/engine-settings.ts';
+import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
 
 /** What the gRPC server of a thread is made of. */
 export interface GrpcPortParts {
@@ -112,13 +113,17 @@ export function createTlsSource(
 ): TlsSource | null {
   if (!settings.grpcServerUseTls) return null;
   const { grpcServerTlsCert, grpcServerTlsKey, grpcClientTlsCaCert } = settings;
+  const expiry = new CertificateExpiry(stats, 'grpc_server');
   return new TlsSource({
     paths: {
       certificate: grpcServerTlsCert,
       key: grpcServerTlsKey,
       clientCa: grpcClientTlsCaCert === '' ? null : grpcClientTlsCaCert,
     },
-    loaded,
+    loaded: material => {
+      expiry.loaded(String(material.context.cert));
+      loaded(material);
+    },
     loadAttempts: stats.counter('certs.load_attempts'),
     loadFailures: stats.counter('certs.load_failures'),
     logger,

@@ -8,9 +8,12 @@ import type { XdsRuleSourceOptions } from '../../rules/source/xds-source.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
 import { nodeIds, type XdsServer } from '../../settings/kinds/xds-kinds.ts';
 import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
 
 interface RuleSourceParts {
   readonly settings: Settings;
+  readonly stats: StatsRegistry;
   readonly logger: Logger;
   readonly outages: OutageListener;
   readonly clock: Clock;
@@ -74,15 +77,17 @@ async function xdsSource(parts: RuleSourceParts): Promise<Service> {
 }
 
 function xdsOptions(
-  { settings, logger, outages, clock, random }: RuleSourceParts,
+  { settings, stats, logger, outages, clock, random }: RuleSourceParts,
   server: XdsServer,
   nodeId: string,
 ): XdsRuleSourceOptions {
+  const expiry = new CertificateExpiry(stats, 'xds_client');
   const tls = {
     caFile: settings.xdsTlsCaCert,
     certFile: settings.xdsTlsClientCert,
     keyFile: settings.xdsTlsClientKey,
     serverName: settings.xdsTlsServerName,
+    certificateRead: (chain: string) => expiry.loaded(chain),
   };
   return {
     target: server.target,

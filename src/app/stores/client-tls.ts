@@ -57,6 +57,7 @@ export function clientTls(
       // Node.js calls this function after it has verified the chain. By default the function checks the host name.
       ...(files.skipHostnameVerification && { checkServerIdentity: () => undefined }),
     },
+    certificate: cert,
     explain: reason => explainTlsFailure(reason, remedies),
   };
 }

@@ -6,6 +6,7 @@ import { type LookUpService, MemcachedNodes, type NodeSource } from '../../count
 import { StoreCalls } from '../../counters/store-calls.ts';
 import { memcachedAddresses } from '../../settings/groups/memcached.ts';
 import type { Settings } from '../../settings/table.ts';
+import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
 import { clientTls } from './client-tls.ts';
 import { type StoreParts, storeOutage } from './opened-store.ts';
 import { describeStore } from './store-text.ts';
@@ -30,17 +31,20 @@ export function createMemcachedStore(
 ): MemcachedCounterStore {
   const { settings, logger, clock, random, stats } = parts;
   const outage = guard ?? storeOutage(parts, describeStore(settings));
+  const tls = settings.memcachedTls
+    ? clientTls({
+        certificate: settings.memcachedTlsClientCert,
+        key: settings.memcachedTlsClientKey,
+        ca: settings.memcachedTlsCaCert,
+        skipHostnameVerification: settings.memcachedTlsSkipHostnameVerification,
+        settings: settings.givenBy.memcachedTls ?? 'ALTCACHE_TLS',
+      })
+    : null;
+  if (parts.shared === undefined)
+    new CertificateExpiry(stats, 'memcached_client').loaded(tls?.certificate ?? '');
   const nodes = new MemcachedNodes(nodeSource(settings, lookUp), {
     connections: settings.memcachedConnections,
-    tls: settings.memcachedTls
-      ? clientTls({
-          certificate: settings.memcachedTlsClientCert,
-          key: settings.memcachedTlsClientKey,
-          ca: settings.memcachedTlsCaCert,
-          skipHostnameVerification: settings.memcachedTlsSkipHostnameVerification,
-          settings: settings.givenBy.memcachedTls ?? 'ALTCACHE_TLS',
-        })
-      : null,
+    tls,
     timeoutMs: TIMEOUT_MS,
     outage,
     clock,

@@ -24,6 +24,7 @@ import {
 } from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
 import { allRemedies, clientTls } from './client-tls.ts';
 import { type StoreParts, storeOutage } from './opened-store.ts';
 import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
@@ -52,6 +53,7 @@ export function createRedisStore(
   const { settings, logger, clock, stats, connectionsChanged } = parts;
   const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
   const connected = new Map<string, boolean>();
+  const isPrimary = parts.shared === undefined;
   const outages: Outage[] = [];
   const open = (
     { name, shown, timeoutMs }: NamedInstance,
@@ -65,6 +67,7 @@ export function createRedisStore(
     });
     const outage = guard ?? storeOutage(parts, shown);
     if (guard === null) outages.push(outage);
+    if (isPrimary) new CertificateExpiry(stats, 'redis_client').loaded(instance.tls?.certificate ?? '');
     const counters = redisInstance(
       instance,
       linkParts(parts, timeoutMs, { connections, outage }),

@@ -157,6 +157,8 @@ export interface XdsTls {
   readonly keyFile: string;
   /** The name that the certificate of the server must contain. Empty: the host of the address. */
   readonly serverName: string;
+  /** Receives the client certificate in PEM form whenever it was read. Default: nobody. */
+  readonly certificateRead?: (certificate: string) => void;
 }
 
 /**
@@ -171,7 +173,9 @@ export async function channelCredentials(tls: XdsTls | null): Promise<ChannelCre
   if (ca !== null) checkCertificate('CONFIG_GRPC_XDS_SERVER_TLS_CACERT', tls.caFile, ca);
   const roots = Buffer.from(trustedCas(ca?.toString()).join('\n'));
   try {
-    return credentials.createSsl(roots, key, cert, identityCheck(tls.serverName));
+    const made = credentials.createSsl(roots, key, cert, identityCheck(tls.serverName));
+    if (cert !== null) tls.certificateRead?.(cert.toString());
+    return made;
   } catch (failure) {
     const text =
       `CONFIG_GRPC_XDS_CLIENT_TLS_CERT="${tls.certFile}" and CONFIG_GRPC_XDS_CLIENT_TLS_KEY="${tls.keyFile}" cannot be ` +

@@ -1,11 +1,16 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import { createRuleSource, waitMultiplier } from '../../../../src/app/rules/rule-source.ts';
 import { OutageLog } from '../../../../src/base/outage-log.ts';
 import type { RuleSetLoader } from '../../../../src/rules/rule-set.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
+import { Authority } from '../../../support/certificates.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { tempDirectory } from '../../../support/temp-directory.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';
 import { hourly } from '../../../support/xds-messages.ts';
 
@@ -14,7 +19,9 @@ async function startSource(t: Test, env: Readonly<Record<string, string>>) {
   const clock = new WaitClock(1_700_000_000_000);
   const logger = new KeepingLogger();
   const loader: RuleSetLoader = { load: async () => ({ kind: 'active' }), refuse: () => {} };
+  const stats = new StatsRegistry();
   const { service } = await createRuleSource({
+    stats,
     settings: loadSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', ...env }),
     logger,
     outages: new OutageLog({ clock, logger }),
@@ -25,7 +32,7 @@ async function startSource(t: Test, env: Readonly<Record<string, string>>) {
   });
   t.teardown(() => service.stop());
   await service.start();
-  return { clock };
+  return { clock, stats };
 }
 
 t.test('node, metadata and headers are those of the settings', async t => {
@@ -99,6 +106,23 @@ t.test('the largest message is that of the settings', async t => {
   stream.send('large', hourly('shop', 'k'.repeat(11_000), 1));
   await clock.pass(10_000);
   t.match(await ads.request(), { version_info: 'small' });
+});
+
+t.test('the end of the client certificate is a statistic', async t => {
+  const root = new Authority('root');
+  const { certificate, key } = root.issue({ subject: 'edge', to: '2031-05-06' });
+  const directory = tempDirectory(t);
+  writeFileSync(join(directory, 'edge.pem'), certificate);
+  writeFileSync(join(directory, 'edge.key'), key);
+  const gone = await AdsServer.start(t);
+  const { stats } = await startSource(t, {
+    CONFIG_GRPC_XDS_SERVER_URL: gone.address,
+    CONFIG_GRPC_XDS_SERVER_USE_TLS: 'true',
+    CONFIG_GRPC_XDS_CLIENT_TLS_CERT: join(directory, 'edge.pem'),
+    CONFIG_GRPC_XDS_CLIENT_TLS_KEY: join(directory, 'edge.key'),
+  });
+  const expiresS = stats.gauges().get('ratelimit.certificates.xds_client.expiry_time');
+  t.equal(expiresS, Date.parse('2031-05-06T00:00:00Z') / 1_000);
 });
 
 t.test('waits grow with every factor', async t => {
