@@ -11,12 +11,13 @@ import { measureHalfPeak, peakOf } from './decisions/half-peak.ts';
 import { engineRounds, engineScenarios, enginesTable } from './decisions/http-engines.ts';
 import { limitRounds, limitScenarios, limitsTable } from './decisions/limits.ts';
 import type { PatternName } from './decisions/patterns.ts';
-import { type Plan, readPlan, USAGE } from './decisions/plan.ts';
+import { isOperatorPart, type Plan, readPlan, USAGE } from './decisions/plan.ts';
 import { measureReload } from './decisions/reload.ts';
 import { everydayTable, halfPeakTable, loadTable, reloadTables, targetTable } from './decisions/report.ts';
 import { contestantsIn, runRounds, stepsOf } from './decisions/rounds.ts';
 import { loadScenarios, rulesScenario, type Scenario, storesOf } from './decisions/scenario.ts';
 import { type Results, targetsOf } from './decisions/targets.ts';
+import { measureOperatorParts } from './operator/run.ts';
 import { compareServeThreads } from './serve-threads/run.ts';
 
 /** What a run takes beside the time in which it measures: starts, checks, and loads that end. */
@@ -133,6 +134,10 @@ async function main(): Promise<void> {
   const wanted = readPlan(process.argv.slice(2));
   if (wanted.serveThreads !== null) {
     await compareServeThreads(wanted, wanted.serveThreads);
+    return;
+  }
+  if (wanted.parts.every(isOperatorPart)) {
+    await measureOperatorParts(wanted);
     return;
   }
   const plan = await withAvailableFronts(wanted);

@@ -13,7 +13,20 @@ export interface Contestant {
   readonly engine?: 'node';
   /** The kind of the limits on the key that the patterns `hot` and `keys` ask for; plain without it. */
   readonly limits?: LimitKindName;
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
 }
+
+/** Settings whose cost is measured. */
+const FEATURES = {
+  explained: {
+    title: 'explained refusals',
+    env: { ANSWER_RETRY_AFTER: 'true', ANSWER_RATELIMIT_HEADERS: 'true', ANSWER_PROBLEM_BODY: 'true' },
+  },
+  unrecorded: { title: 'without hot keys', env: { HOT_KEYS_ENABLED: 'false' } },
+  // Another process of the same service.
+  'unrecorded-too': { title: 'without hot keys, again', env: { HOT_KEYS_ENABLED: 'false' } },
+} as const;
 
 const USUAL_CONTESTANTS = {
   embedded: { title: 'embedded', store: 'embedded', routes: 10, localCacheBytes: 0 },
@@ -40,7 +53,9 @@ const USUAL_CONTESTANTS = {
 
 /** The service on a store, with one kind of limits. */
 type WithLimits = `${Store}-limits-${LimitKindName}`;
-export type ContestantName = keyof typeof USUAL_CONTESTANTS | WithLimits;
+/** The service on a store, with other settings. */
+type WithSettings = `${Store}-${keyof typeof FEATURES}`;
+export type ContestantName = keyof typeof USUAL_CONTESTANTS | WithLimits | WithSettings;
 
 /** What is measured: the service on a store, or what it is compared with. */
 export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
@@ -53,6 +68,14 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
       }),
     ),
   ) as Record<WithLimits, Contestant>),
+  ...(Object.fromEntries(
+    STORES.flatMap(store =>
+      Object.entries(FEATURES).map(([name, { title, env }]): [string, Contestant] => [
+        `${store}-${name}`,
+        { ...USUAL_CONTESTANTS[store], title: `${USUAL_CONTESTANTS[store].title}, ${title}`, env },
+      ]),
+    ),
+  ) as Record<WithSettings, Contestant>),
 };
 
 /** The contestant that is the service on a store, with few rules or with very many. */

@@ -169,9 +169,9 @@ export class Field {
   }
 
   async #startService(name: ContestantName, database: number): Promise<Running> {
-    const { store, localCacheBytes, engine }: Contestant = CONTESTANTS[name];
+    const { store, localCacheBytes, engine, env }: Contestant = CONTESTANTS[name];
     const rulesFolder = this.#writeRules(name);
-    const { workers, env } = this.#options;
+    const { workers } = this.#options;
     const service = await BenchService.start({
       RUNTIME_ROOT: rulesFolder,
       RUNTIME_WATCH_ROOT: 'false',
@@ -180,6 +180,7 @@ export class Field {
       ...(engine === undefined ? {} : { HTTP_SERVER_ENGINE: engine }),
       ...(workers === null ? {} : { WORKER_THREADS: String(workers) }),
       ...env,
+      ...this.#options.env,
     });
     this.#stops.push(() => service.stop());
     // For debugging while the service is under load.

@@ -15,8 +15,21 @@ import { type Peer, readPeer } from './peer.ts';
 import { CONNECTIONS, type ConnectionsName, FRONTS, loadScenarios, type Selection } from './scenario.ts';
 
 /** Parts of the bench, in their order. */
-export const PARTS = ['load', 'rules', 'limits', 'http-engines', 'half-peak', 'everyday', 'reload'] as const;
+export const PARTS = [
+  'load',
+  'rules',
+  'limits',
+  'http-engines',
+  'half-peak',
+  'everyday',
+  'reload',
+  'answers',
+  'hot-keys',
+  'live-page',
+] as const;
 export type Part = (typeof PARTS)[number];
+/** Parts that compare small differences. They are run if they are named, and then without the others. */
+const OPERATOR_PARTS: readonly Part[] = ['answers', 'hot-keys', 'live-page'];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
                 [--limits KIND,…] [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND]
@@ -25,7 +38,8 @@ export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …]
 
 Measures the service from end to end, compared with a simple implementation; see bench/README.md.
   --quick              few short rounds of all parts except limits, within 90 s, instead of 12 minutes
-  --only PART,…        ${PARTS.join(', ')}
+  --only PART,…        ${PARTS.join(', ')}.
+                       The last three compare small differences, and are run only if they are named
   --store STORE,…      ${STORES.join(', ')}
   --front FRONT,…      ${FRONTS.join(', ')}
   --pattern NAME,…     ${Object.keys(PATTERNS).join(', ')}
@@ -98,7 +112,8 @@ export function readPlan(args: readonly string[]): Plan {
       : boundedNumber(seconds, { name: '--seconds', min: 0.1, max: 60 }) * 1_000;
   const parts = namesIn(values.only, { name: '--only', known: PARTS });
   const plan: Plan = {
-    parts: parts.length > 0 ? parts : PARTS.filter(part => part !== 'limits' || !quick),
+    parts:
+      parts.length > 0 ? parts : PARTS.filter(part => !isOperatorPart(part) && (part !== 'limits' || !quick)),
     selection: {
       stores: namesIn(values.store, { name: '--store', known: STORES }),
       fronts: namesIn(values.front, { name: '--front', known: FRONTS }),
@@ -132,12 +147,18 @@ export function readPlan(args: readonly string[]): Plan {
   if (plan.serveThreads !== null) {
     const without = (['only', 'front', 'limits', 'peer'] as const).find(name => values[name] !== undefined);
     if (without !== undefined) throw new BadArguments(`--serve-threads cannot be used with --${without}`);
+  } else if (plan.parts.some(isOperatorPart) && !plan.parts.every(isOperatorPart)) {
+    throw new BadArguments(`${OPERATOR_PARTS.join(', ')} cannot be run together with other parts`);
   } else if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {
     throw new BadArguments(
       'no usual scenario has all of that; with both --pattern and --connections any combination is run',
     );
   }
   return plan;
+}
+
+export function isOperatorPart(part: Part): boolean {
+  return OPERATOR_PARTS.includes(part);
 }
 
 /** All where the option is not given. Plain limits are always among them: the others are compared with them. */

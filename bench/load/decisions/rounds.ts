@@ -37,7 +37,9 @@ export async function runRounds(rounds: Rounds): Promise<ScenarioResult[]> {
   for (let round = 1; round <= count; round++) {
     for (const { scenario, rounds: done } of results) {
       const figures: Partial<Record<ContestantName, Figures>> = {};
-      for (const contestant of scenario.contestants) {
+      const { contestants } = scenario;
+      // In both directions, so that the place in a round has no effect on a ratio.
+      for (const contestant of round % 2 === 1 ? contestants : contestants.toReversed()) {
         progress.step(`round ${round}, ${titleOfScenario(scenario)}: ${CONTESTANTS[contestant].title}`);
         figures[contestant] = await measure({
           field,

@@ -161,7 +161,8 @@ interface Bounded {
   readonly show: (value: number) => string;
 }
 
-function target({ title, value, bound, is, show }: Bounded): Target {
+/** A target, which is met or missed by the value. */
+export function target({ title, value, bound, is, show }: Bounded): Target {
   const reaches = is === 'at least' ? value >= bound : value <= bound;
   return {
     title,

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { limitRounds } from '../../../bench/load/decisions/limits.ts';
-import { PARTS, readPlan } from '../../../bench/load/decisions/plan.ts';
+import { isOperatorPart, PARTS, readPlan } from '../../../bench/load/decisions/plan.ts';
 import { loadScenarios, type Scenario, titleOfScenario } from '../../../bench/load/decisions/scenario.ts';
 import { BadArguments } from '../../../bench/support/options.ts';
 
@@ -17,7 +17,10 @@ function seconds(...args: readonly string[]): number {
 
 t.test('without arguments every pattern, front, store and number of connections is measured', async t => {
   const all = scenarios();
-  t.same(readPlan([]).parts, PARTS);
+  t.same(
+    readPlan([]).parts,
+    PARTS.filter(part => !isOperatorPart(part)),
+  );
   const of = <T>(each: (scenario: Scenario) => T): T[] => [...new Set(all.map(each))];
   t.same(of(({ front }) => front).sort(), ['grpc', 'h2load', 'json']);
   t.same(of(({ pattern }) => pattern).sort(), ['four', 'hot', 'keys', 'none', 'over']);
@@ -69,6 +72,15 @@ t.test(
   },
 );
 
+t.test('parts that compare small differences are run only by name, and without the others', async t => {
+  t.same(readPlan(['--only', 'answers,live-page']).parts, ['answers', 'live-page']);
+  t.notOk(readPlan([]).parts.some(isOperatorPart));
+  t.throws(
+    () => readPlan(['--only', 'load,answers']),
+    new BadArguments('answers, hot-keys, live-page cannot be run together with other parts'),
+  );
+});
+
 t.test('numbers of serving threads are compared instead of the parts', async t => {
   t.equal(readPlan([]).serveThreads, null);
   t.same(readPlan(['--serve-threads', '1,2,4', '--quick']).serveThreads, [1, 2, 4]);
@@ -87,7 +99,7 @@ t.test('what cannot be followed is refused with what can', async t => {
     [['--store', 'memcached'], '--store memcached is not one of embedded, redis'],
     [
       ['--only', 'load,all'],
-      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload',
+      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload, answers, hot-keys, live-page',
     ],
     [['--pattern', ''], '--pattern  is not one of hot, keys, four, over, none'],
     [['--rounds', '0'], '--rounds 0 is not a number from 1 to 50'],
