@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Metadata } from '@grpc/grpc-js';
@@ -51,6 +52,11 @@ async function ask(service: ServiceProcess, text: string): Promise<void> {
   const message = encodeRateLimitRequest(request('d', text));
   await client.unary(SHOULD_RATE_LIMIT_PATH, message, {}, metadata);
   client.close();
+}
+
+/** Limits the size of files that a process can write. False if that is not possible on this system. */
+function limited(pid: number, bytes: string): boolean {
+  return spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]).status === 0;
 }
 
 function recordsIn(path: string): Record<string, unknown>[] {
@@ -172,6 +178,37 @@ t.test('a file that cannot be written is logged once, and decisions go on until 
   });
   t.ok(recordsIn(path).length > 0, 'a file that was renamed is created again');
 });
+
+t.test(
+  'a full disk drops records, with one line when it begins and one when it ends; decisions go on',
+  async t => {
+    const path = join(tempDirectory(t), 'decisions.log');
+    const service = await logging(t, { DECISION_LOG_FILE: path });
+    // A limit on the size of files is as good as a full disk: what fits is written, and the rest is refused.
+    const limitFiles = (bytes: string) => limited(service.pid, bytes);
+    if (!limitFiles('700')) return t.comment('prlimit is missing');
+    await until(async () => {
+      await ask(service, 'user=full');
+      return (await statistic(service.debug, DROPPED_BY_OUTPUT)) >= 3;
+    });
+    t.equal(statSync(path).size, 700);
+    limitFiles('unlimited');
+    await until(async () => {
+      await ask(service, 'user=free');
+      return service.logs.some(line => /logged to the file again/.test(String(line['@message'])));
+    });
+    await service.terminate();
+    const about = service.logs.filter(line =>
+      /^Decisions (cannot be|are) logged/.test(String(line['@message'])),
+    );
+    t.match(about, [{ reason: /EFBIG/, path }, { failedCalls: Number }]);
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    const torn = lines.filter(line => !line.endsWith('}'));
+    t.equal(torn.length, 1);
+    const records = lines.filter(line => line !== torn[0]).map(line => JSON.parse(line));
+    t.ok(records.some(({ descriptor }) => String(descriptor) === 'user=free'));
+  },
+);
 
 t.test('a secret that cannot be read prevents the start', async t => {
   const path = join(tempDirectory(t), 'missing');

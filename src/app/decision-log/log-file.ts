@@ -19,6 +19,8 @@ const STOP_MS = 1_000;
 /** Without `O_NONBLOCK`, opening a pipe without a reader would block a thread of the pool forever. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
+const LOOK = constants.O_RDONLY | constants.O_NONBLOCK;
+
 const LINE_FEED = 10;
 
 /** Name of the only part of an outage. */
@@ -45,7 +47,7 @@ export class LogFile {
   #waitingBytes = 0;
   #handle: FileHandle | null = null;
   #checkedMs = 0;
-  /** The last line in the file is incomplete. */
+  /** The last line in the file is incomplete, because the disk was full, or a process was killed. */
   #isTorn = false;
   /** Resolves when nothing waits; null then. */
   #writing: Promise<void> | null = null;
@@ -107,7 +109,6 @@ export class LogFile {
       while (at < bytes.length) at += (await handle.write(bytes, at)).bytesWritten;
       this.#outage.succeeded(FILE);
     } catch (failure) {
-      this.#isTorn ||= at > 0 && bytes[at - 1] !== LINE_FEED;
       this.#failed(asError(failure).message, linesIn(bytes.subarray(at)));
       await this.#close();
     }
@@ -132,7 +133,7 @@ export class LogFile {
     if (this.#handle === null) {
       this.#handle = await open(path, APPEND, OWNER_ONLY);
       this.#checkedMs = nowMs;
-      this.#isTorn = false;
+      this.#isTorn = await isLastLineTorn(path);
     }
     return this.#handle;
   }
@@ -153,6 +154,23 @@ async function isAt(path: string, handle: FileHandle): Promise<boolean> {
   } catch (failure) {
     if (systemCode(failure) === 'ENOENT') return false;
     throw failure;
+  }
+}
+
+/** Whether the last line of a file is incomplete. Not for pipes, and not if the file can only be written. */
+async function isLastLineTorn(path: string): Promise<boolean> {
+  try {
+    const { size } = await stat(path);
+    if (size === 0) return false;
+    const file = await open(path, LOOK);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+      return bytesRead === 1 && buffer[0] !== LINE_FEED;
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return false;
   }
 }
 
