@@ -200,7 +200,8 @@ export class RedisRecords implements SteeringStore {
     const link = this.#parts.server.link();
     if (link === null) return null;
     try {
-      return await Promise.race([this.#hash.version(this.#sendOn(link)), this.#interruption()]);
+      const send = this.#timed((command, args) => link.sendBeside(command, args));
+      return await Promise.race([this.#hash.version(send), this.#interruption()]);
     } catch {
       return null;
     }
@@ -260,9 +261,13 @@ export class RedisRecords implements SteeringStore {
     this.#take(version, records);
   }
 
-  /** Sends commands with the timeout {@link REPLY_MS}. */
-  #sendOn(connection: Pick<RedisConnection, 'send'>): SendToRedis {
-    return (command, args) => this.#inTime(connection.send(command, args), REPLY_MS);
+  #sendOn(connection: RedisConnection): SendToRedis {
+    return this.#timed((command, args) => connection.send(command, args));
+  }
+
+  /** Gives commands the timeout {@link REPLY_MS}. */
+  #timed(send: SendToRedis): SendToRedis {
+    return (command, args) => this.#inTime(send(command, args), REPLY_MS);
   }
 
   async #inTime<T>(replied: Promise<T>, boundMs: number): Promise<T> {

@@ -156,6 +156,16 @@ export class RedisLink {
     return this.#asking(connection => connection.exchange(bytes, commands));
   }
 
+  /**
+   * Sends one command beside those that count. If there is no reply, the connection is kept: calls that wait on it have
+   * their own timeout.
+   * @throws as `send`, and CommandTimeout or Error if the reply does not come
+   */
+  async sendBeside(command: string, args: readonly string[]): Promise<unknown> {
+    if (this.#connection === null) throw notConnected(this.address, this.#reason);
+    return await this.#connection.send(command, args);
+  }
+
   /** Closes the connection and opens a new one, because of a reply of Redis. */
   renew(reason: string): void {
     const connection = this.#connection;

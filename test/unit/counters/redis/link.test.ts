@@ -266,3 +266,25 @@ async function untilCounted(store: CounterStore, key: string): Promise<number[]>
     }
   }
 }
+
+t.test(
+  'a command beside the counts that is not answered leaves the connection to the calls on it',
+  async t => {
+    const redis = await startRedis();
+    t.teardown(() => redis.stop());
+    const logger = new KeepingLogger();
+    const store = redisStore(
+      { socketType: 'tcp', url: redis.address, auth: '' },
+      { logger, timeoutMs: 200, poolSize: 1 },
+    );
+    t.teardown(() => store.stop());
+    await store.start();
+    redis.freeze();
+    const link = store.serverOf('key').link();
+    await t.rejects(link!.sendBeside('GET', ['key']), { message: 'Command timed out' });
+    t.equal(store.serverOf('key').link(), link);
+    t.same(logger.messages('info'), ['Connected to Redis']);
+    redis.thaw();
+    t.same(await count(store, [{ key: 'a', hits: 1 }]), [1]);
+  },
+);
