@@ -79,13 +79,7 @@ t.test('Dockerfile: what is copied exists, and nothing that is copied is ignored
   }
 });
 
-t.test(
-  'Grafana and Prometheus: the dashboard is JSON with distinct panels, and the rules are those of the folder',
-  async t => {
-    const { panels } = JSON.parse(opsText('grafana/sluice.json'));
-    t.equal(new Set(panels.map((panel: { id: number }) => panel.id)).size, panels.length);
-    for (const panel of panels) t.ok(panel.targets.length > 0, panel.title);
-    const [scrape] = yamlOf('prometheus/scrape.yaml');
-    t.ok(readdirSync(join(repositoryRoot(), 'ops/prometheus')).includes(scrape.rule_files[0]));
-  },
-);
+t.test('Prometheus: the rules are those of the folder', async t => {
+  const [scrape] = yamlOf('prometheus/scrape.yaml');
+  t.ok(readdirSync(join(repositoryRoot(), 'ops/prometheus')).includes(scrape.rule_files[0]));
+});

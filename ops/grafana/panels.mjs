@@ -1,0 +1,369 @@
+import { hits, of, quantiles, rate } from './queries.mjs';
+
+// The panels of the dashboard. Counters of hits exist from their first hit on, so `or vector(0)` says that there were none.
+
+const REQUESTS = [
+  {
+    expr: `sum(${rate('ratelimit_service_total_requests', 'grpc_method="ShouldRateLimit"')})`,
+    legend: 'gRPC',
+  },
+  { expr: `sum(${rate('sluice_http_requests_total', 'route="json"')})`, legend: 'HTTP' },
+];
+const CALLS = 'sluice_store_call_duration_seconds';
+
+/** Twelve questions of an operator, which the first screen answers. */
+export const QUESTIONS = [
+  {
+    title: 'Do all instances run?',
+    kind: 'stat',
+    help: 'Instances by version, and instances that do not answer Prometheus.',
+    queries: [
+      { expr: `sum by (version) (${of('sluice_build_info')})`, legend: '{{version}}' },
+      { expr: `sum(1 - ${of('up')})`, legend: 'down' },
+    ],
+  },
+  {
+    title: 'How many requests are there?',
+    unit: 'reqps',
+    help: 'Requests for decisions per second. Each request has one or more descriptors.',
+    queries: REQUESTS,
+  },
+  {
+    title: 'What share of the hits is rejected?',
+    unit: 'percentunit',
+    help: 'Shares of all hits in the chosen domains: above a limit, near it, and above a limit in shadow mode.',
+    queries: [
+      { expr: `(sum(${hits('over_limit')}) or vector(0)) / sum(${hits('total_hits')})`, legend: 'rejected' },
+      {
+        expr: `(sum(${hits('near_limit')}) or vector(0)) / sum(${hits('total_hits')})`,
+        legend: 'near limit',
+      },
+      { expr: `(sum(${hits('shadow_mode')}) or vector(0)) / sum(${hits('total_hits')})`, legend: 'shadow' },
+    ],
+  },
+  {
+    title: 'Which limits reject the most?',
+    unit: 'reqps',
+    help: 'The ten limits with the most rejected hits per second.',
+    queries: [
+      {
+        expr: `topk(10, sum by (domain, key1, key2) (${hits('over_limit')})) or vector(0)`,
+        legend: '{{domain}} {{key1}} {{key2}}',
+      },
+    ],
+  },
+  {
+    title: 'How fast are the answers?',
+    unit: 's',
+    help: 'Time from the arrival of a gRPC call to its answer.',
+    queries: quantiles('ratelimit_service_response_time_seconds', [0.5, 0.9, 0.99], {
+      matchers: ['grpc_method="ShouldRateLimit"'],
+    }),
+  },
+  {
+    title: 'Do requests fail?',
+    unit: 'reqps',
+    help: 'Requests that were not decided: because of the store (redis_error), or because they were faulty, had no rules, or met a full queue (service_error).',
+    queries: [
+      {
+        expr: `sum by (err_type) (${rate('ratelimit_service_should_rate_limit_error')})`,
+        legend: '{{err_type}}',
+      },
+    ],
+  },
+  {
+    title: 'Does the store answer?',
+    unit: 'percentunit',
+    max: 1,
+    help: 'Share of the calls of each counter store that fail. A call counts one batch of requests.',
+    queries: [
+      {
+        expr: `sum by (store) (${rate(`${CALLS}_count`, 'outcome!="ok"')} or 0 * ${rate(`${CALLS}_count`)}) / sum by (store) (${rate(`${CALLS}_count`)})`,
+        legend: '{{store}} fails',
+      },
+    ],
+  },
+  {
+    title: 'Are the latest rules active?',
+    kind: 'stat',
+    help: 'Instances whose last load of rules failed, and the age of the oldest active rules.',
+    queries: [
+      { expr: `sum(1 - ${of('sluice_rules_last_load_successful')})`, legend: 'not loaded' },
+      {
+        expr: `time() - min(${of('sluice_rules_last_success_timestamp_seconds')})`,
+        legend: 'age',
+        unit: 's',
+      },
+    ],
+  },
+  {
+    title: 'Is there CPU left?',
+    unit: 'none',
+    help: 'Cores that each instance uses. A thread uses one core at most.',
+    queries: [{ expr: `sum by (instance) (${rate('process_cpu_seconds_total')})`, legend: '{{instance}}' }],
+  },
+  {
+    title: 'Is there memory left?',
+    unit: 'bytes',
+    help: 'Resident memory of each instance.',
+    queries: [{ expr: of('process_resident_memory_bytes'), legend: '{{instance}}' }],
+  },
+  {
+    title: 'Do tasks start in time?',
+    unit: 's',
+    help: 'How long the oldest due task of push workers has waited, and how late tasks have started.',
+    queries: [
+      { expr: `max(${of('sluice_tasks_oldest_due_seconds')})`, legend: 'oldest due' },
+      ...quantiles('sluice_tasks_dispatch_lag_seconds', [0.95]),
+    ],
+  },
+  {
+    title: 'What needs attention soon?',
+    kind: 'stat',
+    help: 'Starts and lost threads of the last day, and the largest share of file descriptors in use.',
+    queries: [
+      { expr: `sum(changes(${of('process_start_time_seconds')}[1d]))`, legend: 'restarts' },
+      { expr: `sum(increase(${of('sluice_serving_threads_lost_total')}[1d]))`, legend: 'lost threads' },
+      {
+        expr: `max(${of('process_open_fds')} / ${of('process_max_fds')})`,
+        legend: 'file descriptors',
+        unit: 'percentunit',
+      },
+    ],
+  },
+];
+
+const DECISIONS = [
+  {
+    title: 'Calls by method',
+    unit: 'reqps',
+    queries: [
+      {
+        expr: `sum by (grpc_method) (${rate('ratelimit_service_total_requests')})`,
+        legend: '{{grpc_method}}',
+      },
+    ],
+  },
+  {
+    title: 'HTTP requests by status',
+    unit: 'reqps',
+    queries: [
+      { expr: `sum by (code) (${rate('sluice_http_requests_total', 'route="json"')})`, legend: '{{code}}' },
+    ],
+  },
+  {
+    title: 'Response time over HTTP',
+    unit: 's',
+    queries: quantiles('sluice_http_request_duration_seconds', [0.5, 0.99], { matchers: ['route="json"'] }),
+  },
+  {
+    title: 'Slowest calls',
+    unit: 's',
+    help: 'One gRPC call in a thousand takes longer, by instance.',
+    queries: quantiles('ratelimit_service_response_time_seconds', [0.999], { by: 'instance' }),
+  },
+  {
+    title: 'Hits by domain',
+    unit: 'reqps',
+    queries: [{ expr: `sum by (domain) (${hits('total_hits')})`, legend: '{{domain}}' }],
+  },
+  {
+    title: 'Hits near their limit',
+    unit: 'reqps',
+    queries: [
+      { expr: `topk(10, sum by (domain, key1) (${hits('near_limit')}))`, legend: '{{domain}} {{key1}}' },
+    ],
+  },
+  {
+    title: 'Hits that shadow mode lets pass',
+    unit: 'reqps',
+    queries: [
+      { expr: `topk(10, sum by (domain, key1) (${hits('shadow_mode')}))`, legend: '{{domain}} {{key1}}' },
+    ],
+  },
+  {
+    title: 'Hits of bans and passes',
+    unit: 'reqps',
+    queries: [
+      { expr: `sum(${rate('sluice_steering_banned_hits_total')})`, legend: 'banned' },
+      { expr: `sum(${rate('sluice_steering_passed_hits_total')})`, legend: 'passed' },
+    ],
+  },
+  {
+    title: 'Rule loads',
+    unit: 'short',
+    queries: [
+      {
+        expr: `sum(increase(${of('ratelimit_service_config_load_success')}[$__rate_interval]))`,
+        legend: 'loaded',
+      },
+      {
+        expr: `sum(increase(${of('ratelimit_service_config_load_error')}[$__rate_interval]))`,
+        legend: 'failed',
+      },
+    ],
+  },
+];
+
+const STORE = [
+  {
+    title: 'Store calls by outcome',
+    unit: 'reqps',
+    help: 'Each call counts one batch. In the embedded store, a part of the calls is measured.',
+    queries: [
+      { expr: `sum by (store, outcome) (${rate(`${CALLS}_count`)})`, legend: '{{store}} {{outcome}}' },
+    ],
+  },
+  { title: 'Duration of store calls', unit: 's', queries: quantiles(CALLS, [0.5, 0.99], { by: 'store' }) },
+  {
+    title: 'Requests per batch',
+    unit: 'none',
+    help: 'The busier the store, the larger the batches.',
+    queries: quantiles('sluice_batch_requests', [0.5, 0.99]),
+  },
+  {
+    title: 'Waiting decisions',
+    unit: 'percentunit',
+    help: 'Share of the queue that is used. When it is full, requests are rejected.',
+    queries: [
+      {
+        expr: `max by (instance) (${of('sluice_queue_requests')} / ${of('sluice_queue_limit_requests')})`,
+        legend: '{{instance}}',
+      },
+    ],
+  },
+  {
+    title: 'Connections to Redis',
+    unit: 'none',
+    queries: [
+      { expr: `sum by (instance) (${of('ratelimit_redis_pool_cx_active')})`, legend: '{{instance}}' },
+    ],
+  },
+  {
+    title: 'Outages and evictions',
+    unit: 'none',
+    help: 'Threads that STORE_FAILURE_MODE decides for, and counters that the full embedded store evicts per second.',
+    queries: [
+      { expr: `sum(${of('sluice_store_failure_active')}) or vector(0)`, legend: 'threads without the store' },
+      { expr: `sum(${rate('sluice_embedded_store_evicted_total')}) or vector(0)`, legend: 'evictions' },
+    ],
+  },
+];
+
+const PROCESS = [
+  {
+    title: 'Event loop delay',
+    unit: 's',
+    help: 'How late timers run, by kind of thread. All requests of a thread wait as long.',
+    queries: quantiles('sluice_event_loop_delay_seconds', [0.5, 0.99], { by: 'thread' }),
+  },
+  {
+    title: 'Garbage collection',
+    unit: 'percentunit',
+    help: 'Share of the time of all threads of a kind that is spent on it.',
+    queries: [{ expr: `sum by (thread) (${rate('sluice_gc_duration_seconds_sum')})`, legend: '{{thread}}' }],
+  },
+  {
+    title: 'File descriptors',
+    unit: 'none',
+    queries: [{ expr: of('process_open_fds'), legend: '{{instance}}' }],
+  },
+  {
+    title: 'Load of serving threads',
+    unit: 'percentunit',
+    max: 1,
+    queries: [
+      {
+        expr: `max by (instance, thread) (${of('sluice_serving_thread_busy_ratio')})`,
+        legend: '{{instance}} {{thread}}',
+      },
+    ],
+  },
+  {
+    title: 'Decisions by serving thread',
+    unit: 'reqps',
+    queries: [
+      {
+        expr: `sum by (instance, thread) (${rate('sluice_serving_thread_decisions_total')})`,
+        legend: '{{instance}} {{thread}}',
+      },
+    ],
+  },
+  {
+    title: 'Uptime',
+    unit: 's',
+    queries: [{ expr: `time() - ${of('process_start_time_seconds')}`, legend: '{{instance}}' }],
+  },
+];
+
+const TASKS = [
+  {
+    title: 'Tasks created and finished',
+    unit: 'ops',
+    queries: [
+      { expr: `sum(${rate('sluice_tasks_created_total')})`, legend: 'created' },
+      { expr: `sum by (status) (${rate('sluice_tasks_finished_total')})`, legend: '{{status}}' },
+    ],
+  },
+  {
+    title: 'Attempts by outcome',
+    unit: 'ops',
+    queries: [{ expr: `sum by (outcome) (${rate('sluice_tasks_attempts_total')})`, legend: '{{outcome}}' }],
+  },
+  {
+    title: 'Due tasks and attempts in progress',
+    unit: 'none',
+    queries: [
+      { expr: `max(${of('sluice_tasks_due')})`, legend: 'due' },
+      { expr: `sum(${of('sluice_tasks_in_flight')})`, legend: 'in progress' },
+    ],
+  },
+  {
+    title: 'How late tasks start',
+    unit: 's',
+    queries: quantiles('sluice_tasks_dispatch_lag_seconds', [0.5, 0.99]),
+  },
+  {
+    title: 'Duration of push attempts',
+    unit: 's',
+    queries: quantiles('sluice_tasks_attempt_duration_seconds', [0.5, 0.99]),
+  },
+  {
+    title: 'Requests to the tasks API by status',
+    unit: 'reqps',
+    queries: [{ expr: `sum by (code) (${rate('sluice_tasks_http_requests_total')})`, legend: '{{code}}' }],
+  },
+  {
+    title: 'Firings of schedules',
+    unit: 'ops',
+    queries: [
+      { expr: `sum by (result) (${rate('sluice_tasks_schedules_fired_total')})`, legend: '{{result}}' },
+    ],
+  },
+  {
+    title: 'Duration of operations of the task store',
+    unit: 's',
+    queries: quantiles('sluice_tasks_store_op_seconds', [0.99], { by: 'op' }),
+  },
+  {
+    title: 'Errors of the task store',
+    unit: 'ops',
+    queries: [
+      { expr: `sum by (instance) (${rate('sluice_tasks_store_errors_total')})`, legend: '{{instance}}' },
+    ],
+  },
+  {
+    title: 'Why tasks are not served',
+    unit: 'none',
+    help: 'Causes that are 1. docs/tasks/operations.md explains each of them.',
+    queries: [{ expr: `max by (cause) (${of('sluice_tasks_not_ready')})`, legend: '{{cause}}' }],
+  },
+];
+
+/** What is below the first screen. */
+export const ROWS = [
+  { title: 'Decisions', panels: DECISIONS },
+  { title: 'Counter store', panels: STORE },
+  { title: 'Process', panels: PROCESS },
+  { title: 'Tasks', panels: TASKS },
+];
