@@ -80,7 +80,7 @@ function request(url: string, number: number): DeliveryRequest {
     worker: { name: 'mailer', url, method: 'POST', headers: { 'x-team': 'growth' } },
     signing,
     secretHeaders: { authorization: 'Bearer 0123456789' },
-    traceparent: null,
+    trace: null,
   };
 }
 

@@ -17,7 +17,6 @@ import { StatsRegistry } from '../stats/registry.ts';
 import { SharedRecordsReader } from '../steering/shared-records.ts';
 import type { Steering } from '../steering/steering.ts';
 import type { HttpEngine } from '../transports/http/listener.ts';
-import type { CallTracing } from '../transports/tracing.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { DecisionsInProgress } from './decision/decisions-in-progress.ts';
@@ -41,6 +40,7 @@ import { type OpenSteeringStore, openSteering } from './steering/open-steering.t
 import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
+import type { OpenTracing } from './tracing/load-tracing.ts';
 
 /** Dependencies of the service, which the process provides. */
 interface ServiceParts {
@@ -50,7 +50,7 @@ interface ServiceParts {
   /** From 0 to below 1. */
   readonly random: () => number;
   /** Opens tracing in this thread; null if it is disabled. */
-  readonly openTracing: ((stats: StatsRegistry) => CallTracing & Service) | null;
+  readonly openTracing: OpenTracing | null;
   readonly httpEngine: HttpEngine;
   /** The version of the program. */
   readonly version: string;
@@ -94,7 +94,7 @@ export class DecisionService {
   readonly #health = new Health();
   readonly #stats = new StatsRegistry();
   /** Null if tracing is disabled. */
-  readonly #tracing: (CallTracing & Service) | null;
+  readonly #tracing: ReturnType<OpenTracing> | null;
   readonly #outages: OutageLog;
   readonly #store: OpenedStore;
   /** Null if steering records are disabled. */

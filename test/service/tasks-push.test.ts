@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { Authority } from '../support/certificates.ts';
-import { reply, startPushWorker } from '../support/push-workers.ts';
+import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
@@ -50,7 +50,11 @@ t.test('where tasks are pushed to, how many at once, and what becomes of them at
   t.match(await url('https://10.0.0.1/'), { status: 422, json: { code: 'forbidden_address' } });
 
   await acme.make('workers', { name: 'secure', url: secure.url() });
-  await acme.taskIn((await acme.make('tasks', { worker: 'secure' })).id, 'succeeded');
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const first = await acme.ask('POST /tasks', { worker: 'secure' }, { traceparent, tracestate: 'a=1' });
+  await acme.taskIn(first.json.id, 'succeeded');
+  const [pushed] = secure.requests;
+  t.same([headerOf(pushed, 'traceparent'), headerOf(pushed, 'tracestate')], [traceparent, 'a=1']);
   t.equal(secure.requests.length, 1, 'TASKS_PUSH_CACERT: a certificate that it signed is trusted');
   await service.written(/pushes from thread[\s\S]*pushes from thread/);
   t.equal(service.output.match(/pushes from thread/g)?.length, 2, 'TASKS_PUSH_THREADS');

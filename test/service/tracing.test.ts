@@ -12,9 +12,11 @@ import {
   type ReceivedSpan,
   silentReceiver,
 } from '../support/otlp-receiver.ts';
+import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
+import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 1}\n';
@@ -168,8 +170,12 @@ function checkStoreCalls(t: Test, all: readonly ReceivedSpan[]): void {
   );
 }
 
-t.test('over OTLP/gRPC: /json joins the trace of its caller too, B3 and W3C alike', async t => {
-  const { service, receiver } = await traced(t, grpcReceiver, { TRACING_EXPORTER_PROTOCOL: 'grpc' });
+t.test('over OTLP/gRPC: /json joins the trace of its caller too, B3 and W3C alike; so do tasks', async t => {
+  const { RUNTIME_ROOT: _, RUNTIME_APPDIRECTORY: __, ...tasks } = tasksEnv(t);
+  const { service, receiver } = await traced(t, grpcReceiver, {
+    ...tasks,
+    TRACING_EXPORTER_PROTOCOL: 'grpc',
+  });
   t.match(await askOverHttp(service.http, ASK, { traceparent: `00-${TRACE}-${PARENT}-01` }), { status: 200 });
   const first = await receiver.received.first(span => span.name === 'POST /json');
   t.match(first, {
@@ -195,7 +201,41 @@ t.test('over OTLP/gRPC: /json joins the trace of its caller too, B3 and W3C alik
   t.match(second, { parent: PARENT, attributes: { 'http.response.status_code': 429 }, failed: false });
   const decision = await receiver.received.first(span => span.traceId === other && span.name === DECISION);
   t.match(decision.attributes, { overall_code: 'OVER_LIMIT' });
+  await checkTasks(t, service, receiver);
 });
+
+/** A task is created in the trace of its caller. Its delivery is a trace of its own, which the worker joins. */
+async function checkTasks(t: Test, service: ServiceProcess, receiver: OtlpReceiver): Promise<void> {
+  const worker = await startPushWorker(t, reply(503));
+  const acme = await newTenant(service);
+  await acme.make('workers', { name: 'hook', url: worker.url() });
+  const traceparent = `00-${TRACE.replace('0af', '2af')}-${PARENT}-01`;
+  const { json } = await acme.ask('POST /tasks', { worker: 'hook', retry: { base: '1s' } }, { traceparent });
+  const creating = await receiver.received.first(
+    ({ name, parent }) => name === 'POST /api/v1/tasks' && parent === PARENT,
+  );
+  t.match(creating.attributes, { 'url.path': '/api/v1/tasks', 'http.response.status_code': 201 });
+  for (const attempt of [1, 2]) {
+    const delivery = await receiver.received.first(
+      ({ name, attributes }) => name === 'Task Delivery' && attributes['sluice.task.attempt'] === attempt,
+    );
+    t.match(delivery, {
+      parent: '',
+      kind: CLIENT,
+      failed: true,
+      links: [{ traceId: creating.traceId, spanId: creating.spanId }],
+      attributes: {
+        'sluice.task.id': json.id,
+        'sluice.tenant': 'acme',
+        'http.response.status_code': 503,
+        'error.type': 'http_5xx',
+        'server.address': '127.0.0.1',
+      },
+    });
+    const request = worker.requests[attempt - 1];
+    t.equal(headerOf(request, 'traceparent'), `00-${delivery.traceId}-${delivery.spanId}-01`);
+  }
+}
 
 t.test('a caller that does not sample is not traced, one that does is, whatever the rate', async t => {
   const { service, receiver } = await traced(t, httpReceiver, { TRACING_SAMPLING_RATE: '0' });

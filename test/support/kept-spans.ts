@@ -1,3 +1,4 @@
+import type { TraceContext } from '../../src/base/trace-context.ts';
 import {
   type CallSpan,
   type CallTracing,
@@ -16,6 +17,8 @@ export interface KeptSpan {
   /** Spans that it links to. */
   readonly links: KeptSpan[];
   readonly kind: string;
+  /** The context that the first span of a trace links to; null for none, undefined for other spans. */
+  readonly linked?: TraceContext | null;
   /** Undefined if it began and ended when it was told to. */
   readonly beganMs?: number | undefined;
   endMs?: number | undefined;
@@ -41,6 +44,16 @@ export class KeptSpans implements CallTracing {
     this.begun.push(span.kept);
     return span;
   }
+
+  beginLinked(name: string, linked: TraceContext | null): CallSpan {
+    const span = new OpenSpan(this.ended, { name, attributes: {}, parent: '', kind: 'client', linked });
+    this.begun.push(span.kept);
+    return span;
+  }
+}
+
+interface Begun extends Pick<KeptSpan, 'name' | 'parent' | 'kind' | 'linked'> {
+  readonly attributes: SpanAttributes;
 }
 
 class OpenSpan implements CallSpan {
@@ -49,11 +62,7 @@ class OpenSpan implements CallSpan {
   readonly kept: KeptSpan;
   readonly #ended: KeptSpan[];
 
-  constructor(
-    ended: KeptSpan[],
-    { attributes, ...begun }: Pick<KeptSpan, 'name' | 'parent' | 'kind'> & { attributes: SpanAttributes },
-    options: Partial<ChildOptions> = {},
-  ) {
+  constructor(ended: KeptSpan[], { attributes, ...begun }: Begun, options: Partial<ChildOptions> = {}) {
     this.#ended = ended;
     const { beganMs, links = [] } = options;
     this.kept = {

@@ -229,7 +229,7 @@ export function pushTo(
     worker: { name: 'mailer', url, method: 'POST', headers: {} },
     signing: [],
     secretHeaders: {},
-    traceparent: null,
+    trace: null,
     ...fields,
   };
 }

@@ -16,9 +16,7 @@ import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts'
 import { Seats } from '../../decision/hot-keys/seats.ts';
 import { ThreadNames } from '../../decision/statistics/thread-names.ts';
 import { RehearsalSubscriber } from '../../rehearsal/rehearsal-channel.ts';
-import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
-import type { CallTracing } from '../../transports/tracing.ts';
 import { createBatcher, engineCounters } from '../decision/create-batcher.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
 import { hotKeyObservers } from '../decision/hot-keys.ts';
@@ -30,6 +28,7 @@ import { ThreadPauses } from '../statistics/thread-pauses.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
+import { loadTracing } from '../tracing/load-tracing.ts';
 import type {
   BeginServing,
   FromServingThread,
@@ -181,7 +180,8 @@ async function openThread(
   const names = new ThreadNames();
   const overLimit = openOverLimitCache(settings, systemClock, setup.store);
   const seats = setup.hotKeys === null ? null : new Seats(setup.hotKeys);
-  const tracing = settings.tracingEnabled ? await openTracing(settings, { stats, logger }) : null;
+  const openTracing = await loadTracing(settings, { clock: systemClock, logger });
+  const tracing = openTracing?.(stats) ?? null;
   const batcher = createBatcher({
     observers: [
       ...hotKeyObservers(settings, setup.store, seats),
@@ -248,16 +248,6 @@ async function startStore(store: OpenedStore, waits: boolean): Promise<void> {
   const timer = systemClock.after(waits ? STORE_MS : REPLACEMENT_STORE_MS, late.resolve);
   await Promise.race([started, late.promise]);
   timer.cancel();
-}
-
-/** Loaded only if tracing is enabled, because the library takes memory and startup time. */
-async function openTracing(
-  settings: Settings,
-  { stats, logger }: { readonly stats: StatsRegistry; readonly logger: Logger },
-): Promise<CallTracing & Service> {
-  const { OtlpTracing } = await import('../tracing/otlp-tracing.ts');
-  const open = await OtlpTracing.load(settings);
-  return open({ stats, clock: systemClock, logger });
 }
 
 /** As in the primary thread, an unhandled rejection is a bug, but no reason to stop making decisions. */

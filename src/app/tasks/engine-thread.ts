@@ -22,10 +22,13 @@ import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
+import { loadTracing } from '../tracing/load-tracing.ts';
+import type { OtlpTracing } from '../tracing/otlp-tracing.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
 import { tenantLimits, workerModule } from './tasks-config.ts';
 import { openReports } from './thread-reports.ts';
 import { openThreadStore } from './thread-store.ts';
+import { TracedDeliveries } from './traced-deliveries.ts';
 
 /** The `workerData` of the thread with the task engine. */
 export interface EngineThreadSetup {
@@ -55,8 +58,10 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   const store = new MeasuredStore(opened.store, statistics, () => performance.now());
   const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
   const limitAsker = new AskedStartLimits(post);
+  const openTracing = await loadTracing(settings, { clock: systemClock, logger });
+  const tracing = openTracing?.(stats) ?? null;
   const { engine, tester } = tasksEngine({
-    ...{ setup, store, clock, signals, limitAsker, statistics, stats, logger },
+    ...{ setup, store, clock, signals, limitAsker, statistics, stats, tracing, logger },
     notReady: (part, notReady) => post({ kind: 'not_ready', part, notReady }),
   });
   const stopped = Promise.withResolvers<void>();
@@ -115,6 +120,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   } finally {
     await clock.stop();
     await store.stop();
+    await tracing?.stop();
     ports.flush();
     ports.close();
     reporter.stop();
@@ -132,6 +138,8 @@ interface EngineParts {
   readonly statistics: TaskStatistics;
   readonly stats: StatsRegistry;
   readonly notReady: NotReadyListener;
+  /** Null if tracing is disabled. */
+  readonly tracing: OtlpTracing | null;
   readonly logger: Logger;
 }
 
@@ -139,7 +147,7 @@ function tasksEngine(parts: EngineParts): {
   readonly engine: TasksEngine;
   readonly tester: WorkerTester;
 } {
-  const { setup, store, clock, signals, limitAsker, statistics, stats, logger } = parts;
+  const { setup, store, clock, signals, limitAsker, statistics, stats, tracing, logger } = parts;
   const { settings, keys, delivery } = setup;
   const common = {
     store,
@@ -153,7 +161,7 @@ function tasksEngine(parts: EngineParts): {
   };
   const limits = tenantLimits(settings);
   const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-  const deliveries = new PiscinaDeliveries({
+  const threads = new PiscinaDeliveries({
     ...common,
     clock: systemClock,
     module: workerModule('deliver'),
@@ -161,6 +169,7 @@ function tasksEngine(parts: EngineParts): {
     setup: delivery,
     lost: stats.counter('tasks.delivery_threads_lost'),
   });
+  const deliveries = tracing === null ? threads : new TracedDeliveries(threads, tracing);
   const book = new WorkerBook({ ...common, limits });
   const tester = new WorkerTests({ ...common, book, deliveries, statistics });
   const engine = new TasksEngine({

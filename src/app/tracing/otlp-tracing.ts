@@ -9,6 +9,7 @@ import {
   SpanStatusCode,
   type TextMapGetter,
   type TextMapPropagator,
+  TraceFlags,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
@@ -24,6 +25,9 @@ import {
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type Sampler,
+  SamplingDecision,
+  type SamplingResult,
   type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
@@ -101,7 +105,7 @@ export class OtlpTracing implements CallTracing, Service {
     });
     this.#provider = new TracerProvider({
       resource: resourceOf(settings),
-      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracingSamplingRate) }),
+      sampler: new ParentBasedSampler({ root: new RootSampler(settings.tracingSamplingRate) }),
       spanProcessors: [processor],
       spanLimits: { attributeValueLengthLimit: MAX_VALUE_CHARACTERS },
     });
@@ -139,6 +143,40 @@ export class OtlpTracing implements CallTracing, Service {
     const parent = this.#propagator.extract(ROOT_CONTEXT, header, HEADERS);
     const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
     return new OtlpSpan(this.#tracer, span, parent);
+  }
+
+  /** Starts a trace with a span of kind client, which links to the span of another trace. */
+  beginLinked(name: string, linked: TraceContext | null): CallSpan {
+    const links = linked === null ? [] : [linkToContext(linked)];
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, links, root: true });
+    return new OtlpSpan(this.#tracer, span, ROOT_CONTEXT);
+  }
+}
+
+function linkToContext({ traceparent }: TraceContext): Link {
+  const [, traceId, spanId, flags] = traceparent.split('-');
+  return { context: { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true } };
+}
+
+/** Samples the first span of a trace if the span that it links to is sampled, and without a link with the given rate. */
+class RootSampler implements Sampler {
+  readonly #unlinked: Sampler;
+
+  constructor(rate: number) {
+    this.#unlinked = new TraceIdRatioBasedSampler(rate);
+  }
+
+  shouldSample(...asked: Parameters<Sampler['shouldSample']>): SamplingResult {
+    const [, , , , , [link]] = asked;
+    if (link === undefined) return this.#unlinked.shouldSample(...asked);
+    const isSampled = (link.context.traceFlags & TraceFlags.SAMPLED) !== 0;
+    return {
+      decision: isSampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+    };
+  }
+
+  toString(): string {
+    return 'RootSampler';
   }
 }
 

@@ -6,6 +6,7 @@ import { DecisionService, type StartedAt } from '../../app/service.ts';
 import { loadSteeringStore } from '../../app/steering/open-steering.ts';
 import { loadStoreFactory } from '../../app/stores/stores.ts';
 import type { TasksShared } from '../../app/tasks/tasks-service.ts';
+import { loadTracing } from '../../app/tracing/load-tracing.ts';
 import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -13,7 +14,6 @@ import { packageVersion } from '../../base/package.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import { describeSettings, loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { loadHttpEngine } from '../../transports/http/engine.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
@@ -92,7 +92,7 @@ async function startService(
       logger,
       clock: systemClock,
       random: Math.random,
-      openTracing: settings.tracingEnabled ? await loadTracing(settings, logger) : null,
+      openTracing: await loadTracing(settings, { clock: systemClock, logger }),
       version: packageVersion(),
       httpEngine: await loadHttpEngine(settings, logger),
       createStore: await loadStoreFactory(settings),
@@ -107,13 +107,6 @@ async function startService(
   } catch (failure) {
     throw new ServeFault('Sluice cannot start', failure);
   }
-}
-
-/** OpenTelemetry is loaded only if tracing is enabled, because it takes memory and time at startup. */
-async function loadTracing(settings: Settings, logger: Logger) {
-  const { OtlpTracing } = await import('../../app/tracing/otlp-tracing.ts');
-  const open = await OtlpTracing.load(settings);
-  return (stats: StatsRegistry) => open({ stats, clock: systemClock, logger });
 }
 
 /** The decision log is loaded only if it is enabled. */

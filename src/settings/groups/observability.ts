@@ -159,14 +159,15 @@ const share = float({ min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINI
 /** Spans of decisions (spec 2.7). The `OTEL_EXPORTER_OTLP_…` variables set the destination. */
 export const tracing = {
   title: 'Tracing',
-  introduction: 'Spans of decisions, sent to an OpenTelemetry collector.',
+  introduction: 'Spans of calls, decisions and tasks, sent to an OpenTelemetry collector.',
   settings: {
     tracingEnabled: setting({
       names: ['TRACING_ENABLED'],
       kind: bool,
       default: false,
       help:
-        'Send a span for each decision to an OpenTelemetry collector. The standard variables ' +
+        'Send spans of calls, decisions, store calls and task deliveries to an OpenTelemetry collector: see ' +
+        '[traces](statistics.md#traces). The standard variables ' +
         '`OTEL_EXPORTER_OTLP_…` (endpoint, headers, certificates, timeout), `OTEL_BSP_…` and ' +
         '`OTEL_RESOURCE_ATTRIBUTES` apply.',
     }),

@@ -1,4 +1,5 @@
 import { systemCode } from '../../base/fault.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
 import type { Worker } from '../model/documents.ts';
 import type { HistoryHttp, Task } from '../model/task.ts';
 
@@ -19,8 +20,8 @@ export interface DeliveryRequest {
   /** Live signing secrets (`whsec_…`), newest first, and confidential headers: opened, for this attempt only. */
   readonly signing: readonly string[];
   readonly secretHeaders: Readonly<Record<string, string>>;
-  /** Becomes `traceparent`; null for none. */
-  readonly traceparent: string | null;
+  /** Is sent as `traceparent` and `tracestate`; null for none. */
+  readonly trace: TraceContext | null;
   /** A test of the worker: the request says so in a header field, and the outcome shows it. */
   readonly isTest?: true;
 }

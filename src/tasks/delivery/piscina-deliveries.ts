@@ -172,7 +172,7 @@ function forThread(request: DeliveryRequest): DeliveryRequest {
     worker: { name, url, method, headers },
     signing: request.signing,
     secretHeaders: request.secretHeaders,
-    traceparent: request.traceparent,
+    trace: request.trace,
     ...(request.isTest && { isTest: true }),
   };
 }

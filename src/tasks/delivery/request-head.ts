@@ -44,7 +44,12 @@ export function requestHead(
   fields.set('task-worker', asFieldValue(worker.name));
   if (task.type !== null) fields.set('task-type', asFieldValue(task.type));
   fields.set('task-scheduled-for', new Date(task.scheduledFor ?? task.runAt).toISOString());
-  if (request.traceparent !== null) fields.set('traceparent', asFieldValue(request.traceparent));
+  if (request.trace !== null) {
+    const { traceparent, tracestate } = request.trace;
+    fields.set('traceparent', traceparent);
+    if (tracestate === '') fields.delete('tracestate');
+    else fields.set('tracestate', tracestate);
+  }
   return [...fields].flat();
 }
 

@@ -218,6 +218,8 @@ export interface Callback {
   readonly result: string | null;
   readonly resultOmitted: boolean;
   readonly finishedAt: number;
+  /** The trace context of the task, as its headers have it (`task-headers.ts`). Absent if there is none. */
+  readonly trace?: string;
 }
 
 /** Actions that the audit log records. */

@@ -1,5 +1,13 @@
 import type { DocumentBodies, DocumentKind } from '../model/documents.ts';
-import { FINAL_STATUSES, type FinalStatus, isFinal, type OnFinish, type Task } from '../model/task.ts';
+import {
+  FINAL_STATUSES,
+  type FinalStatus,
+  isFinal,
+  type OnFinish,
+  type Task,
+  type TaskBody,
+} from '../model/task.ts';
+import { traceTextOf } from '../model/task-headers.ts';
 
 /** Maximum number of documents that one `keepNewest` deletes. */
 export const MAX_DROPPED = 10;
@@ -128,10 +136,13 @@ export const MAX_CALLBACK_RESULT = 16 * 1024;
  * The document that a store writes when a task reaches a final status; null if the task has no callback for that status.
  *
  * @param task the task in its final status
- * @param result JSON text of the result; null for none
  */
-export function callbackDocument(task: Task, result: string | null): StoredDocument<'callback'> | null {
+export function callbackDocument(
+  task: Task,
+  { result, headers }: Pick<TaskBody, 'result' | 'headers'>,
+): StoredDocument<'callback'> | null {
   const { onFinish, status, finishedAt } = task;
+  const trace = traceTextOf(headers);
   if (onFinish === null || finishedAt === null || !isFinal(status)) return null;
   if (!onFinish.events.includes(status)) return null;
   const resultOmitted = result !== null && Buffer.byteLength(result) > MAX_CALLBACK_RESULT;
@@ -155,6 +166,7 @@ export function callbackDocument(task: Task, result: string | null): StoredDocum
       result: resultOmitted ? null : result,
       resultOmitted,
       finishedAt,
+      ...(trace !== null && { trace }),
     },
   };
 }

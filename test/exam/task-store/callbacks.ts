@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import type { OnFinish, TaskStatus } from '../../../src/tasks/model/task.ts';
+import { keptHeaders } from '../../../src/tasks/model/task-headers.ts';
 import { MAX_CALLBACK_RESULT, type StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
@@ -67,6 +68,18 @@ function whatIsWritten(t: Test, open: Open): void {
     t.strictSame(await scene.store.dueDocuments(10), [{ tenant: ACME, document }], 'it is due at once');
     await scene.store.remove(ACME, task.id, null);
     t.strictSame(await written(scene), [document], 'it stays when the task is removed');
+  });
+
+  t.test('a callback has the trace context of the task, however it has ended', async t => {
+    const scene = await open(t);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const headers = keptHeaders({ x: 'ü"' }, { trace: { traceparent, tracestate: 'a=1' } });
+    for (const event of ['succeeded', 'no_retry'] as const) {
+      await scene.add(telling(scene), { body: { payload: null, headers } });
+      await scene.end((await scene.startOne()).leaseId, event);
+    }
+    const traces = (await written(scene)).map(({ body }) => body.trace);
+    t.strictSame(traces, [`${traceparent} a=1`, `${traceparent} a=1`]);
   });
 
   t.test('a result is part of it, unless it is large', async t => {

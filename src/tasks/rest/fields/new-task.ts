@@ -1,11 +1,12 @@
 import { DAY_MS } from '../../../base/clock.ts';
 import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
+import { readTraceContext, type TraceContext } from '../../../base/trace-context.ts';
 import { MAX_URL_LENGTH } from '../../delivery/worker-url.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
-import { withTarget } from '../../model/headers.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import type { Actor } from '../../model/task.ts';
+import { keptHeaders } from '../../model/task-headers.ts';
 import { type GivenTime, resolveTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
@@ -93,6 +94,8 @@ interface NewTaskContext {
   readonly limits: TenantLimits;
   readonly actor: Actor;
   readonly nowMs: number;
+  /** The trace context of the call; a task with a header `traceparent` has its own. Null for none. */
+  readonly trace: TraceContext | null;
 }
 
 /**
@@ -104,7 +107,7 @@ interface NewTaskContext {
 export function readNewTask(
   fields: Fields,
   worker: StoredDocument<'worker'>,
-  { parts, limits, actor, nowMs }: NewTaskContext,
+  { parts, limits, actor, nowMs, trace }: NewTaskContext,
 ): NewTask {
   const reader = new FieldReader();
   const content = readContent(fields, '', reader, limits);
@@ -118,6 +121,8 @@ export function readNewTask(
   const url = readUrl(fields, worker.body, reader);
   reader.finish();
   if (url !== null) checkUrl(url, parts.config.urls);
+  const headers = content.headers ?? {};
+  const ownTrace = readTraceContext(headers['traceparent'] ?? '', headers['tracestate'] ?? '');
   const id = parts.ids.next('task');
   const defaults = worker.body;
   return {
@@ -143,7 +148,10 @@ export function readNewTask(
       createdBy: actor,
       createdAt: idTimeMs(id),
     },
-    body: { payload: content.payload ?? null, headers: withTarget(content.headers ?? {}, url) },
+    body: {
+      payload: content.payload ?? null,
+      headers: keptHeaders(headers, { url, trace: ownTrace ?? trace }),
+    },
     onConflict: (fields.on_conflict as NewTask['onConflict'] | undefined) ?? 'return',
     wake: defaults.mode === 'push',
   };

@@ -1,5 +1,4 @@
 import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
-import { targetOf, withoutTarget } from '../../model/headers.ts';
 import {
   type Actor,
   callbackOf,
@@ -8,6 +7,7 @@ import {
   type Task,
   type TaskBody,
 } from '../../model/task.ts';
+import { givenHeaders, targetOf } from '../../model/task-headers.ts';
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import { RETRY_ANSWER, retryView } from './common-fields.ts';
@@ -149,7 +149,7 @@ export function taskText(
   const text = JSON.stringify(Object.assign(taskView(task, null), more));
   if (body === null) return text;
   const { payload, headers, result } = body;
-  const target = `"url":${JSON.stringify(targetOf(headers))},"headers":${JSON.stringify(withoutTarget(headers))}`;
+  const target = `"url":${JSON.stringify(targetOf(headers))},"headers":${JSON.stringify(givenHeaders(headers))}`;
   return `${text.slice(0, -1)},${payloadText(payload)},${target},"result":${result}}`;
 }
 
@@ -195,7 +195,7 @@ export function taskView(task: Task, body: TaskBody | null): Record<string, unkn
   if (body !== null) {
     Object.assign(shown, payloadView(body.payload));
     shown.url = targetOf(body.headers);
-    shown.headers = withoutTarget(body.headers);
+    shown.headers = givenHeaders(body.headers);
     shown.result = body.result === null ? null : parseExactly(body.result);
   }
   return shown;

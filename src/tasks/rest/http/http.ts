@@ -53,6 +53,8 @@ export const READ_HEADERS = [
   'if-match',
   'x-request-id',
   'x-tenant-domain',
+  'traceparent',
+  'tracestate',
 ] as const;
 export type ReadHeader = (typeof READ_HEADERS)[number];
 

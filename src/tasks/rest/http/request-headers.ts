@@ -1,3 +1,4 @@
+import { readTraceContext, type TraceContext } from '../../../base/trace-context.ts';
 import { invalidParameter, Problem } from '../checks/problem.ts';
 import type { RestHead } from './http.ts';
 import type { Call } from './route.ts';
@@ -78,6 +79,14 @@ function acceptsJson(range: string): boolean {
   const [type, ...parameters] = range.toLowerCase().split(';');
   if (!JSON_RANGES.has(type.trim())) return false;
   return !parameters.some(parameter => /^\s*q=0(\.0*)?\s*$/.test(parameter));
+}
+
+/**
+ * The trace context of the call: with tracing enabled the one of its span, otherwise the one that the caller sent. Null for
+ * none.
+ */
+export function traceOfCall({ headers }: Pick<Call, 'headers'>): TraceContext | null {
+  return readTraceContext(headers['traceparent'] ?? '', headers['tracestate'] ?? '');
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;

@@ -1,4 +1,5 @@
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import { traceOf } from '../../model/task-headers.ts';
 import { formatTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
@@ -56,7 +57,18 @@ const LEASES_ANSWER: ObjectSchema = {
       items: {
         type: 'object',
         name: 'Lease',
-        properties: { lease_id: { type: 'string' }, expires_at: TIME, task: TASK_ANSWER },
+        properties: {
+          lease_id: { type: 'string' },
+          expires_at: TIME,
+          traceparent: {
+            type: 'string',
+            nullable: true,
+            description:
+              'Trace context of the call that created the task (W3C Trace Context); null for none.',
+          },
+          tracestate: { type: 'string', nullable: true },
+          task: TASK_ANSWER,
+        },
       },
     },
   },
@@ -181,7 +193,14 @@ type Leased = Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>;
 /** The JSON text of the response. A caller that may lease a task sees its payload. */
 function leasesText(leased: readonly Leased[]): string {
   const items = leased.map(({ leaseId, leaseUntil, task, body }) => {
-    return `{"lease_id":"${leaseId}","expires_at":"${formatTime(leaseUntil)}","task":${taskText(task, body)}}`;
+    const trace = traceOf(body.headers);
+    const lease = {
+      lease_id: leaseId,
+      expires_at: formatTime(leaseUntil),
+      traceparent: trace?.traceparent ?? null,
+      tracestate: trace?.tracestate || null,
+    };
+    return `${JSON.stringify(lease).slice(0, -1)},"task":${taskText(task, body)}}`;
   });
   return `{"leases":[${items.join(',')}]}`;
 }

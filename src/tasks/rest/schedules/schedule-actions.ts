@@ -11,7 +11,7 @@ import { unknownWorker } from '../fields/new-task.ts';
 import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';
 import { REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
-import { entityTag } from '../http/request-headers.ts';
+import { entityTag, traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { doneOrThrow, firstAnswer, refusedProblem, signalDue } from '../tasks/task-create.ts';
 import { MAX_START_MS, readTimingFields, TIMING_FIELDS, timingProblem } from './schedule-fields.ts';
@@ -164,6 +164,7 @@ async function make(parts: RestParts, call: Call): Promise<CreateAnswer> {
     actor: call.caller.actor,
     nowMs: await parts.store.now(),
     idempotency: call.idempotency,
+    trace: traceOfCall(call),
   });
   const [result] = doneOrThrow(answer).results;
   if (result.kind === 'refused') throw refusedProblem(parts, call, name, result);

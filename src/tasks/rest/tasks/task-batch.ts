@@ -12,6 +12,7 @@ import { REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/problem-answer.ts';
 import { schemaProblem } from '../http/read-request.ts';
+import { traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {
   CREATED_TASK,
@@ -150,7 +151,14 @@ async function readItems(
   parts: RestParts,
   call: Call,
 ): Promise<{ readonly tasks: readonly NewTask[]; readonly refused: readonly Refused[] }> {
-  const context = { parts, limits: limitsOf(parts, call), actor: call.caller.actor, nowMs: call.nowMs };
+  const { actor } = call.caller;
+  const context = {
+    parts,
+    limits: limitsOf(parts, call),
+    actor,
+    nowMs: call.nowMs,
+    trace: traceOfCall(call),
+  };
   const workers = new Map<string, StoredDocument<'worker'> | null>();
   const tasks: NewTask[] = [];
   const refused: Refused[] = [];

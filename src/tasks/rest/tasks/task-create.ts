@@ -10,7 +10,7 @@ import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.
 import { TASK_FIELDS, TIME_OR_NULL, taskView } from '../fields/task-view.ts';
 import { keyReused, REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
-import { entityTag } from '../http/request-headers.ts';
+import { entityTag, traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
 /** A new task, or the open task that has its key. */
@@ -66,7 +66,8 @@ async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   try {
     const worker = await findWorker(parts.directory, call.tenant, text);
     if (worker === null) throw unknownWorker(text);
-    const task = readNewTask(call.body, worker, { parts, limits, actor, nowMs: call.nowMs });
+    const trace = traceOfCall(call);
+    const task = readNewTask(call.body, worker, { parts, limits, actor, nowMs: call.nowMs, trace });
     answer = await parts.store.create(call.tenant, {
       tasks: [task],
       atomic: false,

@@ -1,8 +1,8 @@
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
-import { targetOf, withTarget } from '../../model/headers.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
+import { withGivenHeaders } from '../../model/task-headers.ts';
 import type { TaskPatch } from '../../store/requests.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
@@ -190,7 +190,7 @@ async function planSteps(
   const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
   const context = { limits: limitsOf(parts, call), nowMs: call.nowMs, worker: worker?.body ?? null };
   const read = changes ? readPatch(fields, { task, body }, context) : NOTHING;
-  const patch = await keepingTarget(parts, call.tenant, task.id, read);
+  const patch = await keepingOthers(parts, call.tenant, task.id, read);
   if (changes && action !== 'replay') checkStatusAllows(fields, task);
   const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
   switch (action) {
@@ -205,8 +205,8 @@ async function planSteps(
   }
 }
 
-/** Keeps the URL of the task, which the store keeps among the headers, when the headers change. */
-async function keepingTarget(
+/** Keeps what the store keeps among the headers, such as the URL of the task, when the headers change. */
+async function keepingOthers(
   { store }: RestParts,
   tenant: string,
   id: string,
@@ -216,7 +216,7 @@ async function keepingTarget(
   const before = await store.getWhole(tenant, id);
   return {
     ...patch,
-    headers: withTarget(patch.headers, before === null ? null : targetOf(before.body.headers)),
+    headers: withGivenHeaders(before?.body.headers ?? {}, patch.headers),
   };
 }
 

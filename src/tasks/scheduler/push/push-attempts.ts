@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Deliveries } from '../../delivery/delivery.ts';
-import { targetOf } from '../../model/headers.ts';
+import { targetOf, traceOf } from '../../model/task-headers.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
 import type { ReadyPage } from '../workers/worker-book.ts';
 import type { SecretUses } from '../workers/worker-secrets.ts';
@@ -82,7 +82,7 @@ export class PushAttempts {
         signing: page.secrets.signing(nowMs),
         // Otherwise anyone who may create tasks could have the secrets sent to their own server.
         secretHeaders: taskUrls ? {} : page.secrets.headers(nowMs),
-        traceparent: null,
+        trace: traceOf(body.headers),
       })
       .then(outcome => {
         // After a drain the task has been handed back already.

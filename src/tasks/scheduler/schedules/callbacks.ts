@@ -3,6 +3,7 @@ import type { Account, Callback, TenantLimits } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
 import type { Signals } from '../../model/signals.ts';
 import type { TaskError } from '../../model/task.ts';
+import { callbackHeaders } from '../../model/task-headers.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
@@ -222,7 +223,7 @@ function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDocument<'
       createdBy: { type: 'task', id: callback.taskId },
       createdAt: idTimeMs(id),
     },
-    body: { payload: payloadOf(callback), headers: {} },
+    body: { payload: payloadOf(callback), headers: callbackHeaders(callback.trace) },
     onConflict: 'return',
     wake: defaults.mode === 'push',
   };

@@ -78,7 +78,14 @@ export async function scheduleStep(
   const tasks = room.fire.slice(0, left).map(scheduledFor => {
     const key = `${schedule.id}@${formatTime(scheduledFor)}`;
     const { heldBy } = room;
-    return scheduledTask(parts.ids, schedule, worker, { scheduledFor, runAt: now, key, heldBy, createdBy });
+    return scheduledTask(parts.ids, schedule, worker, {
+      scheduledFor,
+      runAt: now,
+      key,
+      heldBy,
+      createdBy,
+      trace: null,
+    });
   });
   const last = tasks.at(-1)?.task;
   const isOver = tasks.length === left;

@@ -1,8 +1,10 @@
+import type { TraceContext } from '../../../base/trace-context.ts';
 import type { Schedule, TenantLimits } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import type { Actor } from '../../model/task.ts';
+import { keptHeaders } from '../../model/task-headers.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { CreateAnswer, Idempotency, NewTask } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
@@ -38,6 +40,8 @@ interface ScheduleRun {
   readonly key: string | null;
   readonly heldBy: string | null;
   readonly createdBy: Actor;
+  /** The trace context of the call that triggers the run; null for a firing, which begins a trace. */
+  readonly trace: TraceContext | null;
 }
 
 /** The task of a run, from the template of the schedule; what that leaves open is the worker's. */
@@ -74,7 +78,7 @@ export function scheduledTask(
       createdBy: run.createdBy,
       createdAt,
     },
-    body: { payload: template.payload, headers: template.headers },
+    body: { payload: template.payload, headers: keptHeaders(template.headers, { trace: run.trace }) },
     onConflict: 'return',
     wake: defaults.mode === 'push',
   };
@@ -89,6 +93,7 @@ interface TriggerRequest {
   /** By the store's clock. */
   readonly nowMs: number;
   readonly idempotency: Idempotency | null;
+  readonly trace: TraceContext | null;
 }
 
 /**
@@ -97,9 +102,9 @@ interface TriggerRequest {
  */
 export function triggerSchedule(
   { store, ids }: { readonly store: Pick<TaskStore, 'create'>; readonly ids: IdMaker },
-  { tenant, schedule, worker, limits, actor, nowMs, idempotency }: TriggerRequest,
+  { tenant, schedule, worker, limits, actor, nowMs, idempotency, trace }: TriggerRequest,
 ): Promise<CreateAnswer> {
-  const run = { scheduledFor: nowMs, runAt: nowMs, key: null, heldBy: null, createdBy: actor };
+  const run = { scheduledFor: nowMs, runAt: nowMs, key: null, heldBy: null, createdBy: actor, trace };
   return store.create(tenant, {
     tasks: [scheduledTask(ids, schedule, worker, run)],
     atomic: false,

@@ -123,7 +123,7 @@ export class WorkerTests implements WorkerTester {
       worker: taskUrls ? { ...worker, url } : worker,
       signing: secrets.signing(nowMs),
       secretHeaders,
-      traceparent: null,
+      trace: null,
       isTest: true,
     });
     const task = { retry: worker.retry, attempt: 1, startedAt: nowMs };

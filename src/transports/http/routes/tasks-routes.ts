@@ -90,7 +90,7 @@ class TaskCall implements RestReply {
       host: hostOf(request),
       path: request.path,
       query: request.query,
-      headers: headersOf(request),
+      headers: headersOf(request, span),
       // Only the creation of accounts needs the address, and reading it costs more than reading all fields.
       remoteAddress: request.path.startsWith(TENANT_PATHS) ? '' : callerAddress(request),
     };
@@ -238,14 +238,15 @@ const READ: ReadonlySet<string> = new Set(READ_HEADERS);
 
 /**
  * The values of the fields in {@link READ_HEADERS}. A field without a value is an empty string, not missing. The values
- * of a repeated field are joined with commas (RFC 9110, 5.3), so that no part of an `Idempotency-Key` is lost.
+ * of a repeated field are joined with commas (RFC 9110, 5.3), so that no part of an `Idempotency-Key` is lost. The trace
+ * context is that of the span, if there is one.
  */
-function headersOf(request: RequestHead): RestHead['headers'] {
+function headersOf(request: RequestHead, span: CallSpan | null): RestHead['headers'] {
   const headers: { [name: string]: string } = {};
   request.each((name, value) => {
     if (READ.has(name)) headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
   });
-  return headers;
+  return span === null ? headers : { ...headers, ...span.context };
 }
 
 /** Fields that proxies add. */

@@ -68,7 +68,7 @@ export function changeTask(
   if (ends) {
     leaveKey(state, record.task, now + task.keyTtlMs);
     letGo(state, now, task.id);
-    const document = callbackDocument(task, after.body.result);
+    const document = callbackDocument(task, after.body);
     if (document !== null) {
       state.documents.set(documentName(document.kind, document.id), { document, unique: [] });
     }

@@ -21,7 +21,7 @@ function head(but: Partial<DeliveryRequest> = {}): Record<string, string> {
 
 t.test('an attempt names its task, its number and its time', async t => {
   const signature = new Webhook(SECRET).sign(TASK.id, new Date(NOW), '{"to":"ada@example.com"}');
-  t.same(head({ signing: [SECRET], traceparent: '00-ab-cd-01' }), {
+  t.same(head({ signing: [SECRET], trace: { traceparent: '00-ab-cd-01', tracestate: 'a=1' } }), {
     'user-agent': 'sluice/1',
     'content-type': 'application/json',
     'webhook-id': TASK.id,
@@ -33,7 +33,16 @@ t.test('an attempt names its task, its number and its time', async t => {
     'task-type': 'email.welcome',
     'task-scheduled-for': '2026-01-01T00:00:00.000Z',
     traceparent: '00-ab-cd-01',
+    tracestate: 'a=1',
   });
+});
+
+t.test('the trace context of an attempt replaces that of the tenant', async t => {
+  const headers = { traceparent: 'theirs', tracestate: 'theirs=1' };
+  const trace = { traceparent: '00-ab-cd-01', tracestate: '' };
+  t.match(head({ headers, trace }), { traceparent: '00-ab-cd-01' });
+  t.notOk('tracestate' in head({ headers, trace }), 'which belongs to the other one');
+  t.match(head({ headers }), headers, 'without one, it is sent as it is');
 });
 
 t.test('what a task does not have is not sent', async t => {

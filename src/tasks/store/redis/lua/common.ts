@@ -256,7 +256,8 @@ local function callBack(x)
   local bits, worker = string.match(f[F_onFinish], '^(%d+) (.+)$')
   local at = f[F_status] - SUCCEEDED
   if math.floor(bits / 2 ^ at) % 2 == 0 then return end
-  local result = at == 0 and body(id)[3]
+  local whole = body(id)
+  local result, trace = at == 0 and whole[3], whole[2] and cjson.decode(whole[2])[':trace']
   local omitted = result and #result > ${MAX_CALLBACK_RESULT}
   if omitted then result = false end
   local told = table.concat({
@@ -265,7 +266,7 @@ local function callBack(x)
     ',"tags":', f[F_tags] or '[]', ',"status":"', ({ ${STATUS_WORDS} })[at + 1], '","attempt":', ms(f[F_attempt]),
     ',"lastError":', f[F_error] and '{"at":' .. ms(f[F_errorAt]) .. ',' .. string.sub(f[F_error], 2) or 'null',
     ',"result":', result and text(result) or 'null', ',"resultOmitted":', omitted and 'true' or 'false',
-    ',"finishedAt":', ms(f[F_finished]), '}',
+    ',"finishedAt":', ms(f[F_finished]), trace and ',"trace":' .. text(trace) or '', '}',
   })
   local name = id .. '.' .. ms(f[F_version])
   call('HSET', P .. 'D:callback', name, pack({ 1, worker, f[F_finished], {}, told }))

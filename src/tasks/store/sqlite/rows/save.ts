@@ -170,7 +170,7 @@ export function insertDocument(
 
 /** Writes the document for the callback of a task that has just ended, if the task has a callback for its status. */
 function writeCallback(work: Work, row: TaskRow): void {
-  const document = callbackDocument(shown(work, row), bodyAt(work, row.seq).result);
+  const document = callbackDocument(shown(work, row), bodyAt(work, row.seq));
   if (document !== null) insertDocument(work, row.tenant, document);
 }
 

@@ -1,10 +1,15 @@
 import type { Test } from 'tap';
 import t from 'tap';
 import { requestHead } from '../../../../../src/tasks/delivery/request-head.ts';
-import { withTarget } from '../../../../../src/tasks/model/headers.ts';
+import { keptHeaders } from '../../../../../src/tasks/model/task-headers.ts';
 import { ACME, answered, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 
 const SEALED = 'sealed';
+
+const TRACE = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: '',
+};
 
 /** A worker whose tasks name their URLs, with a signing secret and a confidential header, and two tasks of it. */
 async function opened(t: Test) {
@@ -21,7 +26,7 @@ async function opened(t: Test) {
     scene.make.newTask(
       worker,
       {},
-      { body: { payload: null, headers: withTarget({ 'x-a': 'b' }, url) }, wake: true },
+      { body: { payload: null, headers: keptHeaders({ 'x-a': 'b' }, { url, trace: TRACE }) }, wake: true },
     ),
   );
   await scene.store.create(SEALED, scene.make.createRequest(tasks));
@@ -41,7 +46,11 @@ t.test('tasks are pushed to the URLs that they name, signed, and without confide
     t.same(request.secretHeaders, {});
     const head = requestHead({ ...request, signing: [] }, Buffer.alloc(0), 'sluice', 0);
     t.ok(head.includes('x-a'));
-    t.notOk(head.includes(':url'), 'the URL is not a header');
+    t.notOk(
+      head.some(name => name.startsWith(':')),
+      'what is beside the headers is not sent as one',
+    );
+    t.same(request.trace, TRACE, 'the attempt has the trace context of the task');
   }
 });
 
@@ -52,7 +61,7 @@ t.test('a receiver that is gone or busy does not stop the tasks of others', asyn
   await scene.pass(100, 10);
   t.equal((await scene.workerBody(worker.id, SEALED)).paused, false);
   t.same(await scene.statuses(ids, SEALED), ['failed', 'retry']);
-  const body = { payload: null, headers: withTarget({}, 'https://c.example.com/') };
+  const body = { payload: null, headers: keptHeaders({}, { url: 'https://c.example.com/' }) };
   const later = scene.make.newTask(worker, {}, { body, wake: true });
   await scene.store.create(SEALED, scene.make.createRequest([later]));
   await scene.pass(1_010, 10);
@@ -63,7 +72,7 @@ t.test('a task of another worker goes to the URL of the worker', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker({ url: 'https://own.example.com/' });
-  const body = { payload: null, headers: withTarget({}, 'https://a.example.com/') };
+  const body = { payload: null, headers: keptHeaders({}, { url: 'https://a.example.com/' }) };
   await scene.store.create(
     ACME,
     scene.make.createRequest([scene.make.newTask(worker, {}, { body, wake: true })]),

@@ -1,11 +1,16 @@
 import t from 'tap';
 import type { FinalStatus, Task } from '../../../../../src/tasks/model/task.ts';
+import { givenHeaders, keptHeaders, traceOf } from '../../../../../src/tasks/model/task-headers.ts';
 import type { PutDocument } from '../../../../../src/tasks/store/documents.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { settlement, taskChange, taskQuery } from '../../../../support/tasks/factories.ts';
 import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:00Z';
+const TRACE = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'a=1',
+};
 const EVENTS: readonly FinalStatus[] = ['succeeded', 'failed', 'canceled', 'expired'];
 
 /** A tenant whose tasks end and whose worker `listener` is told. */
@@ -29,7 +34,8 @@ class Told {
   async ended(task: Partial<Task> = {}): Promise<string> {
     const { factory, store, worker } = this.firing;
     const onFinish = { workerId: this.listener.id, events: EVENTS };
-    const made = factory.newTask(worker, { onFinish, ...task, runAt: 0, expiresAt: null });
+    const body = { payload: null, headers: keptHeaders({ x: 'y' }, { trace: TRACE }) };
+    const made = factory.newTask(worker, { onFinish, ...task, runAt: 0, expiresAt: null }, { body });
     await store.create(TENANT, factory.createRequest([made]));
     const { tasks } = await store.claim(TENANT, factory.claimRequest(worker.id, 1));
     const error = { code: 'http_4xx', message: 'gone', httpStatus: 410 };
@@ -78,6 +84,7 @@ t.test('the worker gets a task of its own, which says what has ended', async t =
   });
   t.ok(due.includes(listener.id), 'which is told of');
   const body = (await firing.store.getWhole(TENANT, callback.id))?.body;
+  t.same([traceOf(body?.headers ?? {}), givenHeaders(body?.headers ?? {})], [TRACE, {}]);
   t.strictSame(JSON.parse(body?.payload ?? ''), {
     id,
     worker: firing.worker.body.name,
