@@ -120,8 +120,13 @@ export const QUESTIONS = [
   {
     title: 'What needs attention soon?',
     kind: 'stat',
-    help: 'Starts and lost threads of the last day, and the largest share of file descriptors in use.',
+    help: 'Time until the first certificate expires, starts and lost threads of the last day, and the largest share of file descriptors in use.',
     queries: [
+      {
+        expr: `min(${of('sluice_certificate_expiry_timestamp_seconds')}) - time()`,
+        legend: 'certificate',
+        unit: 's',
+      },
       { expr: `sum(changes(${of('process_start_time_seconds')}[1d]))`, legend: 'restarts' },
       { expr: `sum(increase(${of('sluice_serving_threads_lost_total')}[1d]))`, legend: 'lost threads' },
       {

@@ -185,7 +185,6 @@ t.test('what alerts and the dashboard ask for', { skip: WITHOUT_PROMETHEUS }, as
       opsText('prometheus/alerts.yaml').match(/\b(?:ratelimit|sluice|process)_\w+(?=[{[ )])/g),
     );
     t.ok(names.size > 20);
-    names.delete('sluice_certificate_expiry_timestamp_seconds');
     const missing = new Set(names);
     const endMs = Date.now() + PATIENCE_MS;
     while (missing.size > 0 && Date.now() < endMs) {
