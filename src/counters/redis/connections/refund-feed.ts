@@ -24,9 +24,9 @@ interface RefundFeedParts {
   readonly logger: Logger;
 }
 
-/** Interval and timeout of PING. Together they are one second, within which a dead connection is noticed. */
+/** Interval and timeout of PING. Together they are less than a second, within which a dead connection is noticed. */
 const EVERY_MS = 250;
-const MAX_TIMEOUT_MS = 750;
+const MAX_TIMEOUT_MS = 600;
 const RETRY_MS = 250;
 /** Retry interval if the subscription was refused. An operator may correct the access list meanwhile. */
 const REFUSED_RETRY_MS = 60_000;
