@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useRoute } from '../design/route.ts';
 import { Brand } from '../design/shell/brand.tsx';
 import { KeyList } from '../design/shell/key-list.tsx';
@@ -21,6 +21,11 @@ export function Shell() {
   useEffect(() => {
     document.title = connection === 'lost' ? `Connection lost · ${title}` : title;
   }, [title, connection]);
+  const tabs = useRef<HTMLElement>(null);
+  // On narrow screens, the tabs scroll.
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [name]);
   useShortcuts({ '?': { help: 'Show this list', run: () => openHelp(true) } });
   const View = view?.component;
   const isStale = connection === 'lost' || connection === 'paused';
@@ -36,7 +41,7 @@ export function Shell() {
           </div>
           <Tools onHelp={() => openHelp(true)} />
         </div>
-        <nav class="tabs" aria-label="Views">
+        <nav ref={tabs} class="tabs" aria-label="Views">
           {Object.entries(VIEWS).map(
             ([key, { name: title, inNavigation = true }]) =>
               inNavigation && (

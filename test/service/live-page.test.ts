@@ -36,7 +36,7 @@ t.test('the overview shows what is rejected while requests are sent', options, a
   t.match(await rejections.innerText(), / of 5\b/);
   const plot = page.getByRole('figure').filter({ hasText: 'Hits by outcome' });
   await plot.locator('canvas').waitFor();
-  await plot.getByText('Show the figures as a table').click();
+  await plot.getByRole('button', { name: 'Show the figures as a table' }).click();
   t.match(await plot.getByRole('table').innerText(), /Rejected\s+Shadow\s+Near limit\s+Allowed/);
   t.same(faults, []);
   const bytes = await pageBytes();

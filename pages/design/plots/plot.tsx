@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { Button } from '../button.tsx';
 import { formatCount } from '../format.ts';
+import { Icon } from '../icon.tsx';
 import { THEME_CHANGED } from '../shell/theme.ts';
 import { stackedValues } from './stack.ts';
 
@@ -51,6 +53,7 @@ export function Plot({ title, series, times, stacked = false, format = formatCou
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
+  const [isTable, showTable] = useState(false);
   const latest = useRef({ series, times, stacked, format });
   latest.current = { series, times, stacked, format };
   const shape = series.map(({ name, kind }) => `${kind} ${name}`).join('\n');
@@ -68,9 +71,11 @@ export function Plot({ title, series, times, stacked = false, format = formatCou
       );
     };
     make();
-    const observer = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
-    );
+    const observer = new ResizeObserver(() => {
+      const { clientWidth: width } = element;
+      // 0 behind the table.
+      if (width > 0) plot.current?.setSize({ width, height: HEIGHT });
+    });
     observer.observe(element);
     addEventListener(THEME_CHANGED, make);
     return () => {
@@ -89,6 +94,15 @@ export function Plot({ title, series, times, stacked = false, format = formatCou
       <figcaption class="plot-head">
         <span class="plot-title">{title}</span>
         <span class="plot-time">{at >= 0 ? timeText(times[at]) : ''}</span>
+        <Button
+          kind="quiet"
+          size="icon"
+          label="Show the figures as a table"
+          pressed={isTable}
+          onClick={() => showTable(!isTable)}
+        >
+          <Icon name="table" />
+        </Button>
       </figcaption>
       <ul class="legend">
         {series.map(({ name, kind, values }) => (
@@ -99,11 +113,8 @@ export function Plot({ title, series, times, stacked = false, format = formatCou
           </li>
         ))}
       </ul>
-      <div ref={box} class="plot-canvas" aria-hidden="true" />
-      <details class="plot-table">
-        <summary>Show the figures as a table</summary>
-        <FigureTable title={title} series={series} times={times} format={format} />
-      </details>
+      <div ref={box} class="plot-canvas" aria-hidden="true" hidden={isTable} />
+      {isTable && <FigureTable title={title} series={series} times={times} format={format} />}
     </figure>
   );
 }

@@ -4,7 +4,8 @@ import { Empty } from '../../../design/states.tsx';
 import { useLive } from '../../live-state.ts';
 import { RejectionList } from '../../rejection-list.tsx';
 
-const COUNT = 10;
+/** As many as fit beside the plot. */
+const COUNT = 6;
 
 /** The latest rejections as they happen. They stand still while the pointer or the focus is on them. */
 export function LastRejections() {

@@ -7,27 +7,10 @@ import type { ProcessStatus, Status } from '../../api.ts';
 import { useLive } from '../../live-state.ts';
 import { storeName } from '../../service-facts.tsx';
 
-/** The store, where the time of a decision goes, and the processes that share the store. */
-export function ServicePanels() {
-  const { status, nowMs } = useLive();
+/** Where the counters are, and how the service is. */
+export function StorePanel() {
+  const { status } = useLive();
   if (status === null) return null;
-  return (
-    <div class="overview-service">
-      <StorePanel status={status} />
-      <LatencyPanel status={status} />
-      <Panel title="Instances" note="sharing the store" flush>
-        <Table
-          label="Instances"
-          columns={instanceColumns(nowMs)}
-          rows={status.processes}
-          rowKey={({ id }) => id}
-        />
-      </Panel>
-    </div>
-  );
-}
-
-function StorePanel({ status }: { readonly status: Status }) {
   const { store, components, threads } = status;
   const failing = components.filter(({ healthy }) => !healthy);
   return (
@@ -69,8 +52,11 @@ function threadText({ serving, deciding }: Status['threads']): string {
   return deciding === 0 ? `${serving} serving` : `${serving} serving, ${deciding} deciding`;
 }
 
-function LatencyPanel({ status: { latency } }: { readonly status: Status }) {
-  const { decision, store, batch, seconds } = latency;
+/** Where the time of a decision goes. */
+export function LatencyPanel() {
+  const { status } = useLive();
+  if (status === null) return null;
+  const { decision, store, batch, seconds } = status.latency;
   return (
     <Panel title="Latency" note={`last ${Math.ceil(seconds)} s`}>
       <table class="figures" aria-label="Latency and batch sizes">
@@ -112,6 +98,22 @@ function FigureRow({ name, values, format }: FigureRowProps) {
         <td key={i}>{value === null ? '–' : format(value)}</td>
       ))}
     </tr>
+  );
+}
+
+/** The processes that share the store. */
+export function Instances() {
+  const { status, nowMs } = useLive();
+  if (status === null) return null;
+  return (
+    <Panel title="Instances" note="sharing the store" flush>
+      <Table
+        label="Instances"
+        columns={instanceColumns(nowMs)}
+        rows={status.processes}
+        rowKey={({ id }) => id}
+      />
+    </Panel>
   );
 }
 
