@@ -1,8 +1,11 @@
 import type { ComponentChildren } from 'preact';
 
 interface ButtonProps {
-  /** `primary` at most once in a view or dialog; `danger` for what takes something away; `quiet` beside text. */
-  readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
+  /**
+   * `primary` at most once in a view or dialog; `danger` confirms what takes something away, and `caution` opens the
+   * dialog for it; `quiet` beside text.
+   */
+  readonly kind?: 'primary' | 'plain' | 'danger' | 'caution' | 'quiet';
   /** `small` in rows and beside text; `icon` for a square with an icon, which needs a label. */
   readonly size?: 'normal' | 'small' | 'icon';
   readonly type?: 'button' | 'submit';

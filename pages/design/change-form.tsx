@@ -63,7 +63,8 @@ export function ChangeForm(props: ChangeFormProps) {
   );
 }
 
-function SameAs({ commands }: { readonly commands: Commands }) {
+/** Commands that do the same as the form, out of the way until somebody wants them. */
+export function SameAs({ commands }: { readonly commands: Commands }) {
   return (
     <details class="same-as">
       <summary>Do the same on the command line</summary>

@@ -84,7 +84,10 @@ async function busyService(t: Test) {
       headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ domain: 'shop', until: inADay, ...body }),
     });
-  await put('bans', { entries: [{ key: 'user', value: '*bot*' }], reason: 'scraping of all prices' });
+  await put('bans', {
+    entries: [{ key: 'user', value: '*bot*' }],
+    reason: 'scraping of all prices, three nights in a row; see the incident of Monday',
+  });
   await put('overrides', {
     entries: [{ key: 'ip', value: '10.0.0.1' }],
     factor: 2,

@@ -1,5 +1,5 @@
 import type { Commands } from '../../design/change-form.tsx';
-import { type Descriptor, descriptorText } from '../descriptor.ts';
+import { type Descriptor, descriptorText, type Entry } from '../descriptor.ts';
 import { RECORD_PATHS, type RecordKind, type RecordRequest } from './record.ts';
 
 const TOKEN = '"Authorization: Bearer $ADMIN_TOKEN"';
@@ -37,6 +37,18 @@ export function resetCommands(descriptor: Descriptor, reason: string): Commands 
   return {
     sluice: words('sluice', 'counters', 'reset', ...target(descriptor), '--reason', reason, ...address()),
     curl: `curl ${quoted(`${origin()}/api/v1/counters/reset`)} \\\n  -H ${TOKEN} -H ${JSON_TYPE} \\\n  -d ${quoted(body)}`,
+  };
+}
+
+/** The commands that explain what would become of a request. */
+export function explainCommands(domain: string, descriptors: readonly (readonly Entry[])[]): Commands {
+  const each = descriptors.flatMap(entries => ['--descriptors', descriptorText(entries)]);
+  const hasComma = descriptors.flat().some(({ key, value }) => `${key}${value}`.includes(','));
+  const body = JSON.stringify({ domain, descriptors: descriptors.map(entries => ({ entries })) });
+  return {
+    // A comma ends an entry on the command line.
+    sluice: hasComma ? null : words('sluice', 'explain', '--domain', domain, ...each, ...address()),
+    curl: `curl ${quoted(`${origin()}/explain`)} -d ${quoted(body)}`,
   };
 }
 

@@ -34,7 +34,7 @@ export function Changes() {
         <div class="actions">
           <Button onClick={() => begin('override')}>Override…</Button>
           <Button onClick={() => begin('pass')}>Let pass…</Button>
-          <Button kind="danger" onClick={() => begin('ban')}>
+          <Button kind="caution" onClick={() => begin('ban')}>
             Ban…
           </Button>
         </div>
@@ -71,7 +71,7 @@ function columns(nowMs: number, remove: (record: SteeringRecord) => void): reado
       title: 'Requests with',
       grows: true,
       cell: ({ domain, entries }) => (
-        <span class="one-line" title={`${descriptorText(entries)} in ${domain}`}>
+        <span class="one-line record-target" title={`${descriptorText(entries)} in ${domain}`}>
           <span class="quiet">{domain} › </span>
           {descriptorText(entries)}
         </span>

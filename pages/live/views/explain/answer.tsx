@@ -1,12 +1,20 @@
+import type { ComponentChildren } from 'preact';
 import { Chip } from '../../../design/chip.tsx';
-import { formatCount, formatDuration } from '../../../design/format.ts';
+import { formatCount } from '../../../design/format.ts';
 import { Facts, Panel } from '../../../design/panel.tsx';
 import { Link } from '../../../design/route.ts';
+import { Time } from '../../../design/time.tsx';
 import { descriptorText } from '../../descriptor.ts';
 import type { ExplainedDescriptor, ExplainedLimit, ExplainedPart, Explanation } from './explanation.ts';
 
+interface AnswerProps {
+  readonly explanation: Explanation;
+  /** Below the answer. */
+  readonly children?: ComponentChildren;
+}
+
 /** The answer that the request would get, and the way through the rules of each descriptor. */
-export function Answer({ explanation: { answer, descriptors } }: { readonly explanation: Explanation }) {
+export function Answer({ explanation: { time, answer, descriptors }, children }: AnswerProps) {
   const isRejected = answer.overallCode === 'OVER_LIMIT';
   return (
     <div class="explain-answer" role="status">
@@ -18,13 +26,19 @@ export function Answer({ explanation: { answer, descriptors } }: { readonly expl
         </span>
       </p>
       {descriptors.map((descriptor, i) => (
-        <DescriptorAnswer key={i} descriptor={descriptor} />
+        <DescriptorAnswer key={i} atMs={Date.parse(time)} descriptor={descriptor} />
       ))}
+      {children}
     </div>
   );
 }
 
-function DescriptorAnswer({ descriptor }: { readonly descriptor: ExplainedDescriptor }) {
+interface DescriptorAnswerProps {
+  readonly atMs: number;
+  readonly descriptor: ExplainedDescriptor;
+}
+
+function DescriptorAnswer({ atMs, descriptor }: DescriptorAnswerProps) {
   const { entries, why, levels, limit, limits, steering, status } = descriptor;
   const isOver = status.code === 'OVER_LIMIT';
   return (
@@ -47,37 +61,42 @@ function DescriptorAnswer({ descriptor }: { readonly descriptor: ExplainedDescri
             </li>
           ))}
         </ol>
-        <p>{sentence(why)}</p>
+        <p>
+          <Why text={why} />
+        </p>
         {steering !== undefined && (
           <p>
-            Changed by an operator: {steering.effect} until {steering.until}. {steering.reason}
+            Changed by an operator: {steering.effect}, ends <Time iso={steering.until} nowMs={atMs} />.{' '}
+            {steering.reason}
           </p>
         )}
         {limits === undefined
-          ? limit !== undefined && <LimitFacts limit={limit} counting={descriptor} />
-          : limits.map((part, i) => <Part key={i} part={part} />)}
+          ? limit !== undefined && <LimitFacts limit={limit} atMs={atMs} counting={descriptor} />
+          : limits.map((part, i) => <Part key={i} atMs={atMs} part={part} />)}
       </div>
     </Panel>
   );
 }
 
-function Part({ part }: { readonly part: ExplainedPart }) {
+function Part({ part, atMs }: { readonly part: ExplainedPart; readonly atMs: number }) {
   return (
-    <div>
+    <div class="explain-part">
       {part.binds && <Chip kind="neutral">Decides</Chip>}
-      <LimitFacts limit={part.limit} counting={part} />
+      <LimitFacts limit={part.limit} atMs={atMs} counting={part} />
     </div>
   );
 }
 
 interface LimitFactsProps {
+  /** The time of the explanation, in milliseconds since the epoch. */
+  readonly atMs: number;
   readonly limit: ExplainedLimit;
   readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'penalty'>;
 }
 
-function LimitFacts({ limit, counting: { key, window, count, penalty } }: LimitFactsProps) {
+function LimitFacts({ limit, atMs, counting: { key, window, count, penalty } }: LimitFactsProps) {
   const { rule, requestsPerUnit, unit, window: length, algorithm, shadowMode } = limit;
-  const per = length ?? unit.toLowerCase();
+  const per = length === undefined ? `per ${unit.toLowerCase()}` : `in ${length}`;
   return (
     <Facts
       items={[
@@ -88,7 +107,7 @@ function LimitFacts({ limit, counting: { key, window, count, penalty } }: LimitF
         [
           'Allows',
           <>
-            {`${formatCount(requestsPerUnit)} per ${per}${algorithm === undefined || algorithm === 'fixed_window' ? '' : `, ${algorithm.replace('_', ' ')}`}`}{' '}
+            {`${formatCount(requestsPerUnit)} ${per}${algorithm === undefined || algorithm === 'fixed_window' ? '' : `, ${algorithm.replace('_', ' ')}`}`}{' '}
             {shadowMode && <Chip kind="shadow">Shadow</Chip>}
           </>,
         ],
@@ -107,7 +126,7 @@ function LimitFacts({ limit, counting: { key, window, count, penalty } }: LimitF
           : [
               [
                 penalty?.penalizedUntil == null ? 'Window ends' : 'Penalty ends',
-                `in ${formatDuration(window.resetSeconds * 1000)}`,
+                <Time iso={new Date(atMs + window.resetSeconds * 1000).toISOString()} nowMs={atMs} />,
               ] as const,
             ]),
         ...(penalty === undefined ? [] : [['Penalty', penaltyText(penalty)] as const]),
@@ -128,8 +147,19 @@ function penaltyText({
   return `${state}, ${penalties} so far`;
 }
 
-/** The reasons of the service begin in lower case and name things in backticks. */
-function sentence(why: string): string {
-  const text = why.replaceAll('`', '');
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+/** The reasons of the service begin in lower case, have names in backticks, and no period. */
+function Why({ text }: { readonly text: string }) {
+  const parts = text.split('`');
+  return (
+    <>
+      {parts.map((part, i) =>
+        i % 2 === 1 ? <code key={i}>{part}</code> : i === 0 ? capitalized(part) : part,
+      )}
+      .
+    </>
+  );
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
+import { SameAs } from '../../../design/change-form.tsx';
 import { navigate, useRoute } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
+import { explainCommands } from '../../change/commands.ts';
 import { Answer } from './answer.tsx';
 import { type Explanation, explain, type Question, questionQuery, readQuestion } from './explanation.ts';
 import { QuestionForm } from './question-form.tsx';
@@ -40,6 +42,7 @@ export function ExplainView() {
         <QuestionForm key={asked} question={question} onAsk={submit} />
         <AnswerOf
           isComplete={isComplete}
+          question={question}
           shown={state.asked === asked ? state : {}}
           onRetry={() => setRound(was => was + 1)}
         />
@@ -50,11 +53,12 @@ export function ExplainView() {
 
 interface AnswerOfProps {
   readonly isComplete: boolean;
+  readonly question: Question;
   readonly shown: { readonly explanation?: Explanation; readonly error?: Error };
   readonly onRetry: () => void;
 }
 
-function AnswerOf({ isComplete, shown: { explanation, error }, onRetry }: AnswerOfProps) {
+function AnswerOf({ isComplete, question, shown: { explanation, error }, onRetry }: AnswerOfProps) {
   if (!isComplete) {
     return (
       <Empty title="Ask about a request">
@@ -66,5 +70,9 @@ function AnswerOf({ isComplete, shown: { explanation, error }, onRetry }: Answer
   }
   if (error !== undefined) return <Failure error={error} onRetry={onRetry} />;
   if (explanation === undefined) return <Skeleton lines={8} />;
-  return <Answer explanation={explanation} />;
+  return (
+    <Answer explanation={explanation}>
+      <SameAs commands={explainCommands(question.domain, question.descriptors)} />
+    </Answer>
+  );
 }

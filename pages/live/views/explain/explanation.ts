@@ -10,6 +10,7 @@ export interface ExplainedLimit {
   readonly unit: string;
   readonly window?: string;
   readonly algorithm?: string;
+  readonly burst?: number;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
 }

@@ -1,13 +1,16 @@
 import { useState } from 'preact/hooks';
 import { Choices } from '../../../design/choices.tsx';
-import { formatCount } from '../../../design/format.ts';
+import { formatAgo, formatCount } from '../../../design/format.ts';
+import { Meter } from '../../../design/meter.tsx';
 import { Panel } from '../../../design/panel.tsx';
 import { navigate, useRoute } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import { type Column, Table } from '../../../design/table.tsx';
 import type { HotKey, HotKeyList, LimitDetails } from '../../api.ts';
 import type { Changing } from '../../change/change-dialog.tsx';
+import { useNow } from '../../live-state.ts';
 import { usePolled } from '../../polled.ts';
+import { type KeyCount, useKeyCounts } from './key-counts.ts';
 import { KeyDialog } from './key-dialog.tsx';
 
 const COUNT = 20;
@@ -28,6 +31,8 @@ export function HotKeys({ limit, onChange }: HotKeysProps) {
   const { answer, error, reload } = usePolled<HotKeyList>(
     `/limits/${limit.number}/keys?span=${span}&limit=${COUNT}`,
   );
+  const counts = useKeyCounts(limit, answer?.keys ?? []);
+  const nowMs = useNow();
   const most = Math.max(0, ...(answer?.keys ?? []).map(key => key.error));
   return (
     <Panel
@@ -53,7 +58,7 @@ export function HotKeys({ limit, onChange }: HotKeysProps) {
       {answer !== null && answer.keys.length > 0 && (
         <Table
           label="Hottest keys"
-          columns={columns(open)}
+          columns={columns(open, counts, nowMs)}
           rows={answer.keys}
           rowKey={({ key }) => key}
           onOpen={open}
@@ -75,7 +80,11 @@ export function HotKeys({ limit, onChange }: HotKeysProps) {
   );
 }
 
-function columns(open: (key: HotKey) => void): readonly Column<HotKey>[] {
+function columns(
+  open: (key: HotKey) => void,
+  counts: ReadonlyMap<string, KeyCount>,
+  nowMs: number,
+): readonly Column<HotKey>[] {
   return [
     {
       key: 'key',
@@ -87,12 +96,36 @@ function columns(open: (key: HotKey) => void): readonly Column<HotKey>[] {
         </button>
       ),
     },
+    {
+      key: 'counted',
+      title: 'Counted now',
+      kind: 'number',
+      cell: ({ key }) => <Counted counted={counts.get(key)} nowMs={nowMs} />,
+    },
     { key: 'hits', title: 'Hits', kind: 'number', cell: ({ hits }) => formatCount(hits) },
     {
       key: 'refused',
       title: 'Over the limit',
       kind: 'number',
+      hides: 'narrow',
       cell: ({ refused }) => <span class={refused === 0 ? 'quiet' : undefined}>{formatCount(refused)}</span>,
     },
   ];
+}
+
+interface CountedProps {
+  readonly counted: KeyCount | undefined;
+  readonly nowMs: number;
+}
+
+/** How much of the limit the key has used in the present window, and when that ends. */
+function Counted({ counted, nowMs }: CountedProps) {
+  if (counted === undefined) return <span class="quiet">–</span>;
+  const { count, most, resetMs } = counted;
+  const ends = resetMs > nowMs ? `, resets ${formatAgo(resetMs, nowMs)}` : '';
+  return (
+    <Meter
+      share={most === 0 ? 1 : count / most}
+    >{`${formatCount(count)} of ${formatCount(most)}${ends}`}</Meter>
+  );
 }

@@ -5,10 +5,12 @@ import { formatCount, formatDuration } from '../../../design/format.ts';
 import { Facts } from '../../../design/panel.tsx';
 import { Link } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
+import { Time } from '../../../design/time.tsx';
 import type { HotKey, LimitDetails } from '../../api.ts';
 import type { Changing } from '../../change/change-dialog.tsx';
 import { type Counters, useCounters } from '../../counters.ts';
 import type { Descriptor } from '../../descriptor.ts';
+import { useNow } from '../../live-state.ts';
 import { explainQuery } from '../explain/explanation.ts';
 
 interface KeyDialogProps {
@@ -44,6 +46,7 @@ export function KeyDialog({ limit, hot, onChange, onClose }: KeyDialogProps) {
 }
 
 function CountersOf({ counters: { counters, why } }: { readonly counters: Counters }) {
+  const nowMs = useNow();
   if (counters.length === 0) return <Empty title="Nothing is counted for this key">{why}</Empty>;
   return (
     <>
@@ -54,10 +57,14 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
           requests_per_unit: limit,
           over,
           remaining,
+          algorithm,
           reset_seconds: reset,
+          window_end: windowEnd,
           penalized_until: penalizedUntil = null,
           past = [],
         } = counter;
+        // Sliding windows and token buckets have no end, but a time until more hits fit.
+        const ends = penalizedUntil ?? (algorithm === 'fixed_window' ? windowEnd : undefined);
         return (
           <Facts
             key={key}
@@ -73,7 +80,13 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
               ['Remaining', remaining === null ? 'unknown' : formatCount(remaining)],
               [
                 penalizedUntil === null ? 'Window ends' : 'Penalty ends',
-                reset === undefined ? '–' : `in ${formatDuration(reset * 1000)}`,
+                ends !== undefined ? (
+                  <Time iso={ends} nowMs={nowMs} />
+                ) : reset === undefined ? (
+                  '–'
+                ) : (
+                  `in ${formatDuration(reset * 1000)}`
+                ),
               ],
               ...(past.length === 0
                 ? []
@@ -103,7 +116,7 @@ function KeyActions({ limit, descriptor, onChange }: KeyActionsProps) {
       <Button onClick={() => begin('reset')}>Reset…</Button>
       {!limit.unlimited && <Button onClick={() => begin('override')}>Override…</Button>}
       <Button onClick={() => begin('pass')}>Let pass…</Button>
-      <Button kind="danger" onClick={() => begin('ban')}>
+      <Button kind="caution" onClick={() => begin('ban')}>
         Ban…
       </Button>
     </div>

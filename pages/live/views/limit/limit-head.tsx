@@ -21,6 +21,7 @@ export function LimitHead({ limits, chosen, onChange }: LimitHeadProps) {
   return (
     <header class="limit-head">
       <div class="limit-title">
+        <p class="eyebrow">How is this limit used, and by whom?</p>
         <h1 title={path}>
           <Link query={{ view: 'limits', domain }} class="limit-domain">
             {domain}
@@ -45,7 +46,7 @@ export function LimitHead({ limits, chosen, onChange }: LimitHeadProps) {
       <div class="actions">
         {!unlimited && <Button onClick={() => begin('override')}>Override…</Button>}
         <Button onClick={() => begin('pass')}>Let pass…</Button>
-        <Button kind="danger" onClick={() => begin('ban')}>
+        <Button kind="caution" onClick={() => begin('ban')}>
           Ban…
         </Button>
       </div>

@@ -98,6 +98,7 @@ function LoadPanel({ load, isActive }: { readonly load: Load; readonly isActive:
           </ul>
         )}
         {faults.length === 0 && reasons.map((reason, i) => <p key={i}>{reason}</p>)}
+        {difference === null && outcome === 'active' && <p class="quiet">The first rules of this process.</p>}
         {difference !== null && <DifferenceLists difference={difference} />}
       </div>
     </Panel>

@@ -155,6 +155,15 @@ function ChangedKeys({ rehearsal: { keys } }: { readonly rehearsal: Rehearsal })
   );
 }
 
+function ShareOf({ part, whole }: { readonly part: number; readonly whole: number }) {
+  return (
+    <span class={part === 0 ? 'quiet' : undefined}>
+      {formatShare(part, whole)}
+      <span class="share-part small quiet">{formatCount(part)}</span>
+    </span>
+  );
+}
+
 const COLUMNS: readonly Column<ComparedLimit>[] = [
   {
     key: 'path',
@@ -176,9 +185,14 @@ const COLUMNS: readonly Column<ComparedLimit>[] = [
     key: 'rejected',
     title: 'Would be rejected',
     kind: 'number',
-    cell: ({ rejected, hits }) => formatShare(rejected, hits),
+    cell: ({ rejected, hits }) => <ShareOf part={rejected} whole={hits} />,
   },
-  { key: 'today', title: 'Today', kind: 'number', cell: ({ today, hits }) => formatShare(today, hits) },
+  {
+    key: 'today',
+    title: 'Today',
+    kind: 'number',
+    cell: ({ today, hits }) => <ShareOf part={today} whole={hits} />,
+  },
   { key: 'more', title: 'More', kind: 'number', hides: 'medium', cell: ({ more }) => formatCount(more) },
   { key: 'fewer', title: 'Fewer', kind: 'number', hides: 'medium', cell: ({ fewer }) => formatCount(fewer) },
 ];
