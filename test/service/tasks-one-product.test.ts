@@ -161,6 +161,10 @@ t.test('decisions and tasks are one product', async t => {
       ),
     );
     t.ok(metrics.has('ratelimit_service_rate_limit_total_hits'), 'beside those of decisions');
+    const mailer = { tenant: 'acme', worker: 'mailer' };
+    t.equal(sampleOf(metrics, 'sluice_tasks_worker_failures_total', mailer), 1);
+    const workerLag = 'sluice_tasks_worker_dispatch_lag_seconds';
+    t.equal(sampleOf(metrics, workerLag, mailer, `${workerLag}_count`), 2);
     const delay = 'sluice_event_loop_delay_seconds';
     for (const thread of ['tasks_rest', 'tasks_engine'])
       t.ok(Number(sampleOf(metrics, delay, { thread }, `${delay}_count`)) > 0, thread);

@@ -101,18 +101,30 @@ export class StatsChanges {
 /** Adds the statistics that threads report to those of the process. */
 export class ThreadsStats {
   readonly #stats: StatsRegistry;
+  readonly #nameHere: (name: string) => string | null;
   /** The value of each gauge in each thread. */
   readonly #gauges = new Map<string, Map<number, number>>();
 
-  constructor(stats: StatsRegistry) {
+  /** @param nameHere the name under which a statistic of a thread is shown, null to leave it out; by default the same */
+  constructor(stats: StatsRegistry, nameHere: (name: string) => string | null = name => name) {
     this.#stats = stats;
+    this.#nameHere = nameHere;
   }
 
   /** Adds a report of a thread. */
   add(thread: number, { counters, gauges, timers }: StatsChange): void {
-    for (const [name, growth] of counters) this.#stats.counter(name).add(growth);
-    for (const [name, value] of gauges) this.#valuesOf(name).set(thread, value);
-    for (const [name, growth] of timers) this.#stats.timer(name).add(growth);
+    for (const [name, growth] of counters) {
+      const here = this.#nameHere(name);
+      if (here !== null) this.#stats.counter(here).add(growth);
+    }
+    for (const [name, value] of gauges) {
+      const here = this.#nameHere(name);
+      if (here !== null) this.#valuesOf(here).set(thread, value);
+    }
+    for (const [name, growth] of timers) {
+      const here = this.#nameHere(name);
+      if (here !== null) this.#stats.timer(here).add(growth);
+    }
   }
 
   /** Removes the gauges of a thread that has ended. Its counters stay, and its connections count as closed. */

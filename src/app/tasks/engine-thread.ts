@@ -11,6 +11,7 @@ import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SIGNAL_NAMES, SignalPorts, Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { WorkerNames } from '../../tasks/model/worker-names.ts';
 import { AskedStartLimits, type LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
 import type { NotReadyListener } from '../../tasks/scheduler/health/troubles.ts';
 import { scheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts';
@@ -54,7 +55,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   const { settings } = setup;
   const wanted = (): void => post({ kind: 'store_wanted' });
   const opened = await openThreadStore({ settings, stats, logger, wanted, background: true });
-  const statistics = new TaskStatistics(stats);
+  const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
   const store = new MeasuredStore(opened.store, statistics, () => performance.now());
   const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
   const limitAsker = new AskedStartLimits(post);

@@ -8,6 +8,7 @@ import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalPorts, Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { WorkerNames } from '../../tasks/model/worker-names.ts';
 import type { ApiLimits, RestConfig, RestParts } from '../../tasks/rest/http/parts.ts';
 import { RestService } from '../../tasks/rest/rest-service.ts';
 import { tenantRoutes } from '../../tasks/rest/routes.ts';
@@ -57,7 +58,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const { settings } = setup;
     const wanted = (): void => post({ kind: 'store_wanted' });
     const opened = await openThreadStore({ settings, stats, logger, wanted, background: false });
-    const statistics = new TaskStatistics(stats);
+    const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
     const provider = await identityProvider(settings, clock, logger);

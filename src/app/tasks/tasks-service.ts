@@ -10,6 +10,7 @@ import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { WorkerNames } from '../../tasks/model/worker-names.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
@@ -67,7 +68,8 @@ export class TasksService implements Service {
   /** @throws Error that names the setting, if a file of a setting cannot be used */
   constructor(parts: TasksServiceParts, shared: TasksShared) {
     const { settings } = parts;
-    const statistics = new TaskStatistics(shared.stats);
+    const workers = new WorkerNames(settings.tasksMetricsMaxWorkers);
+    const statistics = new TaskStatistics(shared.stats, workers);
     const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const links = new ThreadLinks({
@@ -80,8 +82,11 @@ export class TasksService implements Service {
         refunds: new StartRefunds(shared.rules),
       }),
     });
-    const engine = keptEngine(parts, shared.stats, links);
-    const rest = restThreads(parts, shared, { links, statistics, tester: engine });
+    const engine = keptEngine(parts, new ThreadsStats(shared.stats, workers.nameHere), {
+      links,
+      stats: shared.stats,
+    });
+    const rest = restThreads(parts, shared, { links, workers, statistics, tester: engine });
     this.#engine = engine;
     this.#rest = rest;
     const readiness: ReadinessChecks = {
@@ -134,6 +139,7 @@ async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> 
 /** What the REST threads use of the rest of the service. */
 interface RestSharing {
   readonly links: ThreadLinks;
+  readonly workers: WorkerNames;
   readonly statistics: TaskStatistics;
   readonly tester: WorkerTester;
 }
@@ -141,7 +147,7 @@ interface RestSharing {
 function restThreads(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   { decider, rules, stats }: TasksShared,
-  { links, statistics, tester }: RestSharing,
+  { links, workers, statistics, tester }: RestSharing,
 ): RestThreads<StatsChange> {
   const setup: RestThreadSetup = {
     settings,
@@ -150,7 +156,7 @@ function restThreads(
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-  const threadsStats = new ThreadsStats(stats);
+  const threadsStats = new ThreadsStats(stats, workers.nameHere);
   const lost = stats.counter('tasks.rest_threads_lost');
   const threads = new RestThreads<StatsChange>({
     module: workerModule('rest'),
@@ -181,8 +187,8 @@ function restThreads(
 
 function keptEngine(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
-  stats: StatsRegistry,
-  links: ThreadLinks,
+  threadsStats: ThreadsStats,
+  { links, stats }: { readonly links: ThreadLinks; readonly stats: StatsRegistry },
 ): KeptEngine {
   const setup: EngineThreadSetup = {
     settings,
@@ -197,7 +203,7 @@ function keptEngine(
     module: workerModule('tasks'),
     workerData: () => setup,
     links,
-    stats: new ThreadsStats(stats),
+    stats: threadsStats,
     lost: () => lost.add(1),
     clock,
     random,

@@ -314,6 +314,14 @@ export const tasks = {
         'Number of threads that serve the REST API. All requests of a tenant are handled by the same ' +
         'thread.',
     }),
+    tasksMetricsMaxWorkers: setting({
+      names: ['TASKS_METRICS_MAX_WORKERS'],
+      kind: integer({ min: 0, max: 2_000 }),
+      default: 200,
+      help:
+        'Maximum number of workers with statistics of their own, which contain the domain of the tenant and ' +
+        'the name of the worker. All others are counted together. `0`: no statistics of single workers.',
+    }),
     tasksPushHttp: setting({
       names: ['TASKS_PUSH_HTTP'],
       kind: bool,

@@ -1,9 +1,19 @@
 import type { Histogram } from '../../stats/histogram.ts';
 import type { Counter, StatsRegistry } from '../../stats/registry.ts';
+import { WorkerNames } from './worker-names.ts';
+
+/** The statistics of one worker, or of all workers beyond the bound together. */
+interface WorkerStatistics {
+  /** Time from when a task is due to the start of its attempt, by the store's clock. */
+  readonly dispatchLag: Histogram;
+  /** Attempts that failed, and attempts whose lease expired. */
+  readonly failures: Counter;
+}
 
 /**
  * The statistics of tasks (specification 3.14). All of their names are here; how they are shown to Prometheus is in
- * `src/stats/sinks/prometheus/mappings/task-mappings.ts`. Names hold nothing that a request says, and no tenant.
+ * `src/stats/sinks/prometheus/mappings/task-mappings.ts`. Names hold nothing that a request says, except the domain and the
+ * name of a worker in a bounded number of statistics.
  */
 export class TaskStatistics {
   readonly #stats: StatsRegistry;
@@ -17,9 +27,14 @@ export class TaskStatistics {
   readonly settleRejected: Counter;
   readonly storeErrors: Counter;
   readonly purged: Counter;
+  readonly #workers: WorkerNames;
+  /** By the beginning of their names. */
+  readonly #ofWorkers = new Map<string, WorkerStatistics>();
 
-  constructor(stats: StatsRegistry) {
+  /** @param workers the workers with statistics of their own; by default none */
+  constructor(stats: StatsRegistry, workers = new WorkerNames(0)) {
     this.#stats = stats;
+    this.#workers = workers;
     this.created = stats.counter('tasks.created');
     this.dispatchLag = stats.timer('tasks.dispatch_lag');
     this.attemptDuration = stats.timer('tasks.attempt_duration');
@@ -57,6 +72,31 @@ export class TaskStatistics {
   /** Calls of the interface. @param route a name of letters, digits, `_` and `-`: never the path that was asked for */
   httpRequests(route: string, status: number): Counter {
     return this.#stats.counter(`tasks.http_requests.${route}.${status}`);
+  }
+
+  /** Null if there are no statistics of single workers. @param worker its name */
+  ofWorker(tenant: string, worker: string): WorkerStatistics | null {
+    if (!this.#workers.isEnabled) return null;
+    const prefix = this.#workers.prefixOf(tenant, worker);
+    let found = this.#ofWorkers.get(prefix);
+    if (found === undefined) {
+      found = {
+        dispatchLag: this.#stats.timer(`${prefix}dispatch_lag`),
+        failures: this.#stats.counter(`${prefix}failures`),
+      };
+      this.#ofWorkers.set(prefix, found);
+    }
+    return found;
+  }
+
+  /**
+   * How long the oldest due task of a worker has waited, in milliseconds. Returns false, and shows nothing, if the worker
+   * has no statistics of its own.
+   */
+  readOldestDueMsOf(tenant: string, worker: string, read: () => number): boolean {
+    if (!this.#workers.has(tenant, worker)) return false;
+    this.#stats.gauge(`${this.#workers.prefixOf(tenant, worker)}oldest_due`, read);
+    return true;
   }
 
   /** Whether tasks cannot be served, 1 or 0, by the cause. */

@@ -23,6 +23,7 @@ import { PushSlots } from './push/push-slots.ts';
 import { PushStarts } from './push/push-starts.ts';
 import { PushTurns } from './push/push-turns.ts';
 import { WaitingWorkers } from './push/waiting-workers.ts';
+import { LOOK_EVERY_MS, OldestDue } from './upkeep/oldest-due.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
 import { Rounds } from './upkeep/rounds.ts';
@@ -90,6 +91,7 @@ export class TasksEngine implements Service {
     const troubles = new Troubles(parts);
     const keyCheck = new KeyCheck({ ...parts, troubles });
     const countDue = dueTasksCounter(parts);
+    const oldestDue = new OldestDue(parts);
     this.#services = [
       atStop('troubles', async () => troubles.stop()),
       {
@@ -102,6 +104,7 @@ export class TasksEngine implements Service {
       rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
       rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
       rounds('count of due tasks', COUNT_DUE_EVERY_MS, countDue),
+      rounds('oldest due tasks of workers', LOOK_EVERY_MS, stopped => oldestDue.look(stopped)),
       new Rounds({
         name: 'check of the master key',
         waitMs: CHECK_KEYS_EVERY_MS,

@@ -29,6 +29,14 @@ import type {
 } from './requests.ts';
 import type { TaskStore } from './task-store.ts';
 
+/** Ends of attempts that are failures of the worker. */
+const FAILURES: ReadonlySet<Settlement['event']> = new Set([
+  'attempt_failed',
+  'timed_out',
+  'lease_expired',
+  'no_retry',
+]);
+
 /**
  * Measures a store: the duration and the failures of its operations, and how tasks and attempts end. All callers use the
  * store through it, so that every change of a task is counted.
@@ -106,8 +114,13 @@ export class MeasuredStore implements TaskStore {
     return this.#measured('history', () => this.#store.history(tenant, id, query));
   }
 
-  claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
-    return this.#measured('claim', () => this.#store.claim(tenant, request));
+  async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
+    const answer = await this.#measured('claim', () => this.#store.claim(tenant, request));
+    for (const { task, dueAt } of answer.tasks) {
+      const lagMs = Math.max(0, answer.now - dueAt);
+      this.#statistics.ofWorker(tenant, task.worker)?.dispatchLag.record(lagMs);
+    }
+    return answer;
   }
 
   blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]> {
@@ -117,7 +130,7 @@ export class MeasuredStore implements TaskStore {
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
     const answers = await this.#measured('settle', () => this.#store.settle(tenant, settlements));
     answers.forEach((answer, at) => {
-      if (answer.kind === 'settled') this.#countEnded(settlements[at].event, answer.task);
+      if (answer.kind === 'settled') this.#countEnded(tenant, settlements[at].event, answer.task);
     });
     return answers;
   }
@@ -231,7 +244,8 @@ export class MeasuredStore implements TaskStore {
     }
   }
 
-  #countEnded(event: Settlement['event'], task: Task): void {
+  #countEnded(tenant: string, event: Settlement['event'], task: Task): void {
+    if (FAILURES.has(event)) this.#statistics.ofWorker(tenant, task.worker)?.failures.add(1);
     // A task with a cancel request becomes canceled with nearly every event.
     this.#statistics.attempts(task.status === 'canceled' ? 'canceled' : event).add(1);
     if (event === 'lease_expired') this.#statistics.leasesExpired.add(1);

@@ -7,6 +7,7 @@ import { DEFAULT_TENANT_LIMITS, type TenantLimits, type Worker } from '../../../
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { HistoryEvent, Task } from '../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
+import { WorkerNames } from '../../../src/tasks/model/worker-names.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push/push-slots.ts';
 import type { TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
@@ -187,6 +188,8 @@ export interface ProcessOptions {
   readonly limits?: Partial<TenantLimits>;
   readonly drainMs?: number;
   readonly maxWaitingPulls?: number;
+  /** `TASKS_METRICS_MAX_WORKERS`. */
+  readonly workersWithStatistics?: number;
   /** Decides about limits of workers. */
   readonly limitAsker?: LimitAsker;
 }
@@ -256,7 +259,7 @@ export class EngineScene {
   #process(options: ProcessOptions, clock: StoreClock): Process {
     const slots = options.slots ?? 100;
     const stats = new StatsRegistry();
-    const statistics = new TaskStatistics(stats);
+    const statistics = new TaskStatistics(stats, new WorkerNames(options.workersWithStatistics ?? 0));
     const signals = new Signals();
     const logger = new KeepingLogger();
     const deliveries = new TestDeliveries(attemptsFor(slots));

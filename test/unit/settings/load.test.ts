@@ -102,6 +102,7 @@ t.test('without variables every setting is at its default', async t => {
     tasksRedisDurability: 'everysec',
     tasksRedisKeyPrefix: 'sluice:',
     tasksRestThreads: 1,
+    tasksMetricsMaxWorkers: 200,
     tasksPushHttp: false,
     tasksPushNetworks: '',
     tasksPushPorts: '',

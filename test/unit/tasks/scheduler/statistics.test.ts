@@ -138,3 +138,44 @@ t.test('no tenant, task or worker is part of a name', async t => {
   ];
   t.notMatch(names.join(' '), /acme|very-own-name|tsk_|wrk_/);
 });
+
+t.test('lag and failures of each worker up to a bound, and of all others together', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t, { workersWithStatistics: 1 });
+  const first = await scene.worker();
+  const second = await scene.worker({ name: 'second' });
+  const third = await scene.worker({ name: 'third' });
+  const retry = { ...first.body.retry, maxAttempts: 1 };
+  const ids: string[] = [];
+  for (const worker of [first, second, third])
+    ids.push(...(await scene.add(worker, 1, { retry }, { heardBy: process })));
+  await scene.turn();
+  process.deliveries.answer(ids[0], answered(500));
+  process.deliveries.answer(ids[1], answered(500));
+  process.deliveries.answer(ids[2], OK);
+  await scene.pass(10);
+  const { samples } = scraped(process, scene.clock);
+  const own = `tenant=${ACME} worker=${first.body.name}`;
+  const others = 'tenant=_other worker=_other';
+  t.same(samples('sluice_tasks_worker_failures_total'), { [own]: 1, [others]: 1 });
+  const lag = 'sluice_tasks_worker_dispatch_lag_seconds';
+  t.same(samples(lag, `${lag}_count`), { [own]: 1, [others]: 2 });
+});
+
+t.test('the oldest due task of a worker, also if nobody asks for it', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t, { workersWithStatistics: 2 });
+  const puller = await scene.worker({ mode: 'pull', url: null });
+  const idle = await scene.worker({ name: 'idle', mode: 'pull', url: null });
+  await scene.add(puller, 2, { runAt: scene.clock.nowMs() + 60_000 });
+  await scene.add(idle, 1, { runAt: scene.clock.nowMs() + 3_600_000 });
+  const oldest = () => scraped(process, scene.clock).samples('sluice_tasks_worker_oldest_due_seconds');
+  await scene.pass(60_000, 1_000);
+  const name = (worker: { readonly body: { readonly name: string } }) =>
+    `tenant=${ACME} worker=${worker.body.name}`;
+  await scene.pass(40_000, 1_000);
+  t.match(oldest(), { [name(puller)]: 40, [name(idle)]: 0 });
+  await scene.worker({ name: 'late', mode: 'pull', url: null });
+  await scene.pass(60_000, 1_000);
+  t.equal(Object.keys(oldest()).length, 2, 'a worker beyond the bound has none');
+});
