@@ -39,6 +39,9 @@ export const builtMain = join(root, 'build/src/cli/main.js');
  */
 export const compiledCode = join(root, 'build/.code');
 
+/** Folder of the entries that import the test files of a group. */
+export const testGroups = 'build/test-groups';
+
 /** True if `build` contains everything that `what` (`serving` or `tests`) needs, built from the current sources. */
 export function isBuilt(what) {
   const { folders, mark } = BUILDS[what];
@@ -67,7 +70,8 @@ export async function buildSources(what) {
     advice: 'The errors are listed above. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
-  // Processes that still run the previous build may add files to it meanwhile.
+  // Processes that still run the previous build may add files meanwhile.
+  rmSync(inRoot(testGroups), { recursive: true, force: true, maxRetries: 10 });
   rmSync(compiledCode, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(inRoot('build'), { recursive: true });
   writeFileSync(inRoot(BUILDS.serving.mark), served);

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { linuxStat } from './linux-stat.mjs';
 import { note, root } from './step.mjs';
 
 // Node.js does not offer file locks that the operating system releases with the process, so the file lists its holders.
@@ -90,30 +91,18 @@ function livingHolder(text) {
 
 /** Process ids are reused, so the start time of the process is compared too. It is only available on Linux. */
 function identityOf(pid) {
-  const [, started] = linuxStatus(pid);
+  const started = linuxStat(pid)[19];
   return { pid, started };
 }
 
 function isRunning(pid) {
   // A zombie has ended, but its parent has not waited for it.
-  if (linuxStatus(pid)[0] === 'Z') return false;
+  if (linuxStat(pid)[0] === 'Z') return false;
   try {
     process.kill(pid, 0);
     return true;
   } catch (failure) {
     return failure.code === 'EPERM';
-  }
-}
-
-/** Returns state and start time of a process; empty if it does not exist, and on systems other than Linux. */
-function linuxStatus(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Fields are counted from the end of the name, which may contain spaces and parentheses.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return [fields[0], fields[19]];
-  } catch {
-    return [];
   }
 }
 

@@ -9,12 +9,15 @@ export class TapReport {
   isComplete = false;
   /** Names of the files that failed. */
   failedFiles = [];
+  /** Names of the files whose processor time is known, with this time and their duration in milliseconds. */
+  times = [];
   #write;
   /** Names of the enclosing tests, starting with the file. */
   #path = [];
   /** Whether each of the enclosing tests contains nested tests. */
   #holdsTests = [];
   #failedInFile = 0;
+  #cpuMs;
   /** Details to print after the line of the current file. */
   #details = [];
   /** Handles the lines of the current or next YAML block: prints or ignores them. */
@@ -42,7 +45,9 @@ export class TapReport {
   #event(line, text, depth) {
     const subtest = /^# Subtest: (.*)/.exec(text);
     const result = /^(not )?ok \d+(?: - )?(.*?)(?: # time=(\S+)ms)?( # (?:SKIP|TODO).*)?$/.exec(text);
-    if (subtest !== null) {
+    const cpu = /^# cpu=(\d+)ms$/.exec(text);
+    if (cpu !== null) this.#cpuMs = Number(cpu[1]);
+    else if (subtest !== null) {
       this.#path.splice(depth, Infinity, subtest[1]);
       this.#holdsTests.splice(depth, Infinity, false);
       if (depth > 0) this.#holdsTests[depth - 1] = true;
@@ -85,6 +90,8 @@ export class TapReport {
     this.#write(`${isFailure ? 'FAIL' : 'ok  '} ${file} (${Math.round(time)} ms)\n`);
     for (const detail of this.#details) this.#write(`${detail}\n`);
     this.#details = [];
+    if (this.#cpuMs !== undefined) this.times.push({ file, cpuMs: this.#cpuMs, timeMs: Number(time) });
+    this.#cpuMs = undefined;
     // A file can also fail outside its tests.
     if (isFailure && this.#failedInFile === 0) this.counts.failed++;
     this.#failedInFile = 0;

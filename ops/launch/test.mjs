@@ -6,18 +6,24 @@
 import { checkStyle } from './check-style.mjs';
 import { builtName, runTests } from './run-tests.mjs';
 import { attempt, StepFailure } from './step.mjs';
-import { fastUnitTests } from './unit-tests.mjs';
+import { allTests, fastUnitTests, planOf } from './test-plan.mjs';
 import { watchTests } from './watch-tests.mjs';
 
 await attempt(async () => {
   const [mode, ...named] = process.argv.slice(2);
-  if (mode === '--unit') return runTests([...fastUnitTests(), ...named.map(builtName)]);
+  if (mode === '--unit') return runPlan(fastUnitTests(), named.map(builtName));
   if (mode === '--watch') {
     if (named.length > 0) return watchTests(named.map(builtName));
     throw new StepFailure(
       'Name the test files to watch: npm run test:watch -- test/unit/base/backoff.test.ts',
     );
   }
-  if (mode === undefined) await checkStyle();
-  await runTests(process.argv.slice(2).map(builtName));
+  if (mode !== undefined) return runTests([mode, ...named].map(builtName));
+  await checkStyle();
+  await runPlan(allTests());
 });
+
+function runPlan(files, args = []) {
+  const { programs, groups } = planOf(files);
+  return runTests([...programs, ...args], groups);
+}

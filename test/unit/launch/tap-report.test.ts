@@ -11,6 +11,7 @@ function reportOn(tap: string): {
   counts: unknown;
   isComplete: boolean;
   failedFiles: string[];
+  times: unknown;
 } {
   const written: string[] = [];
   const report = new TapReport((text: string) => written.push(text));
@@ -20,6 +21,7 @@ function reportOn(tap: string): {
     counts: report.counts,
     isComplete: report.isComplete,
     failedFiles: report.failedFiles,
+    times: report.times,
   };
 }
 
@@ -42,6 +44,15 @@ ok 1 - build/test/unit/a.test.js # time=21.437ms
   t.equal(report.text, 'ok   test/unit/a.test.ts (21 ms)\n');
   t.same(report.counts, { passed: 1, failed: 0, skipped: 0 }, 'tests are counted, not assertions');
   t.same(report.failedFiles, []);
+});
+
+t.test('the processor time of files is kept where they tell it', async t => {
+  const report = reportOn(`# Subtest: build/test/a.test.js
+    ok 1 - fine
+    # cpu=1230ms
+ok 1 - build/test/a.test.js # time=2000ms
+ok 2 - build/test/b.test.js # time=1ms`);
+  t.same(report.times, [{ file: 'test/a.test.ts', cpuMs: 1_230, timeMs: 2_000 }]);
 });
 
 t.test('below a file that fails stand the failed assertions with their tests and reasons', async t => {
