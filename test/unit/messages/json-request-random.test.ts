@@ -39,7 +39,7 @@ function modelOutcome(body: Uint8Array): object | null {
 
 t.test('random correct documents give the request that protobufjs makes of them', async t => {
   const wrong: string[] = [];
-  for (let seed = 1; seed <= 2000; seed++) {
+  for (let seed = 1; seed <= 500; seed++) {
     const text = randomDocument(new Draws(seed));
     const body = Buffer.from(text);
     if (!isDeepStrictEqual(outcome(body), modelledRequest(body))) wrong.push(text);
@@ -51,7 +51,7 @@ t.test('random damaged documents are refused with a fault exactly when the mappi
   const wrong: string[] = [];
   let accepted = 0;
   let refused = 0;
-  for (let seed = 1; seed <= 6000; seed++) {
+  for (let seed = 1; seed <= 1500; seed++) {
     const draws = new Draws(seed);
     const body = mutated(draws, Buffer.from(randomDocument(draws)));
     const got = outcome(body);
@@ -60,12 +60,12 @@ t.test('random damaged documents are refused with a fault exactly when the mappi
     if (!isDeepStrictEqual(got, modelOutcome(body))) wrong.push(Buffer.from(body).toString('latin1'));
   }
   t.same(wrong, []);
-  t.ok(accepted > 300 && refused > 3000, `both kinds were met: ${accepted} accepted, ${refused} refused`);
+  t.ok(accepted > 75 && refused > 750, `both kinds were met: ${accepted} accepted, ${refused} refused`);
 });
 
 t.test('random bytes are refused with a fault, alone and as a value', async t => {
   const accepted: string[] = [];
-  for (let seed = 1; seed <= 3000; seed++) {
+  for (let seed = 1; seed <= 750; seed++) {
     const draws = new Draws(seed);
     const bytes = Buffer.from(draws.list(40, () => draws.number(256)));
     const asDomain = Buffer.concat([Buffer.from('{"domain":'), bytes, Buffer.from('}')]);

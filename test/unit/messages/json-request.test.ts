@@ -110,7 +110,7 @@ t.test('a request has at most 4096 descriptors of at most 256 entries', async t 
 });
 
 t.test('a hostile document costs no more than its length', async t => {
-  const count = 4_000_000;
+  const count = 400_000;
   t.match(
     faultOf(`{"hitsAddend":${'1'.repeat(count)}}`).message,
     'must be a whole number from 0 to 4294967295',

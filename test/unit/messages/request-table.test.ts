@@ -26,7 +26,7 @@ t.test('random messages are read as protobufjs reads them', async t => {
   const random = new SeededRandom(11);
   const table = new RequestTable();
   let expected: ReadRequest[] = [];
-  for (let i = 0; i < 3_000; i++) {
+  for (let i = 0; i < 1_000; i++) {
     const bytes = randomRequestBytes(random);
     table.add(bytes);
     expected.push(readIndependently(bytes));
@@ -237,7 +237,7 @@ t.test('a message cut off at any byte is refused, or is the message of its whole
   const kept = randomRequestBytes(random);
   table.add(kept);
   let refused = 0;
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 20; i++) {
     const bytes = randomRequestBytes(random);
     for (let length = 0; length < bytes.length; length++) {
       const cut = bytes.subarray(0, length);
@@ -252,7 +252,7 @@ t.test('a message cut off at any byte is refused, or is the message of its whole
     }
   }
   t.strictSame(readTable(table), [readIndependently(kept)]);
-  t.ok(refused > 1_000, `${refused} refused`);
+  t.ok(refused > 300, `${refused} refused`);
 });
 
 t.test('random and damaged bytes are refused or read, and never hurt the rows before them', async t => {
@@ -262,7 +262,7 @@ t.test('random and damaged bytes are refused or read, and never hurt the rows be
   for (const bytes of kept) table.add(bytes);
   const expected = JSON.stringify(kept.map(readIndependently));
   const outcomes = { read: 0, refused: 0 };
-  for (let i = 0; i < 20_000; i++) {
+  for (let i = 0; i < 4_000; i++) {
     const bytes = i % 2 === 0 ? randomBytes(random) : damaged(random, randomRequestBytes(random));
     const taken = addOrFault(t, table, bytes);
     outcomes[taken ? 'read' : 'refused']++;
@@ -273,7 +273,7 @@ t.test('random and damaged bytes are refused or read, and never hurt the rows be
     table.reset();
     for (const each of kept) table.add(each);
   }
-  t.ok(outcomes.read > 500 && outcomes.refused > 500, JSON.stringify(outcomes));
+  t.ok(outcomes.read > 100 && outcomes.refused > 100, JSON.stringify(outcomes));
 });
 
 /** Whether `length` is a boundary between top-level fields, by the lengths that the fields themselves say. */

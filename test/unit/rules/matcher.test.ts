@@ -227,7 +227,7 @@ t.test('an empty rule set, and a request without entries, match nothing', async 
 t.test('random rules and requests are matched as by lists and texts', async t => {
   const random = new SeededRandom(20_240_229);
   const seen = { none: 0, exact: 0, wildcard: 0, keyOnly: 0 };
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 100; round++) {
     const entries = randomEntries(random, 2);
     const matching = new Matching(entries);
     for (let i = 0; i < 30; i++) {
@@ -255,7 +255,7 @@ t.test('random rules and requests are matched as by lists and texts', async t =>
         t.strictSame(actual, expected, `${JSON.stringify(asked.entries)} in ${JSON.stringify(entries)}`);
     }
   }
-  for (const [what, times] of Object.entries(seen)) t.ok(times > 500, `${what}: ${times} times`);
+  for (const [what, times] of Object.entries(seen)) t.ok(times > 150, `${what}: ${times} times`);
 });
 
 t.test('rules are read only while matching', async t => {

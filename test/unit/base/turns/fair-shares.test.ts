@@ -35,7 +35,7 @@ t.test('holders that take all they can, one after the other, leave each of the n
 });
 
 t.test('whatever is taken and given back, a holder below its share always has room', async t => {
-  for (let seed = 0; seed < 100; seed++) {
+  for (let seed = 0; seed < 20; seed++) {
     const random = new SeededRandom(seed);
     const all = shares();
     const names = Array.from({ length: 1 + random.below(80) }, (_, at) => `t${at}`);
@@ -44,11 +44,11 @@ t.test('whatever is taken and given back, a holder below its share always has ro
       const held = all.heldBy(name);
       if (random.below(3) === 0) all.give(name, held === 0 ? 0 : 1 + random.below(held));
       else all.take(name, Math.min(all.roomFor(name), 1 + random.below(2 * BASE)));
-      const holders = names.filter(each => all.heldBy(each) > 0);
+      const holders = names.filter(each => all.heldBy(each) > 0).length;
       for (const each of names) {
-        const others = holders.filter(other => other !== each).length;
-        const share = Math.max(1, Math.floor(BASE / (others + 1)));
-        if (all.heldBy(each) < share && all.roomFor(each) < 1) t.fail(`seed ${seed}: ${each} has no room`);
+        const has = all.heldBy(each);
+        const share = Math.max(1, Math.floor(BASE / (has > 0 ? holders : holders + 1)));
+        if (has < share && all.roomFor(each) < 1) t.fail(`seed ${seed}: ${each} has no room`);
       }
       if (all.taken > CAPACITY) t.fail(`seed ${seed}: ${all.taken} are taken`);
     }

@@ -73,7 +73,7 @@ function mutated(random: SeededRandom, bytes: Uint8Array): Uint8Array {
 t.test('random octets: a fault or the same fields as in the plainest decoding', async t => {
   const random = new SeededRandom(1);
   let sound = 0;
-  for (let connection = 0; connection < 20_000; connection++) {
+  for (let connection = 0; connection < 5_000; connection++) {
     const witnesses = new Witnesses();
     for (let isSound = true; isSound; ) {
       const bytes = Uint8Array.from({ length: random.below(8) }, () => random.below(256));
@@ -83,13 +83,13 @@ t.test('random octets: a fault or the same fields as in the plainest decoding', 
       if (isSound) sound++;
     }
   }
-  t.ok(sound > 500, `${sound} blocks happened to be sound`);
+  t.ok(sound > 125, `${sound} blocks happened to be sound`);
 });
 
 t.test('mutated blocks of real encoders: a fault or the same fields', async t => {
   const random = new SeededRandom(2);
   const counts = { sound: 0, faults: 0 };
-  for (let round = 0; round < 150; round++) {
+  for (let round = 0; round < 40; round++) {
     for (const { blocks } of readStories()) {
       const witnesses = new Witnesses();
       for (const { bytes } of blocks) {
@@ -101,13 +101,13 @@ t.test('mutated blocks of real encoders: a fault or the same fields', async t =>
       }
     }
   }
-  t.ok(counts.sound > 1000 && counts.faults > 200, JSON.stringify(counts));
+  t.ok(counts.sound > 250 && counts.faults > 50, JSON.stringify(counts));
 });
 
 t.test('mutated blocks of our encoder, under changing table sizes: a fault or the same fields', async t => {
   const random = new SeededRandom(3);
   const counts = { sound: 0, faults: 0 };
-  for (let connection = 0; connection < 600; connection++) {
+  for (let connection = 0; connection < 200; connection++) {
     const witnesses = new Witnesses();
     const encoder = new HpackEncoder({ maxTableSize: 4096 });
     for (let isSound = true, i = 0; isSound && i < 12; i++) {
@@ -129,13 +129,13 @@ t.test('mutated blocks of our encoder, under changing table sizes: a fault or th
       isSound = sound;
     }
   }
-  t.ok(counts.sound > 1000 && counts.faults > 100, JSON.stringify(counts));
+  t.ok(counts.sound > 300 && counts.faults > 30, JSON.stringify(counts));
 });
 
 t.test('no long block takes long: short patterns repeated to 64 KiB', async t => {
   const random = new SeededRandom(4);
   const patterns = Array.from({ length: 256 }, (_, octet) => [octet]);
-  for (let i = 0; i < 300; i++)
+  for (let i = 0; i < 50; i++)
     patterns.push(Array.from({ length: 2 + random.below(5) }, () => random.below(256)));
   // Each of these inserts or refers without end, the last with an eviction for every four octets.
   patterns.push(
@@ -149,12 +149,12 @@ t.test('no long block takes long: short patterns repeated to 64 KiB', async t =>
   for (const pattern of patterns) {
     const bytes = Buffer.alloc(65_536, Uint8Array.from(pattern));
     const decoder = decoderWith({ maxListBytes: 8192, maxFields: 100 });
-    const began = performance.now();
+    const before = process.cpuUsage();
     const block = outcomeOf(() => decodeAll(decoder, bytes), HpackFault);
-    slowest = Math.max(slowest, performance.now() - began);
+    slowest = Math.max(slowest, process.cpuUsage(before).user / 1_000);
     if (block !== undefined && (block.names.length > 100 || sizeOf(fieldsOf(block)) > 8192))
       t.fail(`${pattern}: ${block.names.length} fields were kept`);
   }
   // Some milliseconds; a cost that grew with the square of the length would be seconds.
-  t.ok(slowest < 500, `the slowest took ${slowest} ms`);
+  t.ok(slowest < 500, `the slowest took ${slowest} ms of processor time`);
 });

@@ -4,7 +4,7 @@ import { MAX_REPORTED_FAULTS, RuleSetRefused } from '../../../../src/rules/rule-
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { mutated, YamlWriter } from './yaml-writer.ts';
 
-const ROUNDS = 1500;
+const ROUNDS = 500;
 
 const GOOD = `# a file with everything
 domain: shop

@@ -8,7 +8,7 @@ import { SeededRandom } from '../../../support/seeded-random.ts';
 import { RuleFileWriter } from './rule-file-writer.ts';
 import { mutated, YamlWriter } from './yaml-writer.ts';
 
-const DOCUMENTS = 1200;
+const DOCUMENTS = 400;
 
 /** True when the complete reader gives the tree that the fast one gave. */
 function agree(fast: BlockReading, text: string): boolean {
