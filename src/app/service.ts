@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { Health } from '../base/health.ts';
 import { type Service, ServiceStack } from '../base/lifecycle.ts';
-import type { Logger } from '../base/logger.ts';
+import type { AuditLogger } from '../base/logger.ts';
 import { OutageLog } from '../base/outage-log.ts';
 import type { Batcher } from '../decision/batching/batcher.ts';
 import { Explainer } from '../decision/explain/explain.ts';
@@ -45,7 +45,7 @@ import type { OpenTracing } from './tracing/load-tracing.ts';
 /** Dependencies of the service, which the process provides. */
 interface ServiceParts {
   readonly settings: Settings;
-  readonly logger: Logger;
+  readonly logger: AuditLogger;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;

@@ -18,6 +18,12 @@ export interface Logger {
   enabled(level: LogLevel): boolean;
 }
 
+/** A logger that also writes the lines of an audit. */
+export interface AuditLogger extends Logger {
+  /** Writes a line with level `warning`, even if the threshold is higher, and however often the message is logged. */
+  audit(message: string, fields: LogFields): void;
+}
+
 /** Delay between the first counted event and the warning. Events during the delay are included in the count. */
 const GATHERED_MS = 1_000;
 

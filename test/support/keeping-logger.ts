@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../../src/base/logger.ts';
+import type { AuditLogger, LogFields } from '../../src/base/logger.ts';
 
 /** One line that was logged. */
 export interface LoggedLine {
@@ -8,7 +8,7 @@ export interface LoggedLine {
 }
 
 /** A logger that keeps what it is told, at every level. */
-export class KeepingLogger implements Logger {
+export class KeepingLogger implements AuditLogger {
   readonly lines: LoggedLine[] = [];
 
   error(message: string, fields: LogFields = {}): void {
@@ -25,6 +25,9 @@ export class KeepingLogger implements Logger {
   }
   trace(message: string, fields: LogFields = {}): void {
     this.lines.push({ level: 'trace', message, fields });
+  }
+  audit(message: string, fields: LogFields): void {
+    this.warning(message, fields);
   }
   enabled(): boolean {
     return true;

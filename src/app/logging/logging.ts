@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../../base/logger.ts';
+import { type AuditLogger, LOG_LEVELS, type LogFields, type LogLevel } from '../../base/logger.ts';
 import { HookedStream, LogOutput } from './log-output.ts';
 import { textLine } from './log-text.ts';
 
@@ -35,7 +35,7 @@ const CUT_MARK = '…[cut]';
 const EXIT_PATIENCE_MS = 1_000;
 
 /** The logger of the process. */
-export interface ProcessLogger extends Logger {
+export interface ProcessLogger extends AuditLogger {
   /**
    * Writes a line with level `info`, even if the threshold is higher. For the few facts that every log must contain.
    */
@@ -88,6 +88,7 @@ export function createLogger(options: LoggerOptions): ProcessLogger {
     trace: at('trace'),
     enabled,
     announce: (message, fields) => writeLine('info', message, lineFields(fields)),
+    audit: (message, fields) => writeLine('warning', message, lineFields(fields)),
     writeLine: write,
     written: async () => output?.written(),
   };
@@ -144,9 +145,15 @@ function jsonLines(write: (line: string) => void, clock: Clock): WriteLine {
   return (level, message, fields) => lines[level]({ '@message': message, ...fields });
 }
 
-/** Escapes DEL and the C1 controls, which JSON allows and terminals interpret. They occur only inside strings. */
+/**
+ * Escapes DEL and the C1 controls, which terminals interpret, and the line separators, at which some readers end a line.
+ * JSON allows all of them, and they occur only inside strings.
+ */
 function escapeControls(line: string): string {
-  return line.replace(/[\u007f-\u009f]/g, char => `\\u00${char.charCodeAt(0).toString(16)}`);
+  return line.replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function textLines(write: (line: string) => void, clock: Clock): WriteLine {

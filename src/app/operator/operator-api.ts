@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../base/health.ts';
-import type { Logger } from '../../base/logger.ts';
+import type { AuditLogger } from '../../base/logger.ts';
 import type { Explainer } from '../../decision/explain/explain.ts';
 import type { Seats } from '../../decision/hot-keys/seats.ts';
 import type { BatchFigures } from '../../decision/statistics/batch-figures.ts';
@@ -43,7 +43,7 @@ interface OperatorApiParts {
   /** Null if steering records are disabled. */
   readonly steering: Steering | null;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: AuditLogger;
 }
 
 /** The operator's API, and what runs for it. */

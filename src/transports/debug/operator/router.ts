@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
+import type { AuditLogger } from '../../../base/logger.ts';
 import type { Answer } from '../../http/answer.ts';
 import { readBody } from '../../http/body.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -31,7 +31,7 @@ interface OperatorApiParts {
   /** The version of the service, for the OpenAPI document. */
   readonly version: string;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AuditLogger;
 }
 
 interface Entry {
@@ -184,11 +184,10 @@ export class OperatorApi {
     const common = { operation: entry.route.operation, by, ...(reason !== '' && { reason }) };
     try {
       const answer = await handled(entry, call);
-      // At this level, because `LOG_LEVEL` is `warn` by default, and an audit must not depend on it.
-      this.#parts.log.warning('Operator change', { ...common, ...answer.audit });
+      this.#parts.log.audit('Operator change', { ...common, ...answer.audit });
       return answer;
     } catch (thrown) {
-      this.#parts.log.warning('Operator change failed', { ...common, error: asError(thrown).message });
+      this.#parts.log.audit('Operator change failed', { ...common, error: asError(thrown).message });
       throw thrown;
     }
   }

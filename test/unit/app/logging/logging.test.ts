@@ -84,9 +84,9 @@ t.test('a JSON line carries level, @timestamp, @message and the fields', async t
 });
 
 t.test('a JSON line is one line of visible characters, and reads back as it was', async t => {
-  const message = '"\\\n\r\u0000\u001b[31m\u007f\u009b grün 😀 100%d %s';
+  const message = '"\\\n\r\u0000\u001b[31m\u007f\u009b\u2028\u2029 grün 😀 100%d %s';
   const line = lineOf('json', message, { field: message });
-  t.notMatch(line.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);
+  t.notMatch(line.slice(0, -1), /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
   t.match(JSON.parse(line), { '@message': message, field: message });
 });
 
@@ -332,6 +332,15 @@ t.test('an announcement is written whatever the level is, and is called info', a
     [{ level: 'info', '@message': 'Sluice is ready', store: 'embedded' }],
   );
   t.equal(lines.length, 1);
+});
+
+t.test('an audit line is written whatever the level is, and however often', async t => {
+  const lines: string[] = [];
+  const clock = new ManualClock(NOON_UTC_MS);
+  const logger = createLogger({ level: 'panic', format: 'json', write: line => lines.push(line), clock });
+  for (let i = 0; i < 500; i++) logger.audit('Operator change', { number: i });
+  t.equal(lines.length, 500);
+  t.match(JSON.parse(lines[499]), { level: 'warning', '@message': 'Operator change', number: 499 });
 });
 
 t.test('a line of another format is written as it is, whatever the level', async t => {
