@@ -14,7 +14,7 @@ const GROUP_SIZE = 12;
  * process, change it in another way, or take long. Those that take longest come first, so that no processor is idle at
  * the end of a run.
  */
-const ALONE = [
+export const ALONE = [
   'service/task-kills-redis',
   'service/task-kills-sqlite',
   'service/live-page-views',
@@ -71,31 +71,29 @@ function testsIn(folder) {
 }
 
 /**
- * Divides test files into those that run alone and groups that share a process, because the start of a process takes
- * longer than many of the files. Returns the programs to run, in this order, and the files of those that are groups.
+ * Divides test files into groups that share a process, because the start of a process takes longer than many of the
+ * files. Files that run alone are a group each. Returns the files of each group by the name of its entry, which tap runs.
  */
 export function planOf(files) {
   const place = file => ALONE.findIndex(name => file.startsWith(`${TESTS}/${name}`));
   const alone = files.filter(file => place(file) >= 0).sort((a, b) => place(a) - place(b));
-  const groups = groupsOf(files.filter(file => place(file) < 0));
-  return { programs: [...alone, ...groups.keys()], groups };
+  const others = files.filter(file => place(file) < 0);
+  const groups = alone.map(file => [file]);
+  for (let first = 0; first < others.length; first += GROUP_SIZE)
+    groups.push(others.slice(first, first + GROUP_SIZE));
+  mkdirSync(join(root, testGroups), { recursive: true });
+  return new Map(groups.map((group, at) => [writeEntry(group, at), group]));
 }
 
 /**
- * Writes an entry for each group. Returns the files of each entry. An entry is named by a digest of its files, so that
- * runs at the same time do not change entries of each other.
+ * Writes the entry of a group. Its name begins with its place, because tap runs files in the order of their names, and
+ * ends with a digest, so that runs at the same time do not change entries of each other.
  */
-function groupsOf(files) {
-  mkdirSync(join(root, testGroups), { recursive: true });
-  const groups = new Map();
-  for (let first = 0; first < files.length; first += GROUP_SIZE) {
-    const group = files.slice(first, first + GROUP_SIZE);
-    const names = JSON.stringify(group, null, 2);
-    const digest = createHash('sha256').update(names).digest('hex').slice(0, 12);
-    const entry = `${testGroups}/${digest}.test.js`;
-    const runner = '../../ops/launch/test-group.mjs';
-    writeFileSync(join(root, entry), `import { runGroup } from '${runner}';\nawait runGroup(${names});\n`);
-    groups.set(entry, group);
-  }
-  return groups;
+function writeEntry(group, at) {
+  const names = JSON.stringify(group, null, 2);
+  const digest = createHash('sha256').update(names).digest('hex').slice(0, 12);
+  const entry = `${testGroups}/${String(at).padStart(4, '0')}-${digest}.test.js`;
+  const runner = '../../ops/launch/test-group.mjs';
+  writeFileSync(join(root, entry), `import { runGroup } from '${runner}';\nawait runGroup(${names});\n`);
+  return entry;
 }

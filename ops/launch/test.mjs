@@ -24,6 +24,6 @@ await attempt(async () => {
 });
 
 function runPlan(files, args = []) {
-  const { programs, groups } = planOf(files);
-  return runTests([...programs, ...args], groups);
+  const groups = planOf(files);
+  return runTests([...groups.keys(), ...args], groups);
 }

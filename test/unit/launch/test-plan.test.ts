@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import t from 'tap';
+import { repositoryRoot } from '../../support/repository.ts';
+
+const module = pathToFileURL(join(repositoryRoot(), 'ops/launch/test-plan.mjs')).href;
+const { ALONE, allTests, planOf } = await import(module);
+
+const files: string[] = allTests();
+const groups: ReadonlyMap<string, readonly string[]> = planOf(files);
+
+t.test('every test file is in one group', async t => {
+  t.same([...groups.values()].flat().sort(), files);
+});
+
+t.test('groups are in the order of their names, in which tap runs them', async t => {
+  const names = [...groups.keys()];
+  t.same(
+    names,
+    names.toSorted((a, b) => a.localeCompare(b, 'en')),
+  );
+});
+
+t.test('tests that run alone come first, and each of these names is one of a test', async t => {
+  const isAlone = (file: string) => ALONE.some((name: string) => file.startsWith(`build/test/${name}`));
+  const sizes = [...groups.values()].map(group => (group.some(isAlone) ? group.length : 0));
+  const alone = files.filter(isAlone);
+  t.same(
+    sizes,
+    sizes.map((_, at) => (at < alone.length ? 1 : 0)),
+  );
+  for (const name of ALONE)
+    t.ok(
+      files.some(file => file.startsWith(`build/test/${name}`)),
+      name,
+    );
+});
