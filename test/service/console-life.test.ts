@@ -8,6 +8,7 @@ import { axeFaults, overflowing } from '../support/live-page.ts';
 import { reply, startPushWorker } from '../support/push-workers.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
+import { until } from '../support/until.ts';
 
 const SCREENSHOTS = join(repositoryRoot(), 'build/screenshots');
 const options = { skip: BROWSER_MISSING };
@@ -220,7 +221,7 @@ t.test('all views are accessible and fit, at three widths and in both schemes', 
   for (const [name, query] of Object.entries(views)) {
     await page.goto(consoleAddress(service, 'looks', query));
     await page.locator('main .panel').first().waitFor();
-    await page.locator('.skeleton').waitFor({ state: 'detached' });
+    await until(async () => (await page.locator('.skeleton').count()) === 0);
     for (const width of [360, 800, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       t.same(await overflowing(page), [], `${name} at ${width}`);
