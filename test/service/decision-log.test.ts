@@ -181,8 +181,6 @@ t.test('a file that cannot be written is logged once, and decisions go on until 
 
 t.test(
   'a full disk drops records, with one line when it begins and one when it ends; decisions go on',
-  // Passes when the file is run by itself: node build/test/service/decision-log.test.js
-  { skip: 'under the test runner, the limit on the size of files ends the service' },
   async t => {
     const path = join(tempDirectory(t), 'decisions.log');
     const service = await logging(t, { DECISION_LOG_FILE: path });
