@@ -208,11 +208,12 @@ function valueAt(body: unknown, steps: Fault['steps']): unknown {
 }
 
 function unknownFields(parent: string, value: unknown, allowed: string): ProblemPart[] {
-  const known = new Set(allowed.split(', '));
+  // Without known fields, `allowed` is empty, and an empty name is unknown as well.
+  const known = new Set(allowed === '' ? [] : allowed.split(', '));
   const names = Object.keys(value as object).filter(name => !known.has(name));
   return names.slice(0, MAX_FAULTS).map(name => {
     const pointer = `${parent}/${pointerPart(name)}`;
-    const detail = `${pointer} is not a known field; known fields are: ${allowed}`;
+    const detail = `${pointer} is not a known field; known fields are: ${allowed || 'none'}`;
     return { pointer, code: 'unknown_field', detail };
   });
 }

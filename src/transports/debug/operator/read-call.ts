@@ -84,7 +84,9 @@ function invalidParameters(
   parts: readonly { readonly parameter: string; readonly detail: string }[],
 ): OperatorProblem {
   const errors = parts.map(({ parameter, detail }) => ({ parameter, code: 'invalid_parameter', detail }));
-  const text = errors.map(({ parameter, detail }) => `The parameter ${parameter} ${detail}.`).join(' ');
+  const text = errors
+    .map(({ parameter, detail }) => `The parameter ${parameter === '' ? '""' : parameter} ${detail}.`)
+    .join(' ');
   return new OperatorProblem('invalid_parameter', text, { errors });
 }
 

@@ -110,6 +110,8 @@ t.test('a field that there is not is a fault of its own, at any depth', async t 
   t.match(faults[1], /^\/run_att unknown_field: .*worker, priority/);
   t.equal(faults.length, 2);
   t.equal(check(JSON.parse('{"worker":"a","__proto__":{}}'))?.[0].pointer, '/__proto__');
+  const none = schemaCheck({ type: 'object', properties: {} });
+  t.match(none({ '': 1 }), [{ pointer: '/', code: 'unknown_field', detail: /known fields are: none$/ }]);
 });
 
 t.test('all faults are reported at once, without values, up to the maximum of a response', async t => {

@@ -112,6 +112,7 @@ onEachEngine('unknown paths, methods and parameters are problems', async t => {
     'count=1&count=2': 'The parameter count is given twice.',
     'cuont=1': 'The parameter cuont is not known; known parameters: count.',
     '__proto__=1': 'The parameter __proto__ is not known; known parameters: count.',
+    '=1': 'The parameter "" is not known; known parameters: count.',
   };
   for (const [query, detail] of Object.entries(faults)) {
     const { status, json } = await ask(`/things/a?${query}`);
