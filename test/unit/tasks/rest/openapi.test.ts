@@ -1,9 +1,9 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import { openApiDocument } from '../../../../src/tasks/rest/openapi.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import { scheduleRoutes } from '../../../../src/tasks/rest/schedules/schedules.ts';
+import { hasFormOfOpenApi, schemasAreValid } from '../../../support/openapi-form.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by its paths
@@ -134,55 +134,10 @@ t.test('two schemas of one name are a mistake of ours', async t => {
 
 t.test('every schema is one of JSON Schema 2020-12, and every reference leads somewhere', async t => {
   const rest = whole();
-  for (const document of [sample(), (await rest.ask('GET', '/api/v1/openapi.json')).json]) {
-    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateFormats: false });
-    ajv.addVocabulary(['components']);
-    ajv.addSchema({ $id: 'document', components: document.components }, undefined, false, false);
-    for (const schema of schemasIn(document)) {
-      t.ok(ajv.validateSchema(schema), JSON.stringify(schema));
-      ajv.compile(withReferences(schema));
-    }
-  }
+  for (const document of [sample(), (await rest.ask('GET', '/api/v1/openapi.json')).json])
+    schemasAreValid(t, document);
 });
 
 t.test('the document has the form of OpenAPI 3.1', async t => {
-  const rest = whole();
-  const document = (await rest.ask('GET', '/api/v1/openapi.json')).json;
-  const operations: string[] = [];
-  for (const [path, item] of Object.entries<Document>(document.paths)) {
-    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    for (const [method, operation] of Object.entries<Document>(item)) {
-      if (method === 'servers') continue;
-      t.ok(['get', 'post', 'put', 'patch', 'delete'].includes(method), `${method} ${path}`);
-      operations.push(operation.operationId);
-      const declared = (operation.parameters ?? []).filter((parameter: Document) => parameter.in === 'path');
-      t.same(
-        declared.map(({ name }: Document) => name),
-        inPath,
-        path,
-      );
-      for (const parameter of declared) t.equal(parameter.required, true);
-      for (const [status, response] of Object.entries<Document>(operation.responses)) {
-        t.match(status, /^[1-5]\d\d$/);
-        t.type(response.description, 'string');
-      }
-      for (const requirement of operation.security)
-        for (const name of Object.keys(requirement)) t.ok(document.components.securitySchemes[name], name);
-    }
-  }
-  t.equal(new Set(operations).size, operations.length, 'operations have names of their own');
+  hasFormOfOpenApi(t, (await whole().ask('GET', '/api/v1/openapi.json')).json);
 });
-
-/** All schemas of bodies, answers and parameters, and those that have a name. */
-function schemasIn(node: Document): object[] {
-  if (typeof node !== 'object' || node === null) return [];
-  const here = node.schema === undefined ? [] : [node.schema];
-  const named = node.schemas === undefined ? [] : Object.values<object>(node.schemas);
-  const below = Object.entries(node).filter(([name]) => name !== 'schema' && name !== 'schemas');
-  return [...here, ...named, ...below.flatMap(([, value]) => schemasIn(value))];
-}
-
-/** References into the document, as the checker of schemas wants them. */
-function withReferences(schema: object): object {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'));
-}
