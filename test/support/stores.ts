@@ -57,8 +57,13 @@ export const PLAIN_USER = 'plain:';
 
 const NO_SCRIPTS: Exemptions = { admission: 'only a script can compare before it adds' };
 
-/** Redis over TCP, over a unix socket and without scripts, on a real server that lives as long as the test file. */
-export async function redisStoreKinds(t: Teardown): Promise<{ redis: RedisServer; kinds: StoreKind[] }> {
+/**
+ * Redis over TCP and without scripts, and over a unix socket, on a real server that lives as long as the test file. The
+ * counter store hides how it is connected, so only its own exam needs the unix socket.
+ */
+export async function redisStoreKinds(
+  t: Teardown,
+): Promise<{ redis: RedisServer; kinds: StoreKind[]; overUnixSocket: StoreKind }> {
   const redis = await startRedis({ unixSocket: true, args: WITHOUT_SCRIPTS });
   t.teardown(() => redis.stop());
   const kind = (name: string, endpoint: TestEndpoint, exempt: Exemptions = {}): StoreKind => ({
@@ -76,9 +81,13 @@ export async function redisStoreKinds(t: Teardown): Promise<{ redis: RedisServer
     redis,
     kinds: [
       kind('redis over tcp', { socketType: 'tcp', url: redis.address, auth: '' }),
-      kind('redis over a unix socket', { socketType: 'unix', url: redis.socketPath!, auth: '' }),
       kind('redis without scripts', { socketType: 'tcp', url: redis.address, auth: PLAIN_USER }, NO_SCRIPTS),
     ],
+    overUnixSocket: kind('redis over a unix socket', {
+      socketType: 'unix',
+      url: redis.socketPath!,
+      auth: '',
+    }),
   };
 }
 
@@ -163,7 +172,7 @@ export function redisCounters(endpoint: TestEndpoint, options: RedisStoreOptions
   );
 }
 
-/** Every store that the machine can run: the exams go over all of them. */
+/** The stores between which decisions could differ: the exams of decisions go over all of them. */
 export async function allStoreKinds(t: Teardown): Promise<StoreKind[]> {
   const { kinds } = await redisStoreKinds(t);
   return [sharedStoreKind, ...kinds];

@@ -9,8 +9,8 @@ import { pooledStoreKinds } from '../../support/pooled.ts';
 import { allStoreKinds } from '../../support/stores.ts';
 
 // A Redis without scripts has fixed windows only.
-const [memory, tcp, unix, withoutScripts] = await allStoreKinds(t);
-for (const kind of [memory, tcp, unix, ...(await pooledStoreKinds(t))]) {
+const [memory, tcp, withoutScripts] = await allStoreKinds(t);
+for (const kind of [memory, tcp, ...(await pooledStoreKinds(t))]) {
   t.test(kind.name, async t => {
     const open = () => kind.open(t);
     examineLimitWindows(t, open);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { askOverGrpc } from '../../../support/asking.ts';
 import { descriptor } from '../../../support/decisions.ts';
@@ -11,10 +12,12 @@ import { until } from '../../../support/until.ts';
 limitHeapOfThreads(64);
 
 const CLIENTS = 16;
+/** Pause of each client between two calls, so that the calls leave the processor to the threads that start. */
+const PAUSE_MS = 20;
 const LIMIT = 1_000_000;
 const ASK = { domain: 'd', descriptors: [descriptor('k=v')], hitsAddend: 0 };
 
-/** Asks with every client, one call after the other, until it is stopped. */
+/** Asks with every client, one call after the other with a pause between them, until it is stopped. */
 class Callers {
   /** What remained, by each answer. */
   readonly remaining: number[] = [];
@@ -29,7 +32,10 @@ class Callers {
   async run(): Promise<void> {
     await Promise.all(
       this.#clients.map(async client => {
-        while (this.#going) await this.#ask(client);
+        while (this.#going) {
+          await this.#ask(client);
+          await pause(PAUSE_MS);
+        }
       }),
     );
   }

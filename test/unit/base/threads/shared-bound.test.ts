@@ -180,7 +180,7 @@ for (const { threads: count, max } of [
 ]) {
   t.test(`${count} threads that end at any moment never exceed a bound of ${max}`, async t => {
     const threads = new Threads(t, max, count);
-    for (let death = 0; death < 8; death++) {
+    for (let death = 0; death < 4; death++) {
       await threads.endOne();
       threads.start();
     }

@@ -4,8 +4,8 @@ import { anyLimits, plainLimits } from '../../../exam/decisions/random-rules.ts'
 import { allStoreKinds } from '../../../support/stores.ts';
 
 // A Redis without scripts has fixed windows only.
-const [memory, tcp, unix, withoutScripts] = await allStoreKinds(t);
-for (const kind of [memory, tcp, unix]) {
+const [memory, tcp, withoutScripts] = await allStoreKinds(t);
+for (const kind of [memory, tcp]) {
   t.test(kind.name, async t => {
     examineExplanations(t, () => kind.open(t), anyLimits);
   });

@@ -28,7 +28,7 @@ class Told implements DecisionReply {
 t.test('records are read as they were written, whatever they hold (seed 3)', async t => {
   const random = new SeededRandom(3);
   const records = new Records();
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < 40; round++) {
     const written = Array.from({ length: random.below(40) }, () => ({
       kind: random.below(256),
       content: bytes(random),
@@ -53,7 +53,7 @@ t.test('a batch of answers comes to each reply as it was given, in other memory 
   const writer = new AnswerWriter();
   const reader = new AnswerReader();
   let memory = new ArrayBuffer(64);
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 60; round++) {
     const direct = Array.from({ length: random.below(60) }, () => new Told());
     writer.records.take(memory);
     for (const reply of direct) {
