@@ -117,6 +117,8 @@ export interface Refusal {
   readonly hits: number;
   readonly count: number | null;
   readonly requests_per_unit: number;
+  /** The hits that the limit allows: the burst of a token bucket. */
+  readonly most: number;
   readonly shadow_mode: boolean;
   readonly penalized: boolean;
   /** An operator has banned the key. */

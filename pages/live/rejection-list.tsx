@@ -35,8 +35,8 @@ interface RejectionProps {
 }
 
 function Rejection({ refusal, isOneLimit }: RejectionProps) {
-  const { time, path, key, count, requests_per_unit, shadow_mode, penalized, banned, peer } = refusal;
-  const of = formatCount(requests_per_unit);
+  const { time, path, key, count, most, shadow_mode, penalized, banned, peer } = refusal;
+  const of = formatCount(most);
   return (
     <li
       class="rejection"

@@ -62,7 +62,7 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
   const read = () => status.read(presence?.others ?? []);
   const streams = new EventStreams({
     status: read,
-    refusals: readers === null ? null : count => readers.refusals.recent(count),
+    refusals: readers === null ? null : (timeMs, count) => readers.refusals.since(timeMs, count),
     clock,
     log: logger,
   });

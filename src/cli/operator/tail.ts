@@ -134,13 +134,13 @@ class Printer {
 }
 
 function lineOf(rejection: Json): string {
-  const { time, domain, path, key, count, requests_per_unit: limit, peer, trace_id: trace } = rejection;
+  const { time, domain, path, key, count, most, peer, trace_id: trace } = rejection;
   const isBanned = rejection['banned'] === true;
   const parts = [
     String(time),
     path === '' ? `${domain} (${isBanned ? 'no rule' : 'limit of the request'})` : String(path),
     String(key),
-    isBanned ? 'banned' : count === null ? `over ${limit}` : `${count} of ${limit}`,
+    isBanned ? 'banned' : count === null ? `over ${most}` : `${count} of ${most}`,
     ...(rejection['shadow_mode'] === true ? ['shadow'] : []),
     ...(rejection['penalized'] === true ? ['penalized'] : []),
     ...(peer === null ? [] : [`from ${peer}`]),

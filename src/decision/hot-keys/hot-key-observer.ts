@@ -124,6 +124,7 @@ export class HotKeyObserver implements BatchObserver {
     if (!this.#budget.allows(key.ruleA, nowMs)) return;
     const isBanned = decisions.kind[row] === KIND.banned;
     const origin = batch.replies[key.request].origin;
+    const requestsPerUnit = isBanned ? ruleLimit(rules, key.limit) : decisions.requestsPerUnit[row];
     seat.refusals.add({
       timeMs: nowMs,
       ruleA: key.ruleA,
@@ -132,7 +133,8 @@ export class HotKeyObserver implements BatchObserver {
       text: key.text,
       hits: isBanned ? hitsOf(batch, key.request, row) : decisions.hits[row],
       count: isBanned ? Number.NaN : countOf(batch, row),
-      requestsPerUnit: isBanned ? ruleLimit(rules, key.limit) : decisions.requestsPerUnit[row],
+      requestsPerUnit,
+      most: (isBanned ? null : decisions.terms[row])?.most ?? requestsPerUnit,
       isShadow: !isBanned && (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0,
       isPenalized: !isBanned && (decisions.flags[row] & PENALIZED) !== 0,
       isBanned,

@@ -25,6 +25,8 @@ export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
   /** Hits in the window, after those of the request; null if the local cache refused the request, or without a store. */
   readonly count: number | null;
   readonly requestsPerUnit: number;
+  /** The most hits that the limit admits: the burst of a token bucket, else `requestsPerUnit`. */
+  readonly most: number;
   /** True if the limit is in shadow mode, so that it did not refuse the request. */
   readonly isShadow: boolean;
   /** True if the key is penalized, so that the request was rejected without counting it. */
@@ -51,13 +53,18 @@ export class LastRefusals {
    * @param limit number of a limit in the active rules; -1 for overrides, null for all limits together
    */
   recent(count: number, limit: number | null = null): Refusal[] {
+    return latest(this.#ofLimit(this.#since(Number.NEGATIVE_INFINITY), limit), count);
+  }
+
+  /** The last refusals from a time on, in milliseconds since the epoch, the latest one first. Older ones cost nothing. */
+  since(timeMs: number, count: number): Refusal[] {
+    return latest(this.#since(timeMs), count);
+  }
+
+  #since(timeMs: number): ReadRefusal[] {
     const { seats, clock } = this.#parts;
     const nowMs = clock.nowMs();
-    const read = seats.all.flatMap(seat => seat.read(nowMs, () => seat.refusals.all()));
-    return this.#ofLimit(read, limit)
-      .sort((a, b) => b.timeMs - a.timeMs || b.number - a.number)
-      .slice(0, count)
-      .map(refusalOf);
+    return seats.all.flatMap(seat => seat.read(nowMs, () => seat.refusals.since(timeMs)));
   }
 
   #ofLimit(read: ReadRefusal[], limit: number | null): ReadRefusal[] {
@@ -71,6 +78,13 @@ export class LastRefusals {
   }
 }
 
+function latest(read: ReadRefusal[], count: number): Refusal[] {
+  return read
+    .sort((a, b) => b.timeMs - a.timeMs || b.number - a.number)
+    .slice(0, count)
+    .map(refusalOf);
+}
+
 function refusalOf({
   timeMs,
   path,
@@ -78,6 +92,7 @@ function refusalOf({
   hits,
   count,
   requestsPerUnit,
+  most,
   isShadow,
   isPenalized,
   isBanned,
@@ -93,6 +108,7 @@ function refusalOf({
     hits,
     count: Number.isNaN(count) ? null : count,
     requestsPerUnit,
+    most,
     isShadow,
     isPenalized,
     isBanned,

@@ -29,6 +29,8 @@ interface RefusalRecord {
   /** NaN if it is not known. */
   readonly count: number;
   readonly requestsPerUnit: number;
+  /** The most hits that the limit admits: the burst of a token bucket, else `requestsPerUnit`. */
+  readonly most: number;
   readonly isShadow: boolean;
   readonly isPenalized: boolean;
   readonly isBanned: boolean;
@@ -55,6 +57,7 @@ export class RefusalTable {
   readonly #hits: Float64Array;
   readonly #count: Float64Array;
   readonly #requestsPerUnit: Float64Array;
+  readonly #most: Float64Array;
   readonly #ruleA: Int32Array;
   readonly #ruleB: Int32Array;
   /** {@link MARK} bits. */
@@ -71,6 +74,7 @@ export class RefusalTable {
     this.#hits = columns.float64(RECORDS);
     this.#count = columns.float64(RECORDS);
     this.#requestsPerUnit = columns.float64(RECORDS);
+    this.#most = columns.float64(RECORDS);
     this.#ruleA = columns.int32(RECORDS);
     this.#ruleB = columns.int32(RECORDS);
     this.#marks = columns.bytes(RECORDS);
@@ -95,6 +99,7 @@ export class RefusalTable {
     this.#hits[record] = refusal.hits;
     this.#count[record] = refusal.count;
     this.#requestsPerUnit[record] = refusal.requestsPerUnit;
+    this.#most[record] = refusal.most;
     this.#ruleA[record] = refusal.ruleA;
     this.#ruleB[record] = refusal.ruleB;
     this.#marks[record] =
@@ -107,12 +112,13 @@ export class RefusalTable {
     writeText(this.#trace, record, TRACE_BYTES, refusal.traceId);
   }
 
-  /** All recorded refusals that are still there, each once, in no order. */
-  all(): ReadRefusal[] {
+  /** The recorded refusals that are still there, from a time on in milliseconds since the epoch, each once, in no order. */
+  since(timeMs: number): ReadRefusal[] {
     const read = new Map<number, ReadRefusal>();
     for (let record = 0; record < RECORDS; record++) {
       const number = this.#number[record];
-      if (number > 0 && !read.has(number)) read.set(number, this.#read(record, number));
+      if (number === 0 || this.#timeMs[record] < timeMs || read.has(number)) continue;
+      read.set(number, this.#read(record, number));
     }
     return [...read.values()];
   }
@@ -128,6 +134,7 @@ export class RefusalTable {
       hits: this.#hits[record],
       count: this.#count[record],
       requestsPerUnit: this.#requestsPerUnit[record],
+      most: this.#most[record],
       isShadow: (this.#marks[record] & MARK.shadow) !== 0,
       isPenalized: (this.#marks[record] & MARK.penalized) !== 0,
       isBanned: (this.#marks[record] & MARK.banned) !== 0,

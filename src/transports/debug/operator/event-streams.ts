@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import type { Refusal } from '../../../decision/hot-keys/last-refusals.ts';
+import type { LastRefusals, Refusal } from '../../../decision/hot-keys/last-refusals.ts';
 import type { AnswerHead } from '../../http/answer.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { API_HEADERS, OperatorProblem } from './problem.ts';
@@ -25,8 +25,8 @@ const HEAD: AnswerHead = { status: '200 OK', contentType: 'text/event-stream', h
 
 interface StreamParts {
   readonly status: () => Promise<unknown>;
-  /** The last refusals, the latest first; null if they are not recorded. */
-  readonly refusals: ((count: number) => readonly Refusal[]) | null;
+  /** The last refusals from a time on, the latest first; null if they are not recorded. */
+  readonly refusals: LastRefusals['since'] | null;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -113,9 +113,8 @@ export class EventStreams {
     // The clock may have been set back.
     this.#sentUntilMs = Math.min(this.#sentUntilMs, this.#parts.clock.nowMs());
     const untilMs = this.#sentUntilMs;
-    const fresh = refusals(MAX_READ).filter(
-      refusal =>
-        refusal.timeMs > untilMs || (refusal.timeMs === untilMs && !this.#sentLast.has(identityOf(refusal))),
+    const fresh = refusals(untilMs, MAX_READ).filter(
+      refusal => refusal.timeMs > untilMs || !this.#sentLast.has(identityOf(refusal)),
     );
     if (fresh.length === 0) return '';
     const [{ timeMs: latestMs }] = fresh;

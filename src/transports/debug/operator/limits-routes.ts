@@ -280,7 +280,7 @@ function orderOf(view: RateView, sort: Sort): (a: number, b: number) => number {
     a - b;
 }
 
-/** Limits without a counted key are last. Sliding windows and buckets are full at 1, so those are told apart by refusals. */
+/** Limits without a counted key are last. Sliding windows and buckets are full at 1, so those are ordered by refusals. */
 function byFullest(view: RateView): (a: number, b: number) => number {
   const shareOf = (limit: number): number => view.fullest(limit)?.share ?? -1;
   return (a, b) => shareOf(b) - shareOf(a) || view.rateOf(b, 'refused') - view.rateOf(a, 'refused') || a - b;

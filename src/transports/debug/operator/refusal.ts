@@ -27,6 +27,10 @@ export const REFUSALS = {
         description: 'Hits in the window, with those of the request; null if the store was not asked.',
       },
       requests_per_unit: { type: 'number' },
+      most: {
+        type: 'number',
+        description: 'The hits that the limit allows: `burst` of a token bucket, else `requests_per_unit`.',
+      },
       shadow_mode: { type: 'boolean', description: 'True if the limit did not refuse the request.' },
       penalized: { type: 'boolean', description: 'True if the key is penalized.' },
       banned: {
@@ -48,6 +52,7 @@ export function refusalView({
   hits,
   count,
   requestsPerUnit,
+  most,
   isShadow,
   isPenalized,
   isBanned,
@@ -63,6 +68,7 @@ export function refusalView({
     hits,
     count,
     requests_per_unit: requestsPerUnit,
+    most,
     shadow_mode: isShadow,
     penalized: isPenalized,
     banned: isBanned,

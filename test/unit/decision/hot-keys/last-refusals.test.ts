@@ -14,6 +14,9 @@ descriptors:
   - key: quiet
     shadow_mode: true
     rate_limit: { unit: hour, requests_per_unit: 0 }
+  - key: bucket
+    rate_limits:
+      - { window: 1m, requests_per_unit: 2, burst: 3, algorithm: token_bucket }
 `;
 
 function watched(): WatchedDecisions {
@@ -45,6 +48,7 @@ t.test(
         hits: 1,
         count: 1,
         requestsPerUnit: 0,
+        most: 0,
         isShadow: false,
         isPenalized: false,
         isBanned: false,
@@ -54,6 +58,28 @@ t.test(
     ]);
   },
 );
+
+t.test('a token bucket is compared with its burst', async t => {
+  const to = watched();
+  await to.decisions.ask({ ...request('d', 'bucket=a'), hitsAddend: 4 });
+  for (let hit = 0; hit < 4; hit++) await to.decisions.ask(request('d', 'bucket=b'));
+  t.match(to.refusals.recent(9), [
+    { key: 'bucket=b', count: 3, requestsPerUnit: 2, most: 3 },
+    { key: 'bucket=a', requestsPerUnit: 2, most: 3 },
+  ]);
+});
+
+t.test('refusals can be read from a time on', async t => {
+  const to = watched();
+  await to.decisions.ask(request('d', 'noisy=a'));
+  to.decisions.clock.advance(2);
+  const sinceMs = to.decisions.clock.nowMs();
+  await to.decisions.ask(request('d', 'noisy=b', 'quiet=c'));
+  t.match(to.refusals.since(sinceMs, 9), [{ key: 'quiet=c' }, { key: 'noisy=b' }]);
+  t.equal(to.refusals.since(sinceMs, 9).length, 2);
+  t.equal(to.refusals.since(sinceMs, 1).length, 1);
+  t.same(to.refusals.since(sinceMs + 1, 9), []);
+});
 
 t.test('the latest refusals come first, and those of limits in shadow mode say so', async t => {
   const to = watched();

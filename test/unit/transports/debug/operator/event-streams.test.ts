@@ -17,6 +17,7 @@ function refusal(timeMs: number, key: string): Refusal {
   const rest = {
     count: 2,
     requestsPerUnit: 1,
+    most: 1,
     isShadow: false,
     isPenalized: false,
     isBanned: false,
@@ -30,7 +31,9 @@ async function site(t: Test, status: () => Promise<unknown> = async () => ({ hea
   const clock = new ManualClock(NOW_MS);
   const log = new KeepingLogger();
   const refusals: Refusal[] = [];
-  const streams = new EventStreams({ status, refusals: count => refusals.slice(0, count), clock, log });
+  const since = (timeMs: number, count: number) =>
+    refusals.filter(refusal => refusal.timeMs >= timeMs).slice(0, count);
+  const streams = new EventStreams({ status, refusals: since, clock, log });
   const route: OperatorRoute = {
     method: 'GET',
     path: '/events',

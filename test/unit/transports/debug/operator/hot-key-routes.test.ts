@@ -75,6 +75,7 @@ t.test('the last refusals of all limits, and of one limit', async t => {
     hits: 1,
     count: 2,
     requests_per_unit: 1,
+    most: 1,
     shadow_mode: false,
     penalized: false,
     banned: false,
