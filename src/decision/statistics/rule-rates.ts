@@ -37,6 +37,10 @@ class Columns {
   /** Column after column: the totals at the last sample, and the hits between the last two. */
   readonly totals: Float64Array;
   readonly recent: Float32Array;
+  /** 1 for limits that had counted nothing between the last two samples. */
+  readonly quiet: Uint8Array;
+  /** When all figures of all limits were read last. */
+  wholeMs = Number.NEGATIVE_INFINITY;
   atMs: number;
   recentMs = 0;
   /** The parts of the last hour, the oldest first. */
@@ -47,6 +51,7 @@ class Columns {
     this.count = active.generation.rules.limitCount;
     this.totals = new Float64Array(this.count * FIGURES.length);
     this.recent = new Float32Array(this.count * FIGURES.length);
+    this.quiet = new Uint8Array(this.count);
     this.atMs = nowMs;
     this.#addPart(nowMs);
   }
@@ -68,7 +73,7 @@ class Columns {
 /**
  * What each limit counts per second, now and in the last hour. The totals of all limits are sampled every ten seconds, and
  * every two seconds while somebody looks, a few rows at a time, so that decisions continue. The memory is 32 bytes of
- * totals and 144 bytes of the last hour at most for each limit. The last hour begins anew when rules are replaced, because
+ * totals and 145 bytes of the last hour at most for each limit. The last hour begins anew when rules are replaced, because
  * their limits have other numbers; the history of its minutes continues.
  */
 export class RuleRates implements Service {
@@ -154,6 +159,8 @@ export class RuleRates implements Service {
     const columns = known ?? new Columns(active, nowMs);
     // With new rules, what they have counted before the first sample would appear as a burst.
     const part = known === null ? null : columns.partAt(nowMs);
+    const isWhole = part === null || Math.abs(nowMs - columns.wholeMs) >= SAMPLE_MS;
+    if (isWhole) columns.wholeMs = nowMs;
     const sums = new Float64Array(FIGURES.length);
     const counted = new Float64Array(FIGURES.length);
     this.history.begin(active.generation.rules, nowMs);
@@ -161,7 +168,8 @@ export class RuleRates implements Service {
       if (limit % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
       // Replaced meanwhile: the totals are being moved to the new rules.
       if (this.#statistics.active?.generation !== active.generation) return;
-      if (active.twins.has(limit) || !sampleLimit(columns, limit, part, counted)) continue;
+      if (active.twins.has(limit) || (!isWhole && isStillQuiet(columns, limit))) continue;
+      if (!sampleLimit(columns, limit, part, counted)) continue;
       this.history.add(limit, counted);
       for (let column = 0; column < sums.length; column++) sums[column] += counted[column];
     }
@@ -197,6 +205,7 @@ export class RateView {
   /** Number of seconds of the last hour for which there are figures. */
   readonly hourSeconds: number;
   readonly #columns: Columns;
+  readonly #twins: ReadonlyMap<number, number> | null;
   readonly #history: LimitHistory;
 
   constructor(columns: Columns, history: LimitHistory) {
@@ -205,6 +214,8 @@ export class RateView {
     this.atMs = columns.atMs;
     this.hourSeconds = (columns.atMs - columns.parts[0].startMs) / SECOND_MS;
     this.#columns = columns;
+    // Most rules have no twins, and then sorting does not look for them.
+    this.#twins = columns.active.twins.size === 0 ? null : columns.active.twins;
     this.#history = history;
   }
 
@@ -256,7 +267,7 @@ export class RateView {
   }
 
   #rowOf(limit: number): number {
-    return this.#columns.active.twins.get(limit) ?? limit;
+    return this.#twins?.get(limit) ?? limit;
   }
 
   #figures(limit: number, at: (place: number) => number): Figures {
@@ -270,7 +281,7 @@ export class RateView {
  * a part. Returns whether it has counted anything.
  */
 function sampleLimit(
-  { active, count, totals, recent }: Columns,
+  { active, count, totals, recent, quiet }: Columns,
   limit: number,
   part: Part | null,
   counted: Float64Array,
@@ -294,5 +305,16 @@ function sampleLimit(
     }
     totals[place] = total;
   }
+  quiet[limit] = hasCounted ? 0 : 1;
   return hasCounted;
+}
+
+/**
+ * Whether a limit that had counted nothing before the last sample still has no new hits. Its refusals are then not read:
+ * of 100,000 limits, most are quiet. Refusals are counted when the store has answered, after their hits. Those of a store
+ * that is slow are found by the next whole sample.
+ */
+function isStillQuiet({ active, totals, quiet }: Columns, limit: number): boolean {
+  if (quiet[limit] === 0) return false;
+  return totalOf(active.generation.statistics, limit * ROW_SLOTS + RULE_STAT.totalHits) === totals[limit];
 }

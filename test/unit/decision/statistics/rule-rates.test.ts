@@ -61,6 +61,23 @@ t.test('totals, hits per second since the sample before, and hits of the last ho
   t.same(second.totals(1), NONE);
 });
 
+t.test('refusals that are counted long after their hits, because the store is slow, are found', async t => {
+  const { clock, rules, rates: sampled } = await rates(t, ['a']);
+  await sampled.look();
+  count(rules, 0, 'totalHits', 10);
+  for (let looks = 0; looks < 3; looks++) {
+    clock.advance(WATCHED_SAMPLE_MS);
+    await sampled.look();
+  }
+  count(rules, 0, 'overLimit', 4);
+  clock.advance(SAMPLE_MS);
+  const found = (await sampled.look())!;
+  t.same(found.totals(0), { ...NONE, hits: 10, refused: 4 });
+  t.equal(found.perSecond(0).refused, (4 * 1_000) / SAMPLE_MS);
+  clock.advance(WATCHED_SAMPLE_MS);
+  t.same((await sampled.look())!.perSecond(0), NONE);
+});
+
 t.test('hits older than an hour leave the last hour', async t => {
   const { clock, rules, rates: sampled } = await rates(t, ['a']);
   await sampled.look();
