@@ -365,10 +365,46 @@ const TASKS = [
   },
 ];
 
+const WORKER = '{{tenant}} {{worker}}';
+
+const WORKERS = [
+  {
+    title: 'Workers whose tasks wait longest',
+    unit: 's',
+    help: 'How long the oldest due task of a worker has waited: the ten longest. Read from the store every 30 s.',
+    queries: [
+      {
+        expr: `topk(10, max by (tenant, worker) (${of('sluice_tasks_worker_oldest_due_seconds')}))`,
+        legend: WORKER,
+      },
+    ],
+  },
+  {
+    title: 'Workers whose tasks start latest',
+    unit: 's',
+    help: 'Of a hundred tasks that a worker has started, five were later than this: the ten latest workers.',
+    queries: quantiles('sluice_tasks_worker_dispatch_lag_seconds', [0.95], { by: 'tenant, worker' }).map(
+      ({ expr }) => ({ expr: `topk(10, ${expr})`, legend: WORKER }),
+    ),
+  },
+  {
+    title: 'Workers whose attempts fail most',
+    unit: 'ops',
+    help: 'Failed attempts per second of the ten workers with the most.',
+    queries: [
+      {
+        expr: `topk(10, sum by (tenant, worker) (${rate('sluice_tasks_worker_failures_total')}))`,
+        legend: WORKER,
+      },
+    ],
+  },
+];
+
 /** What is below the first screen. */
 export const ROWS = [
   { title: 'Decisions', panels: DECISIONS },
   { title: 'Counter store', panels: STORE },
   { title: 'Process', panels: PROCESS },
   { title: 'Tasks', panels: TASKS },
+  { title: 'Workers of tasks', panels: WORKERS },
 ];
