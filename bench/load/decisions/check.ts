@@ -28,7 +28,9 @@ export async function checkAnswers(running: Running, pattern: Pattern): Promise<
       const fault =
         running.name === 'peer'
           ? codeFaultOf(pattern, answer)
-          : faultOf(pattern, answer) || (await jsonFaultOf(running, pattern, number));
+          : faultOf(pattern, answer) ||
+            explanationFaultOf(running, answer) ||
+            (await jsonFaultOf(running, pattern, number));
       if (fault !== '')
         throw new Error(`${titleOf(running)} answers call ${number} of "${pattern.title}" wrongly: ${fault}`);
     }
@@ -51,6 +53,21 @@ function faultOf(pattern: Pattern, answer: RateLimitResponse): string {
   if (codes.some(code => code !== pattern.code)) return `codes ${codes.join(', ')}`;
   if (limited !== pattern.limited) return `${limited} descriptors with a limit, not ${pattern.limited}`;
   return '';
+}
+
+/** Explained refusals must have all that is measured, and those without must have none of it. */
+function explanationFaultOf(
+  { name }: Running,
+  { overallCode, responseHeadersToAdd, rawBody }: RateLimitResponse,
+): string {
+  if (overallCode !== CODE.overLimit) return '';
+  const isExplained = name.endsWith('-explained');
+  const names = new Set(responseHeadersToAdd.map(({ key }) => key.toLowerCase()));
+  const missing = ['retry-after', 'ratelimit', 'ratelimit-policy'].filter(
+    each => names.has(each) !== isExplained,
+  );
+  if (missing.length > 0) return `headers ${[...names].join(', ')}`;
+  return rawBody.includes('quota-exceeded') === isExplained ? '' : `the body "${rawBody}"`;
 }
 
 async function jsonFaultOf(running: Running, pattern: Pattern, number: number): Promise<string> {

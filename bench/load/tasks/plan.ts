@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { listed } from '../../support/options.ts';
 import { bullmq } from './bullmq.ts';
+import { consolePages } from './console-pages.ts';
 import { create, createBatch } from './create.ts';
 import { decisionsBeside } from './decisions-beside.ts';
 import { FULL, type Part, QUICK, type Size } from './measurement.ts';
@@ -24,6 +25,7 @@ export const PARTS = {
   schedules,
   decisions: decisionsBeside,
   stored,
+  console: consolePages,
 } as const satisfies Record<string, Part>;
 export type PartName = keyof typeof PARTS;
 

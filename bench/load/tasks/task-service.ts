@@ -161,10 +161,14 @@ export class TaskService {
     return tenant;
   }
 
+  /** The token of the tenant's owner. */
+  tokenOf(tenant: BenchTenant): string {
+    return this.#tokens.get(tenant.domain) ?? '';
+  }
+
   /** The same tenant after the service was started again. */
   again(tenant: BenchTenant, connections = 64): BenchTenant {
-    const token = this.#tokens.get(tenant.domain) ?? '';
-    const renewed = new BenchTenant(this.httpPort, tenant.domain, token, connections);
+    const renewed = new BenchTenant(this.httpPort, tenant.domain, this.tokenOf(tenant), connections);
     this.#tenants.push(renewed);
     return renewed;
   }
