@@ -29,7 +29,7 @@ export class KeptRefusals {
   readonly #places = Array.from({ length: PLACES }, () => new KeptRefusal());
   #rules: CompiledRules | null = null;
 
-  /** The kept answer to a refused request; null if there is none. Its bytes are valid until the next {@link keep}. */
+  /** The kept answer to a refused request; null if none was kept. Its bytes are valid until the next {@link keep}. */
   find(batch: DecisionBatch, request: number, rules: CompiledRules): Readonly<KeptRefusal> | null {
     const row = rowOf(batch, request);
     if (row < 0 || rules !== this.#rules) return null;

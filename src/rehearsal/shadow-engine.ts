@@ -39,7 +39,7 @@ class NoNames implements NamedStatistics {
 
 /**
  * Decides batches with the candidate rules of one rehearsal, as the engine of the thread does with the active rules, but
- * answers nobody. It has all memory of the rehearsal in this thread.
+ * nothing is answered. It has all memory of the rehearsal in this thread.
  */
 export class ShadowEngine {
   readonly rehearsal: Rehearsal;

@@ -7,7 +7,7 @@ interface CommandCall {
   readonly body?: unknown;
 }
 
-/** @param words of the command behind `sluice tasks`; null if there is none */
+/** @param words of the command after `sluice tasks`; null without a command */
 export function commandsOf(words: readonly string[] | null, { method, path, body }: CommandCall): Commands {
   const verb = method === 'POST' ? '' : `-X ${method} `;
   const sent =

@@ -58,7 +58,7 @@ function restrictOne(path: string): OpenToOthers | null {
       return { path, mode, failure: systemCode(failure) };
     }
   } catch {
-    // Whoever opens the file reports why it cannot be accessed.
+    // Opening the file reports why it cannot be accessed.
     return null;
   }
 }

@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 export interface ClientTls {
   /** Options for `tls.connect`, except the address. */
   readonly options: ConnectionOptions;
-  /** The client certificate and those of its CAs in PEM form; empty if there is none. */
+  /** The client certificate and those of its CAs in PEM form; empty without a certificate. */
   readonly certificate: string;
   /** Adds to the reason of a failed connection which setting to change. */
   explain(reason: string): string;

@@ -157,7 +157,7 @@ export interface XdsTls {
   readonly keyFile: string;
   /** The name that the certificate of the server must contain. Empty: the host of the address. */
   readonly serverName: string;
-  /** Receives the client certificate in PEM form whenever it was read. Default: nobody. */
+  /** Receives the client certificate in PEM form whenever it was read. Default: it is not passed on. */
   readonly certificateRead?: (certificate: string) => void;
 }
 

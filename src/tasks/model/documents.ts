@@ -218,7 +218,7 @@ export interface Callback {
   readonly result: string | null;
   readonly resultOmitted: boolean;
   readonly finishedAt: number;
-  /** The trace context of the task, as its headers have it (`task-headers.ts`). Absent if there is none. */
+  /** The trace context of the task, as its headers have it (`task-headers.ts`). Absent for a task without one. */
   readonly trace?: string;
 }
 

@@ -6,7 +6,7 @@ import { OperatorProblem, problemAnswer } from './operator/problem.ts';
 import { MAX_API_BODY_BYTES } from './operator/read-call.ts';
 
 /**
- * Ends of names that nobody can register in the public DNS: reserved ones (RFC 6761, 6762, 8375; ICANN reserves
+ * Ends of names that cannot be registered in the public DNS: reserved ones (RFC 6761, 6762, 8375; ICANN reserves
  * `internal`), and those that private networks use although they were never delegated (RFC 6762, appendix G).
  */
 const PRIVATE_ENDS = [

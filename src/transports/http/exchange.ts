@@ -44,7 +44,7 @@ const DISCARDED = errorAnswer({
 /** Receives the body of a request. A chunk is only valid during the call; the last one may be empty. */
 export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
 
-/** Is told about the answers of a route. */
+/** Is called for the answers of a route. */
 export interface AnswerObserver {
   /**
    * Called just before an answer is written.
@@ -108,7 +108,7 @@ export abstract class Exchange implements Holder {
     this.#gone = listener;
   }
 
-  /** Sets who is told about the answer. Answers that are streamed are not told. */
+  /** Sets who is called for the answer. Answers that are streamed are not reported. */
   observe(observer: AnswerObserver): void {
     this.#observer = observer;
   }

@@ -72,7 +72,7 @@ function shortId(id: string): string {
   return id.slice(-8);
 }
 
-/** What tells a task from others: its type, key, group and tags. */
+/** What distinguishes a task from others: its type, key, group and tags. */
 function nameOf({ type, key, group, tags }: Task): string {
   return [type, key, group, ...tags].filter(Boolean).join(' · ');
 }

@@ -63,7 +63,7 @@ export function NewToken({ user, onClose, onCreated }: NewTokenProps) {
   return (
     <ChangeForm
       title={`New token of ${user.email}`}
-      effect={`Whoever has it can ${
+      effect={`A program with this token can ${
         isLimited === 'all'
           ? `do all that the role ${user.role} allows`
           : 'do what is chosen here, if the role allows it'

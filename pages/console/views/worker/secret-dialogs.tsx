@@ -104,7 +104,7 @@ export function NewSecretDialog({ worker, secrets, onClose, onDone }: NewSecretP
         <input value={name} maxLength={64} onInput={event => setName(event.currentTarget.value.trim())} />
       </Field>
       {type === 'header' && (
-        <Field label="Value" hint="It is encrypted, and nobody can read it again." {...error('value')}>
+        <Field label="Value" hint="It is encrypted, and cannot be read again." {...error('value')}>
           <input
             type="password"
             autocomplete="off"

@@ -33,7 +33,7 @@ interface WorkerHealth {
   readonly failed: number;
 }
 
-/** A secret, without its value, which nobody can read again. */
+/** A secret without its value, which cannot be read again. */
 export interface Secret {
   readonly id: string;
   readonly type: 'signing' | 'header' | 'token';

@@ -17,7 +17,7 @@ export interface CountingServer {
 
 /** The server that has a key which is no counter: the one that would count it. */
 export interface KeyServer extends CountingServer {
-  /** A connection that counts there, for a short command beside the batches; null if none is up. */
+  /** A connection that counts there, for a short command beside the batches; null while all are down. */
   readonly link: () => RedisLink | null;
   /** Looks for the current server, because the one that was found failed or has refused the key. */
   readonly lookAgain: () => void;

@@ -117,7 +117,7 @@ export async function entriesOf(folder: string): Promise<number | null> {
   }
 }
 
-/** The limit that applies to the process; null if there is none, and on systems other than Linux. */
+/** The limit that applies to the process; null without a limit, and on systems other than Linux. */
 function maxOpenFiles(): number | null {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -26,7 +26,7 @@ interface JsonRouteOptions {
   readonly keepsOrigins?: boolean;
   /** Whether replies over the limit have the addresses of callers, also without the rest of their origins. Default: false. */
   readonly keepsPeers?: boolean;
-  /** Is told about the answers. Default: nobody. */
+  /** Is called for the answers, if set. */
   readonly observer?: AnswerObserver;
 }
 
