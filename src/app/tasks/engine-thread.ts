@@ -23,6 +23,7 @@ import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
+import { UsageCounts } from '../../tasks/store/usage-counts.ts';
 import { loadTracing } from '../tracing/load-tracing.ts';
 import type { OtlpTracing } from '../tracing/otlp-tracing.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
@@ -56,13 +57,14 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   const wanted = (): void => post({ kind: 'store_wanted' });
   const opened = await openThreadStore({ settings, stats, logger, wanted, background: true });
   const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
-  const store = new MeasuredStore(opened.store, statistics, () => performance.now());
+  const usage = new UsageCounts();
+  const store = new MeasuredStore(opened.store, statistics, () => performance.now(), usage);
   const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
   const limitAsker = new AskedStartLimits(post);
   const openTracing = await loadTracing(settings, { clock: systemClock, logger });
   const tracing = openTracing?.(stats) ?? null;
   const { engine, tester } = tasksEngine({
-    ...{ setup, store, clock, signals, limitAsker, statistics, stats, tracing, logger },
+    ...{ setup, store, usage, clock, signals, limitAsker, statistics, stats, tracing, logger },
     notReady: (part, notReady) => post({ kind: 'not_ready', part, notReady }),
   });
   const stopped = Promise.withResolvers<void>();
@@ -132,6 +134,8 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
 interface EngineParts {
   readonly setup: EngineThreadSetup;
   readonly store: TaskStore;
+  /** What the store counts. */
+  readonly usage: UsageCounts;
   /** The clock of the store. */
   readonly clock: Clock;
   readonly signals: Signals;
@@ -148,7 +152,7 @@ function tasksEngine(parts: EngineParts): {
   readonly engine: TasksEngine;
   readonly tester: WorkerTester;
 } {
-  const { setup, store, clock, signals, limitAsker, statistics, stats, tracing, logger } = parts;
+  const { setup, store, usage, clock, signals, limitAsker, statistics, stats, tracing, logger } = parts;
   const { settings, keys, delivery } = setup;
   const common = {
     store,
@@ -175,6 +179,7 @@ function tasksEngine(parts: EngineParts): {
   const tester = new WorkerTests({ ...common, book, deliveries, statistics });
   const engine = new TasksEngine({
     ...common,
+    usage,
     deliveries,
     limitAsker,
     firer: workerDue =>

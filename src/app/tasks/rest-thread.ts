@@ -20,12 +20,14 @@ import { StartLimits } from '../../tasks/scheduler/attempts/start-limits.ts';
 import { PullClaims } from '../../tasks/scheduler/pull/pull-claims.ts';
 import { PullDesk } from '../../tasks/scheduler/pull/pull-desk.ts';
 import { PullLeases } from '../../tasks/scheduler/pull/pull-leases.ts';
+import { UsageWriter } from '../../tasks/scheduler/upkeep/usage-writer.ts';
 import type { WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
 import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
+import { UsageCounts } from '../../tasks/store/usage-counts.ts';
 import type { StatsChange } from '../statistics/thread-stats.ts';
 import { cursorKey, limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';
 import { openReports } from './thread-reports.ts';
@@ -59,7 +61,9 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const wanted = (): void => post({ kind: 'store_wanted' });
     const opened = await openThreadStore({ settings, stats, logger, wanted, background: false });
     const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
-    const store = new MeasuredStore(opened.store, statistics, () => performance.now());
+    const usage = new UsageCounts();
+    const store = new MeasuredStore(opened.store, statistics, () => performance.now(), usage);
+    const usageWriter = new UsageWriter({ store, usage, clock: systemClock, logger });
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
     const provider = await identityProvider(settings, clock, logger);
     const identities = provider?.identities ?? null;
@@ -68,6 +72,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     await store.start();
     await clock.start();
     await service.desk.start();
+    await usageWriter.start();
     reporter.start();
     return {
       handler: service.handler,
@@ -79,6 +84,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
         await service.desk.stop();
         pullSignals.stop();
         provider?.stop();
+        await usageWriter.stop();
         await clock.stop();
         await store.stop();
         reporter.stop();

@@ -9,6 +9,7 @@ import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import type { UsageCounts } from '../store/usage-counts.ts';
 import { Settler } from './attempts/settler.ts';
 import { type LimitAsker, StartLimits } from './attempts/start-limits.ts';
 import { CHECK_KEYS_EVERY_MS, KeyCheck } from './health/key-check.ts';
@@ -27,6 +28,7 @@ import { LOOK_EVERY_MS, OldestDue } from './upkeep/oldest-due.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
 import { Rounds } from './upkeep/rounds.ts';
+import { UsageWriter } from './upkeep/usage-writer.ts';
 import { WorkerBook } from './workers/worker-book.ts';
 import { WorkerPauses, WorkerSwitch } from './workers/worker-pauses.ts';
 import { SecretUses } from './workers/worker-secrets.ts';
@@ -34,6 +36,8 @@ import { SecretUses } from './workers/worker-secrets.ts';
 export interface TasksEngineParts {
   /** Started, and stopped after the engine; counts for itself ({@link MeasuredStore}). */
   readonly store: TaskStore;
+  /** What the store counts. */
+  readonly usage: UsageCounts;
   readonly directory: Directory;
   readonly signals: Signals;
   /** Started and stopped by the engine. */
@@ -94,6 +98,7 @@ export class TasksEngine implements Service {
     const oldestDue = new OldestDue(parts);
     this.#services = [
       atStop('troubles', async () => troubles.stop()),
+      new UsageWriter(parts),
       {
         name: 'first check of the master key',
         // If the store fails, the rounds try again.

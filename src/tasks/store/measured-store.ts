@@ -28,6 +28,8 @@ import type {
   Wakeup,
 } from './requests.ts';
 import type { TaskStore } from './task-store.ts';
+import type { UsageIncrement, UsageOfInterval, UsageQuery } from './usage.ts';
+import type { UsageCounts } from './usage-counts.ts';
 
 /** Ends of attempts that are failures of the worker. */
 const FAILURES: ReadonlySet<Settlement['event']> = new Set([
@@ -37,22 +39,40 @@ const FAILURES: ReadonlySet<Settlement['event']> = new Set([
   'no_retry',
 ]);
 
+/** Ends of attempts whose duration says something about the worker. */
+const MEASURED: ReadonlySet<Settlement['event']> = new Set([
+  'succeeded',
+  'attempt_failed',
+  'timed_out',
+  'no_retry',
+]);
+
 /**
  * Measures a store: the duration and the failures of its operations, and how tasks and attempts end. All callers use the
- * store through it, so that every change of a task is counted.
+ * store through it, so that every change of a task is counted, also in the usage of its tenant.
  */
 export class MeasuredStore implements TaskStore {
   readonly name: TaskStore['name'];
   readonly #store: TaskStore;
   readonly #statistics: TaskStatistics;
   readonly #nowMs: () => number;
+  readonly #usage: UsageCounts | null;
 
-  /** @param nowMs a clock that never steps back, in milliseconds with fractions */
-  constructor(store: TaskStore, statistics: TaskStatistics, nowMs: () => number) {
+  /**
+   * @param nowMs a clock that never steps back, in milliseconds with fractions
+   * @param usage null in a thread that does nothing for tenants
+   */
+  constructor(
+    store: TaskStore,
+    statistics: TaskStatistics,
+    nowMs: () => number,
+    usage: UsageCounts | null = null,
+  ) {
     this.name = store.name;
     this.#store = store;
     this.#statistics = statistics;
     this.#nowMs = nowMs;
+    this.#usage = usage;
   }
 
   start(): Promise<void> {
@@ -70,8 +90,11 @@ export class MeasuredStore implements TaskStore {
   async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
     const answer = await this.#measured('create', () => this.#store.create(tenant, request));
     if (answer.kind === 'done') {
-      const created = answer.results.filter(({ kind }) => kind === 'created').length;
-      if (created > 0) this.#statistics.created.add(created);
+      for (const result of answer.results) {
+        if (result.kind !== 'created') continue;
+        this.#statistics.created.add(1);
+        this.#usage?.count(tenant, result.task, 'created');
+      }
     }
     return answer;
   }
@@ -86,7 +109,7 @@ export class MeasuredStore implements TaskStore {
 
   async change(tenant: string, id: string, change: TaskChange): Promise<ChangeAnswer> {
     const answer = await this.#measured('change', () => this.#store.change(tenant, id, change));
-    if (answer.kind === 'done') this.#countFinished(answer.task);
+    if (answer.kind === 'done') this.#countFinished(tenant, answer.task);
     return answer;
   }
 
@@ -119,6 +142,7 @@ export class MeasuredStore implements TaskStore {
     for (const { task, dueAt } of answer.tasks) {
       const lagMs = Math.max(0, answer.now - dueAt);
       this.#statistics.ofWorker(tenant, task.worker)?.dispatchLag.record(lagMs);
+      this.#usage?.started(tenant, task, lagMs);
     }
     return answer;
   }
@@ -130,7 +154,7 @@ export class MeasuredStore implements TaskStore {
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
     const answers = await this.#measured('settle', () => this.#store.settle(tenant, settlements));
     answers.forEach((answer, at) => {
-      if (answer.kind === 'settled') this.#countEnded(tenant, settlements[at].event, answer.task);
+      if (answer.kind === 'settled') this.#countEnded(tenant, settlements[at].event, answer);
     });
     return answers;
   }
@@ -210,6 +234,14 @@ export class MeasuredStore implements TaskStore {
     return this.#measured('count_due', () => this.#store.countDue(max));
   }
 
+  addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {
+    return this.#measured('add_usage', () => this.#store.addUsage(tenant, increments));
+  }
+
+  usage(tenant: string, query: UsageQuery): Promise<readonly UsageOfInterval[]> {
+    return this.#measured('usage', () => this.#store.usage(tenant, query));
+  }
+
   async purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
@@ -244,15 +276,26 @@ export class MeasuredStore implements TaskStore {
     }
   }
 
-  #countEnded(tenant: string, event: Settlement['event'], task: Task): void {
-    if (FAILURES.has(event)) this.#statistics.ofWorker(tenant, task.worker)?.failures.add(1);
+  #countEnded(
+    tenant: string,
+    event: Settlement['event'],
+    { task, beganAt }: Extract<SettleAnswer, { kind: 'settled' }>,
+  ): void {
+    if (FAILURES.has(event)) {
+      this.#statistics.ofWorker(tenant, task.worker)?.failures.add(1);
+      this.#usage?.count(tenant, task, 'attemptsFailed');
+    }
+    if (MEASURED.has(event) && beganAt !== null) this.#usage?.lasted(tenant, task, task.updatedAt - beganAt);
     // A task with a cancel request becomes canceled with nearly every event.
     this.#statistics.attempts(task.status === 'canceled' ? 'canceled' : event).add(1);
     if (event === 'lease_expired') this.#statistics.leasesExpired.add(1);
-    this.#countFinished(task);
+    this.#countFinished(tenant, task);
   }
 
-  #countFinished({ status }: Task): void {
-    if (isFinal(status)) this.#statistics.finished(status).add(1);
+  #countFinished(tenant: string, task: Task): void {
+    const { status } = task;
+    if (!isFinal(status)) return;
+    this.#statistics.finished(status).add(1);
+    this.#usage?.count(tenant, task, status);
   }
 }

@@ -310,12 +310,13 @@ export interface Settlement {
 }
 
 /**
- * - `settled`: contains the task after the change
+ * - `settled`: contains the task after the change, and when its attempt started; null if an older version started it
  * - `already`: this lease was settled with the same event before, and no new attempt has started
  * - `lost`: the lease does not belong to a running attempt
  */
 export type SettleAnswer =
-  | { readonly kind: 'settled' | 'already'; readonly task: Task }
+  | { readonly kind: 'settled'; readonly task: Task; readonly beganAt: number | null }
+  | { readonly kind: 'already'; readonly task: Task }
   | { readonly kind: 'lost' };
 
 export interface Progress {

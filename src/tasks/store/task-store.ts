@@ -26,6 +26,7 @@ import type {
   TaskSearch,
   Wakeup,
 } from './requests.ts';
+import type { UsageIncrement, UsageOfInterval, UsageQuery } from './usage.ts';
 
 /**
  * Approximate maximum number of bytes that a call reads of data that tenants can make large: bodies of tasks, and due
@@ -203,8 +204,20 @@ export interface TaskStore {
   countDue(max: number): Promise<number>;
 
   /**
-   * Removes tasks that ended longer ago than `keep`, expired keys and expired idempotency records: at most `max` of each,
-   * and fewer tasks if they have long histories.
+   * Adds to the usage of a tenant (`../model/usage.ts`), at most `MAX_USAGE_INCREMENTS` at once. Does nothing for a tenant
+   * without an account, for intervals that are no longer kept, and for the figures of a worker if `MAX_USAGE_WORKERS`
+   * others have figures in the interval.
+   */
+  addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void>;
+  /**
+   * The usage of a tenant or of a worker, oldest first. Intervals in which nothing happened, and those that are no longer
+   * kept, are left out.
+   */
+  usage(tenant: string, query: UsageQuery): Promise<readonly UsageOfInterval[]>;
+
+  /**
+   * Removes tasks that ended longer ago than `keep`, expired keys, expired idempotency records and old usage: at most
+   * `max` of each, and fewer tasks if they have long histories.
    */
   purge(
     tenant: string,
@@ -214,7 +227,7 @@ export interface TaskStore {
 
   /**
    * Removes all data of a tenant without tasks except its documents: idempotency records, the buckets and throttles of the
-   * tenant and its workers, and hints. Does nothing while the tenant has tasks.
+   * tenant and its workers, its usage, and hints. Does nothing while the tenant has tasks.
    *
    * @param place null at first, then the result of the previous call; each call removes a limited part
    * @returns where to continue; null if nothing is left

@@ -29,6 +29,7 @@ import { searches } from './searches.ts';
 import { settling } from './settling.ts';
 import { tenants } from './tenants.ts';
 import { updating } from './updates.ts';
+import { usage } from './usage.ts';
 import { wakeups } from './wakeups.ts';
 
 /** A topic of the exam: `open` gives an empty store with an account and two workers. */
@@ -59,6 +60,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   'finding documents': findingDocuments,
   counts,
   'counts of due tasks': dueCounts,
+  usage,
   purging,
   'forgetting tenants': forgetting,
   'wake-up hints': wakeups,

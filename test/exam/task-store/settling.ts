@@ -32,7 +32,7 @@ function succeeds(t: Test, open: Parameters<Topic>[1]): void {
       updatedAt: scene.now,
       version: started.task.version + 1,
     };
-    t.strictSame(answer, { kind: 'settled', task });
+    t.strictSame(answer, { kind: 'settled', task, beganAt: scene.now - 700 });
     t.strictSame(await scene.store.getWhole(ACME, task.id), {
       task,
       body: { payload: '1', headers: { a: 'b' }, result: '{"ok":true}' },

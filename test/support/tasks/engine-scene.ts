@@ -17,6 +17,7 @@ import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import { MeasuredStore } from '../../../src/tasks/store/measured-store.ts';
 import type { NewTask } from '../../../src/tasks/store/requests.ts';
 import { StoreClock } from '../../../src/tasks/store/store-clock.ts';
+import { UsageCounts } from '../../../src/tasks/store/usage-counts.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { SeededRandom } from '../seeded-random.ts';
@@ -263,12 +264,14 @@ export class EngineScene {
     const signals = new Signals();
     const logger = new KeepingLogger();
     const deliveries = new TestDeliveries(attemptsFor(slots));
-    const store = new MeasuredStore(this.store, statistics, () => this.clock.nowMs());
+    const usage = new UsageCounts();
+    const store = new MeasuredStore(this.store, statistics, () => this.clock.nowMs(), usage);
     const directory = new Directory(store, clock);
     let workerDue: Process['workerDue'] | null = null;
     const firer: Service = { name: 'firer', start: async () => {}, stop: async () => {} };
     const parts: TasksEngineParts = {
       store,
+      usage,
       directory,
       signals,
       deliveries,

@@ -34,6 +34,7 @@ import type {
   Wakeup,
 } from '../../../src/tasks/store/requests.ts';
 import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
+import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../../../src/tasks/store/usage.ts';
 import { change } from './memory/changing.ts';
 import { blocks, claim } from './memory/claiming.ts';
 import { create, remember, remembered } from './memory/creating.ts';
@@ -50,6 +51,7 @@ import {
 import { search } from './memory/searching.ts';
 import { extend, leasedRecord, settle } from './memory/settling.ts';
 import { compareText, copyOf, documentName, emptyState, type TenantState } from './memory/state.ts';
+import { addUsage, purgeUsage, usage } from './memory/usage.ts';
 import { removeTask } from './memory/writing.ts';
 
 /**
@@ -298,6 +300,14 @@ export class MemoryStore implements TaskStore {
     );
   }
 
+  async addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {
+    addUsage(this.#state(tenant), this.#now(), increments);
+  }
+
+  async usage(tenant: string, query: UsageQuery): Promise<readonly UsageOfInterval[]> {
+    return usage(this.#state(tenant), this.#now(), query);
+  }
+
   async purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
@@ -309,6 +319,7 @@ export class MemoryStore implements TaskStore {
     for (const [name, { freeAt }] of state.keys) {
       if (freeAt !== null && freeAt <= now) state.keys.delete(name);
     }
+    purgeUsage(state, now);
     const over = allRecords(state)
       .map(({ task }) => task)
       .filter(({ status, finishedAt }) => {

@@ -9,7 +9,6 @@ import type {
   BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
-  ClaimedTask,
   ClaimRequest,
   CreateAnswer,
   CreateRequest,
@@ -30,6 +29,7 @@ import type {
   Wakeup,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
+import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../usage.ts';
 import { AcrossTenants, DoubtfulTenants, type DueDocument } from './across-tenants.ts';
 import type { RedisTaskStoreOptions } from './connection/options.ts';
 import { type Argument, RedisClient } from './connection/redis-client.ts';
@@ -42,9 +42,10 @@ import {
 } from './encoding.ts';
 import { Hints } from './hints.ts';
 import { history, list, openOfSchedule, type ReadScript, search } from './lists.ts';
-import { bodyOf, type Reply, resultsOf, taskOf, tasksOf } from './lua/records.ts';
+import { bodyOf, claimedOf, type Reply, resultsOf, settledOf, taskOf, tasksOf } from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { RedisDocuments } from './redis-documents.ts';
+import { addUsage, usage } from './redis-usage.ts';
 
 /**
  * Tasks in Redis 7 or later, a single server or a cluster (specification 4.3).
@@ -192,22 +193,11 @@ export class RedisTaskStore implements TaskStore {
 
   async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
     const reply = await this.#write(SCRIPTS.claim, tenant, claimArguments(request));
-    const [now, next, blocked] = reply;
-    const tasks: ClaimedTask[] = [];
-    for (let i = 3; i < reply.length; i += 5) {
-      const [id, packed, body, leaseUntil, dueAt] = reply.slice(i, i + 5);
-      tasks.push({
-        task: taskOf(String(id), packed as Buffer),
-        body: bodyOf(body as Buffer | null),
-        leaseId: request.leaseIds[tasks.length],
-        leaseUntil: leaseUntil as number,
-        dueAt: dueAt as number,
-      });
-    }
+    const [now, next, blocked, ...started] = reply;
     const nextAt = next as number | null;
     this.#hintNextClaim(tenant, request, { now: now as number, nextAt, isBlocked: blocked !== null });
     return {
-      tasks,
+      tasks: claimedOf(started, request.leaseIds),
       now: now as number,
       nextAt,
       blocked: blocked === null ? null : (String(blocked) as ClaimAnswer['blocked']),
@@ -222,13 +212,7 @@ export class RedisTaskStore implements TaskStore {
 
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
     if (settlements.length === 0) return [];
-    const reply = await this.#write(SCRIPTS.settle, tenant, settlements.map(settlementText));
-    return settlements.map((_, i) => {
-      const [kind, id, packed] = reply.slice(3 * i, 3 * i + 3);
-      const word = String(kind);
-      if (word === 'l') return { kind: 'lost' };
-      return { kind: word === 's' ? 'settled' : 'already', task: taskOf(String(id), packed as Buffer) };
-    });
+    return settledOf(await this.#write(SCRIPTS.settle, tenant, settlements.map(settlementText)));
   }
 
   async extend(
@@ -313,13 +297,21 @@ export class RedisTaskStore implements TaskStore {
     return Math.min(this.#across.dueTasks, max);
   }
 
+  addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {
+    return addUsage(this.#readOf(tenant), increments);
+  }
+
+  usage(tenant: string, query: UsageQuery): Promise<readonly UsageOfInterval[]> {
+    return usage(this.#readOf(tenant), query);
+  }
+
   async purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
   ): Promise<PurgeAnswer> {
     const [count] = await this.#write(SCRIPTS.purge, tenant, [keep.succeededMs, keep.otherMs, max]);
-    // Task keys and idempotency records expire by themselves in Redis.
+    // Task keys, idempotency records and usage expire by themselves in Redis.
     return { tasks: count as number, more: count === max };
   }
 

@@ -18,6 +18,7 @@ import type { WorkerTester } from '../../../../src/tasks/scheduler/workers/worke
 import { parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
 import { Sealer } from '../../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
+import { UsageCounts } from '../../../../src/tasks/store/usage-counts.ts';
 import { KeepingLogger } from '../../keeping-logger.ts';
 import { LOOPBACK_SETUP } from '../../push-workers.ts';
 import { EngineWithDesk } from '../engine-with-desk.ts';
@@ -64,6 +65,7 @@ class CrashingProcess {
     const limits = DEFAULT_TENANT_LIMITS;
     const parts: TasksEngineParts = {
       ...common,
+      usage: new UsageCounts(),
       deliveries,
       limitAsker: NO_LIMITS,
       firer: workerDue => scheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),

@@ -225,8 +225,8 @@ function start(
   const { timeoutMs, attempt, startedAt } = record.task;
   const lease: Lease =
     mode === 'push'
-      ? { id: leaseId, until: now + timeoutMs + ms, latest: now + timeoutMs + ms }
-      : { id: leaseId, until: now + Math.min(ms, timeoutMs), latest: now + timeoutMs };
+      ? { id: leaseId, from: now, until: now + timeoutMs + ms, latest: now + timeoutMs + ms }
+      : { id: leaseId, from: now, until: now + Math.min(ms, timeoutMs), latest: now + timeoutMs };
   const changes = {
     status: 'running',
     attempt: attempt + 1,

@@ -48,7 +48,8 @@ export function settle(state: TenantState, now: number, settlement: Settlement):
     settled: { leaseId, event: settlement.event },
     body: succeeded ? { ...record.body, result } : record.body,
   };
-  return { kind: 'settled', task: changeTask(state, now, record, changes, details, rest) };
+  const beganAt = record.lease!.from;
+  return { kind: 'settled', task: changeTask(state, now, record, changes, details, rest), beganAt };
 }
 
 interface Outcome {

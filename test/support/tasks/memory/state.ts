@@ -1,4 +1,5 @@
 import type { HistoryEntry, Task, TaskBody } from '../../../../src/tasks/model/task.ts';
+import type { UsageSum } from '../../../../src/tasks/model/usage.ts';
 import type { StoredDocument } from '../../../../src/tasks/store/documents.ts';
 import type { CreateResult, Settlement } from '../../../../src/tasks/store/requests.ts';
 
@@ -18,6 +19,7 @@ export interface TaskRecord {
 
 export interface Lease {
   readonly id: string;
+  readonly from: number;
   readonly until: number;
   /** It is not lengthened beyond that. */
   readonly latest: number;
@@ -62,6 +64,8 @@ export interface TenantState {
   throttles: Map<string, number>;
   /** By the id of the worker. */
   wakeups: Map<string, number>;
+  /** By length and start of the interval, then by the id of the worker; that of the tenant is empty. */
+  usage: Map<string, Map<string, UsageSum>>;
 }
 
 export const TENANT_BUCKET = '';
@@ -75,6 +79,7 @@ export function emptyState(): TenantState {
     buckets: new Map(),
     throttles: new Map(),
     wakeups: new Map(),
+    usage: new Map(),
   };
 }
 
@@ -88,6 +93,7 @@ export function copyOf(state: TenantState): TenantState {
     buckets: new Map(state.buckets),
     throttles: new Map(state.throttles),
     wakeups: new Map(state.wakeups),
+    usage: new Map(state.usage),
   };
 }
 

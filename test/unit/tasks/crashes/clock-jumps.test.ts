@@ -16,6 +16,7 @@ import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import type { SqliteStore } from '../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { StoreClock } from '../../../../src/tasks/store/store-clock.ts';
+import { UsageCounts } from '../../../../src/tasks/store/usage-counts.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -101,6 +102,7 @@ class Scene {
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
     const parts: TasksEngineParts = {
       ...common,
+      usage: new UsageCounts(),
       deliveries: this.workers,
       sealer: TEST_SEALER as never,
       firer: workerDue => scheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),

@@ -1,7 +1,9 @@
 import t from 'tap';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
+import { UsageSum, usageStart } from '../../../../src/tasks/model/usage.ts';
 import { MeasuredStore } from '../../../../src/tasks/store/measured-store.ts';
+import { UsageCounts } from '../../../../src/tasks/store/usage-counts.ts';
 import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
 import { idempotency, settlement, taskChange } from '../../../support/tasks/factories.ts';
 
@@ -9,14 +11,16 @@ async function open() {
   const scene = await EngineScene.open();
   const stats = new StatsRegistry();
   let nowMs = 0;
-  const store = new MeasuredStore(scene.store, new TaskStatistics(stats), () => {
+  const readMs = () => {
     nowMs += 2;
     return nowMs;
-  });
+  };
+  const usage = new UsageCounts();
+  const store = new MeasuredStore(scene.store, new TaskStatistics(stats), readMs, usage);
   const worker = await scene.worker();
   const totals = () =>
     Object.fromEntries([...stats.counters()].map(([name, total]) => [name.replace('tasks.', ''), total]));
-  return { scene, store, stats, worker, totals };
+  return { scene, store, usage, stats, worker, totals };
 }
 
 t.test(
@@ -56,6 +60,49 @@ t.test('ends count by how they came about, and only when they do', async t => {
   });
 });
 
+t.test('what happens is counted in the usage of the tenant and of the worker, in its minute', async t => {
+  const { scene, store, usage, worker } = await open();
+  const { clock, make } = scene;
+  const beginning = usageStart('minute', clock.nowMs());
+  const retry = { ...worker.body.retry, maxAttempts: 1 };
+  const tasks = [0, 0, 0, 0, 0].map(() => make.newTask(worker, { retry }));
+  await store.create(ACME, make.createRequest(tasks));
+  clock.advance(400);
+  const { tasks: started } = await store.claim(ACME, make.claimRequest(worker.id, 4));
+  clock.advance(60_000);
+  const [good, bad, late, deferred] = started.map(({ leaseId }) => leaseId);
+  await store.settle(ACME, [
+    settlement(good, 'succeeded'),
+    settlement(bad, 'no_retry'),
+    settlement(late, 'lease_expired'),
+    settlement(deferred, 'deferred'),
+  ]);
+  await store.change(ACME, tasks[4].task.id, taskChange('cancel'));
+  const [{ tenant, increments }, ...others] = usage.take();
+  t.same([tenant, others, usage.take()], [ACME, [], []]);
+  t.same(
+    increments.map(({ at, workerId }) => [at - beginning, workerId]),
+    [
+      [0, null],
+      [0, worker.id],
+      [60_000, null],
+      [60_000, worker.id],
+    ],
+  );
+  t.strictSame(increments[0].figures, increments[1].figures);
+  const first = new UsageSum().addAll(increments[0].figures);
+  t.same([first.count('created'), first.count('started')], [5, 4]);
+  t.equal(first.percentile('duration', 0.5), null);
+  t.ok(Math.abs(first.percentile('lag', 0.5)! - 400) < 80);
+  const second = new UsageSum().addAll(increments[3].figures);
+  t.same(
+    [second.count('succeeded'), second.count('attemptsFailed'), second.count('canceled')],
+    [1, 2, 1],
+    'a lease that has expired is a failure, a deferral is not',
+  );
+  t.ok(Math.abs(second.percentile('duration', 0.95)! - 60_000) < 12_000);
+});
+
 t.test('each operation has its times; one that fails counts as failed as well', async t => {
   const { scene, store, stats, totals } = await open();
   await store.now();
@@ -85,6 +132,7 @@ t.test('every operation goes through to the store', async t => {
         'countDocuments',
       ],
       ['remember', 'search', 'blocks', 'counts', 'countDue', 'purge', 'forgetTenant', 'tenants', 'now'],
+      ['addUsage', 'usage'],
     ),
   );
   t.same(new Set(own.filter(name => name !== 'constructor')), wanted);

@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap';
+import { USAGE_SPANS, usageStart } from '../../../../src/tasks/model/usage.ts';
+import { TASK_FIELDS } from '../../../../src/tasks/store/redis/lua/records.ts';
 import { taskStoreExam } from '../../../exam/task-store/exam.ts';
 import { randomExam } from '../../../exam/task-store/random.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -51,6 +53,34 @@ t.test('time is that of Redis, unless a clock is given', async t => {
   const { tasks, now: claimedAt } = await store.claim(ACME, make.claimRequest(worker.id, 1));
   t.ok(claimedAt >= now);
   t.equal(tasks[0].task.updatedAt, claimedAt);
+});
+
+t.test('usage expires by itself, minutes after hours and hours after days', async t => {
+  const { store, keyPrefix } = await open(t, { time: null });
+  const now = await store.now();
+  const increment = { at: now, workerId: null, figures: [0, 1] };
+  await store.addUsage(ACME, [increment]);
+  await store.addUsage(ACME, [increment]);
+  for (const span of ['minute', 'hour'] as const) {
+    const { ms, keepMs } = USAGE_SPANS[span];
+    const start = usageStart(span, now);
+    const key = `${keyPrefix}{${ACME}}:U:${ms}:${start}`;
+    t.equal(await server.command('PEXPIRETIME', key), start + ms + keepMs, span);
+  }
+});
+
+t.test('an attempt that an older version has started has no known beginning', async t => {
+  const { store, make, worker, clock, keyPrefix } = await open(t);
+  await store.create(ACME, make.createRequest([make.newTask(worker)]));
+  const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
+  const key = `${keyPrefix}{${ACME}}:k:${tasks[0].task.id}`;
+  const at = TASK_FIELDS.indexOf('began') + 1;
+  const script = `local f = cmsgpack.unpack(redis.call('GET', KEYS[1])) f[${at}] = true
+    redis.call('SET', KEYS[1], cmsgpack.pack(f))`;
+  await server.command('EVAL', script, '1', key);
+  clock.advance(100);
+  const [answer] = await store.settle(ACME, [settlement(tasks[0].leaseId, 'succeeded')]);
+  t.match(answer, { kind: 'settled', beganAt: null });
 });
 
 t.test('what is asked in one turn leaves in one write', async t => {

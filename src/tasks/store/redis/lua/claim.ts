@@ -281,7 +281,7 @@ if started > 0 then
       f[F_leaseCap] = last
       f[F_leaseUntil] = now + math.min(leaseMs, f[F_timeout])
     end
-    f[F_push], f[F_wake] = push, push
+    f[F_began], f[F_wake] = now, push
     f[F_status], f[F_due], f[F_attempt] = RUNNING, false, f[F_attempt] + 1
     f[F_started] = f[F_started] or now
     touch(x)

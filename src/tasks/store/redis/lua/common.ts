@@ -25,6 +25,7 @@ const STATUS_WORDS = FINAL_STATUSES.map(status => `'${status}'`).join(', ');
  *     G:<w>  groups by the time at which a claim must read them, never later than they have a task to start     F:<w>  groups
  *     with due tasks at their limit, by that limit: they are not in G until one of their tasks ends
  *     B:<w>  [throttled until, tokens, at]     T  [tokens, at]
+ *     U:<length>:<start>  usage of an interval by worker
  *     D:<kind>  documents by id     A:<kind>, P:<kind>:<parent>  ids     N  names     Z  `kind|id` by due time
  *
  * All counts are ZCARDs of these keys, so no counter can be wrong.

@@ -14,7 +14,7 @@ import {
   type TaskStatus,
 } from '../../../model/task.ts';
 import { onFinishOf, type StoredDocument } from '../../documents.ts';
-import type { CreateResult, TaskQuery } from '../../requests.ts';
+import type { ClaimedTask, CreateResult, SettleAnswer, TaskQuery } from '../../requests.ts';
 
 /**
  * Fields of the record of a task, in order. A record is one flat MessagePack array, because scripts decode and encode it
@@ -54,8 +54,8 @@ export const TASK_FIELDS = [
   'leaseUntil',
   // The latest time to which the lease can be extended.
   'leaseCap',
-  // Whether it was claimed for a push.
-  'push',
+  // Start of the running attempt, or else of the last one. Older versions wrote a boolean here.
+  'began',
   // The event that the lease was settled with.
   'settled',
   // How many history entries there have been.
@@ -269,6 +269,40 @@ export function tasksOf(reply: Reply): Task[] {
   const tasks: Task[] = [];
   for (let i = 0; i < reply.length; i += 2) tasks.push(taskOf(String(reply[i]), reply[i + 1] as Buffer));
   return tasks;
+}
+
+/** @param reply id, record, body, end of the lease and due time of each task, in turns */
+export function claimedOf(reply: Reply, leaseIds: readonly string[]): ClaimedTask[] {
+  const tasks: ClaimedTask[] = [];
+  for (let i = 0; i < reply.length; i += 5) {
+    const [id, packed, body, leaseUntil, dueAt] = reply.slice(i, i + 5);
+    tasks.push({
+      task: taskOf(String(id), packed as Buffer),
+      body: bodyOf(body as Buffer | null),
+      leaseId: leaseIds[tasks.length],
+      leaseUntil: leaseUntil as number,
+      dueAt: dueAt as number,
+    });
+  }
+  return tasks;
+}
+
+/** @param reply kind, id, record and start of the attempt of each settlement, in turns */
+export function settledOf(reply: Reply): SettleAnswer[] {
+  const answers: SettleAnswer[] = [];
+  for (let i = 0; i < reply.length; i += 4) {
+    const [kind, id, packed, began] = reply.slice(i, i + 4);
+    const word = String(kind);
+    if (word === 'l') {
+      answers.push({ kind: 'lost' });
+      continue;
+    }
+    const task = taskOf(String(id), packed as Buffer);
+    // Older versions did not store when an attempt began.
+    const beganAt = began === 0 ? null : (began as number);
+    answers.push(word === 's' ? { kind: 'settled', task, beganAt } : { kind: 'already', task });
+  }
+  return answers;
 }
 
 /** The results of a create request, as the script packs and remembers them. */

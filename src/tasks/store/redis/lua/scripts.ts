@@ -17,6 +17,7 @@ import {
 import { BODIES, COUNTS, HISTORY, LIST, LIST_DUE, LIST_OF_KEY, OVERDUE, SURVEY } from './read.ts';
 import { TASK_FIELDS } from './records.ts';
 import { EXTEND, FIND_LEASED, SETTLE } from './settle.ts';
+import { ADD_USAGE, USAGE } from './usage.ts';
 
 /** A script that Redis runs atomically for one tenant. */
 export interface Script {
@@ -71,6 +72,8 @@ export const SCRIPTS = {
   overdue: script('overdue', 'reads', OVERDUE),
   survey: script('survey', 'reads', SURVEY),
   peek: script('peek', 'ends', PEEK_WORKER),
+  addUsage: script('addUsage', 'writes', ADD_USAGE),
+  usage: script('usage', 'reads', USAGE),
   findDocument: script('findDocument', 'reads', FIND_DOCUMENT),
   listDocuments: script('listDocuments', 'reads', LIST_DOCUMENTS),
   dueDocuments: script('dueDocuments', 'reads', DUE_DOCUMENTS),
@@ -87,6 +90,8 @@ export const HEAVY: ReadonlySet<Script> = new Set<Script>([
   SCRIPTS.history,
   SCRIPTS.overdue,
   SCRIPTS.survey,
+  SCRIPTS.addUsage,
+  SCRIPTS.usage,
   SCRIPTS.listDocuments,
   SCRIPTS.dueDocuments,
 ]);

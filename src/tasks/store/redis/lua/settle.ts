@@ -17,7 +17,7 @@ end
 
 /**
  *     ARGV    time; then for each: `[lease, event, delayMs, last, throttleMs, error, http, actor, result]` (JSON)
- *     returns hints; then for each: `s` (settled), `a` (already) or `l` (lost), id, record
+ *     returns hints; then for each: `s` (settled), `a` (already) or `l` (lost), id, record, start of the attempt or 0
  */
 export const SETTLE = `${LEASED}
 local function outcome(f, event, last)
@@ -40,9 +40,9 @@ local function throttle(worker, untilAt)
   end
 end
 local reply = { false }
-local function answer(kind, id, text)
+local function answer(kind, id, text, began)
   local at = #reply
-  reply[at + 1], reply[at + 2], reply[at + 3] = kind, id or '', text or ''
+  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4] = kind, id or '', text or '', tonumber(began) or 0
 end
 local function settle(lease, event, delayMs, last, throttleMs, failure, http, actor, result)
   local x = leased(lease)
@@ -75,7 +75,7 @@ local function settle(lease, event, delayMs, last, throttleMs, failure, http, ac
     finish(x, status)
   end
   log(x, told, attempt, actor, string.sub(lease, -4), http, failure)
-  answer('s', x.id, save(x))
+  answer('s', x.id, save(x), f[F_began])
   if status == RETRY then return wake(f) end
   release(x)
   if f[F_onFinish] then callBack(x) end

@@ -27,6 +27,7 @@ import type {
   Wakeup,
 } from '../../requests.ts';
 import type { TaskStore } from '../../task-store.ts';
+import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../../usage.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 
 /** Runs the operations, for example in another thread. */
@@ -186,6 +187,14 @@ export class SqliteStore implements TaskStore {
 
   countDue(max: number): Promise<number> {
     return this.#operator.ask('countDue', [max]);
+  }
+
+  addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {
+    return this.#operator.ask('addUsage', [tenant, increments]);
+  }
+
+  usage(tenant: string, query: UsageQuery): Promise<readonly UsageOfInterval[]> {
+    return this.#operator.ask('usage', [tenant, query]);
   }
 
   purge(

@@ -150,6 +150,18 @@ const DUE_OF_TENANTS = `
 CREATE INDEX doc_tenant_due ON doc (tenant, due_at) WHERE due_at IS NOT NULL;
 `;
 
+/**
+ * `began_at`: the start of the running attempt, or else of the last one. Rows of `usage` have the figures of a tenant
+ * (worker 0) or of a worker in one interval, as a JSON list of pairs. `span` is the length of the interval in milliseconds.
+ */
+const USAGE = `
+ALTER TABLE task ADD COLUMN began_at INTEGER;
+CREATE TABLE usage (
+  tenant INTEGER NOT NULL, span INTEGER NOT NULL, at INTEGER NOT NULL, worker INTEGER NOT NULL, figures TEXT NOT NULL,
+  PRIMARY KEY (tenant, span, at, worker)
+) WITHOUT ROWID;
+`;
+
 /** The statements at index n migrate layout n to layout n + 1. Released migrations never change. */
 export const MIGRATIONS: readonly string[] = [
   NUMBERED + TASKS + DOCUMENTS,
@@ -160,6 +172,7 @@ export const MIGRATIONS: readonly string[] = [
   NUMBERING,
   ON_FINISH,
   DUE_OF_TENANTS,
+  USAGE,
 ];
 
 /**

@@ -133,6 +133,7 @@ function start(
   row.attempt++;
   row.due_at = null;
   row.started_at ??= now;
+  row.began_at = now;
   row.lease = leaseId;
   row.lease_cap = now + row.timeout + (mode === 'push' ? ms : 0);
   row.lease_until = mode === 'push' ? row.lease_cap : now + Math.min(ms, row.timeout);

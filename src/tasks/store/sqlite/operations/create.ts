@@ -152,6 +152,7 @@ function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldB
     lease_until: null,
     lease_cap: null,
     lease_event: null,
+    began_at: null,
     key: task.key,
     key_ttl: task.keyTtlMs,
     grp: task.group,

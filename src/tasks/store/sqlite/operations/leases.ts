@@ -99,7 +99,7 @@ function settleOne(work: Work, tenant: TenantTotals, settlement: Settlement): Se
   if (settlement.event === 'lease_expired' && (row.lease_until as number) > work.now) return { kind: 'lost' };
   throttle(work, row, settlement.throttleMs);
   end(work, tenant, stored, settlement);
-  return { kind: 'settled', task: shown(work, row) };
+  return { kind: 'settled', task: shown(work, row), beganAt: row.began_at };
 }
 
 function throttle(work: Work, { worker: number }: TaskRow, forMs: number): void {

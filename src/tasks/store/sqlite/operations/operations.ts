@@ -30,6 +30,7 @@ import {
   wakeups,
 } from './reads.ts';
 import { FORGOTTEN_AT_ONCE, forgetTenant, purge } from './removal.ts';
+import { addUsage, usage } from './usage.ts';
 
 /** Operations of a {@link TaskStore} that use the file. */
 export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop'>;
@@ -64,6 +65,7 @@ const READS = {
   recall,
   counts,
   countDue,
+  usage,
   tenants,
   now,
 } as const satisfies { readonly [N in OperationName]?: Run<View, N> };
@@ -79,6 +81,7 @@ const WRITES = {
   setWakeup,
   apply,
   remember,
+  addUsage,
   purge,
   forgetTenant,
   ping,
@@ -135,6 +138,10 @@ export function weightOf({ name, args }: Operation): number {
       return 1 + args[1].length;
     case 'bodies':
       return 1 + args[1].length;
+    case 'addUsage':
+      return 1 + args[1].length;
+    case 'usage':
+      return 1 + args[1].intervals;
     case 'list':
     case 'listDocuments':
       return 1 + args[1].limit;

@@ -5,6 +5,7 @@ import { DOCUMENT, STATUS } from '../rows/codes.ts';
 import { removeTask } from '../rows/save.ts';
 import { rowOf, TASK_COLUMN_LIST } from '../rows/task-row.ts';
 import type { TenantTotals, Work } from '../rows/work.ts';
+import { dropUsage, forgetUsage, purgeUsage } from './usage.ts';
 
 /** Maximum number of rows of a table that one call of `forgetTenant` removes. */
 export const FORGOTTEN_AT_ONCE = 500;
@@ -38,10 +39,11 @@ export function forgetTenant(work: Work, tenantName: string, _place: string | nu
     statements.run('DELETE FROM task_group WHERE worker = ?', number as number);
     statements.run('DELETE FROM worker WHERE no = ?', number as number);
   }
+  const usages = forgetUsage(work, tenant.number, FORGOTTEN_AT_ONCE);
   statements.run(FILL_WORKERS, tenant.number);
   statements.run(FILL_TENANT, tenant.number);
   work.rowsChanged(workers.length > 0);
-  return records.length + workers.length > 0 ? NEXT : null;
+  return records.length + workers.length + usages > 0 ? NEXT : null;
 }
 
 /** Removes the row of a tenant whose account was deleted, if no other data refers to it. */
@@ -50,7 +52,10 @@ export function dropTenant(work: Work, tenantName: string): void {
   if (tenant === null) return;
   work.flush();
   const { changes } = work.statements.run(DROP_TENANT, tenant.number);
-  if (changes > 0) work.rowsChanged(true);
+  if (changes === 0) return;
+  // Another thread may have written what it counted after the tenant was forgotten.
+  dropUsage(work, tenant.number);
+  work.rowsChanged(true);
 }
 
 const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_end
@@ -62,7 +67,7 @@ const RECORDS_OVER = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = 
 /** One step removes about this number of history entries at most, so that other operations do not wait for long. */
 const MAX_ENTRIES = 20_000;
 
-/** Removes old tasks and expired keys and records, at most `max` of each. */
+/** Removes old tasks, expired keys and records, and old usage, at most `max` of each. */
 export function purge(
   work: Work,
   tenantName: string,
@@ -73,8 +78,9 @@ export function purge(
   if (tenant === null) return { tasks: 0, more: false };
   const keysLeft = purgeKeys(work, tenant.number, max);
   const recordsLeft = purgeRecords(work, tenant.number, max);
+  const usageLeft = purgeUsage(work, tenant.number, max);
   const { tasks, more } = purgeTasks(work, tenant, keep, max);
-  return { tasks, more: more || keysLeft || recordsLeft };
+  return { tasks, more: more || keysLeft || recordsLeft || usageLeft };
 }
 
 /** Returns whether there may be more. */

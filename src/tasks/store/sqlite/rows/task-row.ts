@@ -31,6 +31,8 @@ export interface TaskRow {
   /** The latest time to which the lease can be extended. */
   lease_cap: number | null;
   lease_event: number | null;
+  /** Start of the running attempt, or else of the last one. */
+  began_at: number | null;
   key: string | null;
   key_ttl: number;
   grp: string | null;
@@ -76,6 +78,7 @@ const EMPTY_ROW: TaskRow = {
   lease_until: null,
   lease_cap: null,
   lease_event: null,
+  began_at: null,
   key: null,
   key_ttl: 0,
   grp: null,
