@@ -1,6 +1,7 @@
 import t from 'tap';
 import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
 import { keepAsking, servicePage } from '../support/live-page.ts';
+import { until } from '../support/until.ts';
 
 /** All that the browser loads for the page, compressed. */
 const MAX_PAGE_BYTES = 150 * 1024;
@@ -60,18 +61,23 @@ t.test('the sort order is in the address, so that a link shows the same', option
   t.same(faults, []);
 });
 
-t.test('rows keep their order while the pointer is over them', options, async t => {
+t.test('rows keep their order and their place while the pointer is over them', options, async t => {
   const service = await servicePage(t);
   const { page } = await browser.open(t, `http://${service.debug}/?sort=hits`);
   const rows = page.getByRole('table', { name: 'Top limits' }).locator('tbody tr');
   await rows.first().hover();
   const before = await rows.locator('a').allInnerTexts();
+  const place = await rows.first().boundingBox();
   keepAsking(t, service);
   await rows
     .filter({ hasText: 'user' })
     .filter({ hasText: /[1-9].*\/s/ })
     .waitFor();
+  const rejections = page.locator('.rejection');
+  await until(async () => (await rejections.count()) === 6);
+  await page.locator('.plot-canvas').first().waitFor();
   t.same(await rows.locator('a').allInnerTexts(), before);
+  t.same(await rows.first().boundingBox(), place);
 });
 
 t.test('everything is reached by keyboard', options, async t => {
