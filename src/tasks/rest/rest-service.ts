@@ -18,7 +18,7 @@ import { COMMON_HEADERS, problemOf, problemResponse } from './http/problem-answe
 import { readJsonBody, readParams, readQuery } from './http/read-request.ts';
 import { requestIdOf, requireJsonAccepted } from './http/request-headers.ts';
 import { type Call, type Caller, type RestAnswer, type Route, TenantCall } from './http/route.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument } from './openapi/document.ts';
 
 /** Called for each response, for statistics. */
 type AnswerListener = (operation: string, status: number) => void;

@@ -4,7 +4,7 @@ import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/checks/probl
 import type { RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import { PathTable } from '../../../src/tasks/rest/http/path-table.ts';
 import type { Route } from '../../../src/tasks/rest/http/route.ts';
-import { openApiDocument } from '../../../src/tasks/rest/openapi.ts';
+import { openApiDocument } from '../../../src/tasks/rest/openapi/document.ts';
 
 interface Validate {
   (value: unknown): boolean;

@@ -62,6 +62,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['fields'],
     ['accounts', 'tasks', 'leases'],
     ['workers', 'schedules'],
+    ['openapi'],
     [OWN_FILES],
     ['threads'],
   ],

@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { Route } from '../../../../src/tasks/rest/http/route.ts';
-import { openApiDocument } from '../../../../src/tasks/rest/openapi.ts';
-import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
-import { scheduleRoutes } from '../../../../src/tasks/rest/schedules/schedules.ts';
-import { hasFormOfOpenApi, schemasAreValid } from '../../../support/openapi-form.ts';
-import { RestHarness } from '../../../support/tasks/rest-harness.ts';
+import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
+import { openApiDocument } from '../../../../../src/tasks/rest/openapi/document.ts';
+import { taskRoutes } from '../../../../../src/tasks/rest/routes.ts';
+import { scheduleRoutes } from '../../../../../src/tasks/rest/schedules/schedules.ts';
+import { hasFormOfOpenApi, schemasAreValid } from '../../../../support/openapi-form.ts';
+import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by its paths
 type Document = any;

@@ -1,9 +1,9 @@
-import { type JsonSchema, SchemaTable } from '../../base/schema/openapi-schema.ts';
-import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts/accounts.ts';
-import { OPERATOR_ROUTES, type OperatorDescription } from './accounts/operator-accounts.ts';
-import { PROBLEMS, type ProblemCode } from './checks/problem.ts';
-import { kindOf } from './http/parts.ts';
-import type { AnswerDescription, Route } from './http/route.ts';
+import { type JsonSchema, SchemaTable } from '../../../base/schema/openapi-schema.ts';
+import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from '../accounts/accounts.ts';
+import { OPERATOR_ROUTES, type OperatorDescription } from '../accounts/operator-accounts.ts';
+import { PROBLEMS, type ProblemCode } from '../checks/problem.ts';
+import { kindOf } from '../http/parts.ts';
+import type { AnswerDescription, Route } from '../http/route.ts';
 
 /** Problems of all routes of a tenant. */
 const COMMON: readonly ProblemCode[] = [

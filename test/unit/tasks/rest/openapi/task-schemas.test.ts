@@ -1,7 +1,7 @@
 import t from 'tap';
-import { openApiDocument } from '../../../../src/tasks/rest/openapi.ts';
-import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
-import { TaskHarness } from '../../../support/tasks/task-harness.ts';
+import { openApiDocument } from '../../../../../src/tasks/rest/openapi/document.ts';
+import { taskRoutes } from '../../../../../src/tasks/rest/routes.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
 interface Document {
   readonly paths: Record<string, Record<string, { readonly requestBody: unknown }>>;
