@@ -37,13 +37,19 @@ export function hasFormOfOpenApi(t: Test, document: Document): void {
       t.equal(new Set(places).size, places.length, 'no parameter is declared twice');
       for (const [status, response] of Object.entries<Document>(operation.responses)) {
         t.match(status, /^[1-5]\d\d$/);
-        t.type(response.description, 'string');
+        t.type(sharedOr(document, response).description, 'string');
       }
       for (const requirement of operation.security)
         for (const name of Object.keys(requirement)) t.ok(document.components.securitySchemes[name], name);
     }
   }
   t.equal(new Set(operations).size, operations.length, 'operations have names of their own');
+}
+
+/** A response, which may refer to one that operations share. */
+function sharedOr(document: Document, response: Document): Document {
+  const name = response.$ref?.replace('#/components/responses/', '');
+  return name === undefined ? response : document.components.responses[name];
 }
 
 /** All schemas of bodies, answers and parameters, and those that have a name. */

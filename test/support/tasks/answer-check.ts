@@ -1,26 +1,23 @@
-import { createRequire } from 'node:module';
 import { SchemaTable } from '../../../src/base/schema/openapi-schema.ts';
-import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/checks/problem.ts';
+import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/checks/problem-list.ts';
 import type { RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import { PathTable } from '../../../src/tasks/rest/http/path-table.ts';
 import type { Route } from '../../../src/tasks/rest/http/route.ts';
 import { openApiDocument } from '../../../src/tasks/rest/openapi/document.ts';
+import { SchemasOfDocument } from './schemas-of-document.ts';
 
-interface Validate {
-  (value: unknown): boolean;
-  readonly errors?: unknown;
+interface Response {
+  readonly description: string;
+  readonly content?: object;
 }
-interface Ajv {
-  addSchema(schema: object, key: string): void;
-  compile(schema: object): Validate;
-}
-// The declarations of the package are those of an ES module, which it is not.
-const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as {
-  Ajv2020: new (options: object) => Ajv;
-};
 
 interface Documented {
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
+  readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
 /** What answers hold of the formats that the document names. */
@@ -31,9 +28,6 @@ const FORMATS = {
   'json-pointer': /^(?:\/(?:[^~/]|~[01])*)*$/,
 };
 
-/** The key under which the whole document is known to the validator. */
-const DOCUMENT = 'document';
-
 /**
  * Compares answers with what the OpenAPI document says of their operations: the status is listed, the body fits its
  * schema, a problem's code is named for its status. A body has no field beside those that its route declares. All
@@ -41,14 +35,13 @@ const DOCUMENT = 'document';
  */
 export class AnswerCheck {
   readonly #paths = new PathTable<Route>();
-  readonly #document: { readonly paths: Record<string, Record<string, Documented>> };
-  readonly #ajv = new Ajv2020({ strict: false, formats: FORMATS, allErrors: true });
-  readonly #compiled = new Map<string, Validate>();
+  readonly #document: Document;
+  readonly #schemas: SchemasOfDocument;
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) this.#paths.add(route.method, route.path, route);
     this.#document = openApiDocument(routes, 'test') as never;
-    this.#ajv.addSchema(this.#document, DOCUMENT);
+    this.#schemas = new SchemasOfDocument(this.#document, FORMATS);
   }
 
   /** Whether the answers of a path are known; of those of other routes only the header is looked at. */
@@ -72,17 +65,20 @@ export class AnswerCheck {
   }
 
   #documented(path: string, method: string, { status, body, headers }: RestResponse): string | null {
-    const listed = this.#document.paths[path][method].responses[String(status)];
-    if (listed === undefined) return 'the document does not list the status';
+    const { paths, components } = this.#document;
+    const response = paths[path][method].responses[String(status)];
+    if (response === undefined) return 'the document does not list the status';
+    const shared = '$ref' in response ? response.$ref.split('/').slice(1) : null;
+    const listed = '$ref' in response ? components.responses[shared?.at(-1) ?? ''] : response;
     const type = Object.keys(listed.content ?? {})[0];
     if (type === undefined) return body === '' ? null : 'the document says that there is no body';
     if (headers['Content-Type'] !== type) return `the type has to be ${type}`;
     if (status >= 300 && !listed.description.includes(`\`${JSON.parse(body).code}\``)) {
       return 'the document does not name the code';
     }
-    const steps = ['paths', path, method, 'responses', String(status), 'content', type, 'schema'];
-    const pointer = steps.map(step => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
-    return this.#valid(`${method} ${path} ${status}`, { $ref: `${DOCUMENT}#/${pointer}` }, body);
+    const place = shared ?? ['paths', path, method, 'responses', String(status)];
+    const steps = [...place, 'content', type, 'schema'];
+    return this.#schemas.faultAt(steps, JSON.parse(body));
   }
 
   /** With nothing beside what is declared, which the document, for answers, leaves open. */
@@ -92,16 +88,7 @@ export class AnswerCheck {
     const table = new SchemaTable();
     const exact = table.schemaOf(schema, 'request');
     const whole = { ...exact, components: { schemas: table.all() } };
-    return this.#valid(`${route.operation} ${status} exactly`, whole, body);
-  }
-
-  #valid(name: string, schema: object, body: string): string | null {
-    let validate = this.#compiled.get(name);
-    if (validate === undefined) {
-      validate = this.#ajv.compile(schema);
-      this.#compiled.set(name, validate);
-    }
-    return validate(JSON.parse(body)) ? null : JSON.stringify(validate.errors, null, 2);
+    return this.#schemas.faultOf(`${route.operation} ${status} exactly`, whole, JSON.parse(body));
   }
 }
 
@@ -158,8 +145,8 @@ function problemFault({ status, body, headers }: RestResponse): string | null {
   if (headers['Content-Type'] !== 'application/problem+json') return 'a problem has a type of its own';
   const { code, type, title, detail, status: said, instance } = JSON.parse(body);
   const known = PROBLEMS[code as ProblemCode];
-  if (known === undefined || known[0] !== status || said !== status) return 'the code has another status';
-  if (type !== `/errors/${code}` || title !== known[1]) return 'type and title do not fit the code';
+  if (known === undefined || known.status !== status || said !== status) return 'the code has another status';
+  if (type !== `/errors/${code}` || title !== known.title) return 'type and title do not fit the code';
   if (typeof detail !== 'string' || detail.length < 10) return 'the detail says nothing';
   if (instance !== headers['X-Request-Id']) return 'body and header name different requests';
   return Buffer.byteLength(body) > 64 * 1024 ? 'it is longer than anybody reads' : null;

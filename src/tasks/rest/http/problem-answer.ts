@@ -1,7 +1,8 @@
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
-import { PROBLEMS, Problem } from '../checks/problem.ts';
+import { Problem } from '../checks/problem.ts';
+import { PROBLEMS, problemType } from '../checks/problem-list.ts';
 import type { RestResponse } from './http.ts';
 
 /** Header fields of all responses. They contain tokens and data of tenants, so caches must not store them. */
@@ -16,10 +17,10 @@ export function problemResponse(
   requestId: string,
   further: Readonly<Record<string, string>> = {},
 ): RestResponse {
-  const [status, title] = PROBLEMS[problem.code];
+  const { status, title } = PROBLEMS[problem.code];
   const { errors, members, headers } = problem.extras;
   const body = {
-    type: `/errors/${problem.code}`,
+    type: problemType(problem.code),
     title,
     status,
     code: problem.code,
@@ -104,6 +105,6 @@ export interface ItemResult {
 
 export function refusedItem({ code, status, message, extras }: Problem): ItemResult {
   const { errors, members } = extras;
-  const known = { code, title: PROBLEMS[code][1], detail: message };
+  const known = { code, title: PROBLEMS[code].title, detail: message };
   return { status, error: { ...known, ...members, ...(errors === undefined ? {} : { errors }) } };
 }

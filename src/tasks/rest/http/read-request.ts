@@ -4,7 +4,8 @@ import type { ArraySchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import type { SchemaCheck } from '../../../base/schema/schema-check.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import { countNames, type JsonExcess, repeatedName, scanJson } from '../checks/json-scan.ts';
-import { invalidParameter, Problem, type ProblemCode, problemAt } from '../checks/problem.ts';
+import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
+import type { ProblemCode } from '../checks/problem-list.ts';
 import type { RestRequest } from './http.ts';
 import type { Call } from './route.ts';
 

@@ -3,7 +3,7 @@ import type { Role, Scope } from '../../model/documents.ts';
 import type { Actor } from '../../model/task.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { Idempotency } from '../../store/requests.ts';
-import type { ProblemCode } from '../checks/problem.ts';
+import type { ProblemCode } from '../checks/problem-list.ts';
 import type { ReadHeader, RestRequest, RestResponse } from './http.ts';
 
 /** The caller of a request: a user with a token or a login at the identity provider, or a pull worker with its token. */

@@ -1,9 +1,13 @@
-import { type JsonSchema, SchemaTable } from '../../../base/schema/openapi-schema.ts';
+import { SchemaTable } from '../../../base/schema/openapi-schema.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from '../accounts/accounts.ts';
 import { OPERATOR_ROUTES, type OperatorDescription } from '../accounts/operator-accounts.ts';
-import { PROBLEMS, type ProblemCode } from '../checks/problem.ts';
+import type { ProblemCode } from '../checks/problem-list.ts';
 import { kindOf } from '../http/parts.ts';
-import type { AnswerDescription, Route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
+import { ExampleTable } from './examples.ts';
+import { ANSWER_HEADERS, headersOf, PROBLEM, ProblemAnswers, problemExamples } from './problem-answers.ts';
+import { CALLBACK_PAYLOAD, DELIVERY_EXAMPLES, deliveryWebhooks } from './webhooks.ts';
 
 /** Problems of all routes of a tenant. */
 const COMMON: readonly ProblemCode[] = [
@@ -36,43 +40,25 @@ const OF_KEYS: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency
 /** Either of these authenticates the caller. */
 const TENANT_SECURITY = [{ token: [] }, { jwt: [] }];
 
-const PROBLEM: JsonSchema = {
-  type: 'object',
-  description: 'RFC 9457.',
-  properties: {
-    type: { type: 'string', format: 'uri-reference' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    code: { type: 'string', enum: Object.keys(PROBLEMS) },
-    detail: { type: 'string' },
-    instance: { type: 'string', description: 'The id of the request.' },
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          pointer: { type: 'string', format: 'json-pointer' },
-          parameter: { type: 'string' },
-          code: { type: 'string' },
-          detail: { type: 'string' },
-        },
-        required: ['code', 'detail'],
-      },
-    },
-  },
-  required: ['type', 'title', 'status', 'code', 'detail', 'instance'],
-};
-
-const REQUEST_ID = { $ref: '#/components/headers/RequestId' };
+/** What the operations of a document share. */
+interface Shared {
+  readonly schemas: SchemaTable;
+  readonly examples: ExampleTable;
+  readonly problems: ProblemAnswers;
+}
 
 /** The OpenAPI 3.1 document of these routes and of the operator API (specification 3.14). */
 export function openApiDocument(routes: readonly Route[], version: string): object {
-  const schemas = new SchemaTable();
+  const shared: Shared = {
+    schemas: new SchemaTable(),
+    examples: new ExampleTable(),
+    problems: new ProblemAnswers(),
+  };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     const path = openApiPath(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, schemas);
+    paths[path][route.method.toLowerCase()] = operationOf(route, shared);
   }
   return {
     openapi: '3.1.0',
@@ -86,7 +72,8 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
     },
     servers: [{ url: '/api', description: 'The host of the tenant.' }],
     security: TENANT_SECURITY,
-    paths: { ...paths, ...accountsPaths(schemas) },
+    paths: { ...paths, ...accountsPaths(shared) },
+    webhooks: deliveryWebhooks(),
     components: {
       securitySchemes: {
         token: {
@@ -104,14 +91,10 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
         },
         operator: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
       },
-      headers: {
-        RequestId: {
-          description:
-            'The id of the request: the `X-Request-Id` of the caller if it is valid, otherwise a new one.',
-          schema: { type: 'string' },
-        },
-      },
-      schemas: { ...schemas.all(), Problem: PROBLEM },
+      headers: ANSWER_HEADERS,
+      responses: shared.problems.all(),
+      schemas: { ...shared.schemas.all(), CallbackPayload: CALLBACK_PAYLOAD, Problem: PROBLEM },
+      examples: { ...shared.examples.all(), ...DELIVERY_EXAMPLES, ...problemExamples() },
     },
   };
 }
@@ -120,7 +103,7 @@ function openApiPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-function operationOf(route: Route, schemas: SchemaTable): object {
+function operationOf(route: Route, shared: Shared): object {
   const { access } = route;
   const writes = kindOf(route.method) === 'write';
   const hasBody = route.body !== undefined;
@@ -144,9 +127,9 @@ function operationOf(route: Route, schemas: SchemaTable): object {
     security: TENANT_SECURITY,
     parameters: parametersOf(route),
     ...(hasBody && {
-      requestBody: requestBody(schemas.schemaOf(route.body!, 'request'), route.bodyOptional !== true),
+      requestBody: requestBody(route.body!, route.operation, shared, route.bodyOptional !== true),
     }),
-    responses: { ...answersOf(route.answers, schemas), ...problemAnswers(problems) },
+    responses: { ...answersOf(route, shared), ...shared.problems.of(problems) },
   };
 }
 
@@ -184,42 +167,37 @@ function parametersOf(route: OperatorDescription): object[] {
   ];
 }
 
-function requestBody(schema: JsonSchema, required: boolean): object {
-  return { required, content: { 'application/json': { schema } } };
+function requestBody(
+  schema: ObjectSchema,
+  operation: string,
+  { schemas, examples }: Shared,
+  required = true,
+): object {
+  const json = {
+    schema: schemas.schemaOf(schema, 'request'),
+    examples: examples.examplesOf(schema, operation),
+  };
+  return { required, content: { 'application/json': json } };
 }
 
 function answersOf(
-  answers: Readonly<Record<number, AnswerDescription>>,
-  schemas: SchemaTable,
+  { answers, operation }: Pick<Route, 'answers' | 'operation'>,
+  { schemas, examples }: Shared,
 ): Record<string, object> {
   return Object.fromEntries(
     Object.entries(answers).map(([status, { description, schema }]) => [
       status,
       {
         description,
-        headers: { 'X-Request-Id': REQUEST_ID },
+        headers: headersOf(Number(status)),
         ...(schema !== undefined && {
-          content: { 'application/json': { schema: schemas.schemaOf(schema, 'answer') } },
+          content: {
+            'application/json': {
+              schema: schemas.schemaOf(schema, 'answer'),
+              examples: examples.examplesOf(schema, operation),
+            },
+          },
         }),
-      },
-    ]),
-  );
-}
-
-/** One response for each status, with its problem codes. */
-function problemAnswers(codes: readonly ProblemCode[]): Record<string, object> {
-  const byStatus = new Map<number, Set<string>>();
-  for (const code of codes) {
-    const [status] = PROBLEMS[code];
-    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
-  }
-  return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => [
-      String(status),
-      {
-        description: [...ofStatus].map(code => `\`${code}\`: ${PROBLEMS[code as ProblemCode][1]}.`).join(' '),
-        headers: { 'X-Request-Id': REQUEST_ID },
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
       },
     ]),
   );
@@ -233,7 +211,7 @@ const OF_THE_SERVICE = [
 ];
 
 /** The paths of accounts. They have their own host, whose name is not known here, so the server is described in words. */
-function accountsPaths(schemas: SchemaTable): Record<string, Record<string, unknown>> {
+function accountsPaths(shared: Shared): Record<string, Record<string, unknown>> {
   const common = COMMON.filter(code => !code.startsWith('insufficient') && code !== 'token_expired');
   const problems = [...common, ...OF_BODIES, ...OF_KEYS, ...ACCOUNT_PROBLEMS];
   const paths: Record<string, Record<string, unknown>> = {
@@ -245,15 +223,18 @@ function accountsPaths(schemas: SchemaTable): Record<string, Record<string, unkn
         tags: ['accounts'],
         security: [{ operator: [] }, {}],
         parameters: [IDEMPOTENCY_KEY],
-        requestBody: requestBody(schemas.schemaOf(ACCOUNT_BODY, 'request'), true),
-        responses: { ...answersOf({ 201: ACCOUNT_ANSWER }, schemas), ...problemAnswers(problems) },
+        requestBody: requestBody(ACCOUNT_BODY, 'createAccount', shared),
+        responses: {
+          ...answersOf({ answers: { 201: ACCOUNT_ANSWER }, operation: 'createAccount' }, shared),
+          ...shared.problems.of(problems),
+        },
       },
     },
   };
   for (const route of OPERATOR_ROUTES) {
     const path = openApiPath(route.path);
     paths[path] ??= { servers: OF_THE_SERVICE };
-    paths[path][route.method.toLowerCase()] = operatorOperation(route, common, schemas);
+    paths[path][route.method.toLowerCase()] = operatorOperation(route, common, shared);
   }
   return paths;
 }
@@ -261,7 +242,7 @@ function accountsPaths(schemas: SchemaTable): Record<string, Record<string, unkn
 function operatorOperation(
   route: OperatorDescription,
   common: readonly ProblemCode[],
-  schemas: SchemaTable,
+  shared: Shared,
 ): object {
   const takesBody = route.method === 'POST' || route.method === 'PATCH';
   const problems = [
@@ -278,8 +259,8 @@ function operatorOperation(
     security: [{ operator: [] }],
     parameters: parametersOf(route),
     ...(route.body !== undefined && {
-      requestBody: requestBody(schemas.schemaOf(route.body, 'request'), true),
+      requestBody: requestBody(route.body, route.operation, shared),
     }),
-    responses: { ...answersOf(route.answers, schemas), ...problemAnswers(problems) },
+    responses: { ...answersOf(route, shared), ...shared.problems.of(problems) },
   };
 }

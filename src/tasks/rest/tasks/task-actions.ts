@@ -5,7 +5,8 @@ import { FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../model
 import { placeOf } from '../../store/search.ts';
 import { auditEntry } from '../access/audit.ts';
 import { isAtLeast } from '../access/authorization.ts';
-import { PROBLEMS, Problem, type ProblemCode } from '../checks/problem.ts';
+import { Problem } from '../checks/problem.ts';
+import { PROBLEMS, type ProblemCode } from '../checks/problem-list.ts';
 import { remembered } from '../http/idempotency.ts';
 import { Cursors, type ListIdentity } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';

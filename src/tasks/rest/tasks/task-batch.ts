@@ -5,7 +5,8 @@ import type { StoredDocument } from '../../store/documents.ts';
 import type { CreateAnswer, NewTask } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import type { Fields } from '../checks/field-reader.ts';
-import { PROBLEMS, Problem } from '../checks/problem.ts';
+import { Problem } from '../checks/problem.ts';
+import { PROBLEMS } from '../checks/problem-list.ts';
 import { findWorker } from '../fields/named-documents.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
 import { REPLAYED } from '../http/idempotency.ts';
@@ -226,7 +227,7 @@ function noteOf(refused: readonly Refused[]): string {
   // Without details, 500 items always fit.
   const short = ({ index, problem: { code } }: Refused) => [
     index,
-    refusedItem(new Problem(code, PROBLEMS[code][1])),
+    refusedItem(new Problem(code, PROBLEMS[code].title)),
   ];
   return JSON.stringify(refused.map(short));
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { Service } from '../../../../../src/base/lifecycle.ts';
-import { PROBLEMS, type ProblemCode } from '../../../../../src/tasks/rest/checks/problem.ts';
+import { PROBLEMS, type ProblemCode } from '../../../../../src/tasks/rest/checks/problem-list.ts';
 import { RecordedKeys } from '../../../../../src/tasks/scheduler/health/recorded-keys.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
@@ -338,7 +338,7 @@ const shared = scene();
 for (const [code, provocation] of Object.entries(PROVOCATIONS)) {
   t.test(`${code} comes with its status, and a detail that helps`, async t => {
     const answer = await provocation.provoke(await (provocation.alone ? scene() : shared));
-    const [status, title] = PROBLEMS[code as ProblemCode];
+    const { status, title } = PROBLEMS[code as ProblemCode];
     t.equal(answer.status, status, answer.body);
     t.match(answer.json, { code, status, title, type: `/errors/${code}`, detail: provocation.detail });
     t.match(answer.json.instance, /^req_[0-9A-Z]{26}$/);

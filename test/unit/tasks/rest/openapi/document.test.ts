@@ -101,7 +101,9 @@ t.test('an operation has parameters, body, security, answers and problems', asyn
     '503',
   ])
     t.ok(statuses.includes(status), status);
-  t.match(operation.responses['409'].description, /`task_running`: The task is running\./);
+  const { $ref } = operation.responses['409'];
+  const running = sample().components.responses[$ref.split('/').at(-1)];
+  t.match(running.description, /`task_running`: The task is running\./);
   t.equal(operation.responses['204'].content, undefined);
 });
 

@@ -1,17 +1,27 @@
 import t from 'tap';
 import type { FinalStatus, Task } from '../../../../../src/tasks/model/task.ts';
 import { givenHeaders, keptHeaders, traceOf } from '../../../../../src/tasks/model/task-headers.ts';
+import { openApiDocument } from '../../../../../src/tasks/rest/openapi/document.ts';
 import type { PutDocument } from '../../../../../src/tasks/store/documents.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { settlement, taskChange, taskQuery } from '../../../../support/tasks/factories.ts';
 import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
+import { SchemasOfDocument } from '../../../../support/tasks/schemas-of-document.ts';
 
 const START = '2026-03-01T10:00:00Z';
 const TRACE = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'a=1',
 };
+const DOCUMENTED = new SchemasOfDocument(openApiDocument([], '1'), {
+  'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+});
 const EVENTS: readonly FinalStatus[] = ['succeeded', 'failed', 'canceled', 'expired'];
+
+/** What the OpenAPI document says against the payload of a callback; null if it fits. */
+function documentedFault(payload: string | null | undefined): string | null {
+  return DOCUMENTED.faultAt(['components', 'schemas', 'CallbackPayload'], JSON.parse(payload ?? 'null'));
+}
 
 /** A tenant whose tasks end and whose worker `listener` is told. */
 class Told {
@@ -100,6 +110,7 @@ t.test('the worker gets a task of its own, which says what has ended', async t =
     result_omitted: false,
     result: null,
   });
+  t.equal(documentedFault(body?.payload), null);
   await firing.store.change(TENANT, callback.id, taskChange('cancel'));
   await firing.pass(MINUTE, 1_000);
   t.equal((await told.callbacks()).length, 1, 'a callback has no callback');
@@ -125,6 +136,7 @@ t.test('a callback contains the result unchanged, and no error', async t => {
   const payload = (await store.getWhole(TENANT, callback.id))?.body.payload;
   t.match(payload, /"status":"succeeded","attempts":2,"error":null,/);
   t.match(payload, /"result":\{"big":12345678901234567890\}\}$/);
+  t.equal(documentedFault(payload), null);
   await firing.stop();
 });
 
