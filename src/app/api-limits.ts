@@ -72,18 +72,22 @@ export class DecidedApiLimits implements EngineLimits {
  * `(tenant, user)`. Calls without a valid token only have the last one: anybody can make them, so they must not use up
  * the limits of the tenant. Calls that create accounts have no tenant yet and use the tenant name `accounts`.
  */
-function descriptorsOf({ tenant, kind, user }: ApiCall): readonly RequestDescriptor[] {
+function descriptorsOf({ tenant, kind, user, onlyAsks }: ApiCall): readonly RequestDescriptor[] {
   const method = { tenant, method: kind };
-  const caller = descriptor({ tenant, user: user === '' ? ANONYMOUS : user });
+  const hitsAddend = onlyAsks === true ? 0 : null;
+  const caller = descriptor({ tenant, user: user === '' ? ANONYMOUS : user }, hitsAddend);
   if (user === '' && tenant !== 'accounts') return [caller];
-  return [descriptor(method), descriptor({ ...method, span: 'burst' }), caller];
+  return [descriptor(method, hitsAddend), descriptor({ ...method, span: 'burst' }, hitsAddend), caller];
 }
 
-function descriptor(entries: Readonly<Record<string, string>>): RequestDescriptor {
+function descriptor(
+  entries: Readonly<Record<string, string>>,
+  hitsAddend: RequestDescriptor['hitsAddend'],
+): RequestDescriptor {
   return {
     entries: Object.entries(entries).map(([key, value]) => ({ key, value })),
     limit: null,
-    hitsAddend: null,
+    hitsAddend,
   };
 }
 

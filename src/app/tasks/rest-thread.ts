@@ -152,6 +152,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     tester,
     usedShares: new UsedShares(clock, signals),
     limitAsker,
+    apiLimits: limits,
     identities,
     ids: new IdMaker(() => clock.nowMs(), randomBytes),
     clock,

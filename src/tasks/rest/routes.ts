@@ -14,6 +14,7 @@ import { createTaskRoute } from './tasks/task-create.ts';
 import { taskHistoryRoute } from './tasks/task-history.ts';
 import { countTasksRoute, listTasksRoute, readTaskRoute } from './tasks/task-read.ts';
 import { updateTaskRoutes } from './tasks/task-update.ts';
+import { usageRoutes } from './usage/usage.ts';
 import { secretRoutes } from './workers/secrets.ts';
 import { workerRoutes } from './workers/workers.ts';
 
@@ -45,6 +46,7 @@ export function tenantRoutes(parts: RestParts): readonly Route[] {
     ...tokenRoutes(parts),
     meRoute(parts),
     ...limitRoutes(parts),
+    ...usageRoutes(parts),
     ...auditRoutes(parts),
   ];
 }

@@ -121,6 +121,7 @@ export class RestHarness {
       tester: notNeeded('tester'),
       usedShares: new UsedShares(this.clock, signals),
       limitAsker: notNeeded('limitAsker'),
+      apiLimits: this.limits,
       identities: identities?.(this.clock, this.logger) ?? null,
       ids: new IdMaker(() => this.clock.nowMs(), randomBytes),
       clock: this.clock,

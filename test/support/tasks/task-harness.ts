@@ -4,6 +4,7 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { RestConfig, RestParts } from '../../../src/tasks/rest/http/parts.ts';
 import { taskRoutes } from '../../../src/tasks/rest/routes.ts';
 import { scheduleRoutes } from '../../../src/tasks/rest/schedules/schedules.ts';
+import { usageRoutes } from '../../../src/tasks/rest/usage/usage.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { StartLimits } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { PullClaims } from '../../../src/tasks/scheduler/pull/pull-claims.ts';
@@ -61,7 +62,7 @@ export class TaskHarness extends RestHarness {
       over,
       config,
       parts: { sealer, pullDesk, tester, limitAsker: { ask: question => this.limitAsker.ask(question) } },
-      routes: (parts: RestParts) => [...taskRoutes(parts), ...scheduleRoutes(parts)],
+      routes: (parts: RestParts) => [...taskRoutes(parts), ...scheduleRoutes(parts), ...usageRoutes(parts)],
     });
     this.sealer = sealer;
     this.factory = new Factory(this.clock, 7);

@@ -50,6 +50,17 @@ t.test('a verdict tells of the limit that is nearest to its end', async t => {
   });
 });
 
+t.test('a question counts nothing, and tells how much is left', async t => {
+  const { limits } = await front(t, SHIPPED);
+  await letThrough(limits, WRITE, 250);
+  for (let i = 0; i < 3; i++) {
+    t.match(await limits.ask({ ...WRITE, onlyAsks: true }), {
+      allowed: true,
+      nearest: { limit: 1_000, remaining: 750, windowSeconds: 1 },
+    });
+  }
+});
+
 t.test('of limits that are exceeded the one that lasts longest counts', async t => {
   const rules = `
 domain: sluice_api

@@ -23,6 +23,7 @@ export interface RestParts {
   /** Whether a tenant has used its share of the push deliveries of this process. */
   readonly usedShares: { has(tenant: string): boolean };
   readonly limitAsker: Pick<LimitAsker, 'ask'>;
+  readonly apiLimits: ApiLimits;
   /** Null if no identity provider is configured. */
   readonly identities: VerifiedTokens | null;
   readonly ids: IdMaker;
@@ -74,6 +75,8 @@ export interface ApiCall {
   readonly kind: CallKind;
   /** The id of the user or the worker; empty for a caller without a valid token. */
   readonly user: string;
+  /** The call is not counted: how much of the limits is used? */
+  readonly onlyAsks?: true;
 }
 
 export interface ApiLimitVerdict {

@@ -50,6 +50,7 @@ export class EarlyLimits {
 
   /** Counts a call that a REST thread asks about, and remembers its user. */
   ask(call: ApiCall, authorization: string): Promise<VerdictMessage> {
+    if (call.onlyAsks === true) return this.#verdict(call);
     const name = callerName(call.tenant, authorization);
     // Calls with a token that is no longer valid must not count for the tenant.
     if (call.user === '') this.#callers.delete(name);

@@ -8,7 +8,7 @@ import { IdMaker } from '../../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import type { ReadHeader } from '../../../../src/tasks/rest/http/http.ts';
-import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
+import type { ApiLimits, RestParts } from '../../../../src/tasks/rest/http/parts.ts';
 import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import { UsedShares } from '../../../../src/tasks/rest/threads/thread-signals.ts';
@@ -84,11 +84,13 @@ class CrashingProcess {
       test: async () => ({ kind: 'refused', reason: 'busy', retryAfterMs: 1_000 }),
     };
     const usedShares = new UsedShares(systemClock, common.signals);
+    const apiLimits: ApiLimits = { ask: async () => ({ allowed: true, nearest: null }) };
     this.#parts = {
       ...common,
       pullDesk: this.#engine.pullDesk,
       tester,
       limitAsker: NO_LIMITS,
+      apiLimits,
       identities: null,
       usedShares,
       ids,
@@ -96,7 +98,7 @@ class CrashingProcess {
     };
     this.#rest = new RestService({
       parts: this.#parts,
-      limits: { ask: async () => ({ allowed: true, nearest: null }) },
+      limits: apiLimits,
       version: '1.2.3',
       routes: taskRoutes(this.#parts),
       onAnswer: () => {},

@@ -64,6 +64,7 @@ const NAMINGS: Readonly<Record<string, readonly Naming[]>> = {
     { query: ids => `schedule=${ids.scheduleName}` },
   ],
   countTasks: [{ query: ids => `worker=${ids.worker}` }, { query: ids => `worker=${ids.workerName}` }],
+  getUsage: [{ query: ids => `worker=${ids.worker}` }, { query: ids => `worker=${ids.workerName}` }],
   createWorker: onFinishes({ name: 'another' }),
   updateWorker: onFinishes({}),
   patchWorker: onFinishes({}),
@@ -85,7 +86,7 @@ const NAMING = new Set(['worker', 'schedule', 'ids', 'lease_id', 'tasks', 'filte
 const PLAIN = new Set(
   (
     'type payload headers priority timeout retry tags metadata run_at expires_at expires_in delay key tag by on_conflict ' +
-    'key_ttl status atomic action limit dry_run start end order include force cancel_tasks name mode url method lease ' +
+    'key_ttl status atomic action limit dry_run start end range order include force cancel_tasks name mode url method lease ' +
     'concurrency rate no_retry_on paused pause_reason resume_at auto_pause value expire_previous_in max wait instance ' +
     'extend progress note result error code message details retry_after outcome email role external_id scopes task ' +
     'cron every phase timezone overlap catch_up dst after per burst ' +

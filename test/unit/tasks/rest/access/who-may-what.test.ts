@@ -33,6 +33,7 @@ const TABLE: Readonly<Record<string, readonly [Who, Scope | null]>> = {
   readTask: ['oamv', 'tasks:read'],
   readTaskHistory: ['oamv', 'tasks:read'],
   getLimits: ['oamv', 'tasks:read'],
+  getUsage: ['oamv', 'tasks:read'],
   // workers, secrets, schedules: rw rw r r
   createWorker: ['oa--', 'workers:write'],
   updateWorker: ['oa--', 'workers:write'],

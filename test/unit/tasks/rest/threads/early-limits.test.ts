@@ -106,3 +106,11 @@ t.test(
     await t.rejects(Promise.resolve(got), { message: 'no rules' });
   },
 );
+
+t.test('a question about limits says nothing about who has a token', async t => {
+  const { limits, counted } = open();
+  const question = { ...WRITE, onlyAsks: true } as const;
+  t.same(await limits.ask(question, 'Bearer a'), [ALLOWED, '']);
+  t.same(counted, [question]);
+  t.equal(counts(limits, 'acme', head('Bearer a')).limit, 'unknown_caller');
+});
