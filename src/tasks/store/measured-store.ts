@@ -11,6 +11,7 @@ import type {
   ClaimRequest,
   CreateAnswer,
   CreateRequest,
+  DueTasks,
   ExtendAnswer,
   FoundTasks,
   HistoryQuery,
@@ -232,6 +233,10 @@ export class MeasuredStore implements TaskStore {
 
   countDue(max: number): Promise<number> {
     return this.#measured('count_due', () => this.#store.countDue(max));
+  }
+
+  dueOf(tenant: string): Promise<DueTasks> {
+    return this.#measured('due_of', () => this.#store.dueOf(tenant));
   }
 
   addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {

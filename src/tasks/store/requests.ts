@@ -351,3 +351,10 @@ export interface PurgeAnswer {
 }
 
 export type StatusCounts = Readonly<Record<TaskStatus, number>>;
+
+/** Due tasks of a tenant. */
+export interface DueTasks {
+  readonly count: number;
+  /** When the oldest one became due; null if there is none. */
+  readonly oldestAt: number | null;
+}

@@ -10,6 +10,7 @@ import type {
   ClaimRequest,
   CreateAnswer,
   CreateRequest,
+  DueTasks,
   ExtendAnswer,
   FoundTasks,
   HistoryQuery,
@@ -34,6 +35,10 @@ import type { UsageIncrement, UsageOfInterval, UsageQuery } from './usage.ts';
  * therefore never blocks a thread or the store for long, however large payloads are.
  */
 export const READ_BYTES = 1024 * 1024;
+
+/** Bounds of {@link TaskStore.dueOf}, which together keep it below a few milliseconds. */
+export const MAX_DUE = 10_000;
+export const MAX_DUE_WORKERS = 1_000;
 
 /**
  * Stores tasks and documents (specification 4.1). `tenant` is the domain of an account, which never changes.
@@ -202,6 +207,12 @@ export interface TaskStore {
    * tasks. A store that would have to read every tenant returns the number of its last sweep, and 0 before the first.
    */
   countDue(max: number): Promise<number>;
+
+  /**
+   * Due tasks of one tenant: their number, up to {@link MAX_DUE}, and when the oldest one became due. Counts the same tasks
+   * as {@link countDue}, always those of now. Of the workers of the tenant, at most {@link MAX_DUE_WORKERS} are looked at.
+   */
+  dueOf(tenant: string): Promise<DueTasks>;
 
   /**
    * Adds to the usage of a tenant (`../model/usage.ts`), at most `MAX_USAGE_INCREMENTS` at once. Does nothing for a tenant

@@ -32,6 +32,29 @@ export const dueCounts: Topic = (t, open) => {
     t.equal(await countOf(scene), 3);
   });
 
+  t.test('of one tenant, with the time since when the oldest one is due', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    t.strictSame(await store.dueOf(ACME), { count: 0, oldestAt: null });
+    t.strictSame(await store.dueOf('nobody'), { count: 0, oldestAt: null });
+    await store.apply(GLOBEX, [make.account(GLOBEX), scene.mailer]);
+    await store.create(GLOBEX, make.createRequest([scene.newTask({ runAt: scene.now - 9_000 })]));
+    const oldestAt = scene.now - 5_000;
+    await scene.create([
+      scene.newTask({ priority: 'bulk', runAt: oldestAt }),
+      scene.newTask({ priority: 'critical', runAt: scene.now - 1_000 }),
+      scene.newTask({ runAt: scene.now + 1_000 }),
+      scene.newTask({ group: 'a', runAt: scene.now - 2_000 }),
+      make.newTask(scene.reporter, { runAt: scene.now - 3_000 }),
+    ]);
+    t.strictSame(await store.dueOf(ACME), { count: 4, oldestAt });
+    scene.clock.advance(1_000);
+    t.strictSame(await store.dueOf(ACME), { count: 5, oldestAt });
+    t.strictSame(await store.dueOf(GLOBEX), { count: 1, oldestAt: scene.now - 10_000 });
+    await scene.startOne();
+    t.match(await store.dueOf(ACME), { count: 4 }, 'without one that has started');
+  });
+
   t.test('those that run, are paused, held or over are not', async t => {
     const scene = await open(t);
     await scene.taskIn('running');

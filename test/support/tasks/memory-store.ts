@@ -17,6 +17,7 @@ import type {
   ClaimRequest,
   CreateAnswer,
   CreateRequest,
+  DueTasks,
   ExtendAnswer,
   FoundTasks,
   HistoryQuery,
@@ -33,21 +34,13 @@ import type {
   TaskSearch,
   Wakeup,
 } from '../../../src/tasks/store/requests.ts';
-import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
+import { MAX_DUE, READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
 import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../../../src/tasks/store/usage.ts';
 import { change } from './memory/changing.ts';
 import { blocks, claim } from './memory/claiming.ts';
 import { create, remember, remembered } from './memory/creating.ts';
 import { applyChanges, dueDocuments, findByName, listDocuments } from './memory/documents.ts';
-import {
-  allRecords,
-  countDue,
-  counts,
-  list,
-  openOfSchedule,
-  overdue,
-  readHistory,
-} from './memory/reading.ts';
+import { allRecords, counts, dueOf, list, openOfSchedule, overdue, readHistory } from './memory/reading.ts';
 import { search } from './memory/searching.ts';
 import { extend, leasedRecord, settle } from './memory/settling.ts';
 import { compareText, copyOf, documentName, emptyState, type TenantState } from './memory/state.ts';
@@ -296,8 +289,13 @@ export class MemoryStore implements TaskStore {
     const now = this.#now();
     return Math.min(
       max,
-      this.#all().reduce((sum, [, state]) => sum + countDue(state, now), 0),
+      this.#all().reduce((sum, [, state]) => sum + dueOf(state, now).count, 0),
     );
+  }
+
+  async dueOf(tenant: string): Promise<DueTasks> {
+    const { count, oldestAt } = dueOf(this.#state(tenant), this.#now());
+    return { count: Math.min(count, MAX_DUE), oldestAt };
   }
 
   async addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Timer } from '../../../base/clock.ts';
 import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import type { DocumentKind } from '../../model/documents.ts';
-import { type HistoryEntry, TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
+import type { HistoryEntry, Task, TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
 import type {
   ApplyAnswer,
@@ -22,7 +22,6 @@ import type {
   RemoveAnswer,
   SettleAnswer,
   Settlement,
-  StatusCounts,
   TaskChange,
   TaskQuery,
   TaskSearch,
@@ -33,6 +32,7 @@ import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../usage.ts';
 import { AcrossTenants, DoubtfulTenants, type DueDocument } from './across-tenants.ts';
 import type { RedisTaskStoreOptions } from './connection/options.ts';
 import { type Argument, RedisClient } from './connection/redis-client.ts';
+import { counts, dueOf } from './counts.ts';
 import {
   blockArguments,
   changeArguments,
@@ -286,15 +286,17 @@ export class RedisTaskStore implements TaskStore {
     return this.#documents.remember(tenant, idempotency);
   }
 
-  async counts(tenant: string, workerId: string | null): Promise<StatusCounts> {
-    const reply = await this.#read(SCRIPTS.counts, tenant, [workerId === null ? 's:' : `w:${workerId}:`]);
-    const counts = TASK_STATUSES.map((status, i) => [status, reply[i] as number] as const);
-    return Object.fromEntries(counts) as unknown as StatusCounts;
+  counts(tenant: string, workerId: string | null): ReturnType<TaskStore['counts']> {
+    return counts(this.#readOf(tenant), workerId);
   }
 
   /** As of the last sweep. */
   async countDue(max: number): Promise<number> {
     return Math.min(this.#across.dueTasks, max);
+  }
+
+  dueOf(tenant: string): ReturnType<TaskStore['dueOf']> {
+    return dueOf(this.#readOf(tenant));
   }
 
   addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {

@@ -7,7 +7,13 @@ import {
   type Task,
   type TaskStatus,
 } from '../../../../src/tasks/model/task.ts';
-import type { HistoryQuery, Overdue, StatusCounts, TaskQuery } from '../../../../src/tasks/store/requests.ts';
+import type {
+  DueTasks,
+  HistoryQuery,
+  Overdue,
+  StatusCounts,
+  TaskQuery,
+} from '../../../../src/tasks/store/requests.ts';
 import { isWaiting } from './changing.ts';
 import { compareText, type TaskRecord, type TenantState } from './state.ts';
 import { STORE_ACTOR } from './writing.ts';
@@ -50,9 +56,11 @@ export function counts(state: TenantState, workerId: string | null): StatusCount
 }
 
 /** Tasks that wait although their time has come. */
-export function countDue(state: TenantState, now: number): number {
-  return allRecords(state).filter(({ task }) => isWaiting(task) && task.dueAt !== null && task.dueAt <= now)
-    .length;
+export function dueOf(state: TenantState, now: number): DueTasks {
+  const times = allRecords(state).flatMap(({ task }) =>
+    isWaiting(task) && task.dueAt !== null && task.dueAt <= now ? [task.dueAt] : [],
+  );
+  return { count: times.length, oldestAt: times.length === 0 ? null : Math.min(...times) };
 }
 
 export function readHistory(record: TaskRecord, { after, limit, order }: HistoryQuery): HistoryEntry[] {

@@ -1,5 +1,5 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT, PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
-import { READ_BYTES } from '../../task-store.ts';
+import { MAX_DUE, MAX_DUE_WORKERS, READ_BYTES } from '../../task-store.ts';
 
 /** Number of tasks of a schedule that one step reads to find those of one worker, which can be rare. */
 const MAX_LOOKED_AT = 500;
@@ -187,6 +187,31 @@ if ARGV[2] == '1' then
   end
 end
 return reply
+`;
+
+/**
+ * Counts the due tasks of a tenant.
+ *
+ *     ARGV    time
+ *     returns their number, and the due time of the oldest one or false
+ */
+export const DUE_OF = `local workers = call('ZRANGE', P .. 'A:worker', 0, ${MAX_DUE_WORKERS - 1})
+local count, oldest = 0, false
+for i = 1, #workers do
+  local worker = workers[i]
+  local lists = P .. 'w:' .. worker .. ':'
+  if call('EXISTS', lists .. SCHEDULED, lists .. RETRY) > 0 then
+    for band = 0, ${PRIORITIES.length} do
+      local queue = P .. 'd:' .. worker .. ':' .. (band < ${PRIORITIES.length} and band or 'g')
+      local at = tonumber(call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2])
+      if at and at <= now then
+        count = count + call('ZCOUNT', queue, '-inf', ms(now))
+        oldest = oldest and math.min(oldest, at) or at
+      end
+    end
+  end
+end
+return { math.min(count, ${MAX_DUE}), oldest }
 `;
 
 /**

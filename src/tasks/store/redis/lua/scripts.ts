@@ -14,7 +14,7 @@ import {
   RECALL,
   REMEMBER,
 } from './documents.ts';
-import { BODIES, COUNTS, HISTORY, LIST, LIST_DUE, LIST_OF_KEY, OVERDUE, SURVEY } from './read.ts';
+import { BODIES, COUNTS, DUE_OF, HISTORY, LIST, LIST_DUE, LIST_OF_KEY, OVERDUE, SURVEY } from './read.ts';
 import { TASK_FIELDS } from './records.ts';
 import { EXTEND, FIND_LEASED, SETTLE } from './settle.ts';
 import { ADD_USAGE, USAGE } from './usage.ts';
@@ -69,6 +69,7 @@ export const SCRIPTS = {
   bodies: script('bodies', 'reads', BODIES),
   history: script('history', 'reads', HISTORY),
   counts: script('counts', 'reads', COUNTS),
+  dueOf: script('dueOf', 'reads', DUE_OF),
   overdue: script('overdue', 'reads', OVERDUE),
   survey: script('survey', 'reads', SURVEY),
   peek: script('peek', 'ends', PEEK_WORKER),
@@ -88,6 +89,7 @@ export const HEAVY: ReadonlySet<Script> = new Set<Script>([
   SCRIPTS.listOfKey,
   SCRIPTS.bodies,
   SCRIPTS.history,
+  SCRIPTS.dueOf,
   SCRIPTS.overdue,
   SCRIPTS.survey,
   SCRIPTS.addUsage,

@@ -10,6 +10,7 @@ import type {
   ClaimRequest,
   CreateAnswer,
   CreateRequest,
+  DueTasks,
   ExtendAnswer,
   FoundTasks,
   HistoryQuery,
@@ -187,6 +188,10 @@ export class SqliteStore implements TaskStore {
 
   countDue(max: number): Promise<number> {
     return this.#operator.ask('countDue', [max]);
+  }
+
+  dueOf(tenant: string): Promise<DueTasks> {
+    return this.#operator.ask('dueOf', [tenant]);
   }
 
   addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {

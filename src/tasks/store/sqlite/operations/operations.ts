@@ -19,6 +19,7 @@ import {
   bodies,
   countDue,
   counts,
+  dueOf,
   get,
   getWhole,
   history,
@@ -65,6 +66,7 @@ const READS = {
   recall,
   counts,
   countDue,
+  dueOf,
   usage,
   tenants,
   now,
@@ -121,6 +123,9 @@ export function tenantOf({ name, args }: Operation): string {
 /** The weight of a search. It reads many tasks, most of which are stored next to each other. */
 const SEARCH_WEIGHT = 128;
 
+/** The weight of reading the due tasks of a tenant: most tenants have a few workers, some have hundreds. */
+const DUE_WEIGHT = 64;
+
 /** The weight of an operation, where reading one task is 1. */
 export function weightOf({ name, args }: Operation): number {
   switch (name) {
@@ -149,6 +154,8 @@ export function weightOf({ name, args }: Operation): number {
       return 1 + args[2].limit;
     case 'search':
       return SEARCH_WEIGHT;
+    case 'dueOf':
+      return DUE_WEIGHT;
     default:
       return 1;
   }

@@ -1,6 +1,7 @@
 import { firstIdAt } from '../../../model/ids.ts';
 import { bodyBytes, type HistoryEntry, PRIORITIES, type Task, type TaskBody } from '../../../model/task.ts';
 import type {
+  DueTasks,
   FoundTasks,
   HistoryQuery,
   StatusCounts,
@@ -9,7 +10,7 @@ import type {
   Wakeup,
 } from '../../requests.ts';
 import { narrowsList, type Piece, type PieceRequest, placeOf, readDuePlace, scan } from '../../search.ts';
-import { READ_BYTES } from '../../task-store.ts';
+import { MAX_DUE, MAX_DUE_WORKERS, READ_BYTES } from '../../task-store.ts';
 import { LIMIT, type Row } from '../file/statements.ts';
 import { STATUS, STATUS_CODES } from '../rows/codes.ts';
 import { readHistory } from '../rows/history.ts';
@@ -256,6 +257,34 @@ export function counts({ statements, numbers }: View, tenant: string, workerId: 
 
 export function countDue({ statements, now }: View, max: number): number {
   return statements.one(COUNT_DUE, now, max)![0] as number;
+}
+
+const WAITING_WORKERS = `SELECT no FROM worker WHERE tenant = ? AND n0 + n2 > 0 ORDER BY id ${LIMIT}`;
+
+/** The first due times of one range of {@link DUE_RANGES}. */
+const DUE_TIMES = `SELECT * FROM (SELECT due_at FROM task INDEXED BY task_due
+  WHERE worker = ? AND band = ? AND status IN (0, 2) AND due_at IS NOT NULL AND grp IS NULL AND due_at <= ?
+  ORDER BY due_at ${LIMIT})`;
+const DUE_TIMES_OF_GROUPS = `SELECT * FROM (SELECT due_at FROM task INDEXED BY task_group_waiting
+  WHERE worker = ? AND status IN (0, 2) AND due_at IS NOT NULL AND grp IS NOT NULL AND due_at <= ?
+  ORDER BY due_at ${LIMIT})`;
+const DUE_OF_WORKER = `SELECT count(*), min(due_at) FROM (
+  ${[...PRIORITIES.map(() => DUE_TIMES), DUE_TIMES_OF_GROUPS].join(' UNION ALL ')})`;
+
+/** Once enough tasks are counted, only the first one of each further range is read. */
+export function dueOf({ statements, numbers, now }: View, tenant: string): DueTasks {
+  const number = numbers.ofTenant(tenant);
+  if (number === null) return { count: 0, oldestAt: null };
+  let count = 0;
+  let oldestAt: number | null = null;
+  for (const [worker] of statements.all(WAITING_WORKERS, number, MAX_DUE_WORKERS)) {
+    const left = Math.max(1, MAX_DUE - count);
+    const ranges = PRIORITIES.flatMap((_, band) => [worker, band, now, left]);
+    const [found, first] = statements.one(DUE_OF_WORKER, ...ranges, worker, now, left)!;
+    count = Math.min(MAX_DUE, count + (found as number));
+    if (first !== null && (oldestAt === null || (first as number) < oldestAt)) oldestAt = first as number;
+  }
+  return { count, oldestAt };
 }
 
 export function wakeups({ statements, numbers }: View, until: number, max: number): readonly Wakeup[] {

@@ -150,6 +150,7 @@ async function doEverything(store: SqliteStore): Promise<void> {
   await store.counts(TENANT, worker.id);
   await store.counts(TENANT, null);
   await store.countDue(10);
+  await store.dueOf(TENANT);
   await store.tenants(null, 10);
   await forget(store, 'globex');
   await store.findDocument(TENANT, 'name:worker:mailer');
@@ -180,7 +181,7 @@ t.test('every statement finds what it wants in an index, in order', async t => {
 
 t.test('what is claimed next is read from the index alone', async t => {
   const due = [...statements].filter(
-    sql => /INDEXED BY task_due\b/.test(sql) && !sql.includes('(due_at, id)'),
+    sql => /^(?!SELECT count).*INDEXED BY task_due\b/s.test(sql) && !sql.includes('(due_at, id)'),
   );
   t.equal(due.length, 2);
   for (const sql of due)
