@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../../design/button.tsx';
 import { ChangeForm } from '../../../design/change-form.tsx';
 import { Choices } from '../../../design/choices.tsx';
-import { CopyBlock } from '../../../design/copy-block.tsx';
-import { Dialog } from '../../../design/dialog.tsx';
 import { Field } from '../../../design/field.tsx';
+import { ShownOnce } from '../../../design/shown-once.tsx';
 import { useAction } from '../../change/action.ts';
 import { commandsOf } from '../../change/commands.ts';
 import { useCall } from '../../session.ts';
@@ -53,7 +51,8 @@ export function NewToken({ user, onClose, onCreated }: NewTokenProps) {
     onCreated();
     setToken(made.token);
   };
-  if (token !== null) return <ShownToken token={token} onClose={onClose} />;
+  if (token !== null)
+    return <ShownOnce title="Copy the token now" label="Token" value={token} onClose={onClose} />;
   const isIncomplete = isLimited === 'some' && scopes.size === 0;
   const toggle = (scope: string) => {
     const next = new Set(scopes);
@@ -113,20 +112,6 @@ export function NewToken({ user, onClose, onCreated }: NewTokenProps) {
         </fieldset>
       )}
     </ChangeForm>
-  );
-}
-
-function ShownToken({ token, onClose }: { readonly token: string; readonly onClose: () => void }) {
-  return (
-    <Dialog title="Copy the token now" onClose={onClose}>
-      <p>It is shown only here. Nobody can read it again.</p>
-      <CopyBlock label="Token" text={token} />
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
-    </Dialog>
   );
 }
 

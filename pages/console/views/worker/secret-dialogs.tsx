@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../../design/button.tsx';
 import { ChangeForm } from '../../../design/change-form.tsx';
 import { Choices } from '../../../design/choices.tsx';
-import { CopyBlock } from '../../../design/copy-block.tsx';
-import { Dialog } from '../../../design/dialog.tsx';
 import { Field } from '../../../design/field.tsx';
+import { ShownOnce } from '../../../design/shown-once.tsx';
 import { useAction } from '../../change/action.ts';
 import { commandsOf } from '../../change/commands.ts';
 import { useCall } from '../../session.ts';
@@ -61,7 +59,7 @@ export function NewSecretDialog({ worker, secrets, onClose, onDone }: NewSecretP
     // The list of secrets has the new one by now, so whether it replaces another is kept from before.
     else setShown({ value: made.value, isRotation: replaced.length > 0 });
   };
-  if (shown !== null) return <ShownOnce type={type} {...shown} grace={grace} onClose={onClose} />;
+  if (shown !== null) return <ShownSecret type={type} {...shown} grace={grace} onClose={onClose} />;
   const isIncomplete = type === 'header' && (name === '' || value === '');
   const error = (field: string) =>
     faults.fields[field] === undefined ? {} : { error: faults.fields[field] };
@@ -137,7 +135,7 @@ function effectOf(type: SecretType, isRotation: boolean, grace: Grace): string {
   return `${what} The earlier secret ${until}${type === 'signing' && grace !== '0s' ? ', and requests have a signature of each' : ''}.`;
 }
 
-interface ShownOnceProps {
+interface ShownSecretProps {
   readonly type: SecretType;
   readonly value: string;
   readonly isRotation: boolean;
@@ -146,7 +144,7 @@ interface ShownOnceProps {
 }
 
 /** A generated value, and what to do with it now. */
-function ShownOnce({ type, value, isRotation, grace, onClose }: ShownOnceProps) {
+function ShownSecret({ type, value, isRotation, grace, onClose }: ShownSecretProps) {
   const steps =
     type === 'signing'
       ? [
@@ -157,20 +155,18 @@ function ShownOnce({ type, value, isRotation, grace, onClose }: ShownOnceProps) 
   if (isRotation && grace !== '0s')
     steps.push(`Do this within ${GRACES[grace]}: then the earlier secret ends.`);
   return (
-    <Dialog title="Copy the value now" onClose={onClose}>
-      <p>It is shown only here. Nobody can read it again.</p>
-      <CopyBlock label={type === 'signing' ? 'Signing secret' : 'Token'} text={value} />
+    <ShownOnce
+      title="Copy the value now"
+      label={type === 'signing' ? 'Signing secret' : 'Token'}
+      value={value}
+      onClose={onClose}
+    >
       <ol class="steps">
         {steps.map(step => (
           <li key={step}>{step}</li>
         ))}
       </ol>
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   );
 }
 
