@@ -263,8 +263,7 @@ export class DecisionService {
       logger,
     });
     this.#rates = new RuleRates(statistics, clock);
-    this.#tasks =
-      parts.openTasks?.({ decider: this.#batcher, rules: () => this.#loader.current, stats }) ?? null;
+    this.#tasks = parts.openTasks?.({ decider: this.#batcher, rules, stats }) ?? null;
     const operator = createOperatorApi({
       ...parts,
       store: this.#store,
@@ -277,6 +276,7 @@ export class DecisionService {
       health: this.#health,
       batchFigures: figuresOfBatches,
       rehearsals: rehearsing.rehearsals,
+      tenants: this.#tasks?.tenants ?? null,
     });
     this.#presence = operator.presence;
     this.#ports = new Ports({

@@ -90,6 +90,12 @@ export const COMMANDS: readonly Command[] = [
     run: async (args, io) => (await import('./operator/rehearse.ts')).runRehearse(args, io),
   },
   {
+    name: 'tenants',
+    summary: 'list, suspend and resume the tenants of a running service',
+    usage: async () => (await import('./operator/tenants.ts')).TENANTS_USAGE,
+    run: async (args, io) => (await import('./operator/tenants.ts')).runTenants(args, io),
+  },
+  {
     name: 'check',
     summary: 'check rule files without serving them',
     usage: async () => (await import('./check.ts')).CHECK_USAGE,

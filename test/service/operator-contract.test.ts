@@ -7,6 +7,7 @@ import { type DocumentedSchema, OperatorContract, type WireAnswer } from '../sup
 import { SeededRandom } from '../support/seeded-random.ts';
 import { readEvents } from '../support/server-events.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
+import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 
 const TOKEN = 'a-token-of-thirty-two-characters';
 const RULES = `domain: shop
@@ -59,8 +60,10 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
 
 async function site(t: Test): Promise<Site> {
-  const service = await startService({ env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN } });
+  const env = { ...tasksEnv(t), ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN };
+  const service = await startService({ env });
   t.teardown(() => service.terminate());
+  await newTenant(service, 'acme');
   const contract = await OperatorContract.of(service.debug);
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
@@ -162,12 +165,21 @@ t.test('the document is one of OpenAPI 3.1, and every operation answers as it sa
   await ask('POST', '/rehearsal/restart', {});
   await ask('POST', '/rehearsal/promote', { id });
   await ask('DELETE', '/rehearsal');
+  await ask('GET', '/tenants?sort=oldest_due&status=active');
+  await ask('GET', '/tenants/acme');
+  for (const action of ['suspend', 'resume', 'owner-token'])
+    await ask('POST', `/tenants/acme/${action}`, { reason: HOSTILE[1] });
+  await ask('PUT', '/tenants/acme/limits', { limits: { workers: 5, retain_other: '2d' }, reason: 'more' });
+  await ask('PUT', '/tenants/acme/limits', { limits: { retain_other: '2y' }, reason: 'more' });
+  await ask('POST', '/tenants/nobody/suspend', { reason: 'more' });
   const reader = await readEvents(service.debug);
   await reader.event(({ name }) => name === 'status');
   reader.close();
   const unanswered = contract.operations
     .map(({ operation }) => operation.operationId)
-    .filter(name => name !== 'streamEvents' && !contract.seen.has(`${name} 200`));
+    .filter(
+      name => name !== 'streamEvents' && ![200, 201].some(good => contract.seen.has(`${name} ${good}`)),
+    );
   t.same(unanswered, [], 'every operation has been answered');
 });
 
@@ -201,7 +213,7 @@ t.test('hostile requests get answers that the document describes, and cannot for
   t.equal(status, 200, 'the service goes on');
   await here.service.terminate();
   const lines = here.service.output.trimEnd().split('\n');
-  t.notMatch(here.service.output, /this is a bug|a-token-of-thirty|[\u0000\u001b\u2028]/);
+  t.notMatch(here.service.output, /this is a bug|a-token-of-thirty|tk_acme_|[\u0000\u001b\u2028]/);
   const forged = lines.filter(line => !/^(?:\{.*\}|$)/.test(line));
   t.same(forged, [], 'every line is a record of its own');
   t.ok(
@@ -245,6 +257,7 @@ function pathStep(random: SeededRandom): string {
     ? random.pick([
         '0',
         '1',
+        'acme',
         '00',
         '-1',
         '1e3',
@@ -295,7 +308,15 @@ function anyValue(random: SeededRandom, schema: DocumentedSchema): unknown {
   }
   if (type === 'boolean') return random.below(2) === 0;
   if (type === 'string') {
-    const plain = ['shop', 'user', 'ann', 'shop.yaml', RULES, new Date(Date.now() + 60_000).toISOString()];
+    const plain = [
+      'shop',
+      'acme',
+      'user',
+      'ann',
+      'shop.yaml',
+      RULES,
+      new Date(Date.now() + 60_000).toISOString(),
+    ];
     return random.pick([...plain, ...plain, ...HOSTILE]);
   }
   const { minimum = 0, maximum = 100 } = schema;

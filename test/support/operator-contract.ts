@@ -57,6 +57,7 @@ export interface WireAnswer {
 const DOCUMENT = 'document';
 const FORMATS = {
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/,
+  uri: /^https?:\/\/[\w.:-]+\/[\w/]*$/,
   'uri-reference': /^about:blank$/,
   'json-pointer': /^(?:\/(?:[^~/]|~[01])*)*$/,
 };

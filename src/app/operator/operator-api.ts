@@ -10,6 +10,7 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { RuleLoads } from '../../rules/rule-loads.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { Steering } from '../../steering/steering.ts';
+import type { Tenants } from '../../tasks/rest/threads/asked-tenants.ts';
 import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
 import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
@@ -20,6 +21,7 @@ import { rehearsalRoutes } from '../../transports/debug/operator/rehearsal-route
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
 import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
+import { tenantRoutes } from '../../transports/debug/operator/tenant-routes.ts';
 import { hotKeyReaders } from '../decision/hot-keys.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { adminToken, reportUnreadableToken } from './admin-token.ts';
@@ -42,6 +44,8 @@ interface OperatorApiParts {
   readonly batchFigures: BatchFigures;
   /** Null if steering records are disabled. */
   readonly steering: Steering | null;
+  /** Null if the process does not serve tasks. */
+  readonly tenants: Tenants | null;
   readonly clock: Clock;
   readonly logger: AuditLogger;
 }
@@ -78,6 +82,7 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
       ...steeringRoutes(parts.steering),
       ...statusRoutes(read, streams),
       ...rehearsalRoutes(parts.rehearsals),
+      ...tenantRoutes(parts.tenants),
     ],
     version,
     token,

@@ -69,6 +69,7 @@ export class ProcessStatus {
       admin: {
         changes: settings.adminToken === '' && settings.adminTokenFile === '' ? 'no_token' : 'enabled',
       },
+      tasks: { enabled: settings.tasksEnabled },
       rates: latest === null ? null : ratePointView(latest),
     };
   }

@@ -48,6 +48,9 @@ export function restRoutes({ serviceHost }: Settings, calls: RestCalls): TasksOn
   };
 }
 
+/** Stands for the operator's API in queues of calls, so that callers without a tenant cannot delay it. */
+const OPERATOR = '.operator';
+
 /**
  * Returns a function that reads the tenant of a call from its head. Calls without a tenant share the quota of one
  * tenant.
@@ -59,6 +62,7 @@ export function tenantNames(settings: Settings): (head: RestHead) => string {
     jwt: { tenantClaim: settings.tasksJwtTenantClaim },
   };
   return head => {
+    if (head.tenantAsk !== undefined) return OPERATOR;
     const place = placeOf(head, config);
     // The empty text is never a tenant, because domains of tenants are not empty.
     return place.kind === 'tenant' ? place.tenant : '';

@@ -11,6 +11,7 @@ import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { WorkerNames } from '../../tasks/model/worker-names.ts';
+import { AskedTenants, type Tenants } from '../../tasks/rest/threads/asked-tenants.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
@@ -60,6 +61,7 @@ export interface TasksShared {
 export class TasksService implements Service {
   readonly name = 'tasks';
   readonly front: TasksFront;
+  readonly tenants: Tenants;
   readonly #store: TaskStore;
   readonly #engine: KeptEngine;
   readonly #rest: RestThreads<StatsChange>;
@@ -88,6 +90,7 @@ export class TasksService implements Service {
     });
     const rest = restThreads(parts, shared, { links, workers, statistics, tester: engine });
     this.#engine = engine;
+    this.tenants = new AskedTenants(rest);
     this.#rest = rest;
     const readiness: ReadinessChecks = {
       task_store: () => partReady(engine, 'task_store'),

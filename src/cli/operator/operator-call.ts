@@ -47,7 +47,7 @@ export async function callOperatorApi(
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const answer = parsed(text);
-  if (status === 200 && answer !== null) return answer;
+  if ((status === 200 || status === 201) && answer !== null) return answer;
   if (typeof answer?.['detail'] === 'string') {
     throw new CommandFault(`${address} refused: ${printable(answer['detail'])}`);
   }

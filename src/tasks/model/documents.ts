@@ -45,6 +45,8 @@ export interface Account {
    * - `deleted`: all its data is deleted; its domain stays reserved for a while
    */
   readonly status: 'active' | 'suspended' | 'deleting' | 'deleted';
+  /** Since when and why the account is suspended, for operators only. Absent if it is not, or if that was not recorded. */
+  readonly suspension?: AccountSuspension;
   /** Present once deletion was requested. The document is due at the next step of the deletion. */
   readonly deletion?: AccountDeletion;
   readonly createdAt: number;
@@ -60,6 +62,12 @@ export interface Account {
 interface MasterKeyRecord {
   /** Ids of master keys, in the order in which processes began to use them. */
   readonly ids: readonly string[];
+}
+
+interface AccountSuspension {
+  readonly at: number;
+  /** Null if the operator gave none. */
+  readonly reason: string | null;
 }
 
 export interface AccountDeletion {

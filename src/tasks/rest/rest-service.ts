@@ -19,6 +19,7 @@ import { readJsonBody, readParams, readQuery } from './http/read-request.ts';
 import { requestIdOf, requireJsonAccepted } from './http/request-headers.ts';
 import { type Call, type Caller, type RestAnswer, type Route, TenantCall } from './http/route.ts';
 import { openApiDocument } from './openapi/document.ts';
+import { OperatorTenants } from './tenants/operator-tenants.ts';
 
 /** Called for each response, for statistics. */
 type AnswerListener = (operation: string, status: number) => void;
@@ -69,6 +70,7 @@ export class RestService implements RestHandler {
   readonly #limits: CallLimits;
   readonly #accounts: Accounts;
   readonly #operator: OperatorCalls;
+  readonly #tenants: OperatorTenants;
   readonly #running = new RunningKeys();
   readonly #lastUse: LastUse;
   readonly #logins: JwtLogin | null;
@@ -81,6 +83,7 @@ export class RestService implements RestHandler {
     this.#limits = new CallLimits(limits, parts.clock, parts.logger);
     this.#accounts = new Accounts(parts, this.#limits, this.#running);
     this.#operator = new OperatorCalls(parts, this.#limits, this.#running);
+    this.#tenants = new OperatorTenants(parts);
     this.#lastUse = new LastUse(parts.store, parts.logger);
     this.#logins = parts.identities === null ? null : new JwtLogin(parts, parts.identities);
     this.#openApi = JSON.stringify(openApiDocument(routes, version));
@@ -110,6 +113,10 @@ export class RestService implements RestHandler {
   }
 
   #answer(request: RestRequest, passage: Passage): RestAnswer | Promise<RestAnswer> {
+    if (request.tenantAsk !== undefined) {
+      passage.operation = 'operatorTenants';
+      return this.#tenants.handle(request.tenantAsk, passage.requestId);
+    }
     if (request.path === OPENAPI_PATH) return this.#document(request, passage);
     const { config } = this.#parts;
     const place = placeOf(request, config);

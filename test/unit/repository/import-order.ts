@@ -61,7 +61,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['access'],
     ['fields'],
     ['accounts', 'tasks', 'leases'],
-    ['workers', 'schedules', 'usage'],
+    ['workers', 'schedules', 'usage', 'tenants'],
     ['openapi'],
     [OWN_FILES],
     ['threads'],

@@ -30,6 +30,20 @@ const FIELDS: Readonly<Record<string, LimitField>> = {
   dispatch_per_second: { field: 'dispatchPerSecond', min: 1, max: 100_000 },
 };
 
+/** A change of limits. */
+export const LIMITS_CHANGE: ObjectSchema = {
+  type: 'object',
+  description: 'Limits that are left out stay unchanged; null restores the default.',
+  properties: Object.fromEntries(
+    Object.entries(FIELDS).map(([name, { min, max, isDuration }]): [string, Schema] => [
+      name,
+      isDuration === true
+        ? { type: 'string', max: 64, optional: true, nullable: true, description: 'From 1h to 366d.' }
+        : { type: 'number', integer: true, min, max, optional: true, nullable: true },
+    ]),
+  ),
+};
+
 export const ACCOUNT_CHANGE: ObjectSchema = {
   type: 'object',
   name: 'AccountChange',
@@ -40,19 +54,7 @@ export const ACCOUNT_CHANGE: ObjectSchema = {
       optional: true,
       description: 'A suspended account is read-only, and its tasks do not start.',
     },
-    limits: {
-      type: 'object',
-      optional: true,
-      description: 'Limits that are left out stay unchanged; null restores the default.',
-      properties: Object.fromEntries(
-        Object.entries(FIELDS).map(([name, { min, max, isDuration }]): [string, Schema] => [
-          name,
-          isDuration === true
-            ? { type: 'string', max: 64, optional: true, nullable: true, description: 'From 1h to 366d.' }
-            : { type: 'number', integer: true, min, max, optional: true, nullable: true },
-        ]),
-      ),
-    },
+    limits: { ...LIMITS_CHANGE, optional: true },
   },
 };
 

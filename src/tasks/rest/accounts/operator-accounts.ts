@@ -23,7 +23,7 @@ import {
 } from './account-fields.ts';
 
 /** A validated request of the operator. */
-interface OperatorCall {
+export interface OperatorCall {
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
@@ -31,6 +31,8 @@ interface OperatorCall {
   readonly requestId: string;
   readonly idempotency: Idempotency | null;
   readonly nowMs: number;
+  /** Why an account is suspended; absent if the request has no reason. */
+  readonly reason?: string;
 }
 
 /** A route for the operator, without its handler. Paths are relative to the host of the service. */
@@ -130,7 +132,8 @@ export function operatorRoutes(parts: RestParts): readonly OperatorRoute[] {
   return OPERATOR_ROUTES.map(route => ({ ...route, handle: handlers[route.operation] }));
 }
 
-class OperatorAccounts {
+/** What the operator does with accounts. */
+export class OperatorAccounts {
   readonly #parts: RestParts;
   readonly #cursors: Cursors;
 
@@ -164,8 +167,7 @@ class OperatorAccounts {
     const body = await this.#write(call, ({ body: before }) => {
       if (!isOpen(before)) throw isBeingDeleted(before);
       const after = {
-        ...before,
-        status: status ?? before.status,
+        ...(status === undefined ? before : withStatus(before, status, call)),
         limits: limits === undefined ? before.limits : changedLimits(before.limits, limits),
       };
       return { after, dueAt: null, audited: auditedChange(before, after, limits) };
@@ -302,6 +304,17 @@ class OperatorAccounts {
 interface AccountChange {
   readonly status?: 'active' | 'suspended';
   readonly limits?: Readonly<Record<string, string | number | null>>;
+}
+
+/** An account that is suspended again keeps the time of the first suspension. */
+function withStatus(
+  { suspension, ...account }: Account,
+  status: 'active' | 'suspended',
+  { nowMs, reason }: OperatorCall,
+): Account {
+  if (status === 'active') return { ...account, status };
+  const known = { at: suspension?.at ?? nowMs, reason: reason ?? suspension?.reason ?? null };
+  return { ...account, status, suspension: known };
 }
 
 function auditedChange(before: Account, after: Account, limits: AccountChange['limits']): Audited[] {

@@ -1,5 +1,6 @@
 import type { Problem } from '../checks/problem.ts';
 import type { ApiLimitVerdict } from './parts.ts';
+import type { TenantAsk } from './tenant-ask.ts';
 
 /** The head of a request, without sockets or library objects. It can be sent to another thread. */
 export interface RestHead {
@@ -18,6 +19,8 @@ export interface RestHead {
   readonly headers: Readonly<Partial<Record<ReadHeader, string>>>;
   /** The address of the caller, as text; empty for calls with a tenant, and for those that a proxy has forwarded. */
   readonly remoteAddress: string;
+  /** Only for calls that the operator's API in this process makes; the other fields are then empty. */
+  readonly tenantAsk?: TenantAsk;
 }
 
 /** A request as handlers see it. */

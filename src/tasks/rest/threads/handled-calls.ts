@@ -86,6 +86,7 @@ class SentRequest implements RestRequest {
   readonly query: RestHead['query'];
   readonly headers: RestHead['headers'];
   readonly remoteAddress: RestHead['remoteAddress'];
+  readonly tenantAsk?: NonNullable<RestHead['tenantAsk']>;
   body: Uint8Array;
   readonly takeBody?: () => Promise<void>;
   readonly askedLimit: EarlyVerdict | null;
@@ -101,6 +102,7 @@ class SentRequest implements RestRequest {
     this.query = head.query;
     this.headers = head.headers;
     this.remoteAddress = head.remoteAddress;
+    if (head.tenantAsk !== undefined) this.tenantAsk = head.tenantAsk;
     this.body = joined(body ?? []);
     this.askedLimit = limit === 'unknown_caller' ? null : new EarlyVerdict(limit);
     this.#events = events;

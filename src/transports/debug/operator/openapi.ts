@@ -70,7 +70,7 @@ export function openApiDocument(routes: readonly OperatorRoute[], prefix: string
       title: "Sluice operator's API",
       version,
       description:
-        'Limits, counters and rule loads of one Sluice process, on its debug port. Reading needs no credentials. ' +
+        'Limits, counters, rule loads and tenants of one Sluice process, on its debug port. Reading needs no credentials. ' +
         'Changes need the token of `ADMIN_TOKEN` or `ADMIN_TOKEN_FILE`, and each change is a line in the log.',
     },
     servers: [{ url: prefix }],
@@ -103,6 +103,7 @@ function operationOf(route: OperatorRoute, schemas: SchemaTable): object {
     ...COMMON,
     ...(access === 'change' ? OF_CHANGES : []),
     ...(body === undefined ? [] : OF_BODIES),
+    ...(route.problems ?? []),
   ];
   return {
     operationId: route.operation,

@@ -20,8 +20,9 @@ export const OPERATOR_PROBLEMS = {
   validation_failed: ['422 Unprocessable Content', 'Invalid field'],
   rate_limited: ['429 Too Many Requests', 'Too many wrong tokens'],
   internal: ['500 Internal Server Error', 'Internal error'],
+  tasks_disabled: ['501 Not Implemented', 'The process does not serve tasks'],
   not_supported: ['501 Not Implemented', 'Not supported by the counter store'],
-  store_unavailable: ['503 Service Unavailable', 'The counter store is unavailable'],
+  store_unavailable: ['503 Service Unavailable', 'The store is unavailable'],
   no_rules: ['503 Service Unavailable', 'No rules are loaded'],
   overloaded: ['503 Service Unavailable', 'Too many requests in progress'],
 } as const satisfies Record<string, readonly [string, string]>;

@@ -1,6 +1,7 @@
 import type { LogFields } from '../../../base/logger.ts';
 import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import type { OperatorProblemCode } from './problem.ts';
 
 /** A validated request to the operator's API. */
 export interface OperatorCall {
@@ -48,6 +49,8 @@ interface Described {
     readonly description: string;
     readonly schema: ObjectSchema;
   };
+  /** Codes of problems of this route, in addition to those that all routes have. */
+  readonly problems?: readonly OperatorProblemCode[];
 }
 
 /** A method of a path that answers with JSON: who may call it, what it accepts and answers, and its handler. */

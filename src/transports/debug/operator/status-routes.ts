@@ -58,6 +58,7 @@ export interface StatusView {
   };
   readonly processes: readonly ProcessView[];
   readonly admin: { readonly changes: 'enabled' | 'no_token' };
+  readonly tasks: { readonly enabled: boolean };
   readonly rates: Record<string, unknown> | null;
 }
 
@@ -149,6 +150,10 @@ const STATUS: ObjectSchema = {
           description: 'Whether a token for changes is configured.',
         },
       },
+    },
+    tasks: {
+      type: 'object',
+      properties: { enabled: { type: 'boolean', description: 'Whether the process serves tasks.' } },
     },
     rates: { ...RATE_POINT, nullable: true, description: 'Hits of all limits in the last seconds.' },
   },

@@ -1,0 +1,241 @@
+import type { LogFields } from '../../../base/logger.ts';
+import type { ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
+import { ACCOUNT_STATE, LIMITS_CHANGE } from '../../../tasks/rest/accounts/account-fields.ts';
+import { Problem } from '../../../tasks/rest/checks/problem.ts';
+import type { ProblemCode } from '../../../tasks/rest/checks/problem-list.ts';
+import {
+  TENANT_SORTS,
+  TENANT_STATUSES,
+  type TenantAsk,
+  type TenantListAsk,
+} from '../../../tasks/rest/http/tenant-ask.ts';
+import { TENANT } from '../../../tasks/rest/tenants/tenant-figures.ts';
+import type { Tenants } from '../../../tasks/rest/threads/asked-tenants.ts';
+import { OperatorProblem, type OperatorProblemCode } from './problem.ts';
+import type { OperatorAnswer, OperatorCall, OperatorRoute } from './route.ts';
+
+/** Maximum number of tenants in an answer. The figures of each are read from the store. */
+const MAX_COUNT = 100;
+const DEFAULT_COUNT = 50;
+const MAX_OFFSET = 100_000;
+
+const TIME: StringSchema = { type: 'string', format: 'date-time' };
+const COUNT = { type: 'number', integer: true } as const;
+
+const LIST: ObjectSchema = {
+  type: 'object',
+  name: 'TenantList',
+  properties: {
+    time: { ...TIME, description: 'By the clock of the store. The figures are those of this time.' },
+    ordered_at: {
+      ...TIME,
+      nullable: true,
+      description:
+        'When the figures were read that the order or the selection by status needs: seconds ago, or longer with very ' +
+        'many tenants. Null if the list needs none.',
+    },
+    total: { ...COUNT, description: 'Number of tenants that match.' },
+    offset: COUNT,
+    tenants: { type: 'array', items: TENANT, max: MAX_COUNT },
+    unreadable: {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'Domains of the page whose figures could not be read, for example because a node of a Redis cluster is ' +
+        'unreachable. Orders by figures leave such tenants out.',
+    },
+  },
+};
+
+const DETAILS: ObjectSchema = {
+  type: 'object',
+  name: 'TenantDetails',
+  properties: { ...ACCOUNT_STATE.properties, ...TENANT.properties, time: TIME },
+};
+
+const OWNER_TOKEN: ObjectSchema = {
+  type: 'object',
+  name: 'OwnerToken',
+  properties: {
+    id: { type: 'string' },
+    user_id: { type: 'string', description: 'The first active owner.' },
+    token: { type: 'string', description: 'Shown only here.' },
+    expires_at: TIME,
+  },
+};
+
+const REASON: StringSchema = {
+  type: 'string',
+  max: 500,
+  pattern: /\S/,
+  accepts: 'say why',
+  description: 'Why, for other operators and the log. The tenant does not see it.',
+};
+const REASON_ONLY: ObjectSchema = { type: 'object', properties: { reason: REASON } };
+
+const ONE = { description: 'The tenant after the change.', schema: DETAILS };
+
+/**
+ * The routes for the tenants of the task service.
+ * @param tenants null if the task service is disabled
+ */
+export function tenantRoutes(tenants: Tenants | null): OperatorRoute[] {
+  const change = (call: OperatorCall, fields: Pick<TenantChange, 'status' | 'limits'>) => {
+    const domain = domainOf(call);
+    const ask: TenantAsk = { kind: 'change', domain, reason: String(call.body['reason']), ...fields };
+    return answer(tenants, ask, { tenant: domain });
+  };
+  return [
+    {
+      method: 'GET',
+      path: '/tenants',
+      operation: 'listTenants',
+      summary: 'List the tenants of the task service with their figures',
+      access: 'read',
+      query: {
+        q: {
+          type: 'string',
+          max: 64,
+          optional: true,
+          description: 'A part of the domain, in any letter case.',
+        },
+        status: { type: 'string', enum: TENANT_STATUSES, optional: true },
+        sort: {
+          type: 'string',
+          enum: TENANT_SORTS,
+          optional: true,
+          description:
+            'By `domain` (the default), by creation, the newest first (`created`), by the time since when the oldest task ' +
+            'is due (`oldest_due`), or by a number, the largest first.',
+        },
+        offset: { ...COUNT, min: 0, max: MAX_OFFSET, optional: true },
+        count: { ...COUNT, min: 1, max: MAX_COUNT, optional: true },
+      },
+      answer: { description: 'A page of tenants.', schema: LIST },
+      problems: ['tasks_disabled'],
+      handle: ({ query }) => answer(tenants, listOf(query)),
+    },
+    {
+      method: 'GET',
+      path: '/tenants/:domain',
+      operation: 'getTenant',
+      summary: 'Read a tenant: its figures, its limits and what it uses of them',
+      access: 'read',
+      answer: { description: 'The tenant.', schema: DETAILS },
+      problems: ['tasks_disabled'],
+      handle: call => answer(tenants, { kind: 'read', domain: domainOf(call) }),
+    },
+    {
+      method: 'POST',
+      path: '/tenants/:domain/suspend',
+      operation: 'suspendTenant',
+      summary: 'Suspend a tenant: it becomes read-only, and its tasks do not start',
+      access: 'change',
+      body: REASON_ONLY,
+      answer: ONE,
+      problems: ['tasks_disabled'],
+      handle: call => change(call, { status: 'suspended' }),
+    },
+    {
+      method: 'POST',
+      path: '/tenants/:domain/resume',
+      operation: 'resumeTenant',
+      summary: 'Resume a suspended tenant',
+      access: 'change',
+      body: REASON_ONLY,
+      answer: ONE,
+      problems: ['tasks_disabled'],
+      handle: call => change(call, { status: 'active' }),
+    },
+    {
+      method: 'PUT',
+      path: '/tenants/:domain/limits',
+      operation: 'changeTenantLimits',
+      summary: 'Change limits of a tenant',
+      access: 'change',
+      body: { type: 'object', properties: { limits: LIMITS_CHANGE, reason: REASON } },
+      answer: ONE,
+      problems: ['tasks_disabled'],
+      handle: call => change(call, { limits: call.body['limits'] as NonNullable<TenantChange['limits']> }),
+    },
+    {
+      method: 'POST',
+      path: '/tenants/:domain/owner-token',
+      operation: 'createOwnerToken',
+      summary: 'Create a token for the first active owner of a tenant, if the owners have lost theirs',
+      access: 'change',
+      body: REASON_ONLY,
+      answer: { status: 201, description: 'The token.', schema: OWNER_TOKEN },
+      problems: ['tasks_disabled'],
+      handle: async call => {
+        const domain = domainOf(call);
+        const { json } = await answer(tenants, { kind: 'owner_token', domain });
+        const { id, user_id: user } = json;
+        return { status: 201, json, audit: { tenant: domain, token_id: String(id), user: String(user) } };
+      },
+    },
+  ];
+}
+
+type TenantChange = Extract<TenantAsk, { kind: 'change' }>;
+
+function listOf(query: OperatorCall['query']): TenantListAsk {
+  const given = query as Partial<Omit<TenantListAsk, 'kind'>>;
+  return {
+    kind: 'list',
+    q: (given.q ?? '').toLowerCase(),
+    status: given.status ?? null,
+    sort: given.sort ?? 'domain',
+    offset: given.offset ?? 0,
+    count: given.count ?? DEFAULT_COUNT,
+  };
+}
+
+function domainOf({ params }: OperatorCall): string {
+  return params['domain'].toLowerCase();
+}
+
+/** @throws OperatorProblem */
+async function answer(
+  tenants: Tenants | null,
+  ask: TenantAsk,
+  audit: LogFields = {},
+): Promise<OperatorAnswer & { readonly json: Readonly<Record<string, unknown>> }> {
+  if (tenants === null) {
+    throw new OperatorProblem(
+      'tasks_disabled',
+      'This process does not serve tasks. Set TASKS_ENABLED=true and restart it.',
+    );
+  }
+  try {
+    return { json: await tenants.ask(ask), audit };
+  } catch (thrown) {
+    throw thrown instanceof Problem ? operatorProblem(thrown) : thrown;
+  }
+}
+
+/** The codes of the task service that reach an operator; all others are bugs. */
+const CODES: Readonly<Partial<Record<ProblemCode, OperatorProblemCode>>> = {
+  tenant_not_found: 'not_found',
+  not_found: 'not_found',
+  invalid_transition: 'conflict',
+  validation_failed: 'validation_failed',
+  store_unavailable: 'store_unavailable',
+  overloaded: 'overloaded',
+  interrupted: 'overloaded',
+};
+
+/** Details for which the task service has words that do not fit here. */
+const DETAILS_HERE: Readonly<Partial<Record<ProblemCode, string>>> = {
+  store_unavailable: 'The task store is unavailable. Repeat the request when it works again.',
+  interrupted:
+    'The thread that handled the request has ended. A change may have been made: read the tenant, then repeat it.',
+};
+
+function operatorProblem({ code, message, status, extras }: Problem): OperatorProblem {
+  const { errors } = extras;
+  return new OperatorProblem(CODES[code] ?? 'internal', DETAILS_HERE[code] ?? message, {
+    ...(errors !== undefined && { errors }),
+    ...(status === 503 && { headers: { 'Retry-After': '1' } }),
+  });
+}
