@@ -12,6 +12,7 @@ export function ServiceFacts() {
   return (
     <>
       <Health status={status} />
+      <StoreOutage status={status} />
       <span class="fact-store" title={storeTitle(status)}>
         {storeName(status)}
       </span>
@@ -40,6 +41,25 @@ function Health({ status: { healthy, components } }: { readonly status: Status }
   return <Chip kind="error">{failing.length === 0 ? 'Unhealthy' : `Unhealthy: ${failing.join(', ')}`}</Chip>;
 }
 
+/** What happens to requests during an outage of the store, by STORE_FAILURE_MODE. */
+const MEANWHILE: Readonly<Record<string, string>> = {
+  error: 'requests get errors',
+  allow: 'requests are allowed',
+  deny: 'requests are rejected',
+  local: 'each process counts for itself',
+};
+
+/** An outage does not make the service unhealthy: a restart would not end it. */
+function StoreOutage({ status: { store } }: { readonly status: Status }) {
+  if (store.connected) return null;
+  return (
+    <Chip kind="error">
+      Store down
+      <span class="hides-narrow">: {MEANWHILE[store.failure_mode] ?? store.failure_mode}</span>
+    </Chip>
+  );
+}
+
 /** `Redis at 10.0.0.5:6379`, or where counters are otherwise. */
 export function storeName({ store }: Status): string {
   return store.type === 'embedded' ? 'Embedded store' : store.address;
@@ -50,6 +70,7 @@ function storeTitle({ store }: Status): string {
   return store.connected ? 'The counter store is connected.' : 'The counter store is not connected.';
 }
 
-function countOf(count: number, what: string): string {
+/** `1 limit`, or `5 limits`. */
+export function countOf(count: number, what: string): string {
   return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
 import { keepAsking, servicePage } from '../support/live-page.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { until } from '../support/until.ts';
 
 /** All that the browser loads for the page, compressed. */
@@ -145,6 +146,22 @@ t.test('a lost connection shows since when, and ends by itself', options, async 
   t.equal(await page.locator('main.stale').count(), 0);
   await service.terminate();
   await page.getByText('Connection lost').waitFor();
+});
+
+t.test('an outage of the store is shown, with what happens to requests, until it ends', options, async t => {
+  let redis = await startRedis();
+  t.teardown(() => redis.stop());
+  const { port } = redis;
+  const service = await servicePage(t, { KVCACHE_URL: redis.address, STORE_FAILURE_MODE: 'allow' });
+  const { page } = await browser.open(t, `http://${service.debug}/`);
+  await page.getByText('Healthy').waitFor();
+  const outage = page.getByRole('banner').getByText('Store down: requests are allowed');
+  t.equal(await outage.count(), 0);
+  keepAsking(t, service);
+  await redis.stop();
+  await outage.waitFor();
+  redis = await startRedis({ port });
+  await outage.waitFor({ state: 'detached' });
 });
 
 t.test('a view that does not exist says so', options, async t => {

@@ -16,7 +16,7 @@ export function LimitRejections({ limit }: { readonly limit: LimitDetails }) {
       {answer === null && error === null && <Skeleton lines={6} />}
       {answer === null && error !== null && <Failure error={error} onRetry={reload} />}
       {answer !== null && answer.refusals.length === 0 && (
-        <Empty title="This limit has rejected nothing lately" />
+        <Empty title="No recorded rejections">Only the latest rejections of all limits are kept.</Empty>
       )}
       {answer !== null && answer.refusals.length > 0 && (
         <RejectionList rejections={answer.refusals} isOneLimit />

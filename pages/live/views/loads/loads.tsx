@@ -6,6 +6,7 @@ import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import { Time } from '../../../design/time.tsx';
 import { useNow } from '../../live-state.ts';
 import { usePolled } from '../../polled.ts';
+import { countOf } from '../../service-facts.tsx';
 
 /** A load of rules. */
 interface Load {
@@ -81,7 +82,7 @@ function LoadPanel({ load, isActive }: { readonly load: Load; readonly isActive:
       <div class="definition">
         {limits !== null && domains !== null && (
           <p>
-            {formatCount(limits)} limits in {formatCount(domains)} domains
+            {countOf(limits, 'limit')} in {countOf(domains, 'domain')}
           </p>
         )}
         {faults.length > 0 && (
