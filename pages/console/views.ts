@@ -5,6 +5,7 @@ import { SchedulePage } from './views/schedule/schedule-page.tsx';
 import { Schedules } from './views/schedules/schedules.tsx';
 import { TaskPage } from './views/task/task-page.tsx';
 import { Tasks } from './views/tasks/tasks.tsx';
+import { UsageView } from './views/usage/usage-view.tsx';
 import { UserPage } from './views/user/user-page.tsx';
 import { Users } from './views/users/users.tsx';
 import { WorkerPage } from './views/worker/worker-page.tsx';
@@ -31,5 +32,6 @@ export const VIEWS: Readonly<Record<string, View>> = {
   schedule: { name: 'Schedule', under: 'schedules', needs: 'schedules:read', component: SchedulePage },
   users: { name: 'Users and tokens', needs: 'users:read', component: Users },
   user: { name: 'User', under: 'users', needs: 'users:read', component: UserPage },
+  usage: { name: 'Usage', needs: 'tasks:read', component: UsageView },
   audit: { name: 'Audit', needs: 'users:read', component: Audit },
 };

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { BROWSER_MISSING, type PageFaults, TestBrowser } from '../support/browser.ts';
 import { consoleAddress, signIn } from '../support/console.ts';
 import { axeFaults, overflowing } from '../support/live-page.ts';
@@ -26,6 +26,9 @@ t.test('a tenant repairs a failing worker and its tasks by clicking', options, a
   const { page, faults } = await browser.open(t, consoleAddress(service, 'life'));
   await signIn(page, tenant);
   await page.getByText('There are no tasks yet').waitFor();
+  await page.getByRole('link', { name: 'Usage' }).click();
+  await page.getByRole('heading', { name: 'How busy is life?' }).waitFor();
+  await page.getByText('Nothing has happened in this time').waitFor();
 
   await page.getByRole('link', { name: 'Workers' }).click();
   await page.getByRole('button', { name: 'New worker' }).click();
@@ -169,6 +172,8 @@ t.test('texts of users and of workers are shown and never run', options, async t
     [`?view=${encodeURIComponent(HOSTILE)}`, 'There is no view'],
     [`?view=task&id=${encodeURIComponent(HOSTILE)}`, 'onerror'],
     [`?view=tasks&error=${encodeURIComponent(HOSTILE)}`, 'onerror'],
+    [`?view=usage&worker=${encodeURIComponent(HOSTILE)}`, 'onerror'],
+    [`?view=usage&range=${encodeURIComponent(HOSTILE)}`, 'How busy is hostile?'],
   ];
   for (const [query, shown] of views) {
     await page.goto(consoleAddress(service, 'hostile', query));
@@ -177,6 +182,29 @@ t.test('texts of users and of workers are shown and never run', options, async t
   }
   t.same(otherFaults(faults), []);
 });
+
+/** Begins at the usage of seven days, more than ten seconds after a task of `mailer` has failed. */
+async function seesUsage(t: Test, page: Page, domain: string): Promise<void> {
+  const figures = (title: string) => page.getByRole('region', { name: title, exact: true }).innerText();
+  t.match(await figures('Attempts failed'), /\n1\n/);
+  t.match(await figures('Tasks failed'), /\n1\n[\s\S]*0 of 1 succeeded/);
+  t.match(await page.getByRole('region', { name: /^Limits/ }).innerText(), /Workers\n[\s\S]*2 of 100/);
+  await page.getByRole('button', { name: 'Last hour' }).click();
+  t.match(page.url(), 'range=1h');
+  await page.getByText('Failures per minute').waitFor();
+  await page.getByRole('button', { name: 'Show the figures as a table' }).nth(1).click();
+  const table = page.getByRole('region', { name: 'Failures per minute, as a table' });
+  t.equal(await table.getByRole('row').count(), 61);
+  t.match(await table.innerText(), /Attempts failed\s+Tasks failed[\s\S]*\t1\t1\t0\t0/);
+  await page.goBack();
+  await page.getByText('Failures per hour').waitFor();
+  t.match(page.url(), 'range=7d');
+  await page.goto(consoleAddress(service, domain, '?view=worker&id=mailer'));
+  await page.getByRole('link', { name: 'Show the last hour as plots' }).click();
+  await page.getByRole('heading', { name: 'How busy is mailer?' }).waitFor();
+  await page.getByRole('link', { name: 'Show all workers' }).click();
+  await page.getByRole('heading', { name: `How busy is ${domain}?` }).waitFor();
+}
 
 t.test('all views are accessible and fit, at three widths and in both schemes', options, async t => {
   mkdirSync(SCREENSHOTS, { recursive: true });
@@ -213,6 +241,7 @@ t.test('all views are accessible and fit, at three widths and in both schemes', 
     users: '?view=users',
     user: `?view=user&id=${owner.id}`,
     audit: '?view=audit',
+    usage: '?view=usage&range=7d',
   };
   const { page, faults } = await browser.open(t, consoleAddress(service, 'looks'), {
     reducedMotion: 'reduce',
@@ -235,5 +264,6 @@ t.test('all views are accessible and fit, at three widths and in both schemes', 
       }
     }
   }
+  await seesUsage(t, page, 'looks');
   t.same(faults, []);
 });

@@ -43,10 +43,13 @@ const HEIGHT = 184;
 /** A plot covers at least this time, also if there are figures of less. */
 const MIN_SPAN_S = 600;
 
+/** From this span on, times of day are shown with their day. */
+const DAYS_FROM_MS = 86_400_000;
+
 const AREA_OPACITY = 0.42;
 
 /** Maximum number of rows of the table behind a plot. */
-const MAX_TABLE_ROWS = 60;
+const MAX_TABLE_ROWS = 168;
 
 /** A plot over time. The legend shows the values at the pointer, or the latest ones. Its figures are also a table. */
 export function Plot({ title, series, times, stacked = false, format = formatCount }: PlotProps) {
@@ -93,7 +96,7 @@ export function Plot({ title, series, times, stacked = false, format = formatCou
     <figure class="plot">
       <figcaption class="plot-head">
         <span class="plot-title">{title}</span>
-        <span class="plot-time">{at >= 0 ? timeText(times[at]) : ''}</span>
+        <span class="plot-time">{at >= 0 ? timeText(times, at) : ''}</span>
         <Button
           kind="quiet"
           size="icon"
@@ -141,7 +144,7 @@ function FigureTable({ title, series, times, format }: Required<Omit<PlotProps, 
         <tbody>
           {indexes.reverse().map(i => (
             <tr key={times[i]}>
-              <th scope="row">{timeText(times[i])}</th>
+              <th scope="row">{timeText(times, i)}</th>
               {series.map(({ name, values }) => (
                 <td key={name} class="cell-number">
                   {valueText(values[i], format)}
@@ -167,8 +170,23 @@ const TIME_WITH_ZONE = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-function timeText(ms: number): string {
-  return TIME_WITH_ZONE.format(ms);
+const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
+
+/** Whether the times are of several days. */
+function areDays(times: readonly number[]): boolean {
+  return (times.at(-1) ?? 0) - (times[0] ?? 0) >= DAYS_FROM_MS;
+}
+
+/** The time at this index. */
+function timeText(times: readonly number[], at: number): string {
+  const text = TIME_WITH_ZONE.format(times[at]);
+  return areDays(times) ? `${DAY.format(times[at])}, ${text}` : text;
+}
+
+/** A time of an axis, as short as can be: of several days, those at midnight are the day. */
+function splitText(seconds: number, times: readonly number[]): string {
+  const text = TIME.format(seconds * 1000).slice(0, 5);
+  return areDays(times) && text === '00:00' ? DAY.format(seconds * 1000) : text;
 }
 
 function dataOf({ series, times, stacked }: Drawn): uPlot.AlignedData {
@@ -186,6 +204,15 @@ function spanOf(times: readonly number[]): [number, number] {
 function colorOf(element: HTMLElement, kind: PlotKind): string {
   const swatch = element.parentElement?.querySelector(`.swatch-${kind}`);
   return swatch ? getComputedStyle(swatch).backgroundColor : 'rgb(128, 128, 128)';
+}
+
+/** Indexes of values without a neighbor. */
+function lonely(values: uPlot.AlignedData[number]): number[] {
+  const indexes: number[] = [];
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] != null && values[i - 1] == null && values[i + 1] == null) indexes.push(i);
+  }
+  return indexes;
 }
 
 interface PlotCalls {
@@ -213,7 +240,12 @@ function optionsOf(
     stroke: colors[i],
     width: stacked ? 1 : 1.5,
     // A line of one figure would not be seen.
-    points: { show: (made: uPlot) => made.data[0].length === 1, size: 6, fill: colors[i] },
+    points: {
+      show: (made: uPlot, of: number) => lonely(made.data[of]).length > 0,
+      filter: (made: uPlot, of: number) => lonely(made.data[of]),
+      size: 6,
+      fill: colors[i],
+    },
     ...(stacked && { fill: areas[i] }),
   }));
   return {
@@ -231,7 +263,7 @@ function optionsOf(
       {
         ...axis,
         size: 28,
-        values: (_, splits) => splits.map(split => TIME.format(split * 1000).slice(0, 5)),
+        values: (_, splits) => splits.map(split => splitText(split, timesNow())),
       },
       { ...axis, size: 52, values: (_, splits) => splits.map(split => format(split)) },
     ],

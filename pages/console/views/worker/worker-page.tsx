@@ -16,6 +16,7 @@ import { WorkerState } from '../workers/workers.tsx';
 import { DeleteDialog, PauseDialog } from './change-dialogs.tsx';
 import { Secrets } from './secrets.tsx';
 import { TestPanel } from './test-panel.tsx';
+import { WorkerUsage } from './worker-usage.tsx';
 
 /** One worker: whether it keeps up, its last errors, its secrets, and a test. */
 export function WorkerPage() {
@@ -72,6 +73,7 @@ function WorkerView({ worker, onChanged }: WorkerViewProps) {
         </div>
       )}
       <Counts worker={worker} />
+      <WorkerUsage id={worker.id} />
       <div class="task-columns">
         <div class="stack">
           <LastErrors worker={worker} nowMs={now} />

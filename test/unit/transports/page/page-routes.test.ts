@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
-import type { Test } from 'tap';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import t, { type Test } from 'tap';
 import { indexPages } from '../../../../src/transports/debug/pages.ts';
 import { HttpListener } from '../../../../src/transports/http/listener.ts';
 import { type PageFiles, readPageFiles } from '../../../../src/transports/page/page-files.ts';
@@ -123,6 +123,12 @@ onEachEngine(
     t.ok(total < MAX_PAGE_BYTES, `${total} bytes`);
   },
 );
+
+t.test('the console is as small', async t => {
+  const { files } = await readPageFiles('console');
+  const total = files.reduce((sum, { bytes }) => sum + gzipSync(bytes).length, 0);
+  t.ok(total < MAX_PAGE_BYTES, `${total} bytes`);
+});
 
 onEachEngine(
   'a browser that has a file is told so, and need not ask while the version is the same',
