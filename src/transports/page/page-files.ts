@@ -10,8 +10,11 @@ interface PageFile {
   readonly bytes: Uint8Array;
 }
 
-/** The live page of operators on the debug port, or the console of tenants on the HTTP port. */
-export type PageName = 'live' | 'console';
+/**
+ * The live page of operators on the debug port; the console of tenants and the documentation of their API on the HTTP
+ * port.
+ */
+export type PageName = 'live' | 'console' | 'docs';
 
 /** The files of a page. */
 export interface PageFiles {
@@ -47,13 +50,14 @@ const SHARED = ['design', 'service'];
 
 /** Reads all files of a page: about half a megabyte of modules, which become a few files. */
 export async function readPageFiles(page: PageName): Promise<PageFiles> {
-  const packages = packageModules();
   const folders = [...SHARED, page];
+  const joined = await joinedText(page, folders);
+  const packages = packageModules().filter(({ name }) => joined.includes(` from '${name}';`));
   const read = [
-    joinedScript(page, folders),
+    script(mainOf(page), joined),
     ...packages.map(packageScript),
     readFile(new URL(ICON, SOURCES)).then(bytes => ({ path: ICON, contentType: 'image/svg+xml', bytes })),
-    readStyleSheets(folders),
+    readStyleSheets(packages, folders),
   ];
   const files = (await Promise.all(read)).sort((one, other) => (one.path < other.path ? -1 : 1));
   const hash = createHash('sha256');
@@ -74,9 +78,10 @@ interface PackageModule {
   readonly url: URL;
   /** The variable with what the module exports by default, if it is a script. */
   readonly variable?: string;
+  readonly styleSheet?: URL;
 }
 
-/** The packages that modules of the page import, and where their modules are. */
+/** The packages that modules of pages import, and where their modules are. */
 function packageModules(): readonly PackageModule[] {
   return [
     { name: 'preact', path: 'packages/preact.js', url: resolved('preact') },
@@ -88,6 +93,7 @@ function packageModules(): readonly PackageModule[] {
       path: 'packages/uplot.js',
       url: new URL('uPlot.iife.min.js', resolved('uplot')),
       variable: 'uPlot',
+      styleSheet: new URL('uPlot.min.css', resolved('uplot')),
     },
   ];
 }
@@ -97,10 +103,10 @@ function resolved(specifier: string): URL {
 }
 
 /** The compiled modules of these folders that the page needs, as one. */
-async function joinedScript(page: PageName, folders: readonly string[]): Promise<PageFile> {
+async function joinedText(page: PageName, folders: readonly string[]): Promise<string> {
   const paths = await pathsIn(MODULES, folders, '.js');
   const modules = paths.map(async path => [path, await scriptText(new URL(path, MODULES))] as const);
-  return script(mainOf(page), joinedModules(new Map(await Promise.all(modules)), `${page}/main.js`));
+  return joinedModules(new Map(await Promise.all(modules)), `${page}/main.js`);
 }
 
 function mainOf(page: PageName): string {
@@ -121,9 +127,12 @@ async function scriptText(url: URL): Promise<string> {
 }
 
 /** The style sheets of packages come first, then ours by folder and path. */
-async function readStyleSheets(folders: readonly string[]): Promise<PageFile> {
+async function readStyleSheets(
+  packages: readonly PackageModule[],
+  folders: readonly string[],
+): Promise<PageFile> {
   const urls = [
-    new URL('uPlot.min.css', resolved('uplot')),
+    ...packages.flatMap(({ styleSheet }) => (styleSheet === undefined ? [] : [styleSheet])),
     ...(await pathsIn(SOURCES, folders, '.css')).map(path => new URL(path, SOURCES)),
   ];
   const sheets = await Promise.all(urls.map(url => readFile(url, 'utf8')));

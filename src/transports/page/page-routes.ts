@@ -7,11 +7,14 @@ import type { Handler, RequestHead, Route } from '../http/routes.ts';
 import { pageDocument } from './page-document.ts';
 import { type PageFiles, type PageName, readPageFiles } from './page-files.ts';
 
-/** Where the files of the page are. The version follows, so that browsers need not ask again for a file they have. */
+/**
+ * Where the files of pages are. The name of the page and the version follow, so that browsers need not ask again for a file
+ * they have.
+ */
 const FILES = '/page/';
 
 const NOT_FOUND = textAnswer(
-  'There is no such file. The page is at /. If it is open, load it again: Sluice was updated.\n',
+  'There is no such file. If the page is open, load it again: Sluice was updated.\n',
   '404 Not Found',
 );
 
@@ -52,17 +55,19 @@ interface Wanted {
  * and then kept in memory, compressed.
  */
 export class PageRoutes {
+  readonly #folder: string;
   readonly #read: () => Promise<PageFiles>;
   #loaded: Promise<Loaded> | null = null;
 
   constructor(page: PageName, read: () => Promise<PageFiles> = () => readPageFiles(page)) {
+    this.#folder = `${FILES}${page}/`;
     this.#read = read;
   }
 
   /** The files of the page. */
   get files(): Route {
     return {
-      path: `${FILES}*`,
+      path: `${this.#folder}*`,
       method: 'GET',
       help: 'the files of the page',
       handle: (exchange, request) => void this.#answer(exchange, wantedBy(request), false),
@@ -90,7 +95,7 @@ export class PageRoutes {
   }
 
   #load(): Promise<Loaded> {
-    this.#loaded ??= load(this.#read).catch(thrown => {
+    this.#loaded ??= load(this.#folder, this.#read).catch(thrown => {
       // The next request tries again.
       this.#loaded = null;
       throw thrown;
@@ -107,9 +112,9 @@ export function forBrowsers(document: Handler, other: Handler): Handler {
   };
 }
 
-async function load(read: () => Promise<PageFiles>): Promise<Loaded> {
+async function load(folder: string, read: () => Promise<PageFiles>): Promise<Loaded> {
   const all = await read();
-  const addressOf = (path: string): string => `${FILES}${all.version}/${path}`;
+  const addressOf = (path: string): string => `${folder}${all.version}/${path}`;
   const { html, headers } = pageDocument(all, addressOf);
   const document = { contentType: 'text/html; charset=utf-8', bytes: Buffer.from(html) };
   const files = all.files.map(

@@ -72,7 +72,7 @@ onEachEngine('a page of another site cannot read the live page and the API throu
   const ask = await asked(t);
   for (const [line, accept] of [
     ['GET /', 'text/html'],
-    ['GET /page/0/live/main.js', '*/*'],
+    ['GET /page/live/0/live.js', '*/*'],
   ] as const) {
     const { status, headers, body } = await ask(line, 'attacker.example:6070', accept);
     t.equal(status, 421, line);

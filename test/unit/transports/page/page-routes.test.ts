@@ -190,8 +190,8 @@ onEachEngine('no path leads to another file', async t => {
     `${folder}/live/main.js`,
     `${folder}/live.js/`,
     `${folder}/__proto__`,
-    '/page/',
-    '/page/000000000000/live/main.js',
+    '/page/live/',
+    '/page/live/000000000000/live.js',
   ]) {
     const answer = await sendRaw(address, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
     t.equal(answer.status, 404, path);
