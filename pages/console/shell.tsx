@@ -58,7 +58,7 @@ export function Shell() {
               </Link>
             ),
         )}
-        <a href="/api/v1/openapi.json">OpenAPI document</a>
+        <a href="/api/docs">API docs</a>
       </nav>
       <main class="view">
         <View name={name} />

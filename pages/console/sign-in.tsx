@@ -76,7 +76,7 @@ export function SignIn({ why, onSignIn }: SignInProps) {
           text={`curl ${location.protocol}//${serviceHost()}/accounts -H 'Content-Type: application/json' -d '{"domain":"acme"}'`}
         />
         <p>
-          <a href="/api/v1/openapi.json">OpenAPI document</a>
+          <a href="/api/docs">API docs</a>
         </p>
       </section>
     </main>

@@ -2,6 +2,7 @@ import t from 'tap';
 import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
 import { consoleAddress, signIn } from '../support/console.ts';
 import { axeFaults, overflowing } from '../support/live-page.ts';
+import { firstLook, lookAt } from '../support/page-looks.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 
 const options = { skip: BROWSER_MISSING };
@@ -14,6 +15,8 @@ t.test('a program that asks for the address of a tenant gets a text with the pat
   t.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8');
   t.match(await answer.text(), '/api/v1/openapi.json');
   t.equal((await fetch(`http://${service.http}/`, { method: 'POST' })).status, 404);
+  t.match(await (await fetch(`http://${service.http}/api/docs`)).text(), '/api/v1/openapi.json');
+  t.match(await (await fetch(`http://${service.http}/errors/rate_limited`)).text(), /^rate_limited \(429\)/);
 });
 
 t.test('a tenant signs in with a token, and signs out', options, async t => {
@@ -32,6 +35,7 @@ t.test('a tenant signs in with a token, and signs out', options, async t => {
   t.notMatch(await page.evaluate(kept), tenant.token, 'the token is kept for the tab alone');
   await page.reload();
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
+  t.equal(await page.getByRole('link', { name: 'API docs' }).getAttribute('href'), '/api/docs');
   t.same(await axeFaults(page), []);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('Token').waitFor();
@@ -79,3 +83,112 @@ for (const width of [360, 800, 1280]) {
     t.same(await overflowing(page), []);
   });
 }
+
+/** The parts of an operation that its page must show. */
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+/** Operations of the OpenAPI document by the path of their page. */
+async function documentedOperations(): Promise<ReadonlyMap<string, Operation>> {
+  const { paths, webhooks } = await (await fetch(`http://${service.http}/api/v1/openapi.json`)).json();
+  const pages = new Map<string, Operation>();
+  for (const [items, folder] of [
+    [paths, 'operations'],
+    [webhooks, 'receivers'],
+  ]) {
+    for (const { servers: _, ...item } of Object.values<Record<string, Operation>>(items)) {
+      for (const operation of Object.values(item as Record<string, Operation>)) {
+        pages.set(`/api/docs/${folder}/${operation.operationId}`, operation);
+      }
+    }
+  }
+  return pages;
+}
+
+t.test('the documentation has a page for each operation, with its responses', options, async t => {
+  const operations = await documentedOperations();
+  const { page, faults, pageBytes } = await browser.open(t, consoleAddress(service, 'signin', 'api/docs'));
+  await page.getByRole('heading', { name: 'What can a program do here?' }).waitFor();
+  t.equal(await page.title(), 'Start · API · Sluice');
+  const shown = "performance.getEntriesByName('first-contentful-paint')[0].startTime";
+  const bytes = await pageBytes();
+  t.comment(`first view after ${Math.round(await page.evaluate(shown))} ms, ${bytes} bytes`);
+  t.ok(bytes < 60 * 1024, `${bytes} bytes`);
+  const contents = page.getByRole('navigation', { name: 'Contents' });
+  const links = await contents.getByRole('link').evaluateAll(all => all.map(one => one.getAttribute('href')));
+  t.same(links.filter(link => /operations|receivers/.test(link ?? '')).sort(), [...operations.keys()].sort());
+  for (const [path, { summary, responses }] of operations) {
+    await contents.locator(`a[href="${path}"]`).click();
+    await page.getByRole('heading', { name: summary, level: 1, exact: true }).waitFor();
+    if (path.includes('receivers')) continue;
+    const answers = Object.keys(responses).filter(status => Number(status) < 400);
+    const headings = await page.getByRole('heading', { name: /^Response / }).allInnerTexts();
+    t.same(
+      headings.map(text => text.split(' ')[1].slice(0, 3)),
+      answers,
+      path,
+    );
+  }
+  t.same(faults, []);
+});
+
+t.test(
+  'the documentation finds operations by their fields, and problems by their codes',
+  options,
+  async t => {
+    const { page, faults } = await browser.open(t, `http://${service.http}/api/docs`);
+    const contents = page.getByRole('navigation', { name: 'Contents' });
+    await contents.getByRole('link', { name: '/tasks/{id}/history' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('run_at');
+    await contents.getByRole('link', { name: '/tasks/{id}/history' }).waitFor({ state: 'detached' });
+    t.match(page.url(), /\?q=run_at$/, 'the address has the search');
+    await contents.getByRole('link', { name: 'POST /tasks', exact: true }).click();
+    const body = page.getByRole('region', { name: /^Body/ });
+    const runAt = body
+      .getByRole('list', { name: 'Fields: Body' })
+      .locator(':scope > li')
+      .filter({ hasText: /^run_at/ });
+    t.match(await runAt.innerText(), /time \(RFC 3339\).*or null[\s\S]*at most 366 days ahead/);
+    await page.getByRole('link', { name: 'task_key_exists' }).click();
+    await page.getByRole('heading', { name: 'An open task has this key', level: 1 }).waitFor();
+    t.match(await page.getByRole('region', { name: 'What to do' }).innerText(), 'on_conflict');
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Create a task', level: 1 }).waitFor();
+    t.same(faults, []);
+  },
+);
+
+t.test('the type of a problem leads a browser to its page, on the host of the tenant', options, async t => {
+  const { status, type, title } = await (await fetch(`http://${service.http}/api/v1/tasks`)).json();
+  t.equal(status, 404);
+  const { page, faults } = await browser.open(t, consoleAddress(service, 'signin', type.slice(1)));
+  await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+  t.equal(new URL(page.url()).pathname, '/api/docs/problems/tenant_not_found');
+  t.same(faults, []);
+});
+
+t.test('the documentation is accessible and fits, at three widths and in both schemes', options, async t => {
+  const { page, faults } = await browser.open(t, consoleAddress(service, 'signin', 'api/docs'), {
+    reducedMotion: 'reduce',
+  });
+  for (const [name, path, heading] of [
+    ['start', '', 'What can a program do here?'],
+    ['operation', '/operations/createTask', 'Create a task'],
+    ['receiver', '/receivers/deliverTask', 'A task is pushed to its worker'],
+    ['problem', '/problems/version_mismatch', 'The version has changed'],
+    ['nothing', '/nowhere', 'There is no such page'],
+  ]) {
+    await firstLook(page);
+    await page.goto(consoleAddress(service, 'signin', `api/docs${path}`));
+    await page.getByText(heading).first().waitFor();
+    await lookAt(t, page, `docs-${name}`);
+  }
+  await page.getByRole('button', { name: 'Contents' }).click();
+  await page.getByRole('navigation', { name: 'Contents' }).waitFor();
+  t.same([await axeFaults(page), await overflowing(page)], [[], []], 'the contents on a narrow screen');
+  t.same(faults, []);
+});

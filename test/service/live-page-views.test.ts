@@ -1,19 +1,13 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
-import { ADMIN_TOKEN, axeFaults, keepAsking, overflowing, servicePage } from '../support/live-page.ts';
-import { repositoryRoot } from '../support/repository.ts';
+import { ADMIN_TOKEN, keepAsking, servicePage } from '../support/live-page.ts';
+import { firstLook, lookAt } from '../support/page-looks.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
-const SCREENSHOTS = join(repositoryRoot(), 'build/screenshots');
-const WIDE = { width: 1280, height: 800 };
-const MEDIUM = { width: 800, height: 800 };
-const NARROW = { width: 360, height: 800 };
 const CANDIDATE =
   'domain: shop\ndescriptors: [{key: user, rate_limit: {unit: year, requests_per_unit: 2}}]\n';
 
@@ -104,39 +98,19 @@ async function busyService(t: Test) {
   return service;
 }
 
-/** Looks at what is shown at three widths and in both schemes, without loading it again. */
-async function look(t: Test, page: Page, name: string): Promise<void> {
-  const picture = (look: string) =>
-    page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true });
-  t.same(await axeFaults(page), [], name);
-  t.same(await overflowing(page), [], name);
-  await picture('1280-light');
-  await page.emulateMedia({ colorScheme: 'dark' });
-  t.same(await axeFaults(page, 'contrast'), [], `${name}, dark`);
-  await page.setViewportSize(MEDIUM);
-  t.same(await axeFaults(page, 'all but contrast'), [], `${name}, at 800 pixels`);
-  t.same(await overflowing(page), [], `${name}, at 800 pixels`);
-  await page.setViewportSize(NARROW);
-  t.same(await axeFaults(page), [], `${name}, at 360 pixels, dark`);
-  t.same(await overflowing(page), [], `${name}, at 360 pixels`);
-  await picture('360-dark');
-}
-
 t.test(
   'all views and dialogs are accessible and fit, at three widths and in both schemes',
   options,
   async t => {
     const service = await busyService(t);
-    mkdirSync(SCREENSHOTS, { recursive: true });
     const { page, faults } = await browser.open(t, `http://${service.debug}/`, { reducedMotion: 'reduce' });
     for (const [name, { query, open, complete }] of Object.entries(VIEWS)) {
-      await page.setViewportSize(WIDE);
-      await page.emulateMedia({ colorScheme: 'light' });
+      await firstLook(page);
       await page.goto(`http://${service.debug}/?${query}`);
       await page.getByText('Live').first().waitFor();
       await open?.(page);
       await page.locator(complete).first().waitFor();
-      await look(t, page, name);
+      await lookAt(t, page, name);
     }
     t.same(faults, []);
   },

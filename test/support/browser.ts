@@ -33,7 +33,7 @@ export interface WatchedPage {
   readonly page: Page;
   /** Errors and warnings of the console, violations of the content security policy, requests to other origins. */
   readonly faults: PageFaults;
-  /** Bytes of the bodies of `/` and of files of the page, as they were sent. */
+  /** Bytes of the bodies of the document and of files of the page, as they were sent. */
   pageBytes(): Promise<number>;
 }
 
@@ -59,7 +59,7 @@ export class TestBrowser {
     const page = await context.newPage();
     const faults: string[] = [];
     const sizes: Promise<number>[] = [];
-    const { origin } = new URL(address);
+    const { origin, pathname: start } = new URL(address);
     watchConsole(page, faults);
     await watchPolicy(context, page, faults);
     page.on('request', request => {
@@ -67,7 +67,7 @@ export class TestBrowser {
     });
     page.on('requestfinished', request => {
       const { pathname } = new URL(request.url());
-      if (pathname !== '/' && !pathname.startsWith('/page/')) return;
+      if (pathname !== start && !pathname.startsWith('/page/')) return;
       sizes.push(
         request.sizes().then(
           ({ responseBodySize }) => responseBodySize,

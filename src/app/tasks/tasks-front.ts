@@ -5,6 +5,7 @@ import { textAnswer } from '../../transports/http/answer.ts';
 import type { ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { tasksRoutes } from '../../transports/http/routes/tasks-routes.ts';
 import { type Handler, jsonNotFound, type Route } from '../../transports/http/routes.ts';
+import { apiDocsRoutes } from '../../transports/page/api-docs.ts';
 import { PageRoutes } from '../../transports/page/page-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import type { TasksConnection } from './tasks-connection.ts';
@@ -30,21 +31,22 @@ const START = textAnswer(
   [
     'This is a Sluice service with tasks.',
     '  console    this address, in a browser',
-    '  API        /api/v1, described by /api/v1/openapi.json',
+    '  API        /api/v1, described at /api/docs and by /api/v1/openapi.json',
     '  health     /healthcheck, /readyz',
     '',
   ].join('\n'),
 );
 
-/** Returns the routes of the task service and of the console. `calls` answers the requests. */
+/** Returns the routes of the task service, of its documentation and of the console. `calls` answers the requests. */
 export function restRoutes({ serviceHost }: Settings, calls: RestCalls): TasksOnPort['routes'] {
   const page = new PageRoutes('console');
+  const docs = apiDocsRoutes();
   return (others, tracing) => {
     const unknown = jsonNotFound(others);
     const start = page.documentOr(exchange => exchange.answer(START));
     const root: Handler = (exchange, request) =>
       ['GET', 'HEAD'].includes(request.method) ? start(exchange, request) : unknown(exchange, request);
-    return [page.files, ...tasksRoutes({ calls, serviceHost, root, tracing })];
+    return [page.files, ...docs, ...tasksRoutes({ calls, serviceHost, root, tracing })];
   };
 }
 

@@ -42,7 +42,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cli: [['terminal'], ['serve', 'client', 'operator', 'tasks'], [OWN_FILES]],
   [PAGES]: [
     ['design', 'service'],
-    ['live', 'console'],
+    ['live', 'console', 'docs'],
   ],
   'rules/parse': [['yaml'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],

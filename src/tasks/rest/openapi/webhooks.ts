@@ -5,7 +5,8 @@ import { NAMED } from './request-examples.ts';
 interface SentHeader {
   readonly description: string;
   readonly schema: object;
-  readonly example: string;
+  /** Absent for a field that few deliveries have. */
+  readonly example?: string;
   /** Whether each delivery has it. */
   readonly always?: true;
 }
@@ -65,7 +66,6 @@ const HEADERS: Readonly<Record<string, SentHeader>> = {
     description:
       'Only in a test of the worker (`POST /v1/workers/{id}/test`). The `webhook-id` then belongs to no task.',
     schema: { type: 'string', enum: ['true'] },
-    example: 'true',
   },
   traceparent: {
     description:
@@ -81,7 +81,7 @@ const HEADERS: Readonly<Record<string, SentHeader>> = {
   'user-agent': {
     description: 'The name and version of the service, unless the worker or the task sets another one.',
     schema: { type: 'string' },
-    example: 'Sluice/0.1.0',
+    example: 'sluice/0.1.0',
     always: true,
   },
 };
@@ -266,7 +266,7 @@ function parameters(stricter: Readonly<Record<string, object>> = {}): object[] {
       description,
       required: always || more !== undefined,
       schema: { ...schema, ...more },
-      ...(more === undefined && { example }),
+      ...(more === undefined && example !== undefined && { example }),
     };
   });
 }

@@ -1,0 +1,70 @@
+import { Chip } from '../../design/chip.tsx';
+import { Marked } from '../marked.tsx';
+import type { JsonSchema, OpenApi } from '../openapi.ts';
+import { type Field, fieldsOf, readOnlyNames } from './fields.ts';
+
+interface FieldListProps {
+  readonly document: OpenApi;
+  readonly schema: JsonSchema;
+  /** What the fields are of: `Fields of the body`. */
+  readonly label: string;
+}
+
+/** The fields of an object, with those of inner objects folded. */
+export function FieldList({ document, schema, label }: FieldListProps) {
+  const fields = fieldsOf(document, schema);
+  const readOnly = readOnlyNames(document, schema);
+  return (
+    <>
+      <ul class="field-list" aria-label={label}>
+        {fields.map(field => (
+          // A wrapper, such as a page of a list, says little without what it wraps.
+          <FieldItem key={field.name} document={document} field={field} isOpen={fields.length <= 2} />
+        ))}
+      </ul>
+      {readOnly.length > 0 && (
+        <p class="small quiet">
+          Read-only fields of a response are accepted if they are unchanged: {readOnly.join(', ')}.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface FieldItemProps {
+  readonly document: OpenApi;
+  readonly field: Field;
+  readonly isOpen: boolean;
+}
+
+function FieldItem({ document, field, isOpen }: FieldItemProps) {
+  const { name, type, isRequired, bounds, values, description, inner } = field;
+  return (
+    <li>
+      <p class="field-head">
+        <code class="field-name">{name}</code>
+        <span class="quiet">{type}</span>
+        {isRequired && <Chip kind="neutral">required</Chip>}
+      </p>
+      {description !== '' && <Marked text={description} />}
+      {values.length > 0 && (
+        <p class="small quiet">
+          One of:{' '}
+          {values.map((value, i) => (
+            <span key={value}>
+              {i > 0 && ', '}
+              <code>{value}</code>
+            </span>
+          ))}
+        </p>
+      )}
+      {bounds !== '' && <p class="small quiet">{bounds}</p>}
+      {inner !== null && (
+        <details class="field-inner" open={isOpen}>
+          <summary>Fields of {name}</summary>
+          <FieldList document={document} schema={inner} label={`Fields of ${name}`} />
+        </details>
+      )}
+    </li>
+  );
+}
