@@ -185,6 +185,7 @@ export interface Status {
   };
   readonly processes: readonly ProcessStatus[];
   readonly admin: { readonly changes: 'enabled' | 'no_token' };
+  readonly tasks: { readonly enabled: boolean };
 }
 
 /**

@@ -1,11 +1,10 @@
-import type { ComponentChildren } from 'preact';
 import { Chip } from '../design/chip.tsx';
 import { formatCount, formatRate } from '../design/format.ts';
 import { Meter } from '../design/meter.tsx';
-import { Sparkline } from '../design/plots/sparkline.tsx';
 import { Link } from '../design/route.ts';
 import type { Column } from '../design/table.tsx';
 import type { FullestKey, Limit } from './api.ts';
+import { WithSpark } from './with-spark.tsx';
 
 /** The columns of every list of limits. Their keys are those that the API sorts by. */
 export const LIMIT_COLUMNS: readonly Column<Limit>[] = [
@@ -90,25 +89,4 @@ function LimitName({ limit }: { readonly limit: Limit }) {
 
 function Rate({ of }: { readonly of: number }) {
   return <span class={of === 0 ? 'quiet' : undefined}>{of === 0 ? '0' : formatRate(of)}</span>;
-}
-
-interface WithSparkProps {
-  /** Absent or null if the service does not keep them. */
-  readonly values: readonly number[] | null | undefined;
-  readonly label: string;
-  readonly kind?: 'plain' | 'rejected';
-  readonly children: ComponentChildren;
-}
-
-function WithSpark({ values, label, kind = 'plain', children }: WithSparkProps) {
-  return (
-    <span class="with-spark">
-      {values && (
-        <span class="hides-medium">
-          <Sparkline values={values} label={label} kind={kind} />
-        </span>
-      )}
-      <span class="with-spark-value">{children}</span>
-    </span>
-  );
 }

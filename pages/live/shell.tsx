@@ -15,7 +15,7 @@ export function Shell() {
   const { query } = useRoute();
   const name = query['view'] ?? Object.keys(VIEWS)[0];
   const view = VIEWS[name];
-  const { connection } = useLive();
+  const { connection, status } = useLive();
   const [isHelpOpen, openHelp] = useState(false);
   const title = `${view?.name ?? 'No such view'} · Sluice`;
   useEffect(() => {
@@ -43,8 +43,9 @@ export function Shell() {
         </div>
         <nav ref={tabs} class="tabs" aria-label="Views">
           {Object.entries(VIEWS).map(
-            ([key, { name: title, inNavigation = true }]) =>
-              inNavigation && (
+            ([key, { name: title, inNavigation = true, ofTasks = false }]) =>
+              inNavigation &&
+              (!ofTasks || status?.tasks.enabled === true) && (
                 <Link key={key} query={{ view: key }} current={key === name}>
                   {title}
                 </Link>

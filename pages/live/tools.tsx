@@ -23,26 +23,27 @@ export function Tools({ onHelp }: { readonly onHelp: () => void }) {
   );
 }
 
-/** Searches the limits while the user types. */
+/** Searches the limits, or what the view shows, while the user types. */
 function Search() {
   const { query } = useRoute();
   const input = useRef<HTMLInputElement>(null);
-  const isThere = query['view'] === SEARCH_VIEW;
+  const searched = VIEWS[query['view'] ?? '']?.searches ?? SEARCH_VIEW;
+  const isThere = query['view'] === searched;
   const shown = isThere ? (query['q'] ?? '') : '';
   // A link or "back" may have changed it, but not while the user types.
   useEffect(() => {
     if (input.current !== null && document.activeElement !== input.current) input.current.value = shown;
   }, [shown]);
-  useShortcuts({ '/': { help: 'Search the limits', run: () => input.current?.select() } });
+  useShortcuts({ '/': { help: `Search the ${searched}`, run: () => input.current?.select() } });
   const search = (text: string) =>
-    navigate('/', { ...(isThere && query), view: SEARCH_VIEW, q: text, at: undefined }, { replace: isThere });
+    navigate('/', { ...(isThere && query), view: searched, q: text, at: undefined }, { replace: isThere });
   return (
     <search class="search-box">
       <input
         ref={input}
         type="text"
-        aria-label="Search the limits"
-        placeholder="Search limits"
+        aria-label={`Search the ${searched}`}
+        placeholder={`Search ${searched}`}
         autocomplete="off"
         spellcheck={false}
         maxLength={200}

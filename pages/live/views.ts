@@ -6,6 +6,8 @@ import { Limits } from './views/limits/limits.tsx';
 import { Loads } from './views/loads/loads.tsx';
 import { Overview } from './views/overview/overview.tsx';
 import { RehearsalView } from './views/rehearsal/rehearsal-view.tsx';
+import { TenantPage } from './views/tenant/tenant-page.tsx';
+import { Tenants } from './views/tenants/tenants.tsx';
 
 /** A view of the live page, by the parameter `view` of the address. */
 interface View {
@@ -13,6 +15,10 @@ interface View {
   readonly name: string;
   /** False for a view that is opened from others. */
   readonly inNavigation?: boolean;
+  /** True for a view that the navigation shows only if the process serves tasks. */
+  readonly ofTasks?: boolean;
+  /** The view that the search of the header opens from here; {@link SEARCH_VIEW} if absent. */
+  readonly searches?: string;
   readonly component: ComponentType;
 }
 
@@ -24,8 +30,10 @@ export const VIEWS: Readonly<Record<string, View>> = {
   changes: { name: 'Changes', component: Changes },
   rehearsal: { name: 'Rehearsal', component: RehearsalView },
   loads: { name: 'Rule loads', component: Loads },
+  tenants: { name: 'Tenants', ofTasks: true, searches: 'tenants', component: Tenants },
+  tenant: { name: 'Tenant', inNavigation: false, searches: 'tenants', component: TenantPage },
   limit: { name: 'Limit', inNavigation: false, component: LimitPage },
 };
 
-/** The view that the search of the header opens, with the text in the parameter `q`. */
+/** The view that the search of the header opens from most views, with the text in the parameter `q`. */
 export const SEARCH_VIEW = 'limits';

@@ -7,6 +7,7 @@ import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
 import { ADMIN_TOKEN } from '../support/live-page.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
+import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const EVIL = '<img src=x onerror="window.broken=1">';
@@ -49,7 +50,7 @@ async function started(t: Test, env: Readonly<Record<string, string>> = {}) {
     'config/evil.yaml': EVIL_RULES,
   });
   const service = await startService({
-    env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', ADMIN_TOKEN, ...env },
+    env: { ADMIN_TOKEN, ...env, RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false' },
   });
   t.teardown(() => service.terminate());
   return { service, root };
@@ -136,18 +137,101 @@ t.test('a key is banned, found under Changes, and the ban is undone', options, a
   t.equal(await page.evaluate('window.broken'), undefined);
 });
 
-t.test('a counter is reset', options, async t => {
-  const { service } = await started(t);
-  await ask(service, [['user', 'a, b']], 7);
-  const { page, faults } = await browser.open(t, `http://${service.debug}/?view=limit&path=shop.user`);
-  await page.getByRole('button', { name: 'user=a, b' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Reset…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Reset counters' });
-  await dialog.getByText('Present counts: 7 of 5').waitFor();
-  await confirm(page, 'Reset');
-  await page.getByText('Before: 7 of 5').waitFor();
-  t.equal(await ask(service, [['user', 'a, b']]), 200, 'also a value with a comma');
-  t.same(faults, []);
+t.test('with tasks', options, async t => {
+  const { service } = await started(t, tasksEnv(t));
+
+  await t.test('a counter is reset', async t => {
+    await ask(service, [['user', 'a, b']], 7);
+    const { page, faults } = await browser.open(t, `http://${service.debug}/?view=limit&path=shop.user`);
+    await page.getByRole('button', { name: 'user=a, b' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Reset counters' });
+    await dialog.getByText('Present counts: 7 of 5').waitFor();
+    await confirm(page, 'Reset');
+    await page.getByText('Before: 7 of 5').waitFor();
+    t.equal(await ask(service, [['user', 'a, b']]), 200, 'also a value with a comma');
+    t.same(faults, []);
+  });
+
+  await t.test('a tenant whose tasks wait is found, suspended and resumed', async t => {
+    const { page, faults } = await browser.open(t, `http://${service.debug}/`);
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
+    await page.getByText('There are no tenants').waitFor();
+    const acme = await newTenant(service, 'acme');
+    await newTenant(service, 'globex');
+    await acme.make('workers', { name: 'crawler' });
+    await acme.make('tasks', { worker: 'crawler' });
+    const tenants = page.getByRole('table', { name: 'Tenants' });
+    await tenants.getByRole('row', { name: /^acme active (?:now|\d+s ago) 1 1 0 .*0\/s 0 1 1/ }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('ACM');
+    await page.getByText('1 to 1 of 1').waitFor();
+    t.equal(await tenants.getByRole('row').count(), 2, 'the head and one tenant');
+    await tenants.getByRole('link', { name: 'acme' }).click();
+    await page.getByRole('heading', { name: 'acme active' }).waitFor();
+
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Suspend acme' });
+    await dialog.getByText('Open tasks wait (now 1)').waitFor();
+    await dialog.getByText('Do the same on the command line').click();
+    t.match(await dialog.innerText(), /sluice tenants suspend acme --reason/);
+    await dialog.getByLabel("Operator's token").fill(ADMIN_TOKEN);
+    await dialog.getByLabel('Reason').fill('  ');
+    await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await dialog.getByText('Write why, for the log.').waitFor();
+    await dialog.getByLabel('Reason').fill(EVIL);
+    await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
+    const done = page.getByRole('dialog', { name: 'Done' });
+    t.match(await done.innerText(), /acme is suspended[\s\S]*sluice tenants resume acme/);
+    t.equal((await acme.ask('POST /tasks', { worker: 'crawler' })).json.code, 'tenant_suspended');
+    await done.getByRole('button', { name: 'Close' }).last().click();
+    const account = page.getByRole('region', { name: 'Account' });
+    await account.getByText(EVIL).waitFor();
+
+    await page.getByRole('button', { name: 'Resume…' }).click();
+    await confirm(page, 'Resume');
+    await done.getByRole('button', { name: 'Close' }).last().click();
+    t.equal((await acme.ask('POST /tasks', { worker: 'crawler' })).status, 201);
+    t.equal(await page.evaluate('window.broken'), undefined);
+    t.same(faults, []);
+  });
+
+  await t.test('an owner who has lost all tokens gets one, which is shown once', async t => {
+    const { page, faults } = await browser.open(t, `http://${service.debug}/?view=tenant&domain=acme`);
+    await page.getByRole('button', { name: "New owner's token…" }).click();
+    const dialog = page.getByRole('dialog', { name: "New owner's token of acme" });
+    await dialog.getByLabel("Operator's token").fill(ADMIN_TOKEN);
+    await dialog.getByLabel('Reason').fill('ticket 4711');
+    await dialog.getByRole('button', { name: 'Create this token' }).click();
+    const shown = page.getByRole('dialog', { name: 'Copy the token now' });
+    const token = await shown.locator('pre').innerText();
+    t.match(token, /^tk_acme_/);
+    await shown.getByRole('button', { name: 'I have copied it' }).click();
+    t.notMatch(await page.content(), token);
+    const headers = { Authorization: `Bearer ${token}` };
+    t.equal((await fetch(`http://${service.http}/api/v1/me`, { headers })).status, 200);
+    t.same(faults, []);
+  });
+
+  await t.test('a limit of a tenant is changed, with what is wrong beside it', async t => {
+    const { page, faults } = await browser.open(t, `http://${service.debug}/?view=tenant&domain=acme`);
+    await page.getByRole('button', { name: 'Change retain_other' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Limit retain_other of acme' });
+    await dialog.getByLabel('Limit', { exact: true }).fill('2y');
+    await dialog.getByLabel("Operator's token").fill(ADMIN_TOKEN);
+    await dialog.getByLabel('Reason').fill('ticket 4711');
+    await dialog.getByRole('button', { name: 'Change this limit' }).click();
+    await dialog.getByText('from 1h to 366d').waitFor();
+    await dialog.getByLabel('Limit', { exact: true }).fill('2d');
+    await confirm(page, 'Change this limit');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await page.getByRole('row', { name: /retain_other Changed – 2d/ }).waitFor();
+    // The browser itself reports the answer to the wrong limit.
+    t.same(
+      faults.filter(fault => !fault.includes('422')),
+      [],
+    );
+  });
 });
 
 t.test('what would happen to a request, and a link that asks the same', options, async t => {
@@ -213,6 +297,9 @@ t.test('changes without a token say how to configure one', options, async t => {
   await page.getByText('Healthy').waitFor();
   await page.getByRole('button', { name: 'Ban…' }).click();
   t.match(await page.getByRole('dialog').innerText(), /Changes are disabled[\s\S]*ADMIN_TOKEN_FILE/);
+  t.equal(await page.getByRole('link', { name: 'Tenants' }).count(), 0, 'without tasks');
+  await page.goto(`http://${service.debug}/?view=tenants`);
+  await page.getByText('This process does not serve tasks').waitFor();
 });
 
 t.test('names and keys are text, whatever they contain', options, async t => {

@@ -5,6 +5,7 @@ import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
 import { ADMIN_TOKEN, keepAsking, servicePage } from '../support/live-page.ts';
 import { firstLook, lookAt } from '../support/page-looks.ts';
 import { writeRules } from '../support/rule-files.ts';
+import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -61,17 +62,32 @@ const VIEWS: Readonly<Record<string, Shown>> = {
   },
   changes: { query: 'view=changes', complete: 'table[aria-label="Active changes"] tbody tr' },
   loads: { query: 'view=loads', complete: '.load-faults' },
+  tenants: { query: 'view=tenants', complete: 'table[aria-label="Tenants"] tbody tr' },
+  tenant: { query: 'view=tenant&domain=acme', complete: 'table[aria-label="Limits of the tenant"] tbody tr' },
+  suspend: {
+    query: 'view=tenant&domain=acme',
+    open: async page => {
+      await page.getByRole('button', { name: 'Suspend…' }).click();
+      await page.getByText('Do the same on the command line').click();
+    },
+    complete: 'dialog .effect',
+  },
+  'tenant-limit': {
+    query: 'view=tenant&domain=acme',
+    open: page => page.getByRole('button', { name: 'Change in_flight' }).click(),
+    complete: 'dialog .effect',
+  },
   rehearsal: {
     query: 'view=rehearsal',
     complete: 'table[aria-label="Limits of the candidate rules"] tbody tr',
   },
 };
 
-/** A service with traffic, an override, a ban, a candidate and a load with faults. */
+/** A service with traffic, an override, a ban, a candidate, a load with faults, and tenants. */
 async function busyService(t: Test) {
   const candidate = writeRules(tempDirectory(t), { 'shop.yaml': CANDIDATE });
   const root = tempDirectory(t);
-  const env = { RUNTIME_CANDIDATE: candidate, RUNTIME_WATCH_ROOT: 'false' };
+  const env = tasksEnv(t, { RUNTIME_ROOT: root, RUNTIME_CANDIDATE: candidate });
   const service = await servicePage(t, env, root);
   keepAsking(t, service);
   const inADay = new Date(Date.now() + 86_400_000).toISOString();
@@ -90,6 +106,10 @@ async function busyService(t: Test) {
     factor: 2,
     reason: 'a reason that is long enough to be cut off somewhere in the table',
   });
+  const acme = await newTenant(service, 'acme');
+  await newTenant(service, 'a-tenant-with-a-name-as-long-as-they-get');
+  await acme.make('workers', { name: 'crawler' });
+  await acme.make('tasks', { worker: 'crawler' });
   await until(async () => {
     const descriptors = [{ entries: [{ key: 'user', value: 'ann' }] }];
     return (await askOverHttp(service.http, { domain: 'shop', descriptors })).status === 429;

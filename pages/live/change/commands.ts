@@ -67,6 +67,22 @@ export function stepCommands(step: 'promote' | 'restart' | 'stop', id: string, r
   };
 }
 
+/** The commands for a change of a tenant. @param given words behind `sluice tenants`; null if there is no such command */
+export function tenantCommands(
+  given: readonly string[] | null,
+  {
+    method,
+    path,
+    body,
+  }: { readonly method: 'POST' | 'PUT'; readonly path: string; readonly body: { readonly reason: string } },
+): Commands {
+  const verb = method === 'POST' ? '' : `-X ${method} `;
+  return {
+    sluice: given && words('sluice', 'tenants', ...given, '--reason', body.reason, ...address()),
+    curl: `curl ${verb}${quoted(`${origin()}/api/v1${path}`)} \\\n  -H ${TOKEN} -H ${JSON_TYPE} \\\n  -d ${quoted(JSON.stringify(body))}`,
+  };
+}
+
 function target({ domain, entries }: Descriptor): readonly string[] {
   return ['--domain', domain, '--descriptors', descriptorText(entries)];
 }

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { Field } from '../../design/field.tsx';
 import { formatCount } from '../../design/format.ts';
 import { type Counters, useCounters } from '../counters.ts';
 import { type Descriptor, descriptorText } from '../descriptor.ts';
@@ -7,6 +6,7 @@ import { useChange } from './change-state.ts';
 import { resetCommands } from './commands.ts';
 import { concerned } from './effect.ts';
 import { ChangeDone, OperatorForm } from './frame.tsx';
+import { NO_REASON, ReasonField } from './reason-field.tsx';
 
 interface ResetDialogProps {
   readonly descriptor: Descriptor;
@@ -28,7 +28,7 @@ export function ResetDialog({ descriptor, onClose }: ResetDialogProps) {
   }
   const submit = () => {
     if (reason.trim() === '') {
-      change.setFaults({ fields: { reason: 'Write why, for the log.' }, whole: '' });
+      change.setFaults(NO_REASON);
     } else {
       void change.make({
         method: 'POST',
@@ -38,7 +38,6 @@ export function ResetDialog({ descriptor, onClose }: ResetDialogProps) {
     }
   };
   const counts = answer === null ? '' : ` Present counts: ${countsText(answer)}.`;
-  const error = change.faults.fields['reason'];
   return (
     <OperatorForm
       title="Reset counters"
@@ -50,15 +49,12 @@ export function ResetDialog({ descriptor, onClose }: ResetDialogProps) {
       onSubmit={submit}
       onClose={onClose}
     >
-      <Field label="Reason" hint="For the log" {...(error !== undefined && { error })}>
-        <input
-          type="text"
-          required
-          maxLength={256}
-          value={reason}
-          onInput={event => setReason(event.currentTarget.value)}
-        />
-      </Field>
+      <ReasonField
+        reason={reason}
+        hint="For the log"
+        error={change.faults.fields['reason']}
+        onChange={setReason}
+      />
     </OperatorForm>
   );
 }
