@@ -16,19 +16,22 @@ const BUILDS = {
     project: 'tsconfig.build.json',
     mode: '--project',
     folders: ['src', 'workers', 'pages'],
+    settings: [],
     mark: 'build/.serving',
   },
-  // Pages have a project of their own, because their types are those of browsers.
+  // Pages have a project of their own, because their types are those of browsers, and the client has one, because it
+  // runs on older versions of Node.js.
   tests: {
     project: 'tsconfig.json',
     mode: '--build',
-    folders: ['src', 'workers', 'pages', 'bench', 'test'],
+    folders: ['src', 'workers', 'pages', 'bench', 'test', 'examples', 'clients/typescript/src'],
+    settings: ['clients/typescript/tsconfig.json'],
     mark: 'build/.tests',
   },
 };
 
 /** What the compiler remembers of the last build for tests. */
-const COMPILER_RECORDS = ['build/.tsbuildinfo', 'build/.pages.tsbuildinfo'];
+const COMPILER_RECORDS = ['build/.tsbuildinfo', 'build/.pages.tsbuildinfo', 'build/.clients.tsbuildinfo'];
 
 /** Path of the built program's entry. */
 export const builtMain = join(root, 'build/src/cli/main.js');
@@ -45,7 +48,7 @@ export const testGroups = 'build/test-groups';
 /** True if `build` contains everything that `what` (`serving` or `tests`) needs, built from the current sources. */
 export function isBuilt(what) {
   const { folders, mark } = BUILDS[what];
-  if (!existsSync(inRoot(mark)) || readFileSync(inRoot(mark), 'utf8') !== fingerprint(folders)) return false;
+  if (!existsSync(inRoot(mark)) || readFileSync(inRoot(mark), 'utf8') !== fingerprint(what)) return false;
   return hasOutputs(folders);
 }
 
@@ -54,8 +57,8 @@ export async function buildSources(what) {
   if (isBuilt(what)) return;
   const { project, mode, folders, mark } = BUILDS[what];
   // Computed before the compiler reads the files, so that a file that changes meanwhile is compiled next time.
-  const current = fingerprint(folders);
-  const served = fingerprint(BUILDS.serving.folders);
+  const current = fingerprint(what);
+  const served = fingerprint('serving');
   // The marks of both builds are removed, because this build overwrites files of the other.
   for (const build of Object.values(BUILDS)) rmSync(inRoot(build.mark), { force: true });
   // If it has records, the compiler writes only files that have changed since then, and assumes that the other files
@@ -79,11 +82,12 @@ export async function buildSources(what) {
 }
 
 /** Returns a digest of all files that a build depends on. It ignores modification times, which a checkout changes. */
-function fingerprint(folders) {
+function fingerprint(what) {
   const hash = createHash('sha256');
+  const { folders, settings } = BUILDS[what];
   const files = folders.flatMap(folder => filesIn(folder)).sort();
-  const settings = Object.values(BUILDS).map(build => build.project);
-  for (const file of [...settings, 'package-lock.json', ...files]) {
+  const projects = Object.values(BUILDS).map(build => build.project);
+  for (const file of [...projects, ...settings, 'package-lock.json', ...files]) {
     const text = readFileSync(inRoot(file));
     hash.update(`${file}\0${text.length}\0`).update(text);
   }

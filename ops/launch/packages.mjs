@@ -27,6 +27,16 @@ export function isPm2Installed() {
   return isInstalled('ops/pm2', 'tests');
 }
 
+/** Installs the generator of the client's types. It has a lock file of its own, because it needs another TypeScript. */
+export async function installTypesGenerator() {
+  if (!isTypesGeneratorInstalled())
+    await install('clients/typescript', 'tests', 'installing the generator of the client (npm ci)');
+}
+
+export function isTypesGeneratorInstalled() {
+  return isInstalled('clients/typescript', 'tests');
+}
+
 async function install(folder, what, doing) {
   const npm = npmCommand();
   await run({

@@ -5,7 +5,14 @@ import { bringEnvoy } from './envoy.mjs';
 import { bringGrpcClients } from './grpc-clients.mjs';
 import { bringHostNodes } from './host-nodes.mjs';
 import { locked } from './lock.mjs';
-import { arePackagesInstalled, installPackages, installPm2, isPm2Installed } from './packages.mjs';
+import {
+  arePackagesInstalled,
+  installPackages,
+  installPm2,
+  installTypesGenerator,
+  isPm2Installed,
+  isTypesGeneratorInstalled,
+} from './packages.mjs';
 import { pinnedNode } from './pinned-node.mjs';
 import { bringOptional, bringServers } from './servers.mjs';
 import { root } from './step.mjs';
@@ -17,7 +24,7 @@ export async function prepare(what) {
   const isReady =
     arePackagesInstalled(what) &&
     isBuilt(what) &&
-    (!forTests || (isTestRunnerPrepared() && isPm2Installed()));
+    (!forTests || (isTestRunnerPrepared() && isPm2Installed() && isTypesGeneratorInstalled()));
   if (!isReady) {
     await locked(async () => {
       await installPackages(what);
@@ -25,6 +32,7 @@ export async function prepare(what) {
       if (!forTests) return;
       await prepareTestRunner();
       await installPm2();
+      await installTypesGenerator();
     });
   }
   if (!forTests) return;

@@ -13,6 +13,7 @@ function smallRepository(t: Test) {
     'tsconfig.json',
     'tsconfig.build.json',
     'pages/tsconfig.json',
+    'clients/typescript/tsconfig.json',
     'package.json',
   ])
     cpSync(join(repositoryRoot(), name), join(root, name), { recursive: true });
@@ -29,6 +30,7 @@ function smallRepository(t: Test) {
     'workers/work.ts': 'export const work: number = 1;\n',
     'pages/live/main.tsx': "export const view = <p>{document.title}</p>;\nimport './part.ts';\n",
     'pages/live/part.ts': 'export const part: number = 1;\n',
+    'clients/typescript/src/index.ts': 'export const client: number = 1;\n',
     'test/some.test.ts': 'export const tested: number = 1;\n',
   });
   /** What `npm start` does about the sources, or `npm test`; gives the exit status and the output. */

@@ -1,0 +1,45 @@
+/** How the service should treat a failed attempt. Durations are strings such as `90s` or `1h30m`. */
+export interface TaskFailedOptions extends ErrorOptions {
+  /** Shown as `last_error.code` of the task. Default: `failed`. */
+  readonly code?: string;
+  /** `false` fails the task without further attempts. */
+  readonly retry?: boolean;
+  /** Minimum delay until the next attempt. */
+  readonly retryAfter?: string;
+}
+
+/** Thrown by the handler of a pull worker to report a failed attempt in detail. Any other error is retried as well. */
+export class TaskFailed extends Error {
+  readonly code: string;
+  readonly retry: boolean;
+  readonly retryAfter: string | null;
+
+  constructor(message: string, options: TaskFailedOptions = {}) {
+    super(message, options);
+    this.name = 'TaskFailed';
+    this.code = options.code ?? 'failed';
+    this.retry = options.retry ?? true;
+    this.retryAfter = options.retryAfter ?? null;
+  }
+}
+
+const MAX_CODE = 64;
+const MAX_MESSAGE = 1_000;
+
+/** The body that reports what a handler has thrown. */
+export function failureBody(thrown: unknown): {
+  error: { code: string; message: string };
+  retry: boolean;
+  retry_after?: string;
+} {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const details = error instanceof TaskFailed ? error : null;
+  return {
+    error: {
+      code: (details?.code || error.name || 'Error').slice(0, MAX_CODE),
+      message: error.message.slice(0, MAX_MESSAGE),
+    },
+    retry: details?.retry ?? true,
+    ...(details !== null && details.retryAfter !== null && { retry_after: details.retryAfter }),
+  };
+}
