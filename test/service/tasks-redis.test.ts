@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { USAGE_SPANS, UsageSum } from '../../src/tasks/model/usage.ts';
 import { askOverHttp, getPage } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
@@ -124,6 +125,16 @@ t.test('tasks in a Redis that wants TLS, and is away for a while', async t => {
     await untilReady(service.http, 200);
     await acme.taskIn(await createUntilTaken(acme), 'succeeded');
   }
+  t.equal((await service.terminate()).status, 0);
+  // The last task, at least: its threads write what they have counted when they stop.
+  const hours = (await redis.command('KEYS', `*{acme}:U:${USAGE_SPANS.hour.ms}:*`)) as string[];
+  const usage = new UsageSum();
+  for (const hour of hours) {
+    const read = "return cjson.encode(cmsgpack.unpack(redis.call('HGET', KEYS[1], '*')))";
+    usage.addAll(JSON.parse(String(await redis.command('EVAL', read, '1', hour))));
+  }
+  for (const count of ['created', 'started', 'succeeded'] as const) t.ok(usage.count(count) > 0, count);
+  t.ok(usage.percentile('duration', 0.5), 'of the attempt');
 });
 
 t.test('tasks in a cluster: all of a tenant is on one node', async t => {
