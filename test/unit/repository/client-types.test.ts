@@ -49,3 +49,7 @@ t.test('the client imports nothing but Node.js', async t => {
     [],
   );
 });
+
+t.test('examples import nothing but the client', async t => {
+  t.same([...new Set(importsOf(/^examples\/.*\.ts$/))], ['../../clients/typescript/src/index.ts']);
+});
