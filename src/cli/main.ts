@@ -58,9 +58,8 @@ Commands:
 ${commands}
 "sluice help <command>" describes a command and its flags.
 
-Examples:
+Example:
   sluice serve --quickstart
-  sluice help tasks create
 `;
 }
 
