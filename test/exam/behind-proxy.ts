@@ -51,6 +51,7 @@ export async function runProxyExam(
   const tenant = await newTenant(front, 'acme', { authorization: `Bearer ${OPERATOR_TOKEN}` });
   await t.test('decisions over HTTP and gRPC, and their failures', t => decisions(t, scene));
   await t.test('nothing but the paths of its own on each port', t => closedPaths(t, scene));
+  await t.test('the console and the documentation of the API', t => pages(t, scene));
   await t.test('tasks, by the host of the tenant, under the id of the caller', t => tasks(t, scene, tenant));
   await t.test('bodies as large as Sluice takes them, and 413 beyond', t => largeBodies(t, scene, tenant));
   await t.test('a pull worker waits for a task', t => longPoll(t, scene, tenant));
@@ -87,6 +88,18 @@ async function closedPaths(t: Test, { fronts }: Scene): Promise<void> {
     t.match(await ask(fronts.tasks, `GET ${path}`, { headers: host }), { status: 404 }, path);
   for (const path of ['/api/v1/tasks', '/accounts', '/readyz'] as const)
     t.match(await ask(fronts.decisions, `GET ${path}`, { headers: host }), { status: 404 }, path);
+}
+
+/** The console and the documentation, which browsers load, and explanations of errors. */
+async function pages(t: Test, { fronts }: Scene): Promise<void> {
+  const host = 'acme.localhost';
+  for (const path of ['/', '/api/docs'] as const) {
+    const { text } = await ask(fronts.tasks, `GET ${path}`, { headers: { host, accept: 'text/html' } });
+    const [, script] = /<script type="module" src="([^"]+)"/.exec(text) ?? [];
+    t.match(await ask(fronts.tasks, `GET ${script as '/'}`, { headers: { host } }), { status: 200 }, path);
+  }
+  for (const path of ['/errors', '/errors/not_found'] as const)
+    t.match(await ask(fronts.tasks, `GET ${path}`, { headers: { host } }), { status: 200 }, path);
 }
 
 async function tasks(t: Test, { fronts }: Scene, tenant: Tenant): Promise<void> {
