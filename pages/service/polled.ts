@@ -37,9 +37,12 @@ export function usePolledAnswer<Answer>(
     if (asked === null) return;
     const end = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    // A tab that was opened in the background asks when it is seen for the first time, also if it asks once.
+    let isPutOff = false;
     const next = async () => {
       timer = undefined;
-      if (!document.hidden) {
+      isPutOff = document.hidden;
+      if (!isPutOff) {
         try {
           const answer = await latest.current(end.signal);
           setState({ asked, answer, error: null, answeredMs: Date.now() });
@@ -55,7 +58,7 @@ export function usePolledAnswer<Answer>(
       if (everyMs > 0) timer = setTimeout(next, everyMs);
     };
     const seen = () => {
-      if (document.hidden || timer === undefined) return;
+      if (document.hidden || (timer === undefined && !isPutOff)) return;
       clearTimeout(timer);
       void next();
     };

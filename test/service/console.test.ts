@@ -162,6 +162,17 @@ t.test(
   },
 );
 
+t.test('a page that was opened in a background tab is complete when it is seen', options, async t => {
+  const { page, faults } = await browser.open(t, `http://${service.http}/api/docs`);
+  const hidden = "Object.defineProperty(document, 'hidden', { get: () => globalThis.isSeen !== true });";
+  await page.addInitScript({ content: hidden });
+  await page.reload();
+  await page.locator('.skeleton').waitFor();
+  await page.evaluate("isSeen = true; document.dispatchEvent(new Event('visibilitychange'));");
+  await page.getByRole('heading', { name: 'What can a program do here?' }).waitFor();
+  t.same(faults, []);
+});
+
 t.test('the type of a problem leads a browser to its page, on the host of the tenant', options, async t => {
   const { status, type, title } = await (await fetch(`http://${service.http}/api/v1/tasks`)).json();
   t.equal(status, 404);
