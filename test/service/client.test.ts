@@ -69,6 +69,15 @@ t.test('calls have the types of the document, and problems are errors', async t 
   });
 });
 
+t.test('the address of a tenant on this machine needs no resolver', async t => {
+  const { api_url } = tenant.account;
+  t.match(api_url, /^http:\/\/acme\.localhost:/);
+  const { origin } = new URL(api_url);
+  const here = origin.replace(/:\d+$/, `:${service.http.split(':')[1]}`);
+  const local = new SluiceClient({ url: here, token: tenant.token, retry: { attempts: 1 } });
+  t.match(await local.get('/v1/me'), { role: 'owner' });
+});
+
 t.test('a list is read to its end, page by page', async t => {
   await client.post('/v1/workers', { body: { name: 'listed', mode: 'pull' } });
   const tasks = Array.from({ length: 7 }, (_, n) => ({ worker: 'listed', payload: n }));

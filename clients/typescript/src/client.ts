@@ -55,7 +55,7 @@ export class SluiceClient {
   readonly #timeoutMs: number;
 
   constructor({ url, token, retry, timeoutMs = DEFAULT_TIMEOUT_MS, headers = {} }: SluiceClientOptions) {
-    this.#url = new URL(url).href.replace(/\/+$/, '');
+    this.#url = originOf(url);
     this.#headers = { ...headers, authorization: `Bearer ${token}`, accept: 'application/json' };
     this.#retry = { ...DEFAULT_RETRY, ...retry };
     this.#timeoutMs = timeoutMs;
@@ -169,4 +169,14 @@ export class SluiceClient {
       signal,
     };
   }
+}
+
+/**
+ * The address without a slash at its end. Names below `localhost` are this machine (RFC 6761, 6.3), which not every
+ * resolver knows. The service then takes the tenant from the token.
+ */
+function originOf(address: string): string {
+  const url = new URL(address);
+  if (url.hostname.endsWith('.localhost')) url.hostname = 'localhost';
+  return url.href.replace(/\/+$/, '');
 }
