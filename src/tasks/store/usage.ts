@@ -9,8 +9,8 @@ export interface UsageIncrement {
   readonly figures: UsagePairs;
 }
 
-/** Maximum number of increments of one call. */
-export const MAX_USAGE_INCREMENTS = 250;
+/** Maximum number of increments of one call, which then keeps a store from other work for a few milliseconds at most. */
+export const MAX_USAGE_INCREMENTS = 50;
 
 export interface UsageQuery {
   readonly span: UsageSpan;

@@ -7,7 +7,7 @@ import {
   type UsageSpan,
   usageStart,
 } from '../../../src/tasks/model/usage.ts';
-import { MAX_USAGE_INTERVALS } from '../../../src/tasks/store/usage.ts';
+import { MAX_USAGE_INCREMENTS, MAX_USAGE_INTERVALS } from '../../../src/tasks/store/usage.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -39,7 +39,7 @@ export const usage: Topic = (t, open) => {
     await store.addUsage(ACME, [
       { at: now, workerId: null, figures: [CREATED, 3, SECOND, 1] },
       { at: now, workerId: mailer.id, figures: [CREATED, 1] },
-      { at: now + MINUTE_MS - 1, workerId: mailer.id, figures: [SECOND, 70_000, STARTED, 2] },
+      { at: now + MINUTE_MS - 1, workerId: mailer.id, figures: [STARTED, 2, SECOND, 70_000] },
     ]);
     await store.addUsage(ACME, [{ at: now + 1, workerId: null, figures: [CREATED, 1, STARTED, 5] }]);
     scene.clock.advance(MINUTE_MS);
@@ -90,11 +90,12 @@ export const usage: Topic = (t, open) => {
     const workers = Array.from({ length: MAX_USAGE_WORKERS + 1 }, (_, i) => make.worker({ name: `w${i}` }));
     await store.apply(ACME, workers);
     await scene.create(workers.map(worker => make.newTask(worker)));
-    const add = (ids: readonly (string | null)[]) =>
-      store.addUsage(
-        ACME,
-        ids.map(workerId => ({ at: now, workerId, figures: [CREATED, 1] })),
-      );
+    const add = async (ids: readonly (string | null)[]) => {
+      const increments = ids.map(workerId => ({ at: now, workerId, figures: [CREATED, 1] }));
+      for (let i = 0; i < ids.length; i += MAX_USAGE_INCREMENTS) {
+        await store.addUsage(ACME, increments.slice(i, i + MAX_USAGE_INCREMENTS));
+      }
+    };
     const ids = workers.map(({ id }) => id);
     await add([null, ...ids]);
     await add([null, ...ids]);

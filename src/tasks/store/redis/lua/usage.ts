@@ -1,4 +1,4 @@
-import { MAX_USAGE_WORKERS, USAGE_FIGURES, USAGE_SPANS } from '../../../model/usage.ts';
+import { MAX_USAGE_WORKERS, USAGE_SPANS } from '../../../model/usage.ts';
 
 /** In place of the id of a worker: all workers of the tenant. No id is like this. */
 export const ALL_WORKERS = '*';
@@ -11,6 +11,25 @@ const SPANS = Object.values(USAGE_SPANS).map(({ ms, keepMs }) => `{ ${ms}, ${kee
  *     ARGV    time; then for each increment `[at, worker, pairs]` (JSON)
  */
 export const ADD_USAGE = `if call('HEXISTS', P .. 'D:account', 'account') == 0 then return {} end
+-- Both lists are in the order of the places.
+local function merged(a, b)
+  local sum, i, j = {}, 1, 1
+  while a[i] or b[j] do
+    local place = math.min(a[i] or math.huge, b[j] or math.huge)
+    local count = 0
+    if a[i] == place then
+      count = a[i + 1]
+      i = i + 2
+    end
+    if b[j] == place then
+      count = count + b[j + 1]
+      j = j + 2
+    end
+    sum[#sum + 1] = place
+    sum[#sum + 1] = count
+  end
+  return sum
+end
 local function add(length, keepMs, at, worker, figures)
   local start = at - at % length
   local over = start + length + keepMs
@@ -18,18 +37,7 @@ local function add(length, keepMs, at, worker, figures)
   local name = P .. 'U:' .. length .. ':' .. ms(start)
   local known = call('HGET', name, worker)
   if not known and worker ~= '${ALL_WORKERS}' and call('HLEN', name) > ${MAX_USAGE_WORKERS} then return end
-  local sums = {}
-  for _, list in ipairs({ known and unpacked(known) or {}, figures }) do
-    for i = 1, #list, 2 do sums[list[i]] = (sums[list[i]] or 0) + list[i + 1] end
-  end
-  local merged = {}
-  for place = 0, ${USAGE_FIGURES - 1} do
-    if sums[place] then
-      merged[#merged + 1] = place
-      merged[#merged + 1] = sums[place]
-    end
-  end
-  call('HSET', name, worker, pack(merged))
+  call('HSET', name, worker, pack(known and merged(unpacked(known), figures) or figures))
   if ticks and not known then call('PEXPIREAT', name, ms(over)) end
 end
 local increments = {}
