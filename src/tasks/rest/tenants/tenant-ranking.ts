@@ -39,8 +39,8 @@ interface TenantRankingParts {
 }
 
 /**
- * Orders tenants by figures that no index has. Tenants whose figures cannot be read are left out. It reads all tenants for that, only when somebody asks, and seldom enough
- * that this takes at most a twentieth of the time.
+ * Orders tenants by figures that no index has. It reads all tenants for that, only when somebody asks, and seldom enough
+ * that this takes at most a twentieth of the time. Tenants whose figures cannot be read are left out.
  */
 export class TenantRanking {
   readonly #parts: TenantRankingParts;
