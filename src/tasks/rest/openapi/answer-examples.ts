@@ -1,9 +1,7 @@
+import { ACCOUNT_EXAMPLES } from './account-examples.ts';
 import { NAMED } from './request-examples.ts';
 
-const { ids, time, worker, email } = NAMED;
-
-/** The actor of all changes. */
-const ANN = { type: 'user', id: ids.user };
+const { ids, time, worker, email, actor } = NAMED;
 
 const RETRY = {
   max_attempts: 12,
@@ -41,7 +39,7 @@ const TASK = {
   scheduled_for: null,
   held_by: null,
   callback_of: null,
-  created_by: ANN,
+  created_by: actor,
   created_at: time,
   updated_at: time,
   started_at: null,
@@ -97,7 +95,7 @@ const SECRET = {
   fingerprint: '5f2b9c04d7e1',
   state: 'active',
   created_at: '2026-02-02T09:05:00.000Z',
-  created_by: ANN,
+  created_by: actor,
   last_used_at: null,
   expires_at: null,
 };
@@ -144,99 +142,9 @@ const SCHEDULE = {
   version: 20,
 };
 
-const USER = {
-  id: ids.user,
-  email,
-  name: 'Ann',
-  role: 'admin',
-  status: 'active',
-  external_id: null,
-  last_seen_at: time,
-  created_at: '2026-02-01T08:00:00.000Z',
-  updated_at: '2026-02-01T08:00:00.000Z',
-  version: 1,
-};
-
-const TOKEN = {
-  id: ids.token,
-  user_id: ids.user,
-  name: 'deployment',
-  scopes: ['tasks:read', 'tasks:write'],
-  expires_at: '2026-06-01T00:00:00.000Z',
-  last_used_at: null,
-  created_at: time,
-  created_by: ANN,
-};
-
-const LISTED_ACCOUNT = {
-  id: ids.account,
-  domain: NAMED.domain,
-  api_url: 'https://acme.tasks.example.com/api/v1',
-  status: 'active',
-  created_at: '2026-02-01T08:00:00.000Z',
-};
-
-const LIMITS = {
-  open_tasks: 1_000_000,
-  retain_succeeded: '7d',
-  retain_other: '30d',
-  payload_bytes: 262_144,
-  workers: 100,
-  schedules: 1_000,
-  users: 100,
-  tokens_per_user: 50,
-  in_flight: 200,
-  dispatch_per_second: 500,
-};
-
-const USE = { open_tasks: 1_204, workers: 3, schedules: 1, users: 2, in_flight: 7 };
-
 /** Examples of bodies of responses, by the name of their schema. Those of lists are made from those of their items. */
 export const ANSWER_EXAMPLES: Readonly<Record<string, object>> = {
-  Account: {
-    ...LISTED_ACCOUNT,
-    owner: { id: ids.user },
-    token: 'tk_acme_…',
-    token_expires_at: '2027-02-02T08:00:00.000Z',
-  },
-  ListedAccount: LISTED_ACCOUNT,
-  AccountState: {
-    ...LISTED_ACCOUNT,
-    owners: 1,
-    limits: { ...LIMITS, retain_other: '14d', in_flight: 50 },
-    changed_limits: ['retain_other', 'in_flight'],
-    use: USE,
-    deletion: null,
-  },
-  OwnerToken: {
-    id: ids.token,
-    user_id: ids.user,
-    token: 'tk_acme_…',
-    expires_at: '2027-03-02T10:00:00.000Z',
-  },
-  User: USER,
-  Token: TOKEN,
-  MadeToken: { ...TOKEN, token: 'tk_acme_…' },
-  Me: {
-    account: { id: ids.account, domain: NAMED.domain, status: 'active' },
-    user: { id: ids.user, email, name: 'Ann' },
-    role: 'admin',
-    token: { id: ids.token, name: 'deployment', expires_at: '2026-06-01T00:00:00.000Z' },
-    scopes: ['tasks:read', 'tasks:write'],
-  },
-  Limits: { limits: LIMITS, use: USE, time_zone_data: '2026a' },
-  AuditEntry: {
-    id: 'aud_01KGES92M0YB0SV4FC4YSQC7XC',
-    at: '2026-02-02T09:00:00.000Z',
-    action: 'worker.created',
-    actor: ANN,
-    token_id: ids.token,
-    target_id: ids.worker,
-    target_name: worker,
-    changed: ['name', 'url'],
-    details: {},
-    request_id: ids.request,
-  },
+  ...ACCOUNT_EXAMPLES,
 
   Task: {
     ...SUCCEEDED_TASK,

@@ -15,6 +15,8 @@ export const NAMED = {
     task: 'tsk_01KJMDEB80YE9B22TCBGDJ8VM9',
     request: 'req_01KJMDEB80HE29JN297FGY8D2J',
   },
+  /** Who has made all changes. */
+  actor: { type: 'user', id: 'usr_01KGC3EG00V26QP49B7MNEJWH8' },
 } as const;
 
 const NEW_TASK = {
