@@ -10,7 +10,7 @@ import { figuresOfMany, storedTasks, type TenantFigures } from './tenant-figures
 const MAX_TENANTS = 100_000;
 const NAMES_AT_ONCE = 1_000;
 /** Number of tenants that are read concurrently. Other callers of the store take turns with them. */
-const TENANTS_AT_ONCE = 32;
+const TENANTS_AT_ONCE = 100;
 
 /** A ranking is used for at least this long, and for {@link USED_TIMES} as long as it took to read all tenants. */
 const LEAST_USE_MS = SECOND_MS;
