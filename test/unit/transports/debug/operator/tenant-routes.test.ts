@@ -1,0 +1,95 @@
+import type { Test } from 'tap';
+import t from 'tap';
+import { Fault } from '../../../../../src/base/fault.ts';
+import type { RestCalls, RestHead } from '../../../../../src/tasks/rest/http/http.ts';
+import { problemResponse } from '../../../../../src/tasks/rest/http/problem-answer.ts';
+import { AskedTenants } from '../../../../../src/tasks/rest/threads/asked-tenants.ts';
+import { interrupted } from '../../../../../src/tasks/rest/threads/refusals.ts';
+import { tenantRoutes } from '../../../../../src/transports/debug/operator/tenant-routes.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { operatorApi } from '../../../../support/operator-api.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { debugServer } from '../debugging.ts';
+
+const TOKEN = 'a-token-of-thirty-two-characters';
+
+/** The debug port before a REST service in the same thread. `lose` is true if the thread of a call ends. */
+async function open(t: Test, lose = () => false) {
+  const rest = await TaskHarness.open();
+  const begin: RestCalls['begin'] = (head: RestHead, _body, reply) => {
+    const request = { ...head, body: new Uint8Array(0), gone: new AbortController().signal };
+    if (lose()) reply.answered(problemResponse(interrupted(head, true), 'req_1'));
+    else void rest.service.handle(request).then(response => reply.answered(response));
+    return { body: () => {}, gone: () => {} };
+  };
+  const log = new KeepingLogger();
+  const operator = operatorApi({
+    routes: tenantRoutes(new AskedTenants({ begin })),
+    token: async () => TOKEN,
+    log,
+  });
+  const server = debugServer(rest.clock, { operator });
+  await server.start();
+  t.teardown(() => server.stop());
+  const ask = async (method: string, path: string, body?: object) => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) };
+  };
+  return { rest, log, ask };
+}
+
+t.test('each change is a line in the log, with the tenant and the reason, and without a token', async t => {
+  const { log, ask } = await open(t);
+  await ask('POST', '/tenants/ACME/suspend', { reason: 'ticket 1' });
+  await ask('PUT', '/tenants/acme/limits', { limits: { workers: 3 }, reason: 'ticket 2' });
+  const { json } = await ask('POST', '/tenants/acme/owner-token', { reason: 'ticket 3' });
+  await ask('POST', '/tenants/globex/resume', { reason: 'ticket 4' });
+  t.match(
+    log.lines.map(({ message, fields }) => ({ message, ...fields })),
+    [
+      { message: 'Operator change', operation: 'suspendTenant', tenant: 'acme', reason: 'ticket 1' },
+      { operation: 'changeTenantLimits', tenant: 'acme', reason: 'ticket 2' },
+      {
+        operation: 'createOwnerToken',
+        tenant: 'acme',
+        reason: 'ticket 3',
+        token_id: json.id,
+        user: json.user_id,
+      },
+      { message: 'Operator change failed', operation: 'resumeTenant', reason: 'ticket 4' },
+    ],
+  );
+  t.match(json.token, /^tk_acme_/);
+  t.notMatch(JSON.stringify(log.lines), json.token);
+});
+
+t.test('a change whose thread has ended may have been made, and the answer says so', async t => {
+  const { ask } = await open(t, () => true);
+  const { status, headers, json } = await ask('POST', '/tenants/acme/suspend', { reason: 'x' });
+  t.match(
+    { status, json },
+    { status: 503, json: { code: 'overloaded', detail: /may have been made: read the tenant/ } },
+  );
+  t.equal(headers.get('retry-after'), '1');
+});
+
+t.test('an outage of the store, and an account that is being deleted, are told apart', async t => {
+  const { rest, ask } = await open(t);
+  await rest.change('acme', 'account', 'account', account => ({ ...account, status: 'deleting' }));
+  for (const [method, path, body] of [
+    ['POST', 'resume', {}],
+    ['POST', 'owner-token', {}],
+    ['PUT', 'limits', { limits: {} }],
+  ] as const) {
+    const answer = await ask(method, `/tenants/acme/${path}`, { ...body, reason: 'x' });
+    t.match(answer, { status: 409, json: { code: 'conflict', detail: /its status is deleting/ } }, path);
+  }
+  rest.store.getDocument = () => Promise.reject(new Fault('store_failed', 'redis://:hunter2@away'));
+  const { status, json } = await ask('GET', '/tenants/acme');
+  t.match({ status, json }, { status: 503, json: { code: 'store_unavailable' } });
+  t.notMatch(JSON.stringify(json), /hunter2|Idempotency/);
+});
