@@ -176,7 +176,8 @@ export const servers = {
       default: '',
       help:
         "Bearer token for changes through the operator's API of the debug port. Without it and " +
-        '`ADMIN_TOKEN_FILE`, the API only reads. Never printed.',
+        '`ADMIN_TOKEN_FILE`, the API only reads. If the process serves tasks, the token gives access to ' +
+        '[the tasks of all tenants](operator-api.md#tenants). Never printed.',
       secret: true,
     }),
     adminTokenFile: setting({
