@@ -193,6 +193,7 @@ t.test('SQLite', async t => {
   await t.test('leases whose answer got lost are returned at a stop', t => missedLeases(t, scene));
   await t.test('what lasts longer than a lease', t => longTasks(t, scene));
   await t.test('failures of handlers', t => failures(t, scene));
+  await t.test('without onError, failures are warnings of the process', t => warnings(t, scene));
   await t.test('a service that refuses a worker ends it', t => refusals(t, scene));
   await t.test('a killed service loses nothing', t =>
     killedService(t, scene, () => startTasksService(t, settings)),
@@ -283,11 +284,12 @@ async function lost(t: Test, scene: Scene): Promise<void> {
 
 async function failures(t: Test, scene: Scene): Promise<void> {
   await scene.worker('failing');
-  const [final, large, circular, thrown] = await scene.tasks('failing', 4);
+  const [final, later, large, circular, thrown] = await scene.tasks('failing', 5);
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   const running = scene.run('failing', task => {
     if (task.id === final) throw new TaskFailed('no such address', { code: 'bounced', retry: false });
+    if (task.id === later) throw new TaskFailed('out of paper', { retryAfter: '1h' });
     if (task.id === large) return 'x'.repeat(20_000);
     if (task.id === circular) return circle;
     if (task.attempt === 1) throw new RangeError('the first attempt');
@@ -298,6 +300,9 @@ async function failures(t: Test, scene: Scene): Promise<void> {
     ...failed,
     last_error: { code: 'bounced', message: 'no such address' },
   });
+  const waiting = await scene.tenant.taskUntil(later, ({ last_error }) => last_error?.code === 'failed');
+  t.equal(waiting.status, 'retry');
+  t.ok(Date.parse(waiting.next_attempt_at) - Date.parse(waiting.last_error.at) >= 3_600_000, 'an hour later');
   t.match(await scene.tenant.taskIn(large, 'failed'), { ...failed, last_error: { code: 'result_rejected' } });
   t.match(await scene.tenant.taskIn(circular, 'failed'), {
     ...failed,
@@ -325,4 +330,19 @@ async function refusals(t: Test, scene: Scene): Promise<void> {
     { name: 'SluiceProblem', status: 401 },
     'a token that was deleted ends a waiting worker',
   );
+}
+
+async function warnings(t: Test, scene: Scene): Promise<void> {
+  await scene.worker('warned');
+  const [id] = await scene.tasks('warned', 1);
+  const handle = () => {
+    throw new TaskFailed('out of ink', { retry: false });
+  };
+  const warned = t.capture(process, 'emitWarning', () => {});
+  const stop = new AbortController();
+  const ended = runPullWorker({ client: scene.client(), worker: 'warned', handle }, stop.signal);
+  await scene.tenant.taskIn(id, 'failed');
+  stop.abort();
+  await ended;
+  t.match(warned(), [{ args: [`${id}: out of ink`, 'SluiceWorkerWarning'] }]);
 }
