@@ -36,17 +36,27 @@ export function headOf(document, types) {
 
 /**
  * The parts that types depend on, in an order that does not depend on the order of routes. Error answers are left out:
- * the client reads all of them as a problem, and they would be three quarters of the file.
+ * the client reads all of them as a problem, and they would be three quarters of the file. Examples of bodies are left
+ * out because types do not show them.
  */
 function relevant({ openapi, paths, components, webhooks }) {
   const successes = operation => ({ ...operation, responses: only(/^2/, operation.responses) });
-  return {
+  return withoutExamples({
     openapi,
     info: { title: 'Sluice tasks', version: '1' },
     paths: sorted(paths, methods => sorted(only(METHOD, methods), successes)),
     ...(webhooks !== undefined && { webhooks: sorted(webhooks, methods => methods) }),
     components,
-  };
+  });
+}
+
+/** Examples of bodies stand beside their schema, or beside all schemas. */
+function withoutExamples(node) {
+  if (typeof node !== 'object' || node === null) return node;
+  if (Array.isArray(node)) return node.map(withoutExamples);
+  const { examples, ...others } = node;
+  const kept = 'schema' in node || 'schemas' in node ? others : node;
+  return Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, withoutExamples(value)]));
 }
 
 const METHOD = /^(?:get|post|put|patch|delete)$/;

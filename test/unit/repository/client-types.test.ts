@@ -27,6 +27,9 @@ t.test('the types of the client are those of the OpenAPI document', async t => {
     'clients/typescript/src/generated/api.ts is of another document or was edited. Run: npm run client-types',
   );
   t.equal(headOf({ ...document, info: { version: '2.0.0' } }, types), head, 'the version does not matter');
+  const [example] = Object.keys(document.components.examples);
+  document.components.examples[example].summary = 'another one';
+  t.equal(headOf(document, types), head, 'nor do examples of bodies');
   document.components.schemas.Task.properties.added = { type: 'string' };
   t.not(headOf(document, types), head, 'another field is noticed');
   t.not(head, headOf(document, `${types} `), 'an edit is noticed');

@@ -1,5 +1,5 @@
 // Generated from the OpenAPI document of the task service. Do not edit: run `npm run client-types`.
-// Document: sha256 2d775a018aa79cd78fd905a3e435044b0d6d35580b99b9bf2e1e5b1be9777cee
+// Document: sha256 6469e40cd593c6152a660f7124929dbc12ad02d333536f5c90a2d2caae556cf4
 // Types:    sha256 f40a1917d0bb54cedac1c2df22bd33d28a854ecba84393227814a6e8fdac5cbb
 
 export interface paths {
