@@ -65,8 +65,7 @@ export function Tenants() {
       </Panel>
       {answer !== null && answer.unreadable.length > 0 && (
         <p class="fault" role="alert">
-          The figures of {answer.unreadable.join(', ')} could not be read. A node of the Redis cluster may be
-          unreachable.
+          The store did not answer for {answer.unreadable.join(', ')}.
         </p>
       )}
       {(at > 0 || at + PAGE < total) && (

@@ -78,7 +78,7 @@ type FiguresStore = Pick<TaskStore, 'getDocument' | 'counts' | 'countDocuments' 
 /** What could be read of several tenants. */
 interface ManyFigures {
   readonly figures: readonly TenantFigures[];
-  /** Domains whose figures could not be read, for example because a node of the cluster is unreachable. */
+  /** Domains whose figures could not be read, for example because the store did not answer in time. */
   readonly unreadable: readonly string[];
   /** Why the first of them could not be read. */
   readonly failure: unknown;

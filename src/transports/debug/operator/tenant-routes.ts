@@ -41,8 +41,8 @@ const LIST: ObjectSchema = {
       type: 'array',
       items: { type: 'string' },
       description:
-        'Domains of the page whose figures could not be read, for example because a node of a Redis cluster is ' +
-        'unreachable. Orders by figures leave such tenants out.',
+        'Domains of the page whose figures could not be read, for example because the store did not answer in time. ' +
+        'Orders by figures leave such tenants out.',
     },
   },
 };

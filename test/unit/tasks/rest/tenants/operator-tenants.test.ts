@@ -150,11 +150,11 @@ t.test(
   },
 );
 
-t.test('tenants whose node does not answer are named, and the others are listed', async t => {
+t.test('tenants that the store does not answer for are named, and the others are listed', async t => {
   const { rest, ask, list } = await open();
   const { counts } = rest.store;
   rest.store.counts = async (tenant, workerId) => {
-    if (tenant !== 'acme') throw new Fault('store_failed', 'the node is away');
+    if (tenant !== 'acme') throw new Fault('store_failed', 'no answer in time');
     return counts.call(rest.store, tenant, workerId);
   };
   t.match(await list(), { tenants: [{ domain: 'acme' }], unreadable: ['globex', 'initech'] });
