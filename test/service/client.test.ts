@@ -154,7 +154,15 @@ const PROGRAM = `
 import { SluiceClient, type Task, WebhookVerifier } from 'sluice-client';
 const client = SluiceClient.fromEnvironment();
 const task: Task = await client.post('/v1/tasks', { body: { worker: 'mailer', key: 'packed' } });
-console.log(task.id, typeof WebhookVerifier);
+console.log(task.id, typeof WebhookVerifier, process.version);
+`;
+
+/** What the code of the page uses without defining it. */
+const OF_READERS = `
+declare const request: { readonly headers: Readonly<Record<string, string>> };
+declare const bytesOfTheBody: Uint8Array;
+declare function load(payload: unknown, signal: AbortSignal): Promise<object | null>;
+declare function resize(photo: object, signal: AbortSignal): Promise<number>;
 `;
 
 t.test('the package has declarations and runs on the Node.js of the host', async t => {
@@ -171,8 +179,14 @@ t.test('the package has declarations and runs on the Node.js of the host', async
   tsc('--project', join(CLIENT, 'tsconfig.package.json'), '--outDir', join(installed, 'dist'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'program.ts'), PROGRAM);
+  const page = readFileSync(join(CLIENT, 'README.md'), 'utf8');
+  const snippets = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code], at) => {
+    writeFileSync(join(folder, `snippet-${at}.ts`), OF_READERS + code);
+    return `snippet-${at}.ts`;
+  });
+  t.ok(snippets.length >= 3, 'the code of the page is compiled as well');
   const types = join(repositoryRoot(), 'node_modules/@types');
-  tsc(
+  const flags = [
     '--strict',
     '--module',
     'nodenext',
@@ -182,14 +196,15 @@ t.test('the package has declarations and runs on the Node.js of the host', async
     types,
     '--types',
     'node',
-    'program.ts',
-  );
+  ];
+  tsc(...flags, 'program.ts', ...snippets);
   const output = execFileSync(process.env['npm_node_execpath'] ?? process.execPath, ['program.js'], {
     cwd: folder,
     env: { SLUICE_URL: `http://${service.http}`, SLUICE_TOKEN: tenant.token },
     encoding: 'utf8',
   });
-  t.match(output, /^tsk_\w+ function\n$/);
+  t.match(output, /^tsk_\w+ function v\d/);
+  t.comment(output);
 });
 
 t.test('the client has the version of the service', async t => {
