@@ -186,20 +186,30 @@ t.test('the documentation is accessible and fits, at three widths and in both sc
   const { page, faults } = await browser.open(t, consoleAddress(service, 'signin', 'api/docs'), {
     reducedMotion: 'reduce',
   });
+  const go = async (path: string, heading: string) => {
+    await page.goto(consoleAddress(service, 'signin', `api/docs${path}`));
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+  };
   for (const [name, path, heading] of [
     ['start', '', 'What can a program do here?'],
     ['operation', '/operations/createTask', 'Create a task'],
     ['receiver', '/receivers/deliverTask', 'A task is pushed to its worker'],
-    ['problem', '/problems/version_mismatch', 'The version has changed'],
-    ['nothing', '/nowhere', 'There is no such page'],
   ]) {
     await firstLook(page);
-    await page.goto(consoleAddress(service, 'signin', `api/docs${path}`));
-    await page.getByText(heading).first().waitFor();
+    await go(path, heading);
     await lookAt(t, page, `docs-${name}`);
   }
+  // What follows is narrow and dark, as the last look was.
+  const fits = async (name: string) =>
+    t.same([await axeFaults(page), await overflowing(page)], [[], []], name);
   await page.getByRole('button', { name: 'Contents' }).click();
   await page.getByRole('navigation', { name: 'Contents' }).waitFor();
-  t.same([await axeFaults(page), await overflowing(page)], [[], []], 'the contents on a narrow screen');
+  await fits('contents');
+  await go('/problems', 'What does an error mean?');
+  await fits('problem codes');
+  await go('/problems/version_mismatch', 'The version has changed');
+  await fits('a problem');
+  await go('/nowhere', 'There is no such page');
+  await fits('no such page');
   t.same(faults, []);
 });

@@ -1,25 +1,12 @@
-import { createRequire } from 'node:module';
-
-interface Validate {
-  (value: unknown): boolean;
-  readonly errors?: unknown;
-}
-interface Ajv {
-  addSchema(schema: object, key: string): void;
-  compile(schema: object): Validate;
-}
-// The declarations of the package are those of an ES module, which it is not.
-const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as {
-  Ajv2020: new (options: object) => Ajv;
-};
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 /** The key under which the whole document is known to the validator. */
 const DOCUMENT = 'document';
 
 /** Checks values against schemas in an OpenAPI document. */
 export class SchemasOfDocument {
-  readonly #ajv: Ajv;
-  readonly #compiled = new Map<string, Validate>();
+  readonly #ajv: Ajv2020;
+  readonly #compiled = new Map<string, ValidateFunction>();
 
   /** @param formats what values hold of the formats that the document names */
   constructor(document: object, formats: Readonly<Record<string, RegExp>>) {
