@@ -1,6 +1,6 @@
 import t from 'tap';
 import { statistic } from '../support/asking.ts';
-import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
+import { ask, newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 import { until } from '../support/until.ts';
 
 // Requests of tasks on the HTTP port of serving threads. Each request has a connection of its own, so all threads have
@@ -57,6 +57,9 @@ t.test('tasks are created, listed, pulled and settled through serving threads', 
     page = json.next_cursor === null ? null : `&cursor=${encodeURIComponent(json.next_cursor)}`;
   }
   t.same(listed.sort(), [polled, ...made.map(({ id }) => id)].sort());
+
+  const { type } = (await acme.ask('GET /tasks/tsk_none')).json;
+  t.match(await ask(service.http, `GET ${type as '/'}`), { status: 200, text: /^not_found \(404\)/ });
 
   const pulled = await acme.ask('POST /workers/puller/leases', { max: TASKS });
   t.equal(pulled.json.leases.length, TASKS);
