@@ -153,6 +153,9 @@ t.test(
       .locator(':scope > li')
       .filter({ hasText: /^run_at/ });
     t.match(await runAt.innerText(), /time \(RFC 3339\).*or null[\s\S]*at most 366 days ahead/);
+    t.match(await body.innerText(), /worker\s+text\s+required/, 'what must be sent');
+    const answer = page.getByRole('region', { name: /^Response 201/ });
+    t.match(await answer.innerText(), /replaced\s+true or false\s+not always/, 'what an answer may lack');
     await page.getByRole('link', { name: 'task_key_exists' }).click();
     await page.getByRole('heading', { name: 'An open task has this key', level: 1 }).waitFor();
     t.match(await page.getByRole('region', { name: 'What to do' }).innerText(), 'on_conflict');

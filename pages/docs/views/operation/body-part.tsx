@@ -9,7 +9,7 @@ import {
   type OpenApi,
   resolved,
 } from '../../openapi.ts';
-import { FieldList } from '../../schema/field-list.tsx';
+import { type Direction, FieldList } from '../../schema/field-list.tsx';
 import { typeOf } from '../../schema/fields.ts';
 
 interface BodyPartProps {
@@ -17,17 +17,25 @@ interface BodyPartProps {
   readonly body: Partial<Body> & Pick<Answer, 'headers'>;
   /** What it is the body of: `Response 201`. */
   readonly label: string;
+  readonly direction: Direction;
 }
 
 /** The fields of a body and its example, the header fields of a response. */
-export function BodyPart({ document, body, label }: BodyPartProps) {
+export function BodyPart({ document, body, label, direction }: BodyPartProps) {
   const { content = {}, headers = {} } = body;
   const types = Object.entries(content);
   return (
     <div class="docs-part">
       {types.length === 0 && <p class="quiet">No body.</p>}
       {types.map(([type, media]) => (
-        <MediaPart key={type} document={document} type={type} media={media} label={label} />
+        <MediaPart
+          key={type}
+          document={document}
+          type={type}
+          media={media}
+          label={label}
+          direction={direction}
+        />
       ))}
       {Object.keys(headers).length > 0 && (
         <p class="small quiet">
@@ -49,9 +57,10 @@ interface MediaPartProps {
   readonly type: string;
   readonly media: Media;
   readonly label: string;
+  readonly direction: Direction;
 }
 
-function MediaPart({ document, type, media, label }: MediaPartProps) {
+function MediaPart({ document, type, media, label, direction }: MediaPartProps) {
   const schema = resolved(document, media.schema);
   const example = exampleOf(document, media);
   return (
@@ -62,7 +71,7 @@ function MediaPart({ document, type, media, label }: MediaPartProps) {
           <code>{type}</code>: {typeOf(document, media.schema)}
         </p>
       ) : (
-        <FieldList document={document} schema={schema} label={`Fields: ${label}`} />
+        <FieldList document={document} schema={schema} label={`Fields: ${label}`} direction={direction} />
       )}
       {example !== undefined && (
         <CopyBlock label={`Example: ${label}`} text={JSON.stringify(example, null, 2)} />

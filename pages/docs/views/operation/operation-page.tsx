@@ -30,12 +30,12 @@ export function OperationPage({ entry }: { readonly entry: Entry }) {
       )}
       {requestBody !== undefined && (
         <Panel title="Body" note={requestBody.required ? '' : 'optional'}>
-          <BodyPart document={document} body={requestBody} label="Body" />
+          <BodyPart document={document} body={requestBody} label="Body" direction="sent" />
         </Panel>
       )}
       {successesOf(entry).map(([status, answer]) => (
         <Panel key={status} title={`Response ${status}`} note={answer.description}>
-          <BodyPart document={document} body={answer} label={`Response ${status}`} />
+          <BodyPart document={document} body={answer} label={`Response ${status}`} direction="read" />
         </Panel>
       ))}
       <Panel title="Problems" flush>

@@ -29,7 +29,7 @@ export function WebhookPage({ entry }: { readonly entry: Entry }) {
       </Panel>
       {requestBody !== undefined && (
         <Panel title="Body" note={requestBody.required ? '' : 'optional'}>
-          <BodyPart document={document} body={requestBody} label="Body" />
+          <BodyPart document={document} body={requestBody} label="Body" direction="read" />
         </Panel>
       )}
       <Panel title="What your answers mean">
