@@ -96,6 +96,32 @@ t.test('a tenant repairs a failing worker and its tasks by clicking', options, a
   t.same(otherFaults(faults), []);
 });
 
+t.test('a task that is retried and waits shows its error as well', options, async t => {
+  const tenant = await newTenant(service, 'again');
+  const worker = await tenant.make('workers', { name: 'puller', mode: 'pull' });
+  const retry = { max_attempts: 3, base: '1s', jitter: 0 };
+  const task = await tenant.make('tasks', { worker: 'puller', payload: {}, retry });
+  const { value: token } = await tenant.make('workers/puller/secrets', { type: 'token' });
+  const puller = tenant.withToken(token);
+  const { leases } = await puller.make('workers/puller/leases', { max: 1 });
+  const error = { code: 'no_photo', message: 'there is no photo 17' };
+  await puller.make(`leases/${leases[0].lease_id}/fail`, { error, retry: true });
+  await tenant.taskUntil(task.id, ({ waiting_for }) => waiting_for === 'pull_worker');
+  const { page, faults } = await browser.open(t, consoleAddress(service, 'again'));
+  await signIn(page, tenant);
+  await page.getByRole('row', { name: 'no_photo: there is no photo 17 · waits: pull worker' }).waitFor();
+  await page.getByRole('link', { name: `task ${task.id}` }).click();
+  await page.getByRole('heading', { name: 'Why has this task not run again?' }).waitFor();
+  const outcomes = await page.locator('.outcome').allInnerTexts();
+  t.match(outcomes, [/^No program has asked for it since/, /^no_photo there is no photo 17/]);
+  t.match(
+    await page.locator('.timeline').innerText(),
+    /Attempt 1 failed[\s\S]*next attempt due .* by worker puller/,
+  );
+  t.notMatch(await page.locator('.timeline').innerText(), worker.id);
+  t.same(faults, []);
+});
+
 t.test('a viewer reads, and is offered nothing that the role does not allow', options, async t => {
   const tenant = await newTenant(service, 'roles');
   await tenant.make('workers', { name: 'puller', mode: 'pull' });
@@ -113,7 +139,7 @@ t.test('a viewer reads, and is offered nothing that the role does not allow', op
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn(page, { token });
   await page.goto(consoleAddress(service, 'roles', `?view=task&id=${task.id}`));
-  await page.getByText('No program has asked for it yet.').waitFor();
+  await page.getByText('No program has asked for it since it became due.').waitFor();
   await page.getByText('Payloads are hidden from you').waitFor();
   t.notMatch(await page.locator('body').innerText(), 'for members');
   t.equal(await page.getByRole('button', { name: 'Cancel' }).count(), 0);

@@ -74,7 +74,8 @@ function NoTask({ id }: { readonly id: string }) {
 }
 
 function questionOf({ status, waiting_for }: Task): string {
-  if (waiting_for) return 'Why has this task not run?';
+  if (waiting_for)
+    return status === 'retry' ? 'Why has this task not run again?' : 'Why has this task not run?';
   switch (status) {
     case 'failed':
       return 'Why did this task fail?';
@@ -87,28 +88,34 @@ function questionOf({ status, waiting_for }: Task): string {
   }
 }
 
-/** The answer to the question of the title, where there is one. */
+/** The answer to the question of the title, where there is one. A task that is retried may wait as well. */
 function Outcome({ task, nowMs }: { readonly task: Task; readonly nowMs: number }) {
-  const {
-    waiting_for: reason,
-    waiting_since: since,
-    last_error: error,
-    status,
-    next_attempt_at: next,
-  } = task;
-  if (reason) {
-    const [why, what] = waitingText(reason);
-    return (
-      <div class="outcome outcome-near">
-        <strong>{why}</strong> {what}{' '}
-        {since && (
-          <span class="quiet">
-            Due <Time iso={since} nowMs={nowMs} />.
-          </span>
-        )}
-      </div>
-    );
-  }
+  return (
+    <>
+      <Waiting task={task} nowMs={nowMs} />
+      <Failed task={task} nowMs={nowMs} />
+    </>
+  );
+}
+
+function Waiting({ task, nowMs }: { readonly task: Task; readonly nowMs: number }) {
+  const { waiting_for: reason, waiting_since: since } = task;
+  if (!reason) return null;
+  const [why, what] = waitingText(reason);
+  return (
+    <div class="outcome outcome-near">
+      <strong>{why}</strong> {what}{' '}
+      {since && (
+        <span class="quiet">
+          Due <Time iso={since} nowMs={nowMs} />.
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Failed({ task, nowMs }: { readonly task: Task; readonly nowMs: number }) {
+  const { last_error: error, status, waiting_for: waits, next_attempt_at: next } = task;
   if (status === 'expired') {
     return (
       <div class="outcome outcome-rejected">
@@ -122,9 +129,9 @@ function Outcome({ task, nowMs }: { readonly task: Task; readonly nowMs: number 
     <div class="outcome outcome-rejected">
       <strong>{error.code}</strong> {error.message}{' '}
       {status === 'failed' && (
-        <span class="quiet">No attempts are left. Correct the cause, and retry the task.</span>
+        <span class="quiet">It has no further attempts. Correct the cause, and retry the task.</span>
       )}
-      {status === 'retry' && next !== null && (
+      {status === 'retry' && !waits && next !== null && (
         <span class="quiet">
           Next attempt <Time iso={next} nowMs={nowMs} />.
         </span>

@@ -33,14 +33,18 @@ interface Entry {
 
 const PAGE = 50;
 
+/** Events of one attempt. The name is followed by what happened to the attempt. */
+const ATTEMPTS: Readonly<Record<string, string>> = {
+  started: 'started',
+  attempt_failed: 'failed',
+  timed_out: 'timed out',
+};
+
 const NAMES: Readonly<Record<string, string>> = {
   created: 'Created',
   updated: 'Changed',
-  started: 'Attempt started',
   heartbeat_progress: 'Progress',
   succeeded: 'Succeeded',
-  attempt_failed: 'Attempt failed',
-  timed_out: 'Attempt timed out',
   lease_expired: 'The lease ended without an answer',
   deferred: 'Deferred by the worker, not counted as an attempt',
   released: 'Given back by the worker',
@@ -54,7 +58,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 interface TimelineProps {
-  readonly task: Pick<Task, 'id' | 'version'>;
+  readonly task: Pick<Task, 'id' | 'version' | 'worker' | 'worker_id'>;
   /** Counts changes by the user, after which the history is read again at once. */
   readonly changes: number;
   readonly nowMs: number;
@@ -91,6 +95,7 @@ export function Timeline({ task, changes, nowMs }: TimelineProps) {
           <TimelineEntry
             key={entry.seq}
             entry={entry}
+            task={task}
             isLast={i === entries.length - 1}
             before={entries[i - 1]}
             nowMs={nowMs}
@@ -101,7 +106,7 @@ export function Timeline({ task, changes, nowMs }: TimelineProps) {
   );
 }
 
-interface EntryProps {
+interface EntryProps extends Pick<TimelineProps, 'task'> {
   readonly entry: Entry;
   /** Whether nothing has happened since, so that the answer of the worker matters now. */
   readonly isLast: boolean;
@@ -109,13 +114,12 @@ interface EntryProps {
   readonly nowMs: number;
 }
 
-function TimelineEntry({ entry, isLast, before, nowMs }: EntryProps) {
-  const { event, at, to, attempt, http, error, next_attempt_at: next, note } = entry;
-  const name = NAMES[event] ?? event.replaceAll('_', ' ');
+function TimelineEntry({ entry, task, isLast, before, nowMs }: EntryProps) {
+  const { at, to, http, error, next_attempt_at: next, note } = entry;
   return (
     <li class={`timeline-entry timeline-${to}`}>
       <p class="timeline-line">
-        <strong>{event === 'started' ? `Attempt ${attempt} started` : name}</strong>
+        <strong>{nameOf(entry)}</strong>
         {http !== undefined && (
           <Chip kind={http.status < 300 ? 'allowed' : 'rejected'}>{`HTTP ${http.status}`}</Chip>
         )}
@@ -141,16 +145,26 @@ function TimelineEntry({ entry, isLast, before, nowMs }: EntryProps) {
       <p class="quiet small">
         {next !== undefined && (
           <>
-            next attempt <Time iso={next} nowMs={nowMs} /> ·{' '}
+            next attempt due <Time iso={next} nowMs={nowMs} /> ·{' '}
           </>
         )}
         {entry.changed !== undefined && entry.changed.length > 0 && `changed: ${entry.changed.join(', ')} · `}
         {note !== undefined && note !== '' && `${note} · `}
-        by {entry.actor.type}{' '}
-        {entry.actor.type === 'dispatcher' || entry.actor.type === 'system' ? '' : entry.actor.id}
+        by {actorText(entry.actor, task)}
       </p>
     </li>
   );
+}
+
+function nameOf({ event, attempt }: Entry): string {
+  const ofAttempt = ATTEMPTS[event];
+  if (ofAttempt !== undefined) return `Attempt ${attempt} ${ofAttempt}`;
+  return NAMES[event] ?? event.replaceAll('_', ' ');
+}
+
+function actorText({ type, id }: Actor, { worker, worker_id }: EntryProps['task']): string {
+  if (type === 'dispatcher' || type === 'system') return type;
+  return `${type} ${id === worker_id ? worker : id}`;
 }
 
 function gapText(from: string, to: string): string {

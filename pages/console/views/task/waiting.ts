@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, readonly [why: string, what: string]>> = 
   ],
   capacity: ['It is about to start, or all slots of the service are in use.', 'It starts by itself.'],
   pull_worker: [
-    'No program has asked for it yet.',
+    'No program has asked for it since it became due.',
     'Check that the program that leases tasks of this worker is running.',
   ],
 };

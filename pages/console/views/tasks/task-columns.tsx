@@ -77,8 +77,10 @@ function nameOf({ type, key, group, tags }: Task): string {
   return [type, key, group, ...tags].filter(Boolean).join(' · ');
 }
 
+/** The error comes first: a task that is retried may wait as well, and the end of a long text is cut. */
 function whyOf({ status, last_error, waiting_for }: Task): string {
-  if (waiting_for) return `waits: ${waiting_for.replaceAll('_', ' ')}`;
-  if (last_error === null || status === 'succeeded') return '';
-  return `${last_error.code}: ${last_error.message}`;
+  const error =
+    last_error === null || status === 'succeeded' ? [] : [`${last_error.code}: ${last_error.message}`];
+  const wait = waiting_for ? [`waits: ${waiting_for.replaceAll('_', ' ')}`] : [];
+  return [...error, ...wait].join(' · ');
 }

@@ -30,7 +30,12 @@ const COLUMNS: readonly Column<Worker>[] = [
       </span>
     ),
   },
-  { key: 'bounds', title: 'Runs', hides: 'medium', cell: boundsText },
+  {
+    key: 'bounds',
+    title: 'Runs',
+    hides: 'medium',
+    cell: worker => <span class="one-line">{boundsText(worker)}</span>,
+  },
   { key: 'flight', title: 'Running', kind: 'number', cell: ({ health }) => countText(health?.in_flight) },
   { key: 'waiting', title: 'Waiting', kind: 'number', cell: ({ health }) => countText(health?.waiting) },
   {
