@@ -426,7 +426,7 @@ t.test('history --follow goes on until the task has ended', async t => {
   await acme.taskIn(id, 'retry');
   t.match(
     (await tasks('retry', id)).stdout,
-    /^0 of 1 task start again\n {2}skipped tsk_\w+: invalid_transition\n$/,
+    /^0 of 1 task will run again\n {2}skipped tsk_\w+: its status does not allow this \(invalid_transition\)\n$/,
   );
   await acme.ask(`POST /tasks/${id}/run`);
   const followed = await following;
@@ -450,14 +450,14 @@ t.test('retry and cancel take tasks by name, and say which they left', async t =
   t.match(await tasks('cancel', id, other), { status: 0, stdout: '2 of 2 tasks canceled\n' });
   const again = await tasks('cancel', id, 'tsk_x');
   t.match(again, { status: 1, stdout: /^0 of 2 tasks canceled\n/ });
-  t.match(again.stdout, /^ {2}skipped tsk_x: not_found$/m);
+  t.match(again.stdout, /^ {2}skipped tsk_x: there is no such task \(not_found\)$/m);
   t.match(again.stdout, new RegExp(`^ {2}skipped ${id}: unchanged$`, 'm'));
   t.match(await tasks('retry', '--dry-run', id, 'tsk_x'), {
     status: 1,
-    stdout: '1 of 2 tasks would start again\n  skipped tsk_x: not_found\n',
+    stdout: '1 of 2 tasks would run again\n  skipped tsk_x: there is no such task (not_found)\n',
   });
   t.equal((await json('show', id)).status, 'canceled', 'a dry run changes nothing');
-  t.match(await tasks('retry', id), { status: 0, stdout: '1 of 1 task start again\n' });
+  t.match(await tasks('retry', id), { status: 0, stdout: '1 of 1 task will run again\n' });
   t.match(await json('show', id), { status: 'scheduled', attempt: 0 });
 });
 
@@ -467,10 +467,10 @@ t.test('retry --failed starts again what failed, within the filters', async t =>
   const failed = () => json('list', '--status', 'failed');
   await until(async () => (await failed()).length >= 2);
   const dry = ['retry', '--failed', '--dry-run'];
-  t.equal(await done(...dry), '2 of 2 tasks would start again\n');
-  t.equal(await done(...dry, '--worker', 'mailer'), '1 of 1 task would start again\n');
-  t.equal(await done(...dry, '--end', '2020'), '0 of 0 tasks would start again\n');
-  t.equal(await done(...dry, '--start', '-1h'), '2 of 2 tasks would start again\n');
+  t.equal(await done(...dry), '2 of 2 tasks would run again\n');
+  t.equal(await done(...dry, '--worker', 'mailer'), '1 of 1 task would run again\n');
+  t.equal(await done(...dry, '--end', '2020'), '0 of 0 tasks would run again\n');
+  t.equal(await done(...dry, '--start', '-1h'), '2 of 2 tasks would run again\n');
   t.equal((await failed()).length, 2);
   worker.answer = reply(200);
   t.match(await json('retry', '--failed', '--worker', 'mailer'), { matched: 1, changed: 1, skipped: [] });

@@ -40,9 +40,10 @@ const ACTIONS: readonly Action[] = [
     name: 'retry',
     examples: ['sluice tasks retry tsk_01hzxa', 'sluice tasks retry --failed --worker mailer --start -1h'],
     summary: 'run finished tasks again',
-    done: 'start again',
-    tried: 'would start again',
+    done: 'will run again',
+    tried: 'would run again',
     flags: RETRY_FLAGS,
+    notes: 'A task that waits for its next attempt has not finished: start it with "sluice tasks run".',
   },
   {
     name: 'cancel',
@@ -176,9 +177,20 @@ function reportActions(result: ActionResult, words: string, asJson: boolean, io:
   if (asJson) printJson(result, io);
   else {
     printLine(`${changed} of ${matched} ${matched === 1 ? 'task' : 'tasks'} ${words}`, io);
-    for (const one of skipped) printLine(`  skipped ${one['id']}: ${one['code']}`, io);
+    for (const one of skipped) printLine(`  skipped ${one['id']}: ${skipText(String(one['code']))}`, io);
     const untold = matched - changed - skipped.length;
     if (untold > 0) printLine(`  skipped ${untold} more`, io);
   }
   return changed < matched ? EXIT.refused : EXIT.done;
+}
+
+/** Why tasks are skipped, by the code of the service. */
+const SKIPPED: Readonly<Record<string, string>> = {
+  invalid_transition: 'its status does not allow this',
+  not_found: 'there is no such task',
+};
+
+function skipText(code: string): string {
+  const why = SKIPPED[code];
+  return why === undefined ? code : `${why} (${code})`;
 }

@@ -294,8 +294,8 @@ t.test('retry --failed asks on until nothing is left, and adds up', async t => {
   const { status, stdout } = await tasks('retry', '--failed', ...flags);
   t.equal(status, 1);
   const lines = stdout.split('\n');
-  t.equal(lines[0], '29850 of 30000 tasks would start again');
-  t.equal(lines[1], '  skipped tsk_0: not_found');
+  t.equal(lines[0], '29850 of 30000 tasks would run again');
+  t.equal(lines[1], '  skipped tsk_0: there is no such task (not_found)');
   t.same(lines.slice(101), ['  skipped 50 more', '']);
   const asking = {
     ...{ action: 'retry', limit: 10_000, dry_run: true },
