@@ -27,6 +27,10 @@ export class WebhookRejected extends Error {
 }
 
 const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
+/** Standard Webhooks. A shorter key is a secret of which a part was lost. */
+const MIN_KEY_BYTES = 24;
+/** Without dots, because a dot separates the parts that are signed. */
+const ID = /^[\w-]{1,128}$/;
 const TIMESTAMP = /^\d{1,12}$/;
 /** More than a worker can have signing secrets. Further signatures are not compared. */
 const MAX_SIGNATURES = 16;
@@ -48,7 +52,11 @@ export class WebhookVerifier {
     if (!all.every(secret => SECRET.test(secret)))
       throw new Error('A signing secret has the form whsec_ followed by base64.');
     this.#keys = all.map(secret => Buffer.from(secret.slice('whsec_'.length), 'base64'));
+    if (this.#keys.some(key => key.length < MIN_KEY_BYTES))
+      throw new Error(`A signing secret has at least ${MIN_KEY_BYTES} bytes after whsec_.`);
     this.#toleranceSeconds = options.toleranceSeconds ?? 300;
+    // With `NaN`, for example of a setting that is not a number, no delivery would be too old.
+    if (!(this.#toleranceSeconds >= 0)) throw new RangeError('The tolerance must be a number of seconds.');
     this.#nowMs = options.nowMs ?? Date.now;
   }
 
@@ -62,7 +70,7 @@ export class WebhookVerifier {
   verify(headers: ReceivedHeaders, body: Uint8Array): VerifiedDelivery {
     const id = fieldOf(headers, 'webhook-id');
     const timestamp = fieldOf(headers, 'webhook-timestamp');
-    if (id === '') throw new WebhookRejected('webhook-id is missing.');
+    if (!ID.test(id)) throw new WebhookRejected('webhook-id is missing or malformed.');
     if (!TIMESTAMP.test(timestamp))
       throw new WebhookRejected('webhook-timestamp is missing or not a number.');
     const ageSeconds = this.#nowMs() / 1_000 - Number(timestamp);

@@ -59,6 +59,7 @@ t.test('anything else is rejected, with the reason', async t => {
     ['another id', { ...good, 'webhook-id': 'tsk_2' }, /known secret/],
     ['another time', { ...good, 'webhook-timestamp': String(NOW / 1000 + 1) }, /known secret/],
     ['no id', { ...good, 'webhook-id': '' }, /webhook-id/],
+    ['an id with a part of the body', { ...good, 'webhook-id': 'tsk_1.2.{' }, /webhook-id/],
     ['a repeated id', { ...good, 'webhook-id': ['tsk_1', 'tsk_1'] }, /webhook-id/],
     ['no fields', {}, /webhook-id/],
     ['no signature', { ...good, 'webhook-signature': '' }, /known secret/],
@@ -78,8 +79,22 @@ t.test('anything else is rejected, with the reason', async t => {
   t.throws(() => verifier(OLD, 10).verify(signed('work', [OLD], NOW - 11_000), body), /tolerance of 10 s/);
 });
 
+t.test('a tolerance that is no number is refused, because no delivery would be too old', async t => {
+  for (const wrong of [Number.NaN, -1]) t.throws(() => verifier(OLD, wrong), RangeError);
+  t.ok(verifier(OLD, 0).verify(signed('work'), Buffer.from('work')));
+});
+
 t.test('a secret of another form is refused when the program starts, and not shown', async t => {
-  for (const wrong of [[], '', 'hunter2', 'whsec_', 'whsec_hunter 2', [OLD, 'hunter2']]) {
+  for (const wrong of [
+    [],
+    '',
+    'hunter2',
+    'whsec_',
+    'whsec_A',
+    'whsec_hunter2',
+    'whsec_hunter 2',
+    [OLD, 'hunter2'],
+  ]) {
     t.throws(() => new WebhookVerifier(wrong), /signing secret/);
     try {
       new WebhookVerifier(wrong);
