@@ -56,7 +56,11 @@ export class SluiceClient {
 
   constructor({ url, token, retry, timeoutMs = DEFAULT_TIMEOUT_MS, headers = {} }: SluiceClientOptions) {
     this.#url = originOf(url);
-    this.#headers = { ...headers, authorization: `Bearer ${token}`, accept: 'application/json' };
+    this.#headers = {
+      ...headers,
+      authorization: `Bearer ${checkedToken(token)}`,
+      accept: 'application/json',
+    };
     this.#retry = { ...DEFAULT_RETRY, ...retry };
     this.#timeoutMs = timeoutMs;
   }
@@ -136,11 +140,14 @@ export class SluiceClient {
     const sent = this.#request(method, path, options);
     // After an answer that got lost, the version is another one, so a repetition would be rejected.
     const isSafe = ifMatch === undefined;
-    const once = (attempt: number): Promise<Received> =>
+    let mayBeDone = false;
+    const once = (): Promise<Received> =>
       sendOnce(sent).catch(failure => {
+        const status = failure instanceof SluiceProblem ? failure.status : null;
         // An attempt whose answer got lost has deleted it.
-        if (method === 'delete' && attempt > 1 && failure instanceof SluiceProblem && failure.status === 404)
+        if (method === 'delete' && mayBeDone && status === 404)
           return { status: 204, headers: new Headers(), body: undefined };
+        mayBeDone ||= status === null || status >= 500;
         throw failure;
       });
     return repeated(once, isSafe, { ...this.#retry, ...retry }, signal);
@@ -149,7 +156,7 @@ export class SluiceClient {
   /** The same request for all attempts. */
   #request(method: Method, path: string, options: LooseOptions): Sent {
     const { params = {}, query = {}, body, idempotencyKey, ifMatch, signal, timeoutMs } = options;
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(params[name])));
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => segmentOf(name, params[name]));
     const prefix = path.startsWith('/v1/') ? '/api' : '';
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query))
@@ -177,6 +184,25 @@ export class SluiceClient {
  */
 function originOf(address: string): string {
   const url = new URL(address);
+  // The message must not contain the address, which may contain a password.
+  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new Error('The address of the service must begin with http:// or https://, without a user name.');
   if (url.hostname.endsWith('.localhost')) url.hostname = 'localhost';
-  return url.href.replace(/\/+$/, '');
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}
+
+/** The token without white space around it. `fetch` would show one that is not valid in its error. */
+function checkedToken(token: string): string {
+  const text = token.trim();
+  if (!/^[\x21-\x7e]+$/.test(text))
+    throw new Error('The token is empty, or contains white space or other characters that no token has.');
+  return text;
+}
+
+/** @throws TypeError if the URL would lead to another path */
+function segmentOf(name: string, value: unknown): string {
+  const text = String(value ?? '');
+  if (text === '' || text === '.' || text === '..')
+    throw new TypeError(`The parameter ${name} of the path is ${text === '' ? 'missing' : `"${text}"`}.`);
+  return encodeURIComponent(text);
 }

@@ -16,12 +16,11 @@ const UNAVAILABLE = new Set([502, 503, 504]);
  * Runs a call until it succeeds, fails for good, or must not be repeated any longer. It then rejects with the last
  * failure.
  *
- * @param once receives the number of the attempt, beginning with 1
  * @param isSafe whether the call may be repeated if it is not known whether it was carried out
  * @param signal ends the wait between two attempts
  */
 export async function repeated<T>(
-  once: (attempt: number) => Promise<T>,
+  once: () => Promise<T>,
   isSafe: boolean,
   retry: RetryOptions,
   signal: AbortSignal | undefined,
@@ -29,7 +28,7 @@ export async function repeated<T>(
   const lastStartMs = performance.now() + retry.withinMs;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(attempt);
+      return await once();
     } catch (failure) {
       if (attempt >= retry.attempts || !mayRepeat(failure, isSafe)) throw failure;
       const asked = failure instanceof SluiceProblem ? failure.retryAfterMs : null;

@@ -127,6 +127,36 @@ t.test('a deletion whose answer was lost has succeeded', async t => {
   });
 });
 
+t.test('a deletion that a refused attempt did not make is not reported as made', async t => {
+  let requests = 0;
+  const client = await scene(t, (_, response) => {
+    if (++requests === 1) response.writeHead(429).end(problem('rate_limited'));
+    else response.writeHead(404).end(problem('not_found'));
+  });
+  await t.rejects(client.delete('/v1/tasks/{id}', { params: { id: 'tsk_1' } }), {
+    name: 'SluiceProblem',
+    status: 404,
+  });
+  t.equal(requests, 2);
+});
+
+t.test('an address or a token that cannot be is refused at once, and not shown', async t => {
+  const url = 'http://127.0.0.1:1';
+  for (const token of ['', ' ', 'tk_hunter\n2', 'tk_hunter 2', 'tk_hunter…'])
+    t.throws(() => new SluiceClient({ url, token }), /^The token (?!.*hunter)/);
+  for (const wrong of ['ftp://127.0.0.1', 'http://ann:hunter2@127.0.0.1'])
+    t.throws(() => new SluiceClient({ url: wrong, token: 'tk_test' }), /^The address (?!.*hunter)/);
+  t.ok(new SluiceClient({ url, token: 'tk_test\n' }), 'as it is in a file');
+});
+
+t.test('a parameter cannot lead to another path', async t => {
+  let requests = 0;
+  const client = await scene(t, (_, response) => response.end(`{"n":${++requests}}`));
+  for (const id of ['', '.', '..', undefined as never])
+    await t.rejects(client.post('/v1/tasks/{id}/cancel', { params: { id } }), { message: /parameter id/ });
+  t.equal(requests, 0);
+});
+
 t.test('an attempt has a timeout, and a call can be ended', async t => {
   let requested = (): void => {};
   const client = await scene(t, () => requested(), { timeoutMs: 50 });
