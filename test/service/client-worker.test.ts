@@ -194,6 +194,7 @@ t.test('SQLite', async t => {
   await t.test('what lasts longer than a lease', t => longTasks(t, scene));
   await t.test('failures of handlers', t => failures(t, scene));
   await t.test('without onError, failures are warnings of the process', t => warnings(t, scene));
+  await t.test('handlers can throw anything', t => oddFailures(t, scene));
   await t.test('a service that refuses a worker ends it', t => refusals(t, scene));
   await t.test('a killed service loses nothing', t =>
     killedService(t, scene, () => startTasksService(t, settings)),
@@ -218,7 +219,13 @@ t.test('Redis', async t => {
 
 /** All at the same time, because leases take seconds. */
 async function longTasks(t: Test, scene: Scene): Promise<void> {
-  await Promise.all([kept(t, scene), canceled(t, scene), lost(t, scene)]);
+  await Promise.all([
+    kept(t, scene),
+    exaggerated(t, scene),
+    canceled(t, scene),
+    lost(t, scene),
+    timedOut(t, scene),
+  ]);
 }
 
 async function kept(t: Test, scene: Scene): Promise<void> {
@@ -238,6 +245,42 @@ async function kept(t: Test, scene: Scene): Promise<void> {
     'heartbeats keep the lease',
   );
   t.match(JSON.stringify(history[2]), /40.*almost half|almost half.*40/);
+}
+
+/** The service rejects a progress above 100 and a note of more than 200 characters. */
+async function exaggerated(t: Test, scene: Scene): Promise<void> {
+  await scene.worker('exaggerated');
+  const [id] = await scene.tasks('exaggerated', 1);
+  const running = scene.run('exaggerated', async (_, { progress }) => {
+    const timer = setInterval(() => progress(100.1, 'long'.repeat(100)), 200);
+    await new Promise(resolve => setTimeout(resolve, LEASE_MS * 1.3));
+    clearInterval(timer);
+  });
+  await scene.tenant.taskIn(id, 'succeeded');
+  await running.stop();
+  t.same(running.errors, []);
+  t.match(JSON.stringify(await scene.tenant.history(id)), /100,.*longlong/, 'both are cut');
+}
+
+async function timedOut(t: Test, scene: Scene): Promise<void> {
+  await scene.worker('timed');
+  await scene.tenant.make('tasks', { worker: 'timed', timeout: '2s', retry: { max_attempts: 1 } });
+  const events = new EventEmitter();
+  let [reason, tookMs]: [unknown, number] = [null, 0];
+  const running = scene.run(
+    'timed',
+    async (_, { signal }) => {
+      const beganMs = performance.now();
+      await once(signal, 'abort');
+      [reason, tookMs] = [signal.reason, performance.now() - beganMs];
+      events.emit('change');
+    },
+    { leaseMs: 60_000 },
+  );
+  await on(events, () => reason !== null);
+  await running.stop();
+  t.match(reason, { name: 'LeaseLost' }, 'the timeout of the task ends a lease that would last longer');
+  t.ok(tookMs < 20_000, `before the first heartbeat: ${tookMs} ms`);
 }
 
 async function canceled(t: Test, scene: Scene): Promise<void> {
@@ -312,6 +355,45 @@ async function failures(t: Test, scene: Scene): Promise<void> {
   t.match(again, { attempt: 2, result: 'the second attempt', last_error: { code: 'RangeError' } });
   await running.stop();
   t.ok(running.errors.some(error => error instanceof RangeError));
+}
+
+/** Without a listener for errors, which would be as careless as these handlers. */
+async function oddFailures(t: Test, scene: Scene): Promise<void> {
+  await scene.worker('odd');
+  const without = { reason: () => Promise.reject(), text: () => Promise.reject(Object.create(null)) };
+  const name = Object.assign(new Error('named'), { name: 7 });
+  const faults: readonly [handle: () => unknown, status: string, error: object][] = [
+    [without.reason, 'failed', { code: 'Error', message: 'undefined' }],
+    [without.text, 'failed', { code: 'Error', message: /cannot be converted/ }],
+    [() => Promise.reject(name), 'failed', { code: '7', message: 'named' }],
+    [
+      () => ({
+        toJSON() {
+          throw new RangeError('no JSON');
+        },
+      }),
+      'failed',
+      { code: 'result_rejected', message: 'no JSON' },
+    ],
+    [
+      () => Promise.reject(new TaskFailed('later', { code: 'busy', retryAfter: '99 years' })),
+      'failed',
+      { code: 'busy', message: 'later' },
+    ],
+  ];
+  const tasks = faults.map((_, payload) => ({ worker: 'odd', payload, retry: { max_attempts: 1 } }));
+  const { results } = await scene.tenant.make('tasks/batch', { tasks });
+  const stop = new AbortController();
+  t.teardown(() => stop.abort());
+  const client = scene.client();
+  const ended = runPullWorker(
+    { client, worker: 'odd', handle: task => faults[task.payload as number][0](), waitMs: 1_000 },
+    stop.signal,
+  );
+  for (const [i, [, status, last_error]] of faults.entries())
+    t.match(await scene.tenant.taskIn(results[i].task.id, status), { last_error });
+  stop.abort();
+  await ended;
 }
 
 async function refusals(t: Test, scene: Scene): Promise<void> {

@@ -1,10 +1,11 @@
 import type { SluiceClient } from './client.ts';
 import { SluiceProblem } from './failures.ts';
+import type { Lease } from './schemas.ts';
 
 interface HeartbeatsParts {
   readonly client: SluiceClient;
-  readonly leaseId: string;
-  /** How long the lease lasts from each heartbeat on. */
+  readonly lease: Lease;
+  /** How long the lease lasts from each heartbeat on, unless the timeout of the task ends it before. */
   readonly leaseMs: number;
   /** A heartbeat failed, and the one before it did not. The next one may succeed. */
   readonly failed: (failure: unknown) => void;
@@ -17,6 +18,8 @@ interface HeartbeatsParts {
 const PROGRESS_EVERY_MS = 1_000;
 /** Delay after a heartbeat that failed. */
 const RETRY_MS = 1_000;
+/** The service rejects longer notes, and the heartbeat with it. */
+const MAX_NOTE = 200;
 
 /** Extends a lease, each time after a third of its duration, until it ends. */
 export class Heartbeats {
@@ -25,6 +28,8 @@ export class Heartbeats {
   #isSending = false;
   #isFailing = false;
   #sentAtMs = 0;
+  /** When the lease was received, which is after its task was changed for it. */
+  #beganAtMs = 0;
   #next: NodeJS.Timeout | undefined;
   /** The end of the lease, unless it is extended. */
   #leaseEnd: NodeJS.Timeout | undefined;
@@ -37,7 +42,8 @@ export class Heartbeats {
   /** @param atOnce whether to extend the lease now */
   begin(atOnce: boolean): void {
     this.#isActive = true;
-    this.#extended(performance.now());
+    this.#beganAtMs = performance.now();
+    this.#extended(this.#beganAtMs, this.#parts.lease.expires_at);
     if (atOnce) this.#beatIn(0);
   }
 
@@ -48,21 +54,27 @@ export class Heartbeats {
   }
 
   progress(percent: number, note?: string): void {
-    this.#progress = { progress: percent, ...(note !== undefined && { note }) };
+    this.#progress = {
+      progress: Math.min(100, Math.max(0, percent)),
+      ...(note !== undefined && { note: note.slice(0, MAX_NOTE) }),
+    };
     if (!this.#isSending) this.#beatIn(this.#sentAtMs + PROGRESS_EVERY_MS - performance.now());
   }
 
-  /** @param fromMs when the service was asked to extend the lease, which is before it did so */
-  #extended(fromMs: number): void {
-    const { leaseMs, lost } = this.#parts;
+  /**
+   * @param fromMs when the service was asked to extend the lease, which is before it did so
+   * @param expiresAt when the lease ends, by the clock of the service
+   */
+  #extended(fromMs: number, expiresAt: string): void {
+    const { lease, leaseMs, lost } = this.#parts;
+    // No lease lasts longer than the timeout of its task. Both times are of the clock of the service.
+    const grantedMs = Date.parse(expiresAt) - Date.parse(lease.task.updated_at);
+    const endMs = Math.min(fromMs + leaseMs, this.#beganAtMs + grantedMs);
     clearTimeout(this.#leaseEnd);
-    this.#leaseEnd = setTimeout(
-      () => {
-        this.end();
-        lost('No heartbeat succeeded before the lease ended.');
-      },
-      fromMs + leaseMs - performance.now(),
-    );
+    this.#leaseEnd = setTimeout(() => {
+      this.end();
+      lost('The lease has ended: no heartbeat extended it, or the task has reached its timeout.');
+    }, endMs - performance.now());
     this.#beatIn(this.#progress === null ? leaseMs / 3 : PROGRESS_EVERY_MS);
   }
 
@@ -72,15 +84,16 @@ export class Heartbeats {
   }
 
   async #beat(): Promise<void> {
-    const { client, leaseId, leaseMs, failed, canceled, lost } = this.#parts;
+    const { client, lease, leaseMs, failed, canceled, lost } = this.#parts;
     const third = Math.ceil(leaseMs / 3);
-    const body = { extend: `${leaseMs}ms`, ...this.#progress };
+    const progress = this.#progress;
+    const body = { extend: `${leaseMs}ms`, ...progress };
     this.#progress = null;
     this.#sentAtMs = performance.now();
     this.#isSending = true;
     try {
-      const { cancel_requested } = await client.post('/v1/leases/{lease_id}/heartbeat', {
-        params: { lease_id: leaseId },
+      const { expires_at, cancel_requested } = await client.post('/v1/leases/{lease_id}/heartbeat', {
+        params: { lease_id: lease.lease_id },
         body,
         // Repeating a heartbeat does no harm, and the next one follows soon.
         idempotencyKey: null,
@@ -90,7 +103,7 @@ export class Heartbeats {
       this.#isFailing = false;
       if (!this.#isActive) return;
       if (cancel_requested) canceled();
-      this.#extended(this.#sentAtMs);
+      this.#extended(this.#sentAtMs, expires_at);
     } catch (failure) {
       if (!this.#isActive) return;
       if (failure instanceof SluiceProblem && failure.code === 'lease_lost') {
@@ -99,6 +112,7 @@ export class Heartbeats {
       }
       if (!this.#isFailing) failed(failure);
       this.#isFailing = true;
+      this.#progress ??= progress;
       this.#beatIn(Math.min(third, RETRY_MS));
     } finally {
       this.#isSending = false;

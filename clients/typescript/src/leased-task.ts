@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SluiceClient } from './client.ts';
-import { SluiceProblem } from './failures.ts';
+import { SluiceProblem, SluiceUnreachable } from './failures.ts';
 import { Heartbeats } from './heartbeats.ts';
 import type { Lease, Task } from './schemas.ts';
-import { failureBody, TaskFailed } from './task-failed.ts';
+import { failureBody, messageOf, TaskFailed } from './task-failed.ts';
 
 /** Why the signal of a task is aborted, as `signal.reason.name`. */
 export type AbortName = 'TaskCanceled' | 'LeaseLost' | 'WorkerStopped';
@@ -31,7 +31,7 @@ export type TaskHandler = (task: Task, context: TaskContext) => unknown;
 interface LeasedTaskParts {
   readonly client: SluiceClient;
   readonly lease: Lease;
-  /** How long the lease lasts from each heartbeat on. */
+  /** How long the lease lasts from each heartbeat on, unless the timeout of the task ends it before. */
   readonly leaseMs: number;
   /** Whether some time of the lease may have passed already, so that it is extended at once. */
   readonly isOlder: boolean;
@@ -58,7 +58,7 @@ export class LeasedTask {
     this.#parts = parts;
     const { client, lease, leaseMs, failed } = parts;
     this.#heartbeats = new Heartbeats({
-      ...{ client, leaseId: lease.lease_id, leaseMs, failed },
+      ...{ client, lease, leaseMs, failed },
       canceled: () => this.#abort('TaskCanceled', 'The cancellation of the task was requested.'),
       lost: why => this.#lost(why),
     });
@@ -103,10 +103,12 @@ export class LeasedTask {
     const { failed } = this.#parts;
     try {
       await this.#send(outcome, body, withinMs).catch(failure => {
-        if (outcome !== 'complete' || !isRejected(failure)) throw failure;
-        // Another attempt would have the same result, for example one that is too large.
+        if (outcome === 'release' || !isRejected(failure)) throw failure;
         failed(failure);
-        const reason = new TaskFailed(failure.message, { code: 'result_rejected', retry: false });
+        // The only part of a failure that the service may not accept.
+        if (outcome === 'fail') return this.#send('fail', { ...body, retry_after: undefined }, withinMs);
+        // Another attempt would have the same result, for example one that is too large.
+        const reason = new TaskFailed(messageOf(failure), { code: 'result_rejected', retry: false });
         return this.#send('fail', failureBody(reason), withinMs);
       });
     } catch (failure) {
@@ -141,8 +143,8 @@ export class LeasedTask {
   }
 }
 
-/** Whether the service has read a result and does not accept it, or the result has no form as JSON. */
-function isRejected(failure: unknown): failure is Error {
-  if (failure instanceof TypeError) return true;
-  return failure instanceof SluiceProblem && [400, 413, 422].includes(failure.status);
+/** Whether the service has read an outcome and does not accept it, or a result cannot be serialized as JSON. */
+function isRejected(failure: unknown): boolean {
+  if (failure instanceof SluiceProblem) return [400, 413, 422].includes(failure.status);
+  return !(failure instanceof SluiceUnreachable);
 }

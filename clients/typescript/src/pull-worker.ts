@@ -5,6 +5,7 @@ import { SluiceProblem } from './failures.ts';
 import { LeasedTask, type TaskHandler } from './leased-task.ts';
 import { delayBefore } from './repeated.ts';
 import type { Lease } from './schemas.ts';
+import { messageOf } from './task-failed.ts';
 
 export interface PullWorkerOptions {
   readonly client: SluiceClient;
@@ -12,7 +13,7 @@ export interface PullWorkerOptions {
   readonly worker: string;
   /** Does the work. Its result is stored with the task, as JSON of up to 16 KiB; if it throws, the attempt has failed. */
   readonly handle: TaskHandler;
-  /** Maximum number of tasks at the same time. Default: 4. */
+  /** Maximum number of tasks at the same time, at least 1. Default: 4. */
   readonly concurrency?: number;
   /**
    * How long a lease lasts without a heartbeat, in milliseconds: at least 5 s. If this process dies, other workers get
@@ -42,7 +43,11 @@ const AGAIN = { baseMs: 200, maxDelayMs: 10_000 };
  * How a stopping worker asks for leases whose answer it has not received. A service that has noticed the end of the call
  * answers at once. Kept connections may be as dead as that of the call.
  */
-const MISSED = { timeoutMs: 1_000, retry: { attempts: 3 } };
+const MISSED = { timeoutMs: 1_000, retry: { attempts: 3, withinMs: 3_000 } };
+/** Maximum delay between calls for tasks, also if `Retry-After` is longer: a proxy may not know when the service returns. */
+const MAX_DELAY_MS = 60_000;
+/** Maximum number of tasks that the service leases in one call. */
+const MAX_LEASES = 100;
 
 /**
  * Leases tasks of a pull worker and runs a handler for each, until the signal is aborted. It then leases no more tasks,
@@ -53,6 +58,7 @@ const MISSED = { timeoutMs: 1_000, retry: { attempts: 3 } };
  *
  * @throws (rejects with) SluiceProblem if the service refuses to lease tasks, for example because the token was deleted
  *   or the worker does not exist. Running tasks finish first.
+ * @throws (rejects with) RangeError if the concurrency is below 1
  */
 export async function runPullWorker(options: PullWorkerOptions, signal: AbortSignal): Promise<void> {
   const worker = new PullWorker(options);
@@ -76,9 +82,18 @@ class PullWorker {
 
   constructor(options: PullWorkerOptions) {
     this.#options = options;
-    this.#concurrency = options.concurrency ?? 4;
-    this.#leaseMs = options.leaseMs ?? 60_000;
-    this.#onError = options.onError ?? warn;
+    const { concurrency = 4, leaseMs = 60_000, onError = warn } = options;
+    if (!(concurrency >= 1)) throw new RangeError('The concurrency of a pull worker must be at least 1.');
+    this.#concurrency = Math.floor(concurrency);
+    this.#leaseMs = leaseMs;
+    this.#onError = (error, taskId) => {
+      // The outcome of a task must be reported although this callback fails.
+      try {
+        onError(error, taskId);
+      } catch (thrown) {
+        warn(thrown, taskId);
+      }
+    };
   }
 
   /** Ends the wait for a task that ends. */
@@ -96,7 +111,7 @@ class PullWorker {
         continue;
       }
       try {
-        await this.#lease(room, signal);
+        await this.#lease(Math.min(room, MAX_LEASES), signal);
         failures = 0;
       } catch (failure) {
         if (signal.aborted) return;
@@ -104,7 +119,7 @@ class PullWorker {
         this.#onError(failure, null);
         const asked = failure instanceof SluiceProblem ? failure.retryAfterMs : null;
         const delayMs = delayBefore(++failures + 1, asked, AGAIN, Math.random);
-        await sleep(delayMs, undefined, { signal }).catch(() => {});
+        await sleep(Math.min(delayMs, MAX_DELAY_MS), undefined, { signal }).catch(() => {});
       }
     }
   }
@@ -183,6 +198,6 @@ function isFinal(failure: unknown): boolean {
 }
 
 function warn(error: unknown, taskId: string | null): void {
-  const { message } = error as Error;
+  const message = messageOf(error);
   process.emitWarning(taskId === null ? message : `${taskId}: ${message}`, 'SluiceWorkerWarning');
 }

@@ -26,18 +26,31 @@ export class TaskFailed extends Error {
 const MAX_CODE = 64;
 const MAX_MESSAGE = 1_000;
 
+/** What a handler has thrown, as text. It can be any value: `Promise.reject()` throws undefined. */
+export function messageOf(thrown: unknown): string {
+  return textOf(thrown instanceof Error ? thrown.message : thrown);
+}
+
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return 'an object that cannot be converted to text';
+  }
+}
+
 /** The body that reports what a handler has thrown. */
 export function failureBody(thrown: unknown): {
   error: { code: string; message: string };
   retry: boolean;
   retry_after?: string;
 } {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const details = error instanceof TaskFailed ? error : null;
+  const details = thrown instanceof TaskFailed ? thrown : null;
+  const name = thrown instanceof Error ? textOf(thrown.name) : '';
   return {
     error: {
-      code: (details?.code || error.name || 'Error').slice(0, MAX_CODE),
-      message: error.message.slice(0, MAX_MESSAGE),
+      code: (details?.code || name || 'Error').slice(0, MAX_CODE),
+      message: messageOf(thrown).slice(0, MAX_MESSAGE),
     },
     retry: details?.retry ?? true,
     ...(details !== null && details.retryAfter !== null && { retry_after: details.retryAfter }),
