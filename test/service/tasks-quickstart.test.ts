@@ -36,6 +36,7 @@ t.test('the five commands of the guide to tasks work as they are printed', async
   const first = commands[0].split('  #')[0];
   const printed = service.output.split('\n').map(line => line.trim());
   t.ok(printed.includes(first), 'the service prints the first one');
+  t.match(service.output, `in a browser at http://localhost:${port}/`, 'and where the console is');
 
   const output = await runInShell(['set -e', "trap 'kill $!' EXIT", ...commands].join('\n'));
   t.match(output, /^Tasks can be pushed to http:\/\/localhost:\d+\/$/m);

@@ -33,10 +33,12 @@ export function commandsToTry(addresses: Addresses): string {
     `  bin/sluice client -dial_string ${reachable(addresses.grpc)} -domain demo -descriptors user=ann`,
   ];
   if (addresses.debug !== null) lines.push(`  curl http://${reachable(addresses.debug)}/rlconfig`);
+  // The host name selects the tenant, so the address must be a name and not an IP address.
+  const tasks = `http://localhost:${http.split(':').at(-1)}`;
   lines.push(
     'Tasks ("bin/sluice tasks --help" has the rest):',
-    // The host name selects the tenant, so the address must be a name and not an IP address.
-    `  eval "$(bin/sluice tasks create-account acme --export --service http://localhost:${http.split(':').at(-1)})"`,
+    `  eval "$(bin/sluice tasks create-account acme --export --service ${tasks})"`,
+    `  echo "$SLUICE_TOKEN"   # signs in to the console, in a browser at ${tasks}/`,
   );
   return `${lines.join('\n')}\n`;
 }
