@@ -8,8 +8,8 @@ export function FirstSteps() {
   return (
     <div class="first-steps">
       <Empty title="There are no tasks yet">
-        A program creates tasks with one HTTP call. These three create a worker and a task, and take the task
-        as the worker would. Set <code>SLUICE_TOKEN</code> to your token first.
+        A program creates tasks with one HTTP call. These four create a worker and a task, and take and
+        complete the task as the worker would. Set <code>SLUICE_TOKEN</code> to your token first.
       </Empty>
       <CopyBlock
         label="1. Create a worker that asks for its tasks"
@@ -22,6 +22,10 @@ export function FirstSteps() {
       <CopyBlock
         label="3. Take the task"
         text={`curl ${at}/workers/mailer/leases \\\n  ${auth} \\\n  -d '{"max":1,"wait":"10s"}'`}
+      />
+      <CopyBlock
+        label="4. Complete it within a minute, with the lease_id of the answer as LEASE_ID"
+        text={`curl "${at}/leases/$LEASE_ID/complete" \\\n  ${auth} \\\n  -d '{"result":{"sent":true}}'`}
       />
     </div>
   );
