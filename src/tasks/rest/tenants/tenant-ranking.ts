@@ -47,6 +47,8 @@ export class TenantRanking {
   #last: Ranking | null = null;
   #usedUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<Ranking> | null = null;
+  /** Number of changes that the operator has made. */
+  #changes = 0;
 
   constructor(parts: TenantRankingParts) {
     this.#parts = parts;
@@ -83,6 +85,7 @@ export class TenantRanking {
   async #read(): Promise<Ranking> {
     const { store, clock } = this.#parts;
     const atMs = clock.nowMs();
+    const changes = this.#changes;
     const tenants: RankedTenant[] = [];
     let failed: unknown = null;
     for await (const domains of allDomains(store)) {
@@ -94,12 +97,18 @@ export class TenantRanking {
       }
     }
     this.#last = rankingOf(tenants, atMs);
-    this.#usedUntilMs = clock.nowMs() + Math.max(LEAST_USE_MS, USED_TIMES * (clock.nowMs() - atMs));
+    // A tenant that was changed in the meantime may have been read before its change.
+    if (changes === this.#changes)
+      this.#usedUntilMs = clock.nowMs() + Math.max(LEAST_USE_MS, USED_TIMES * (clock.nowMs() - atMs));
     return this.#last;
   }
 
-  /** The next list reads the figures again, because the operator has just changed a tenant. */
+  /**
+   * The next list reads the figures again, because the operator has just changed a tenant. If they are being read now, the
+   * list after that does, so that they are never read twice at the same time.
+   */
   changed(): void {
+    this.#changes++;
     this.#usedUntilMs = Number.NEGATIVE_INFINITY;
   }
 }

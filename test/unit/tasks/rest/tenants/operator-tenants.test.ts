@@ -150,6 +150,26 @@ t.test(
   },
 );
 
+t.test('a change that is made while all tenants are read is in the list after that', async t => {
+  const { rest, ask, domains } = await open();
+  const { counts } = rest.store;
+  const [reading, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  rest.store.counts = async (...args) => {
+    reading.resolve();
+    await changed.promise;
+    return counts.apply(rest.store, args);
+  };
+  const first = domains({ status: 'suspended' });
+  await reading.promise;
+  // By now the accounts are read.
+  await new Promise(setImmediate);
+  rest.store.counts = counts;
+  await ask({ kind: 'change', domain: 'initech', status: 'suspended', reason: 'ticket 1' });
+  changed.resolve();
+  t.same(await first, []);
+  t.same(await domains({ status: 'suspended' }), ['initech']);
+});
+
 t.test('tenants that the store does not answer for are named, and the others are listed', async t => {
   const { rest, ask, list } = await open();
   const { counts } = rest.store;
