@@ -13,7 +13,7 @@ const TYPES = '/errors';
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
 /** For programs that request the documentation. */
-const TEXT = textAnswer(
+const TEXT = forPrograms(
   [
     'The documentation of the REST interface; open it in a browser. For programs:',
     '  /api/v1/openapi.json   every call, field, error and example, and what receivers get (OpenAPI 3.1)',
@@ -22,6 +22,11 @@ const TEXT = textAnswer(
     '',
   ].join('\n'),
 );
+
+/** The text at an address where browsers get a page. */
+function forPrograms(text: string): Answer {
+  return { ...textAnswer(text), headers: { Vary: 'Accept' } };
+}
 
 const UNKNOWN_CODE = textAnswer('There is no such problem code. /errors lists all codes.\n', '404 Not Found');
 

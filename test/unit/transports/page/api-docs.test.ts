@@ -86,6 +86,7 @@ onEachEngine('browsers get the documentation, programs the address of the OpenAP
   }
   const text = await ask('/api/docs', '*/*');
   t.equal(text.headers.get('content-type'), 'text/plain; charset=utf-8');
+  t.equal(text.headers.get('vary'), 'Accept', 'a cache must not give it to browsers');
   t.match(await text.text(), '/api/v1/openapi.json');
   t.match(await (await ask('/api/docs/problems/not_found', '*/*')).text(), /^not_found \(404\)/);
 });
