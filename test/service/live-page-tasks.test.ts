@@ -226,6 +226,12 @@ t.test('with tasks', options, async t => {
     await confirm(page, 'Change this limit');
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     await page.getByRole('row', { name: /retain_other Changed – 2d/ }).waitFor();
+    await page.getByRole('button', { name: 'Change open_tasks' }).click();
+    await page.getByLabel('Limit', { exact: true }).fill('1e999');
+    await page.getByLabel('Reason').fill('ticket 4711');
+    await page.getByRole('button', { name: 'Change this limit' }).click();
+    await page.getByText('must be a').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     // The browser itself reports the answer to the wrong limit.
     t.same(
       faults.filter(fault => !fault.includes('422')),

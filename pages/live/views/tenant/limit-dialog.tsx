@@ -32,8 +32,9 @@ export function LimitDialog({
     );
   }
   const given = text.trim();
-  // A text that is no number goes as it is, and the service says what is wrong. `NaN` would restore the default.
-  const isNumber = typeof before === 'number' && !Number.isNaN(Number(given));
+  // A text that is no number goes as it is, and the service says what is wrong. JSON has neither `NaN` nor `Infinity`:
+  // they would become null, which restores the default.
+  const isNumber = typeof before === 'number' && Number.isFinite(Number(given));
   const value = given === '' ? null : isNumber ? Number(given) : given;
   const error = change.faults.fields['limits'];
   return (
