@@ -50,9 +50,9 @@ function mailOf(body: Buffer): Mail | null {
 
 /** The status of the answer, and its header fields. */
 async function receive(request: IncomingMessage): Promise<[status: number, fields?: Record<string, string>]> {
-  const body = await bodyOf(request);
-  if (body === null) return [413];
   try {
+    const body = await bodyOf(request);
+    if (body === null) return [413];
     const { id } = verifier.verify(request.headers, body);
     if (sent.has(id)) return [204];
     const mail = mailOf(body);
@@ -63,7 +63,7 @@ async function receive(request: IncomingMessage): Promise<[status: number, field
     return [204];
   } catch (failure) {
     if (failure instanceof WebhookRejected) return [401];
-    // Such as a full disk. The task is retried.
+    // Such as a full disk, or a connection that ended in the middle of the body. The task is retried.
     console.error(failure);
     return [500];
   }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Child } from '../support/child-process.ts';
@@ -70,6 +72,9 @@ t.test('mail sender: a verified delivery is one mail', async t => {
   t.same(linesOf(mailbox), [mail]);
 
   t.match(await ask(`127.0.0.1:${port}`, 'POST /', { body: mail }), { status: 401 }, 'without a signature');
+  const broken = connect(port, '127.0.0.1');
+  broken.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{', () => broken.destroy());
+  await once(broken, 'close');
   const { id: wrong } = await tenant.make('tasks', { worker: 'mailer', payload: { to: 'ann' } });
   t.match(await tenant.taskIn(wrong, 'failed'), { attempt: 1 }, 'what is no mail is not retried');
   await tenant.ask(`POST /tasks/${id}/retry`);
