@@ -17,8 +17,8 @@ const TENANTS_AT_ONCE = 100;
 const WORKERS_AT_ONCE = 100;
 
 /**
- * Shows in the statistics how long the oldest due task of each worker has waited, also of pull workers from which nothing is leased
- * for. The statistics never wait for the store: they show what the last pass has found, and it grows older.
+ * Shows in the statistics how long the oldest due task of each worker has waited, also of pull workers whose tasks
+ * nobody leases. The statistics never wait for the store: they show what the last pass has found, and it grows older.
  */
 export class OldestDue {
   readonly #parts: OldestDueParts;
