@@ -232,6 +232,10 @@ t.test('with tasks', options, async t => {
     await page.getByRole('button', { name: 'Change this limit' }).click();
     await page.getByText('must be a').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.setViewportSize({ width: 360, height: 800 });
+    const cut = `[...document.querySelectorAll('table[aria-label="Limits of the tenant"] tbody tr > :first-child')]
+      .filter(name => name.scrollWidth > name.clientWidth).map(name => name.innerText)`;
+    t.same(await page.evaluate(cut), [], 'the names of limits fit on a phone');
     // The browser itself reports the answer to the wrong limit.
     t.same(
       faults.filter(fault => !fault.includes('422')),

@@ -48,12 +48,12 @@ function columns(onChange: TenantLimitsProps['onChange']): readonly Column<Limit
       title: 'Limit',
       grows: true,
       cell: ({ name, isChanged }) => (
-        <span class="one-line">
+        <>
           {name} {isChanged && <Chip kind="neutral">Changed</Chip>}
-        </span>
+        </>
       ),
     },
-    { key: 'used', title: 'Used', kind: 'number', cell: row => <Used row={row} /> },
+    { key: 'used', title: 'Used', kind: 'number', hides: 'narrow', cell: row => <Used row={row} /> },
     {
       key: 'value',
       title: 'At most',
