@@ -276,7 +276,7 @@ export class DecisionService {
       health: this.#health,
       batchFigures: figuresOfBatches,
       rehearsals: rehearsing.rehearsals,
-      tenants: this.#tasks?.tenants ?? null,
+      taskRoutes: this.#tasks?.operatorRoutes ?? null,
     });
     this.#presence = operator.presence;
     this.#ports = new Ports({

@@ -10,7 +10,6 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { RuleLoads } from '../../rules/rule-loads.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { Steering } from '../../steering/steering.ts';
-import type { Tenants } from '../../tasks/rest/threads/asked-tenants.ts';
 import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
 import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
@@ -18,10 +17,11 @@ import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
 import { loadsRoutes } from '../../transports/debug/operator/loads-routes.ts';
 import { ratesRoutes } from '../../transports/debug/operator/rates-routes.ts';
 import { rehearsalRoutes } from '../../transports/debug/operator/rehearsal-routes.ts';
+import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
 import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
-import { tenantRoutes } from '../../transports/debug/operator/tenant-routes.ts';
+import { routesWithoutTasks } from '../../transports/debug/operator/tenant-operations.ts';
 import { hotKeyReaders } from '../decision/hot-keys.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { adminToken, reportUnreadableToken } from './admin-token.ts';
@@ -44,8 +44,8 @@ interface OperatorApiParts {
   readonly batchFigures: BatchFigures;
   /** Null if steering records are disabled. */
   readonly steering: Steering | null;
-  /** Null if the process does not serve tasks. */
-  readonly tenants: Tenants | null;
+  /** What the task service adds; null if the process does not serve tasks. */
+  readonly taskRoutes: readonly OperatorRoute[] | null;
   readonly clock: Clock;
   readonly logger: AuditLogger;
 }
@@ -82,7 +82,7 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
       ...steeringRoutes(parts.steering),
       ...statusRoutes(read, streams),
       ...rehearsalRoutes(parts.rehearsals),
-      ...tenantRoutes(parts.tenants),
+      ...(parts.taskRoutes ?? routesWithoutTasks()),
     ],
     version,
     token,

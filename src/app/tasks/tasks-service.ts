@@ -11,7 +11,7 @@ import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { WorkerNames } from '../../tasks/model/worker-names.ts';
-import { AskedTenants, type Tenants } from '../../tasks/rest/threads/asked-tenants.ts';
+import { AskedTenants } from '../../tasks/rest/threads/asked-tenants.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
@@ -20,6 +20,8 @@ import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/work
 import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
+import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
+import { tenantRoutes } from '../../transports/debug/operator/tenant-routes.ts';
 import { NotReadyError, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
 import { logLine } from '../logging/thread-logger.ts';
@@ -61,7 +63,8 @@ export interface TasksShared {
 export class TasksService implements Service {
   readonly name = 'tasks';
   readonly front: TasksFront;
-  readonly tenants: Tenants;
+  /** Routes of the operator's API. */
+  readonly operatorRoutes: readonly OperatorRoute[];
   readonly #store: TaskStore;
   readonly #engine: KeptEngine;
   readonly #rest: RestThreads<StatsChange>;
@@ -90,7 +93,7 @@ export class TasksService implements Service {
     });
     const rest = restThreads(parts, shared, { links, workers, statistics, tester: engine });
     this.#engine = engine;
-    this.tenants = new AskedTenants(rest);
+    this.operatorRoutes = tenantRoutes(new AskedTenants(rest));
     this.#rest = rest;
     const readiness: ReadinessChecks = {
       task_store: () => partReady(engine, 'task_store'),

@@ -13,6 +13,7 @@ import { TENANT } from '../../../tasks/rest/tenants/tenant-figures.ts';
 import type { Tenants } from '../../../tasks/rest/threads/asked-tenants.ts';
 import { OperatorProblem, type OperatorProblemCode } from './problem.ts';
 import type { OperatorAnswer, OperatorCall, OperatorRoute } from './route.ts';
+import { TENANT_OPERATIONS } from './tenant-operations.ts';
 
 /** Maximum number of tenants in an answer. The figures of each are read from the store. */
 const MAX_COUNT = 100;
@@ -75,11 +76,8 @@ const REASON_ONLY: ObjectSchema = { type: 'object', properties: { reason: REASON
 
 const ONE = { description: 'The tenant after the change.', schema: DETAILS };
 
-/**
- * The routes for the tenants of the task service.
- * @param tenants null if the task service is disabled
- */
-export function tenantRoutes(tenants: Tenants | null): OperatorRoute[] {
+/** The routes for the tenants of the task service. */
+export function tenantRoutes(tenants: Tenants): OperatorRoute[] {
   const change = (call: OperatorCall, fields: Pick<TenantChange, 'status' | 'limits'>) => {
     const domain = domainOf(call);
     const ask: TenantAsk = { kind: 'change', domain, reason: String(call.body['reason']), ...fields };
@@ -87,11 +85,7 @@ export function tenantRoutes(tenants: Tenants | null): OperatorRoute[] {
   };
   return [
     {
-      method: 'GET',
-      path: '/tenants',
-      operation: 'listTenants',
-      summary: 'List the tenants of the task service with their figures',
-      access: 'read',
+      ...TENANT_OPERATIONS.list,
       query: {
         q: {
           type: 'string',
@@ -112,61 +106,35 @@ export function tenantRoutes(tenants: Tenants | null): OperatorRoute[] {
         count: { ...COUNT, min: 1, max: MAX_COUNT, optional: true },
       },
       answer: { description: 'A page of tenants.', schema: LIST },
-      problems: ['tasks_disabled'],
       handle: ({ query }) => answer(tenants, listOf(query)),
     },
     {
-      method: 'GET',
-      path: '/tenants/:domain',
-      operation: 'getTenant',
-      summary: 'Read a tenant: its figures, its limits and what it uses of them',
-      access: 'read',
+      ...TENANT_OPERATIONS.read,
       answer: { description: 'The tenant.', schema: DETAILS },
-      problems: ['tasks_disabled'],
       handle: call => answer(tenants, { kind: 'read', domain: domainOf(call) }),
     },
     {
-      method: 'POST',
-      path: '/tenants/:domain/suspend',
-      operation: 'suspendTenant',
-      summary: 'Suspend a tenant: it becomes read-only, and its tasks do not start',
-      access: 'change',
+      ...TENANT_OPERATIONS.suspend,
       body: REASON_ONLY,
       answer: ONE,
-      problems: ['tasks_disabled'],
       handle: call => change(call, { status: 'suspended' }),
     },
     {
-      method: 'POST',
-      path: '/tenants/:domain/resume',
-      operation: 'resumeTenant',
-      summary: 'Resume a suspended tenant',
-      access: 'change',
+      ...TENANT_OPERATIONS.resume,
       body: REASON_ONLY,
       answer: ONE,
-      problems: ['tasks_disabled'],
       handle: call => change(call, { status: 'active' }),
     },
     {
-      method: 'PUT',
-      path: '/tenants/:domain/limits',
-      operation: 'changeTenantLimits',
-      summary: 'Change limits of a tenant',
-      access: 'change',
+      ...TENANT_OPERATIONS.limits,
       body: { type: 'object', properties: { limits: LIMITS_CHANGE, reason: REASON } },
       answer: ONE,
-      problems: ['tasks_disabled'],
       handle: call => change(call, { limits: call.body['limits'] as NonNullable<TenantChange['limits']> }),
     },
     {
-      method: 'POST',
-      path: '/tenants/:domain/owner-token',
-      operation: 'createOwnerToken',
-      summary: 'Create a token for the first active owner of a tenant, if the owners have lost theirs',
-      access: 'change',
+      ...TENANT_OPERATIONS.ownerToken,
       body: REASON_ONLY,
       answer: { status: 201, description: 'The token.', schema: OWNER_TOKEN },
-      problems: ['tasks_disabled'],
       handle: async call => {
         const domain = domainOf(call);
         const { json } = await answer(tenants, { kind: 'owner_token', domain });
@@ -197,16 +165,10 @@ function domainOf({ params }: OperatorCall): string {
 
 /** @throws OperatorProblem */
 async function answer(
-  tenants: Tenants | null,
+  tenants: Tenants,
   ask: TenantAsk,
   audit: LogFields = {},
 ): Promise<OperatorAnswer & { readonly json: Readonly<Record<string, unknown>> }> {
-  if (tenants === null) {
-    throw new OperatorProblem(
-      'tasks_disabled',
-      'This process does not serve tasks. Set TASKS_ENABLED=true and restart it.',
-    );
-  }
   try {
     return { json: await tenants.ask(ask), audit };
   } catch (thrown) {
