@@ -1,7 +1,7 @@
 import { PROBLEMS, type ProblemCode, problemType } from '../../tasks/rest/checks/problem-list.ts';
 import { type Answer, textAnswer } from '../http/answer.ts';
 import type { Handler, Route } from '../http/routes.ts';
-import { PageRoutes } from './page-routes.ts';
+import { acceptsHtml, PageRoutes } from './page-routes.ts';
 
 /** Where browsers get the documentation of the REST interface for tasks. */
 const DOCS = '/api/docs';
@@ -64,7 +64,7 @@ const answerProblem: Handler = (exchange, request) => {
 };
 
 function listOf(accept: string): Answer {
-  if (accept.includes('text/html')) return seeOther(PROBLEM_PAGES);
+  if (acceptsHtml(accept)) return seeOther(PROBLEM_PAGES);
   if (accept.includes('application/json')) return jsonAnswer({ problems: CODES.map(described) });
   const lines = CODES.map(code => `${PROBLEMS[code].status}  ${code}: ${PROBLEMS[code].title}\n`);
   return textAnswer(lines.join(''));
@@ -73,7 +73,7 @@ function listOf(accept: string): Answer {
 function explanationOf(text: string, accept: string): Answer {
   const code = CODES.find(each => each === text);
   if (code === undefined) return UNKNOWN_CODE;
-  if (accept.includes('text/html')) return seeOther(`${PROBLEM_PAGES}/${code}`);
+  if (acceptsHtml(accept)) return seeOther(`${PROBLEM_PAGES}/${code}`);
   if (accept.includes('application/json')) return jsonAnswer(described(code));
   const { status, title, meaning, remedy } = PROBLEMS[code];
   return textAnswer(`${code} (${status}): ${title}\n\n${meaning}\n\n${remedy}\n`);

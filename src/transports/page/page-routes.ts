@@ -107,9 +107,13 @@ export class PageRoutes {
 /** Leaves requests of browsers for a document to `document`, and all others to `other`. */
 export function forBrowsers(document: Handler, other: Handler): Handler {
   return (exchange, request) => {
-    const isBrowser = /\btext\/html\b/i.test(request.header('accept'));
-    (isBrowser ? document : other)(exchange, request);
+    (acceptsHtml(request.header('accept')) ? document : other)(exchange, request);
   };
+}
+
+/** Whether a request is that of a browser for a document, by its field `Accept`. */
+export function acceptsHtml(accept: string): boolean {
+  return /\btext\/html\b/i.test(accept);
 }
 
 async function load(folder: string, read: () => Promise<PageFiles>): Promise<Loaded> {

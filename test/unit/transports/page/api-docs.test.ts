@@ -89,4 +89,6 @@ onEachEngine('browsers get the documentation, programs the address of the OpenAP
   t.equal(text.headers.get('vary'), 'Accept', 'a cache must not give it to browsers');
   t.match(await text.text(), '/api/v1/openapi.json');
   t.match(await (await ask('/api/docs/problems/not_found', '*/*')).text(), /^not_found \(404\)/);
+  // What is no browser is never sent to the page, which would send it back.
+  t.equal((await ask('/api/docs/problems/not_found', 'xtext/html')).status, 200);
 });
