@@ -49,10 +49,16 @@ export const TENANT_OPERATIONS = {
   },
 } as const satisfies Record<string, Operation>;
 
+const TEXT = { type: 'string', max: 64, optional: true } as const;
+
+/** Accepts what the list of a process with tasks accepts, whose values are not known without the task service. */
+const LIST_QUERY = { q: TEXT, status: TEXT, sort: TEXT, offset: TEXT, count: TEXT };
+
 /** The routes of a process that does not serve tasks, and so has not loaded the task service: they say how to enable it. */
 export function routesWithoutTasks(): OperatorRoute[] {
   return Object.values(TENANT_OPERATIONS).map(operation => ({
     ...operation,
+    ...(operation === TENANT_OPERATIONS.list && { query: LIST_QUERY }),
     answer: {
       description: 'Only if the process serves tasks (TASKS_ENABLED).',
       schema: { type: 'object', properties: {} },

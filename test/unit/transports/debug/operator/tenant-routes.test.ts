@@ -1,10 +1,16 @@
 import type { Test } from 'tap';
 import t from 'tap';
+import { systemClock } from '../../../../../src/base/clock.ts';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { RestCalls, RestHead } from '../../../../../src/tasks/rest/http/http.ts';
 import { problemResponse } from '../../../../../src/tasks/rest/http/problem-answer.ts';
 import { AskedTenants } from '../../../../../src/tasks/rest/threads/asked-tenants.ts';
 import { interrupted } from '../../../../../src/tasks/rest/threads/refusals.ts';
+import type { OperatorApi } from '../../../../../src/transports/debug/operator/router.ts';
+import {
+  routesWithoutTasks,
+  TENANT_OPERATIONS,
+} from '../../../../../src/transports/debug/operator/tenant-operations.ts';
 import { tenantRoutes } from '../../../../../src/transports/debug/operator/tenant-routes.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
@@ -28,10 +34,15 @@ async function open(t: Test, lose = () => false) {
     token: async () => TOKEN,
     log,
   });
-  const server = debugServer(rest.clock, { operator });
+  return { rest, log, ask: await serve(t, operator) };
+}
+
+/** Opens the debug port, and returns the function that asks its API. */
+async function serve(t: Test, operator: OperatorApi) {
+  const server = debugServer(systemClock, { operator });
   await server.start();
   t.teardown(() => server.stop());
-  const ask = async (method: string, path: string, body?: object) => {
+  return async (method: string, path: string, body?: object) => {
     const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
@@ -39,7 +50,6 @@ async function open(t: Test, lose = () => false) {
     });
     return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) };
   };
-  return { rest, log, ask };
 }
 
 t.test('each change is a line in the log, with the tenant and the reason, and without a token', async t => {
@@ -65,6 +75,21 @@ t.test('each change is a line in the log, with the tenant and the reason, and wi
   );
   t.match(json.token, /^tk_acme_/);
   t.notMatch(JSON.stringify(log.lines), json.token);
+});
+
+t.test('a process that does not serve tasks says so, whatever it is asked about tenants', async t => {
+  const ask = await serve(t, operatorApi({ routes: routesWithoutTasks(), token: async () => TOKEN }));
+  const asked = [
+    await ask('GET', '/tenants?q=a&status=active&sort=due&offset=50&count=50'),
+    await ask('GET', '/tenants/acme'),
+    await ask('POST', '/tenants/acme/suspend', { reason: 'x' }),
+    await ask('POST', '/tenants/acme/resume', { reason: 'x' }),
+    await ask('PUT', '/tenants/acme/limits', { limits: { workers: 3 }, reason: 'x' }),
+    await ask('POST', '/tenants/acme/owner-token', { reason: 'x' }),
+  ];
+  t.equal(asked.length, Object.keys(TENANT_OPERATIONS).length);
+  const disabled = { status: 501, json: { code: 'tasks_disabled', detail: /TASKS_ENABLED=true/ } };
+  for (const { status, json } of asked) t.match({ status, json }, disabled);
 });
 
 t.test('a change whose thread has ended may have been made, and the answer says so', async t => {
