@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Failure, Skeleton } from '../design/states.tsx';
 import { ApiError } from '../service/call.ts';
 import { type Me, readMe, SessionContext, storedToken, storeToken } from './session.ts';
@@ -27,7 +27,8 @@ export function Console() {
     setMe(null);
     setToken(null);
   };
-  useEffect(() => {
+  // Not after painting, so that the request is on its way before the first view.
+  useLayoutEffect(() => {
     if (token === null) return;
     const gone = new AbortController();
     const read = async () => {

@@ -6,6 +6,27 @@ import { firstLook, lookAt } from '../support/page-looks.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 
 const options = { skip: BROWSER_MISSING };
+
+/** Runs in a page of another origin: what it learns from the console of a tenant that is signed in. */
+const STEALING = `async address => {
+  const nameOf = error => error.name;
+  const call = path => fetch(address + 'api/v1/' + path, { credentials: 'include' }).then(({ status }) => status, nameOf);
+  const body = JSON.stringify({ email: 'thief@example.com', role: 'owner' });
+  const change = fetch(address + 'api/v1/users', { method: 'POST', credentials: 'include', mode: 'cors', body });
+  const opened = open(address);
+  const frame = document.createElement('iframe');
+  frame.src = address;
+  const loaded = new Promise(resolve => frame.addEventListener('load', resolve));
+  document.body.append(frame);
+  await loaded;
+  const read = look => { try { return String(look()); } catch (error) { return error.name; } };
+  return {
+    call: await call('me'),
+    change: await change.then(({ status }) => status, nameOf),
+    window: read(() => opened.sessionStorage.length),
+    frame: read(() => frame.contentDocument),
+  };
+}`;
 const browser = new TestBrowser(t);
 const service = await startTasksService(t);
 
@@ -65,6 +86,24 @@ t.test(
     );
   },
 );
+
+t.test('a page of another origin gets neither the token nor an answer that needs it', options, async t => {
+  const tenant = await newTenant(service, 'victim');
+  const address = consoleAddress(service, 'victim');
+  const { page } = await browser.open(t, address);
+  await signIn(page, tenant);
+  await newTenant(service, 'thief');
+  const thief = await page.context().newPage();
+  await thief.goto(consoleAddress(service, 'thief', 'healthcheck'));
+  t.same(await thief.evaluate(`(${STEALING})(${JSON.stringify(address)})`), {
+    call: 'TypeError',
+    change: 'TypeError',
+    window: 'SecurityError',
+    frame: 'null',
+  });
+  const { json } = await tenant.ask('GET /users');
+  t.equal(json.data.length, 1, 'nothing was changed');
+});
 
 t.test('the plain address of the service takes the tenant from the token', options, async t => {
   const tenant = await newTenant(service, 'plain');
