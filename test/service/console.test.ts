@@ -1,5 +1,5 @@
 import t from 'tap';
-import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
+import { BROWSER_MISSING, firstPaintMs, TestBrowser } from '../support/browser.ts';
 import { consoleAddress, signIn } from '../support/console.ts';
 import { axeFaults, overflowing } from '../support/live-page.ts';
 import { firstLook, lookAt } from '../support/page-looks.ts';
@@ -152,9 +152,8 @@ t.test('the documentation has a page for each operation, with its responses', op
   const { page, faults, pageBytes } = await browser.open(t, consoleAddress(service, 'signin', 'api/docs'));
   await page.getByRole('heading', { name: 'What can a program do here?' }).waitFor();
   t.equal(await page.title(), 'Start · API · Sluice');
-  const shown = "performance.getEntriesByName('first-contentful-paint')[0].startTime";
   const bytes = await pageBytes();
-  t.comment(`first view after ${Math.round(await page.evaluate(shown))} ms, ${bytes} bytes`);
+  t.comment(`first view after ${await firstPaintMs(page)} ms, ${bytes} bytes`);
   t.ok(bytes < 60 * 1024, `${bytes} bytes`);
   const contents = page.getByRole('navigation', { name: 'Contents' });
   const links = await contents.getByRole('link').evaluateAll(all => all.map(one => one.getAttribute('href')));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
+import { BROWSER_MISSING, firstPaintMs, TestBrowser } from '../support/browser.ts';
 import { keepAsking, servicePage } from '../support/live-page.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { until } from '../support/until.ts';
@@ -16,8 +16,7 @@ t.test('the overview shows what is rejected while requests are sent', options, a
   await page.getByRole('heading', { name: 'What is being rejected right now?' }).waitFor();
   await page.getByText('Nothing was rejected', { exact: true }).waitFor();
   t.equal(await page.title(), 'Overview · Sluice');
-  const shown = "performance.getEntriesByName('first-contentful-paint')[0].startTime";
-  t.comment(`first view after ${Math.round(await page.evaluate(shown))} ms`);
+  t.comment(`first view after ${await firstPaintMs(page)} ms`);
   keepAsking(t, service);
   const rejected = page.getByRole('region', { name: 'Rejected' }).locator('.tile-figure');
   await rejected.filter({ hasNotText: /^0\/s$/ }).waitFor();

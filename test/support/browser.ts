@@ -85,6 +85,17 @@ export class TestBrowser {
   }
 }
 
+/** When the page painted something for the first time, in milliseconds after the request. The browser reports it later. */
+export async function firstPaintMs(page: Page): Promise<number> {
+  const painted = await page.evaluate(`new Promise(resolve => {
+    new PerformanceObserver(list => {
+      const [entry] = list.getEntriesByName('first-contentful-paint');
+      if (entry !== undefined) resolve(entry.startTime);
+    }).observe({ type: 'paint', buffered: true });
+  })`);
+  return Math.round(painted as number);
+}
+
 function launch(): Promise<Browser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error(String(BROWSER_MISSING));
