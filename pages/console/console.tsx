@@ -1,7 +1,15 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { Failure, Skeleton } from '../design/states.tsx';
 import { ApiError } from '../service/call.ts';
-import { type Me, readMe, SessionContext, storedToken, storeToken } from './session.ts';
+import {
+  forgetSession,
+  type Me,
+  readMe,
+  SessionContext,
+  storedMe,
+  storedToken,
+  storeSession,
+} from './session.ts';
 import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 
@@ -12,17 +20,17 @@ const RECHECK_MS = 60_000;
 export function Console() {
   const [token, setToken] = useState(storedToken);
   const [why, setWhy] = useState('');
-  const [me, setMe] = useState<Me | null>(null);
+  const [me, setMe] = useState<Me | null>(storedMe);
   const [error, setError] = useState<ApiError | null>(null);
   const [round, setRound] = useState(0);
   const signIn = (given: string, known: Me) => {
-    storeToken(given);
+    storeSession(given, known);
     setWhy('');
     setMe(known);
     setToken(given);
   };
   const end = (reason = '') => {
-    storeToken(null);
+    forgetSession();
     setWhy(reason);
     setMe(null);
     setToken(null);
@@ -33,7 +41,9 @@ export function Console() {
     const gone = new AbortController();
     const read = async () => {
       try {
-        setMe(await readMe(token, gone.signal));
+        const known = await readMe(token, gone.signal);
+        storeSession(token, known);
+        setMe(known);
         setError(null);
       } catch (thrown) {
         if (gone.signal.aborted) return;
@@ -41,7 +51,7 @@ export function Console() {
         else setError(thrown as ApiError);
       }
     };
-    if (me === null) void read();
+    void read();
     const timer = setInterval(() => {
       if (!document.hidden) void read();
     }, RECHECK_MS);

@@ -55,6 +55,9 @@ export function useSession(): Session {
 /** The token is kept in the storage of this tab, which the browser deletes with the tab, and never in an address. */
 const STORED = 'sluice-token';
 
+/** Who has signed in, so that a view that is loaded again need not wait for the answer to that. */
+const STORED_ME = 'sluice-me';
+
 export function storedToken(): string | null {
   try {
     return sessionStorage.getItem(STORED);
@@ -63,13 +66,38 @@ export function storedToken(): string | null {
   }
 }
 
-/** Keeps the token until the tab is closed; null forgets it. */
-export function storeToken(token: string | null): void {
+/** The address of the script has the version of the page: another version may expect other fields. */
+function pageVersion(): string {
+  return document.querySelector('script[src]')?.getAttribute('src') ?? '';
+}
+
+/** Who had signed in when this tab asked last; null if that is not known. The service checks every call in any case. */
+export function storedMe(): Me | null {
   try {
-    if (token === null) sessionStorage.removeItem(STORED);
-    else sessionStorage.setItem(STORED, token);
+    const { version, me } = JSON.parse(sessionStorage.getItem(STORED_ME) ?? '{}');
+    return version === pageVersion() ? me : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps the token, and who has signed in with it, until the tab is closed. */
+export function storeSession(token: string, me: Me): void {
+  try {
+    sessionStorage.setItem(STORED, token);
+    sessionStorage.setItem(STORED_ME, JSON.stringify({ version: pageVersion(), me }));
   } catch {
     // Without storage the session ends when the page is loaded again.
+  }
+}
+
+/** Forgets the token. */
+export function forgetSession(): void {
+  try {
+    sessionStorage.removeItem(STORED);
+    sessionStorage.removeItem(STORED_ME);
+  } catch {
+    // There is none.
   }
 }
 

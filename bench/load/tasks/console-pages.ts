@@ -1,4 +1,5 @@
 import { BROWSER_MISSING, TestBrowser } from '../../../test/support/browser.ts';
+import { signIn } from '../../../test/support/console.ts';
 import { median } from '../../support/statistics.ts';
 import { fill } from './fill.ts';
 import { atMost, type Part, type Value } from './measurement.ts';
@@ -72,7 +73,7 @@ async function timeToShow(
   try {
     const network = await page.context().newCDPSession(page);
     await network.send('Network.setCacheDisabled', { cacheDisabled: true });
-    await page.evaluate(`sessionStorage.setItem('sluice-token', ${JSON.stringify(service.tokenOf(tenant))})`);
+    await signIn(page, { token: service.tokenOf(tenant) });
     await page.addInitScript({ content: NOTE_TIME });
     await page.goto(`${address}${query}`);
     await page.locator('h1').first().waitFor();
