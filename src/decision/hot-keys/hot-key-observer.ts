@@ -44,7 +44,7 @@ export class HotKeyObserver implements BatchObserver {
     try {
       this.#sampleRows(batch, rules, seat, sampled);
       for (let row = over; row < rows; row = nextOver(batch, row + 1)) {
-        this.#recordRefusal(batch, rules, seat, row);
+        if (!this.#isSpent(batch, rules, row)) this.#recordRefusal(batch, rules, seat, row);
       }
     } finally {
       this.#key.release();
@@ -93,6 +93,12 @@ export class HotKeyObserver implements BatchObserver {
       hour.byKey.add(keyBucket, key);
       hour.byRule.add(ruleBucket, key);
     }
+  }
+
+  /** Whether a refusal would not be recorded: in a flood, this is true of most, so it must cost nearly nothing. */
+  #isSpent({ decisions, nowMs }: DecisionBatch, rules: CompiledRules, row: number): boolean {
+    if (decisions.kind[row] !== KIND.limited) return false;
+    return this.#budget.isSpent(this.#key.ruleOf(rules, decisions.limit[row]), nowMs);
   }
 
   /** Records all exceeded limits of a descriptor. */

@@ -72,6 +72,12 @@ export class ObservedKey implements KeySample, KeyPlace {
     this.variance = hits * hits * interval * (interval - 1);
   }
 
+  /** The first word of the identity of a limit. */
+  ruleOf(rules: CompiledRules, limit: number): number {
+    this.#ids.find(rules, limit);
+    return this.#ids.a;
+  }
+
   /** Sets the rule and the text to those of a descriptor that is banned: it has no cache key, and maybe no rule. */
   banned(batch: DecisionBatch, rules: CompiledRules): void {
     this.limit = batch.decisions.limit[this.row];

@@ -15,6 +15,13 @@ export class RefusalBudget {
   /** By the last bits of the identity of a rule: the last period in which it had a refusal. */
   readonly #periods = new Float64Array(PLACES);
 
+  /** Whether {@link allows} would return false. Takes nothing from the budget. */
+  isSpent(ruleA: number, nowMs: number): boolean {
+    if (this.#left > 0) return false;
+    const period = Math.floor(nowMs / PERIOD_MS);
+    return period === this.#period && this.#periods[ruleA & (PLACES - 1)] === period;
+  }
+
   allows(ruleA: number, nowMs: number): boolean {
     const period = Math.floor(nowMs / PERIOD_MS);
     if (period !== this.#period) {
