@@ -1,4 +1,5 @@
-import { QUESTIONS, ROWS } from './panels.mjs';
+import { ROWS } from './panels.mjs';
+import { QUESTIONS } from './questions.mjs';
 
 // Grafana's grid has 24 columns. A row of its grid has 30 pixels and a gap of 8.
 const COLUMNS = 24;

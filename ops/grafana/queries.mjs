@@ -1,5 +1,8 @@
 // Parts of the queries of the dashboard. The variables $job, $instance and $domain are those of the dashboard.
 
+/** The calls of counter stores. */
+export const CALLS = 'sluice_store_call_duration_seconds';
+
 const OURS = 'job=~"$job",instance=~"$instance"';
 
 /** A metric of the chosen instances, with more matchers. */

@@ -1,4 +1,4 @@
-// Writes sluice.json from the panels: `npm run dashboard`, after a change of panels.mjs.
+// Writes sluice.json from the panels: `npm run dashboard`, after a change of questions.mjs or panels.mjs.
 import { writeFileSync } from 'node:fs';
 import { dashboard } from './dashboard.mjs';
 
