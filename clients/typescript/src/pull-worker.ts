@@ -171,7 +171,7 @@ class PullWorker {
       const { leases } = await client.post(LEASES, { ...call, ...MISSED });
       await Promise.all(leases.map(lease => this.#leased(lease, true).giveBack()));
     } catch {
-      // There are none, or the service does not answer.
+      // The service has no such leases, or does not answer.
     }
   }
 

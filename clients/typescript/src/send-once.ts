@@ -11,7 +11,7 @@ export interface Sent {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A successful answer; `body` is the parsed JSON, undefined if there is none. */
+/** A successful answer; `body` is the parsed JSON, undefined for an empty body. */
 export interface Received {
   readonly status: number;
   readonly headers: Headers;

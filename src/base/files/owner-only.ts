@@ -63,7 +63,7 @@ function restrictOne(path: string): OpenToOthers | null {
   }
 }
 
-/** Logs one line about files that others could use; nothing if there are none. */
+/** Logs one line about files that others could use; nothing without such files. */
 export function logOpenToOthers(logger: Logger, files: readonly OpenToOthers[]): void {
   const open = files.filter(({ failure }) => failure !== null);
   const [shown, message] =

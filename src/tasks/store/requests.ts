@@ -355,6 +355,6 @@ export type StatusCounts = Readonly<Record<TaskStatus, number>>;
 /** Due tasks of a tenant. */
 export interface DueTasks {
   readonly count: number;
-  /** When the oldest one became due; null if there is none. */
+  /** When the oldest one became due; null without due tasks. */
   readonly oldestAt: number | null;
 }
