@@ -1,3 +1,5 @@
+import type { TaskStatus } from '../service/task-status.ts';
+
 /** Answers of the tenant's API that several views use; /api/v1/openapi.json describes them. */
 
 /** A page of a list. */
@@ -6,18 +8,6 @@ export interface ListPage<Item> {
   /** Null at the end of the list. */
   readonly next_cursor: string | null;
 }
-
-export const TASK_STATUSES = [
-  'scheduled',
-  'running',
-  'retry',
-  'paused',
-  'succeeded',
-  'failed',
-  'canceled',
-  'expired',
-] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** Number of tasks by status. */
 export interface TaskCounts {

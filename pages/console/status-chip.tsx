@@ -1,5 +1,5 @@
 import { Chip, type ChipKind } from '../design/chip.tsx';
-import type { TaskStatus } from './api.ts';
+import type { TaskStatus } from '../service/task-status.ts';
 
 const KINDS: Readonly<Record<TaskStatus, ChipKind>> = {
   scheduled: 'neutral',

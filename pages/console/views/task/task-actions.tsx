@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../../design/button.tsx';
 import { ChangeForm } from '../../../design/change-form.tsx';
 import { navigate } from '../../../design/route.ts';
-import type { TaskStatus } from '../../api.ts';
+import { ENDED_STATUSES, OPEN_STATUSES, type TaskStatus } from '../../../service/task-status.ts';
 import { useAction } from '../../change/action.ts';
 import { commandsOf } from '../../change/commands.ts';
 import { useAllowed, useCall, useSession } from '../../session.ts';
@@ -18,11 +18,8 @@ interface ActionWords {
   readonly of: readonly TaskStatus[];
 }
 
-const OPEN: readonly TaskStatus[] = ['scheduled', 'running', 'retry', 'paused'];
-const ENDED: readonly TaskStatus[] = ['succeeded', 'failed', 'canceled', 'expired'];
-
 const ACTIONS: Readonly<Record<TaskAction, ActionWords>> = {
-  retry: { button: 'Retry', effect: 'It starts again, with all its attempts.', of: ENDED },
+  retry: { button: 'Retry', effect: 'It starts again, with all its attempts.', of: ENDED_STATUSES },
   run: {
     button: 'Run now',
     effect: 'It is due now. A pause of the worker and its rate do not hold it back; its concurrency does.',
@@ -34,12 +31,12 @@ const ACTIONS: Readonly<Record<TaskAction, ActionWords>> = {
     button: 'Cancel',
     effect:
       'It does not start any more. If it is running, the connection to the worker is closed, or the pull worker is asked to stop.',
-    of: OPEN,
+    of: OPEN_STATUSES,
   },
   delete: {
     button: 'Delete',
     effect: 'It is deleted with its history. This cannot be undone.',
-    of: [...OPEN, ...ENDED],
+    of: [...OPEN_STATUSES, ...ENDED_STATUSES],
   },
 };
 
@@ -67,7 +64,7 @@ export function TaskActions({ task, onChanged }: TaskActionsProps) {
           {ACTIONS[action].button}
         </Button>
       ))}
-      {OPEN.includes(task.status) && <Button onClick={() => setOpen('edit')}>Edit</Button>}
+      {OPEN_STATUSES.includes(task.status) && <Button onClick={() => setOpen('edit')}>Edit</Button>}
       {open === 'edit' && <EditDialog task={task} onClose={close} onChanged={onChanged} />}
       {open !== null && open !== 'edit' && (
         <ActionDialog

@@ -5,7 +5,8 @@ import { Panel } from '../../../design/panel.tsx';
 import { Link, useRoute } from '../../../design/route.ts';
 import { Failure, Skeleton } from '../../../design/states.tsx';
 import { Time } from '../../../design/time.tsx';
-import type { Actor, ListPage, Task, TaskStatus } from '../../api.ts';
+import type { TaskStatus } from '../../../service/task-status.ts';
+import type { Actor, ListPage, Task } from '../../api.ts';
 import { usePolled } from '../../polled.ts';
 
 /** An entry of the history of a task. */

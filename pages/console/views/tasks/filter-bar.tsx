@@ -2,7 +2,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { formatCount } from '../../../design/format.ts';
 import { navigate, useRoute } from '../../../design/route.ts';
 import { useShortcuts } from '../../../design/shortcuts.ts';
-import { type ListPage, TASK_STATUSES, type TaskCounts } from '../../api.ts';
+import { TASK_STATUSES } from '../../../service/task-status.ts';
+import type { ListPage, TaskCounts } from '../../api.ts';
 import { usePolled } from '../../polled.ts';
 import { FILTER_FIELDS, type FilterField, filterOf, statusesOf, toggled } from './task-filter.ts';
 

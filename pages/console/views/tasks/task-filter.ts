@@ -1,4 +1,4 @@
-import { TASK_STATUSES, type TaskStatus } from '../../api.ts';
+import { TASK_STATUSES, type TaskStatus } from '../../../service/task-status.ts';
 
 /** Filters of `GET /api/v1/tasks` that the address has under the same names. */
 export const FILTER_FIELDS = {

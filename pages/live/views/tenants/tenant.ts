@@ -1,18 +1,5 @@
 import type { ChipKind } from '../../../design/chip.tsx';
-
-export const TASK_STATUSES = [
-  'scheduled',
-  'running',
-  'retry',
-  'paused',
-  'succeeded',
-  'failed',
-  'canceled',
-  'expired',
-] as const;
-
-/** Statuses of tasks that have not ended. */
-const OPEN = ['scheduled', 'running', 'retry', 'paused'] as const;
+import { OPEN_STATUSES, type TaskStatus } from '../../../service/task-status.ts';
 
 /** A tenant of the task service, as the operator's API lists it. */
 export interface Tenant {
@@ -20,7 +7,7 @@ export interface Tenant {
   readonly status: 'active' | 'suspended' | 'deleting' | 'deleted';
   readonly created_at: string;
   readonly suspended: { readonly since: string; readonly reason: string | null } | null;
-  readonly tasks: Readonly<Record<(typeof TASK_STATUSES)[number], number>>;
+  readonly tasks: Readonly<Record<TaskStatus, number>>;
   readonly stored: number;
   readonly workers: number;
   readonly in_flight: number;
@@ -73,5 +60,5 @@ export const STATUS_CHIPS: Readonly<Record<Tenant['status'], ChipKind>> = {
 };
 
 export function openTasks({ tasks }: Tenant): number {
-  return OPEN.reduce((sum, status) => sum + tasks[status], 0);
+  return OPEN_STATUSES.reduce((sum, status) => sum + tasks[status], 0);
 }
