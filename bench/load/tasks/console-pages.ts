@@ -20,7 +20,7 @@ const NOTE_TIME = `
   new MutationObserver(look).observe(document, { subtree: true, childList: true });
 `;
 
-/** The pages of the console, in a browser, among many stored tasks. */
+/** The pages of a tenant and the operator's page of tenants, in a browser, among many stored tasks. */
 export const consolePages: Part = async ({ service, size }) => {
   if (BROWSER_MISSING !== false) throw new Error(`the part "console" ${BROWSER_MISSING}`);
   const tenant = await service.tenant(4);
@@ -33,9 +33,10 @@ export const consolePages: Part = async ({ service, size }) => {
   const browser = new TestBrowser(closing as unknown as ConstructorParameters<typeof TestBrowser>[0]);
   try {
     const values: Value[] = [];
-    for (const [what, query] of await pages(tenant)) {
+    for (const [what, address] of await pages(service, tenant)) {
       const times: number[] = [];
-      for (let view = 0; view < VIEWS; view++) times.push(await timeToShow(browser, service, tenant, query));
+      const token = address.startsWith(home(service, tenant)) ? service.tokenOf(tenant) : null;
+      for (let view = 0; view < VIEWS; view++) times.push(await timeToShow(browser, address, token));
       values.push(atMost(`${what}, first view, median of ${VIEWS}`, median(times), 'ms', AIM_MS));
     }
     return values;
@@ -44,41 +45,63 @@ export const consolePages: Part = async ({ service, size }) => {
   }
 };
 
-async function pages(tenant: BenchTenant): Promise<readonly (readonly [what: string, query: string])[]> {
-  const { data } = (await tenant.json('GET', '/tasks?limit=1&worker=common')) as { data: { id: string }[] };
+/** Where the tenant's console is. */
+function home({ httpPort }: TaskService, { domain }: BenchTenant): string {
+  return `http://${domain}.localhost:${httpPort}/`;
+}
+
+async function pages(
+  service: TaskService,
+  tenant: BenchTenant,
+): Promise<readonly (readonly [what: string, address: string])[]> {
+  const firstOf = async (path: string) =>
+    ((await tenant.json('GET', path))['data'] as { id: string }[])[0].id;
+  const views = {
+    tasks: '',
+    'tasks of a worker': '?view=tasks&worker=rare',
+    'tasks of a status that no task has': '?view=tasks&status=failed',
+    'a task': `?view=task&id=${await firstOf('/tasks?limit=1&worker=common')}`,
+    workers: '?view=workers',
+    'a worker': '?view=worker&id=common',
+    schedules: '?view=schedules',
+    'a schedule': `?view=schedule&id=${await firstOf('/schedules')}`,
+    users: '?view=users',
+    'a user': `?view=user&id=${await firstOf('/users')}`,
+    usage: '?view=usage',
+    audit: '?view=audit',
+  };
+  const plain = `http://localhost:${service.httpPort}`;
+  const live = `http://localhost:${service.debugPort}/`;
   return [
-    ['tasks', ''],
-    ['tasks of a worker', '?view=tasks&worker=rare'],
-    ['tasks of a status that no task has', '?view=tasks&status=failed'],
-    ['a task', `?view=task&id=${data[0].id}`],
-    ['workers', '?view=workers'],
-    ['a worker', '?view=worker&id=common'],
-    ['schedules', '?view=schedules'],
-    ['users', '?view=users'],
-    ['audit', '?view=audit'],
+    ...Object.entries(views).map(([what, query]) => [what, `${home(service, tenant)}${query}`] as const),
+    ['start of the API pages', `${plain}/api/docs`],
+    ['a problem in the API pages', `${plain}/api/docs/problems/not_found`],
+    ["the operator's tenants", `${live}?view=tenants`],
+    ["the operator's page of a tenant", `${live}?view=tenant&domain=${tenant.domain}`],
   ];
 }
 
-/** Opens a page in a window of its own, in which nothing is cached. */
-async function timeToShow(
-  browser: TestBrowser,
-  service: TaskService,
-  tenant: BenchTenant,
-  query: string,
-): Promise<number> {
+/**
+ * Opens a page in a window of its own, in which nothing is cached.
+ *
+ * @param token with which to sign in before; null for pages that need none
+ */
+async function timeToShow(browser: TestBrowser, address: string, token: string | null): Promise<number> {
   let close: () => unknown = () => {};
   const closing = { teardown: (end: () => unknown) => (close = end) };
-  const address = `http://${tenant.domain}.localhost:${service.httpPort}/`;
-  const { page, faults } = await browser.open(closing as Parameters<TestBrowser['open']>[0], address);
+  const { page, faults } = await browser.open(
+    closing as Parameters<TestBrowser['open']>[0],
+    token === null ? address : `${new URL(address).origin}/`,
+  );
   try {
     const network = await page.context().newCDPSession(page);
     await network.send('Network.setCacheDisabled', { cacheDisabled: true });
-    await signIn(page, { token: service.tokenOf(tenant) });
+    if (token !== null) await signIn(page, { token });
     await page.addInitScript({ content: NOTE_TIME });
-    await page.goto(`${address}${query}`);
+    await page.goto(address);
     await page.locator('h1').first().waitFor();
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-    if (faults.length > 0) throw new Error(`the page ${query} had faults: ${faults.join('; ')}`);
+    if (faults.length > 0) throw new Error(`the page ${address} had faults: ${faults.join('; ')}`);
     return (await page.evaluate('shownMs')) as number;
   } finally {
     await close();

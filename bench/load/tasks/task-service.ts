@@ -137,6 +137,10 @@ export class TaskService {
     return this.#service.ports.grpc;
   }
 
+  get debugPort(): number {
+    return this.#service.ports.debug;
+  }
+
   get faultLines(): readonly string[] {
     return this.#service.faultLines;
   }
