@@ -216,8 +216,8 @@ export interface TaskStore {
 
   /**
    * Adds to the usage of a tenant (`../model/usage.ts`), at most `MAX_USAGE_INCREMENTS` at once. Does nothing for a tenant
-   * without an account, for intervals that are no longer kept, and for the figures of a worker if `MAX_USAGE_WORKERS`
-   * others have figures in the interval.
+   * without an account or whose account is being deleted, for intervals that are no longer kept, and for the figures of a
+   * worker if `MAX_USAGE_WORKERS` others have figures in the interval.
    */
   addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void>;
   /**

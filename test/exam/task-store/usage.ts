@@ -1,4 +1,5 @@
 import { HOUR_MS, MINUTE_MS } from '../../../src/base/clock.ts';
+import type { Account } from '../../../src/tasks/model/documents.ts';
 import {
   MAX_USAGE_WORKERS,
   placeOfCount,
@@ -127,6 +128,24 @@ export const usage: Topic = (t, open) => {
     }
     await store.apply('globex', [make.account('globex')]);
     t.strictSame(await usageOf(scene, 'hour', null, 'globex'), [], 'no other tenant inherits it');
+  });
+
+  t.test('nothing is added to the usage of a tenant whose account is being deleted', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    const add = (workerId: string | null) =>
+      store.addUsage(ACME, [{ at: scene.now, workerId, figures: [CREATED, 1] }]);
+    const account = make.account(ACME);
+    const deletion = { requestedAt: scene.now, requestId: 'req_1', finishedAt: null };
+    const body = { ...(account.body as Account), status: 'deleting', deletion } as const;
+    await store.apply(ACME, [{ ...account, expect: 'any', body }]);
+    await add(null);
+    await add(scene.mailer.id);
+    t.strictSame(await usageOf(scene, 'hour'), []);
+    t.strictSame(await usageOf(scene, 'hour', scene.mailer.id), []);
+    await store.apply(ACME, [{ ...account, expect: 'any' }]);
+    await add(null);
+    t.equal((await usageOf(scene, 'hour')).length, 1, 'other accounts have usage');
   });
 };
 

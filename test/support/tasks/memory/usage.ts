@@ -1,3 +1,4 @@
+import type { Account } from '../../../../src/tasks/model/documents.ts';
 import {
   isUsageOver,
   MAX_USAGE_WORKERS,
@@ -13,7 +14,9 @@ const SPANS = Object.keys(USAGE_SPANS) as readonly UsageSpan[];
 const ALL_WORKERS = '';
 
 export function addUsage(state: TenantState, now: number, increments: readonly UsageIncrement[]): void {
-  if (![...state.documents.values()].some(({ document }) => document.kind === 'account')) return;
+  const documents = [...state.documents.values()].map(({ document }) => document);
+  if (!documents.some(({ kind, body }) => kind === 'account' && (body as Account).deletion === undefined))
+    return;
   for (const { at, workerId, figures } of increments) {
     for (const span of SPANS) {
       const start = usageStart(span, at);

@@ -10,7 +10,8 @@ const SPANS = Object.values(USAGE_SPANS).map(({ ms, keepMs }) => `{ ${ms}, ${kee
  *
  *     ARGV    time; then for each increment `[at, worker, pairs]` (JSON)
  */
-export const ADD_USAGE = `if call('HEXISTS', P .. 'D:account', 'account') == 0 then return {} end
+export const ADD_USAGE = `local account = call('HGET', P .. 'D:account', 'account')
+if not account or cjson.decode(unpacked(account)[5]).deletion then return {} end
 -- Both lists are in the order of the places.
 local function merged(a, b)
   local sum, i, j = {}, 1, 1

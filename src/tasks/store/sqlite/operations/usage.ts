@@ -8,13 +8,15 @@ import {
 } from '../../../model/usage.ts';
 import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../../usage.ts';
 import { LIMIT } from '../file/statements.ts';
+import { DOCUMENT } from '../rows/codes.ts';
 import type { View, Work } from '../rows/work.ts';
 
 /** Stands for all workers of a tenant. Workers have numbers from 1. */
 const ALL_WORKERS = 0;
 const SPANS = Object.keys(USAGE_SPANS) as readonly UsageSpan[];
 
-const HAS_ACCOUNT = 'SELECT known FROM tenant WHERE no = ?';
+const IS_COUNTED = `SELECT 1 FROM doc INDEXED BY doc_id
+  WHERE tenant = ? AND kind = ${DOCUMENT.account} AND json_extract(body, '$.deletion') IS NULL`;
 const FIGURES = 'SELECT figures FROM usage WHERE tenant = ? AND span = ? AND at = ? AND worker = ?';
 const COUNT = 'SELECT count(*) FROM usage WHERE tenant = ? AND span = ? AND at = ?';
 const PUT = 'INSERT OR REPLACE INTO usage (tenant, span, at, worker, figures) VALUES (?, ?, ?, ?, ?)';
@@ -24,7 +26,7 @@ const DELETE = 'DELETE FROM usage WHERE tenant = ? AND span = ? AND at = ? AND w
 
 export function addUsage(work: Work, tenantName: string, increments: readonly UsageIncrement[]): void {
   const tenant = work.findTenant(tenantName);
-  if (tenant === null || work.statements.one(HAS_ACCOUNT, tenant.number)?.[0] !== 1) return;
+  if (tenant === null || work.statements.one(IS_COUNTED, tenant.number) === undefined) return;
   for (const { at, workerId, figures } of increments) {
     const worker = workerId === null ? ALL_WORKERS : work.numbers.ofWorker(tenant.number, workerId);
     if (worker === null) continue;
