@@ -62,7 +62,7 @@ for (const { mode, meanwhile } of [
 
     await redis.restart();
     if (mode === 'error') while ((await ask(service, 'other')).startsWith('failed')) await nextTurn();
-    else await service.logged(line => /is available again$/.test(String(line['@message'])));
+    await service.logged(line => /is available again$/.test(String(line['@message'])));
     t.equal(await ask(service), 'OK 2', 'the restarted Redis begins at 0');
     t.match(await health(service), { healthy: true, components: { store: true }, notes: undefined });
     t.equal(service.logs.filter(line => /^Redis is (un)?available/.test(String(line['@message']))).length, 2);
