@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../../base/clock.ts';
+import { FailedAttempts } from '../../../base/failed-attempts.ts';
 import { asError } from '../../../base/fault.ts';
 import { CountedWarning, type Logger } from '../../../base/logger.ts';
 import type { RequestHead } from '../../http/routes.ts';
@@ -15,18 +15,10 @@ import { OperatorProblem } from './problem.ts';
  */
 export type ReadAdminToken = () => Promise<string | null>;
 
-/** Wrong tokens that a network may send within {@link WRONG_TOKENS_MS}. After that, its tokens are not compared. */
+/** Wrong tokens that a network may send within a minute. Further ones are answered with `rate_limited`. */
 export const MAX_WRONG_TOKENS = 10;
 
-const WRONG_TOKENS_MS = MINUTE_MS;
-
-/** Maximum number of networks whose wrong tokens are counted. The one that was counted least recently is forgotten. */
 const MAX_NETWORKS = 4_096;
-
-interface WrongTokens {
-  count: number;
-  readonly untilMs: number;
-}
 
 interface AuthorizationParts {
   readonly token: ReadAdminToken;
@@ -43,12 +35,13 @@ export interface Credentials {
 /** Decides who may make changes. */
 export class Authorization {
   readonly #parts: AuthorizationParts;
-  readonly #wrong: LRUCache<string, WrongTokens>;
+  readonly #wrong: FailedAttempts;
   readonly #refused: CountedWarning;
 
   constructor(parts: AuthorizationParts) {
     this.#parts = parts;
-    this.#wrong = new LRUCache({ max: MAX_NETWORKS });
+    const bounds = { most: MAX_WRONG_TOKENS, withinMs: MINUTE_MS, names: MAX_NETWORKS };
+    this.#wrong = new FailedAttempts(bounds, parts.clock);
     this.#refused = new CountedWarning(
       parts,
       "Refused changes through the operator's API: the token is wrong",
@@ -56,27 +49,18 @@ export class Authorization {
   }
 
   /**
+   * The token is compared before attempts are limited, so that nobody can lock the operator out with wrong tokens.
+   *
    * @returns who makes the change, for the log: the fingerprint of the token and the address of the caller
    * @throws (rejects with) OperatorProblem changes_disabled, authentication_required, invalid_token or rate_limited
    */
   async check({ authorization, remoteAddress }: Credentials): Promise<string> {
-    const network = networkOf(remoteAddress);
-    this.#checkAttempts(network);
     const expected = await this.#token();
     if (expected === null) throw disabled();
     const given = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
     if (given === undefined) throw required();
-    // Again, because other requests may have been refused while the file was read.
-    this.#checkAttempts(network);
     const digest = digestOf(expected);
-    if (!timingSafeEqual(digestOf(given), digest)) {
-      this.#countWrong(network, remoteAddress);
-      throw new OperatorProblem(
-        'invalid_token',
-        'The token is not the ADMIN_TOKEN of this service.',
-        CHALLENGE,
-      );
-    }
+    if (!timingSafeEqual(digestOf(given), digest)) throw this.#wrongToken(remoteAddress);
     return `token ${digest.toString('hex').slice(0, 8)} from ${remoteAddress}`;
   }
 
@@ -97,28 +81,22 @@ export class Authorization {
     }
   }
 
-  #checkAttempts(network: string): void {
-    const wrong = this.#wrong.get(network);
-    const nowMs = this.#parts.clock.nowMs();
-    if (wrong === undefined || wrong.count < MAX_WRONG_TOKENS) return;
-    // If the clock was set back, a network must not wait longer than usual.
-    if (nowMs >= wrong.untilMs || nowMs < wrong.untilMs - WRONG_TOKENS_MS) {
-      this.#wrong.delete(network);
-      return;
+  #wrongToken(remoteAddress: string): OperatorProblem {
+    const network = networkOf(remoteAddress);
+    const waitMs = this.#wrong.waitMs(network);
+    if (waitMs > 0) {
+      const seconds = Math.ceil(waitMs / SECOND_MS);
+      return new OperatorProblem('rate_limited', `Too many wrong tokens. Retry in ${seconds} s.`, {
+        headers: { 'Retry-After': String(seconds) },
+      });
     }
-    const seconds = Math.ceil((wrong.untilMs - nowMs) / SECOND_MS);
-    throw new OperatorProblem('rate_limited', `Too many wrong tokens. Retry in ${seconds} s.`, {
-      headers: { 'Retry-After': String(seconds) },
-    });
-  }
-
-  #countWrong(network: string, remoteAddress: string): void {
+    this.#wrong.add(network);
     this.#refused.add({ lastFrom: remoteAddress });
-    const nowMs = this.#parts.clock.nowMs();
-    const wrong = this.#wrong.get(network);
-    if (wrong === undefined || nowMs >= wrong.untilMs) {
-      this.#wrong.set(network, { count: 1, untilMs: nowMs + WRONG_TOKENS_MS });
-    } else wrong.count++;
+    return new OperatorProblem(
+      'invalid_token',
+      'The token is not the ADMIN_TOKEN of this service.',
+      CHALLENGE,
+    );
   }
 }
 
