@@ -8,7 +8,7 @@ import {
 } from '../messages/client-codec.ts';
 import { UNIT_SECONDS } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/http/parts.ts';
+import { type ApiCall, type ApiLimitVerdict, OPERATOR } from '../tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
 
 /** The domain of the rules for calls of the tasks API. `ops/quickstart/config/sluice_api.yaml` is an example. */
@@ -70,13 +70,14 @@ export class DecidedApiLimits implements EngineLimits {
 /**
  * Returns the descriptors `(tenant, method)`, `(tenant, method, span: burst)` for rules with a shorter window, and
  * `(tenant, user)`. Calls without a valid token only have the last one: anybody can make them, so they must not use up
- * the limits of the tenant. Calls that create accounts have no tenant yet and use the tenant name `accounts`.
+ * the limits of the tenant. Calls for accounts have no tenant and use the tenant name `accounts`; those of the operator
+ * only have the last one as well, because anybody can use up the others.
  */
 function descriptorsOf({ tenant, kind, user, onlyAsks }: ApiCall): readonly RequestDescriptor[] {
   const method = { tenant, method: kind };
   const hitsAddend = onlyAsks === true ? 0 : null;
   const caller = descriptor({ tenant, user: user === '' ? ANONYMOUS : user }, hitsAddend);
-  if (user === '' && tenant !== 'accounts') return [caller];
+  if ((user === '' && tenant !== 'accounts') || user === OPERATOR) return [caller];
   return [descriptor(method, hitsAddend), descriptor({ ...method, span: 'burst' }, hitsAddend), caller];
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DecidedApiLimits } from '../../../src/app/api-limits.ts';
-import type { ApiCall } from '../../../src/tasks/rest/http/parts.ts';
+import { type ApiCall, OPERATOR } from '../../../src/tasks/rest/http/parts.ts';
 import { Decisions } from '../../support/decisions.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
@@ -105,9 +105,11 @@ t.test('calls without a token use up nothing of the tenant', async t => {
   t.equal(await letThrough(limits, WRITE, 1_000), 1_000);
 });
 
-t.test('accounts are made under a limit of their own', async t => {
+t.test('accounts are made under a limit of their own, which does not limit the operator', async t => {
   const { limits } = await front(t, SHIPPED);
   t.equal(await letThrough(limits, { tenant: 'accounts', kind: 'write', user: '' }, 70), 60);
+  t.equal(await letThrough(limits, { tenant: 'accounts', kind: 'read', user: '' }, 70), 30, '100 in all');
+  t.equal(await letThrough(limits, { tenant: 'accounts', kind: 'write', user: OPERATOR }, 200), 200);
 });
 
 t.test('one user can be limited', async t => {

@@ -132,9 +132,17 @@ export function requireSignup(
  * @throws Problem authentication_required or invalid_token
  */
 export function requireOperator(request: RestRequest, config: Pick<RestConfig, 'operatorToken'>): void {
+  if (bearerToken(request.headers['authorization']) === null) throw tokenRequired();
+  if (!isOperator(request, config)) throw invalidToken();
+}
+
+/** Whether the request has the token of the operator. */
+export function isOperator(
+  request: Pick<RestRequest, 'headers'>,
+  { operatorToken }: Pick<RestConfig, 'operatorToken'>,
+): boolean {
   const token = bearerToken(request.headers['authorization']);
-  if (token === null) throw tokenRequired();
-  if (config.operatorToken === '' || !isEqual(token, config.operatorToken)) throw invalidToken();
+  return token !== null && operatorToken !== '' && isEqual(token, operatorToken);
 }
 
 /** Compares in constant time, so that the duration does not reveal where the texts differ. */

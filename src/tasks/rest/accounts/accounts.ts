@@ -7,14 +7,14 @@ import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
 import type { Idempotency } from '../../store/requests.ts';
 import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
-import { requireSignup } from '../access/authentication.ts';
+import { isOperator, requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
 import type { ProblemCode } from '../checks/problem-list.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys, recordOf, replayOf } from '../http/idempotency.ts';
-import type { RestParts } from '../http/parts.ts';
+import { OPERATOR, type RestParts } from '../http/parts.ts';
 import { readJsonBody, readQuery } from '../http/read-request.ts';
 import { requireJsonAccepted } from '../http/request-headers.ts';
 import type { AnswerDescription, RestAnswer } from '../http/route.ts';
@@ -87,7 +87,8 @@ export class Accounts {
   /** @throws Problem */
   async create(request: RestRequest, requestId: string): Promise<RestAnswer> {
     const { config } = this.#parts;
-    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind: 'write', user: '' }, request);
+    const user = isOperator(request, config) ? OPERATOR : '';
+    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind: 'write', user }, request);
     requireSignup(request, config);
     requireJsonAccepted(request);
     readQuery(request.query, NO_PARAMETERS);

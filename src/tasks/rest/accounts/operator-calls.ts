@@ -1,9 +1,9 @@
 import { type SchemaCheck, schemaCheck } from '../../../base/schema/schema-check.ts';
-import { requireOperator } from '../access/authentication.ts';
+import { isOperator, requireOperator } from '../access/authentication.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys } from '../http/idempotency.ts';
-import { kindOf, type RestParts } from '../http/parts.ts';
+import { kindOf, OPERATOR, type RestParts } from '../http/parts.ts';
 import { type OtherMethods, PathTable } from '../http/path-table.ts';
 import { readJsonBody, readParams, readQuery } from '../http/read-request.ts';
 import { requireJsonAccepted } from '../http/request-headers.ts';
@@ -57,9 +57,11 @@ export class OperatorCalls {
     { entry: { route, query, check }, params }: OperatorMatch,
     requestId: string,
   ): Promise<RestAnswer> {
-    const kind = kindOf(route.method);
-    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind, user: '' }, request);
-    requireOperator(request, this.#parts.config);
+    const { config } = this.#parts;
+    const user = isOperator(request, config) ? OPERATOR : '';
+    const counted = { tenant: COUNTED_AS, kind: kindOf(route.method), user };
+    const headers = await this.#limits.count(counted, request);
+    requireOperator(request, config);
     requireJsonAccepted(request);
     await request.takeBody?.();
     const idempotency = idempotencyOf(request, COUNTED_AS);

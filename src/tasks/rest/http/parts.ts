@@ -64,6 +64,9 @@ export interface JwtConfig {
   readonly defaultRole: Exclude<Role, 'owner'>;
 }
 
+/** The user of a call for accounts with the token of the operator. */
+export const OPERATOR = 'operator';
+
 /** Asks the decision engine about a call of a tenant; see the rules of domain `sluice_api`. */
 export interface ApiLimits {
   /** @param authorization the `Authorization` field of the call; empty if it has none */
@@ -73,7 +76,7 @@ export interface ApiLimits {
 export interface ApiCall {
   readonly tenant: string;
   readonly kind: CallKind;
-  /** The id of the user or the worker; empty for a caller without a valid token. */
+  /** The id of the user or the worker, or {@link OPERATOR}; empty for a caller without a valid token. */
   readonly user: string;
   /** The call is not counted: how much of the limits is used? */
   readonly onlyAsks?: true;

@@ -52,6 +52,20 @@ t.test('only the operator manages accounts, however accounts can be created', as
   t.equal(answer.json.code, 'invalid_token', 'without an operator token, no token is accepted');
 });
 
+t.test('the limits of calls count the operator apart from callers with wrong tokens', async t => {
+  const rest = await open();
+  rest.limits.calls.length = 0;
+  const wrong = { ...OPERATOR, token: 'wrong' };
+  for (const asked of [OPERATOR, wrong]) {
+    await rest.ask('GET', '/accounts', asked);
+    await rest.ask('POST', '/accounts', { ...asked, body: { domain: 'zebra' } });
+  }
+  t.same(
+    rest.limits.calls.map(({ tenant, kind, user }) => `${tenant} ${kind} ${user}`),
+    ['accounts read operator', 'accounts write operator', 'accounts read ', 'accounts write '],
+  );
+});
+
 t.test('accounts are listed by domain, page by page, on both hosts', async t => {
   const rest = await open();
   for (const domain of ['zebra', 'beta', 'gamma']) await rest.signUp(domain);
