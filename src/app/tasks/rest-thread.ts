@@ -224,5 +224,5 @@ async function identityProvider(
     roleClaim: settings.tasksJwtRoleClaim,
   };
   const keys = new ProviderKeys(() => download.read(), clock, logger);
-  return { identities: new VerifiedTokens(rules, keys), stop: () => download.stop() };
+  return { identities: new VerifiedTokens(rules, keys, clock), stop: () => download.stop() };
 }

@@ -34,8 +34,9 @@ export function textClaim(claims: Readonly<Record<string, unknown>> | null, name
  * - `invalid`: the token is not accepted
  * - `expired`: it was valid
  * - `unavailable`: the keys of the identity provider are not known, so nothing can be said about the token
+ * - `too_many`: too many tokens were rejected, so this one was not verified
  */
-type IdentityFaultCode = 'invalid' | 'expired' | 'unavailable';
+type IdentityFaultCode = 'invalid' | 'expired' | 'unavailable' | 'too_many';
 
 /** Why a JSON Web Token does not log in. The message is for the caller and contains nothing of the token. */
 export class IdentityFault extends Error {

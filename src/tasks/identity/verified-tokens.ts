@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { type Clock, SECOND_MS } from '../../base/clock.ts';
+import { FailedAttempts } from '../../base/failed-attempts.ts';
 import { IdentityFault, textClaim } from './json-web-token.ts';
 import type { KeySet, ProviderKeys } from './provider-keys.ts';
 
@@ -10,6 +12,10 @@ const SKEW_SECONDS = 60;
 const MAX_TOKENS = 10_000;
 const MAX_NAME_LENGTH = 100;
 const MAX_ROLES = 100;
+/** Rejected tokens of a tenant, without those of subjects that have logged in since the start. */
+const OF_STRANGERS = { most: 50, withinMs: SECOND_MS, names: 10_000 } as const;
+/** The same, for each subject that has. */
+const OF_SUBJECT = { most: 5, withinMs: SECOND_MS, names: 10_000 } as const;
 /** The values that `external_id` of a user accepts. */
 const SUBJECT = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
@@ -38,22 +44,46 @@ interface Verified {
   readonly endsMs: number;
 }
 
+/** Where rejected tokens like the one that is being verified are counted. */
+interface Failures {
+  readonly of: FailedAttempts;
+  readonly name: string;
+}
+
+interface Check {
+  readonly failures: Failures;
+  readonly nowMs: number;
+}
+
 /**
  * Verifies JSON Web Tokens of the identity provider. A verified token is remembered by its hash until it expires or the
  * keys of the provider change, so each token costs one verification.
+ *
+ * A forged token also costs a verification, and is not remembered. Rejected tokens are therefore limited for each
+ * tenant. Subjects that have logged in before have a limit of their own, so tokens that are forged for others do not lock
+ * them out.
  */
 export class VerifiedTokens {
   readonly #rules: TokenRules;
   readonly #keys: ProviderKeys;
   readonly #verified = new LRUCache<string, Verified>({ max: MAX_TOKENS });
+  /** Tenants and subjects with a verified token. */
+  readonly #subjects = new LRUCache<string, true>({ max: MAX_TOKENS });
+  readonly #ofStrangers: FailedAttempts;
+  readonly #ofSubjects: FailedAttempts;
 
-  constructor(rules: TokenRules, keys: ProviderKeys) {
+  constructor(rules: TokenRules, keys: ProviderKeys, clock: Clock) {
     this.#rules = rules;
     this.#keys = keys;
+    this.#ofStrangers = new FailedAttempts(OF_STRANGERS, clock);
+    this.#ofSubjects = new FailedAttempts(OF_SUBJECT, clock);
   }
 
-  /** @throws (rejects with) IdentityFault */
-  async verify(text: string, nowMs: number): Promise<Identity> {
+  /**
+   * @param tenant the tenant of the call; the token may name another one
+   * @throws (rejects with) IdentityFault
+   */
+  async verify(text: string, tenant: string, nowMs: number): Promise<Identity> {
     const name = hash('sha256', text, 'hex');
     const keys = await this.#keys.current();
     const known = this.#verified.get(name);
@@ -61,37 +91,56 @@ export class VerifiedTokens {
       if (nowMs < known.endsMs) return known.identity;
       this.#verified.delete(name);
     }
-    const verified = await this.#check(text, keys, nowMs);
+    const verified = await this.#check(text, keys, { failures: this.#failuresOf(text, tenant), nowMs });
     this.#verified.set(name, verified);
+    this.#subjects.set(subjectName(tenant, verified.identity.subject), true);
     return verified.identity;
   }
 
-  async #check(text: string, keys: KeySet, nowMs: number): Promise<Verified> {
+  #failuresOf(text: string, tenant: string): Failures {
+    const subject = subjectName(tenant, unverifiedSubject(text));
+    const isKnown = this.#subjects.has(subject);
+    return isKnown ? { of: this.#ofSubjects, name: subject } : { of: this.#ofStrangers, name: tenant };
+  }
+
+  async #check(text: string, keys: KeySet, how: Check): Promise<Verified> {
     try {
-      return await this.#checkBy(text, keys, nowMs);
+      return await this.#checkBy(text, keys, how);
     } catch (failure) {
       if (!(failure instanceof errors.JWKSNoMatchingKey)) throw faultOf(failure);
     }
     const searched = await this.#keys.searched();
     try {
-      return await this.#checkBy(text, searched, nowMs);
+      return await this.#checkBy(text, searched, how);
     } catch (failure) {
       throw faultOf(failure);
     }
   }
 
-  async #checkBy(text: string, keys: KeySet, nowMs: number): Promise<Verified> {
+  async #checkBy(text: string, keys: KeySet, { failures, nowMs }: Check): Promise<Verified> {
     const { issuer, audience } = this.#rules;
-    const { payload } = await jwtVerify(text, keys.find, {
-      issuer,
-      audience,
-      algorithms: ALGORITHMS,
-      requiredClaims: ['exp', 'sub'],
-      clockTolerance: SKEW_SECONDS,
-      currentDate: new Date(nowMs),
-    });
-    const endsMs = ((payload.exp ?? 0) + SKEW_SECONDS) * 1_000;
-    return { identity: this.#identityOf(payload), keys, endsMs };
+    let isVerifying = false;
+    const find: JWTVerifyGetKey = async (header, token) => {
+      const key = await keys.find(header, token);
+      if (failures.of.waitMs(failures.name) > 0) throw tooManyRejected();
+      isVerifying = true;
+      return key;
+    };
+    try {
+      const { payload } = await jwtVerify(text, find, {
+        issuer,
+        audience,
+        algorithms: ALGORITHMS,
+        requiredClaims: ['exp', 'sub'],
+        clockTolerance: SKEW_SECONDS,
+        currentDate: new Date(nowMs),
+      });
+      const endsMs = ((payload.exp ?? 0) + SKEW_SECONDS) * 1_000;
+      return { identity: this.#identityOf(payload), keys, endsMs };
+    } catch (failure) {
+      if (isVerifying) failures.of.add(failures.name);
+      throw failure;
+    }
   }
 
   #identityOf(claims: JWTPayload): Identity {
@@ -109,6 +158,23 @@ export class VerifiedTokens {
       tenant: tenantClaim === '' ? null : textClaim(claims, tenantClaim),
       roles: roleClaim === '' ? null : rolesOf(claims, roleClaim),
     };
+  }
+}
+
+function tooManyRejected(): IdentityFault {
+  return new IdentityFault('too_many', 'too many tokens were rejected, so the token was not verified');
+}
+
+function subjectName(tenant: string, subject: string | null): string {
+  return `${tenant}\n${subject ?? ''}`;
+}
+
+/** Null if the token has none, or cannot be read. */
+function unverifiedSubject(text: string): string | null {
+  try {
+    return textClaim(decodeJwt(text), 'sub');
+  } catch {
+    return null;
   }
 }
 

@@ -45,7 +45,7 @@ export class JwtScene {
         const download = new KeyDownload(provider.url, clock);
         t.teardown(() => download.stop());
         const all = { issuer: ISSUER, audience: AUDIENCE, tenantClaim: '', roleClaim: '', ...rules };
-        return new VerifiedTokens(all, new ProviderKeys(() => download.read(), clock, logger));
+        return new VerifiedTokens(all, new ProviderKeys(() => download.read(), clock, logger), clock);
       },
     });
     const key = await provider.addKey();

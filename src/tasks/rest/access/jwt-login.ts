@@ -30,7 +30,9 @@ export class JwtLogin {
     this.#identities = identities;
   }
 
-  /** @throws (rejects with) Problem invalid_token, token_expired, identity_unavailable or quota_exceeded */
+  /**
+   * @throws (rejects with) Problem invalid_token, token_expired, rate_limited, identity_unavailable or quota_exceeded
+   */
   async authenticate(call: LoginCall): Promise<Authenticated> {
     const identity = await this.#verified(call);
     const { tenantClaim } = this.#parts.config.jwt;
@@ -44,9 +46,9 @@ export class JwtLogin {
     return { caller: callerOf(user.id, roleOf(identity, user)), token: null, user };
   }
 
-  async #verified({ token, nowMs }: LoginCall): Promise<Identity> {
+  async #verified({ token, tenant, nowMs }: LoginCall): Promise<Identity> {
     try {
-      return await this.#identities.verify(token, nowMs);
+      return await this.#identities.verify(token, tenant, nowMs);
     } catch (failure) {
       throw failure instanceof IdentityFault ? problemOf(failure) : failure;
     }
@@ -114,6 +116,9 @@ function newUser(id: string, { tenant, nowMs }: LoginCall, { subject, name }: Id
 function problemOf({ code, message }: IdentityFault): Problem {
   if (code === 'expired') return tokenExpired(message);
   if (code === 'invalid') return invalidToken(message);
+  if (code === 'too_many') {
+    return new Problem('rate_limited', `${message}. Retry in 1 s.`, { headers: { 'Retry-After': '1' } });
+  }
   return new Problem('identity_unavailable', `${message}. Retry the request in a few seconds.`, {
     headers: { 'Retry-After': '5' },
   });

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { makeKey } from '../../../../support/tasks/identity-provider.ts';
 import { JwtScene } from '../../../../support/tasks/jwt-scene.ts';
 import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
@@ -95,31 +95,63 @@ t.test('a token is accepted only with a signature of the provider, by an accepte
   t.same(scene.rest.logger.messages('error'), []);
 });
 
-t.test('each token is verified once while the keys of the provider stay the same', async t => {
-  const scene = await JwtScene.open(t);
-  const token = await scene.provider.token(scene.key);
-  t.equal(await scene.try(token), '200');
+/** Counts the signatures that are verified until the test ends. */
+function countVerified(t: Test): { count: number } {
   const { verify } = crypto.subtle;
-  let verified = 0;
+  const verified = { count: 0 };
   crypto.subtle.verify = (...asked) => {
-    verified++;
+    verified.count++;
     return verify.apply(crypto.subtle, asked);
   };
   t.teardown(() => {
     crypto.subtle.verify = verify;
   });
+  return verified;
+}
+
+t.test('each token is verified once while the keys of the provider stay the same', async t => {
+  const scene = await JwtScene.open(t);
+  const token = await scene.provider.token(scene.key);
+  t.equal(await scene.try(token), '200');
+  const verified = countVerified(t);
   for (let i = 0; i < 20; i++) t.equal(await scene.try(token), '200');
   scene.rest.clock.advance(601_000);
   t.equal(await scene.try(token), '200', 'also after the same keys were downloaded again');
   t.equal(scene.provider.downloads, 2);
-  t.equal(verified, 0);
+  t.equal(verified.count, 0);
   t.equal(await scene.try(await scene.provider.token(scene.key, { jti: 'other' })), '200');
-  t.equal(verified, 1);
+  t.equal(verified.count, 1);
   scene.rest.clock.advance(3_600_000 - 601_000 + 59_000);
   t.equal(await scene.try(token), '200', 'the clocks may differ');
   scene.rest.clock.advance(2_000);
   t.match(await scene.try(token), /^401 token_expired/, 'what was verified expires');
 });
+
+t.test(
+  'forged tokens are limited before they are verified, and lock out nobody with a right one',
+  async t => {
+    const scene = await JwtScene.open(t);
+    const { provider, key } = scene;
+    const old = await provider.token(key);
+    t.equal(await scene.try(old), '200');
+    const forger = await makeKey('ES256', key.kid);
+    const forge = async (sub: string, jti: number) => scene.try(await provider.token(forger, { sub, jti }));
+    const verified = countVerified(t);
+    for (let i = 0; i < 50; i++) t.match(await forge(`stranger ${i}`, i), /^401 invalid_token/);
+    for (let i = 0; i < 5; i++) t.match(await forge('ann', i), /^401 invalid_token/);
+    t.equal(verified.count, 55);
+    for (let i = 50; i < 100; i++)
+      t.match(await forge(`stranger ${i}`, i), /^429 rate_limited: .* Retry in 1 s\.$/);
+    t.match(await forge('ann', 5), /^429 rate_limited/);
+    t.equal(verified.count, 55, 'nothing more is verified');
+    t.equal(await scene.try(old), '200', 'a token that was verified before');
+    scene.rest.clock.advance(1_000);
+    for (let i = 100; i < 151; i++) await forge(`stranger ${i}`, i);
+    t.match(await forge('stranger', 151), /^429/);
+    const renewed = await provider.token(key, { jti: 'renewed' });
+    t.equal(await scene.try(renewed), '200', 'a new token of somebody who has logged in before');
+  },
+);
 
 t.test('a user who is disabled, deleted or another person is locked out at once', async t => {
   const scene = await JwtScene.open(t);
