@@ -79,6 +79,7 @@ export async function runCheck(args: readonly string[], io: CliIo): Promise<numb
   const result: CheckResult = {
     files: content.files.map(file => file.name),
     ignored: content.ignored,
+    dangling: content.dangling,
     warnings,
     outcome: load(content.files, {
       mergeDomains: flags['merge-domain-configs'],
@@ -106,7 +107,8 @@ async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDir
       found => found.isFile(),
       () => false,
     );
-    if (isFile) return { files: [{ name: path, content: await readRuleFile(path) }], ignored: [] };
+    if (isFile)
+      return { files: [{ name: path, content: await readRuleFile(path) }], ignored: [], dangling: [] };
     return await readRuleDirectory(path, { ignoreDotFiles });
   } catch (failure) {
     if (!(failure instanceof RuleSourceFault)) throw failure;
@@ -135,6 +137,8 @@ interface CheckResult {
   readonly files: readonly string[];
   /** Names of entries of the directory that are not rule files. */
   readonly ignored: readonly string[];
+  /** Names of rule files that are links to files that do not exist. */
+  readonly dangling: readonly string[];
   /** Rules that may not do what was meant; the service logs these warnings when it loads the files. */
   readonly warnings: readonly RuleFault[];
   readonly outcome: LoadOutcome;
@@ -145,7 +149,7 @@ type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly R
 
 /** The result for people: every warning and fault on a line of its own and their count, or what would be loaded. */
 function checkText(directory: string, result: CheckResult): string {
-  const { files, ignored, warnings, outcome } = result;
+  const { files, ignored, dangling, warnings, outcome } = result;
   const lines = warnings.map(warning =>
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
@@ -154,6 +158,8 @@ function checkText(directory: string, result: CheckResult): string {
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
+  if (dangling.length > 0)
+    lines.push(`skipped, as a link to a file that does not exist: ${dangling.join(', ')}`);
   return lines.map(line => `${printable(line)}\n`).join('');
 }
 
@@ -193,12 +199,12 @@ function limitLines(rules: RuleSet): string[] {
 
 /** The result as one line of JSON: `faults` where there are some, else `domains`. */
 function checkJson(result: CheckResult): string {
-  const { files, ignored, warnings, outcome } = result;
-  if ('faults' in outcome)
-    return `${JSON.stringify({ ok: false, files, ignored, warnings, faults: outcome.faults })}\n`;
+  const { files, ignored, dangling, warnings, outcome } = result;
+  const read = { files, ignored, dangling, warnings };
+  if ('faults' in outcome) return `${JSON.stringify({ ok: false, ...read, faults: outcome.faults })}\n`;
   const domains = outcome.ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
   const limits = [...explainedLimits(outcome.ruleSet)];
-  return `${JSON.stringify({ ok: true, files, ignored, warnings, domains, limits })}\n`;
+  return `${JSON.stringify({ ok: true, ...read, domains, limits })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

@@ -9,6 +9,7 @@ import {
   DATA_LINK,
   isRuleFileName,
   leadsOverLink,
+  type RuleDirectoryContent,
   RuleSourceFault,
   readRuleDirectory,
 } from './read-directory.ts';
@@ -56,7 +57,8 @@ export class FileRuleSource implements Service {
   #readDue = false;
   #reading: Promise<void> | null = null;
   #waiting: (() => void)[] = [];
-  #ignored: ReadonlySet<string> = new Set();
+  /** Names of entries that the last read did not read. */
+  #unread: ReadonlySet<string> = new Set();
   /** The last read found no rule files. */
   #lacking = false;
   /** The tree was missing or empty and is being filled file by file, so each file triggers a reload. */
@@ -209,9 +211,9 @@ export class FileRuleSource implements Service {
 
   async #outcome(): Promise<Outcome> {
     try {
-      const { files, ignored } = await readRuleDirectory(this.#directory, this.#options);
-      this.#logIgnored(ignored);
-      return { files };
+      const content = await readRuleDirectory(this.#directory, this.#options);
+      this.#logUnread(content);
+      return { files: content.files };
     } catch (failure) {
       return { fault: this.#withSettings(asError(failure)) };
     }
@@ -226,13 +228,21 @@ export class FileRuleSource implements Service {
   }
 
   /** Logs each name once while it exists. Names that are gone are forgotten: Kubernetes creates dated directories. */
-  #logIgnored(ignored: readonly string[]): void {
-    for (const name of ignored) {
-      if (this.#ignored.has(name)) continue;
+  #logUnread({ ignored, dangling }: RuleDirectoryContent): void {
+    const { logger } = this.#options;
+    for (const name of [...ignored, ...dangling]) {
+      if (this.#unread.has(name)) continue;
       const path = join(this.#directory, name);
-      this.#options.logger.debug('File ignored: only *.yaml and *.yml are rule files', { path });
+      if (dangling.includes(name)) {
+        logger.warning(
+          'Rule file skipped: it is a link to a file that does not exist. Fix or remove the link',
+          {
+            path,
+          },
+        );
+      } else logger.debug('File ignored: only *.yaml and *.yml are rule files', { path });
     }
-    this.#ignored = new Set(ignored);
+    this.#unread = new Set([...ignored, ...dangling]);
   }
 
   #withSettings(fault: Error): Error {

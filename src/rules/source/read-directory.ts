@@ -12,8 +12,9 @@ import type { RuleFile } from '../rule-set.ts';
  * - `file`: a rule file is not a regular file or is not readable
  * - `bound`: a {@link RuleDirectoryLimits limit} is exceeded
  * - `unsettled`: a listed file was gone or changed while it was read; reading again may succeed
+ * - `dangling`: a rule file is a link to a file that does not exist
  */
-type RuleSourceProblem = 'directory' | 'file' | 'bound' | 'unsettled';
+type RuleSourceProblem = 'directory' | 'file' | 'bound' | 'unsettled' | 'dangling';
 
 /** Rule files could not be read. The message names the path, the cause and the remedy. */
 export class RuleSourceFault extends Error {
@@ -65,6 +66,8 @@ export interface RuleDirectoryContent {
   files: RuleFile[];
   /** Names of entries that are not rule files. */
   ignored: string[];
+  /** Names of rule files that were skipped, because they are links to files that do not exist. */
+  dangling: string[];
 }
 
 /** Whether an entry of this name is read as a rule file. */
@@ -79,7 +82,8 @@ function isHidden(name: string, options: RuleNameOptions): boolean {
 /**
  * Reads the rule files (`*.yaml`, `*.yml`) directly in `directory`; links to files are followed, directories are
  * not entered (spec 2.7). Files are named by `directory` joined with their name. All files are of one version: if the
- * directory or its `..data` link is swapped during the read, or a listed file is gone, everything is read again.
+ * directory or its `..data` link is swapped during the read, or a listed file is gone, everything is read again. Links
+ * that still lead nowhere then, such as the locks of some editors, are skipped, unless they are all that there is.
  *
  * @throws RuleSourceFault if the directory or a rule file cannot be read, or a limit is exceeded
  */
@@ -90,17 +94,23 @@ export async function readRuleDirectory(
 ): Promise<RuleDirectoryContent> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await readOnce(directory, options, limits);
+      return await readOnce(directory, { ...options, skipsDangling: attempt > 1 }, limits);
     } catch (failure) {
-      const again = failure instanceof RuleSourceFault && failure.problem === 'unsettled';
-      if (!again || attempt === MAX_READ_ATTEMPTS) throw failure;
+      if (!mayPass(failure) || attempt === MAX_READ_ATTEMPTS) throw failure;
     }
   }
 }
 
+/** Whether reading again may succeed. */
+function mayPass(failure: unknown): boolean {
+  return (
+    failure instanceof RuleSourceFault && (failure.problem === 'unsettled' || failure.problem === 'dangling')
+  );
+}
+
 async function readOnce(
   directory: string,
-  options: RuleNameOptions,
+  options: RuleNameOptions & { readonly skipsDangling: boolean },
   limits: RuleDirectoryLimits,
 ): Promise<RuleDirectoryContent> {
   // Links in the path are resolved once, so that a swapped link cannot mix the files of two releases.
@@ -111,20 +121,28 @@ async function readOnce(
   const { names, ignored } = await listEntries(directory, real, { ...options, limits });
 
   const files: RuleFile[] = [];
+  const dangling: string[] = [];
   let left = limits.bytes;
   for (const name of names) {
     const path = join(directory, name);
-    const content = await readRuleFile(path, join(real, name), limits);
-    left -= content.length;
-    if (left < 0) throw tooManyBytes(path, limits.bytes);
-    files.push({ name: path, content });
+    try {
+      const content = await readRuleFile(path, join(real, name), limits);
+      left -= content.length;
+      if (left < 0) throw tooManyBytes(path, limits.bytes);
+      files.push({ name: path, content });
+    } catch (failure) {
+      const isDangling = failure instanceof RuleSourceFault && failure.problem === 'dangling';
+      const othersRemain = dangling.length + 1 < names.length;
+      if (!isDangling || !options.skipsDangling || !othersRemain) throw failure;
+      dangling.push(name);
+    }
   }
 
   if ((await dataTarget(real)) !== target) {
     const text = `'${join(directory, DATA_LINK)}' was swapped during each of ${MAX_READ_ATTEMPTS} reads of the rule files; publish less often`;
     throw new RuleSourceFault('unsettled', text);
   }
-  return { files, ignored };
+  return { files, ignored, dangling };
 }
 
 /**
@@ -227,15 +245,16 @@ function unsettledDirectory(directory: string, cause: unknown): RuleSourceFault 
 /** A listed file that is missing was moved by a swap, or is a broken link. Reading again shows which. */
 async function fileFault(path: string, real: string, cause: unknown): Promise<RuleSourceFault> {
   const code = systemCode(cause);
-  if (code !== 'ENOENT') {
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') {
     const text = `rule file '${path}' cannot be read (${code}); let the user of this process read it, or move it elsewhere`;
     return new RuleSourceFault('file', text, { cause });
   }
   const target = await readlink(real).catch(() => null);
-  const text =
-    target === null
-      ? `rule file '${path}' disappeared while it was read; replace it by renaming a new file over it`
-      : `rule file '${path}' is a link to '${target}', which does not exist; fix or remove the link`;
+  if (target !== null) {
+    const text = `rule file '${path}' is a link to '${target}', which does not exist; fix or remove the link`;
+    return new RuleSourceFault('dangling', text, { cause });
+  }
+  const text = `rule file '${path}' disappeared while it was read; replace it by renaming a new file over it`;
   return new RuleSourceFault('unsettled', text, { cause });
 }
 

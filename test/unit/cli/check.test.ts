@@ -203,6 +203,7 @@ t.test('--json says the same to programs', async t => {
     ok: true,
     files: [join(good, 'shop.yaml')],
     ignored: ['notes.txt'],
+    dangling: [],
     warnings: [],
     domains: [{ name: 'shop', rules: 2 }],
     limits: [],

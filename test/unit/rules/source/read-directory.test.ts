@@ -102,7 +102,7 @@ t.test('follows a link to the directory and links to files', async t => {
 });
 
 t.test('hands on an empty set for an empty directory', async t => {
-  t.strictSame(await readRuleDirectory(t.testdir({}), ALL), { files: [], ignored: [] });
+  t.strictSame(await readRuleDirectory(t.testdir({}), ALL), { files: [], ignored: [], dangling: [] });
 });
 
 t.test('reads one generation when ..data is swapped midway', async t => {
@@ -226,7 +226,7 @@ t.test('refuses a directory that cannot be resolved', async t => {
   });
 });
 
-t.test('refuses directories, pipes and links to nothing under the name of a rule file', async t => {
+t.test('refuses directories, pipes and links to themselves under the name of a rule file', async t => {
   const directory = t.testdir({ 'x.yaml': {} });
   const path = join(directory, 'x.yaml');
   await t.rejects(readRuleDirectory(directory, ALL), {
@@ -237,17 +237,38 @@ t.test('refuses directories, pipes and links to nothing under the name of a rule
   execFileSync('mkfifo', [path]);
   await t.rejects(readRuleDirectory(directory, ALL), { problem: 'file', message: /is not a regular file/ });
   rmSync(path);
-  symlinkSync('nowhere', path);
-  await t.rejects(readRuleDirectory(directory, ALL), {
-    problem: 'unsettled',
-    message: `rule file '${path}' is a link to 'nowhere', which does not exist; fix or remove the link`,
-  });
-  rmSync(path);
   symlinkSync('x.yaml', path);
   await t.rejects(readRuleDirectory(directory, ALL), {
     problem: 'file',
     message: `rule file '${path}' cannot be read (ELOOP); let the user of this process read it, or move it elsewhere`,
   });
+});
+
+t.test('skips links to nothing, such as the locks of editors, but not if there is nothing else', async t => {
+  const lock = t.fixture('symlink', 'ann@host.4711:1795423140');
+  const directory = t.testdir({
+    'a.yaml': 'a',
+    '.#a.yaml': lock,
+    'b.yaml': t.fixture('symlink', 'gone/dir'),
+  });
+  const content = await readRuleDirectory(directory, ALL);
+  t.strictSame(texts(content), { 'a.yaml': 'a' });
+  t.strictSame(content.dangling, ['.#a.yaml', 'b.yaml']);
+  t.strictSame((await readRuleDirectory(directory, NO_DOTS)).dangling, ['b.yaml']);
+  rmSync(join(directory, 'a.yaml'));
+  const path = join(directory, 'b.yaml');
+  await t.rejects(readRuleDirectory(directory, ALL), {
+    problem: 'dangling',
+    message: `rule file '${path}' is a link to 'gone/dir', which does not exist; fix or remove the link`,
+  });
+});
+
+t.test('reads again when a link leads nowhere for a moment', async t => {
+  const directory = t.testdir({ 'a.yaml': 'a', 'b.yaml': t.fixture('symlink', 'b.txt') });
+  beforeOpening(t, 'b.yaml', times => {
+    if (times === 2) writeFileSync(join(directory, 'b.txt'), 'b');
+  });
+  t.strictSame(texts(await readRuleDirectory(directory, ALL)), { 'a.yaml': 'a', 'b.yaml': 'b' });
 });
 
 t.test('refuses a file above 64 MiB without reading it', async t => {
