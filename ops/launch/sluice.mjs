@@ -1,5 +1,6 @@
-// The command `sluice`. It runs the built program on the packaged Node.js: in this process if this already is the
-// packaged one, otherwise in a child process. On systems that cannot run the packaged Node.js, the host's is used.
+// The command `sluice` without a shell (see `sluice.sh`). It runs the built program on the packaged Node.js: in this
+// process if this already is the packaged one, otherwise in a child process. On systems that cannot run the packaged
+// Node.js, the host's is used.
 import { handOver } from './hand-over.mjs';
 import { runsOn } from './pinned-node.mjs';
 import { preparedNode } from './prepare.mjs';

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import t from 'tap';
 import { Child } from '../support/child-process.ts';
 import { hostNode } from '../support/host-node.ts';
@@ -7,14 +8,14 @@ import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 
 const PATIENCE_MS = 60_000;
 
-/** Starts `sluice` on a Node.js that is not the packaged one, so that the launcher has to hand over. */
-function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
+/** Starts a program of this repository on a host whose Node.js is not the packaged one. */
+function launch(t: Teardown, command: string, args: readonly string[]): Child {
   const ports = { PORT: '0', GRPC_PORT: '0', DEBUG_PORT: '0', HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1' };
   const launcher = new Child({
-    command: hostNode(t),
-    args: [join(repositoryRoot(), 'ops/launch/sluice.mjs'), ...args],
+    command,
+    args,
     env: {
-      PATH: process.env['PATH'],
+      PATH: [dirname(hostNode(t)), process.env['PATH']].join(delimiter),
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'info',
       DEBUG_HOST: '127.0.0.1',
@@ -25,6 +26,30 @@ function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
   t.teardown(() => launcher.end('SIGKILL', PATIENCE_MS).then(() => {}));
   return launcher;
 }
+
+/** Starts the launcher for systems without a shell, which has to hand over to the packaged Node.js. */
+function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
+  return launch(t, hostNode(t), [join(repositoryRoot(), 'ops/launch/sluice.mjs'), ...args]);
+}
+
+t.test('the command of a shell becomes the service: one process, on the packaged Node.js', async t => {
+  const link = join(tempDirectory(t), 'sluice');
+  symlinkSync(join(repositoryRoot(), 'bin/sluice'), link);
+  const service = launch(t, link, ['serve', '--quickstart']);
+  await service.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
+  if (process.platform === 'linux') {
+    const folder = `/proc/${service.pid}`;
+    t.equal(realpathSync(`${folder}/exe`), realpathSync(process.execPath));
+    t.equal(readFileSync(`${folder}/task/${service.pid}/children`, 'utf8'), '', 'it has no children');
+  }
+  t.same(await service.end('SIGTERM', PATIENCE_MS), { status: 0, signal: null });
+});
+
+t.test('the command of a shell has the exit status of the program', async t => {
+  const refusing = launch(t, join(repositoryRoot(), 'bin/sluice'), ['no-such-command']);
+  t.same(await refusing.ended, { status: 2, signal: null });
+  t.match(refusing.output, /unknown command "no-such-command"/);
+});
 
 t.test('a command is handed over to the packaged Node.js, and its answer and status come back', async t => {
   const answering = launchOnForeignNode(t, ['--version']);

@@ -41,7 +41,7 @@ async function freshClone(t: Test) {
     mkdirSync(dirname(path(name)), { recursive: true });
     writeFileSync(path(name), text);
   };
-  for (const name of ['ops/launch', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const name of ['bin', 'ops/launch', 'tsconfig.json', 'tsconfig.build.json'])
     cpSync(join(repositoryRoot(), name), path(name), { recursive: true });
   const compiler = join(repositoryRoot(), 'node_modules/typescript');
   const { bin } = JSON.parse(readFileSync(join(compiler, 'package.json'), 'utf8'));
@@ -50,7 +50,10 @@ async function freshClone(t: Test) {
     JSON.stringify({ name: 'typescript', version: '1.0.0', bin: { tsc: 'tsc.mjs' } }),
   );
   write('local/typescript/tsc.mjs', `await import('${join(compiler, bin.tsc)}');\n`);
-  write(`local/${NODE_PACKAGE}/package.json`, JSON.stringify({ name: NODE_PACKAGE, version: '1.0.0' }));
+  write(
+    `local/${NODE_PACKAGE}/package.json`,
+    JSON.stringify({ name: NODE_PACKAGE, version: '1.0.0', bin: { node: 'bin/node' } }),
+  );
   mkdirSync(path(`local/${NODE_PACKAGE}/bin`));
   symlinkSync(process.execPath, path(`local/${NODE_PACKAGE}/bin/node`));
   // Types of Node.js for the source.
@@ -94,11 +97,11 @@ async function freshClone(t: Test) {
       },
     }),
   );
-  const launch = (script: string): Child => {
+  const launch = (...command: string[]): Child => {
     const child = new Child({
       // The test runner puts a loader into NODE_OPTIONS of every child.
       command: '/usr/bin/env',
-      args: ['-u', 'NODE_OPTIONS', process.execPath, path(script)],
+      args: ['-u', 'NODE_OPTIONS', ...command],
       env: {
         PATH: process.env['PATH'],
         npm_execpath: process.env['npm_execpath'],
@@ -113,7 +116,13 @@ async function freshClone(t: Test) {
   /** The processes that hold the lock. */
   const holders = (): number[] =>
     JSON.parse(readFileSync(path('build/.bootstrap.lock'), 'utf8')).map(({ pid }: { pid: number }) => pid);
-  return { packages, path, launch, start: () => launch('ops/launch/bootstrap.mjs'), holders };
+  return {
+    packages,
+    path,
+    launch,
+    start: () => launch(process.execPath, path('ops/launch/bootstrap.mjs')),
+    holders,
+  };
 }
 
 type Clone = Awaited<ReturnType<typeof freshClone>>;
@@ -126,14 +135,14 @@ async function startedHalfWay({ packages, start }: Clone): Promise<Child> {
   return child;
 }
 
-async function becomesReady(t: Test, { launch, start }: Clone): Promise<void> {
-  const child = start();
+async function becomesReady(t: Test, clone: Clone): Promise<void> {
+  const child = clone.start();
   t.same(await child.ended, { status: 0, signal: null }, child.output);
-  await isReady(t, launch);
+  await isReady(t, clone);
 }
 
-async function isReady(t: Test, launch: Clone['launch']): Promise<void> {
-  const child = launch('ops/launch/sluice.mjs');
+async function isReady(t: Test, { launch, path }: Clone): Promise<void> {
+  const child = launch(path('bin/sluice'));
   t.same(await child.ended, { status: 0, signal: null });
   t.equal(child.output, 'served from the package\n');
 }
@@ -149,7 +158,7 @@ t.test('of two starts at once in a fresh clone one installs, and the other waits
   t.same(await second.ended, { status: 0, signal: null });
   t.notMatch(second.output, /installing|compiling/);
   t.equal(clone.packages.downloads, 1);
-  await isReady(t, clone.launch);
+  await isReady(t, clone);
 });
 
 t.test('a start installs what serving needs, and leaves out what only development needs', async t => {
@@ -160,6 +169,16 @@ t.test('a start installs what serving needs, and leaves out what only developmen
   const again = clone.start();
   t.same(await again.ended, { status: 0, signal: null });
   t.equal(again.output, '', 'the next start finds everything');
+});
+
+t.test('the command installs and builds on its first use in a clone, also for Node.js itself', async t => {
+  const clone = await freshClone(t);
+  const first = clone.launch(clone.path('bin/sluice'));
+  t.same(await first.ended, { status: 0, signal: null });
+  t.match(first.output, /installing packages[\s\S]*compiling[\s\S]*served from the package\n$/);
+  const byNode = clone.launch(process.execPath, clone.path('bin/sluice'));
+  t.same(await byNode.ended, { status: 0, signal: null });
+  t.equal(byNode.output, 'served from the package\n');
 });
 
 t.test('an installation that was killed half-way is repeated by the next start', async t => {
@@ -183,7 +202,7 @@ t.test('while the npm of a start that was killed goes on, the next start waits f
   clone.packages.release();
   t.same(await next.ended, { status: 0, signal: null });
   t.equal(clone.packages.downloads, 1);
-  await isReady(t, clone.launch);
+  await isReady(t, clone);
 });
 
 t.test('Ctrl-C during an installation says what it does and ends within 2 s', async t => {
@@ -258,7 +277,7 @@ t.test(
     rmSync(join(packaged, 'bin/node'));
     // As on a system with musl: the file is there, and the loader that it names is not.
     writeFileSync(join(packaged, 'bin/node'), '#!/no/such/loader\n', { mode: 0o755 });
-    await isReady(t, clone.launch);
+    await isReady(t, clone);
     const start = clone.start();
     t.same(await start.ended, { status: 0, signal: null });
     t.equal(start.output, '');
@@ -290,7 +309,7 @@ t.test('a package whose files are damaged is told together with the command that
   const entry = clone.path(`node_modules/${PACKAGE.name}/index.js`);
   for (const damage of [() => writeFileSync(entry, 'export const te'), () => rmSync(entry)]) {
     damage();
-    const child = clone.launch('ops/launch/sluice.mjs');
+    const child = clone.launch(clone.path('bin/sluice'));
     t.same(await child.ended, { status: 1, signal: null });
     t.match(child.output, /Installed files are missing or damaged: /);
     t.match(child.output, /Run "npm ci" in .* and start again\.\n$/);
