@@ -18,11 +18,23 @@ export interface OutageTexts {
 /** Called when a client loses its dependency, and when the dependency is available to that client again. */
 export interface OutageListener {
   began(texts: OutageTexts, reason: string, atStart: boolean): void;
+  /** The dependency is still unavailable, for another reason. */
+  changed(texts: OutageTexts, reason: string): void;
   over(texts: OutageTexts, failedCalls: number): void;
 }
 
-/** A success within this time of a failed call does not end an outage, so intermittent failures are one outage. */
+/**
+ * A success within this time of a failed call does not end an outage, so intermittent failures are one outage. Another
+ * reason within this time of the last one is not reported.
+ */
 const SETTLED_MS = 1_000;
+
+/** A part that is unavailable. */
+interface LostPart {
+  /** Whether only a call can show that it is available again. */
+  readonly needsCall: boolean;
+  reason: string;
+}
 
 /**
  * Tracks whether a dependency is available to one client. A dependency has parts, such as the nodes of a cluster, and
@@ -33,9 +45,9 @@ export class Outage {
   readonly #listener: OutageListener;
   readonly #texts: OutageTexts;
   readonly #clock: Clock;
-  /** The parts that are unavailable, and whether only a call can show that one is available again. */
-  readonly #away = new Map<string, boolean>();
+  readonly #away = new Map<string, LostPart>();
   #failedCalls = 0;
+  #reasonMs = 0;
   #lastFailureMs = 0;
 
   constructor(texts: OutageTexts, listener: OutageListener, clock: Clock) {
@@ -50,7 +62,9 @@ export class Outage {
 
   /** Reports that there is no connection to a part. */
   lost(part: string, reason: string, atStart = false): void {
-    if (!this.#away.has(part)) this.#begin(part, reason, { needsCall: false, atStart });
+    const known = this.#away.get(part);
+    if (known === undefined) this.#begin(part, { needsCall: false, reason }, atStart);
+    else this.#change(known, reason);
   }
 
   /**
@@ -59,7 +73,9 @@ export class Outage {
    */
   failed(part: string, reason: string): void {
     this.#lastFailureMs = this.#clock.nowMs();
-    if (!this.#away.has(part)) this.#begin(part, reason, { needsCall: true, atStart: false });
+    const known = this.#away.get(part);
+    if (known === undefined) this.#begin(part, { needsCall: true, reason }, false);
+    else if (known.needsCall) this.#change(known, reason);
   }
 
   /** Counts failed calls, of any part. */
@@ -69,13 +85,15 @@ export class Outage {
 
   /** Reports that there is a connection to a part. */
   connected(part: string): void {
-    if (this.#away.get(part) === false) this.#end(part);
+    if (this.#away.get(part)?.needsCall === false) this.#end(part);
   }
 
   /** Reports a successful call to a part. */
   succeeded(part: string): void {
-    if (this.#away.size === 0 || !this.#away.has(part)) return;
-    if (this.#away.get(part) && Math.abs(this.#clock.nowMs() - this.#lastFailureMs) < SETTLED_MS) return;
+    if (this.#away.size === 0) return;
+    const known = this.#away.get(part);
+    if (known === undefined) return;
+    if (known.needsCall && this.#since(this.#lastFailureMs) < SETTLED_MS) return;
     this.#end(part);
   }
 
@@ -84,15 +102,23 @@ export class Outage {
     if (this.#away.has(part)) this.#end(part);
   }
 
-  #begin(
-    part: string,
-    reason: string,
-    how: { readonly needsCall: boolean; readonly atStart: boolean },
-  ): void {
-    this.#away.set(part, how.needsCall);
+  #begin(part: string, lost: LostPart, atStart: boolean): void {
+    this.#away.set(part, lost);
     if (this.#away.size > 1) return;
     this.#failedCalls = 0;
-    this.#listener.began(this.#texts, reason, how.atStart);
+    this.#reasonMs = this.#clock.nowMs();
+    this.#listener.began(this.#texts, lost.reason, atStart);
+  }
+
+  #change(part: LostPart, reason: string): void {
+    if (part.reason === reason || this.#since(this.#reasonMs) < SETTLED_MS) return;
+    part.reason = reason;
+    this.#reasonMs = this.#clock.nowMs();
+    this.#listener.changed(this.#texts, reason);
+  }
+
+  #since(timeMs: number): number {
+    return Math.abs(this.#clock.nowMs() - timeMs);
   }
 
   #end(part: string): void {
@@ -107,7 +133,11 @@ interface OutageRecord {
   /** Number of clients that cannot reach the dependency, by thread. */
   readonly clients: Map<number, number>;
   sinceMs: number;
+  /** The text of the first line of the current outage. */
+  began: string;
   reason: string;
+  /** The reasons of the current outage that were logged, at most {@link MAX_REASONS}. */
+  readonly loggedReasons: Set<string>;
   failedCalls: number;
   /** Whether the beginning of the current outage was logged. */
   logged: boolean;
@@ -117,8 +147,14 @@ interface OutageRecord {
   timer: Timer | null;
 }
 
-/** Minimum time between the first lines of two outages of the same dependency. Outages in between are only counted. */
+/**
+ * Minimum time between the first lines of two outages of the same dependency, and between the reasons of one. Outages in
+ * between are only counted.
+ */
 const APART_MS = 60_000;
+
+/** Maximum number of reasons of an outage that are logged. */
+const MAX_REASONS = 10;
 
 /** Maximum number of dependencies whose outages are recorded. */
 const MAX_RECORDS = 1_000;
@@ -126,7 +162,8 @@ const MAX_RECORDS = 1_000;
 /**
  * Writes outages to the log: one line when an outage begins, and one line of the same level when it is over, with its
  * duration and the number of failed calls, for all clients and threads together. A dependency that fails repeatedly is
- * logged once a minute, with the number of outages that were not logged.
+ * logged once a minute, with the number of outages that were not logged. If the reason of an outage changes, each further
+ * reason is a line, one a minute.
  */
 export class OutageLog implements OutageListener {
   readonly #clock: Clock;
@@ -147,10 +184,16 @@ export class OutageLog implements OutageListener {
     const nowMs = this.#clock.nowMs();
     record.sinceMs = nowMs;
     record.reason = reason;
-    const sinceLoggedMs = Math.abs(nowMs - record.loggedMs);
-    if (sinceLoggedMs >= APART_MS) this.#logBeginning(record, atStart);
-    else
-      record.timer = this.#clock.after(APART_MS - sinceLoggedMs, () => this.#logBeginning(record, atStart));
+    record.began = atStart ? (texts.beganAtStart ?? texts.began) : texts.began;
+    this.#logLater(record, () => this.#logBeginning(record));
+  }
+
+  changed(texts: OutageTexts, reason: string): void {
+    const record = this.#record(texts);
+    record.reason = reason;
+    // The line that is pending says the last reason.
+    if (record.clients.size === 0 || record.timer !== null) return;
+    this.#logLater(record, () => this.#logReason(record));
   }
 
   over(texts: OutageTexts, failedCalls: number, thread = 0): void {
@@ -188,14 +231,36 @@ export class OutageLog implements OutageListener {
     record.failedCalls = 0;
   }
 
-  #logBeginning(record: OutageRecord, atStart: boolean): void {
-    const { level, began, beganAtStart = began, advice, fields } = record.texts;
+  /** Logs at once, or when the last line is long enough ago. */
+  #logLater(record: OutageRecord, log: () => void): void {
+    const sinceLoggedMs = Math.abs(this.#clock.nowMs() - record.loggedMs);
+    if (sinceLoggedMs >= APART_MS) log();
+    else {
+      record.timer = this.#clock.after(APART_MS - sinceLoggedMs, () => {
+        record.timer = null;
+        log();
+      });
+    }
+  }
+
+  #logReason(record: OutageRecord): void {
+    const { texts, began, reason, loggedReasons } = record;
+    if (loggedReasons.has(reason) || loggedReasons.size >= MAX_REASONS) return;
+    loggedReasons.add(reason);
+    record.loggedMs = this.#clock.nowMs();
+    const { level, advice, fields } = texts;
+    this.#logger[level](`${began}. The reason has changed`, { ...fields, reason, advice });
+  }
+
+  #logBeginning(record: OutageRecord): void {
+    const { level, advice, fields } = record.texts;
     const unloggedOutages = record.unlogged === 0 ? undefined : record.unlogged;
     record.logged = true;
     record.loggedMs = this.#clock.nowMs();
     record.unlogged = 0;
-    record.timer = null;
-    this.#logger[level](atStart ? beganAtStart : began, {
+    record.loggedReasons.clear();
+    record.loggedReasons.add(record.reason);
+    this.#logger[level](record.began, {
       ...fields,
       reason: record.reason,
       advice,
@@ -212,7 +277,9 @@ export class OutageLog implements OutageListener {
       texts,
       clients: new Map(),
       sinceMs: 0,
+      began: texts.began,
       reason: '',
+      loggedReasons: new Set(),
       failedCalls: 0,
       logged: false,
       loggedMs: Number.NEGATIVE_INFINITY,

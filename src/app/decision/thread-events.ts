@@ -50,6 +50,7 @@ export class ThreadEvents {
 }
 
 function reportOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
-  if (change.reason === null) health.over(texts, change.failedCalls, threadId);
-  else health.began(texts, change.reason, change.atStart, threadId);
+  if (change.kind === 'began') health.began(texts, change.reason, change.atStart, threadId);
+  else if (change.kind === 'changed') health.changed(texts, change.reason, threadId);
+  else health.over(texts, change.failedCalls, threadId);
 }

@@ -39,6 +39,12 @@ export class StoreHealth implements OutageListener {
     this.#log.began(texts, reason, atStart, thread);
   }
 
+  changed(texts: OutageTexts, reason: string, thread = THIS_THREAD): void {
+    this.#outages.get(thread)?.set(storeOf(texts), reason);
+    this.#tell();
+    this.#log.changed(texts, reason);
+  }
+
   over(texts: OutageTexts, failedCalls: number, thread = THIS_THREAD): void {
     this.#outages.get(thread)?.delete(storeOf(texts));
     this.#tell();

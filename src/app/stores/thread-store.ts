@@ -1,7 +1,8 @@
 import { threadId } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
+import type { OutageTexts } from '../../base/outage-log.ts';
+import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { OpenedStore, StoreParts, StoreSharing } from './opened-store.ts';
@@ -22,6 +23,8 @@ interface ThreadStoreParts {
 export async function openThreadStore(parts: ThreadStoreParts): Promise<OpenedStore> {
   const { settings, shared, serving, stats, logger, post } = parts;
   const createStore = await loadStoreFactory(settings);
+  const changed = (texts: OutageTexts, change: ThreadOutage['change']): void =>
+    post({ kind: 'outage', threadId, texts, change });
   return createStore({
     // The primary thread has already reached the store. This thread may start later, so it waits without a time limit.
     settings: { ...settings, redisStartupMaxElapsedMs: 0 },
@@ -30,10 +33,9 @@ export async function openThreadStore(parts: ThreadStoreParts): Promise<OpenedSt
     random: Math.random,
     stats,
     outages: {
-      began: (texts, reason, atStart) =>
-        post({ kind: 'outage', threadId, texts, change: { reason, atStart } }),
-      over: (texts, failedCalls) =>
-        post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
+      began: (texts, reason, atStart) => changed(texts, { kind: 'began', reason, atStart }),
+      changed: (texts, reason) => changed(texts, { kind: 'changed', reason }),
+      over: (texts, failedCalls) => changed(texts, { kind: 'over', failedCalls }),
     },
     connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
     shared,

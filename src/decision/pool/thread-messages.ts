@@ -47,13 +47,14 @@ export interface ThreadStats extends FromThread {
   readonly timers: readonly (readonly [name: string, growth: Recorded])[];
 }
 
-/** The start or end of an outage of its store, or of an instance of the store. */
+/** An outage of its store, or of an instance of the store, began, has another reason, or is over. */
 export interface ThreadOutage extends FromThread {
   readonly kind: 'outage';
   readonly texts: OutageTexts;
   readonly change:
-    | { readonly reason: string; readonly atStart: boolean }
-    | { readonly reason: null; readonly failedCalls: number };
+    | { readonly kind: 'began'; readonly reason: string; readonly atStart: boolean }
+    | { readonly kind: 'changed'; readonly reason: string }
+    | { readonly kind: 'over'; readonly failedCalls: number };
 }
 
 /** Whether its store has connections. */

@@ -123,6 +123,34 @@ t.test('an outage soon after another one is logged if it lasts', async t => {
   t.equal(clock.pending, 0);
 });
 
+t.test('another reason of an outage that lasts is a line, and each reason only once', async t => {
+  const { clock, logger, outage, messages } = setUp();
+  outage.lost('a', 'connection refused');
+  for (let second = 0; second < 600; second++) {
+    clock.advance(1_000);
+    outage.lost('a', second % 2 === 0 ? 'WRONGPASS' : 'connection refused');
+  }
+  t.same(messages(), ['it is unavailable', 'it is unavailable. The reason has changed']);
+  t.match(logger.lines[1], { level: 'error', fields: { name: 'it', reason: 'WRONGPASS' } });
+  for (let second = 0; second < 1_800; second++) {
+    clock.advance(1_000);
+    outage.lost('a', `failure ${second}`);
+  }
+  t.equal(messages().length, 10, 'at most ten reasons, one a minute');
+  outage.connected('a');
+  clock.advance(60_000);
+  outage.lost('a', 'connection refused');
+  clock.advance(2_000);
+  outage.lost('a', 'WRONGPASS');
+  clock.advance(58_000);
+  t.same(messages().slice(10), [
+    'it is available again',
+    'it is unavailable',
+    'it is unavailable. The reason has changed',
+  ]);
+  t.equal(clock.pending, 0);
+});
+
 t.test('several threads that miss the same thing are one outage', async t => {
   const { clock, log, logger, messages } = setUp();
   log.began(TEXTS, 'gone', false, 1);

@@ -72,7 +72,11 @@ export class Troubles {
     this.#parts.notReady(part, notReady);
     const open = this.#open.get(part) ?? new Map<NotReady['cause'], Outage>();
     this.#open.set(part, open);
-    if (open.has(cause)) return;
+    const known = open.get(cause);
+    if (known !== undefined) {
+      known.lost(part, text);
+      return;
+    }
     const advice = cause === 'wrong_master_key' ? KEY_ADVICE : TROUBLES[cause].advice;
     const texts = { level: 'error', ...TEXTS[part], advice, fields: { cause } } as const;
     const outage = new Outage(texts, this.#log, this.#parts.clock);

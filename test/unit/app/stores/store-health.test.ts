@@ -41,6 +41,8 @@ t.test('the store works only while it does for every thread; it does not decide'
   t.same(shown(), { store: true });
   store.began(texts, 'no answer', false);
   t.same(shown(), { store: 'no answer' });
+  store.changed(texts, 'WRONGPASS');
+  t.same(shown(), { store: 'WRONGPASS' });
   store.began(texts, 'refused', false, 2);
   store.over(texts, 0);
   t.same(shown(), { store: 'refused' });
