@@ -170,7 +170,7 @@ export class Settler {
       // The answer may arrive after the stop has given up waiting for it.
       if (this.#stopped) this.#giveUp(batch);
       else if (isOutage(failure)) {
-        outage.failed(failure);
+        outage.failed();
         this.#holdAgain(tenant, batch);
       } else this.#refused(tenant, batch, failure);
     }

@@ -26,7 +26,8 @@ const ANSWER_MS = 10_000;
 
 /**
  * Whether the store is available. During an outage nothing is claimed, and results are held until the store answers again.
- * It is probed every few seconds, so that an outage is noticed before a call fails.
+ * It is probed every few seconds, so that an outage is noticed before a call fails. A single failure pauses the claims, but
+ * is not reported: it is a trouble only if the probe that follows at once fails as well.
  *
  * A call may also fail because a part of the store is unavailable, such as a node of a cluster. Then only the tenants whose
  * calls fail wait, and they retry from time to time.
@@ -35,6 +36,9 @@ export class StoreOutage {
   readonly #parts: StoreOutageParts;
   readonly #over = new Set<() => void>();
   #down = false;
+  /** Calls that failed before the outage was reported. */
+  #untoldCalls = 0;
+  #isTold = false;
   /** Failures since the last write that went well. */
   #failures = 0;
   #answeredMs = Number.NEGATIVE_INFINITY;
@@ -63,13 +67,12 @@ export class StoreOutage {
   }
 
   /** A call failed. */
-  failed(failure: unknown): void {
-    const { clock, troubles } = this.#parts;
-    troubles.callsFailed('task_store', 1);
-    const quietMs = clock.nowMs() - this.#answeredMs;
-    if (this.#down || this.#stopped || (quietMs >= 0 && quietMs < PART_MS)) return;
-    this.#lost(failure);
-    troubles.callsFailed('task_store', 1);
+  failed(): void {
+    const quietMs = this.#parts.clock.nowMs() - this.#answeredMs;
+    const concernsPart = quietMs >= 0 && quietMs < PART_MS;
+    if (!this.#down && !this.#stopped && !concernsPart) this.#lost();
+    if (this.#isTold) this.#parts.troubles.callsFailed('task_store', 1);
+    else if (this.#down) this.#untoldCalls++;
   }
 
   /** A write went well: the next outage is a new one. */
@@ -83,15 +86,18 @@ export class StoreOutage {
     this.#timer?.cancel();
   }
 
-  #lost(failure: unknown): void {
+  #lost(): void {
     this.#down = true;
-    this.#tell(failure);
     this.#probeLater();
   }
 
   #tell(failure: unknown): void {
+    const { troubles } = this.#parts;
     const text = asError(failure).message;
-    this.#parts.troubles.began('task_store', { cause: troubleIn(failure), text });
+    troubles.began('task_store', { cause: troubleIn(failure), text });
+    this.#isTold = true;
+    troubles.callsFailed('task_store', this.#untoldCalls);
+    this.#untoldCalls = 0;
   }
 
   async #watch(): Promise<void> {
@@ -100,7 +106,11 @@ export class StoreOutage {
     } catch (failure) {
       // A full queue is not an outage: the operations that wait in it are carried out.
       const isBusy = failure instanceof Fault && failure.code === 'overloaded';
-      if (!this.#stopped && !this.#down && !isBusy) this.#lost(failure);
+      if (!this.#stopped && !this.#down && !isBusy) {
+        // After a timeout, there was time enough for the store to answer.
+        if (troubleIn(failure) === 'no_answer') this.#tell(failure);
+        this.#lost();
+      }
     }
     if (!this.#stopped && !this.#down) this.start();
   }
@@ -121,6 +131,8 @@ export class StoreOutage {
       return;
     }
     this.#down = false;
+    this.#isTold = false;
+    this.#untoldCalls = 0;
     this.#parts.troubles.over('task_store');
     for (const run of this.#over) run();
     if (!this.#stopped) this.start();

@@ -56,7 +56,7 @@ export class CancelWatch implements Service {
         for (const id of await canceledOf(store, tenant, ours)) attempts.cancel(tenant, id);
       }
     } catch (failure) {
-      outage.failed(failure);
+      outage.failed();
     }
     this.#lookLater();
   }

@@ -72,7 +72,7 @@ export class Dispatcher implements Service {
         const hints = await store.wakeups(clock.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
         for (const { tenant, workerId, at } of hints) waiting.hinted(tenant, workerId, at);
       } catch (failure) {
-        outage.failed(failure);
+        outage.failed();
       }
     }
     for (const tenant of turns.heldBack()) signals.tell('shareUsed', tenant);

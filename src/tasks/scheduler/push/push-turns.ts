@@ -90,7 +90,7 @@ export class PushTurns {
   #failed({ tenant, workerId }: Turn, failure: unknown): TurnOutcome {
     const { waiting, outage, logger } = this.#parts;
     if (isOutage(failure)) {
-      outage.failed(failure);
+      outage.failed();
       if (outage.down) return { started: 0, more: true };
       waiting.retry(tenant, workerId);
       return NOTHING_STARTED;

@@ -227,7 +227,7 @@ export class WaitingWorkers {
     const { startLimits, store, outage, clock } = this.#parts;
     const at = Math.ceil(clock.nowMs() + startLimits.waitMs(tenant, workerId));
     this.#wakeList.add({ tenant, workerId, at });
-    store.setWakeup(tenant, workerId, at).catch(failure => outage.failed(failure));
+    store.setWakeup(tenant, workerId, at).catch(() => outage.failed());
   }
 
   /** Tries the worker again soon. Its tenant's part of the store may be unavailable, and with it the worker's hints. */

@@ -89,6 +89,26 @@ t.test('a fault of the store is noticed although nobody calls it, and its end', 
   t.equal(clock.pending, 0);
 });
 
+t.test('a single failure is no trouble: only the next one is reported', async t => {
+  const { store, outage, pass, told, lines, end } = watched();
+  const { answer } = store;
+  store.answer = () => {
+    store.answer = answer;
+    return Promise.reject(new StoreFault('file_failed', 'it cannot be read'));
+  };
+  await pass(10_000);
+  outage.failed();
+  t.ok(outage.down, 'nothing is claimed until the store has answered');
+  await pass(1_000);
+  t.notOk(outage.down);
+  t.same([told, lines()], [[], []]);
+  store.answer = () => Promise.reject(new StoreFault('file_failed', 'it cannot be read'));
+  outage.failed();
+  await pass(1_000);
+  t.same(told, ['file_failed']);
+  end();
+});
+
 t.test('another reason is reported as well, and all are cleared when the store works', async t => {
   const { store, pass, told, gauge, lines, end } = watched();
   store.answer = () => Promise.reject(new StoreFault('file_failed', 'it cannot be read'));
