@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { REFUSED } from '../counters/admission/admission.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { CODE, type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN, PENALIZED } from './batch.ts';
+import { CODE, type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import {
@@ -191,12 +191,21 @@ export class Evaluator {
 
   #remember(batch: DecisionBatch, row: number): void {
     const { overLimit } = this.#parts;
+    if (overLimit === null) return;
     const { decisions, keys, nowMs } = batch;
-    // The limit of the rule may be another one, and applies again when the record ends.
-    if (overLimit === null || (decisions.flags[row] & OVERRIDDEN) !== 0) return;
-    const key = { start: decisions.keyStart[row], end: decisions.keyEnd[row] };
-    const known = { word: batch.counters.markWord(decisions.op[row]), mark: decisions.mark[row] };
-    overLimit.add(keys.bytes, key, { sinceMs: nowMs, endMs: nowMs + decisions.resetMs[row] }, known);
+    const requests = decisions.requestsPerUnit[row];
+    overLimit.add(
+      keys.bytes,
+      { start: decisions.keyStart[row], end: decisions.keyEnd[row] },
+      {
+        sinceMs: nowMs,
+        endMs: nowMs + decisions.resetMs[row],
+        word: batch.counters.markWord(decisions.op[row]),
+        mark: decisions.mark[row],
+        requests,
+        most: decisions.terms[row]?.most ?? requests,
+      },
+    );
   }
 }
 

@@ -9,9 +9,17 @@ const ENTRY_OVERHEAD_BYTES = 176;
 /** Minimum size of an enabled cache, whatever the setting. */
 const MINIMUM_BYTES = 524_288;
 
+/** The limit that a key exceeds. Its key says the rest, except for penalties, which the store keeps anyway. */
+export interface ExceededLimit {
+  /** The requests of the limit: of the rule, of an override, or of the request. */
+  requests: number;
+  /** The most hits that it admits when it is unused: the burst of a token bucket, else its requests. */
+  most: number;
+}
+
 /** A key that is over its limit. */
-interface Entry {
-  /** When the entry was added, and when the key stops to be over its limit, in milliseconds since the epoch. */
+export interface OverLimitEntry extends Readonly<ExceededLimit> {
+  /** When this was found, and until when it is certain, in milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly endMs: number;
   /** A word of the fingerprint of the key, and the mark of its bucket in `RefundMarks` before the store was asked. */
@@ -19,15 +27,22 @@ interface Entry {
   readonly mark: number;
 }
 
+/** The place of a key in bytes: `[start, end)`. */
+interface KeyRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * The local cache: keys that are certain to be over their limit for some time (spec 2.7, `LOCAL_CACHE_SIZE_IN_BYTES`),
- * limited by size. In a fixed window, this is until the window ends; else until a hit could be admitted. A refund of the
- * key invalidates the entry; see {@link RefundMarks}. While the clock shows an earlier time than when the entry was added,
- * the entry is not used.
+ * limited by size. In a fixed window, this is until the window ends; else until a hit could be admitted. An entry belongs
+ * to the limit that it was made for: if a reload or an override changes the limit, the store is asked again. A refund of
+ * the key invalidates the entry; see {@link RefundMarks}. While the clock shows an earlier time than when the entry was
+ * added, the entry is not used.
  */
 export class OverLimitCache {
   readonly marks: RefundMarks;
-  readonly #entries: LRUCache<string, Entry>;
+  readonly #entries: LRUCache<string, OverLimitEntry>;
   readonly #clock: Pick<Clock, 'nowMs'>;
   hits = 0;
   misses = 0;
@@ -58,13 +73,17 @@ export class OverLimitCache {
   }
 
   /**
-   * Until when the key `bytes[start, end)` is over its limit, in milliseconds since the epoch; 0 if this is not known.
-   * Counts a hit or a miss.
+   * Until when a key is over a limit, in milliseconds since the epoch; 0 if this is not known. Counts a hit or a miss.
    */
-  overUntil(bytes: Uint8Array, start: number, end: number, nowMs: number): number {
+  overUntil(bytes: Uint8Array, range: KeyRange, limit: ExceededLimit, nowMs: number): number {
     // `get` marks the entry as recently used.
-    const entry = this.#entries.get(keyOf(bytes, start, end));
-    const isValid = entry !== undefined && entry.sinceMs <= nowMs && nowMs < entry.endMs;
+    const entry = this.#entries.get(keyOf(bytes, range));
+    const isValid =
+      entry !== undefined &&
+      entry.sinceMs <= nowMs &&
+      nowMs < entry.endMs &&
+      entry.requests === limit.requests &&
+      entry.most === limit.most;
     if (isValid && this.marks.complete && this.marks.of(entry.word) === entry.mark) {
       this.hits++;
       return entry.endMs;
@@ -74,21 +93,13 @@ export class OverLimitCache {
   }
 
   /**
-   * Adds a key that is over its limit.
-   * @param times when this was found, and until when it is certain, in milliseconds since the epoch
-   * @param known the word of the fingerprint of the key, and its mark from before the store was asked
+   * Adds a key that is over its limit. The cache keeps `entry`, whose mark is that from before the store was asked.
    */
-  add(
-    bytes: Uint8Array,
-    range: { readonly start: number; readonly end: number },
-    { sinceMs, endMs }: { readonly sinceMs: number; readonly endMs: number },
-    known: { readonly word: number; readonly mark: number },
-  ): void {
-    if (this.marks.of(known.word) !== known.mark) return;
-    const ttl = endMs - this.#clock.nowMs();
+  add(bytes: Uint8Array, range: KeyRange, entry: OverLimitEntry): void {
+    if (this.marks.of(entry.word) !== entry.mark) return;
+    const ttl = entry.endMs - this.#clock.nowMs();
     if (ttl <= 0) return;
-    const entry = { sinceMs, endMs, word: known.word, mark: known.mark };
-    this.#entries.set(keyOf(bytes, range.start, range.end), entry, { ttl });
+    this.#entries.set(keyOf(bytes, range), entry, { ttl });
   }
 }
 
@@ -102,6 +113,6 @@ export function markRefunds(counters: CounterBatch, { marks }: OverLimitCache): 
 }
 
 /** One character per byte, which is cheaper than decoding UTF-8. */
-function keyOf(bytes: Uint8Array, start: number, end: number): string {
+function keyOf(bytes: Uint8Array, { start, end }: KeyRange): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 }

@@ -3,7 +3,7 @@ import { NEVER_FULL } from '../counters/batch.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN, PENALIZED } from './batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -20,6 +20,7 @@ export class OpPlanner {
   readonly #parts: OpPlannerParts;
   /** Used again for each op, because objects with large numbers are several allocations. */
   readonly #range = { start: 0, end: 0 };
+  readonly #limit = { requests: 0, most: 0 };
   readonly #op = {
     hits: 0,
     isRefund: false,
@@ -88,11 +89,16 @@ export class OpPlanner {
   /** Looks up a row in the local cache. Sets when a limit resets for which the end of the window does not tell it. */
   #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
     const { overLimit } = this.#parts;
-    // What is known is known of the limit of the rule.
-    if (overLimit === null || (decisions.flags[row] & OVERRIDDEN) !== 0) return false;
-    const untilMs = overLimit.overUntil(keys.bytes, decisions.keyStart[row], decisions.keyEnd[row], nowMs);
-    if (untilMs === 0) return false;
+    if (overLimit === null) return false;
     const terms = decisions.terms[row];
+    const range = this.#range;
+    range.start = decisions.keyStart[row];
+    range.end = decisions.keyEnd[row];
+    const limit = this.#limit;
+    limit.requests = decisions.requestsPerUnit[row];
+    limit.most = terms === null ? limit.requests : terms.most;
+    const untilMs = overLimit.overUntil(keys.bytes, range, limit, nowMs);
+    if (untilMs === 0) return false;
     // Of a limit with a penalty, only penalties are kept. Rules that were loaded since may allow shorter ones only.
     if (terms?.hasPenalty === true) {
       if (untilMs > nowMs + terms.longestPenaltyMs) return false;

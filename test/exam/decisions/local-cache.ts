@@ -100,13 +100,16 @@ function examineHits(t: Test, caching: Caching): void {
     });
   });
 
-  t.test('two rules of one cache key share what is known', async t => {
-    const { decisions, store } = await caching({ key: 'k', rate_limit: limit(0) });
-    await decisions.ask(request('d', 'k=v'));
+  t.test('the limit of a request is not exceeded because that of its rule is', async t => {
+    const { decisions, store } = await caching({ key: 'k', rate_limit: limit(1) });
+    await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 2 });
     const own = descriptor('k=v', { limit: { requestsPerUnit: 1_000, unit: 3 } });
-    const response = await decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 });
-    t.equal(response.overallCode, OVER_LIMIT);
-    t.equal(store.calls.length, 1);
+    t.equal(
+      (await decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 1 })).statuses[0].limitRemaining,
+      997,
+    );
+    t.equal((await decisions.ask(request('d', 'k=v'))).overallCode, OVER_LIMIT);
+    t.equal(store.calls.length, 2, 'the limit of the rule is still known to be exceeded');
   });
 }
 
@@ -126,12 +129,17 @@ function examineEnds(t: Test, caching: Caching): void {
     t.equal(store.calls.length, 2);
   });
 
-  t.test('a rule reload to a higher limit does not take effect before the window ends', async t => {
+  t.test('a reload that raises a limit takes effect at once; one that changes another does not', async t => {
     const { decisions, store } = await caching({ key: 'k', rate_limit: limit(1) });
     await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 2 });
-    decisions.load(ruleFile({ key: 'k', rate_limit: limit(100) }));
+    decisions.load(ruleFile({ key: 'k', rate_limit: limit(1) }, { key: 'other', rate_limit: limit(1) }));
     t.equal((await decisions.ask(request('d', 'k=v'))).overallCode, OVER_LIMIT);
     t.equal(store.calls.length, 1);
+    decisions.load(ruleFile({ key: 'k', rate_limit: limit(100) }));
+    t.match((await decisions.ask(request('d', 'k=v'))).statuses[0], { code: OK, limitRemaining: 97 });
+    decisions.load(ruleFile({ key: 'k', rate_limit: limit(2) }));
+    t.equal((await decisions.ask(request('d', 'k=v'))).overallCode, OVER_LIMIT, 'a limit that was lowered');
+    t.equal(store.calls.length, 3);
   });
 }
 
@@ -198,6 +206,20 @@ function examineCertainty(t: Test, caching: Caching): void {
 }
 
 function examineCachedLimits(t: Test, caching: Caching): void {
+  for (const [name, before, after] of [
+    ['burst of a bucket', bucket(6, 2), bucket(6, 20)],
+    ['sliding window', sliding(2), sliding(20)],
+  ] as const) {
+    t.test(`a reload that raises a limit takes effect at once: ${name}`, async t => {
+      const { decisions, store } = await caching({ key: 'k', rate_limit: before });
+      const ask = async () => (await decisions.ask(request('d', 'k=v'))).overallCode;
+      t.strictSame([await ask(), await ask(), await ask(), await ask()], [OK, OK, OVER_LIMIT, OVER_LIMIT]);
+      t.equal(store.calls.length, 3, 'the last one is answered by the cache');
+      decisions.load(ruleFile({ key: 'k', rate_limit: after }));
+      t.equal(await ask(), OK);
+    });
+  }
+
   t.test('one of several limits is known to be exceeded: the others are counted', async t => {
     const { decisions, store } = await caching({
       key: 'k',

@@ -9,7 +9,9 @@ import { Decisions, refund, request } from '../../support/decisions.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 
-const key = (text: string): [Uint8Array, number, number] => [Buffer.from(text), 0, Buffer.byteLength(text)];
+const key = (text: string) => [Buffer.from(text), { start: 0, end: Buffer.byteLength(text) }] as const;
+
+const LIMIT = { requests: 5, most: 5 };
 
 /** A cache with a clock of its own. */
 class Cache {
@@ -20,16 +22,21 @@ class Cache {
     this.cache = new OverLimitCache(sizeBytes, this.clock, marks);
   }
 
+  /** Until when a key is known to be over a limit; 0 if it is not. */
+  until(text: string, nowMs = this.clock.nowMs(), limit = LIMIT): number {
+    return this.cache.overUntil(...key(text), limit, nowMs);
+  }
+
   /** Whether a key is known to be over its limit. */
-  has(text: string): boolean {
-    return this.cache.overUntil(...key(text), this.clock.nowMs()) > 0;
+  has(text: string, limit = LIMIT): boolean {
+    return this.until(text, this.clock.nowMs(), limit) > 0;
   }
 
   /** Remembers a key as over its limit; what is known of refunds is from now unless given. */
   add(text: string, secondsLeft: number, { word = 0, mark = this.cache.marks.of(word) } = {}): void {
-    const [bytes, start, end] = key(text);
     const sinceMs = this.clock.nowMs();
-    this.cache.add(bytes, { start, end }, { sinceMs, endMs: sinceMs + secondsLeft * 1_000 }, { word, mark });
+    const endMs = sinceMs + secondsLeft * 1_000;
+    this.cache.add(...key(text), { sinceMs, endMs, word, mark, ...LIMIT });
   }
 }
 
@@ -40,7 +47,7 @@ t.test('a key is known until a moment, which does not belong to it', async t => 
   t.ok(known.has('a'));
   known.clock.advance(9_999);
   t.ok(known.has('a'));
-  t.equal(known.cache.overUntil(...key('a'), known.clock.nowMs()), 11_000);
+  t.equal(known.until('a'), 11_000);
   known.clock.advance(1);
   t.notOk(known.has('a'));
   known.clock.advance(1);
@@ -54,23 +61,31 @@ t.test(
     const known = new Cache(1);
     known.clock.advance(60_000);
     known.add('a', 10);
-    t.notOk(known.cache.overUntil(...key('a'), 60_999), 'the clock was set back');
-    t.ok(known.cache.overUntil(...key('a'), 61_000));
-    t.notOk(known.cache.overUntil(...key('a'), 71_000));
+    t.notOk(known.until('a', 60_999), 'the clock was set back');
+    t.ok(known.until('a', 61_000));
+    t.notOk(known.until('a', 71_000));
     t.ok(known.has('a'));
   },
 );
 
 t.test('a key that stopped to be over its limit while the store was asked is not remembered', async t => {
   const known = new Cache(1);
-  const [bytes, start, end] = key('a');
-  known.cache.add(
-    bytes,
-    { start, end },
-    { sinceMs: 0, endMs: 1_000 },
-    { word: 0, mark: known.cache.marks.of(0) },
-  );
+  known.cache.add(...key('a'), {
+    sinceMs: 0,
+    endMs: 1_000,
+    word: 0,
+    mark: known.cache.marks.of(0),
+    ...LIMIT,
+  });
   t.equal(known.cache.size, 0);
+});
+
+t.test('what is known belongs to the limit that the key exceeds', async t => {
+  const known = new Cache(1);
+  known.add('a', 10);
+  t.notOk(known.has('a', { requests: 6, most: 5 }), 'another rate');
+  t.notOk(known.has('a', { requests: 5, most: 6 }), 'another burst');
+  t.ok(known.has('a'), 'the limit that was changed back');
 });
 
 t.test('keys that differ only in bytes beyond ASCII are different keys', async t => {
