@@ -10,7 +10,7 @@ const ENTRY_OVERHEAD_BYTES = 176;
 const MINIMUM_BYTES = 524_288;
 
 /** The limit that a key exceeds. Its key says the rest, except for penalties, which the store keeps anyway. */
-export interface ExceededLimit {
+interface ExceededLimit {
   /** The requests of the limit: of the rule, of an override, or of the request. */
   requests: number;
   /** The most hits that it admits when it is unused: the burst of a token bucket, else its requests. */
@@ -18,7 +18,7 @@ export interface ExceededLimit {
 }
 
 /** A key that is over its limit. */
-export interface OverLimitEntry extends Readonly<ExceededLimit> {
+interface OverLimitEntry extends Readonly<ExceededLimit> {
   /** When this was found, and until when it is certain, in milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly endMs: number;
