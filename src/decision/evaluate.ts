@@ -5,6 +5,7 @@ import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { CODE, type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
+import type { LimitState } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import {
   countOutcome,
@@ -40,6 +41,7 @@ export class Evaluator {
     after: 0,
     held: false,
   };
+  readonly #state: LimitState = { nowMs: 0, fixedLeftMs: 0, level: 0, floor: 0, previous: 0 };
 
   constructor(parts: EvaluatorParts) {
     this.#parts = parts;
@@ -109,7 +111,6 @@ export class Evaluator {
     addTotal(statistics, base + RULE_STAT.overLimitWithLocalCache, hits);
     decisions.remaining[row] = 0;
     markOver(decisions, row, hits);
-    resetOfTooMany(decisions, row);
   }
 
   /** A limit whose hits the store admits or refuses. All hits of a refused request are over the limit. */
@@ -121,15 +122,19 @@ export class Evaluator {
     if (Number.isNaN(level)) return this.#evaluateUncounted(batch, row, isRefund);
     const slot = counters.opSlots[op];
     const { floors, previous, penalties } = counters.admissions;
+    const state = this.#state;
+    state.nowMs = nowMs;
+    state.fixedLeftMs = decisions.resetMs[row];
+    state.level = level;
+    state.floor = floors[slot];
+    state.previous = previous[slot];
     const isPenalized = counters.opRefused[op] === REFUSED.penalized;
     const left = isPenalized ? 0 : terms.leftAt(level);
     decisions.remaining[row] = left;
     if (isPenalized) {
       decisions.resetMs[row] = penalties.untils[slot] * SECOND_MS - nowMs;
       decisions.flags[row] |= PENALIZED;
-    } else if (!terms.isFixed) {
-      decisions.resetMs[row] = terms.resetMs(nowMs, level, floors[slot], previous[slot]);
-    }
+    } else if (!terms.isFixed) decisions.resetMs[row] = terms.resetMs(state);
     if (isRefund) return true;
     const used = terms.usedAt(level);
     const isRefused = counters.opRefused[op] !== REFUSED.no;
@@ -139,12 +144,20 @@ export class Evaluator {
     outcome.held = counters.opHeld[op] === 1;
     outcome.after = isRefused ? terms.most + Math.max(outcome.hits, 1) : used;
     outcome.before = isRefused ? terms.most : outcome.held ? used : used - outcome.hits;
-    // Fewer hits may still fit, so the refusal is certain only if no hit is left. Of a limit with a penalty, the store must
-    // see each rejection until the penalty begins.
-    this.#conclude(batch, row, terms.hasPenalty ? isPenalized : left === 0);
+    this.#conclude(batch, row, isRefused && this.#isCertain(decisions, row, state));
     // After the local cache has the time until which no other request fits either.
-    if (isRefused) resetOfTooMany(decisions, row);
+    if (isRefused) waitForHits(decisions, row, terms.waitMs(state, outcome.hits));
     return true;
+  }
+
+  /**
+   * Whether the limit refuses every request until it resets: no hit is left. Of a limit with a penalty, the store must see
+   * each rejection before and after the penalty.
+   */
+  #isCertain({ terms, flags, remaining, resetMs }: DecisionTable, row: number, state: LimitState): boolean {
+    const known = terms[row]!;
+    if (!known.hasPenalty) return remaining[row] === 0;
+    return (flags[row] & PENALIZED) !== 0 && known.waitMs(state, 1) <= resetMs[row];
   }
 
   /** Counts the outcome, and marks the row if it is over its limit. */
@@ -178,14 +191,20 @@ export class Evaluator {
     const hits = isRefund ? 0 : decisions.hits[row];
     const left = uncounted === 'allow' ? most - hits : isRefund ? 0 : -1;
     decisions.remaining[row] = Math.max(left, 0);
-    if (terms !== null && terms.admission !== null && !terms.isFixed) {
-      const level = terms.admission.capacity - decisions.remaining[row] * terms.admission.scale;
-      decisions.resetMs[row] = terms.resetMs(nowMs, level, 0, 0);
+    const state = this.#state;
+    const isAdmitted = terms !== null && terms.admission !== null;
+    if (isAdmitted) {
+      state.nowMs = nowMs;
+      state.fixedLeftMs = decisions.resetMs[row];
+      state.level = terms.admission.capacity - decisions.remaining[row] * terms.admission.scale;
+      state.floor = 0;
+      state.previous = 0;
+      if (!terms.isFixed) decisions.resetMs[row] = terms.resetMs(state);
     }
     if (left >= 0) return true;
     decisions.isOver[row] = 1;
     if ((decisions.flags[row] & LIMIT_FLAG.shadow) === 0) decisions.code[row] = CODE.overLimit;
-    resetOfTooMany(decisions, row);
+    if (isAdmitted) waitForHits(decisions, row, terms.waitMs(state, hits));
     return true;
   }
 
@@ -209,11 +228,10 @@ export class Evaluator {
   }
 }
 
-/** Sets when a limit resets for a request that is rejected and never fits, unless the key is penalized. */
-function resetOfTooMany({ code, flags, terms, hits, resetMs }: DecisionTable, row: number): void {
-  if ((flags[row] & PENALIZED) !== 0) return;
-  const known = code[row] === CODE.overLimit ? terms[row] : null;
-  if (known?.neverFits(hits[row]) === true) resetMs[row] = known.neverFitsResetMs(resetMs[row]);
+/** Sets when a limit resets for a rejected request: when its hits fit, but not before the end of a penalty. */
+function waitForHits({ code, flags, resetMs }: DecisionTable, row: number, waitMs: number): void {
+  if (code[row] !== CODE.overLimit) return;
+  resetMs[row] = (flags[row] & PENALIZED) !== 0 ? Math.max(waitMs, resetMs[row]) : waitMs;
 }
 
 /** Marks a row as over its limit. A rule in shadow mode only counts the hits over the limit (spec 3.3). */

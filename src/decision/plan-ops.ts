@@ -89,8 +89,10 @@ export class OpPlanner {
   /** Looks up a row in the local cache. Sets when a limit resets for which the end of the window does not tell it. */
   #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
     const { overLimit } = this.#parts;
-    if (overLimit === null) return false;
     const terms = decisions.terms[row];
+    // Until when a limit refuses several hits whose hits the store admits, only the store knows.
+    if (overLimit === null || (terms !== null && terms.admission !== null && decisions.hits[row] > 1))
+      return false;
     const range = this.#range;
     range.start = decisions.keyStart[row];
     range.end = decisions.keyEnd[row];

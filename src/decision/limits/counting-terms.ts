@@ -69,41 +69,52 @@ export class CountingTerms {
     return Math.max(Math.floor((capacity - level) / scale), 0);
   }
 
-  /** Whether a request is refused however long it waits, because it has more hits than the limit ever admits. */
+  /** Whether a request is refused however long it waits, because the limit never admits its hits, or one if it has none. */
   neverFits(hits: number): boolean {
-    return this.admission !== null && hits > this.most;
+    return this.admission !== null && Math.max(hits, 1) > this.most;
   }
 
   /**
-   * What {@link resetMs} is for a request that never fits. The next token would not help it, and a bucket that is full
-   * waits for none: the length of the window, as for a bucket into which no token flows.
-   */
-  neverFitsResetMs(resetMs: number): number {
-    return this.admission!.windowS === 0 ? this.window.lengthS * SECOND_MS : resetMs;
-  }
-
-  /**
-   * Milliseconds until the limit admits more hits than at a level. Not for fixed windows.
+   * Milliseconds until the limit admits more hits than now. Not for fixed windows.
    *
    * - Token bucket: until the next whole token, 0 if the bucket is full
    * - Sliding window: if no hit fits, until one fits, assuming no others are added; else until the current window ends
-   *
-   * @param floor the part of the level that is left from the previous window
-   * @param previous hits of the previous window
    */
-  resetMs(nowMs: number, level: number, floor: number, previous: number): number {
+  resetMs(state: LimitState): number {
     const terms = this.admission!;
-    const { window } = this;
-    if (terms.admission === ADMISSION.tokenBucket) {
-      return terms.drain === 0 ? window.lengthS * SECOND_MS : nextTokenMs(terms, level);
-    }
-    // Not that of `window`, which may have moved on while the store was asked.
-    const windowMs = terms.windowS * SECOND_MS;
-    // Not with `%`, which takes longer for doubles than everything else here.
-    const windowLeftMs = windowMs - (nowMs - Math.floor(nowMs / windowMs) * windowMs);
-    if (level + 1 <= terms.capacity || terms.capacity === 0) return windowLeftMs;
-    return nextHitMs(terms, { current: level - floor, previous, windowLeftMs });
+    const { level } = state;
+    if (terms.admission === ADMISSION.tokenBucket)
+      return level <= 0 && terms.drain > 0 ? 0 : this.waitMs(state, this.leftAt(level) + 1);
+    return level + 1 <= terms.capacity || terms.capacity === 0
+      ? windowLeftMs(terms, state.nowMs)
+      : this.waitMs(state, 1);
   }
+
+  /**
+   * Milliseconds until a request fits, assuming no other hits are added; 0 if it fits now. A request without hits waits until
+   * one fits. For a request that {@link neverFits}, it is the length of the window, or the rest of a fixed window.
+   */
+  waitMs(state: LimitState, hits: number): number {
+    const terms = this.admission!;
+    const needed = Math.max(hits, 1);
+    const { level, fixedLeftMs } = state;
+    if (level + needed * terms.scale <= terms.capacity) return 0;
+    if (this.isFixed) return fixedLeftMs;
+    if (needed > this.most) return this.window.lengthS * SECOND_MS;
+    if (terms.admission === ADMISSION.slidingWindow) return slidingWaitMs(terms, state, needed);
+    return Math.ceil((level - terms.capacity + needed * terms.scale) / terms.drain);
+  }
+}
+
+/** How full a limit is whose hits the store admits. */
+export interface LimitState {
+  /** The present time in milliseconds since the epoch, and how long the current window lasts, if it is a fixed one. */
+  nowMs: number;
+  fixedLeftMs: number;
+  level: number;
+  /** Of a sliding window: the part of the level that is left from the previous window, and the hits of that window. */
+  floor: number;
+  previous: number;
 }
 
 function admissionTerms(window: LimitWindow, requests: number, burst: number): AdmissionTerms | null {
@@ -151,21 +162,25 @@ function lastingS({ windowS, capacity, drain }: AdmissionTerms): number {
   return drain === 0 ? 1 : Math.ceil(capacity / drain / SECOND_MS) + 1;
 }
 
-function nextTokenMs({ capacity, scale, drain }: AdmissionTerms, level: number): number {
-  if (level <= 0) return 0;
-  const tokens = Math.max(Math.floor((capacity - level) / scale), 0);
-  return Math.ceil((level - capacity + (tokens + 1) * scale) / drain);
+/** How long the current sliding window lasts. Not that of `LimitWindow`, which may have moved on while the store was asked. */
+function windowLeftMs({ windowS }: AdmissionTerms, nowMs: number): number {
+  const windowMs = windowS * SECOND_MS;
+  // Not with `%`, which takes longer for doubles than everything else here.
+  return windowMs - (nowMs - Math.floor(nowMs / windowMs) * windowMs);
 }
 
-/** If no hit fits now, the hits of the previous window must weigh less first, or else those of the current one. */
-function nextHitMs(
-  { capacity, windowS }: AdmissionTerms,
-  { current, previous, windowLeftMs }: Record<'current' | 'previous' | 'windowLeftMs', number>,
+/** The hits of the previous window must weigh less first, or else those of the current one, as the previous one. */
+function slidingWaitMs(
+  terms: AdmissionTerms,
+  { nowMs, level, floor, previous }: LimitState,
+  hits: number,
 ): number {
-  const windowMs = windowS * SECOND_MS;
-  const room = capacity - 1;
-  // A count weighs at most `room` as soon as at most this much of the next window is left.
-  const leftMs = (count: number, free: number): number => Math.floor((free * windowMs) / count);
-  if (current <= room) return Math.max(windowLeftMs - leftMs(previous, room - current), 0);
-  return windowLeftMs + windowMs - leftMs(current, room);
+  const windowMs = terms.windowS * SECOND_MS;
+  const leftMs = windowLeftMs(terms, nowMs);
+  const current = level - floor;
+  const room = terms.capacity - hits;
+  // A count weighs at most `free` as soon as at most this much of the window after it is left.
+  const restMs = (count: number, free: number): number => Math.floor((free * windowMs) / count);
+  if (current <= room) return leftMs - restMs(previous, room - current);
+  return leftMs + windowMs - restMs(current, room);
 }

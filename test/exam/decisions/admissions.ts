@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { DescriptorStatus } from '../../../src/messages/client-codec.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { bucket, type EntryText, type LimitText, ruleFile, sliding } from './rule-file.ts';
 
@@ -16,6 +17,7 @@ export function examineAdmissions(t: Test, open: OpenStore): void {
   examineBuckets(t, limiting);
   examineSliding(t, limiting);
   examineHits(t, limiting);
+  examineWaits(t, open);
   examineModes(t, limiting);
   examineBatches(t, limiting);
   examineZero(t, limiting);
@@ -110,7 +112,7 @@ function examineSliding(t: Test, limiting: Limiting): void {
   t.test('if no hit is left, the reset is when one fits, if there are no others', async t => {
     const decisions = await limiting(sliding(10));
     t.strictSame(await ask(decisions, 9), [OK, 1, 100], 'to the end of the window');
-    t.strictSame(await ask(decisions, 2), [OVER_LIMIT, 1, 100], 'one hit fits now');
+    t.strictSame(await ask(decisions, 2), [OVER_LIMIT, 1, 133.334], 'one hit fits now, two do later');
     t.strictSame(
       await ask(decisions),
       [OK, 0, 130],
@@ -169,6 +171,47 @@ function examineHits(t: Test, limiting: Limiting): void {
       const { statuses } = await decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 });
       t.strictSame(shown(statuses[0]), [OK, 1, 2_800]);
       t.strictSame((await ask(decisions, 0)).slice(0, 2), [OK, 10], 'whose count is another one');
+    });
+  }
+}
+
+/** A request is told when it fits itself: then it is admitted, and a millisecond before it is not. */
+function examineWaits(t: Test, open: OpenStore): void {
+  for (const [name, entry] of [
+    ['bucket', { rate_limit: bucket(7, 10) }],
+    ['sliding window', { rate_limit: sliding(10) }],
+    ['several limits', { rate_limits: [sliding(12), bucket(40, 10)] }],
+    ['bucket and penalty', { rate_limit: bucket(7, 10, { penalty: { after: 1, for: '5s' } }) }],
+  ] as const) {
+    t.test(`${name}: a rejected request fits when it has waited as long as it is told`, async t => {
+      const decisions = new Decisions({
+        store: await open(),
+        rules: ruleFile({ key: 'k', ...entry }),
+        localCacheBytes: 1,
+        // Otherwise, a request that one of several limits refuses takes hits of the others.
+        options: { holdBack: true },
+      });
+      const random = new SeededRandom(7);
+      let waits = 0;
+      for (let i = 0; i < 60; i++) {
+        const hits = 1 + random.below(10);
+        const [code, , resetS] = await ask(decisions, hits);
+        if (code === OVER_LIMIT) {
+          waits++;
+          const waitMs = Math.round(resetS! * 1_000);
+          // With a penalty, each rejection may be a violation that prolongs the wait.
+          if (name.endsWith('penalty')) decisions.clock.advance(waitMs);
+          else {
+            decisions.clock.advance(waitMs - 1);
+            const [early, , leftS] = await ask(decisions, hits);
+            t.strictSame([early, leftS], [OVER_LIMIT, 0.001]);
+            decisions.clock.advance(1);
+          }
+          t.equal((await ask(decisions, hits))[0], OK, `${hits} hits after ${waitMs} ms`);
+        }
+        decisions.clock.advance(random.below(40_000));
+      }
+      t.ok(waits > 10, `${waits} waits`);
     });
   }
 }

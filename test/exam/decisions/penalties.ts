@@ -105,14 +105,15 @@ function examineTimes(t: Test, penalizing: Penalizing): void {
 
   t.test('windows of a calendar, sliding windows and token buckets have penalties as well', async t => {
     const own = { penalty: { for: '90s' } };
-    for (const limits of [
-      { calendar: { period: 'month', zone: 'Europe/Berlin' }, requests_per_unit: 2, ...own },
-      sliding(2, own),
-      bucket(2, 2, own),
-    ]) {
+    const calendar = { calendar: { period: 'month', zone: 'Europe/Berlin' }, requests_per_unit: 2, ...own };
+    for (const [limits, waitS, what] of [
+      [bucket(2, 2, own), 90, 'the penalty ends when there are tokens again'],
+      [sliding(2, own), 250, 'a hit fits only after the penalty'],
+      [calendar, 1_385_200, 'the month ends after the penalty'],
+    ] as const) {
       const decisions = await penalizing(limits);
       t.equal((await ask(decisions, 2))[0], OK);
-      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 90], JSON.stringify(limits));
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, waitS], what);
       decisions.clock.advance(89_999);
       t.equal((await ask(decisions))[0], OVER_LIMIT);
     }

@@ -29,40 +29,57 @@ function slidLevel(lengthS: number, counts: { previous: number; current: number 
   return left(counts.current, atMs - lengthMs);
 }
 
-t.test(
-  'a sliding window without a hit left admits one at the reset, and none a millisecond before',
-  async t => {
-    const random = new SeededRandom(31);
-    for (let i = 0; i < 2_000; i++) {
-      const lengthS = 1 + random.below(1_000);
-      const requests = 1 + random.below(50);
-      const terms = termsOf('sliding_window', lengthS, requests);
-      const atMs = random.below(lengthS * 1_000);
-      const counts = { previous: random.below(2 * requests), current: random.below(2 * requests) };
-      const level = slidLevel(lengthS, counts, atMs);
-      if (level + 1 <= requests) continue;
-      const nowMs = lengthS * 1_000 * 77 + atMs;
-      const resetMs = terms.resetMs(nowMs, level, level - counts.current, counts.previous);
-      const shown = JSON.stringify({ lengthS, requests, atMs, counts, resetMs });
-      if (slidLevel(lengthS, counts, atMs + resetMs) + 1 > requests) t.fail(`too early: ${shown}`);
-      if (slidLevel(lengthS, counts, atMs + resetMs - 1) + 1 <= requests) t.fail(`too late: ${shown}`);
-    }
-  },
-);
+t.test('a sliding window admits hits at the end of their wait, and not a millisecond before', async t => {
+  const random = new SeededRandom(31);
+  for (let i = 0; i < 2_000; i++) {
+    const lengthS = 1 + random.below(1_000);
+    const requests = 1 + random.below(50);
+    const terms = termsOf('sliding_window', lengthS, requests);
+    const atMs = random.below(lengthS * 1_000);
+    const counts = { previous: random.below(2 * requests), current: random.below(2 * requests) };
+    const hits = 1 + random.below(requests);
+    const level = slidLevel(lengthS, counts, atMs);
+    if (level + hits <= requests) continue;
+    const { previous } = counts;
+    const nowMs = lengthS * 1_000 * 77 + atMs;
+    const state = { nowMs, fixedLeftMs: 0, level, floor: level - counts.current, previous };
+    const waitMs = terms.waitMs(state, hits);
+    if (level + 1 > requests) t.equal(terms.resetMs(state), terms.waitMs(state, 1));
+    const shown = JSON.stringify({ lengthS, requests, atMs, counts, hits, waitMs });
+    if (slidLevel(lengthS, counts, atMs + waitMs) + hits > requests) t.fail(`too early: ${shown}`);
+    if (slidLevel(lengthS, counts, atMs + waitMs - 1) + hits <= requests) t.fail(`too late: ${shown}`);
+  }
+});
 
-t.test('a token bucket has one more whole token at the reset, and not a millisecond before', async t => {
+t.test('a token bucket has the tokens at the end of a wait, and not a millisecond before', async t => {
   const random = new SeededRandom(32);
   for (let i = 0; i < 2_000; i++) {
     const burst = 1 + random.below(1_000);
     const terms = termsOf('token_bucket', 1 + random.below(100_000), 1 + random.below(1_000_000), burst);
     const { capacity, drain } = terms.admission!;
     const level = random.below(1_000_000) % (capacity + 1);
-    const resetMs = terms.resetMs(0, level, 0, 0);
+    const state = { nowMs: 0, fixedLeftMs: 0, level, floor: 0, previous: 0 };
+    const left = terms.leftAt(level);
+    if (level === 0) t.equal(terms.resetMs(state), 0);
+    else t.equal(terms.resetMs(state), terms.waitMs(state, left + 1), 'the next token');
+    if (left === burst) continue;
+    const hits = left + 1 + random.below(burst - left);
+    const waitMs = terms.waitMs(state, hits);
     const leftAfter = (ms: number): number => terms.leftAt(Math.max(level - ms * drain, 0));
-    if (level === 0) t.equal(resetMs, 0);
-    else if (leftAfter(resetMs) <= terms.leftAt(level)) t.fail(`too early: ${i}`);
-    else if (leftAfter(resetMs - 1) > terms.leftAt(level)) t.fail(`too late: ${i}`);
+    if (leftAfter(waitMs) < hits) t.fail(`too early: ${i}`);
+    if (leftAfter(waitMs - 1) >= hits) t.fail(`too late: ${i}`);
   }
+});
+
+t.test('a request that never fits is told the length of the window', async t => {
+  const state = { nowMs: 30_500, fixedLeftMs: 0, level: 0, floor: 0, previous: 0 };
+  t.equal(termsOf('token_bucket', 60, 100, 3).waitMs(state, 4), 60_000);
+  t.equal(termsOf('sliding_window', 60, 3).waitMs(state, 4), 60_000);
+  t.equal(
+    termsOf('sliding_window', 60, 0).waitMs(state, 0),
+    60_000,
+    'one that has no hits, and a limit of 0',
+  );
 });
 
 t.test('units of a bucket: a token and a millisecond are both whole numbers of them', async t => {
