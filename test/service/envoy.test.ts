@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
+import { statistic } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { Envoy, envoyMissing, type Substitutions } from '../support/envoy.ts';
 import { freePort } from '../support/free-port.ts';
@@ -25,20 +26,39 @@ descriptors:
 `;
 const LIMIT = '2, 2;w=31536000';
 
-/**
- * A hit for each request, given back when it is done. Envoy 1.40 sends `hits_addend` only from the list of the filter:
- * in that of a route it takes the field without an error and leaves it out.
- */
-const GIVING_BACK = [
-  '                      domain: demo\n',
-  `                      domain: demo
-                      rate_limits:
+/** Replaces the rate limits of the filter. Envoy 1.40 ignores `hits_addend` in those of a route, without an error. */
+const rateLimits = (text: string) =>
+  ['                      domain: demo\n', `                      domain: demo\n${text}`] as const;
+
+/** A hit for each request, given back when it is done. */
+const GIVING_BACK = rateLimits(`                      rate_limits:
                         - actions:
                             - request_headers: { header_name: x-user, descriptor_key: user }
                         - actions:
                             - request_headers: { header_name: x-user, descriptor_key: user }
                           apply_on_stream_done: true
                           hits_addend: { number: 1, is_negative_hits: true }
+`);
+
+/** A check without hits before each request, and its cost when it is done, as `ops/README.md` shows. */
+const BUDGET = rateLimits(`                      rate_limits:
+                        - actions:
+                            - request_headers: { header_name: x-user, descriptor_key: user }
+                          hits_addend: { number: 0 }
+                        - actions:
+                            - request_headers: { header_name: x-user, descriptor_key: user }
+                          apply_on_stream_done: true
+                          hits_addend: { format: '%DYNAMIC_METADATA(costs:tokens)%' }
+`);
+
+/** A filter behind the limit that says what a request costs. Requests that the limit rejects do not reach it. */
+const COSTS = [
+  '                  - name: envoy.filters.http.router\n',
+  `                  - name: envoy.filters.http.set_metadata
+                    typed_config:
+                      '@type': type.googleapis.com/envoy.extensions.filters.http.set_metadata.v3.Config
+                      metadata: [{ metadata_namespace: costs, value: { tokens: 2 } }]
+                  - name: envoy.filters.http.router
 `,
 ] as const;
 
@@ -233,23 +253,40 @@ t.test(
 );
 
 t.test(
-  'hits that Envoy gives back when a request is done make a limit of requests in progress',
+  'Envoy gives hits back also for requests that were rejected, so a refund can free the place of another request',
   { skip: envoyMissing },
   async t => {
-    const service = await startSluice(t);
+    // Rejected requests are not counted, as with sliding windows and token buckets.
+    const service = await startSluice(t, { STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: 'true' });
     const held: ServerResponse[] = [];
     const upstream = await startUpstream(t, response => held.push(response));
     const envoy = await Envoy.start(t, 'tcp.yaml', [...overTcp(upstream, [service]), GIVING_BACK]);
-    const first = envoy.ask('ann', '/hold');
-    await until(() => held.length === 1);
-    const second = envoy.ask('ann', '/hold');
+    const inProgress = [envoy.ask('ann', '/hold'), envoy.ask('ann', '/hold')];
     await until(() => held.length === 2);
     t.match(await envoy.ask('ann'), { status: 429 }, 'two are in progress');
-    held[0].end();
-    t.match(await first, { status: 200 });
     await until(async () => (await envoy.ask('ann')).status === 200);
-    held[1].end();
-    t.match(await second, { status: 200 });
+    t.equal(held.length, 2, 'both of them still are');
+    for (const response of held) response.end();
+    await Promise.all(inProgress);
     t.equal(await envoy.statistic('cluster.upstream.ratelimit.error'), 0);
+  },
+);
+
+t.test(
+  'a budget is charged when a request is done, and requests that were rejected cost nothing',
+  { skip: envoyMissing },
+  async t => {
+    const service = await startSluice(t);
+    const substitutions = [...overTcp(await startUpstream(t), [service]), BUDGET, COSTS];
+    const envoy = await Envoy.start(t, 'tcp.yaml', substitutions);
+    const charged = () => statistic(service.debug, 'ratelimit.service.rate_limit.demo.user.total_hits');
+    for (const hits of [2, 4]) {
+      t.match(await envoy.ask('ann'), { status: 200 });
+      await until(async () => (await charged()) === hits);
+    }
+    for (let i = 0; i < 5; i++) t.match(await envoy.ask('ann'), { status: 429 });
+    t.match(await envoy.ask('bob'), { status: 200 });
+    await until(async () => (await charged()) >= 6);
+    t.equal(await charged(), 6, 'the calls of the rejected requests would have come before that of bob');
   },
 );
