@@ -14,7 +14,7 @@ export default function compile(request: CompileRequest): CompileResponse {
       ...request.settings,
       onWarning: warning => warnings.push(warning),
     });
-    return { kind: 'compiled', buffer: compileRules(rules, request.settings.answers), warnings };
+    return { kind: 'compiled', buffer: compileRules(rules, request.settings), warnings };
   } catch (refused) {
     if (!(refused instanceof RuleSetRefused)) throw refused;
     return { kind: 'refused', faults: refused.faults };

@@ -89,7 +89,7 @@ function openBatcher(answers: number): Batcher {
   const stats = new StatsRegistry();
   const statistics = new RuleStatistics();
   const rules = loadRuleSet([{ name: 'bench.yaml', content: Buffer.from(RULES) }], { mergeDomains: false });
-  const generation = new RuleGeneration(new CompiledRules(compileRules(rules, answers)));
+  const generation = new RuleGeneration(new CompiledRules(compileRules(rules, { answers })));
   statistics.publish(generation);
   const counter = stats.counter('errors');
   const options = {

@@ -20,7 +20,7 @@ import type { HttpEngine } from '../transports/http/listener.ts';
 import { createBatcher, engineCounters } from './decision/create-batcher.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { DecisionsInProgress } from './decision/decisions-in-progress.ts';
-import { enabledAnswers, engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
+import { engineOptions, loadSettingsOf, openOverLimitCache } from './decision/engine-settings.ts';
 import { createHotKeySeats, hotKeyObservers } from './decision/hot-keys.ts';
 import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
@@ -162,11 +162,7 @@ export class DecisionService {
     const overLimit = openOverLimitCache(settings, clock, this.#store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
     const hotKeys = createHotKeySeats(settings);
-    const loadSettings = {
-      mergeDomains: settings.mergeDomainConfig,
-      forMemcached: settings.backendType === 'memcached',
-      answers: enabledAnswers(settings),
-    };
+    const loadSettings = loadSettingsOf(settings);
     const loads = new RuleLoads(clock);
     const rehearsing = createRehearsals({
       ...parts,

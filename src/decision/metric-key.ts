@@ -1,6 +1,6 @@
 import type { RequestTable } from '../messages/request-table.ts';
-import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { ENTRY, ENTRY_FLAG, HEADER, LIMIT } from '../rules/layout.ts';
+import { type CompiledRules, undotted } from '../rules/compiled-rules.ts';
+import { ENTRY, ENTRY_FLAG, HEADER, LEVEL_END, LIMIT } from '../rules/layout.ts';
 import { MATCHED, type Matcher } from '../rules/matcher.ts';
 
 /** A descriptor of a request in a domain. */
@@ -71,14 +71,15 @@ export function metricKey(
     const how = matcher.how[level];
     const valued = (flags & ENTRY_FLAG.valueToMetric) !== 0;
     const shared = how === MATCHED.wildcard && (flags & ENTRY_FLAG.shareThreshold) !== 0;
-    metric += '.';
+    let name = key;
     if (shared) {
       const pattern = sharedPattern(rules, record, key);
-      metric += `${key}_${detailed || valued ? pattern.split('*', 1)[0] : pattern}`;
-    } else if (detailed) metric += value === '' && matcher.shared ? key : `${key}_${value}`;
-    else if (how === MATCHED.exact) metric += `${key}_${value}`;
-    else if (valued) metric += value === '' ? key : `${key}_${value}`;
-    else metric += how === MATCHED.wildcard ? `${key}_${sharedPattern(rules, record, key)}` : key;
+      name += `_${detailed || valued ? pattern.split('*', 1)[0] : pattern}`;
+    } else if (detailed) name += value === '' && matcher.shared ? '' : `_${value}`;
+    else if (how === MATCHED.exact) name += `_${value}`;
+    else if (valued) name += value === '' ? '' : `_${value}`;
+    else if (how === MATCHED.wildcard) name += `_${sharedPattern(rules, record, key)}`;
+    metric += `.${rules.statisticsLevel(name)}`;
   }
   return metric + levelOfLimit(rules, matcher, { domain, count }, limit);
 }
@@ -95,21 +96,26 @@ function levelOfLimit(
   for (let level = 0; level < count; level++) {
     length += 1 + words[words[HEADER.entries] + matcher.path[level] * ENTRY.words + ENTRY.compositeLength];
   }
-  return rules.text(rules.limit(limit, LIMIT.path) + length, rules.limit(limit, LIMIT.pathLength) - length);
+  const start = rules.limit(limit, LIMIT.path);
+  const level = rules.text(start + length, rules.limit(limit, LIMIT.pathLength) - length);
+  return level === '' ? '' : `.${undotted(level.slice(LEVEL_END.length))}`;
 }
 
 /**
  * The metric key of a descriptor with a limit override: `<key>_<value>` for each entry, or `<key>` for an empty value.
  * Without entries it ends with a dot, as in envoyproxy/ratelimit.
  */
-export function overrideMetricKey(table: RequestTable, descriptor: number, domain: string): string {
+export function overrideMetricKey(
+  rules: CompiledRules,
+  { table, descriptor, domain }: DescriptorOfDomain,
+): string {
   if (table.entryCount[descriptor] === 0) return `${domain}.`;
   let metric = domain;
   const first = table.firstEntry[descriptor];
   for (let entry = first; entry < first + table.entryCount[descriptor]; entry++) {
     const key = table.text(table.keyStart[entry], table.keyEnd[entry]);
     const value = table.text(table.valueStart[entry], table.valueEnd[entry]);
-    metric += value === '' ? `.${key}` : `.${key}_${value}`;
+    metric += `.${rules.statisticsLevel(value === '' ? key : `${key}_${value}`)}`;
   }
   return metric;
 }

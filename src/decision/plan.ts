@@ -130,7 +130,7 @@ export class Planner {
     decisions.keyStart[row] = keys.length;
     this.#cacheKeys.begin(keys, requests, request);
     if (requests.hasOverride[row] === 1) {
-      const fault = this.#planOverride(batch, request, row);
+      const fault = this.#planOverride(batch, generation.rules, at);
       if (fault !== null) return fault;
     } else if (!this.#planRule(batch, generation, at)) {
       keys.length = decisions.keyStart[row];
@@ -159,7 +159,7 @@ export class Planner {
   }
 
   /** Plans a descriptor with a limit override: rules and their flags do not apply. */
-  #planOverride(batch: DecisionBatch, request: number, row: number): Fault | null {
+  #planOverride(batch: DecisionBatch, rules: CompiledRules, { request, row }: Place): Fault | null {
     const { requests, decisions } = batch;
     const unit = requests.overrideUnit[row];
     if (!isUnit(unit)) {
@@ -175,7 +175,9 @@ export class Planner {
     decisions.unit[row] = unit;
     decisions.flags[row] = 0;
     const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-    const name = this.#mayName() ? overrideMetricKey(requests, row, domain) : NO_NAME;
+    const name = this.#mayName()
+      ? overrideMetricKey(rules, { table: requests, descriptor: row, domain })
+      : NO_NAME;
     decisions.statistics[row] = batch.named.rowFor(name);
     decisions.statisticsBase[row] = 0;
     return null;

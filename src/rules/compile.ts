@@ -21,6 +21,7 @@ import {
   HEADER,
   LAYOUT_VERSION,
   LEVEL,
+  LEVEL_END,
   LIMIT,
   LIMIT_FLAG,
   PART,
@@ -38,17 +39,26 @@ import {
 } from './rule-set.ts';
 import { writeTerms } from './rule-terms.ts';
 
+/** What the settings say about all rules. */
+interface CompileOptions {
+  /** What they enable for the answers of all domains: bits of `ANSWER`. Default: nothing. */
+  readonly answers?: number;
+  /** Whether dots in keys and values become `_` in the names of statistics. Default: false. */
+  readonly undotsStatistics?: boolean;
+}
+
 /**
  * Compiles a checked rule set into one shared buffer (see `layout.ts`), which any thread reads through `CompiledRules`.
  * Time and memory are linear in the number of entries.
- *
- * @param answers what the settings enable for all domains: bits of `ANSWER`
  */
-export function compileRules(rules: RuleSet, answers = 0): SharedArrayBuffer {
+export function compileRules(
+  rules: RuleSet,
+  { answers = 0, undotsStatistics = false }: CompileOptions = {},
+): SharedArrayBuffer {
   const enabled = rules.domains.reduce((any, domain) => any | (domain.answers?.enabled ?? 0), answers);
   const compiler = new Compiler((enabled & NAMES_POLICIES) !== 0);
   for (const domain of rules.domains) compiler.addDomain(domain);
-  return compiler.publish();
+  return compiler.publish(undotsStatistics);
 }
 
 class Compiler {
@@ -132,7 +142,7 @@ class Compiler {
   }
 
   #addEntry(entry: RuleEntry, level: number, parentPath: string): number {
-    const path = `${parentPath}.${entry.composite}`;
+    const path = parentPath + LEVEL_END + entry.composite;
     const at = this.#entries.allocate(ENTRY.words);
     const number = at / ENTRY.words;
     const composite = this.#poolText(entry.composite);
@@ -217,7 +227,7 @@ class Compiler {
     // Protobuf first, right after the text of the entry: a decision reads one after the other.
     const protobuf = this.#pooled(pool => writeCurrentLimit(pool, current));
     const json = this.#pooled(pool => writeCurrentLimitJson(pool, current));
-    const named = this.#poolText(limit.item === null ? path : `${path}.${limit.item.level}`);
+    const named = this.#poolText(limit.item === null ? path : path + LEVEL_END + limit.item.level);
     const metadata = this.#pooled(pool => {
       if (entry.metadata !== null) pool.text(JSON.stringify(entry.metadata));
     });
@@ -232,7 +242,8 @@ class Compiler {
     words[at + LIMIT.flags] =
       (limit.unlimited ? LIMIT_FLAG.unlimited : 0) |
       (entry.shadowMode || limit.item?.shadowMode ? LIMIT_FLAG.shadow : 0) |
-      (entry.quotaMode || limit.item?.quotaMode ? LIMIT_FLAG.quota : 0);
+      (entry.quotaMode || limit.item?.quotaMode ? LIMIT_FLAG.quota : 0) |
+      (limit.item === null ? 0 : LIMIT_FLAG.listed);
     words[at + LIMIT.name] = limit.name === '' ? 0 : this.#intern(limit.name);
     words[at + LIMIT.replaces] = replaces;
     words[at + LIMIT.replaceCount] = limit.replaces.length;
@@ -296,7 +307,7 @@ class Compiler {
   }
 
   /** Copies all sections into one shared buffer. */
-  publish(): SharedArrayBuffer {
+  publish(undotsStatistics: boolean): SharedArrayBuffer {
     const edges = edgeTable(this.#edges);
     const wildcards = this.#wildcardTable();
     const domains = this.#domainTable();
@@ -324,6 +335,7 @@ class Compiler {
     place(HEADER.files, this.#files.view());
     place(HEADER.replacedNames, this.#replacedNames.view());
     header[HEADER.version] = LAYOUT_VERSION;
+    header[HEADER.undotsStatistics] = Number(undotsStatistics);
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
     header[HEADER.wildcardMask] = wildcards.length / EDGE_WORDS - 1;

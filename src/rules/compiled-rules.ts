@@ -1,7 +1,7 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import { describeAnswers } from './domain-answers.ts';
-import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG, POLICY, TERMS } from './layout.ts';
+import { DOMAIN, HEADER, LAYOUT_VERSION, LEVEL_END, LIMIT, LIMIT_FLAG, POLICY, TERMS } from './layout.ts';
 import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
@@ -17,6 +17,7 @@ export class CompiledRules {
   readonly #limits: number;
   readonly #terms: number;
   readonly #answers: number;
+  readonly #undotsStatistics: boolean;
   /** By number of the terms: those that were read. */
   readonly #read: RuleTerms[] = [];
 
@@ -38,6 +39,7 @@ export class CompiledRules {
     this.#limits = words[HEADER.limits];
     this.#terms = words[HEADER.terms];
     this.#answers = words[HEADER.answers];
+    this.#undotsStatistics = words[HEADER.undotsStatistics] !== 0;
   }
 
   /** The top level of the domain named `bytes[start, end)`, or -1 if there is no such domain. */
@@ -131,7 +133,25 @@ export class CompiledRules {
 
   /** The configured path of a limit: domain and composite texts, and the level of a limit in `rate_limits`, joined by dots. */
   path(limit: number): string {
-    return this.text(this.limit(limit, LIMIT.path), this.limit(limit, LIMIT.pathLength));
+    return this.#levels(limit).join('.');
+  }
+
+  /** The configured path as the statistics of the limit are named. */
+  statisticsPath(limit: number): string {
+    const [domain, ...levels] = this.#levels(limit);
+    const item = (this.limit(limit, LIMIT.flags) & LIMIT_FLAG.listed) === 0 ? [] : levels.splice(-1);
+    const names = levels.map(level => this.statisticsLevel(level));
+    return [domain, ...names, ...item.map(undotted)].join('.');
+  }
+
+  /** The key and value of a level as the names of statistics have them. */
+  statisticsLevel(level: string): string {
+    return this.#undotsStatistics ? undotted(level) : level;
+  }
+
+  #levels(limit: number): readonly string[] {
+    const path = this.text(this.limit(limit, LIMIT.path), this.limit(limit, LIMIT.pathLength));
+    return path.split(LEVEL_END);
   }
 
   /** Text from the pool. */
@@ -139,6 +159,11 @@ export class CompiledRules {
     // Text decoders reject shared memory, hence the copy.
     return Buffer.from(this.pool.slice(offset, offset + length)).toString('utf8');
   }
+}
+
+/** A level without dots, which receivers of statistics would take for the ends of levels. */
+export function undotted(level: string): string {
+  return level.replaceAll('.', '_');
 }
 
 /**

@@ -26,7 +26,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 4;
+export const LAYOUT_VERSION = 5;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -62,8 +62,13 @@ export const HEADER = {
   entryCount: 21,
   /** The texts of the names in `replaces`, in the same order. */
   replacedNames: 22,
-  words: 23,
+  /** 1 if dots in the keys and values of rules are replaced in the names of statistics. */
+  undotsStatistics: 23,
+  words: 24,
 } as const;
+
+/** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
+export const LEVEL_END = '\0';
 
 /** A domain: its name in the pool, and its top level. */
 export const DOMAIN = { name: 0, nameLength: 1, level: 2, words: 3 } as const;
@@ -142,7 +147,7 @@ export const LIMIT = {
   /** The metadata map as JSON; length 0 if absent. */
   metadata: 10,
   metadataLength: 11,
-  /** The configured path: domain and composite texts, joined by dots. Names the statistics of the limit. */
+  /** The configured path: domain and composite texts, joined by {@link LEVEL_END}. Names the statistics of the limit. */
   path: 12,
   pathLength: 13,
   /** Number of the terms + 1; 0 for a plain limit. */
@@ -187,7 +192,13 @@ export const CALENDAR_PERIODS = { day: 1, week: 2, month: 3, year: 4 } as const;
 export const POLICY = { name: 0, nameLength: 1, words: 2 } as const;
 
 /** Bits of `LIMIT.flags`. */
-export const LIMIT_FLAG = { unlimited: 1, shadow: 2, quota: 4 } as const;
+export const LIMIT_FLAG = {
+  unlimited: 1,
+  shadow: 2,
+  quota: 4,
+  /** The limit is in a list, so its path has one more level than the entry. */
+  listed: 8,
+} as const;
 
 /** The hash of a text on a level. Compiler and matcher share the hash functions of this file. */
 export function edgeHash(level: number, textHash: number): number {

@@ -95,6 +95,30 @@ t.test('Prometheus: what is counted is on the page at once', async t => {
   t.equal(metrics.get('ratelimit_service_response_time_seconds')?.type, 'histogram');
 });
 
+t.test('Prometheus: values with dots are series of their own', async t => {
+  const rules =
+    'domain: d\ndescriptors:\n  - key: host\n    value_to_metric: true\n    rate_limit: {unit: year, requests_per_unit: 2}\n';
+  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': rules });
+  const service = await startService({
+    env: {
+      RUNTIME_ROOT: root,
+      ...NO_STATSD,
+      USE_PULLSTATS: 'true',
+      PULLSTATS_ADDR: '127.0.0.1:0',
+      SANITIZE_DESCRIPTOR_METRIC_DOTS: 'true',
+    },
+  });
+  t.teardown(() => service.terminate());
+  for (const value of ['foo.bar.other.org', 'foo.bar.example.com'])
+    await askOverHttp(service.http, { domain: 'd', descriptors: [{ entries: [{ key: 'host', value }] }] });
+  const page = await (await fetch(`http://${await metricsAddress(service)}/metrics`)).text();
+  const hits = 'ratelimit_service_rate_limit_total_hits';
+  t.same(readPrometheusText(page).get(hits)?.samples.get(hits), [
+    { labels: { domain: 'd', key1: 'host_foo_bar_example_com' }, value: 1 },
+    { labels: { domain: 'd', key1: 'host_foo_bar_other_org' }, value: 1 },
+  ]);
+});
+
 t.test('Prometheus with an own path and mapper file, beside statsd', async t => {
   const mapper = join(tempDirectory(t), 'mapper.yaml');
   writeFileSync(mapper, `mappings:\n- {match: '${RULE}.*', name: rule_a, labels: {stat: $1}}\n`);

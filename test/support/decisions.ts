@@ -20,7 +20,7 @@ import {
 } from '../../src/messages/client-codec.ts';
 import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
-import { loadRuleSet } from '../../src/rules/parse/load.ts';
+import { type LoadSettings, loadRuleSet } from '../../src/rules/parse/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { SharedRecordsReader } from '../../src/steering/shared-records.ts';
 import { KeepingLogger } from './keeping-logger.ts';
@@ -152,10 +152,15 @@ export class Decisions {
   }
 
   /** Puts other rules into force. */
-  load(rules: string | Readonly<Record<string, string>>, options = { mergeDomains: false }): void {
+  load(
+    rules: string | Readonly<Record<string, string>>,
+    options: LoadSettings = { mergeDomains: false },
+  ): void {
     const texts = typeof rules === 'string' ? { 'rules.yaml': rules } : rules;
     const files = Object.entries(texts).map(([name, text]) => ({ name, content: Buffer.from(text) }));
-    this.#rules = new CompiledRules(compileRules(loadRuleSet(files, options), this.#answers));
+    this.#rules = new CompiledRules(
+      compileRules(loadRuleSet(files, options), { ...options, answers: this.#answers }),
+    );
     const generation = new RuleGeneration(this.#rules);
     this.statistics.publish(generation);
     this.batcher.use(generation);

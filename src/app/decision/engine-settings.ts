@@ -4,6 +4,7 @@ import type { EngineOptions } from '../../decision/engine.ts';
 import type { Uncounted } from '../../decision/evaluate.ts';
 import { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import { ANSWER } from '../../rules/domain-answers.ts';
+import type { LoadSettings } from '../../rules/parse/load.ts';
 import type { Settings } from '../../settings/table.ts';
 import { servingThreads } from '../../settings/thread-counts.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
@@ -29,13 +30,23 @@ export function engineOptions(settings: Settings): EngineOptions {
   };
 }
 
+/** The settings that rules are loaded with. */
+export function loadSettingsOf(settings: Settings): LoadSettings {
+  return {
+    mergeDomains: settings.mergeDomainConfig,
+    forMemcached: settings.backendType === 'memcached',
+    answers: enabledAnswers(settings),
+    undotsStatistics: settings.sanitizeDescriptorMetricDots,
+  };
+}
+
 /** Whether the decision log is enabled. It needs the origins of requests. */
 export function logsDecisions({ decisionLog }: Settings): boolean {
   return decisionLog !== 'off';
 }
 
 /** What the settings enable for the answers of all domains: bits of `ANSWER`. */
-export function enabledAnswers(settings: Settings): number {
+function enabledAnswers(settings: Settings): number {
   return (
     (settings.answerRetryAfter ? ANSWER.retryAfter : 0) |
     (settings.answerRatelimitHeaders ? ANSWER.ratelimitHeaders : 0) |

@@ -65,7 +65,7 @@ export class MatchExplainer {
     const matcher = this.#matcher;
     if (this.#topLevel < 0) return { levels: [], limit: -1, metricKey: '', metricKeys: [] };
     if (table.hasOverride[row] === 1) {
-      const metricKey = overrideMetricKey(table, row, this.#domain);
+      const metricKey = overrideMetricKey(this.#rules, { table, descriptor: row, domain: this.#domain });
       return { levels: [], limit: -1, metricKey, metricKeys: [metricKey] };
     }
     matcher.path.fill(-1, 0, table.entryCount[row]);

@@ -1,6 +1,6 @@
 import { FNV_START, fnvStep, scramble } from '../../base/hash.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { LIMIT } from '../../rules/layout.ts';
+import { LEVEL_END, LIMIT } from '../../rules/layout.ts';
 import { sanitiseStatName } from '../../stats/names.ts';
 
 /** Words of a slot: the hash of the name, and limit + 1 (0: free). */
@@ -11,8 +11,8 @@ const LIMITS_AT_ONCE = 1_024;
 
 const UNDERSCORE = 95;
 
-/** Bytes that {@link sanitiseStatName} may replace with an underscore. */
-const CHANGEABLE: ReadonlySet<number> = new Set(Buffer.from(':|\r\n.'));
+/** Bytes of paths that names have as an underscore or a dot. */
+const CHANGEABLE: ReadonlySet<number> = new Set(Buffer.from(`:|\r\n.${LEVEL_END}`));
 
 /** By byte: the byte to hash, so that texts with the same sanitized name have the same hash. */
 const HASHED = Uint8Array.from({ length: 256 }, (_, byte) => (CHANGEABLE.has(byte) ? UNDERSCORE : byte));
@@ -97,7 +97,7 @@ export class RuleNames {
 }
 
 function nameOf(rules: CompiledRules, limit: number): string {
-  return sanitiseStatName(rules.path(limit));
+  return sanitiseStatName(rules.statisticsPath(limit));
 }
 
 function hashOf(bytes: Uint8Array, start: number, end: number): number {

@@ -222,7 +222,10 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     const row = rowOf(from, limit);
     if (isZero(row)) return;
     const same = to.names.limitNamedAs(from.rules, limit);
-    move(row, same < 0 ? whole(this.#gone.row(from.rules.path(limit))) : rowOf(to.generation, same));
+    move(
+      row,
+      same < 0 ? whole(this.#gone.row(from.rules.statisticsPath(limit))) : rowOf(to.generation, same),
+    );
   }
 
   /** The kept names that no rule has. The totals of the other names are moved to their rules. */

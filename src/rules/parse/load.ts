@@ -27,6 +27,8 @@ export interface LoadSettings {
   readonly forMemcached?: boolean;
   /** What the settings add to all answers: bits of `ANSWER`. Names that no answer shows are not compiled. Default: 0. */
   readonly answers?: number;
+  /** Whether dots in keys and values become `_` in the names of statistics. Default: false. */
+  readonly undotsStatistics?: boolean;
 }
 
 export interface LoadOptions extends LoadSettings {

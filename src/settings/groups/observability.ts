@@ -42,6 +42,14 @@ export const statistics = {
       default: 0.8,
       help: 'Requests above this fraction of the limit are counted in the `near_limit` statistic.',
     }),
+    sanitizeDescriptorMetricDots: setting({
+      names: ['SANITIZE_DESCRIPTOR_METRIC_DOTS'],
+      kind: bool,
+      default: false,
+      help:
+        'Replace dots in the keys and values of descriptors with `_` in the names of statistics, so that receivers do ' +
+        'not take them for levels. See docs/statistics.md.',
+    }),
     disableStats: setting({
       names: ['DISABLE_STATS'],
       kind: bool,

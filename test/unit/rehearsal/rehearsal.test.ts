@@ -78,7 +78,7 @@ function site(
   { share = 1, options = {}, localCacheBytes = 0, steering }: SiteOptions = {},
 ): Site {
   const files = [{ name: 'shop.yaml', content: Buffer.from(candidate) }];
-  const rules = new CompiledRules(compileRules(loadRuleSet(files, { mergeDomains: false }), 0));
+  const rules = new CompiledRules(compileRules(loadRuleSet(files, { mergeDomains: false })));
   const rehearsal = Rehearsal.begin(1, rules, share);
   const source: { current: Rehearsal | null } = { current: rehearsal };
   const observer = new RehearsalObserver({

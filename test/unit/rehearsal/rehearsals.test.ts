@@ -29,7 +29,7 @@ function site(t: Test) {
   const rehearsals = new Rehearsals({
     compile: async files => {
       await step(`compile ${files.map(({ name }) => name)}`);
-      return { rules: new CompiledRules(compileRules(loadRuleSet(files, SETTINGS), 0)) };
+      return { rules: new CompiledRules(compileRules(loadRuleSet(files, SETTINGS))) };
     },
     install: files => step(`install ${files.map(({ name }) => name)}`),
     publisher,

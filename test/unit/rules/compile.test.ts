@@ -261,8 +261,8 @@ t.test('limits of one entry follow each other, with terms that equal limits shar
     all.map(limit => rules.path(limit)),
     ['d.plain', 'd.several.5m', 'd.several.trial', 'd.several.month', 'd.same'],
   );
-  const { shadow, quota } = LIMIT_FLAG;
-  t.strictSame(field(LIMIT.flags), [0, quota, quota | shadow, quota, 0]);
+  const { shadow, quota, listed } = LIMIT_FLAG;
+  t.strictSame(field(LIMIT.flags), [0, quota | listed, quota | shadow | listed, quota | listed, 0]);
   t.strictSame(field(LIMIT.metadataLength), [0, 7, 7, 7, 0]);
   t.strictSame(
     [0, 1, 2].map(number => rules.terms(number)),

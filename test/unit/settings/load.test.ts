@@ -184,6 +184,7 @@ t.test('without variables every setting is at its default', async t => {
     memcachedTlsSkipHostnameVerification: false,
     storeFailureMode: 'error',
     nearLimitRatio: 0.8,
+    sanitizeDescriptorMetricDots: false,
     disableStats: false,
     statsFlushIntervalMs: 10_000,
     extraTags: [],

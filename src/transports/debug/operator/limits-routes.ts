@@ -310,7 +310,7 @@ function domainsOf(rules: CompiledRules): ReadonlySet<string> {
 function limitView(view: RateView, number: number, domains: ReadonlySet<string>): Record<string, unknown> {
   const { rules } = view;
   const path = rules.path(number);
-  const limit = limitOfRule(rules, { limit: number, metricKey: path });
+  const limit = limitOfRule(rules, { limit: number, metricKey: rules.statisticsPath(number) });
   return {
     number,
     domain: domainOf(path, domains),

@@ -26,7 +26,7 @@ t.test('a promotion whose rules are not loaded fails, and the rehearsal goes on'
     settings: loadSettings({ RUNTIME_ROOT: root }),
     compiler: {
       compile: async files => ({
-        rules: new CompiledRules(compileRules(loadRuleSet(files, LOAD), 0)),
+        rules: new CompiledRules(compileRules(loadRuleSet(files, LOAD))),
         warnings: [],
       }),
     },
@@ -48,7 +48,7 @@ t.test('a promotion whose rules are not loaded fails, and the rehearsal goes on'
   });
   t.equal(readFileSync(join(root, 'config/shop.yaml'), 'utf8'), RULES);
   t.match(await rehearsals.view(1), { id });
-  await loads.loaded(new CompiledRules(compileRules(loadRuleSet([], LOAD), 0)), null);
+  await loads.loaded(new CompiledRules(compileRules(loadRuleSet([], LOAD))), null);
   await rehearsals.promote(id);
   t.equal(await rehearsals.view(1), null);
 });

@@ -68,7 +68,8 @@ t.test('the dump of the rules has a line for each domain with `answers`', async 
 });
 
 t.test('rules are compiled as before if no answer needs more', async t => {
-  const bytes = (text: string, answers = 0) => Buffer.from(new Uint8Array(compileRules(load(text), answers)));
+  const bytes = (text: string, answers = 0) =>
+    Buffer.from(new Uint8Array(compileRules(load(text), { answers })));
   const plain = bytes(file(''));
   t.ok(plain.equals(bytes(file('answers: {}'))), 'an empty block');
   t.ok(plain.equals(bytes(file(''), ANSWER.retryAfter | ANSWER.matchedRule)), 'settings that name no policy');
