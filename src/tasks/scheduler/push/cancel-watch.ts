@@ -55,7 +55,7 @@ export class CancelWatch implements Service {
       for (const [tenant, ours] of lasting) {
         for (const id of await canceledOf(store, tenant, ours)) attempts.cancel(tenant, id);
       }
-    } catch (failure) {
+    } catch {
       outage.failed();
     }
     this.#lookLater();

@@ -71,7 +71,7 @@ export class Dispatcher implements Service {
       try {
         const hints = await store.wakeups(clock.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
         for (const { tenant, workerId, at } of hints) waiting.hinted(tenant, workerId, at);
-      } catch (failure) {
+      } catch {
         outage.failed();
       }
     }
