@@ -5,6 +5,7 @@ import { Health } from '../../base/health.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import {
+  busyShare,
   hearMessages,
   type LastingTask,
   reportReady,
@@ -214,10 +215,10 @@ async function openThread(
   reporter.start();
   const pauses = new ThreadPauses({ stats, kind: 'serving', clock });
   pauses.start();
-  const figures = new FiguresWriter({ figures: loads, place: begin.place, clock }, () => ({
-    connections: ports.connections,
-    decisions: batcher.decided,
-  }));
+  const figures = new FiguresWriter(
+    { figures: loads, place: begin.place, clock, busyShare: busyShare() },
+    () => ({ connections: ports.connections, decisions: batcher.decided }),
+  );
   figures.start();
   const collector = new IdleCollector(clock, ownMemory());
   collector.start();

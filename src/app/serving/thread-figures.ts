@@ -1,5 +1,4 @@
 import type { Clock, Timer } from '../../base/clock.ts';
-import { busyShare } from '../../base/threads/inside-thread.ts';
 
 /** The figures of one serving thread. */
 interface ServingFigures {
@@ -7,7 +6,7 @@ interface ServingFigures {
   readonly connections: number;
   /** Number of requests that the thread has decided since it started. */
   readonly decisions: number;
-  /** Share of the last second, 0 to 1, in which the thread was busy. */
+  /** Share of the last second, 0 to 1, in which the thread was busy; 0 until its first second is over. */
   readonly busy: number;
 }
 
@@ -67,39 +66,57 @@ export class ThreadFigures {
 /** How often a thread writes its figures. */
 const WRITE_MS = 1_000;
 
+interface FiguresWriterParts {
+  readonly figures: ThreadFigures;
+  /** The row of this thread. */
+  readonly place: number;
+  readonly clock: Clock;
+  /** Share of the time, 0 to 1, that the thread was busy since the last call. */
+  readonly busyShare: () => number;
+}
+
 /** Writes the figures of this thread, every second and on request. */
 export class FiguresWriter {
   readonly #figures: ThreadFigures;
   readonly #place: number;
   readonly #read: () => Omit<ServingFigures, 'busy'>;
   readonly #clock: Clock;
-  readonly #busyShare = busyShare();
+  readonly #busyShare: () => number;
   #busy = 0;
   #timer: Timer | null = null;
 
   /** @param read returns the present figures of this thread */
   constructor(
-    { figures, place, clock }: { figures: ThreadFigures; place: number; clock: Clock },
+    { figures, place, clock, busyShare }: FiguresWriterParts,
     read: () => Omit<ServingFigures, 'busy'>,
   ) {
     this.#figures = figures;
     this.#place = place;
     this.#clock = clock;
+    this.#busyShare = busyShare;
     this.#read = read;
   }
 
   start(): void {
-    this.#busy = this.#busyShare();
-    this.write();
-    this.#timer = this.#clock.after(WRITE_MS, () => this.start());
+    // The time until now was the start of the thread, in which it is always busy.
+    this.#busyShare();
+    this.#writeAndWait();
   }
 
   stop(): void {
     this.#timer?.cancel();
   }
 
-  /** Writes the present figures. The busy share stays that of the last full second. */
+  /** Writes the present figures. The busy share stays that of the last full second, and is 0 before the first. */
   write(): void {
     this.#figures.set(this.#place, { ...this.#read(), busy: this.#busy });
+  }
+
+  #writeAndWait(): void {
+    this.write();
+    this.#timer = this.#clock.after(WRITE_MS, () => {
+      this.#busy = this.#busyShare();
+      this.#writeAndWait();
+    });
   }
 }

@@ -18,16 +18,22 @@ t.test('a thread writes its figures when it starts, every second, and on request
   const clock = new ManualClock(0);
   const figures = ThreadFigures.create(1);
   let connections = 1;
-  const writer = new FiguresWriter({ figures, place: 0, clock }, () => ({ connections, decisions: 7 }));
+  const shares = [1, 0.25];
+  const parts = { figures, place: 0, clock, busyShare: () => shares.shift()! };
+  const writer = new FiguresWriter(parts, () => ({ connections, decisions: 7 }));
   writer.start();
-  t.match(figures.of(0), { connections: 1, decisions: 7 });
+  t.same(
+    figures.of(0),
+    { connections: 1, decisions: 7, busy: 0 },
+    'busy is what the first second shows, not the start',
+  );
   connections = 2;
   writer.write();
   t.equal(figures.of(0).connections, 2);
   connections = 3;
   clock.advance(1_000);
   t.equal(figures.of(0).connections, 3);
-  t.ok(figures.of(0).busy >= 0 && figures.of(0).busy <= 1);
+  t.equal(figures.of(0).busy, 0.25);
   writer.stop();
   connections = 4;
   clock.advance(5_000);
