@@ -171,6 +171,8 @@ export interface TaskStore {
   /**
    * Applies changes to documents, all or none, in order.
    *
+   * The bucket and the throttle of a worker end with its document.
+   *
    * A tenant exists while it has a document of kind `account`. If no other data of the tenant is left when that document is
    * deleted, the store also forgets its name.
    */

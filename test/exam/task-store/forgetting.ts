@@ -58,6 +58,27 @@ export const forgetting: Topic = (t, open) => {
     t.match(await store.claim(GLOBEX, make.claimRequest(scene.mailer.id, 1, bounds)), { blocked: 'rate' });
   });
 
+  t.test('a deleted worker leaves no bucket and no throttle, unless the deletion is refused', async t => {
+    const scene = await open(t);
+    const { store, mailer, make } = scene;
+    const bounds = { rate: { limit: 1, perMs: 60_000, burst: 2 } };
+    const spend = async () => {
+      await scene.create([scene.newTask(), scene.newTask()]);
+      const { tasks, blocked } = await scene.claim(2, bounds);
+      return { tasks, blocked };
+    };
+    const deletion = { op: 'delete', kind: 'worker', id: mailer.id, expect: 'any' } as const;
+    const { tasks } = await spend();
+    t.equal(tasks.length, 2);
+    for (const { leaseId } of tasks) await scene.end(leaseId, 'no_retry', { throttleMs: 60_000 });
+    await store.apply(ACME, [deletion, { ...deletion, id: make.worker().id }]);
+    t.match(await spend(), { tasks: { length: 0 }, blocked: 'throttled' }, 'another change was refused');
+    await scene.clear();
+    await store.apply(ACME, [deletion]);
+    await store.apply(ACME, [mailer]);
+    t.match(await spend(), { tasks: { length: 2 } });
+  });
+
   t.test('a tenant that has tasks keeps everything', async t => {
     const scene = await open(t);
     const { store } = scene;

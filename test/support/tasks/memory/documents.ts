@@ -71,6 +71,10 @@ function deleteRefusal(state: TenantState, change: DeleteDocument): DocumentRefu
 
 function remove(state: TenantState, { kind, id, children }: DeleteDocument): number {
   state.documents.delete(documentName(kind, id));
+  if (kind === 'worker') {
+    state.buckets.delete(id);
+    state.throttles.delete(id);
+  }
   for (const child of all(state)) {
     if (child.kind === children && child.parent === id)
       state.documents.delete(documentName(child.kind, child.id));

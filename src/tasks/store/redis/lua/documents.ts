@@ -27,11 +27,17 @@ local function putDocument(kind, id, old, new)
 end
 local undo = {}
 local function change(kind, id, old, new)
-  undo[#undo + 1] = { kind, id, old, new }
+  local bucket = kind == 'worker' and not new and call('GET', P .. 'B:' .. id)
+  undo[#undo + 1] = { kind, id, old, new, bucket }
   putDocument(kind, id, old, new)
+  if bucket then call('DEL', P .. 'B:' .. id) end
 end
 local function takeBack()
-  for i = #undo, 1, -1 do putDocument(undo[i][1], undo[i][2], undo[i][4], undo[i][3]) end
+  for i = #undo, 1, -1 do
+    local kind, id, old, new, bucket = unpack(undo[i], 1, 5)
+    putDocument(kind, id, new, old)
+    if bucket then call('SET', P .. 'B:' .. id, bucket) end
+  end
 end
 local function putRefusal(c, old)
   if c.expect == 'absent' then

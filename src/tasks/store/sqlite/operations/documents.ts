@@ -90,7 +90,7 @@ export function applyChanges(
     versions.push(
       change.op === 'put'
         ? put(work, tenant.number, present, change)
-        : remove(work, tenant.number, present as Present, change),
+        : remove(work, tenant, present as Present, change),
     );
     if (change.kind === 'account') {
       work.statements.run(KNOWN, change.op === 'put' ? 1 : 0, work.numbers.ofTenant(tenantName));
@@ -174,15 +174,23 @@ function deleteRefusal(
 }
 
 function remove(
-  { statements }: Work,
-  tenant: number,
+  work: Work,
+  tenant: TenantTotals,
   { number }: Present,
-  { id, children }: DeleteDocument,
+  { kind, id, children }: DeleteDocument,
 ): number {
+  const { statements } = work;
   const numbers = [number];
   if (children !== undefined) {
-    for (const row of statements.all(CHILDREN, tenant, DOCUMENT[children], id))
+    for (const row of statements.all(CHILDREN, tenant.number, DOCUMENT[children], id))
       numbers.push(row[0] as number);
+  }
+  const worker = kind === 'worker' ? work.findWorker(tenant, id) : null;
+  if (worker !== null) {
+    worker.bucket.tokens = null;
+    worker.bucket.at = null;
+    worker.throttledUntil = null;
+    worker.changed = true;
   }
   for (const each of numbers) {
     statements.run(DROP_NAMES, each);
