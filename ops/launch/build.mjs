@@ -9,7 +9,8 @@ import { root, run, scriptOf } from './step.mjs';
  * it takes about a second. Both write to `build`, and the build for tests includes the files of the build for serving.
  *
  * Node.js could run the sources directly, but each thread would load the module that strips types, which takes 60 MB of
- * memory and a quarter of a second at every start.
+ * memory and a quarter of a second at every start. The compiler removes comments, because each thread keeps the text of
+ * its modules in memory.
  */
 const BUILDS = {
   serving: {

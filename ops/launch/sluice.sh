@@ -12,4 +12,6 @@ if ! [ -f "$root/build/src/cli/main.js" ] || ! "$node" --version >/dev/null 2>&1
   fi
   node=$(node "$root/ops/launch/node-path.mjs") || exit
 fi
+# By default, the C library gives each thread memory of its own, and keeps what a thread has freed for this thread.
+export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
 exec "$node" "$root/ops/launch/program.mjs" "$@"

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Child } from '../../../test/support/child-process.ts';
 import { repositoryRoot } from '../../../test/support/repository.ts';
-import { pinnedNode } from '../../support/pinned-node.ts';
 
 /** How long the service may take to start with the largest rules, and to do what a line of its log tells. */
 const PATIENCE_MS = 30_000;
@@ -24,9 +23,8 @@ export class BenchService {
 
   private constructor(env: Readonly<Record<string, string>>) {
     this.#child = new Child({
-      // On the Node.js that the launcher would look for, so that it need not start another process.
-      command: pinnedNode(),
-      args: [join(repositoryRoot(), 'ops/launch/sluice.mjs'), 'serve'],
+      command: join(repositoryRoot(), 'bin/sluice'),
+      args: ['serve'],
       env: {
         PATH: process.env['PATH'],
         TMPDIR: process.env['TMPDIR'],
