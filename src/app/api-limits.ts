@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { Fault } from '../base/fault.ts';
 import type { Decider, DecisionReply } from '../decision/decider.ts';
 import {
@@ -10,6 +11,7 @@ import { UNIT_SECONDS } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { type ApiCall, type ApiLimitVerdict, OPERATOR } from '../tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
+import { ReplyDeadlines } from './reply-deadlines.ts';
 
 /** The domain of the rules for calls of the tasks API. `ops/quickstart/config/sluice_api.yaml` is an example. */
 const API_DOMAIN = 'sluice_api';
@@ -22,6 +24,7 @@ const ANONYMOUS = 'anonymous';
 export class DecidedApiLimits implements EngineLimits {
   readonly #decider: Decider;
   readonly #rules: () => CompiledRules | null;
+  readonly #deadlines: ReplyDeadlines;
   /** The rules that {@link active} checked last, and what it found. */
   #seen: CompiledRules | null = null;
   #isActive = true;
@@ -31,9 +34,10 @@ export class DecidedApiLimits implements EngineLimits {
   readonly #encoded = new WeakMap<ApiCall, Uint8Array>();
 
   /** @param rules returns the rules that the decider uses; null before the first rules are loaded */
-  constructor(decider: Decider, rules: () => CompiledRules | null) {
+  constructor(decider: Decider, rules: () => CompiledRules | null, clock: Clock) {
     this.#decider = decider;
     this.#rules = rules;
+    this.#deadlines = new ReplyDeadlines(clock);
   }
 
   get active(): boolean {
@@ -46,11 +50,13 @@ export class DecidedApiLimits implements EngineLimits {
     return this.#isActive;
   }
 
-  /** @throws (rejects with) Fault if the decision fails */
+  /** @throws (rejects with) Fault if the decision fails, or is not made in time */
   ask(call: ApiCall): Promise<ApiLimitVerdict> {
     const request = this.#requestOf(call);
     return new Promise((resolve, reject) => {
-      this.#decider.decide(request, 'protobuf', new VerdictReply(this.#tellsWindows, resolve, reject));
+      const reply = new VerdictReply(this.#deadlines, this.#tellsWindows, { resolve, reject });
+      this.#deadlines.add(reply);
+      this.#decider.decide(request, 'protobuf', reply);
     });
   }
 
@@ -92,30 +98,39 @@ function descriptor(
   };
 }
 
-class VerdictReply implements DecisionReply {
-  readonly gone = false;
-  readonly #tellsWindow: boolean;
-  readonly #resolve: (verdict: ApiLimitVerdict) => void;
-  readonly #reject: (fault: Fault) => void;
+interface VerdictListener {
+  resolve(verdict: ApiLimitVerdict): void;
+  reject(fault: Fault): void;
+}
 
-  constructor(
-    tellsWindow: boolean,
-    resolve: (verdict: ApiLimitVerdict) => void,
-    reject: (fault: Fault) => void,
-  ) {
+class VerdictReply implements DecisionReply {
+  /** Whether the verdict comes too late. */
+  gone = false;
+  readonly #deadlines: ReplyDeadlines;
+  readonly #tellsWindow: boolean;
+  readonly #listener: VerdictListener;
+
+  constructor(deadlines: ReplyDeadlines, tellsWindow: boolean, listener: VerdictListener) {
+    this.#deadlines = deadlines;
     this.#tellsWindow = tellsWindow;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#listener = listener;
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
+    this.#deadlines.answered(this);
     const nearest = nearestOf(decodeRateLimitResponse(response).statuses);
     const windowSeconds = this.#tellsWindow ? (nearest?.windowSeconds ?? null) : null;
-    this.#resolve({ allowed: !overLimit, nearest: nearest && { ...nearest, windowSeconds } });
+    this.#listener.resolve({ allowed: !overLimit, nearest: nearest && { ...nearest, windowSeconds } });
   }
 
   refused(fault: Fault): void {
-    this.#reject(fault);
+    this.#deadlines.answered(this);
+    this.#listener.reject(fault);
+  }
+
+  expired(fault: Fault): void {
+    this.gone = true;
+    this.#listener.reject(fault);
   }
 }
 

@@ -13,6 +13,7 @@ import type {
   LimitVerdict,
   UnusedHits,
 } from '../tasks/scheduler/attempts/start-limits.ts';
+import { ReplyDeadlines } from './reply-deadlines.ts';
 import type { StartRefunds } from './start-refunds.ts';
 
 /** The domains whose limits workers may name. */
@@ -28,7 +29,7 @@ const TENANT_KEY = 'tenant';
 
 interface DecidedStartLimitsParts {
   readonly decider: Decider;
-  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly clock: Clock;
   readonly domains: LimitDomains;
   readonly refunds: StartRefunds;
 }
@@ -39,19 +40,21 @@ export class DecidedStartLimits implements LimitAsker {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #domains: LimitDomains;
   readonly #refunds: StartRefunds;
+  readonly #deadlines: ReplyDeadlines;
 
   constructor({ decider, clock, domains, refunds }: DecidedStartLimitsParts) {
     this.#decider = decider;
     this.#clock = clock;
     this.#domains = domains;
     this.#refunds = refunds;
+    this.#deadlines = new ReplyDeadlines(clock);
   }
 
   /**
    * Asks for one decision with one hit per task, so that a part of the tasks can be granted with every store. All
    * decisions are requested in the same turn of the event loop and therefore become one batch.
    *
-   * @throws (rejects with) Fault if the domain is not listed or the decision fails
+   * @throws (rejects with) Fault if the domain is not listed, or the decision fails or is not made in time
    */
   async ask(question: LimitQuestion): Promise<LimitVerdict> {
     const { tasks, limit } = question;
@@ -61,15 +64,19 @@ export class DecidedStartLimits implements LimitAsker {
     }
     return new Promise((resolve, reject) => {
       const count = Math.max(1, tasks);
+      const refundableUntilMs = this.#refunds.untilMs(request, this.#clock.nowMs());
       const tally = new Tally({
         clock: this.#clock,
         caller: this,
         count,
-        refundableUntilMs: this.#refunds.untilMs(request, this.#clock.nowMs()),
+        refundableUntilMs,
         onlyAsks: tasks === 0,
         resolve,
         reject,
+        settled: () => this.#deadlines.answered(tally),
+        grantedLate: () => this.giveBack({ ...question, tasks: 1, refundableUntilMs }),
       });
+      this.#deadlines.add(tally);
       for (let i = 0; i < count; i++) this.#decider.decide(request, 'protobuf', tally);
     });
   }
@@ -108,11 +115,16 @@ interface TallyParts {
   readonly onlyAsks: boolean;
   readonly resolve: (verdict: LimitVerdict) => void;
   readonly reject: (fault: Fault) => void;
+  /** Called when all decisions have been made. */
+  readonly settled: () => void;
+  /** Called for each task that is granted too late. */
+  readonly grantedLate: () => void;
 }
 
 /** Collects the decisions of one question. */
 class Tally implements DecisionReply {
-  readonly gone = false;
+  /** Whether further decisions come too late. */
+  gone = false;
   readonly caller: object;
   readonly #parts: TallyParts;
   readonly #askedMs: number;
@@ -133,6 +145,10 @@ class Tally implements DecisionReply {
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
+    if (this.gone) {
+      if (!overLimit && !this.#parts.onlyAsks) this.#parts.grantedLate();
+      return;
+    }
     // All decisions are about the same limit, so the first response contains the window.
     if (!this.#isRead) this.#read(decodeRateLimitResponse(response).statuses[0]);
     if (overLimit) this.#isUsedUp = true;
@@ -143,6 +159,13 @@ class Tally implements DecisionReply {
   refused(fault: Fault): void {
     this.#fault = fault;
     this.#one();
+  }
+
+  /** The tasks that were granted so far may start. */
+  expired(fault: Fault): void {
+    this.gone = true;
+    this.#fault = fault;
+    this.#end();
   }
 
   #read({ currentLimit, durationUntilReset, limitRemaining }: DescriptorStatus): void {
@@ -160,7 +183,12 @@ class Tally implements DecisionReply {
   }
 
   #one(): void {
-    if (--this.#left > 0) return;
+    if (this.gone || --this.#left > 0) return;
+    this.#parts.settled();
+    this.#end();
+  }
+
+  #end(): void {
     const { clock, refundableUntilMs, resolve, reject } = this.#parts;
     if (this.#fault !== null && this.#granted === 0) {
       reject(this.#fault);

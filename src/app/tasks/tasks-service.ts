@@ -169,7 +169,7 @@ function restThreads(
     count: settings.tasksRestThreads,
     workerData: () => setup,
     tenantOf: tenantNames(settings),
-    limits: new DecidedApiLimits(decider, rules),
+    limits: new DecidedApiLimits(decider, rules, clock),
     tester,
     links,
     nextRequestId: () => ids.next('request'),

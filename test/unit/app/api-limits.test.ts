@@ -11,7 +11,10 @@ const SHIPPED = readFileSync(join(repositoryRoot(), 'ops/quickstart/config/sluic
 
 async function front(t: Test, rules: string | null) {
   const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules });
-  return { decisions, limits: new DecidedApiLimits(decisions.batcher, () => decisions.rules) };
+  return {
+    decisions,
+    limits: new DecidedApiLimits(decisions.batcher, () => decisions.rules, decisions.clock),
+  };
 }
 
 const WRITE: ApiCall = { tenant: 'acme', kind: 'write', user: 'usr_1' };
@@ -140,4 +143,21 @@ t.test('when there is no decision, the question is not answered', async t => {
   const { limits } = await front(t, null);
   t.ok(limits.active);
   await t.rejects(limits.ask(WRITE), { code: 'no_rules' });
+});
+
+t.test('without a decision within ten seconds, the question fails and nothing is counted', async t => {
+  const held: (() => void)[] = [];
+  const decisions = new Decisions({
+    store: await sharedStoreKind.open(t),
+    rules: SHIPPED,
+    soon: run => held.push(run),
+  });
+  const limits = new DecidedApiLimits(decisions.batcher, () => decisions.rules, decisions.clock);
+  const first = limits.ask(WRITE);
+  decisions.clock.advance(9_000);
+  const second = limits.ask(WRITE);
+  decisions.clock.advance(1_000);
+  await t.rejects(first, { code: 'store_failed', message: /did not answer within 10 s/ });
+  for (const run of held) run();
+  t.match(await second, { nearest: { remaining: 999 } }, 'the first was not counted');
 });

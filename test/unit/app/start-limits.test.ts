@@ -2,6 +2,7 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { DecidedStartLimits } from '../../../src/app/start-limits.ts';
 import { StartRefunds } from '../../../src/app/start-refunds.ts';
+import type { Decider, DecisionReply } from '../../../src/decision/decider.ts';
 import type { LimitQuestion } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
@@ -25,10 +26,14 @@ descriptors:
 };
 const DOMAINS = { ofTenants: ['tenants'], shared: ['edge'] };
 
-async function open(t: Test, setup: Partial<ConstructorParameters<typeof Decisions>[0]> = {}) {
+async function open(
+  t: Test,
+  setup: Partial<ConstructorParameters<typeof Decisions>[0]> = {},
+  deciderOf = (batcher: Decider): Decider => batcher,
+) {
   const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules: RULES, ...setup });
   const limits = new DecidedStartLimits({
-    decider: decisions.batcher,
+    decider: deciderOf(decisions.batcher),
     clock: decisions.clock,
     domains: DOMAINS,
     refunds: new StartRefunds(() => decisions.rules),
@@ -246,3 +251,29 @@ t.test('unused hits of several limits are given back until the first of their wi
   giveBack(2);
   t.equal(await granted(5), 1);
 });
+
+t.test(
+  'without a decision within ten seconds, the question fails, and what is granted later is given back',
+  async t => {
+    const late: (() => void)[] = [];
+    let isLate = true;
+    const { decisions, limits } = await open(t, {}, batcher => ({
+      decide(request, format, reply) {
+        const answered: DecisionReply['answered'] = (response, overLimit) => {
+          const copy = Uint8Array.from(response);
+          if (isLate) late.push(() => reply.answered(copy, overLimit));
+          else reply.answered(copy, overLimit);
+        };
+        batcher.decide(request, format, { gone: false, answered, refused: fault => reply.refused(fault) });
+      },
+    }));
+    const asked = limits.ask(question(5));
+    t.ok(await proxied(decisions), 'after the tasks');
+    decisions.clock.advance(10_000);
+    await t.rejects(asked, { code: 'store_failed', message: /did not answer within 10 s/ });
+    isLate = false;
+    t.match(await limits.ask(question(0)), { remaining: 4 });
+    for (const answer of late) answer();
+    t.match(await limits.ask(question(0)), { remaining: 9 });
+  },
+);
