@@ -248,18 +248,19 @@ export class DecisionService {
     });
     this.#fileReads = new CountedFileReads(this.#loader, stats);
     const rules = () => this.#loader.current;
+    const records = steering === null ? null : new SharedRecordsReader(steering);
     const explainer = new Explainer({
       options: engineOptions(settings),
       store: this.#store.store,
       fingerprintKey: this.#store.fingerprintKey,
       rules: () => this.#loader.current,
-      ...(steering !== null && { steering: new SharedRecordsReader(steering) }),
+      ...(records !== null && { steering: records }),
       marks: overLimit?.marks ?? null,
       clock,
       logger,
     });
     this.#rates = new RuleRates(statistics, clock);
-    this.#tasks = parts.openTasks?.({ decider: this.#batcher, rules, stats }) ?? null;
+    this.#tasks = parts.openTasks?.({ decider: this.#batcher, rules, steering: records, stats }) ?? null;
     const operator = createOperatorApi({
       ...parts,
       store: this.#store,

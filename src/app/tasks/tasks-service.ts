@@ -6,6 +6,7 @@ import type { Decider } from '../../decision/decider.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import type { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
@@ -31,6 +32,7 @@ import { type StatsChange, ThreadsStats } from '../statistics/thread-stats.ts';
 import { readCa } from '../stores/client-tls.ts';
 import type { EngineThreadSetup } from './engine-thread.ts';
 import { KeptEngine } from './kept-engine.ts';
+import { LimitWatch } from './limit-watch.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
 import type { TaskStoreFactory } from './task-store.ts';
 import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
@@ -56,6 +58,8 @@ export interface TasksShared {
   readonly decider: Decider;
   /** Returns the active rules of the decider; null before the first rules are loaded. */
   readonly rules: () => CompiledRules | null;
+  /** Null if steering records are disabled. */
+  readonly steering: SharedRecordsReader | null;
   readonly stats: StatsRegistry;
 }
 
@@ -68,6 +72,7 @@ export class TasksService implements Service {
   readonly #store: TaskStore;
   readonly #engine: KeptEngine;
   readonly #rest: RestThreads<StatsChange>;
+  readonly #limits: LimitWatch;
   readonly #stack = new ServiceStack();
 
   /** @throws Error that names the setting, if a file of a setting cannot be used */
@@ -77,8 +82,10 @@ export class TasksService implements Service {
     const statistics = new TaskStatistics(shared.stats, workers);
     const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
+    const mesh = new SignalMesh();
+    this.#limits = new LimitWatch({ ...shared, mesh, clock: parts.clock });
     const links = new ThreadLinks({
-      signals: new SignalMesh(),
+      signals: mesh,
       store: opened.shared,
       limitAsker: new DecidedStartLimits({
         decider: shared.decider,
@@ -122,6 +129,7 @@ export class TasksService implements Service {
     });
     // In parallel, because most of the startup time is spent on loading the code of the threads.
     await Promise.all([this.#stack.start(this.#rest), this.#stack.start(this.#engine)]);
+    await this.#stack.start(this.#limits);
   }
 
   /** Stops claiming tasks and answers waiting pull calls. The REST interface continues to work. */

@@ -17,6 +17,8 @@ interface SignalListeners {
   documentsChanged?(tenant: string): void;
   /** A schedule was made or changed and is due at `at`; null when it is not due any more. */
   scheduleDue?(tenant: string, scheduleId: string, at: number | null): void;
+  /** Limits of the decision service may have changed. */
+  limitsChanged?(): void;
   /** Tasks of the tenant wait because it has its share of the deliveries of this process; repeated every second. */
   shareUsed?(tenant: string): void;
 }
@@ -32,6 +34,7 @@ export const SIGNAL_NAMES: readonly SignalName[] = [
   'accountChanged',
   'documentsChanged',
   'scheduleDue',
+  'limitsChanged',
   'shareUsed',
 ];
 

@@ -3,7 +3,13 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { SignalName, SignalPorts, Signals } from '../../model/signals.ts';
 
 /** Signals that a REST thread always needs: for cached documents, and for what tasks wait for. */
-const ALWAYS: readonly SignalName[] = ['workerChanged', 'accountChanged', 'documentsChanged', 'shareUsed'];
+const ALWAYS: readonly SignalName[] = [
+  'workerChanged',
+  'accountChanged',
+  'documentsChanged',
+  'limitsChanged',
+  'shareUsed',
+];
 /** Signals for calls that wait for a task. */
 const OF_TASKS: readonly SignalName[] = ['taskDue', 'roomFor'];
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../base/clock.ts';
 import { asError, Fault } from '../../../base/fault.ts';
@@ -132,7 +133,7 @@ interface Entry {
 
 /** A worker that is forgotten asks again. */
 const MAX_WORKERS = 50_000;
-/** A worker asks again after this, however long the window is: the rules may have changed, or hits were given back. */
+/** A worker asks again after this, however long the window is: hits may have been given back. */
 const MAX_WAIT_MS = 60_000;
 /** A window has surely ended this much after its end. */
 const AFTER_END_MS = 5;
@@ -263,6 +264,23 @@ export class StartLimits {
     if (entry === undefined) return;
     this.#entries.delete(keyOf(tenant, workerId));
     this.#giveBack(entry);
+  }
+
+  /** The document of the worker has this limit. Another process may have changed it. */
+  limitIs({ tenant, workerId, limit }: LimitedWorker): void {
+    const known = this.#entries.get(keyOf(tenant, workerId))?.worker.limit;
+    if (known !== undefined && !isDeepStrictEqual(known, limit)) this.forget(tenant, workerId);
+  }
+
+  /** Limits may have changed: no worker waits any more. Returns those that did. */
+  limitsChanged(): readonly LimitedWorker[] {
+    const nowMs = this.#parts.clock.nowMs();
+    const waiting = [...this.#entries.values()].filter(({ waitUntilMs }) => waitUntilMs > nowMs);
+    for (const entry of waiting) {
+      entry.waitUntilMs = 0;
+      entry.remaining = null;
+    }
+    return waiting.map(({ worker }) => worker);
   }
 
   /** Gives back what no task uses any more. */

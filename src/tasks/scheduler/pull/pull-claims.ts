@@ -32,6 +32,11 @@ export class PullClaims {
     this.#parts.startLimits.forget(tenant, workerId);
   }
 
+  /** Limits of the decision service may have changed. */
+  limitsChanged(): void {
+    this.#parts.startLimits.limitsChanged();
+  }
+
   /** Gives back permissions of the decision service that were not used. To be called when no claim is in progress. */
   stop(): void {
     this.#parts.startLimits.stop();
@@ -71,6 +76,7 @@ export class PullClaims {
       const now = this.#parts.clock.nowMs();
       return { tasks: [], now, nextAt: now + limits.waitMs(tenant, workerId), blocked: null };
     };
+    limits.limitIs({ tenant, workerId, limit });
     if (limits.waitMs(tenant, workerId) > 0) return later();
     const seen = await this.#claimUpTo(0, request, worker, bounds);
     if (seen.nextAt === null || seen.nextAt > seen.now) return seen;

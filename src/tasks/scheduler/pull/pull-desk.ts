@@ -54,6 +54,8 @@ export class PullDesk implements Service {
         this.#parts.claims.workerChanged(tenant, workerId);
         this.#lines.get(tenant)?.get(workerId)?.tryNow();
       },
+      // Calls that wait find it out at their next look.
+      limitsChanged: () => this.#parts.claims.limitsChanged(),
       accountChanged: tenant => {
         for (const line of this.#lines.get(tenant)?.values() ?? []) line.tryNow();
       },

@@ -47,6 +47,7 @@ export class Dispatcher implements Service {
       roomFor: (tenant, workerId) => waiting.roomFor(tenant, workerId),
       cancelRequested: (tenant, taskId) => attempts.cancel(tenant, taskId),
       workerChanged: (tenant, workerId) => this.#workerChanged(tenant, workerId),
+      limitsChanged: () => waiting.limitsChanged(),
       accountChanged: tenant => {
         for (const workerId of waiting.heldOf(tenant)) this.#workerChanged(tenant, workerId);
       },

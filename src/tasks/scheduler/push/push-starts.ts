@@ -64,6 +64,7 @@ export class PushStarts {
   async #limited(limit: StartLimit, turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
     const { startLimits, claims, waiting } = this.#parts;
     const { tenant, workerId } = turn;
+    startLimits.limitIs({ tenant, workerId, limit });
     if (startLimits.isAsking(tenant, workerId) || startLimits.waitMs(tenant, workerId) > 0) {
       waiting.passOn(tenant);
       waiting.ready(tenant, workerId);

@@ -206,6 +206,11 @@ export class WaitingWorkers {
     this.ready(tenant, workerId);
   }
 
+  /** Limits of the decision service may have changed: workers that wait for one ask again. */
+  limitsChanged(): void {
+    for (const { tenant, workerId } of this.#parts.startLimits.limitsChanged()) this.ready(tenant, workerId);
+  }
+
   /** Workers of the tenant that are left alone. */
   heldOf(tenant: string): string[] {
     return [...this.#held.keys()]

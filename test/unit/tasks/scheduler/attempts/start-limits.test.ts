@@ -219,16 +219,49 @@ t.test('a worker whose limit is taken away starts its tasks at once', async t =>
   t.equal(process.deliveries.requests.length, 4);
 });
 
-t.test('a raised limit is noticed within a minute', async t => {
+t.test('a raised limit is noticed as soon as the limits have changed', async t => {
   const budget = await Budget.open(t, 'day', 1);
   const process = await budget.process(t);
   const worker = await budget.scene.worker({ limit: LIMIT });
   await budget.scene.add(worker, 4, {}, { heardBy: process });
   await budget.pass(100);
   t.equal(process.deliveries.requests.length, 1);
+  const pullWorker = await budget.scene.worker({ name: 'puller', mode: 'pull', url: null, limit: LIMIT });
+  await budget.scene.add(pullWorker, 1);
+  const leased = lease(process, pullWorker.id, { waitMs: 10_000 });
+  await budget.pass(2_000, 100);
   budget.decisions.load(rules('day', 100));
-  await budget.pass(61_000, 100);
+  process.signals.tell('limitsChanged');
+  await budget.pass(1_000, 100);
   t.equal(process.deliveries.requests.length, 4);
+  t.equal(await leased, 1, 'at the next look of the call');
+});
+
+t.test('a limit of a pull worker that another process has changed is noticed within two seconds', async t => {
+  const budget = await Budget.open(t, 'day', 1);
+  const process = await budget.process(t);
+  const worker = await budget.scene.worker({ mode: 'pull', url: null, limit: LIMIT });
+  await budget.scene.add(worker, 3);
+  t.equal(await lease(process, worker.id), 1);
+  const waiting = lease(process, worker.id, { waitMs: 10_000 });
+  await budget.pass(1_000, 100);
+  const limit = { domain: 'edge', descriptor: [{ key: 'upstream', value: 'other' }] };
+  await budget.scene.change(worker, { limit });
+  await budget.pass(2_000, 100);
+  t.equal(await waiting, 1);
+});
+
+t.test('an unchanged limit is asked about again within a minute', async t => {
+  const budget = await Budget.open(t, 'day', 1);
+  const process = await budget.process(t);
+  const worker = await budget.scene.worker({ limit: LIMIT });
+  await budget.scene.add(worker, 2, {}, { heardBy: process });
+  await budget.pass(100);
+  const { length: asked } = budget.asked;
+  await budget.pass(58_000, 500);
+  t.equal(budget.asked.length, asked);
+  await budget.pass(3_000, 100);
+  t.equal(budget.asked.length, asked + 1);
 });
 
 t.test('two processes share the limit', async t => {
