@@ -26,7 +26,7 @@ export type WriteFault = 'none' | 'before' | 'after';
 /** A store that a test lets fail. */
 export class FaultyStore extends MemoryStore {
   /** Asked before each write. */
-  fault: () => WriteFault = () => 'none';
+  fault: (tenant: string) => WriteFault = () => 'none';
   /** `dueDocuments` fails as well. */
   away = false;
   /** How often it was asked for documents that are due. */
@@ -41,15 +41,15 @@ export class FaultyStore extends MemoryStore {
 
   override async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
     this.creates++;
-    return this.#faulty(() => super.create(tenant, request));
+    return this.#faulty(tenant, () => super.create(tenant, request));
   }
 
   override async apply(...request: Parameters<MemoryStore['apply']>): Promise<ApplyAnswer> {
-    return this.#faulty(() => super.apply(...request));
+    return this.#faulty(request[0], () => super.apply(...request));
   }
 
-  async #faulty<T>(write: () => Promise<T>): Promise<T> {
-    const fault = this.fault();
+  async #faulty<T>(tenant: string, write: () => Promise<T>): Promise<T> {
+    const fault = this.fault(tenant);
     if (fault === 'before') throw new Fault('store_failed', 'the store is away');
     const answer = await write();
     if (fault === 'after') throw new Fault('store_failed', 'the answer is lost');

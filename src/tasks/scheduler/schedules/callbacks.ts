@@ -66,7 +66,11 @@ interface Step {
   readonly now: number;
 }
 
-/** Creates all in one step, or in parts if one of them keeps the others from being created. */
+/**
+ * Creates all in one step. If tasks are refused, none is created, and the store says which are refused: those are dropped
+ * or postponed together. The number of writes therefore does not depend on the number of callbacks, and other tenants do
+ * not wait for long.
+ */
 async function create(
   parts: CallbackParts,
   tenant: string,
@@ -80,31 +84,28 @@ async function create(
     documents: tellings.map(deletionOf),
     actor: CREATOR,
   });
-  const refused =
-    answer.kind === 'done'
-      ? answer.results.find(result => result.kind === 'refused' && result.reason !== 'not_created')
-      : undefined;
-  if (answer.kind === 'done' && refused === undefined) {
+  if (answer.kind !== 'done') return createPresent(parts, tenant, tellings, step);
+  const refusedFor = (reason: string) => {
+    return tellings.filter((_, i) => {
+      const result = answer.results[i];
+      return result.kind === 'refused' && result.reason === reason;
+    });
+  };
+  const gone = refusedFor('worker_missing');
+  const beyond = refusedFor('quota_exceeded');
+  if (gone.length + beyond.length === 0) {
     tellDue(parts, tenant, tellings, step.now);
     return tellings.length;
   }
-  if (tellings.length > 1) return createInParts(parts, tenant, tellings, step);
-  // Somebody else has created it.
-  if (refused?.kind !== 'refused') return 0;
-  if (refused.reason === 'worker_missing') return drop(parts, tenant, tellings);
-  return postpone(
-    parts,
-    tenant,
-    tellings.map(({ document }) => document),
-    step.now,
-  );
+  const others = refusedFor('not_created');
+  const created = others.length === 0 ? 0 : await create(parts, tenant, others, step);
+  const dropped = gone.length === 0 ? 0 : await drop(parts, tenant, gone);
+  const waiting = beyond.map(({ document }) => document);
+  return created + dropped + (beyond.length === 0 ? 0 : await postpone(parts, tenant, waiting, step.now));
 }
 
-/**
- * Another process may have created some or all of them: those are left out. Otherwise the one that fails is found by
- * halves, because each attempt is a transaction.
- */
-async function createInParts(
+/** Another process may have created some or all of them: those are left out. */
+async function createPresent(
   parts: CallbackParts,
   tenant: string,
   tellings: readonly Telling[],
@@ -116,13 +117,9 @@ async function createInParts(
     }),
   );
   const left = tellings.filter((_, i) => present[i]);
-  if (left.length === 0) return 0;
-  if (left.length < tellings.length) return create(parts, tenant, left, step);
-  const half = tellings.length >> 1;
-  return (
-    (await create(parts, tenant, tellings.slice(0, half), step)) +
-    (await create(parts, tenant, tellings.slice(half), step))
-  );
+  // If all are present, they are tried again when the store is read next.
+  if (left.length === 0 || left.length === tellings.length) return 0;
+  return create(parts, tenant, left, step);
 }
 
 /**
@@ -156,23 +153,21 @@ async function workerOf(
   return (await directory.worker(tenant, id)) ?? store.getDocument(tenant, 'worker', id);
 }
 
+/** Drops all in one step. If another process has handled one of them, the others are still due. */
 async function drop(
   { store, logger }: CallbackParts,
   tenant: string,
   tellings: readonly Telling[],
 ): Promise<number> {
-  let dropped = 0;
-  for (const telling of tellings) {
-    if ((await store.apply(tenant, [deletionOf(telling)])).kind !== 'done') continue;
-    dropped++;
-    const { parent, body } = telling.document;
+  if ((await store.apply(tenant, tellings.map(deletionOf))).kind !== 'done') return 0;
+  for (const { document } of tellings) {
     logger.warning('Callback dropped because its worker was deleted', {
       tenant,
-      task: body.taskId,
-      worker: parent,
+      task: document.body.taskId,
+      worker: document.parent,
     });
   }
-  return dropped;
+  return tellings.length;
 }
 
 async function postpone(

@@ -39,7 +39,7 @@ interface DueWorkParts {
 const LOOK_EVERY_MS = 250;
 /** Maximum number of documents in one read: each may contain a payload. */
 const DOCUMENTS_AT_ONCE = 500;
-/** Schedules, or callbacks, of one tenant that are written together. */
+/** Schedules, callbacks or entries of the audit log of one tenant that are written together. */
 const BATCH = 100;
 const JOBS_AT_ONCE = 32;
 const RETRIES = { initialMs: 250, maxMs: 5_000 };
@@ -150,6 +150,7 @@ export class ScheduleFirer implements Service {
         moved += await work.fire(tenant, batch, now);
       });
     }
+    for (const [tenant, batch] of batchesOf(due, 'audit')) jobs.push(() => work.forget(tenant, batch));
     for (const [tenant, batch] of batchesOf(due, 'callback')) {
       jobs.push(async () => {
         moved += await work.createCallbacks(tenant, batch, now);
@@ -183,6 +184,12 @@ class DueWork {
     return createCallbacks(this.#parts.callbacks, tenant, callbacks, now);
   }
 
+  /** Deletes expired entries of the audit log. If another process has deleted one of them, the others are still due. */
+  async forget(tenant: string, entries: readonly StoredDocument<'audit'>[]): Promise<void> {
+    const deletions = entries.map(({ kind, id }) => ({ op: 'delete', kind, id, expect: 'any' }) as const);
+    await this.#parts.store.apply(tenant, deletions);
+  }
+
   /** Null for kinds of documents that are handled in batches. */
   jobOf(tenant: string, document: StoredDocument): Job | null {
     const { store, workerDue } = this.#parts;
@@ -193,10 +200,6 @@ class DueWork {
         return () => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>);
       case 'account':
         return () => deleteSome(this.#parts, tenant, document as StoredDocument<'account'>);
-      case 'audit':
-        return async () => {
-          await store.apply(tenant, [{ op: 'delete', kind: 'audit', id: document.id, expect: 'any' }]);
-        };
       default:
         return null;
     }

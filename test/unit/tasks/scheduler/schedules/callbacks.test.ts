@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Callback } from '../../../../../src/tasks/model/documents.ts';
 import type { FinalStatus, Task } from '../../../../../src/tasks/model/task.ts';
 import { givenHeaders, keptHeaders, traceOf } from '../../../../../src/tasks/model/task-headers.ts';
 import { openApiDocument } from '../../../../../src/tasks/rest/openapi/document.ts';
@@ -64,6 +65,30 @@ class Told {
 
   async waiting(): Promise<number> {
     return this.firing.store.countDocuments(TENANT, 'callback');
+  }
+
+  /** Due callbacks of another tenant, which has the listener as well. */
+  async dueElsewhere(tenant: string, count: number, workerId: string, openTasks: number): Promise<void> {
+    const { factory, store, clock } = this.firing;
+    await this.ended();
+    const query = { kind: 'callback', after: null, limit: 1, order: 'asc' } as const;
+    const [{ id, body }] = await store.listDocuments(TENANT, query);
+    await store.apply(TENANT, [{ op: 'delete', kind: 'callback', id, expect: 'any' }]);
+    const account = factory.account(tenant);
+    await store.apply(tenant, [
+      { ...account, body: { ...account.body, limits: { openTasks } } },
+      this.listener,
+      ...Array.from({ length: count }, () => {
+        const put = { op: 'put', kind: 'callback', expect: 'absent', unique: [] } as const;
+        return {
+          ...put,
+          id: factory.id('task'),
+          parent: workerId,
+          dueAt: clock.nowMs(),
+          body: body as Callback,
+        };
+      }),
+    ]);
   }
 
   async changeAccount(body: object): Promise<void> {
@@ -240,3 +265,32 @@ t.test('a process that finds its callbacks created by another one does not try e
   t.ok(firing.store.creates <= 4, `${firing.store.creates} steps`);
   await firing.stop();
 });
+
+for (const [what, goesTo, openTasks] of [
+  ['are created', 'listener', 10_000],
+  ['go to a deleted worker', 'nobody', 10_000],
+  ['are above its quota', 'listener', 0],
+] as const) {
+  t.test(`a due schedule waits for a few writes of another tenant whose 2,000 callbacks ${what}`, async t => {
+    const told = await Told.begun();
+    const { firing, listener } = told;
+    await told.dueElsewhere('globex', 2_000, goesTo === 'nobody' ? 'wrk_gone' : listener.id, openTasks);
+    let schedule: Promise<string> | null = null;
+    let writes = 0;
+    let writesBefore = -1;
+    firing.store.fault = tenant => {
+      if (tenant === TENANT) {
+        if (schedule !== null) writesBefore = writes;
+        return 'none';
+      }
+      // The schedule becomes due when the work for the other tenant has begun.
+      if (++writes === 1) schedule = firing.schedule({ nextAt: firing.clock.nowMs(), overlap: 'allow' });
+      return 'none';
+    };
+    await firing.pass(250);
+    t.equal((await firing.fired(await schedule)).length, 1);
+    // One read of the store has five batches of them, and each batch has at most three writes.
+    t.ok(writesBefore <= 15, `${writesBefore} writes before the schedule has fired`);
+    await firing.stop();
+  });
+}
