@@ -53,6 +53,21 @@ t.test('without HTTP_SERVER_ENGINE uWebSockets.js serves where it loads', async 
   await boundsHeads(t, service.http);
 });
 
+t.test('tasks are served by Node.js, and not at all with HTTP_SERVER_ENGINE=uws', async t => {
+  const tasks = {
+    TASKS_ENABLED: 'true',
+    TASKS_DATA_DIRECTORY: tempDirectory(t),
+    SECRETS_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+  };
+  const service = await start(t, tasks);
+  t.equal(await statusOfHttp10(service.http), 200);
+  t.notMatch(service.output, TELLS);
+  const refused = new ServiceProcess({ env: { ...tasks, HTTP_SERVER_ENGINE: 'uws' } });
+  t.teardown(() => refused.terminate());
+  t.equal((await refused.ended).status, 2);
+  t.match(refused.output, /cannot serve tasks .*set HTTP_SERVER_ENGINE to auto or node/);
+});
+
 t.test('where uWebSockets.js does not load, Node.js serves, and one line says why', async t => {
   const service = await start(t, { NODE_OPTIONS: WITHOUT_BINARY });
   t.equal(await statusOfHttp10(service.http), 200);

@@ -8,7 +8,7 @@ import { newTenant, startTasksService, type Tenant } from '../support/tasks/task
 /** Longest wait for a decision on a machine with nothing else to do, in milliseconds. */
 const LONGEST_WAIT_MS = 50;
 const MIB = 1024 * 1024;
-const MAX_LEFT_BYTES = 50 * MIB;
+const MAX_LEFT_BYTES = 120 * MIB;
 
 /** V8 collects what an idle thread holds within some ten seconds. */
 const GIVEN_BACK_WITHIN_MS = 30_000;

@@ -91,7 +91,7 @@ export const servers = {
         'on the gRPC port, and the kernel distributes the connections among the threads. All threads have the ' +
         'same rules and counters, so limits are as exact as with one thread. Requires Linux, TCP and ' +
         '`GRPC_SERVER_ENGINE=sluice`; otherwise the primary thread serves, and a log line says why. The primary ' +
-        'thread serves the HTTP port, unless `HTTP_SERVER_ENGINE=node`. See docs/operations.md.',
+        'thread serves the HTTP port, unless its engine is `node`. See docs/operations.md.',
     }),
     grpcServerEngine: setting({
       names: ['GRPC_SERVER_ENGINE'],
@@ -118,8 +118,8 @@ export const servers = {
       help:
         'Implementation of the HTTP servers (HTTP, debug and metrics ports). `uws` is uWebSockets.js and ' +
         'the fastest. `node` is the HTTP server of Node.js, which also supports HTTP/1.0 and pipelining. ' +
-        '`auto` uses `uws` if its binary can be loaded (Node.js 22 with glibc), otherwise `node`. See ' +
-        'docs/http.md.',
+        '`auto` uses `uws` if its binary can be loaded (Node.js 22 with glibc) and `TASKS_ENABLED` is off, otherwise ' +
+        '`node`. Tasks cannot be served with `uws`. See docs/http.md.',
     }),
     httpMaxHeaderBytes: setting({
       names: ['HTTP_MAX_HEADER_BYTES'],

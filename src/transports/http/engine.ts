@@ -2,8 +2,13 @@ import type { Logger } from '../../base/logger.ts';
 import type { HttpEngine } from './listener.ts';
 
 interface EngineSettings {
-  /** `auto`: uWebSockets.js if it loads, otherwise Node.js. */
+  /** `auto`: uWebSockets.js if it loads and there are no tasks, otherwise Node.js. */
   readonly httpServerEngine: 'auto' | 'uws' | 'node';
+  /**
+   * Whether the process serves tasks. uWebSockets.js drops bytes from 0x80 on at both ends of a field value, and nothing
+   * shows that it has. Two values of `Idempotency-Key` would be one, and a task would not be created.
+   */
+  readonly tasksEnabled: boolean;
   /** Maximum size of a request head: request line and header fields. */
   readonly httpMaxHeaderBytes: number;
 }
@@ -15,12 +20,19 @@ interface EngineSettings {
  * @throws Error naming the setting, if the selected engine cannot be loaded
  */
 export async function loadHttpEngine(settings: EngineSettings, log: Logger): Promise<HttpEngine> {
-  if (settings.httpServerEngine !== 'node') {
+  const { httpServerEngine: wanted, tasksEnabled } = settings;
+  if (wanted === 'uws' && tasksEnabled) {
+    throw new Error(
+      'HTTP_SERVER_ENGINE=uws: uWebSockets.js cannot serve tasks (TASKS_ENABLED), because it drops bytes beyond ASCII ' +
+        'at the ends of an Idempotency-Key, so that different keys would be the same; set HTTP_SERVER_ENGINE to auto or node',
+    );
+  }
+  if (wanted === 'uws' || (wanted === 'auto' && !tasksEnabled)) {
     try {
       return await loadUws(settings.httpMaxHeaderBytes);
     } catch (thrown) {
       const error = reasonOf(thrown);
-      if (settings.httpServerEngine === 'uws') {
+      if (wanted === 'uws') {
         throw new Error(
           `HTTP_SERVER_ENGINE=uws: uWebSockets.js does not load with Node.js ${process.version} on this machine (${error}); ` +
             'set HTTP_SERVER_ENGINE to auto or node',

@@ -60,6 +60,12 @@ const ROUTES: readonly Route[] = [
     handle: exchange => exchange.answer(textAnswer('probe')),
   },
   {
+    path: '/field',
+    method: 'GET',
+    help: 'shows the field X-Key as it was read',
+    handle: (exchange, request) => exchange.answer(textAnswer(JSON.stringify(request.header('x-key')))),
+  },
+  {
     path: '/none',
     method: 'GET',
     help: 'has no content',

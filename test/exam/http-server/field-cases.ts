@@ -15,6 +15,17 @@ function withHost(name: string, fields: readonly string[], allows: HttpCase['all
   };
 }
 
+/** Two requests that differ in the value of a field. */
+function differing(name: string, ...values: readonly [string, string]): HttpCase {
+  return {
+    name,
+    rfc: '9110 5.5',
+    sends: () => values.map(value => head('GET /field HTTP/1.1', 'Host: exam', `X-Key: ${value}`)),
+    allows: [outcome([200, 200], 'open')],
+    check: ([first, second]) => (first.body === second.body ? `both are ${first.body}` : null),
+  };
+}
+
 /** `Host` and the syntax of fields (RFC 9112, 3.2 and 5; RFC 9110, 5). */
 export const fieldCases: readonly HttpCase[] = [
   withHost('no Host', ['Accept: */*'], refused(400)),
@@ -73,6 +84,9 @@ export const fieldCases: readonly HttpCase[] = [
   withLine('value with a DEL', '9110 5.5', 'X-Field: one\x7ftwo', EITHER),
   withLine('value with a tab', '9110 5.5', 'X-Field: one\ttwo', DECIDED),
   withLine('value with bytes beyond ASCII', '9110 5.5', 'X-Field: \xe9\xff', DECIDED),
+  differing('values that differ in their last bytes, beyond ASCII', 'order-\xe4', 'order-\xf6'),
+  differing('values that differ in their first bytes, beyond ASCII', '\xe4-order', '\xf6-order'),
+  differing('values that differ by a last byte beyond ASCII', 'order-', 'order-\x80'),
   withLine('empty value', '9110 5.5', 'X-Field:', DECIDED),
   withLine('spaces and tabs around a value', '9112 5.1', 'X-Field: \t value \t ', DECIDED),
   withLine('no space before a value', '9112 5.1', 'X-Field:value', DECIDED),

@@ -23,17 +23,21 @@ export function onEachEngine(behaviour: string, test: (t: Test) => void | Promis
   }
 }
 
-/** The same test once with each engine, and once with calls that a serving thread relays to the primary thread. */
+/**
+ * The same test once with each front of tasks: the engine that can serve them, and calls that a serving thread relays to
+ * the primary thread.
+ */
 export function onEachFront(behaviour: string, test: (t: Test) => void | Promise<void>): void {
-  onEachEngine(behaviour, test);
-  t.test(`relayed: ${behaviour}`, async t => {
-    current = HTTP_ENGINES.node;
-    isRelayed = true;
-    t.teardown(() => {
-      isRelayed = false;
+  for (const front of ['direct', 'relayed']) {
+    t.test(`${front}: ${behaviour}`, async t => {
+      current = HTTP_ENGINES.node;
+      isRelayed = front === 'relayed';
+      t.teardown(() => {
+        isRelayed = false;
+      });
+      await test(t);
     });
-    await test(t);
-  });
+  }
 }
 
 /** The calls of the test that is running, as its front sees them. */
