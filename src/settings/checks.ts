@@ -159,18 +159,25 @@ function addressesOf(host: string): string[] {
   return name === 'localhost' ? ['127.0.0.1', '[::1]'] : [name];
 }
 
-function redisAddressFits(values: SettingValues): Finding | null {
+/** The variable beside that of an address, in the spelling that the operator uses: `REDIS_URL`, `REDIS_TYPE`. */
+function besideUrl(givenBy: string | undefined, name: string): string {
+  return (givenBy ?? 'KVCACHE_URL').replace(/URL$/, name);
+}
+
+function redisAddressFits(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
   if (values.backendType !== 'redis') return null;
   const { redisType: type, redisSocketType: socketType, redisUrl: url } = values;
-  const fault = redisAddressFault({ type, socketType, url });
+  const typeName = besideUrl(givenBy.redisUrl, 'TYPE');
+  const fault = redisAddressFault({ type, socketType, url, typeName });
   const key = type === 'single' ? 'redisSocketType' : 'redisType';
   return fault === null ? null : { blamed: ['redisUrl', key], ...fault };
 }
 
-function perSecondAddressFits(values: SettingValues): Finding | null {
+function perSecondAddressFits(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
   if (values.backendType !== 'redis' || !values.redisPerSecond) return null;
   const { redisPerSecondType: type, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = values;
-  const fault = redisAddressFault({ type, socketType, url });
+  const typeName = besideUrl(givenBy.redisPerSecondUrl ?? 'KVCACHE_PERSECOND_URL', 'TYPE');
+  const fault = redisAddressFault({ type, socketType, url, typeName });
   const key = type === 'single' ? 'redisPerSecondSocketType' : 'redisPerSecondType';
   return fault === null ? null : { blamed: ['redisPerSecondUrl', key], ...fault };
 }
@@ -326,7 +333,7 @@ function tasksInRedisHaveAnAddress(values: SettingValues, givenBy: Settings['giv
     };
   }
   const socketType = type === 'single' && url.startsWith('/') ? 'unix' : 'tcp';
-  const fault = redisAddressFault({ type, socketType, url });
+  const fault = redisAddressFault({ type, socketType, url, typeName: 'TASKS_REDIS_TYPE' });
   return fault === null ? null : { blamed: ['tasksRedisUrl'], ...fault };
 }
 

@@ -1,8 +1,8 @@
 import { CROSS_CHECKS } from './checks.ts';
 import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs } from './faults.ts';
 import { isLinkedPort, linkedPorts, misspelledSettings } from './ignored-variables.ts';
-import type { Reading, Setting } from './kinds/kinds.ts';
-import { DEFAULT_REDIS_ADDRESS, isSocketPath } from './kinds/redis-address.ts';
+import { type Reading, type Setting, trimmed } from './kinds/kinds.ts';
+import { asksForTls, DEFAULT_REDIS_ADDRESS, isSocketPath } from './kinds/redis-address.ts';
 import { readMogrifiers } from './mogrifiers.ts';
 import { storeWarnings } from './store-settings.ts';
 import {
@@ -36,6 +36,7 @@ export function loadSettings(env: Environment): Settings {
     values[key] = setting.default;
     const given = givenTexts(setting, env);
     if (given.length === 0) continue;
+    warnings.push(...given.filter(each => each.wasTrimmed).map(whiteSpaceRemoved));
     const { variable, text } = given[0];
     const reading = readText(setting, text);
     // A text for the default (an empty `BACKEND_TYPE`) does not count as given.
@@ -58,6 +59,14 @@ export function loadSettings(env: Environment): Settings {
   if (faults.length > 0) throw new SettingsRefused(faults, misspelled);
   warnings.push(...linkedPorts(env), ...storeWarnings({ values: complete, givenBy }), ...misspelled);
   return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy), warnings });
+}
+
+/** A line break at the end of a password would be sent, and the server would reject it without a hint. */
+function whiteSpaceRemoved({ variable }: GivenText): SettingWarning {
+  return {
+    message: 'White space was removed from a setting; write its value without it (echo -n, or printf)',
+    fields: { setting: variable },
+  };
 }
 
 function outOfRange(
@@ -84,6 +93,9 @@ function withDerivedDefaults(declared: DeclaredValues): SettingValues {
   return {
     ...declared,
     redisUrl,
+    redisTls: declared.redisTls || asksForTls(redisUrl),
+    redisPerSecondTls: declared.redisPerSecondTls || asksForTls(declared.redisPerSecondUrl),
+    tasksRedisTls: declared.tasksRedisTls || asksForTls(declared.tasksRedisUrl),
     redisSocketType: declared.redisSocketType ?? socketTypeOf(redisUrl),
     redisPerSecondSocketType: declared.redisPerSecondSocketType ?? socketTypeOf(declared.redisPerSecondUrl),
     backendType,
@@ -107,14 +119,18 @@ function backendOf(declared: DeclaredValues): SettingValues['backendType'] {
 
 interface GivenText {
   readonly variable: string;
+  /** Without white space that the value cannot contain. */
   readonly text: string;
+  readonly wasTrimmed: boolean;
 }
 
 /** The texts of a setting, under each of its names that is set; the empty text counts as set. */
 function givenTexts(setting: Setting<unknown>, env: Environment): GivenText[] {
   return setting.names.flatMap(variable => {
-    const text = env[variable];
-    return text === undefined || isLinkedPort(variable, text) ? [] : [{ variable, text }];
+    const whole = env[variable];
+    if (whole === undefined || isLinkedPort(variable, whole)) return [];
+    const text = trimmed(setting.kind, whole);
+    return [{ variable, text, wasTrimmed: text !== whole }];
   });
 }
 
@@ -122,7 +138,10 @@ function readText(setting: Setting<unknown>, text: string): Reading<unknown> {
   if (text.length > MAX_TEXT_CHARACTERS) {
     return { refused: `${text.length} characters; the maximum is ${MAX_TEXT_CHARACTERS}` };
   }
-  return setting.kind.read(text);
+  const reading = setting.kind.read(text);
+  // Files with variables for containers are not read by a shell.
+  const isQuoted = 'refused' in reading && /^(["']).*\1$/.test(text);
+  return isQuoted ? { refused: 'it is enclosed in quotes, which belong to the value: remove them' } : reading;
 }
 
 function faultsOf(setting: Setting<unknown>, given: readonly GivenText[]): SettingFault[] {

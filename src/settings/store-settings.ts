@@ -2,6 +2,7 @@ import type { SettingWarning } from './faults.ts';
 import { memcached } from './groups/memcached.ts';
 import { redis, redisPerSecond } from './groups/redis.ts';
 import type { Setting } from './kinds/kinds.ts';
+import { unusedParameters } from './kinds/redis-address.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './table.ts';
 
 /** The settings, and which of them were given: input of the functions below. */
@@ -79,6 +80,14 @@ export function storeWarnings(given: StoreSettings): SettingWarning[] {
     warnings.push({
       message: 'No Redis address is set; the default is used',
       fields: { setting: 'KVCACHE_URL', used: values.redisUrl },
+    });
+  }
+  for (const key of ['redisUrl', 'redisPerSecondUrl', 'tasksRedisUrl'] as const) {
+    const parameters = unusedParameters(values[key]);
+    if (parameters.length === 0) continue;
+    warnings.push({
+      message: 'Parameters of a Redis address have no effect; use the settings for TLS and timeouts',
+      fields: { setting: givenBy[key], parameters: parameters.join(', ') },
     });
   }
   const unused = [...unusedStoreSettings(given), ...harmlessStoreSettings(given)];

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import type { Outage } from '../../base/outage-log.ts';
+import { withoutTls } from '../../base/tls/client-tls.ts';
 import { memcachedCounters } from '../../counters/memcached/count-exchanges.ts';
 import { MemcachedCounterStore } from '../../counters/memcached/memcached-store.ts';
 import { type LookUpService, MemcachedNodes, type NodeSource } from '../../counters/memcached/nodes.ts';
@@ -31,17 +32,19 @@ export function createMemcachedStore(
 ): MemcachedCounterStore {
   const { settings, logger, clock, random, stats } = parts;
   const outage = guard ?? storeOutage(parts, describeStore(settings));
+  const tlsName =
+    settings.givenBy.memcachedTls ??
+    (settings.givenBy.memcachedServers?.startsWith('MEMCACHE_') ? 'MEMCACHE_TLS' : 'ALTCACHE_TLS');
   const tls = settings.memcachedTls
     ? clientTls({
         certificate: settings.memcachedTlsClientCert,
         key: settings.memcachedTlsClientKey,
         ca: settings.memcachedTlsCaCert,
         skipHostnameVerification: settings.memcachedTlsSkipHostnameVerification,
-        settings: settings.givenBy.memcachedTls ?? 'ALTCACHE_TLS',
+        settings: tlsName,
       })
-    : null;
-  if (parts.shared === undefined)
-    new CertificateExpiry(stats, 'memcached_client').loaded(tls?.certificate ?? '');
+    : withoutTls(`set ${tlsName}=true`);
+  if (parts.shared === undefined) new CertificateExpiry(stats, 'memcached_client').loaded(tls.certificate);
   const nodes = new MemcachedNodes(nodeSource(settings, lookUp), {
     connections: settings.memcachedConnections,
     tls,

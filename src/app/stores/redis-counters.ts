@@ -1,6 +1,6 @@
 import { AuthFile } from '../../base/files/auth-file.ts';
 import type { Outage } from '../../base/outage-log.ts';
-import type { ClientTls } from '../../base/tls/client-tls.ts';
+import { type ClientTls, withoutTls } from '../../base/tls/client-tls.ts';
 import type { RedisEndpoint } from '../../clients/redis/address.ts';
 import type { RedisCounters } from '../../counters/redis/commands/counters.ts';
 import { SharedKeys } from '../../counters/redis/commands/shared-keys.ts';
@@ -17,12 +17,13 @@ import { SplitCounters } from '../../counters/redis/topology/split-counters.ts';
 import { openTopology, type Topologies, type Topology } from '../../counters/redis/topology/topologies.ts';
 import { StoreCalls } from '../../counters/store-calls.ts';
 import {
+  asksForTls,
   clusterEndpoints,
   type RedisAddressSettings,
   redisEndpoint,
   sentinelAddress,
 } from '../../settings/kinds/redis-address.ts';
-import type { Settings } from '../../settings/table.ts';
+import { SETTINGS, type Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
 import { allRemedies, clientTls } from './client-tls.ts';
@@ -141,7 +142,7 @@ function mainInstance(settings: Settings): RedisInstanceSettings {
     authFile: authFile(settings, 'redisAuthFile'),
     sentinelAuth: settings.redisSentinelAuth,
     sentinelAuthFile: authFile(settings, 'redisSentinelAuthFile'),
-    tls: settings.redisTls ? instanceTls(settings, 'redisTls') : null,
+    tls: instanceTls(settings, 'redisTls', 'redisUrl'),
     pool: {
       size: settings.redisPoolSize,
       onEmpty: { behavior: settings.redisPoolOnEmptyBehavior, waitMs: settings.redisPoolOnEmptyWaitMs },
@@ -159,7 +160,7 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
     authFile: authFile(settings, 'redisPerSecondAuthFile'),
     sentinelAuth: settings.redisPerSecondSentinelAuth,
     sentinelAuthFile: authFile(settings, 'redisPerSecondSentinelAuthFile'),
-    tls: settings.redisPerSecondTls ? instanceTls(settings, 'redisPerSecondTls') : null,
+    tls: instanceTls(settings, 'redisPerSecondTls', 'redisPerSecondUrl'),
     pool: {
       size: settings.redisPerSecondPoolSize,
       onEmpty: {
@@ -183,9 +184,17 @@ function authFile(settings: Settings, key: AuthFileKey): AuthFile | null {
 }
 
 /** Both instances use the same files. Messages name the settings by the environment variables that were used. */
-function instanceTls(settings: Settings, enabledBy: 'redisTls' | 'redisPerSecondTls'): ClientTls {
-  const enabled = settings.givenBy[enabledBy] ?? 'KVCACHE_TLS';
+function instanceTls(
+  settings: Settings,
+  enabledBy: 'redisTls' | 'redisPerSecondTls',
+  address: 'redisUrl' | 'redisPerSecondUrl',
+): ClientTls {
+  const beside = settings.givenBy[address]?.replace(/URL$/, 'TLS');
+  const enabled = settings.givenBy[enabledBy] ?? beside ?? SETTINGS[enabledBy].names[0];
+  if (!settings[enabledBy]) return withoutTls(`set ${enabled}=true`);
   const names = enabled.startsWith('REDIS_') ? 'REDIS_TLS' : 'KVCACHE_TLS';
+  const remedies = allRemedies(names, enabled);
+  const plain = asksForTls(settings[address]) ? 'write redis:// instead of rediss://' : remedies.plain;
   const files = {
     certificate: settings.redisTlsClientCert,
     key: settings.redisTlsClientKey,
@@ -193,7 +202,7 @@ function instanceTls(settings: Settings, enabledBy: 'redisTls' | 'redisPerSecond
     skipHostnameVerification: settings.redisTlsSkipHostnameVerification,
     settings: names,
   };
-  return clientTls(files, allRemedies(names, enabled));
+  return clientTls(files, { ...remedies, plain });
 }
 
 /** The settings of spec 2.7 that exist for each of the two Redis instances. */

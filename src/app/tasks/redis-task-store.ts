@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { AuthFile } from '../../base/files/auth-file.ts';
 import type { Logger } from '../../base/logger.ts';
+import { withoutTls } from '../../base/tls/client-tls.ts';
 import type { RedisAddress } from '../../clients/redis/address.ts';
-import { clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
+import { asksForTls, clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
@@ -43,9 +44,12 @@ export function redisTaskStore(
           skipHostnameVerification: false,
           settings: 'TASKS_REDIS_TLS',
         },
-        { ca: 'TASKS_REDIS_TLS_CACERT', plain: 'set TASKS_REDIS_TLS=false' },
+        {
+          ca: 'TASKS_REDIS_TLS_CACERT',
+          plain: asksForTls(url) ? 'write redis:// instead of rediss://' : 'set TASKS_REDIS_TLS=false',
+        },
       )
-    : null;
+    : withoutTls('set TASKS_REDIS_TLS=true');
   return new RedisTaskStore({
     ...REDIS_TASK_STORE_DEFAULTS,
     ...options,
@@ -54,14 +58,14 @@ export function redisTaskStore(
     access: {
       ...(username !== '' && { username }),
       ...(password !== '' && { password }),
-      ...(tls !== null && { tls: tls.options }),
+      ...(tls.options !== null && { tls: tls.options }),
       ...(type === 'single' && { db: database }),
     },
     authFile:
       settings.tasksRedisAuthFile === ''
         ? null
         : new AuthFile(settings.tasksRedisAuthFile, 'TASKS_REDIS_AUTH_FILE'),
-    explain: tls === null ? reason => reason : tls.explain,
+    explain: tls.explain,
     keyPrefix: settings.tasksRedisKeyPrefix,
     durability: settings.tasksRedisDurability,
     timeoutMs: settings.tasksRedisTimeoutMs,

@@ -1,13 +1,27 @@
 import type { ConnectionOptions } from 'node:tls';
 
-/** TLS configuration of a client of one server, or of one group of servers. */
+/** Whether and how a client of one server, or of one group of servers, uses TLS. */
 export interface ClientTls {
-  /** Options for `tls.connect`, except the address. */
-  readonly options: ConnectionOptions;
+  /** Options for `tls.connect`, except the address; null for connections without TLS. */
+  readonly options: ConnectionOptions | null;
   /** The client certificate and those of its CAs in PEM form; empty without a certificate. */
   readonly certificate: string;
-  /** Adds to the reason of a failed connection which setting to change. */
+  /** Adds to the reason of a connection that failed before the first answer which setting to change. */
   explain(reason: string): string;
+}
+
+/** @param enable what to do if the server expects TLS: `set REDIS_TLS=true` */
+export function withoutTls(enable: string): ClientTls {
+  // What a server does that receives something else than the beginning of a TLS handshake.
+  const isClosed = (reason: string): boolean => /ECONNRESET|EPIPE|connection was closed/.test(reason);
+  return {
+    options: null,
+    certificate: '',
+    explain: reason =>
+      isClosed(reason)
+        ? `${reason} before the server answered (it may expect TLS; if so, ${enable})`
+        : reason,
+  };
 }
 
 /** Remedies for a failed handshake, in terms of the settings of one client. */
@@ -68,7 +82,7 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (remedies: TlsRemed
     /wrong version number|packet length too long|before secure TLS connection was established/i,
     ({ plain }) => `the server does not seem to use TLS; if so, ${plain}`,
   ],
-  [/ETIMEDOUT|no answer came/, ({ plain }) => `if the server does not use TLS, ${plain}`],
+  [/ETIMEDOUT|no answer|no response/, ({ plain }) => `if the server does not use TLS, ${plain}`],
 ];
 
 function wantsCertificate({ clientCertificate }: TlsRemedies): string {

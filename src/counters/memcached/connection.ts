@@ -166,8 +166,9 @@ export class MemcachedConnection {
 const TOO_MANY = 'too many outstanding commands';
 
 function openSocket({ target, tls }: ConnectionOptions): Socket {
-  if (tls === null) return connectPlain(target);
+  const options = tls?.options ?? null;
+  if (options === null) return connectPlain(target);
   // Servers that share an address choose the certificate by SNI, which cannot be an IP address.
   const servername = 'host' in target && isIP(target.host) === 0 ? { servername: target.host } : {};
-  return connectTls({ ...target, ...servername, ...tls.options });
+  return connectTls({ ...target, ...servername, ...options });
 }

@@ -5,6 +5,7 @@ import { adjusted, bool, checkedText, duration, integer, path, setting } from '.
 const servers = checkedText({
   label: 'list of host:port and paths of unix sockets',
   accepts: 'host:port, [IPv6]:port or the path of a unix socket, separated by commas',
+  trims: 'commas',
   holds(text) {
     if (text === '') return true;
     try {
@@ -132,7 +133,7 @@ class MemcachedAddressFault extends Error {
 }
 
 function addressOf(text: string, place: number): MemcachedAddress {
-  if (text.includes('/')) return { shown: text, target: { path: text } };
+  if (text.includes('/') && !text.includes('://')) return { shown: text, target: { path: text } };
   const match = /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port < 1 || port > 65_535 || (match[1] !== undefined && !isIPv6(match[1]))) {

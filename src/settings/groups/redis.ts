@@ -26,10 +26,12 @@ function shown(instance: Instance): string {
 }
 
 const address = checkedText({
-  label: 'host:port, path of a unix socket, redis://user:password@host:port/db, or a list with commas',
+  label:
+    'host:port, path of a unix socket, redis:// or rediss://user:password@host:port/db, or a list with commas',
   accepts:
-    'host:port, the path of a unix socket, or redis://user:password@host:port/db; for a cluster a list of its nodes, ' +
+    'host:port, the path of a unix socket, or redis://user:password@host:port/db (rediss:// for TLS); for a cluster a list of its nodes, ' +
     'for sentinels the name of the master and a list of them, separated by commas',
+  trims: 'commas',
   holds: text => text !== '',
 });
 
@@ -106,7 +108,9 @@ function tls(instance: Instance) {
     names: bothNames(instance, 'TLS'),
     kind: bool,
     default: false,
-    help: `Connect to ${shown(instance)} and its sentinels over TLS (1.2 or 1.3).`,
+    help:
+      `Connect to ${shown(instance)} and its sentinels over TLS (1.2 or 1.3). Addresses that begin with \`rediss://\` ` +
+      'enable it as well.',
   });
 }
 

@@ -244,7 +244,7 @@ export const tasks = {
     }),
     tasksRedisUrl: setting({
       names: ['TASKS_REDIS_URL'],
-      kind: anyText,
+      kind: { ...anyText, trims: 'commas' },
       default: '',
       help:
         'Address of the Redis server (7.0 or later) that stores the tasks. Required for ' +
@@ -272,7 +272,9 @@ export const tasks = {
       names: ['TASKS_REDIS_TLS'],
       kind: bool,
       default: false,
-      help: 'Connect to the Redis server of the tasks over TLS (1.2 or 1.3).',
+      help:
+        'Connect to the Redis server of the tasks over TLS (1.2 or 1.3). An address that begins with `rediss://` ' +
+        'enables it as well.',
     }),
     tasksRedisTlsCaCert: setting({
       names: ['TASKS_REDIS_TLS_CACERT'],

@@ -16,6 +16,11 @@ export interface Kind<V> {
   readonly label: string;
   /** For faults, after "accepted:": `a whole number from 0 to 65535`. */
   readonly accepts: string;
+  /**
+   * The white space that is removed before the text is read, because no value can contain it: at both ends (default), also
+   * around commas, or only line breaks at the end, as `echo` writes them.
+   */
+  readonly trims?: 'commas' | 'lineEnd';
   /** Reads the value of a variable. A refusal never repeats the text, because it may be a secret. */
   read(text: string): Reading<V>;
   /** A text that `read` takes back to the same value. */
@@ -141,10 +146,28 @@ function alternatives(names: readonly string[]): string {
 }
 
 /** Any text, the empty one too. */
-export const anyText: Kind<string> = { label: 'text', accepts: 'any text', read: asIs, write: asIt };
+export const anyText: Kind<string> = {
+  label: 'text',
+  accepts: 'any text',
+  trims: 'lineEnd',
+  read: asIs,
+  write: asIt,
+};
 
 /** The path of a file or directory; empty for none. */
-export const path: Kind<string> = { label: 'path', accepts: 'a path', read: asIs, write: asIt };
+export const path: Kind<string> = {
+  label: 'path',
+  accepts: 'a path',
+  read: text =>
+    text.startsWith('-----BEGIN ') ? { refused: 'it is the content of a file' } : { value: text },
+  write: asIt,
+};
+
+/** The text without the white space that no value of the kind can contain. */
+export function trimmed({ trims }: Pick<Kind<unknown>, 'trims'>, text: string): string {
+  if (trims === 'lineEnd') return text.replace(/[\r\n]+$/, '');
+  return trims === 'commas' ? text.trim().replace(/\s*,\s*/g, ',') : text.trim();
+}
 
 function asIs(value: string): Reading<string> {
   return { value };
@@ -158,11 +181,13 @@ function asIt(value: string): string {
 export function checkedText(spec: {
   readonly label: string;
   readonly accepts: string;
+  readonly trims?: 'commas';
   readonly holds: (text: string) => boolean;
 }): Kind<string> {
   return {
     label: spec.label,
     accepts: spec.accepts,
+    ...(spec.trims !== undefined && { trims: spec.trims }),
     read(value) {
       if (spec.holds(value)) return { value };
       return { refused: value === '' ? EMPTY : 'not in the accepted format' };
@@ -204,13 +229,11 @@ export const port: Kind<number> = integer({ min: 0, max: 65_535, strict: 'both' 
 /** Returns a kind that maps its values after parsing, for texts that mean the same as another value. */
 export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
   return {
-    label: kind.label,
-    accepts: kind.accepts,
+    ...kind,
     read(text) {
       const reading = kind.read(text);
       return 'value' in reading ? { ...reading, value: adjust(reading.value) } : reading;
     },
-    write: value => kind.write(value),
   };
 }
 

@@ -10,6 +10,12 @@ export const DEFAULT_PER_SECOND_ADDRESS = '/var/run/nutcracker/ratelimitpersecon
 /** One slash is enough: `redis:/:password@host` is a typo, and a path would be printed with the password. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:\//i;
 
+/** The schemes of URLs. Clouds print those that end with `s`, which means TLS. */
+const REDIS_URL = /^(redis|valkey)(s?):/i;
+
+/** Parameters of URLs that are used. */
+const PARAMETERS = ['username', 'password', 'db'];
+
 const DEFAULT_PORT = 6_379;
 
 /** Redis stores the number of a database as a signed 32-bit integer. */
@@ -26,6 +32,20 @@ export function isSocketPath(address: string): boolean {
  */
 function canBeSocketPath(address: string): boolean {
   return isSocketPath(address) || !(SCHEME.test(address) || hostAndPort(address) !== null);
+}
+
+/** Whether an address, or one in a list, is a URL that asks for TLS. */
+export function asksForTls(url: string): boolean {
+  return url.split(',').some(each => REDIS_URL.exec(each)?.[2].toLowerCase() === 's');
+}
+
+/** Names of the parameters of URLs in a list of addresses that have no effect, such as `ssl_cert_reqs`. */
+export function unusedParameters(url: string): string[] {
+  const names = url
+    .split(',')
+    .filter(each => REDIS_URL.test(each) && URL.canParse(each))
+    .flatMap(each => [...new URL(each).searchParams.keys()]);
+  return [...new Set(names)].filter(name => !PARAMETERS.includes(name));
 }
 
 /** An address is invalid. The message does not contain the address, which may be a secret. */
@@ -56,6 +76,7 @@ interface TcpAddress {
 export function readTcpAddress(address: string): TcpAddress {
   if (SCHEME.test(address)) return readUrl(address);
   const found = hostAndPort(address);
+  if (/^[A-Za-z0-9._-]+$/.test(address)) throw new RedisAddressFault('the port is missing');
   if (found === null) throw new RedisAddressFault('neither host:port nor a redis:// address');
   return { ...found, shown: address, username: '', password: '', database: 0 };
 }
@@ -70,7 +91,8 @@ function hostAndPort(address: string): { readonly host: string; readonly port: n
 }
 
 function readUrl(address: string): TcpAddress {
-  if (!/^redis:/i.test(address)) throw new RedisAddressFault('neither host:port nor a redis:// address');
+  const [, , tls] = REDIS_URL.exec(address) ?? [];
+  if (tls === undefined) throw new RedisAddressFault('neither host:port nor a redis:// address');
   if (!URL.canParse(address)) throw new RedisAddressFault('it is not a URL');
   const url = new URL(address);
   if (url.hash !== '') throw new RedisAddressFault('a `#` ends a URL; write `%23` for it');
@@ -82,7 +104,7 @@ function readUrl(address: string): TcpAddress {
   const database = readDatabase(url);
   const hidden = username === '' && password === '' ? '' : '*****@';
   const shownDatabase = database === 0 ? '' : `/${database}`;
-  const shown = `redis://${hidden}${url.hostname}:${target.port}${shownDatabase}`;
+  const shown = `redis${tls.toLowerCase()}://${hidden}${url.hostname}:${target.port}${shownDatabase}`;
   return { ...target, shown, username, password, database };
 }
 
@@ -178,14 +200,21 @@ export function sentinelAddress(
   return { masterName, sentinels, access };
 }
 
-/** The problem with the address of a Redis instance and the accepted forms; null if the address is valid. */
+/**
+ * The problem with the address of a Redis instance and the accepted forms; null if the address is valid.
+ *
+ * @param typeName the variable for the type of this instance, which a list of addresses needs
+ */
 export function redisAddressFault({
   type,
   socketType,
   url,
+  typeName,
 }: Pick<RedisAddressSettings, 'socketType' | 'url'> & {
   readonly type: 'single' | 'sentinel' | 'cluster';
+  readonly typeName: string;
 }): { readonly problem: string; readonly accepted: string } | null {
+  if (type === 'single' && url.includes(',') && !isSocketPath(url)) return listFault(url, typeName);
   if (type === 'single' && socketType === 'unix') {
     if (canBeSocketPath(url)) return null;
     return { problem: 'not an address for a unix socket', accepted: 'the path of a unix socket' };
@@ -202,7 +231,19 @@ export function redisAddressFault({
   }
 }
 
-const ONE_SERVER = 'host:port (port 1 to 65535) or redis://user:password@host:port/db';
+/** A list is an address of sentinels if it begins with the name of a master. */
+function listFault(url: string, typeName: string): { readonly problem: string; readonly accepted: string } {
+  const beginsWithName = /^[^:,/]+,/.test(url);
+  const [likely, what] = beginsWithName
+    ? ['sentinel', 'the name of a master and its sentinels']
+    : ['cluster', 'the nodes of a cluster'];
+  return {
+    problem: `a list of addresses, but ${typeName} is single: it seems to be ${what}`,
+    accepted: `${typeName}=${likely} for this list, or the address of one server`,
+  };
+}
+
+const ONE_SERVER = 'host:port (port 1 to 65535) or redis://user:password@host:port/db (rediss:// for TLS)';
 
 const ACCEPTED = {
   single: ONE_SERVER,

@@ -69,8 +69,8 @@ t.test('a text that is far too long is refused and shown cut', async t => {
 });
 
 t.test('control characters of a text do not reach the terminal', async t => {
-  const [line] = faultLines({ PORT: 'a\n\u001b[31m\u007f\u009b\u2028' });
-  t.match(line, 'PORT="a\\n\\u001b[31m\\u007f\\u009b\\u2028": not a whole number');
+  const [line] = faultLines({ PORT: 'a\n\u001b[31m\u007f\u2028\u009b' });
+  t.match(line, 'PORT="a\\n\\u001b[31m\\u007f\\u2028\\u009b": not a whole number');
 });
 
 t.test('no secret is ever part of a fault', async t => {
@@ -78,7 +78,7 @@ t.test('no secret is ever part of a fault', async t => {
   const refusals = [
     { KVCACHE_URL: secret },
     { KVCACHE_URL: `redis://u:${secret}@/`, KVCACHE_SOCKET_TYPE: 'unix' },
-    { KVCACHE_URL: `rediss://u:${secret}@h:1` },
+    { KVCACHE_URL: `rediss:/u:${secret}@h:1` },
     { REDIS_AUTH: secret.repeat(2_000) },
     { REDIS_AUTH: secret, KVCACHE_AUTH: `${secret}x`, REDIS_URL: `${secret}:0` },
   ];

@@ -175,6 +175,6 @@ t.test('a port that Kubernetes made for a service of the name is left out, with 
 });
 
 t.test('nothing else that is written in this way is left out', async t => {
-  t.equal(loadSettings({ MEMCACHE_HOST_PORT: 'tcp://10.0.0.1:11211' }).backendType, 'memcached');
+  t.throws(() => loadSettings({ MEMCACHE_HOST_PORT: 'tcp://10.0.0.1:11211' }), /not in the accepted format/);
   t.throws(() => loadSettings({ PORT: 'tcp://10.0.0.1:8080' }), /not a whole number/);
 });

@@ -14,6 +14,9 @@ import { CommandWriter } from '../protocol/command-writer.ts';
 import { exchange } from '../protocol/exchange.ts';
 import { INCREMENT } from '../protocol/scripts.ts';
 
+/** The reason if nothing else is known. */
+const CLOSED = 'the connection was closed';
+
 interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
   /** Timeout of connecting and of each command; 0 for none. */
@@ -48,7 +51,9 @@ export class RedisConnection {
   readonly #endpoint: RedisEndpoint;
   readonly #timeoutMs: number;
   /** ioredis only reports that a connection was closed. The reason is in the event before. */
-  #reason = 'the connection was closed';
+  #reason = CLOSED;
+  /** Whether the server has answered. Until then, a failure may be due to TLS. */
+  #answered = false;
   #closedByScript = false;
 
   constructor({ endpoint, timeoutMs }: ConnectionOptions) {
@@ -77,6 +82,7 @@ export class RedisConnection {
       const reply = await this.send('PING', []);
       if (reply !== 'PONG')
         throw new Error(`unexpected reply to PING: ${shownReply(reply)}; this is not a Redis server`);
+      this.#answered = true;
       if (mustBeMaster) await this.#assertMaster();
       return { takesScripts: tryScripts && (await this.#takesScripts()), passwordUnasked };
     } catch (failure) {
@@ -201,20 +207,23 @@ export class RedisConnection {
     const { message } = asError(failure);
     if (failure instanceof ReplyError) return new RedisReplyError(message);
     if (message === IOREDIS_TEXT.commandTimeout) return new CommandTimeout(message);
-    return new Error(message === IOREDIS_TEXT.connectionClosed ? this.#reason : this.#explained(message));
+    const reason = message === IOREDIS_TEXT.connectionClosed ? this.#reason : message;
+    return new Error(this.#explained(reason));
   };
 
   #explained(reason: string): string {
-    return this.#endpoint.tls?.explain(reason) ?? reason;
+    const { tls } = this.#endpoint;
+    // Both the event and the command that fails with it have the reason.
+    const isExplained = reason === this.#reason && reason !== CLOSED;
+    return tls === null || this.#answered || isExplained ? reason : tls.explain(reason);
   }
 }
 
 function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOptions, 'replyMapping'> {
+  const tls = endpoint.tls?.options ?? null;
   return {
     ...endpoint.target,
-    ...(endpoint.tls !== null && {
-      tls: tlsOptions(endpoint.tls.options, endpoint.target),
-    }),
+    ...(tls !== null && { tls: tlsOptions(tls, endpoint.target) }),
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,
     lazyConnect: true,

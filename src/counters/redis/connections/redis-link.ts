@@ -178,12 +178,14 @@ export class RedisLink {
   async connect(): Promise<void> {
     const { timeoutMs, clock } = this.#parts;
     let connection: RedisConnection | null = null;
+    let endpoint: RedisEndpoint | null = null;
     const notice = clock.after(PATIENCE_MS, () => {
-      this.#reason = noAnswerWithin(PATIENCE_MS);
+      const reason = noAnswerWithin(PATIENCE_MS);
+      this.#reason = endpoint?.tls?.explain(reason) ?? reason;
       this.#attemptFailed();
     });
     try {
-      const endpoint = await this.#target.find();
+      endpoint = await this.#target.find();
       if (this.#stopped) throw new Error('the connection was closed');
       connection = new RedisConnection({ endpoint, timeoutMs });
       this.#watch(connection);

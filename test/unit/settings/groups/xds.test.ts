@@ -15,7 +15,7 @@ t.test('additional headers are split at commas and at the one colon, names in lo
 });
 
 t.test('what cannot be sent as a header is refused, and never shown', async t => {
-  for (const text of ['secret', 'a:b:secret', 'a:1,', 'grpc-timeout:secret', 'a b:secret', 'a:secret\n']) {
+  for (const text of ['secret', 'a:b:secret', 'a:1,', 'grpc-timeout:secret', 'a b:secret', 'a:se\ncret']) {
     const env = { CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: text };
     t.throws(() => loadSettings(env), /CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS=\*\*\*: a part /, text);
   }

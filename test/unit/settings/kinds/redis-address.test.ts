@@ -69,7 +69,8 @@ t.test('what is shown of an address holds no credentials, however they are writt
 
 t.test('an address that cannot be right is refused with what is wrong in it, and without it', async t => {
   const wrong: [RegExp, string[]][] = [
-    [/neither host:port nor a redis:\/\/ address/, ['p4ss', 'h:65536', 'h:0', '[h]:1', 'rediss://:p4ss@h:1']],
+    [/the port is missing/, ['p4ss']],
+    [/neither host:port nor a redis:\/\/ address/, ['h:65536', 'h:0', '[h]:1', 'http://:p4ss@h:1']],
     [/not a URL/, ['redis://h:p4ss', 'redis://:p4ss/@h:1']],
     [/the host is missing or invalid/, ['redis://', 'redis:/:p4ss@h:1', 'redis://p4ss%20x', 'redis://ü']],
     [/port/, ['redis://:p4ss@h:0']],
@@ -134,7 +135,7 @@ t.test('sentinels are a list after the name of the master, with credentials of t
 
 t.test('a list that cannot be right is refused with what to write', async t => {
   const fault = (type: 'sentinel' | 'cluster', url: string) =>
-    redisAddressFault({ type, socketType: 'unix', url })?.problem;
+    redisAddressFault({ type, socketType: 'unix', url, typeName: 'KVCACHE_TYPE' })?.problem;
   t.equal(fault('cluster', 'a:1,b:2'), undefined);
   t.match(fault('cluster', 'a:1,,b:2'), /an entry of the list is empty/);
   t.match(fault('cluster', '/run/redis.sock'), /neither host:port/);
@@ -142,9 +143,10 @@ t.test('a list that cannot be right is refused with what to write', async t => {
   t.equal(fault('sentinel', 'limits,a:1'), undefined);
   t.match(fault('sentinel', 'limits'), /the sentinels after it/);
   t.match(fault('sentinel', 'redis://a:1,b:2'), /the name of the master/);
-  t.match(fault('sentinel', 'limits,a'), /neither host:port/);
+  t.match(fault('sentinel', 'limits,a'), /the port is missing/);
   t.match(
-    redisAddressFault({ type: 'sentinel', socketType: 'tcp', url: 'limits' })?.accepted,
+    redisAddressFault({ type: 'sentinel', socketType: 'tcp', url: 'limits', typeName: 'KVCACHE_TYPE' })
+      ?.accepted,
     /the name of the master, then its sentinels, separated by commas/,
   );
 });

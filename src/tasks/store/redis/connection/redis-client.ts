@@ -69,6 +69,8 @@ export class RedisClient {
   #stopped = false;
   /** The last known reason why the connection is down. */
   #reason = 'it was not started';
+  /** Whether the server has answered on the present connection. Until then, a failure may be due to TLS. */
+  #answered = false;
   /** The requirements that the servers do not meet; null if they meet all. */
   #unmet: StoreFault | null = null;
 
@@ -101,6 +103,7 @@ export class RedisClient {
     const { startMs, logger } = this.#options;
     await this.#connected(startMs);
     this.#reason = CLOSED;
+    this.#answered = true;
     await this.#check();
     if (this.#unmet !== null) {
       this.#client.disconnect();
@@ -109,6 +112,7 @@ export class RedisClient {
     this.#refresh?.start();
     logger.info('Connected to Redis for tasks', { address: this.address });
     this.#client.on('close', () => {
+      this.#answered = false;
       if (!this.#stopped) {
         const fields = { address: this.address, reason: this.#reason };
         logger.info('Connection to Redis for tasks lost; reconnecting', fields);
@@ -116,6 +120,7 @@ export class RedisClient {
     });
     this.#client.on('ready', () => {
       this.#reason = CLOSED;
+      this.#answered = true;
       logger.info('Connected to Redis for tasks', { address: this.address });
       // The settings may be different after a restart of Redis.
       this.#check().catch(() => {});
@@ -278,7 +283,7 @@ export class RedisClient {
   #heard(failure: unknown): void {
     const error = asError(failure) as Error & { lastNodeError?: Error };
     const reason = error.lastNodeError?.message ?? (error.message || String(failure));
-    this.#reason = this.#options.explain(reason);
+    this.#reason = this.#answered ? reason : this.#options.explain(reason);
   }
 
   async #connected(startMs: number): Promise<void> {

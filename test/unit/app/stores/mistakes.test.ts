@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { loadStoreFactory } from '../../../../src/app/stores/stores.ts';
+import { redisTaskStore } from '../../../../src/app/tasks/redis-task-store.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { asError } from '../../../../src/base/fault.ts';
+import { OutageLog } from '../../../../src/base/outage-log.ts';
+import { loadSettings } from '../../../../src/settings/load.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { Authority } from '../../../support/certificates.ts';
+import { count } from '../../../support/counting.ts';
+import { freePort } from '../../../support/free-port.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { startMemcached } from '../../../support/memcached-server.ts';
+import { startRedis } from '../../../support/redis-server.ts';
+import { tempDirectory } from '../../../support/temp-directory.ts';
+
+// Mistakes in settings that only a server shows: what the operator reads names the setting to change. The other ones are
+// in test/unit/settings/mistakes.test.ts.
+
+const SECRET = 's3cret';
+const random = () => 0.5;
+
+const authority = new Authority('Test CA');
+const folder = tempDirectory(t);
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+const { certificate, key } = authority.issue({ subject: '127.0.0.1', names: ['127.0.0.1'] });
+const files = {
+  cert: file('crt', certificate),
+  key: file('key', key),
+  ca: file('ca', authority.certificate),
+};
+
+/** A Redis with a port for TLS, and one without. */
+async function startBoth(t: Test): Promise<{ readonly plain: string; readonly tls: string }> {
+  const port = await freePort();
+  const pair = ['--tls-cert-file', files.cert, '--tls-key-file', files.key, '--tls-ca-cert-file', files.ca];
+  const args = ['--tls-port', String(port), '--tls-auth-clients', 'no', '--requirepass', SECRET, ...pair];
+  const redis = await startRedis({ args });
+  t.teardown(() => redis.stop());
+  return { plain: `127.0.0.1:${redis.port}`, tls: `127.0.0.1:${port}` };
+}
+
+async function opened(t: Test, env: Readonly<Record<string, string>>) {
+  const settings = loadSettings(env);
+  const logger = new KeepingLogger();
+  const createStore = await loadStoreFactory(settings);
+  const outages = new OutageLog({ clock: systemClock, logger });
+  const parts = { settings, logger, outages, clock: systemClock, random, stats: new StatsRegistry() };
+  const store = createStore({ ...parts, connectionsChanged: () => {} });
+  t.teardown(() => store.stop());
+  return { store, logger };
+}
+
+/** The error of a store that does not start. */
+async function refusal(t: Test, env: Readonly<Record<string, string>>): Promise<string> {
+  const { store } = await opened(t, env);
+  return await Promise.resolve(store.start()).then(
+    () => 'it has started',
+    failure => asError(failure).message,
+  );
+}
+
+const ONCE = { REDIS_STARTUP_MAX_ELAPSED_TIME: '30ms', REDIS_TIMEOUT: '1s', REDIS_AUTH: SECRET };
+
+t.test('Redis for decisions', async t => {
+  const { plain, tls } = await startBoth(t);
+  const faults: readonly (readonly [what: string, env: Readonly<Record<string, string>>, fault: RegExp])[] = [
+    [
+      'no TLS for a port with TLS',
+      { REDIS_URL: tls },
+      /before the server answered \(it may expect TLS; if so, set REDIS_TLS=true\)/,
+    ],
+    [
+      'TLS for a port without TLS',
+      { REDIS_URL: plain, REDIS_TLS: 'true' },
+      /if the server does not use TLS, set REDIS_TLS=false/,
+    ],
+    [
+      'rediss:// for a port without TLS',
+      { REDIS_URL: `rediss://${plain}` },
+      /if the server does not use TLS, write redis:\/\/ instead of rediss:\/\//,
+    ],
+    [
+      'rediss:// without the CA',
+      { REDIS_URL: `rediss://${tls}` },
+      /no trusted CA has signed the certificate of the server; set REDIS_TLS_CACERT/,
+    ],
+    ['a wrong password', { REDIS_URL: plain, REDIS_AUTH: `${SECRET}x` }, /WRONGPASS/],
+    ['no password', { REDIS_URL: plain, REDIS_AUTH: '' }, /NOAUTH/],
+  ];
+  for (const [what, env, fault] of faults) {
+    await t.test(what, async t => {
+      const text = await refusal(t, { ...ONCE, ...env });
+      t.match(text, fault);
+      t.notMatch(text, SECRET);
+    });
+  }
+  await t.test('what is certain works: rediss://, line breaks and spaces', async t => {
+    const env = { REDIS_AUTH: `${SECRET}\n`, REDIS_TLS_CACERT: `${files.ca}\n` };
+    const { store } = await opened(t, { ...ONCE, ...env, REDIS_URL: ` rediss://${tls}\n` });
+    await store.start();
+    t.same(await count(store.store, [{ key: 'a', hits: 1 }]), [1]);
+  });
+});
+
+t.test('Redis for tasks', async t => {
+  const { plain, tls } = await startBoth(t);
+  const start = async (env: Readonly<Record<string, string>>): Promise<string> => {
+    const settings = loadSettings({ TASKS_STORE: 'redis', TASKS_REDIS_TIMEOUT: '500ms', ...env });
+    const store = redisTaskStore({ settings, clock: systemClock, random, logger: new KeepingLogger() });
+    t.teardown(() => store.stop());
+    return await store.start().then(
+      () => 'it has started',
+      failure => asError(failure).message,
+    );
+  };
+  t.match(await start({ TASKS_REDIS_URL: tls }), /it may expect TLS; if so, set TASKS_REDIS_TLS=true/);
+  t.match(
+    await start({ TASKS_REDIS_URL: plain, TASKS_REDIS_TLS: 'true' }),
+    /does not (seem to )?use TLS.*set TASKS_REDIS_TLS=false/,
+  );
+});
+
+t.test('memcached', async t => {
+  const plain = await startMemcached();
+  t.teardown(() => plain.stop());
+  const tls = await startMemcached({
+    args: ['-Z', '-o', `ssl_chain_cert=${files.cert},ssl_key=${files.key}`],
+  });
+  t.teardown(() => tls.stop());
+  const line = async (env: Readonly<Record<string, string>>): Promise<string> => {
+    const { store, logger } = await opened(t, env);
+    await Promise.resolve(store.start()).catch(() => {});
+    await count(store.store, [{ key: 'a', hits: 1 }]).catch(() => {});
+    return JSON.stringify(logger.lines);
+  };
+  t.match(await line({ MEMCACHE_HOST_PORT: tls.address }), /it may expect TLS; if so, set MEMCACHE_TLS=true/);
+  t.match(
+    await line({ MEMCACHE_HOST_PORT: plain.address, MEMCACHE_TLS: 'true' }),
+    /does not (seem to )?use TLS.*set MEMCACHE_TLS=false/,
+  );
+});
