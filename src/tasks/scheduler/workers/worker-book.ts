@@ -43,7 +43,7 @@ interface Entry {
 }
 
 /** How long a secret that another process made or deleted may go unnoticed. */
-const FRESH_MS = 5_000;
+const FRESH_MS = 2_000;
 const MAX_ENTRIES = 10_000;
 
 /** Push workers: their documents, limits and decrypted secrets. */

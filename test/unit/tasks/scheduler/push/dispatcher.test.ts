@@ -206,6 +206,12 @@ t.test(
     await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
     await scene.turn();
     t.same(process.deliveries.requests[2].signing, ['three', 'one'], 'and the end of its time as well');
+    await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'ruof' })]);
+    await scene.pass(2_000, 50);
+    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+    await scene.turn();
+    const { signing } = process.deliveries.requests[3];
+    t.same(signing, ['four', 'three', 'one'], 'a change by another process is heeded after two seconds');
   },
 );
 
