@@ -144,20 +144,12 @@ export class Evaluator {
     outcome.held = counters.opHeld[op] === 1;
     outcome.after = isRefused ? terms.most + Math.max(outcome.hits, 1) : used;
     outcome.before = isRefused ? terms.most : outcome.held ? used : used - outcome.hits;
-    this.#conclude(batch, row, isRefused && this.#isCertain(decisions, row, state));
+    // Fewer hits may still fit, so the refusal is certain only if no hit is left. Of a limit with a penalty, the store must
+    // see each rejection until the penalty begins.
+    this.#conclude(batch, row, terms.hasPenalty ? isPenalized : isRefused && left === 0);
     // After the local cache has the time until which no other request fits either.
     if (isRefused) waitForHits(decisions, row, terms.waitMs(state, outcome.hits));
     return true;
-  }
-
-  /**
-   * Whether the limit refuses every request until it resets: no hit is left. Of a limit with a penalty, the store must see
-   * each rejection before and after the penalty.
-   */
-  #isCertain({ terms, flags, remaining, resetMs }: DecisionTable, row: number, state: LimitState): boolean {
-    const known = terms[row]!;
-    if (!known.hasPenalty) return remaining[row] === 0;
-    return (flags[row] & PENALIZED) !== 0 && known.waitMs(state, 1) <= resetMs[row];
   }
 
   /** Counts the outcome, and marks the row if it is over its limit. */
@@ -212,17 +204,21 @@ export class Evaluator {
     const { overLimit } = this.#parts;
     if (overLimit === null) return;
     const { decisions, keys, nowMs } = batch;
+    const terms = decisions.terms[row];
     const requests = decisions.requestsPerUnit[row];
+    const endMs = nowMs + decisions.resetMs[row];
+    const isPenalized = (decisions.flags[row] & PENALIZED) !== 0;
     overLimit.add(
       keys.bytes,
       { start: decisions.keyStart[row], end: decisions.keyEnd[row] },
       {
         sinceMs: nowMs,
-        endMs: nowMs + decisions.resetMs[row],
+        endMs,
+        fitsMs: isPenalized ? Math.max(endMs, nowMs + terms!.waitMs(this.#state, 1)) : endMs,
         word: batch.counters.markWord(decisions.op[row]),
         mark: decisions.mark[row],
         requests,
-        most: decisions.terms[row]?.most ?? requests,
+        most: terms?.most ?? requests,
       },
     );
   }

@@ -22,6 +22,8 @@ interface OverLimitEntry extends Readonly<ExceededLimit> {
   /** When this was found, and until when it is certain, in milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly endMs: number;
+  /** When a hit fits: `endMs`, or later if a penalty ends before. */
+  readonly fitsMs: number;
   /** A word of the fingerprint of the key, and the mark of its bucket in `RefundMarks` before the store was asked. */
   readonly word: number;
   readonly mark: number;
@@ -72,10 +74,8 @@ export class OverLimitCache {
     return this.#entries.size;
   }
 
-  /**
-   * Until when a key is over a limit, in milliseconds since the epoch; 0 if this is not known. Counts a hit or a miss.
-   */
-  overUntil(bytes: Uint8Array, range: KeyRange, limit: ExceededLimit, nowMs: number): number {
+  /** What is known of a key that is over a limit; null if nothing is. Counts a hit or a miss. */
+  find(bytes: Uint8Array, range: KeyRange, limit: ExceededLimit, nowMs: number): OverLimitEntry | null {
     // `get` marks the entry as recently used.
     const entry = this.#entries.get(keyOf(bytes, range));
     const isValid =
@@ -86,10 +86,10 @@ export class OverLimitCache {
       entry.most === limit.most;
     if (isValid && this.marks.complete && this.marks.of(entry.word) === entry.mark) {
       this.hits++;
-      return entry.endMs;
+      return entry;
     }
     this.misses++;
-    return 0;
+    return null;
   }
 
   /**

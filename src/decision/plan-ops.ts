@@ -99,14 +99,14 @@ export class OpPlanner {
     const limit = this.#limit;
     limit.requests = decisions.requestsPerUnit[row];
     limit.most = terms === null ? limit.requests : terms.most;
-    const untilMs = overLimit.overUntil(keys.bytes, range, limit, nowMs);
-    if (untilMs === 0) return false;
+    const known = overLimit.find(keys.bytes, range, limit, nowMs);
+    if (known === null) return false;
     // Of a limit with a penalty, only penalties are kept. Rules that were loaded since may allow shorter ones only.
     if (terms?.hasPenalty === true) {
-      if (untilMs > nowMs + terms.longestPenaltyMs) return false;
+      if (known.endMs > nowMs + terms.longestPenaltyMs) return false;
       decisions.flags[row] |= PENALIZED;
     }
-    if (terms !== null && terms.admission !== null) decisions.resetMs[row] = untilMs - nowMs;
+    if (terms !== null && terms.admission !== null) decisions.resetMs[row] = known.fitsMs - nowMs;
     return true;
   }
 

@@ -343,6 +343,20 @@ function examineCache(t: Test, open: OpenStore): void {
     t.strictSame(await ask(decisions), [OK, 1, 40]);
   });
 
+  t.test('the local cache keeps a penalty also if a hit fits only after it, and knows when', async t => {
+    const store = new WatchedStore(await open());
+    const rules = ruleFile({ key: 'k', rate_limit: sliding(2, { penalty: { for: '90s' } }) });
+    const decisions = new Decisions({ store, rules, localCacheBytes: 1 });
+    await ask(decisions, 2);
+    t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 250]);
+    decisions.clock.advance(89_999);
+    t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 160.001]);
+    t.equal(store.calls.length, 2, 'the store is not asked during the penalty');
+    decisions.clock.advance(1);
+    t.equal((await ask(decisions, 0))[2], 160, 'after it, the store says the same');
+    t.equal(store.calls.length, 3);
+  });
+
   t.test(
     'a penalty in the local cache does not last longer than rules allow that are loaded later',
     async t => {

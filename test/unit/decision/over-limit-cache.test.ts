@@ -24,7 +24,7 @@ class Cache {
 
   /** Until when a key is known to be over a limit; 0 if it is not. */
   until(text: string, nowMs = this.clock.nowMs(), limit = LIMIT): number {
-    return this.cache.overUntil(...key(text), limit, nowMs);
+    return this.cache.find(...key(text), limit, nowMs)?.endMs ?? 0;
   }
 
   /** Whether a key is known to be over its limit. */
@@ -36,7 +36,7 @@ class Cache {
   add(text: string, secondsLeft: number, { word = 0, mark = this.cache.marks.of(word) } = {}): void {
     const sinceMs = this.clock.nowMs();
     const endMs = sinceMs + secondsLeft * 1_000;
-    this.cache.add(...key(text), { sinceMs, endMs, word, mark, ...LIMIT });
+    this.cache.add(...key(text), { sinceMs, endMs, fitsMs: endMs, word, mark, ...LIMIT });
   }
 }
 
@@ -73,6 +73,7 @@ t.test('a key that stopped to be over its limit while the store was asked is not
   known.cache.add(...key('a'), {
     sinceMs: 0,
     endMs: 1_000,
+    fitsMs: 1_000,
     word: 0,
     mark: known.cache.marks.of(0),
     ...LIMIT,
