@@ -4,7 +4,7 @@ import type { CounterBatch } from '../counters/batch.ts';
 import { RefundMarks } from '../counters/refund-marks.ts';
 
 /** Approximate memory of an entry without its key, in bytes. */
-const ENTRY_OVERHEAD_BYTES = 176;
+const ENTRY_OVERHEAD_BYTES = 208;
 
 /** Minimum size of an enabled cache, whatever the setting. */
 const MINIMUM_BYTES = 524_288;
