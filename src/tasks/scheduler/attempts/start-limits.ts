@@ -141,6 +141,8 @@ const AFTER_END_MS = 5;
 const RETRY_MS = 1_000;
 /** A permission that is older is given back: the tasks would start in another window than they were counted in. */
 const FRESH_MS = 1_000;
+/** Interval between the questions of workers that ask again because limits have changed. */
+const APART_MS = 1;
 /** Failed decisions are logged at most this often. */
 const LOG_EVERY_MS = 60_000;
 
@@ -272,13 +274,15 @@ export class StartLimits {
     if (known !== undefined && !isDeepStrictEqual(known, limit)) this.forget(tenant, workerId);
   }
 
-  /** Limits may have changed: no worker waits any more. Returns those that did. */
+  /**
+   * Limits may have changed: the workers that wait ask again, one in each {@link APART_MS}, so that many of them do not
+   * load the store at once. Returns them.
+   */
   limitsChanged(): readonly LimitedWorker[] {
     const nowMs = this.#parts.clock.nowMs();
     const waiting = [...this.#entries.values()].filter(({ waitUntilMs }) => waitUntilMs > nowMs);
-    for (const entry of waiting) {
-      entry.waitUntilMs = 0;
-      entry.remaining = null;
+    for (const [i, entry] of waiting.entries()) {
+      entry.waitUntilMs = Math.min(entry.waitUntilMs, nowMs + i * APART_MS);
     }
     return waiting.map(({ worker }) => worker);
   }

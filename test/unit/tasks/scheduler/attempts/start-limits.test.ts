@@ -2,9 +2,15 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { DecidedStartLimits } from '../../../../../src/app/start-limits.ts';
 import { StartRefunds } from '../../../../../src/app/start-refunds.ts';
-import type { LimitAsker, LimitQuestion } from '../../../../../src/tasks/scheduler/attempts/start-limits.ts';
+import {
+  type LimitAsker,
+  type LimitQuestion,
+  StartLimits,
+} from '../../../../../src/tasks/scheduler/attempts/start-limits.ts';
 import type { LeaseRequest } from '../../../../../src/tasks/scheduler/pull/pull-line.ts';
 import { Decisions, request } from '../../../../support/decisions.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
 import { sharedStoreKind } from '../../../../support/stores.ts';
 import { ACME, EngineScene, NOON, OK, type Process } from '../../../../support/tasks/engine-scene.ts';
 
@@ -235,6 +241,20 @@ t.test('a raised limit is noticed as soon as the limits have changed', async t =
   await budget.pass(1_000, 100);
   t.equal(process.deliveries.requests.length, 4);
   t.equal(await leased, 1, 'at the next look of the call');
+});
+
+t.test('after a change of limits, at most a thousand workers ask in a second', async t => {
+  const clock = new ManualClock(NOON);
+  const window = { leftMs: 60_000, refundableUntilMs: 0 };
+  const verdict = { granted: 0, isUsedUp: true, remaining: 0, window };
+  const asker = { ask: async () => verdict, giveBack: () => {} };
+  const limits = new StartLimits({ asker, clock, logger: new KeepingLogger() });
+  for (let n = 0; n < 3_000; n++) await limits.ask({ tenant: ACME, workerId: `wrk_${n}`, limit: LIMIT }, 1);
+  const { length } = limits.limitsChanged().filter(({ workerId }) => limits.waitMs(ACME, workerId) < 1_000);
+  t.equal(length, 1_000);
+  clock.advance(1_000);
+  const waiting = limits.limitsChanged().map(({ workerId }) => limits.waitMs(ACME, workerId));
+  t.ok(Math.max(...waiting) < 2_000, 'a further change makes nobody wait longer');
 });
 
 t.test('a limit of a pull worker that another process has changed is noticed within two seconds', async t => {
