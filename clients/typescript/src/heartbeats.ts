@@ -16,7 +16,7 @@ interface HeartbeatsParts {
 
 /** Minimum time between two heartbeats that only show progress. */
 const PROGRESS_EVERY_MS = 1_000;
-/** Delay after a heartbeat that failed. */
+/** Delay after a heartbeat that failed, unless `Retry-After` is longer. One more is sent this long before the lease ends. */
 const RETRY_MS = 1_000;
 /** The service rejects longer notes, and the heartbeat with it. */
 const MAX_NOTE = 200;
@@ -31,6 +31,7 @@ export class Heartbeats {
   /** When the lease was received, which is after its task was changed for it. */
   #beganAtMs = 0;
   #next: NodeJS.Timeout | undefined;
+  #endsAtMs = 0;
   /** The end of the lease, unless it is extended. */
   #leaseEnd: NodeJS.Timeout | undefined;
   #progress: { readonly progress: number; readonly note?: string } | null = null;
@@ -70,6 +71,7 @@ export class Heartbeats {
     // No lease lasts longer than the timeout of its task. Both times are of the clock of the service.
     const grantedMs = Date.parse(expiresAt) - Date.parse(lease.task.updated_at);
     const endMs = Math.min(fromMs + leaseMs, this.#beganAtMs + grantedMs);
+    this.#endsAtMs = endMs;
     clearTimeout(this.#leaseEnd);
     this.#leaseEnd = setTimeout(() => {
       this.end();
@@ -113,7 +115,9 @@ export class Heartbeats {
       if (!this.#isFailing) failed(failure);
       this.#isFailing = true;
       this.#progress ??= progress;
-      this.#beatIn(Math.min(third, RETRY_MS));
+      const askedMs = failure instanceof SluiceProblem ? (failure.retryAfterMs ?? 0) : 0;
+      const lastMs = this.#endsAtMs - RETRY_MS - performance.now();
+      this.#beatIn(Math.max(Math.min(third, RETRY_MS), Math.min(askedMs, lastMs)));
     } finally {
       this.#isSending = false;
     }

@@ -190,9 +190,9 @@ class PullWorker {
   }
 }
 
-/** Whether repeating a call for tasks cannot help. */
+/** Whether repeating a call for tasks cannot help. Answers that are not of Sluice, such as those of a proxy, may end. */
 function isFinal(failure: unknown): boolean {
-  if (!(failure instanceof SluiceProblem)) return false;
+  if (!(failure instanceof SluiceProblem) || failure.code === '') return false;
   const { status, code } = failure;
   return status < 500 && status !== 429 && status !== 408 && code !== 'idempotency_in_progress';
 }
