@@ -1,4 +1,4 @@
-import { errorAnswer } from './answer.ts';
+import { type Answer, errorAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The head of a request. It is valid only until the handler returns, because engines reuse the object. */
@@ -65,13 +65,15 @@ export function run(handle: Handler, exchange: Exchange, request: RequestHead): 
   }
 }
 
-/** Answers unknown paths with 404 and a JSON body that lists the available paths. */
+/** Answers unknown paths with a problem (RFC 9457) that lists the available paths. */
 export function jsonNotFound(routes: readonly Route[]): Handler {
   const paths = routes.map(({ method, path }) => (method === 'any' ? path : `${method} ${path}`)).join(', ');
-  const answer = errorAnswer({
-    code: 'not_found',
-    message: `there is no such path; available paths: ${paths}`,
-  });
+  const detail = `There is no such path. Available paths: ${paths}.`;
+  const answer: Answer = {
+    status: '404 Not Found',
+    contentType: 'application/problem+json',
+    body: JSON.stringify({ type: 'about:blank', title: 'Not Found', status: 404, detail }),
+  };
   return exchange => exchange.answer(answer);
 }
 

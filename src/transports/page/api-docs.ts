@@ -1,7 +1,7 @@
 import { PROBLEMS, type ProblemCode, problemType } from '../../tasks/rest/checks/problem-list.ts';
 import { type Answer, textAnswer } from '../http/answer.ts';
 import type { Handler, Route } from '../http/routes.ts';
-import { acceptsHtml, PageRoutes } from './page-routes.ts';
+import { acceptsHtml, forBrowsers, PageRoutes } from './page-routes.ts';
 
 /** Where browsers get the documentation of the REST interface for tasks. */
 const DOCS = '/api/docs';
@@ -28,7 +28,22 @@ function forPrograms(text: string): Answer {
   return { ...textAnswer(text), headers: { Vary: 'Accept' } };
 }
 
-const UNKNOWN_CODE = textAnswer('There is no such problem code. /errors lists all codes.\n', '404 Not Found');
+const UNKNOWN_CODE = 'There is no such problem code. /errors lists all codes.';
+const UNKNOWN_PAGE = textAnswer(
+  'There is no such page. /api/docs is the documentation of the REST interface.\n',
+  '404 Not Found',
+);
+
+/** Whether there is a page for a path. Whether an operation or a receiver exists, only the page knows. */
+function isPage(path: string): boolean {
+  for (const folder of [`${PROBLEM_PAGES}/`, `${TYPES}/`])
+    if (path.startsWith(folder)) return CODES.some(code => path === folder + code);
+  return (
+    path === TYPES ||
+    [DOCS, `${DOCS}/`, PROBLEM_PAGES].includes(path) ||
+    /^\/api\/docs\/(?:operations|receivers)\//.test(path)
+  );
+}
 
 /**
  * The routes of the documentation of the REST interface for tasks: a page for browsers, which reads
@@ -36,20 +51,28 @@ const UNKNOWN_CODE = textAnswer('There is no such problem code. /errors lists al
  */
 export function apiDocsRoutes(): readonly Route[] {
   const page = new PageRoutes('docs');
-  const docs = page.documentOr((exchange, request) => {
+  const known = page.documentOr((exchange, request) => {
     if (request.path.startsWith(PROBLEM_PAGES)) answerProblem(exchange, request);
     else exchange.answer(TEXT);
   });
+  const unknown = forBrowsers(page.missing, (exchange, request) => {
+    if (request.path.startsWith(PROBLEM_PAGES)) answerProblem(exchange, request);
+    else exchange.answer(UNKNOWN_PAGE);
+  });
+  const docs: Handler = (exchange, request) => (isPage(request.path) ? known : unknown)(exchange, request);
+  const missing = forBrowsers(page.missing, answerProblem);
+  const types: Handler = (exchange, request) =>
+    (isPage(request.path) ? answerProblem : missing)(exchange, request);
   return [
     page.files,
     { path: DOCS, method: 'GET', help: 'the documentation of the REST API', handle: docs },
     { path: `${DOCS}/*`, method: 'GET', help: 'a page of the documentation of the REST API', handle: docs },
-    { path: TYPES, method: 'GET', help: 'all problem codes of the REST API', handle: answerProblem },
+    { path: TYPES, method: 'GET', help: 'all problem codes of the REST API', handle: types },
     {
       path: `${TYPES}/*`,
       method: 'GET',
       help: 'what a problem means, and what to do',
-      handle: answerProblem,
+      handle: types,
     },
   ];
 }
@@ -72,11 +95,18 @@ function listOf(accept: string): Answer {
 
 function explanationOf(text: string, accept: string): Answer {
   const code = CODES.find(each => each === text);
-  if (code === undefined) return UNKNOWN_CODE;
+  if (code === undefined) return unknownCode(accept);
   if (acceptsHtml(accept)) return seeOther(`${PROBLEM_PAGES}/${code}`);
   if (accept.includes('application/json')) return jsonAnswer(described(code));
   const { status, title, meaning, remedy } = PROBLEMS[code];
   return textAnswer(`${code} (${status}): ${title}\n\n${meaning}\n\n${remedy}\n`);
+}
+
+function unknownCode(accept: string): Answer {
+  const status = '404 Not Found';
+  if (!accept.includes('json')) return textAnswer(`${UNKNOWN_CODE}\n`, status);
+  const problem = { type: 'about:blank', title: 'Not Found', status: 404, detail: UNKNOWN_CODE };
+  return { status, contentType: 'application/problem+json', body: JSON.stringify(problem) };
 }
 
 function described(code: ProblemCode): object {

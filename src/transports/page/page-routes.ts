@@ -84,11 +84,16 @@ export class PageRoutes {
     return (exchange, request) => void this.#answer(exchange, wantedBy(request), true);
   }
 
-  async #answer(exchange: Exchange, wanted: Wanted, isDocument: boolean): Promise<void> {
+  /** Answers 404 with the document, which says that there is no such page. */
+  get missing(): Handler {
+    return (exchange, request) => void this.#answer(exchange, wantedBy(request), true, '404 Not Found');
+  }
+
+  async #answer(exchange: Exchange, wanted: Wanted, isDocument: boolean, status = '200 OK'): Promise<void> {
     try {
       const { document, files } = await this.#load();
       const kept = isDocument ? document : files.get(wanted.path);
-      exchange.answer(kept === undefined ? NOT_FOUND : await answerOf(kept, wanted));
+      exchange.answer(kept === undefined ? NOT_FOUND : await answerOf(kept, wanted, status));
     } catch (thrown) {
       exchange.fail(thrown);
     }
@@ -150,7 +155,11 @@ async function keep(
   };
 }
 
-async function answerOf({ contentType, gzipped, digest, headers }: Kept, wanted: Wanted): Promise<Answer> {
+async function answerOf(
+  { contentType, gzipped, digest, headers }: Kept,
+  wanted: Wanted,
+  status: string,
+): Promise<Answer> {
   const { acceptsGzip } = wanted;
   // The tag identifies bytes, so that of the compressed ones is another.
   const tag = acceptsGzip ? `"${digest}-gz"` : `"${digest}"`;
@@ -159,7 +168,7 @@ async function answerOf({ contentType, gzipped, digest, headers }: Kept, wanted:
     return { status: '304 Not Modified', contentType: '', headers: fields, body: '' };
   }
   return {
-    status: '200 OK',
+    status,
     contentType,
     headers: acceptsGzip ? { ...fields, 'Content-Encoding': 'gzip' } : fields,
     body: acceptsGzip ? gzipped : await decompress(gzipped),

@@ -198,6 +198,6 @@ function operatorProblem({ code, message, status, extras }: Problem): OperatorPr
   const { errors } = extras;
   return new OperatorProblem(CODES[code] ?? 'internal', DETAILS_HERE[code] ?? message, {
     ...(errors !== undefined && { errors }),
-    ...(status === 503 && { headers: { 'Retry-After': '1' } }),
+    ...(status === 503 && { headers: { 'Retry-After': '1', ...extras.headers } }),
   });
 }

@@ -377,9 +377,12 @@ onEachEngine('paths are compared exactly; every other path is a 404 that lists t
     await connection.write(plain('GET', path));
     const response = await connection.response();
     t.equal(response.status, 404, path);
-    t.equal(response.headers.get('content-type'), 'application/json');
+    t.equal(response.headers.get('content-type'), 'application/problem+json');
     t.same(JSON.parse(response.body), {
-      error: { code: 'not_found', message: 'there is no such path; available paths: GET /hello, POST /send' },
+      type: 'about:blank',
+      title: 'Not Found',
+      status: 404,
+      detail: 'There is no such path. Available paths: GET /hello, POST /send.',
     });
   }
   await connection.write(plain('GET', '/hello?and=more'));

@@ -70,8 +70,18 @@ onEachEngine('a code that does not exist has no explanation', async t => {
     const answer = await ask(path, '*/*');
     t.equal(answer.status, 404, path);
     t.match(await answer.text(), 'There is no such problem code');
+    const json = await ask(path, 'application/json');
+    t.match([json.status, json.headers.get('content-type')], [404, 'application/problem+json']);
   }
-  t.equal((await ask('/errors/%0d%0alocation:x', HTML)).status, 404);
+});
+
+onEachEngine('a page that does not exist is 404, for browsers with the page that says so', async t => {
+  const ask = await served(t);
+  for (const path of ['/api/docs/WRONG', '/api/docs/problems/x', '/errors/x', '/errors/%0d%0alocation:x']) {
+    const page = await ask(path, HTML);
+    t.match([page.status, page.headers.get('content-type')], [404, 'text/html; charset=utf-8'], path);
+  }
+  t.equal((await ask('/api/docs/WRONG', '*/*')).status, 404);
 });
 
 onEachEngine('browsers get the documentation, programs the address of the OpenAPI document', async t => {
