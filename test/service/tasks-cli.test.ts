@@ -662,7 +662,7 @@ t.test('users and their tokens are made, changed and deleted, by id or email', a
   t.match(await tasks('users', 'show', id), { status: 2, stderr: /\(not_found\)\n$/ });
 });
 
-t.test('counts, limits and audit are tables, or what the service answers', async t => {
+t.test('counts, limits, usage and audit are tables, or what the service answers', async t => {
   t.match(await done('counts'), /^STATUS +TASKS\n[\s\S]*^succeeded +\d+$/m);
   t.same(
     await json('counts', '--worker', 'mailer'),
@@ -672,6 +672,9 @@ t.test('counts, limits and audit are tables, or what the service answers', async
   t.match(limits, /^LIMIT +VALUE +USED\n/);
   t.match(limits, /^workers +100 +\d+$/m);
   t.match(await json('limits'), { limits: { workers: 100 }, use: { users: 1 } });
+  const usage = await done('usage', '--range', '24h');
+  t.match(usage, /^FROM +CREATED +STARTED[^\n]*\n(?:.*\n)*last 24h +\d+ +\d+/);
+  t.match(await json('usage', '--worker', 'mailer'), { interval_seconds: 60, worker: { name: 'mailer' } });
   const audit = await done('audit', '--limit', '500');
   t.match(audit, /^TIME +ACTION +BY +TARGET +WHAT +REQUEST\n/);
   t.match(audit, /^\d{4}-\S+ \S+Z +user\.deleted +user usr_\w+/m);

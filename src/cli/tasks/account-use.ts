@@ -23,6 +23,24 @@ const COUNTS_FLAGS = {
   worker: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this worker' },
 } as const;
 
+const USAGE_FLAGS = {
+  ...COUNTS_FLAGS,
+  range: { kind: 'text', placeholder: 'RANGE', default: '1h', help: '1h in minutes, 24h or 7d in hours' },
+} as const;
+
+/** The columns of a table of usage, by field of the response. */
+const USAGE_COLUMNS = {
+  tasks_created: 'CREATED',
+  attempts_started: 'STARTED',
+  attempts_failed: 'ATTEMPTS FAILED',
+  tasks_succeeded: 'SUCCEEDED',
+  tasks_failed: 'FAILED',
+  tasks_canceled: 'CANCELED',
+  tasks_expired: 'EXPIRED',
+  duration_p95_ms: 'P95 MS',
+  start_lag_p95_ms: 'LAG P95 MS',
+} as const;
+
 /** Commands for the limits, the use and the audit log of an account. */
 export const USE_COMMANDS: readonly TasksCommand[] = [
   {
@@ -40,6 +58,14 @@ export const USE_COMMANDS: readonly TasksCommand[] = [
     summary: 'show the limits of the account and how much of them is used',
     flags: COMMON_FLAGS,
     run: showLimits,
+  },
+  {
+    name: 'usage',
+    examples: ['sluice tasks usage --range 24h', 'sluice tasks usage --worker mailer'],
+    takes: '',
+    summary: 'show what happened to tasks over time',
+    flags: USAGE_FLAGS,
+    run: showUsage,
   },
   {
     name: 'audit',
@@ -91,6 +117,29 @@ export function printLimits(
     names.has(name) ? 'changed' : '',
   ]);
   printTable(['LIMIT', 'VALUE', 'USED', ''], rows, io);
+}
+
+/** Shows the intervals in which something happened, then the totals. */
+async function showUsage(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, USAGE_FLAGS);
+  noArguments(positionals);
+  const query = new URLSearchParams({ range: flags.range });
+  if (flags.worker !== '') query.set('worker', flags.worker);
+  const answer = await callApi(targetOf(flags, io), { method: 'GET', path: `/api/v1/usage?${query}` });
+  if (flags.json) {
+    printJson(answer, io);
+    return EXIT.done;
+  }
+  const used = (answer['series'] as readonly Json[])
+    .map(each => [timeText(each['at']), ...usageCells(each)])
+    .filter(([, ...cells]) => cells.some(cell => cell !== '0' && cell !== ''));
+  const totals = [`last ${flags.range}`, ...usageCells(answer['totals'] as Json)];
+  printTable(['FROM', ...Object.values(USAGE_COLUMNS)], [...used, totals], io);
+  return EXIT.done;
+}
+
+function usageCells(figures: Json): string[] {
+  return Object.keys(USAGE_COLUMNS).map(name => String(figures[name] ?? ''));
 }
 
 async function showAudit(args: readonly string[], io: CliIo): Promise<number> {
