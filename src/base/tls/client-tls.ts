@@ -13,7 +13,8 @@ export interface ClientTls {
 /** @param enable what to do if the server expects TLS: `set REDIS_TLS=true` */
 export function withoutTls(enable: string): ClientTls {
   // What a server does that receives something else than the beginning of a TLS handshake.
-  const isClosed = (reason: string): boolean => /ECONNRESET|EPIPE|connection was closed/.test(reason);
+  const isClosed = (reason: string): boolean =>
+    /ECONNRESET|EPIPE|connection was closed|Last error: Failed to connect/.test(reason);
   return {
     options: null,
     certificate: '',

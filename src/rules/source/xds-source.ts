@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
-import { explainTlsFailure } from '../../base/tls/client-tls.ts';
+import { explainTlsFailure, withoutTls } from '../../base/tls/client-tls.ts';
 import {
   type DiscoveryResponse,
   decodeDiscoveryResponse,
@@ -23,6 +23,9 @@ import {
   XDS_TLS_REMEDIES,
   type XdsTls,
 } from './ads-stream.ts';
+
+/** Explains failures of connections without TLS. */
+const PLAIN = withoutTls('set CONFIG_GRPC_XDS_SERVER_USE_TLS=true, or write https:// before its address');
 
 export interface XdsRuleSourceOptions
   extends Pick<AdsStreamOptions, 'target' | 'headers' | 'maxMessageBytes'> {
@@ -111,7 +114,9 @@ export class XdsRuleSource implements Service {
       await this.#connect();
     } catch (failure) {
       const waitMs = this.#options.connectRetryMs;
-      this.#disconnected('Could not connect to the xDS server', asError(failure).message, waitMs);
+      const { message } = asError(failure);
+      const reason = this.#options.tls === null ? PLAIN.explain(message) : message;
+      this.#disconnected('Could not connect to the xDS server', reason, waitMs);
       this.#stream?.close();
       return waitMs;
     }

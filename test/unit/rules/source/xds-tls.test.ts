@@ -71,6 +71,15 @@ t.test('the error says that the server does not use TLS', async t => {
   t.match(logger.lines[0].fields, { reason: /set CONFIG_GRPC_XDS_SERVER_USE_TLS=false/ });
 });
 
+t.test('the error says that the server may expect TLS', async t => {
+  const ads = await serve(t, ['localhost']);
+  const { logger, clock } = await startXds(t, ads.address);
+  await clock.pass(3_000);
+  t.match(logger.lines[0].fields, {
+    reason: /may expect TLS; if so, set CONFIG_GRPC_XDS_SERVER_USE_TLS=true/,
+  });
+});
+
 t.test('the name to look for replaces that of the address', async t => {
   const ads = await serve(t, ['control.example']);
   const tls = { ...NO_TLS_FILES, ...serverCa(t), serverName: 'control.example' };
