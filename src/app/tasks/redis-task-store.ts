@@ -27,7 +27,7 @@ export interface RedisTaskStoreParts {
  */
 export function redisTaskStore(
   { settings, clock, random, logger }: RedisTaskStoreParts,
-  options: Partial<Pick<RedisTaskStoreOptions, 'sweepMs'>> = {},
+  options: Partial<Pick<RedisTaskStoreOptions, 'startMs' | 'sweepMs'>> = {},
 ): RedisTaskStore {
   const { tasksRedisUrl: url, tasksRedisType: type } = settings;
   const endpoints =
