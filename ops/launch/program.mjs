@@ -6,9 +6,13 @@ import { pathToFileURL } from 'node:url';
 import { builtMain, compiledCode } from './build.mjs';
 import { LAUNCHER_PIPE } from './hand-over.mjs';
 import { importInstalled } from './import-installed.mjs';
-import { attempt } from './step.mjs';
+import { attempt, note } from './step.mjs';
+
+/** How often the service looks whether npm still runs that has started it. */
+const LOOK_FOR_NPM_MS = 1_000;
 
 endWithLauncher();
+endWithNpm();
 // Threads take the folder from the environment. Without effect if the folder cannot be written, as in the image.
 process.env.NODE_COMPILE_CACHE ??= compiledCode;
 enableCompileCache();
@@ -47,4 +51,21 @@ function endWithLauncher() {
   pipe.once('close', () => process.kill(process.pid, 'SIGTERM'));
   pipe.resume();
   pipe.unref();
+}
+
+/**
+ * Shuts down when `npm start` of this clone has ended. npm forwards signals, but it cannot if it is killed. In all other
+ * cases, a process whose parent has ended keeps serving.
+ */
+function endWithNpm() {
+  const { npm_lifecycle_event: script, npm_package_name: name } = process.env;
+  if (script !== 'start' || name !== 'sluice') return;
+  const npm = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(timer);
+    note('npm has ended; shutting down');
+    process.kill(process.pid, 'SIGTERM');
+  }, LOOK_FOR_NPM_MS);
+  timer.unref();
 }

@@ -79,3 +79,13 @@ for (const signal of ['SIGKILL', 'SIGQUIT'] as const) {
     t.match(launcher.output, /"Shutdown complete"/);
   });
 }
+
+t.test('an npm that SIGKILL ends leaves no service behind', async t => {
+  const npm = process.env['npm_execpath'];
+  if (npm === undefined) throw new Error('the tests are run by npm');
+  const started = launch(t, process.execPath, [npm, 'start', '--prefix', repositoryRoot()]);
+  await started.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
+  t.same(await started.end('SIGKILL', PATIENCE_MS), { status: null, signal: 'SIGKILL' });
+  t.match(started.output, /npm has ended; shutting down/);
+  t.match(started.output, /"Shutdown complete"/);
+});
