@@ -252,5 +252,9 @@ t.test('the documentation is accessible and fits, at three widths and in both sc
   await fits('a problem');
   await go('/nowhere', 'There is no such page');
   await fits('no such page');
-  t.same(faults, []);
+  // The page has status 404, which Chromium reports.
+  t.same(
+    faults.filter(fault => !fault.includes('/api/docs/nowhere')),
+    [],
+  );
 });

@@ -4,7 +4,7 @@ import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { HOST_NODES } from '../support/host-nodes.ts';
 import { reply, startPushWorker } from '../support/push-workers.ts';
-import type { ServiceProcess } from '../support/service.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 
 // Where the packaged Node.js does not run, that of the host serves. uWebSockets.js has a binary for Node.js 22 alone.
@@ -14,12 +14,20 @@ for (const { version, path, missing } of HOST_NODES) {
     const service = await startTasksService(t, { WORKER_THREADS: '1' }, { node: path });
     await t.test('decides over gRPC and HTTP', t => decisions(t, service));
     await t.test('keeps tasks in SQLite and pushes them', t => tasks(t, service));
-    await t.test('says in one line which HTTP engine serves, where it is not the usual one', async t => {
-      const lines = service.logs.filter(line => /uWebSockets/.test(JSON.stringify(line)));
-      const cause = { level: 'warning', error: /^Cannot find module '.*uws_.*\.node'$/ };
-      t.match(lines, version.startsWith('22.') ? [] : [cause]);
-      t.equal(lines.length, version.startsWith('22.') ? 0 : 1, JSON.stringify(lines));
-    });
+    await t.test(
+      'without tasks, says in one line which HTTP engine serves, where it is not the usual one',
+      async t => {
+        const decisions = await startService({
+          node: path,
+          env: { FORCE_START_WITHOUT_INITIAL_CONFIG: 'true' },
+        });
+        const lines = decisions.logs.filter(line => /uWebSockets/.test(JSON.stringify(line)));
+        const cause = { level: 'warning', error: /^Cannot find module '.*uws_.*\.node'$/ };
+        t.match(lines, version.startsWith('22.') ? [] : [cause]);
+        t.equal(lines.length, version.startsWith('22.') ? 0 : 1, JSON.stringify(lines));
+        await decisions.terminate();
+      },
+    );
     t.match(await service.terminate(), { status: 0, signal: null });
     const faults = service.logs.filter(line => /error|fatal/.test(String(line['level'])));
     t.same(faults, [], service.output);

@@ -38,20 +38,20 @@ const NO_LIMIT = 1_000_000;
 /** A plain counter for each descriptor: what every answer must be. */
 class PlainCounters {
   readonly #counts = new Map<string, number>();
-  /** Processes that know the key to be over its limit, and so answer hits without counting them. */
-  readonly #known = new Map<string, Set<number>>();
+  /** By process, the limit that it knows the key to exceed: it answers hits against this limit without counting them. */
+  readonly #known = new Map<string, Map<number, number>>();
 
   answer({ text, hits, isRefund, ownLimit }: Step, process: number, caches: boolean): [string, number] {
     const limit = ownLimit ?? LIMIT;
     const before = this.#counts.get(text) ?? 0;
-    const known = this.#known.get(text) ?? new Set();
+    const known = this.#known.get(text) ?? new Map<number, number>();
     this.#known.set(text, known);
     if (isRefund && hits > 0) known.clear();
-    if (!isRefund && known.has(process)) return ['OVER_LIMIT', 0];
+    if (!isRefund && known.get(process) === limit) return ['OVER_LIMIT', 0];
     const after = isRefund ? Math.max(before - hits, 0) : before + hits;
     this.#counts.set(text, after);
     if (isRefund || after <= limit) return ['OK', Math.max(limit - after, 0)];
-    if (caches) known.add(process);
+    if (caches) known.set(process, limit);
     return ['OVER_LIMIT', 0];
   }
 

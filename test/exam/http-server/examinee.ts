@@ -162,8 +162,10 @@ function faultOf(answers: readonly PeerAnswer[], { check }: HttpCase): string | 
 function isError(body: string): boolean {
   if (body.startsWith('<h1>')) return true;
   try {
-    const { error } = JSON.parse(body);
-    return typeof error.code === 'string' && typeof error.message === 'string';
+    const { error, type, detail } = JSON.parse(body);
+    return type === 'about:blank'
+      ? typeof detail === 'string'
+      : typeof error.code === 'string' && typeof error.message === 'string';
   } catch {
     return false;
   }
