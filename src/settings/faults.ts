@@ -55,7 +55,8 @@ const MAX_SHOWN_CHARACTERS = 100;
  * A secret is masked unless it is empty, because the operator needs to know that it is empty.
  */
 export function shownAs(variable: string, text: string, secret: boolean): string {
-  if (secret && text !== '') return `${variable}=${MASK}`;
+  // Instead of the path of a file, its content may have been given, which may be a private key.
+  if (text !== '' && (secret || text.startsWith('-----BEGIN '))) return `${variable}=${MASK}`;
   const cut = text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}...` : text;
   return `${variable}=${quoted(cut)}`;
 }

@@ -123,9 +123,9 @@ const REFUSED: readonly (readonly [what: string, env: Readonly<Record<string, st
     /MEMCACHE_HOST_PORT=.*not in the accepted format; accepted: host:port/,
   ],
   [
-    'the certificate instead of its path',
-    { REDIS_URL: 'h:1', REDIS_TLS: 'true', REDIS_TLS_CLIENT_CERT: '-----BEGIN CERTIFICATE-----\nMII' },
-    /REDIS_TLS_CLIENT_CERT=.*: it is the content of a file; accepted: a path/,
+    'a private key instead of its path',
+    { REDIS_URL: 'h:1', REDIS_TLS: 'true', REDIS_TLS_CLIENT_KEY: `-----BEGIN PRIVATE KEY-----\n${SECRET}` },
+    /REDIS_TLS_CLIENT_KEY=\*\*\*: it is the content of a file; accepted: a path/,
   ],
 ];
 
