@@ -32,10 +32,10 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return null;
-    chunks.push(chunk);
+    // The rest is read as well: a connection that is closed in the middle of a body loses the answer.
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks) : null;
 }
 
 /** Null if the payload is not a mail. */

@@ -41,8 +41,8 @@ const server = createServer((request, response) => {
   let bytes = 0;
   request.on('data', chunk => {
     bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) request.destroy();
-    else chunks.push(chunk);
+    // The rest is read as well: a connection that is closed in the middle of a body loses the answer.
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   });
   request.on('end', () => {
     const { headers } = request;
@@ -52,6 +52,7 @@ const server = createServer((request, response) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ message: text }));
     };
+    if (bytes > MAX_BODY_BYTES) return answer(413, 'the body is too large');
     if (!verified(headers, body)) return answer(401, 'the signature is not valid');
     if (done.has(headers['webhook-id'])) return answer(200, 'was done before');
     done.add(headers['webhook-id']);

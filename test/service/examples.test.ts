@@ -72,6 +72,8 @@ t.test('mail sender: a verified delivery is one mail', async t => {
   t.same(linesOf(mailbox), [mail]);
 
   t.match(await ask(`127.0.0.1:${port}`, 'POST /', { body: mail }), { status: 401 }, 'without a signature');
+  const large = { ...mail, text: 'x'.repeat(4 * 1024 * 1024) };
+  t.match(await ask(`127.0.0.1:${port}`, 'POST /', { body: large }), { status: 413 });
   const broken = connect(port, '127.0.0.1');
   broken.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{', () => broken.destroy());
   await once(broken, 'close');
