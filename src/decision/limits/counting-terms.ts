@@ -181,6 +181,10 @@ function slidingWaitMs(
   const room = terms.capacity - hits;
   // A count weighs at most `free` as soon as at most this much of the window after it is left.
   const restMs = (count: number, free: number): number => Math.floor((free * windowMs) / count);
-  if (current <= room) return leftMs - restMs(previous, room - current);
+  if (current <= room) {
+    const waitMs = leftMs - restMs(previous, room - current);
+    // For a process whose clock is slightly behind, the window has not begun yet.
+    return waitMs > 0 ? waitMs : waitMs + windowMs;
+  }
   return leftMs + windowMs - restMs(current, room);
 }

@@ -51,6 +51,12 @@ t.test('a sliding window admits hits at the end of their wait, and not a millise
   }
 });
 
+t.test('a process whose clock is behind waits for the window that has not begun for it', async t => {
+  const terms = termsOf('sliding_window', 10, 10);
+  const state = { nowMs: 9_999, fixedLeftMs: 0, level: 10, floor: 10, previous: 10 };
+  t.equal(terms.waitMs(state, 1), 1_001);
+});
+
 t.test('a token bucket has the tokens at the end of a wait, and not a millisecond before', async t => {
   const random = new SeededRandom(32);
   for (let i = 0; i < 2_000; i++) {
