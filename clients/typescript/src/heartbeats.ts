@@ -28,6 +28,8 @@ export class Heartbeats {
   #isSending = false;
   #isFailing = false;
   #sentAtMs = 0;
+  /** The service has asked to send no heartbeat before. */
+  #notBeforeMs = 0;
   /** When the lease was received, which is after its task was changed for it. */
   #beganAtMs = 0;
   #next: NodeJS.Timeout | undefined;
@@ -59,7 +61,8 @@ export class Heartbeats {
       progress: Math.min(100, Math.max(0, percent)),
       ...(note !== undefined && { note: note.slice(0, MAX_NOTE) }),
     };
-    if (!this.#isSending) this.#beatIn(this.#sentAtMs + PROGRESS_EVERY_MS - performance.now());
+    const nextMs = Math.max(this.#sentAtMs + PROGRESS_EVERY_MS, this.#notBeforeMs);
+    if (!this.#isSending) this.#beatIn(nextMs - performance.now());
   }
 
   /**
@@ -103,6 +106,7 @@ export class Heartbeats {
         retry: { attempts: 1 },
       });
       this.#isFailing = false;
+      this.#notBeforeMs = 0;
       if (!this.#isActive) return;
       if (cancel_requested) canceled();
       this.#extended(this.#sentAtMs, expires_at);
@@ -116,8 +120,11 @@ export class Heartbeats {
       this.#isFailing = true;
       this.#progress ??= progress;
       const askedMs = failure instanceof SluiceProblem ? (failure.retryAfterMs ?? 0) : 0;
-      const lastMs = this.#endsAtMs - RETRY_MS - performance.now();
-      this.#beatIn(Math.max(Math.min(third, RETRY_MS), Math.min(askedMs, lastMs)));
+      const nowMs = performance.now();
+      const lastMs = this.#endsAtMs - RETRY_MS - nowMs;
+      const waitMs = Math.max(Math.min(third, RETRY_MS), Math.min(askedMs, lastMs));
+      this.#notBeforeMs = nowMs + waitMs;
+      this.#beatIn(waitMs);
     } finally {
       this.#isSending = false;
     }

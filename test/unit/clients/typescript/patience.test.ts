@@ -38,7 +38,7 @@ t.test('a pull worker goes on after answers that are not of Sluice, and ends aft
   t.match(errors, [/status 404 and is not one of Sluice/, /status 403 and is not one of Sluice/]);
 });
 
-t.test('a heartbeat that failed waits as long as Retry-After says', async t => {
+t.test('a heartbeat that failed waits as long as Retry-After says, also if there is progress', async t => {
   const times: number[] = [];
   const third = Promise.withResolvers<void>();
   const client = await clientOf(t, (_request, response) => {
@@ -59,6 +59,8 @@ t.test('a heartbeat that failed waits as long as Retry-After says', async t => {
   });
   t.teardown(() => heartbeats.end());
   heartbeats.begin(true);
+  const progressing = setInterval(() => heartbeats.progress(50), 100);
+  t.teardown(() => clearInterval(progressing));
   await third.promise;
   t.ok(times[1] - times[0] > 1_900, `${times[1] - times[0]} ms`);
   t.ok(times[2] - times[1] > 1_900, `${times[2] - times[1]} ms`);
