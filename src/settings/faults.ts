@@ -56,7 +56,7 @@ const MAX_SHOWN_CHARACTERS = 100;
  */
 export function shownAs(variable: string, text: string, secret: boolean): string {
   // Instead of the path of a file, its content may have been given, which may be a private key.
-  if (text !== '' && (secret || text.startsWith('-----BEGIN '))) return `${variable}=${MASK}`;
+  if (text !== '' && (secret || text.includes('-----BEGIN '))) return `${variable}=${MASK}`;
   const cut = text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}...` : text;
   return `${variable}=${quoted(cut)}`;
 }

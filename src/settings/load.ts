@@ -129,7 +129,8 @@ function givenTexts(setting: Setting<unknown>, env: Environment): GivenText[] {
   return setting.names.flatMap(variable => {
     const whole = env[variable];
     if (whole === undefined || isLinkedPort(variable, whole)) return [];
-    const text = trimmed(setting.kind, whole);
+    // A text that is too long is refused, so it is not searched.
+    const text = whole.length > MAX_TEXT_CHARACTERS ? whole : trimmed(setting.kind, whole);
     return [{ variable, text, wasTrimmed: text !== whole }];
   });
 }

@@ -158,8 +158,7 @@ export const anyText: Kind<string> = {
 export const path: Kind<string> = {
   label: 'path',
   accepts: 'a path',
-  read: text =>
-    text.startsWith('-----BEGIN ') ? { refused: 'it is the content of a file' } : { value: text },
+  read: text => (text.includes('-----BEGIN ') ? { refused: 'it is the content of a file' } : { value: text }),
   write: asIt,
 };
 

@@ -214,7 +214,6 @@ export function redisAddressFault({
   readonly type: 'single' | 'sentinel' | 'cluster';
   readonly typeName: string;
 }): { readonly problem: string; readonly accepted: string } | null {
-  if (type === 'single' && url.includes(',') && !isSocketPath(url)) return listFault(url, typeName);
   if (type === 'single' && socketType === 'unix') {
     if (canBeSocketPath(url)) return null;
     return { problem: 'not an address for a unix socket', accepted: 'the path of a unix socket' };
@@ -226,6 +225,7 @@ export function redisAddressFault({
     return null;
   } catch (fault) {
     if (!(fault instanceof RedisAddressFault)) throw fault;
+    if (type === 'single' && url.includes(',')) return listFault(url, typeName);
     const network = type === 'single' ? socketType : type;
     return { problem: `not an address for ${network}: ${fault.message}`, accepted: ACCEPTED[type] };
   }

@@ -65,6 +65,7 @@ const UNDERSTOOD: readonly (readonly [
     },
     ['PORT', 'KVCACHE_URL', 'KVCACHE_AUTH', 'KVCACHE_TLS', 'KVCACHE_TLS_CACERT', 'ADMIN_TOKEN'],
   ],
+  ['a comma in a password', { REDIS_URL: `redis://:${SECRET},x@h:6379` }, { redisType: 'single' }, []],
   ['spaces that belong to a password', { REDIS_URL: 'h:1', REDIS_AUTH: ' a b ' }, { redisAuth: ' a b ' }, []],
 ];
 
@@ -126,6 +127,15 @@ const REFUSED: readonly (readonly [what: string, env: Readonly<Record<string, st
     'a private key instead of its path',
     { REDIS_URL: 'h:1', REDIS_TLS: 'true', REDIS_TLS_CLIENT_KEY: `-----BEGIN PRIVATE KEY-----\n${SECRET}` },
     /REDIS_TLS_CLIENT_KEY=\*\*\*: it is the content of a file; accepted: a path/,
+  ],
+  [
+    'the same in quotes',
+    {
+      REDIS_URL: 'h:1',
+      REDIS_TLS: 'true',
+      REDIS_TLS_CLIENT_KEY: `"-----BEGIN PRIVATE KEY-----\\n${SECRET}"`,
+    },
+    /REDIS_TLS_CLIENT_KEY=\*\*\*: it is enclosed in quotes/,
   ],
 ];
 
