@@ -1,3 +1,4 @@
+import { GzippedJson } from '../../base/gzipped-json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type SchemaCheck, schemaCheck } from '../../base/schema/schema-check.ts';
 import { isJwtText } from '../identity/json-web-token.ts';
@@ -74,7 +75,7 @@ export class RestService implements RestHandler {
   readonly #running = new RunningKeys();
   readonly #lastUse: LastUse;
   readonly #logins: JwtLogin | null;
-  readonly #openApi: string;
+  readonly #openApi: GzippedJson;
   readonly #onAnswer: AnswerListener;
 
   constructor({ parts, limits, routes, version, onAnswer = () => {} }: RestServiceOptions) {
@@ -86,7 +87,7 @@ export class RestService implements RestHandler {
     this.#tenants = new OperatorTenants(parts);
     this.#lastUse = new LastUse(parts.store, parts.logger);
     this.#logins = parts.identities === null ? null : new JwtLogin(parts, parts.identities);
-    this.#openApi = JSON.stringify(openApiDocument(routes, version));
+    this.#openApi = new GzippedJson(() => openApiDocument(routes, version));
     this.#onAnswer = onAnswer;
     for (const route of routes) this.#paths.add(route.method, route.path, prepare(route));
   }
@@ -135,7 +136,7 @@ export class RestService implements RestHandler {
   #document(request: RestRequest, passage: Passage): RestAnswer {
     passage.operation = 'openApi';
     if (!isMethod(request, 'GET')) throw wrongMethod(request.method, ['GET']);
-    return { status: 200, text: this.#openApi };
+    return { status: 200, ...this.#openApi.bodyFor(request.headers['accept-encoding'] ?? '') };
   }
 
   #forAccounts(
@@ -281,18 +282,19 @@ function bodyOf(request: RestRequest, { check, bodyOptional }: Prepared): Readon
 }
 
 function answerResponse(answer: RestAnswer, { requestId, limitHeaders }: Passage): RestResponse {
-  const { status, headers, json } = answer;
+  const { status, headers, json, encoded } = answer;
   const body = answer.text ?? (json === undefined ? '' : JSON.stringify(json));
   return {
     status,
     headers: {
-      ...(body !== '' && JSON_TYPE),
+      ...((body !== '' || encoded !== undefined) && JSON_TYPE),
       'X-Request-Id': requestId,
       ...COMMON_HEADERS,
       ...limitHeaders,
       ...headers,
     },
     body,
+    ...(encoded !== undefined && { encoded }),
   };
 }
 

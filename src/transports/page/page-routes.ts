@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { acceptsGzip } from '../../base/gzipped-json.ts';
 import { type Answer, textAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Handler, RequestHead, Route } from '../http/routes.ts';
@@ -182,14 +183,6 @@ function wantedBy(request: RequestHead): Wanted {
     acceptsGzip: acceptsGzip(request.header('accept-encoding')),
     ifNoneMatch: request.header('if-none-match'),
   };
-}
-
-/** RFC 9110, 12.5.3. The first of several fields decides, which is all that browsers send. */
-function acceptsGzip(acceptEncoding: string): boolean {
-  return acceptEncoding
-    .split(',')
-    .map(coding => coding.trim().toLowerCase())
-    .some(coding => /^(?:gzip|\*)(?:\s*;|$)/.test(coding) && !/;\s*q=0(?:\.0*)?$/.test(coding));
 }
 
 /** RFC 9110, 13.1.2: compares tags weakly. */

@@ -52,6 +52,7 @@ export const READ_HEADERS = [
   'authorization',
   'content-type',
   'accept',
+  'accept-encoding',
   'idempotency-key',
   'if-match',
   'x-request-id',
@@ -67,10 +68,12 @@ export interface RestResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** Empty for no body. Text is sent as UTF-8. */
   readonly body: string;
+  /** The body as it is sent, in place of `body`, if it is encoded. */
+  readonly encoded?: Uint8Array;
 }
 
 /** An answer whose body is already rendered, by another thread. */
-export interface RenderedResponse extends Omit<RestResponse, 'body'> {
+export interface RenderedResponse extends Pick<RestResponse, 'status' | 'headers'> {
   readonly body: string | Uint8Array;
 }
 

@@ -57,7 +57,7 @@ export interface Call {
 }
 
 /** The response of a handler. {@link RestService} adds the common header fields. */
-export interface RestAnswer extends Pick<RestResponse, 'status'> {
+export interface RestAnswer extends Pick<RestResponse, 'status' | 'encoded'> {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body, to be serialized as JSON; undefined for no body. */
   readonly json?: unknown;

@@ -56,10 +56,10 @@ export class HandledCalls {
   }
 
   async #handle(number: number, request: SentRequest): Promise<void> {
-    const { status, headers, body } = await this.#answerTo(request);
+    const { status, headers, body: text, encoded } = await this.#answerTo(request);
     this.#requests.delete(number);
-    const isSmall = body.length < TEXT_LENGTH;
-    this.#out.answered({ number, status, headers, body: isSmall ? body : this.#encoder.encode(body) });
+    const body = encoded ?? (text.length < TEXT_LENGTH ? text : this.#encoder.encode(text));
+    this.#out.answered({ number, status, headers, body });
     if (this.#requests.size === 0) this.#idle?.();
   }
 

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import { openApiDocument } from '../../../../../src/tasks/rest/openapi/document.ts';
@@ -64,6 +65,25 @@ t.test('the document is served without a token, on every host', async t => {
     });
   }
   t.equal((await rest.ask('POST', '/api/v1/openapi.json')).status, 405);
+});
+
+t.test('the document is compressed for a caller that takes gzip, each time it is asked', async t => {
+  const rest = new RestHarness();
+  const plain = await rest.ask('GET', '/api/v1/openapi.json', { headers: { 'accept-encoding': 'br' } });
+  t.match(plain.headers, { 'Content-Encoding': undefined, Vary: 'Accept-Encoding' });
+  for (let call = 0; call < 2; call++) {
+    const { headers, encoded = new Uint8Array() } = await rest.ask('GET', '/api/v1/openapi.json', {
+      headers: { 'accept-encoding': 'br, gzip' },
+    });
+    t.match(headers, {
+      'Content-Type': 'application/json',
+      'Content-Encoding': 'gzip',
+      Vary: 'Accept-Encoding',
+    });
+    t.same(JSON.parse(gunzipSync(encoded).toString()), plain.json);
+    // The memory of an answer goes to the thread that sends it.
+    structuredClone(encoded, { transfer: [encoded.buffer as ArrayBuffer] });
+  }
 });
 
 t.test('an operation has parameters, body, security, answers and problems', async t => {
