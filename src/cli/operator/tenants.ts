@@ -127,7 +127,7 @@ const COLUMNS = [
 ] as const;
 const OPEN = ['scheduled', 'running', 'retry', 'paused'] as const;
 
-function listText({ tenants, total, time }: Json, columns: number | null): string {
+function listText({ tenants, total, time, cut_at: cutAt }: Json, columns: number | null): string {
   if (!Array.isArray(tenants)) throw new CommandFault('the service answered with unexpected JSON.');
   if (tenants.length === 0) return total === 0 ? 'no tenants\n' : `no tenants here, of ${total}\n`;
   const rows = (tenants as Json[]).map(tenant => {
@@ -140,6 +140,8 @@ function listText({ tenants, total, time }: Json, columns: number | null): strin
   const left = Number(total) - tenants.length;
   const lines = headedTableLines(COLUMNS, rows, columns);
   if (left > 0) lines.push('', `${left} more; see --offset and --search`);
+  if (typeof cutAt === 'number')
+    lines.push(`There are more than ${cutAt} tenants; the others are not listed.`);
   return lines.map(line => `${line}\n`).join('');
 }
 

@@ -24,8 +24,10 @@ export const MAX_DUE = 10_000;
 
 export interface TenantList {
   readonly time: string;
-  readonly ordered_at: string | null;
+  readonly ordered_at: string;
   readonly total: number;
+  /** Set if there are more tenants than this; the others are not listed. */
+  readonly cut_at: number | null;
   readonly offset: number;
   readonly tenants: readonly Tenant[];
   /** Domains whose figures could not be read. */

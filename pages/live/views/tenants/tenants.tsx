@@ -68,6 +68,11 @@ export function Tenants() {
           The store did not answer for {answer.unreadable.join(', ')}.
         </p>
       )}
+      {answer !== null && answer.cut_at !== null && (
+        <p class="quiet">
+          There are more than {formatCount(answer.cut_at)} tenants. The others, by domain, are not listed.
+        </p>
+      )}
       {(at > 0 || at + PAGE < total) && (
         <nav class="pages" aria-label="Pages">
           <Button disabled={at === 0} onClick={() => go({ at: at <= PAGE ? undefined : at - PAGE })}>

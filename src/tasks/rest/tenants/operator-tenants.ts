@@ -1,4 +1,4 @@
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import { formatTime } from '../../model/time.ts';
 import { isDomainText } from '../access/tenant-host.ts';
 import { OperatorAccounts, type OperatorCall } from '../accounts/operator-accounts.ts';
 import { Problem } from '../checks/problem.ts';
@@ -6,7 +6,7 @@ import type { RestParts } from '../http/parts.ts';
 import type { RestAnswer } from '../http/route.ts';
 import type { TenantAsk, TenantListAsk } from '../http/tenant-ask.ts';
 import { figuresOf, figuresOfMany, tenantView } from './tenant-figures.ts';
-import { TenantRanking } from './tenant-ranking.ts';
+import { MAX_TENANTS, TenantRanking } from './tenant-ranking.ts';
 
 /**
  * Answers what the operator's API of the debug port asks about tenants. Changes are those of the accounts interface, with
@@ -47,16 +47,10 @@ export class OperatorTenants {
   }
 
   /** The figures of the page are those of now. Only the order and the selection can be older. */
-  async #list({ q, status, sort, offset, count }: TenantListAsk): Promise<RestAnswer> {
+  async #list(ask: TenantListAsk): Promise<RestAnswer> {
     const { store, clock } = this.#parts;
-    const ranking = sort === 'domain' && status === null ? null : await this.#ranking.get();
-    const domains =
-      ranking === null
-        ? await this.#ranking.domains(q)
-        : ranking
-            .inOrder(sort)
-            .filter(tenant => (status === null || tenant.status === status) && tenant.domain.includes(q))
-            .map(({ domain }) => domain);
+    const { offset, count } = ask;
+    const { domains, atMs, isCut } = await this.#ranking.find(ask);
     const page = domains.slice(offset, offset + count);
     const { figures, unreadable, failure } = await figuresOfMany(store, page);
     if (figures.length === 0 && failure !== null) throw failure;
@@ -65,8 +59,9 @@ export class OperatorTenants {
       status: 200,
       json: {
         time: formatTime(nowMs),
-        ordered_at: formatTimeOrNull(ranking?.atMs ?? null),
+        ordered_at: formatTime(atMs),
         total: domains.length,
+        cut_at: isCut ? MAX_TENANTS : null,
         offset,
         tenants: await Promise.all(figures.map(each => tenantView(store, each, nowMs))),
         unreadable,

@@ -1,22 +1,17 @@
-import { type Clock, SECOND_MS } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { Account } from '../../model/documents.ts';
 import { isFinal, TASK_STATUSES } from '../../model/task.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
-import type { TenantSort } from '../http/tenant-ask.ts';
+import type { TenantListAsk, TenantSort } from '../http/tenant-ask.ts';
+import { SeldomRead } from './seldom-read.ts';
 import { figuresOfMany, storedTasks, type TenantFigures } from './tenant-figures.ts';
 
 /** Maximum number of tenants that are listed. */
-const MAX_TENANTS = 100_000;
+export const MAX_TENANTS = 100_000;
 const NAMES_AT_ONCE = 1_000;
 /** Number of tenants that are read concurrently. Other callers of the store take turns with them. */
 const TENANTS_AT_ONCE = 100;
-
-/** A ranking is used for at least this long, and for {@link USED_TIMES} as long as it took to read all tenants. */
-const LEAST_USE_MS = SECOND_MS;
-const USED_TIMES = 20;
-/** How long a list waits for a newer ranking before it uses the previous one. */
-const PATIENCE_MS = 3 * SECOND_MS;
 
 /** What a tenant is found and sorted by. */
 interface RankedTenant {
@@ -26,11 +21,26 @@ interface RankedTenant {
 }
 
 /** All tenants at about one time. */
-interface Ranking {
+interface AllTenants {
   /** When reading them began. */
   readonly atMs: number;
+  /** Whether there are more than {@link MAX_TENANTS}. Those after them, by domain, are left out. */
+  readonly isCut: boolean;
+}
+
+interface Names extends AllTenants {
+  /** Sorted. */
+  readonly domains: readonly string[];
+}
+
+interface Ranking extends AllTenants {
   /** Returns the tenants in this order. */
   inOrder(sort: TenantSort): readonly RankedTenant[];
+}
+
+/** Tenants that a list asks for. */
+interface FoundTenants extends AllTenants {
+  readonly domains: readonly string[];
 }
 
 interface TenantRankingParts {
@@ -39,88 +49,76 @@ interface TenantRankingParts {
 }
 
 /**
- * Orders tenants by figures that no index has. It reads all tenants for that, only when somebody asks, and seldom enough
- * that this takes at most a twentieth of the time. Tenants whose figures cannot be read are left out.
+ * Finds tenants, and orders them by figures that no index has. It reads the names or the figures of all tenants for that,
+ * only when somebody asks, and seldom. Tenants whose figures cannot be read are left out of orders by figures.
  */
 export class TenantRanking {
   readonly #parts: TenantRankingParts;
-  #last: Ranking | null = null;
-  #usedUntilMs = Number.NEGATIVE_INFINITY;
-  #reading: Promise<Ranking> | null = null;
-  /** Number of changes that the operator has made. */
-  #changes = 0;
+  readonly #names: SeldomRead<Names>;
+  readonly #ranking: SeldomRead<Ranking>;
 
   constructor(parts: TenantRankingParts) {
     this.#parts = parts;
+    this.#names = new SeldomRead(() => this.#readNames(), parts.clock);
+    this.#ranking = new SeldomRead(() => this.#readFigures(), parts.clock);
   }
 
-  /** All domains that contain a text, sorted. They need no figures, so they are those of now. */
-  async domains(part: string): Promise<readonly string[]> {
-    const found: string[] = [];
-    for await (const domains of allDomains(this.#parts.store)) {
-      for (const domain of domains) if (domain.includes(part)) found.push(domain);
+  /** @throws Problem `overloaded` if not enough is known in time */
+  async find({ q, status, sort }: Pick<TenantListAsk, 'q' | 'status' | 'sort'>): Promise<FoundTenants> {
+    if (sort === 'domain' && status === null) {
+      const names = known(await this.#names.get(), 'The names of all tenants are still being read.');
+      return { ...names, domains: names.domains.filter(domain => domain.includes(q)) };
     }
-    return found;
-  }
-
-  /** @throws Problem `overloaded` if no ranking is known in time */
-  async get(): Promise<Ranking> {
-    const { clock } = this.#parts;
-    if (this.#last !== null && clock.nowMs() < this.#usedUntilMs) return this.#last;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = null;
-    });
-    const waiting = Promise.withResolvers<Ranking | null>();
-    const timer = clock.after(PATIENCE_MS, () => waiting.resolve(this.#last));
-    this.#reading.then(waiting.resolve, waiting.reject);
-    const ranking = await waiting.promise.finally(() => timer.cancel());
-    if (ranking !== null) return ranking;
-    throw new Problem(
-      'overloaded',
-      'The figures of all tenants, which this order needs, are still being read. Retry in a few seconds, or sort by domain.',
-      { headers: { 'Retry-After': '3' } },
+    const ranking = known(
+      await this.#ranking.get(),
+      'The figures of all tenants, which this list needs, are still being read.',
     );
+    const domains = ranking
+      .inOrder(sort)
+      .filter(tenant => (status === null || tenant.status === status) && tenant.domain.includes(q))
+      .map(({ domain }) => domain);
+    return { atMs: ranking.atMs, isCut: ranking.isCut, domains };
   }
 
-  async #read(): Promise<Ranking> {
+  /** The operator has just changed a tenant. */
+  changed(): void {
+    this.#ranking.changed();
+  }
+
+  async #readNames(): Promise<Names> {
     const { store, clock } = this.#parts;
     const atMs = clock.nowMs();
-    const changes = this.#changes;
-    const tenants: RankedTenant[] = [];
-    let failed: unknown = null;
-    for await (const domains of allDomains(store)) {
-      for (let i = 0; i < domains.length; i += TENANTS_AT_ONCE) {
-        const { figures, failure } = await figuresOfMany(store, domains.slice(i, i + TENANTS_AT_ONCE));
-        tenants.push(...figures.map(ranked));
-        failed ??= failure;
-        if (tenants.length === 0 && failed !== null) throw failed;
-      }
+    const all: string[] = [];
+    let after: string | null = null;
+    // One more than are listed, so that it is known whether there are more.
+    while (all.length <= MAX_TENANTS) {
+      const domains = await store.tenants(after, NAMES_AT_ONCE);
+      all.push(...domains);
+      after = domains.at(-1) ?? null;
+      if (domains.length < NAMES_AT_ONCE) break;
     }
-    this.#last = rankingOf(tenants, atMs);
-    // A tenant that was changed in the meantime may have been read before its change.
-    if (changes === this.#changes)
-      this.#usedUntilMs = clock.nowMs() + Math.max(LEAST_USE_MS, USED_TIMES * (clock.nowMs() - atMs));
-    return this.#last;
+    return { atMs, isCut: all.length > MAX_TENANTS, domains: all.slice(0, MAX_TENANTS) };
   }
 
-  /**
-   * The next list reads the figures again, because the operator has just changed a tenant. If they are being read now, the
-   * list after that does, so that they are never read twice at the same time.
-   */
-  changed(): void {
-    this.#changes++;
-    this.#usedUntilMs = Number.NEGATIVE_INFINITY;
+  async #readFigures(): Promise<Ranking> {
+    const { atMs, isCut, domains } = await this.#readNames();
+    const tenants: RankedTenant[] = [];
+    let failed: unknown = null;
+    for (let i = 0; i < domains.length; i += TENANTS_AT_ONCE) {
+      const page = domains.slice(i, i + TENANTS_AT_ONCE);
+      const { figures, failure } = await figuresOfMany(this.#parts.store, page);
+      tenants.push(...figures.map(ranked));
+      failed ??= failure;
+      if (tenants.length === 0 && failed !== null) throw failed;
+    }
+    return { atMs, isCut, inOrder: ordersOf(tenants) };
   }
 }
 
-async function* allDomains(store: Pick<TaskStore, 'tenants'>): AsyncGenerator<readonly string[]> {
-  let after: string | null = null;
-  for (let read = 0; read < MAX_TENANTS; read += NAMES_AT_ONCE) {
-    const domains: readonly string[] = await store.tenants(after, NAMES_AT_ONCE);
-    yield domains;
-    if (domains.length < NAMES_AT_ONCE) return;
-    after = domains[domains.length - 1];
-  }
+function known<T>(result: T | null, why: string): T {
+  if (result !== null) return result;
+  const headers = { 'Retry-After': '3' };
+  throw new Problem('overloaded', `${why} Retry in a few seconds.`, { headers });
 }
 
 function ranked({ account, counts, workers, due }: TenantFigures): RankedTenant {
@@ -141,19 +139,16 @@ function ranked({ account, counts, workers, due }: TenantFigures): RankedTenant 
 }
 
 /** Each order is sorted when it is first asked for. */
-function rankingOf(byDomain: readonly RankedTenant[], atMs: number): Ranking {
+function ordersOf(byDomain: readonly RankedTenant[]): Ranking['inOrder'] {
   const orders = new Map<TenantSort, readonly RankedTenant[]>([['domain', byDomain]]);
-  return {
-    atMs,
-    inOrder(sort) {
-      let order = orders.get(sort);
-      if (order === undefined) {
-        const by = sort as Exclude<TenantSort, 'domain'>;
-        // Equal tenants stay in the order of their domains. The difference of infinities is not a number.
-        order = byDomain.toSorted((a, b) => (a.ranks[by] === b.ranks[by] ? 0 : b.ranks[by] - a.ranks[by]));
-        orders.set(sort, order);
-      }
-      return order;
-    },
+  return sort => {
+    let order = orders.get(sort);
+    if (order === undefined) {
+      const by = sort as Exclude<TenantSort, 'domain'>;
+      // Equal tenants stay in the order of their domains. The difference of infinities is not a number.
+      order = byDomain.toSorted((a, b) => (a.ranks[by] === b.ranks[by] ? 0 : b.ranks[by] - a.ranks[by]));
+      orders.set(sort, order);
+    }
+    return order;
   };
 }

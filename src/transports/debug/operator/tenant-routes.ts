@@ -30,12 +30,18 @@ const LIST: ObjectSchema = {
     time: { ...TIME, description: 'By the clock of the store. The figures are those of this time.' },
     ordered_at: {
       ...TIME,
-      nullable: true,
       description:
-        'When the figures were read that the order or the selection by status needs: seconds ago, or longer with very ' +
-        'many tenants. Null if the list needs none.',
+        'When the names, or the figures that the order or the selection by status needs, were read: seconds ago, or longer ' +
+        'with very many tenants.',
     },
     total: { ...COUNT, description: 'Number of tenants that match.' },
+    cut_at: {
+      ...COUNT,
+      nullable: true,
+      description:
+        'There are more than this number of tenants. The others, by domain, are neither listed nor counted in `total`. Null ' +
+        'if all are.',
+    },
     offset: COUNT,
     tenants: { type: 'array', items: TENANT, max: MAX_COUNT },
     unreadable: {

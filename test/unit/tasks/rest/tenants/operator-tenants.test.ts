@@ -45,7 +45,7 @@ t.test('tenants are listed with their figures', async t => {
   await fill(rest);
   const { tenants, total, ordered_at, time } = await list();
   t.equal(total, 3);
-  t.equal(ordered_at, null);
+  t.equal(ordered_at, new Date(rest.clock.nowMs()).toISOString());
   t.equal(time, new Date(rest.clock.nowMs()).toISOString());
   t.match(tenants[0], {
     domain: 'acme',
@@ -64,6 +64,27 @@ t.test('tenants are listed with their figures', async t => {
   });
   t.match(tenants[2], { domain: 'initech', stored: 0, due: 0, oldest_due_at: null });
 });
+
+t.test(
+  'the names are read once for the lists of a second, and a list says when tenants are left out',
+  async t => {
+    const { rest, list } = await open();
+    const named = (number: number) => `t${String(number).padStart(6, '0')}`;
+    const store = { tenants: 99_999, questions: 0 };
+    rest.store.tenants = async (after, limit) => {
+      store.questions++;
+      const first = after === null ? 0 : Number(after.slice(1)) + 1;
+      return Array.from({ length: Math.min(limit, store.tenants - first) }, (_, i) => named(first + i));
+    };
+    t.match(await list({ count: 0 }), { total: 99_999, cut_at: null });
+    t.match(await list({ count: 0, q: '99999' }), { total: 0, cut_at: null });
+    t.equal(store.questions, 100);
+    store.tenants = 100_001;
+    t.match(await list({ count: 0 }), { total: 99_999 }, 'for a second');
+    rest.clock.advance(1_000);
+    t.match(await list({ count: 0 }), { total: 100_000, cut_at: 100_000 });
+  },
+);
 
 t.test('what a tenant does is shown per second, and for each minute', async t => {
   const { rest, ask, list } = await open();
