@@ -47,6 +47,8 @@ export class Outage {
   readonly #clock: Clock;
   readonly #away = new Map<string, LostPart>();
   #failedCalls = 0;
+  /** The first reason of the outage. */
+  #reason = '';
   #reasonMs = 0;
   #lastFailureMs = 0;
 
@@ -103,8 +105,15 @@ export class Outage {
   }
 
   #begin(part: string, lost: LostPart, atStart: boolean): void {
+    const isFurther = this.#away.size > 0;
     this.#away.set(part, lost);
-    if (this.#away.size > 1) return;
+    if (isFurther) {
+      const { reason } = lost;
+      lost.reason = this.#reason;
+      this.#change(lost, reason);
+      return;
+    }
+    this.#reason = lost.reason;
     this.#failedCalls = 0;
     this.#reasonMs = this.#clock.nowMs();
     this.#listener.began(this.#texts, lost.reason, atStart);

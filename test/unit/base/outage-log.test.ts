@@ -151,6 +151,24 @@ t.test('another reason of an outage that lasts is a line, and each reason only o
   t.equal(clock.pending, 0);
 });
 
+t.test(
+  'a further part that is lost for another reason is a line, also if that is within the same second',
+  async t => {
+    for (const ms of [0, 2_000]) {
+      const { clock, logger, outage, messages } = setUp();
+      outage.lost('a', 'connection refused');
+      clock.advance(ms);
+      outage.lost('b', 'WRONGPASS');
+      outage.lost('c', 'connection refused');
+      clock.advance(2_000);
+      outage.lost('b', 'WRONGPASS');
+      clock.advance(60_000);
+      t.same(messages(), ['it is unavailable', 'it is unavailable. The reason has changed']);
+      t.match(logger.lines[1], { fields: { reason: 'WRONGPASS' } });
+    }
+  },
+);
+
 t.test('several threads that miss the same thing are one outage', async t => {
   const { clock, log, logger, messages } = setUp();
   log.began(TEXTS, 'gone', false, 1);
