@@ -71,6 +71,8 @@ export class VerifiedTokens {
   readonly #subjects = new LRUCache<string, true>({ max: MAX_TOKENS });
   readonly #ofStrangers: FailedAttempts;
   readonly #ofSubjects: FailedAttempts;
+  /** The last of the verifications that wait for each other, by the name under which their failures are counted. */
+  readonly #turns = new Map<string, Promise<void>>();
 
   constructor(rules: TokenRules, keys: ProviderKeys, clock: Clock) {
     this.#rules = rules;
@@ -91,30 +93,47 @@ export class VerifiedTokens {
       if (nowMs < known.endsMs) return known.identity;
       this.#verified.delete(name);
     }
-    const verified = await this.#check(text, keys, { failures: this.#failuresOf(text, tenant), nowMs });
+    const claims = unverifiedClaims(text);
+    if (isOver(claims?.exp, nowMs)) throw expired();
+    const failures = this.#failuresOf(claims, tenant);
+    const verified = await this.#check(text, keys, { failures, nowMs });
     this.#verified.set(name, verified);
     this.#subjects.set(subjectName(tenant, verified.identity.subject), true);
     return verified.identity;
   }
 
-  #failuresOf(text: string, tenant: string): Failures {
-    const subject = subjectName(tenant, unverifiedSubject(text));
+  #failuresOf(claims: JWTPayload | null, tenant: string): Failures {
+    const subject = subjectName(tenant, claims === null ? null : textClaim(claims, 'sub'));
     const isKnown = this.#subjects.has(subject);
     return isKnown ? { of: this.#ofSubjects, name: subject } : { of: this.#ofStrangers, name: tenant };
   }
 
   async #check(text: string, keys: KeySet, how: Check): Promise<Verified> {
     try {
-      return await this.#checkBy(text, keys, how);
+      return await this.#inTurn(how, () => this.#checkBy(text, keys, how));
     } catch (failure) {
       if (!(failure instanceof errors.JWKSNoMatchingKey)) throw faultOf(failure);
     }
     const searched = await this.#keys.searched();
     try {
-      return await this.#checkBy(text, searched, how);
+      return await this.#inTurn(how, () => this.#checkBy(text, searched, how));
     } catch (failure) {
       throw faultOf(failure);
     }
+  }
+
+  /**
+   * Runs one verification after the other of those whose failures are counted together. Otherwise a burst of forged tokens
+   * would be verified as a whole before the first of them is counted.
+   */
+  #inTurn<T>({ failures: { name } }: Check, verify: () => Promise<T>): Promise<T> {
+    const verified = (this.#turns.get(name) ?? Promise.resolve()).then(verify);
+    const over = () => {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name);
+    };
+    const turn = verified.then(over, over);
+    this.#turns.set(name, turn);
+    return verified;
   }
 
   async #checkBy(text: string, keys: KeySet, { failures, nowMs }: Check): Promise<Verified> {
@@ -169,13 +188,22 @@ function subjectName(tenant: string, subject: string | null): string {
   return `${tenant}\n${subject ?? ''}`;
 }
 
-/** Null if the token has none, or cannot be read. */
-function unverifiedSubject(text: string): string | null {
+/** Null if they cannot be read. */
+function unverifiedClaims(text: string): JWTPayload | null {
   try {
-    return textClaim(decodeJwt(text), 'sub');
+    return decodeJwt(text);
   } catch {
     return null;
   }
+}
+
+/** A token that says itself that it has expired need not be verified, and is not counted as forged. */
+function isOver(exp: unknown, nowMs: number): boolean {
+  return typeof exp === 'number' && (exp + SKEW_SECONDS) * 1_000 <= nowMs;
+}
+
+function expired(): IdentityFault {
+  return new IdentityFault('expired', 'the token has expired: log in again');
 }
 
 /** A text or a list of texts; null if the token does not have the claim. */
@@ -194,9 +222,7 @@ const OF_CLAIMS: Readonly<Record<string, string>> = {
 
 /** Why a token was not verified. The messages of the library are not used, because they may contain claims. */
 function faultOf(failure: unknown): unknown {
-  if (failure instanceof errors.JWTExpired) {
-    return new IdentityFault('expired', 'the token has expired: log in again');
-  }
+  if (failure instanceof errors.JWTExpired) return expired();
   if (failure instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason } = failure;
     if (reason === 'missing') return new IdentityFault('invalid', `the token has no claim ${claim}`);

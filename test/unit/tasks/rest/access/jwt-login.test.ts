@@ -153,6 +153,36 @@ t.test(
   },
 );
 
+t.test(
+  'forged tokens that arrive at once are limited like those that arrive one after the other',
+  async t => {
+    const scene = await JwtScene.open(t);
+    const forger = await makeKey('ES256', scene.key.kid);
+    const tokens = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => scene.provider.token(forger, { sub: `stranger ${i}` })),
+    );
+    const verified = countVerified(t);
+    const told = await Promise.all(tokens.map(token => scene.try(token)));
+    t.equal(verified.count, 50);
+    t.equal(told.filter(each => each.startsWith('429 rate_limited')).length, 150);
+    scene.rest.clock.advance(1_000);
+    const right = await Promise.all(
+      Array.from({ length: 100 }, (_, jti) => scene.provider.token(scene.key, { jti })),
+    );
+    t.same(new Set(await Promise.all(right.map(token => scene.try(token)))), new Set(['200']));
+  },
+);
+
+t.test('expired tokens are neither verified nor counted as forged', async t => {
+  const scene = await JwtScene.open(t);
+  const exp = Math.floor(scene.rest.clock.nowMs() / 1_000) - 61;
+  const verified = countVerified(t);
+  for (let jti = 0; jti < 60; jti++)
+    t.match(await scene.try(await scene.provider.token(scene.key, { exp, jti })), /^401 token_expired/);
+  t.equal(verified.count, 0);
+  t.equal(await scene.try(await scene.provider.token(scene.key)), '200');
+});
+
 t.test('a user who is disabled, deleted or another person is locked out at once', async t => {
   const scene = await JwtScene.open(t);
   const token = await scene.provider.token(scene.key);
