@@ -13,6 +13,8 @@ export interface ServiceOptions {
   readonly args?: readonly string[];
   /** Path of another Node.js than the packaged one, for the service to run on as on that of a host. */
   readonly node?: string;
+  /** The folder of the installation; without any: the repository. */
+  readonly folder?: string;
   /** The fronts to wait for; without any: all three. */
   readonly fronts?: readonly Front[];
   /** Longest wait for the fronts, in milliseconds. */
@@ -57,7 +59,7 @@ export class ServiceProcess {
   constructor(options: ServiceOptions) {
     // The launcher would hand over to the packaged Node.js.
     const program = options.node === undefined ? 'sluice.mjs' : 'program.mjs';
-    const launcher = join(repositoryRoot(), 'ops/launch', program);
+    const launcher = join(options.folder ?? repositoryRoot(), 'ops/launch', program);
     // The quick start would keep its tasks in the working tree.
     const data = options.args?.includes('--quickstart') === true ? makeTempDirectory() : null;
     this.#child = new Child({

@@ -1,5 +1,6 @@
 import { Piscina } from 'piscina';
 import type { Service } from '../../base/lifecycle.ts';
+import { requireSameBuild } from '../../base/threads/same-build.ts';
 import { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
 import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
@@ -41,11 +42,12 @@ export class RuleCompiler implements Service {
   /**
    * Compiles rules. Returns null if the compiler was stopped.
    *
-   * @throws RuleSetRefused with all faults of the rules; Error if the thread failed
+   * @throws RuleSetRefused with all faults of the rules; Error if the thread failed, or the files of Sluice were replaced
    */
   async compile(files: readonly RuleFile[], settings: LoadSettings): Promise<CompileResult | null> {
     const pool = this.#pool;
     if (pool === null) return null;
+    requireSameBuild();
     // Destroying the pool makes its running tasks fail.
     const response = await pool.run({ files, settings }).catch((failure: unknown) => {
       if (this.#pool === pool) throw failure;

@@ -10,6 +10,7 @@ import { Piscina } from 'piscina';
 import type { Clock, Timer } from '../clock.ts';
 import { asError } from '../fault.ts';
 import { type LastingTask, PING, type Ping, type StopThread, type ThreadIsReady } from './inside-thread.ts';
+import { requireSameBuild } from './same-build.ts';
 
 /** One thread, from its start to its end. */
 export interface LastingThread<To> {
@@ -65,8 +66,9 @@ export class RunningThread<To, From> implements LastingThread<To> {
   readonly #watch: ThreadWatch;
   #state: LastingThread<To>['state'] = 'starting';
 
-  /** @throws Error if the operating system refuses to create another thread */
+  /** @throws Error if the operating system refuses to create another thread, or the files of Sluice were replaced */
   constructor(place: number, parts: RunningThreadParts<To, From>) {
+    requireSameBuild();
     const { port1, port2 } = new MessageChannel();
     this.place = place;
     this.#parts = parts;

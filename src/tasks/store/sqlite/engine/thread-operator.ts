@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../../base/fault.ts';
 import { logOpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Logger } from '../../../../base/logger.ts';
+import { requireSameBuild } from '../../../../base/threads/same-build.ts';
 import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
 import type { FileOptions } from '../file/open-file.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
@@ -81,8 +82,8 @@ export class ThreadOperator implements Operator {
 
   /** @throws Fault `store_failed` that says why the file cannot be opened */
   async start(): Promise<void> {
-    this.#state = 'running';
     const thread = this.#startThread();
+    this.#state = 'running';
     try {
       await thread.opened;
     } catch (fault) {
@@ -110,7 +111,7 @@ export class ThreadOperator implements Operator {
     const refusal = this.#refusal();
     if (refusal !== null) throw refusal;
     const answer = this.#asked.ask(name, args);
-    if (this.#thread === null && this.#asked.waiting > 0) this.#startThread();
+    if (this.#thread === null && this.#asked.waiting > 0) this.#replaceThread();
     return answer;
   }
 
@@ -130,7 +131,7 @@ export class ThreadOperator implements Operator {
   wanted(client: StoreClient): void {
     const refusal = this.#refusal();
     if (refusal !== null) client.refused(sentFault(refusal));
-    else if (this.#thread === null) this.#startThread();
+    else if (this.#thread === null) this.#replaceThread();
   }
 
   #refusal(): Fault | null {
@@ -201,7 +202,17 @@ export class ThreadOperator implements Operator {
       error: cause,
     });
     this.#asked.failSent();
-    this.#startThread();
+    this.#replaceThread();
+  }
+
+  #replaceThread(): void {
+    try {
+      this.#startThread();
+    } catch (failure) {
+      const reason = asError(failure).message;
+      this.#parts.logger.error('Store thread cannot be started', { reason });
+      this.#refused(new Fault('store_failed', `the store thread could not start: ${reason}`));
+    }
   }
 
   /** A new thread would fail in the same way, so it is only started by a later operation. */
@@ -230,8 +241,13 @@ export function threadedSqliteStore(
   return { store: new SqliteStore(operator), operator };
 }
 
-/** Starts a store thread, which opens the file. */
+/**
+ * Starts a store thread, which opens the file.
+ *
+ * @throws Error if the operating system refuses to create another thread, or the files of Sluice were replaced
+ */
 export function spawnStoreThread(file: StoreFile): Worker {
+  requireSameBuild();
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const module = new URL(`../../../../../workers/task-store.${extension}`, import.meta.url);
   return new Worker(module, {

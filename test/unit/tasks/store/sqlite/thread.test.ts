@@ -39,7 +39,11 @@ class Setting {
     t.teardown(() => this.store.stop());
   }
 
+  /** If set, no thread can be started, for this reason. */
+  noThread: Error | null = null;
+
   #spawn(): Worker {
+    if (this.noThread !== null) throw this.noThread;
     const thread = spawnStoreThread({ path: this.path });
     const postMessage = thread.postMessage.bind(thread);
     thread.postMessage = message => {
@@ -204,6 +208,25 @@ t.test(
     t.equal(setting.threads.length, 3);
   },
 );
+
+t.test('where a replacement cannot be started calls fail at once, and it is tried again later', async t => {
+  const setting = await Setting.open(t);
+  setting.noThread = new Error('no memory');
+  await setting.threads[0].terminate();
+  await t.rejects(setting.create(), { ...STORE_FAILED, message: /could not start: no memory/ });
+  t.match(setting.logger.lines.at(-1), { level: 'error', fields: { reason: 'no memory' } });
+  setting.noThread = null;
+  await t.rejects(setting.create(), STORE_FAILED, 'not yet');
+  setting.nowMs += 1_000;
+  await setting.create();
+});
+
+t.test('a start without a thread fails, and leaves nothing to stop', async t => {
+  const setting = new Setting(t);
+  setting.noThread = new Error('no memory');
+  await t.rejects(setting.store.start(), { message: 'no memory' });
+  await setting.store.stop();
+});
 
 t.test('a stop waits for what was asked; nothing is done after it', async t => {
   const setting = await Setting.open(t);
