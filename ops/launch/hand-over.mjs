@@ -25,7 +25,8 @@ export async function handOver(node, args, output) {
   const ipc = process.send === undefined ? [] : ['ipc'];
   const child = spawn(node, [PROGRAM, ...args], {
     stdio: ['inherit', stdio, stdio, 'pipe', ...ipc],
-    env: { ...process.env, [LAUNCHER_PIPE]: String(PIPE_DESCRIPTOR) },
+    // As sluice.sh does.
+    env: { MALLOC_ARENA_MAX: '2', ...process.env, [LAUNCHER_PIPE]: String(PIPE_DESCRIPTOR) },
   });
   const pipe = child.stdio[PIPE_DESCRIPTOR];
   pipe.on('error', () => {});

@@ -17,7 +17,12 @@ module.exports = {
       listen_timeout: 60_000,
       // A store that all processes share is needed, or each counts for itself: KVCACHE_URL, in the environment.
       // There is a process for each pair of cores, so one thread of each serves.
-      env: { SHARE_PORTS: 'true', SERVE_THREADS: process.env.SERVE_THREADS ?? '1' },
+      env: {
+        SHARE_PORTS: 'true',
+        SERVE_THREADS: process.env.SERVE_THREADS ?? '1',
+        // As the command `sluice` does.
+        MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2',
+      },
       // Longer than SHUTDOWN_DELAY (0), SHUTDOWN_TIMEOUT (4s), for calls in progress, TASKS_DRAIN_TIMEOUT (30s), and what the last statistics (2 s)
       // and spans (5 s) may take.
       kill_timeout: 60_000,
