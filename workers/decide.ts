@@ -1,4 +1,4 @@
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { type DecisionThreadSetup, serveDecisions } from '../src/app/decision/decision-thread.ts';
 import type { LastingTask } from '../src/base/threads/inside-thread.ts';
 

@@ -1,4 +1,4 @@
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { systemClock } from '../src/base/clock.ts';
 import { type LastingTask, runBehindDecisions } from '../src/base/threads/inside-thread.ts';
 import { type DeliverySetup, serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';

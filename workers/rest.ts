@@ -1,4 +1,4 @@
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { type RestThreadSetup, serveTasksRest } from '../src/app/tasks/rest-thread.ts';
 import { type LastingTask, runBehindDecisions } from '../src/base/threads/inside-thread.ts';
 

@@ -1,4 +1,4 @@
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import type { ServingThreadSetup } from '../src/app/serving/messages.ts';
 import { serveConnections } from '../src/app/serving/serving-thread.ts';
 import type { LastingTask } from '../src/base/threads/inside-thread.ts';

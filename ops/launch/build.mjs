@@ -74,9 +74,13 @@ export async function buildSources(what) {
     advice: 'The errors are listed above. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
-  // Processes that still run the previous build may add files meanwhile.
-  rmSync(inRoot(testGroups), { recursive: true, force: true, maxRetries: 10 });
-  rmSync(compiledCode, { recursive: true, force: true, maxRetries: 10 });
+  for (const folder of [inRoot(testGroups), compiledCode]) {
+    try {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+    } catch {
+      // Processes that still run the previous build add files meanwhile. What is left does no harm.
+    }
+  }
   mkdirSync(inRoot('build'), { recursive: true });
   writeFileSync(inRoot(BUILDS.serving.mark), served);
   writeFileSync(inRoot(mark), current);

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import type { Server, TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { http1Answer } from '../first-bytes.ts';
@@ -53,6 +53,8 @@ export class TlsHandshakes {
   constructor(options: TlsHandshakesOptions) {
     this.#options = options;
     const requestCert = options.clients !== null;
+    // Not imported above: the module takes 2 MB of memory in each thread, and most services do without TLS here.
+    const { createServer } = process.getBuiltinModule('node:tls');
     this.#server = createServer({ ALPNProtocols: ['h2'], requestCert, rejectUnauthorized: requestCert });
     this.#server.on('secureConnection', socket => this.#secured(socket));
     this.#server.on('tlsClientError', (error, socket) => this.#failed(error, socket));

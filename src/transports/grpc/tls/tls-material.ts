@@ -1,5 +1,5 @@
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import { asError } from '../../../base/fault.ts';
 import { TLS_SETTINGS, TlsFault, type TlsPaths, type TlsTexts } from './tls-files.ts';
 
@@ -42,7 +42,7 @@ export function checkTlsMaterial(texts: TlsTexts, paths: TlsPaths, nowMs: number
   const roots = clientRootsOf(texts, paths);
   const context = contextOptions({ chain, key, roots });
   try {
-    createSecureContext(context);
+    process.getBuiltinModule('node:tls').createSecureContext(context);
   } catch (cause) {
     const text = `${TLS_SETTINGS.certificate}: TLS cannot be served with '${paths.certificate}' and '${paths.key}' (${asError(cause).message}); use a certificate with a stronger key`;
     throw new TlsFault(text, { cause });
