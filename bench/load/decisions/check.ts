@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { windowStartS } from '../../../src/counters/window.ts';
 import type { RateLimitResponse } from '../../../src/messages/client-codec.ts';
 import { askOverGrpc, askOverHttp } from '../../../test/support/asking.ts';
@@ -13,6 +14,9 @@ const SAMPLES = [0, 1, 61_803, 99_999];
 const UNIT_YEAR = 6;
 /** How many of the keys of the pattern `over` are asked at a time. */
 const PRIMED_AT_ONCE = 100;
+/** Counts are read again until they stay the same for this long: a generator may leave requests that are still counted. */
+const SETTLED_MS = 25;
+const SETTLED_LOOKS = 40;
 
 /**
  * Asks a contestant over both fronts, whole answers decoded, and fails unless they are as the pattern says. A peer is
@@ -102,6 +106,17 @@ export interface Counts {
 /** Null for a peer, whose counters may have other keys. */
 export async function readCounts(field: Field, running: Running): Promise<Counts | null> {
   if (running.name === 'peer') return null;
+  let last = await countsNow(field, running);
+  for (let look = 0; look < SETTLED_LOOKS; look++) {
+    await sleep(SETTLED_MS);
+    const now = await countsNow(field, running);
+    if (now.hot === last.hot && now.statistics === last.statistics) break;
+    last = now;
+  }
+  return last;
+}
+
+async function countsNow(field: Field, running: Running): Promise<Counts> {
   return { hot: await hotCount(field, running), statistics: await countedHits(running) };
 }
 
