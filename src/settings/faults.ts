@@ -1,3 +1,4 @@
+import { mayBeSecret } from '../base/files/auth-file.ts';
 import type { LogFields } from '../base/logger.ts';
 
 /** One thing wrong with the settings. */
@@ -48,6 +49,14 @@ export class SettingsRefused extends Error {
 /** Shown instead of a secret. */
 export const MASK = '***';
 
+const PATH_OF_SECRET = /(?:AUTH|TOKEN|SECRET|KEY)_FILE$/;
+
+/** Whether the text of a setting must not be shown. Instead of the path of a file, its content may have been given. */
+export function isHidden(variable: string, text: string, secret: boolean): boolean {
+  if (text === '') return false;
+  return secret || text.includes('-----BEGIN ') || (PATH_OF_SECRET.test(variable) && mayBeSecret(text));
+}
+
 const MAX_SHOWN_CHARACTERS = 100;
 
 /**
@@ -55,8 +64,7 @@ const MAX_SHOWN_CHARACTERS = 100;
  * A secret is masked unless it is empty, because the operator needs to know that it is empty.
  */
 export function shownAs(variable: string, text: string, secret: boolean): string {
-  // Instead of the path of a file, its content may have been given, which may be a private key.
-  if (text !== '' && (secret || text.includes('-----BEGIN '))) return `${variable}=${MASK}`;
+  if (isHidden(variable, text, secret)) return `${variable}=${MASK}`;
   const cut = text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}...` : text;
   return `${variable}=${quoted(cut)}`;
 }

@@ -1,10 +1,17 @@
 import { CROSS_CHECKS } from './checks.ts';
-import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs } from './faults.ts';
+import {
+  isHidden,
+  MASK,
+  type SettingFault,
+  SettingsRefused,
+  type SettingWarning,
+  shownAs,
+} from './faults.ts';
 import { isLinkedPort, linkedPorts, misspelledSettings } from './ignored-variables.ts';
 import { type Reading, type Setting, trimmed } from './kinds/kinds.ts';
 import { asksForTls, DEFAULT_REDIS_ADDRESS, isSocketPath } from './kinds/redis-address.ts';
 import { readMogrifiers } from './mogrifiers.ts';
-import { storeWarnings } from './store-settings.ts';
+import { storeWarnings, tlsWarnings } from './store-settings.ts';
 import {
   type DeclaredValues,
   SETTINGS,
@@ -37,6 +44,7 @@ export function loadSettings(env: Environment): Settings {
     const given = givenTexts(setting, env);
     if (given.length === 0) continue;
     warnings.push(...given.filter(each => each.wasTrimmed).map(whiteSpaceRemoved));
+    if (setting.secret) warnings.push(...given.filter(({ text }) => isQuoted(text)).map(quotesKept));
     const { variable, text } = given[0];
     const reading = readText(setting, text);
     // A text for the default (an empty `BACKEND_TYPE`) does not count as given.
@@ -50,14 +58,16 @@ export function loadSettings(env: Environment): Settings {
     faults.push(...found);
   }
   // The loop above gave each key a value of its kind; the compiler cannot infer that.
-  const complete = withDerivedDefaults(values as DeclaredValues);
+  const declared = values as DeclaredValues;
+  const complete = withDerivedDefaults(declared);
   const shown = (key: SettingKey) => shownSetting(key, complete, env);
   faults.push(...crossFaults({ complete, givenBy, refused, shown }));
   const sendsDogStatsd = complete.useDogStatsd && !complete.disableStats;
   const mogrifiers = readMogrifiers(sendsDogStatsd ? complete.dogStatsdMogrifiers : [], env, faults);
   const misspelled = misspelledSettings(env, complete, givenBy);
   if (faults.length > 0) throw new SettingsRefused(faults, misspelled);
-  warnings.push(...linkedPorts(env), ...storeWarnings({ values: complete, givenBy }), ...misspelled);
+  warnings.push(...linkedPorts(env), ...storeWarnings({ values: complete, givenBy }));
+  warnings.push(...tlsWarnings(declared, givenBy), ...misspelled);
   return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy), warnings });
 }
 
@@ -65,6 +75,19 @@ export function loadSettings(env: Environment): Settings {
 function whiteSpaceRemoved({ variable }: GivenText): SettingWarning {
   return {
     message: 'White space was removed from a setting; write its value without it (echo -n, or printf)',
+    fields: { setting: variable },
+  };
+}
+
+/** Files with variables for containers are not read by a shell, which would remove the quotes. */
+function isQuoted(text: string): boolean {
+  return /^(["']).+\1$/s.test(text);
+}
+
+function quotesKept({ variable }: GivenText): SettingWarning {
+  return {
+    message:
+      'The value of a setting begins and ends with a quote, which belongs to the value; remove the quotes',
     fields: { setting: variable },
   };
 }
@@ -140,9 +163,9 @@ function readText(setting: Setting<unknown>, text: string): Reading<unknown> {
     return { refused: `${text.length} characters; the maximum is ${MAX_TEXT_CHARACTERS}` };
   }
   const reading = setting.kind.read(text);
-  // Files with variables for containers are not read by a shell.
-  const isQuoted = 'refused' in reading && /^(["']).*\1$/.test(text);
-  return isQuoted ? { refused: 'it is enclosed in quotes, which belong to the value: remove them' } : reading;
+  return 'refused' in reading && isQuoted(text)
+    ? { refused: 'it is enclosed in quotes, which belong to the value: remove them' }
+    : reading;
 }
 
 function faultsOf(setting: Setting<unknown>, given: readonly GivenText[]): SettingFault[] {
@@ -200,7 +223,7 @@ export function describeSettings(settings: Settings): SettingDescription[] {
     const variable = settings.givenBy[key];
     const text = setting.kind.write(settings[key]);
     if (variable === undefined) return { name: setting.names[0], value: text, source: 'default' };
-    const value = setting.secret && text !== '' ? MASK : text;
+    const value = isHidden(variable, text, setting.secret) ? MASK : text;
     return { name: variable, value, source: 'environment' };
   });
 }

@@ -2,8 +2,8 @@ import type { SettingWarning } from './faults.ts';
 import { memcached } from './groups/memcached.ts';
 import { redis, redisPerSecond } from './groups/redis.ts';
 import type { Setting } from './kinds/kinds.ts';
-import { unusedParameters } from './kinds/redis-address.ts';
-import { SETTINGS, type SettingKey, type SettingValues } from './table.ts';
+import { asksForTls, mixesTls, unusedParameters } from './kinds/redis-address.ts';
+import { type DeclaredValues, SETTINGS, type SettingKey, type SettingValues } from './table.ts';
 
 /** The settings, and which of them were given: input of the functions below. */
 interface StoreSettings {
@@ -98,6 +98,27 @@ export function storeWarnings(given: StoreSettings): SettingWarning[] {
     });
   }
   return warnings;
+}
+
+/** The addresses of Redis, each with the setting that enables TLS for it. */
+const REDIS_ADDRESSES = [
+  ['redisUrl', 'redisTls'],
+  ['redisPerSecondUrl', 'redisPerSecondTls'],
+  ['tasksRedisUrl', 'tasksRedisTls'],
+] as const;
+
+/** Warnings about addresses with rediss:// where other settings, or other addresses of the list, say the opposite. */
+export function tlsWarnings(declared: DeclaredValues, givenBy: StoreSettings['givenBy']): SettingWarning[] {
+  return REDIS_ADDRESSES.flatMap(([address, tls]) => {
+    const url = declared[address] ?? '';
+    const isDenied = givenBy[tls] !== undefined && !declared[tls];
+    if (!asksForTls(url) || !(isDenied || mixesTls(url))) return [];
+    const settings = isDenied ? `${givenBy[address]}, ${givenBy[tls]}` : `${givenBy[address]}`;
+    const message =
+      'rediss:// means TLS for all connections to this Redis, but another part of its settings says the opposite: write ' +
+      'redis:// in all addresses if the server does not use TLS';
+    return [{ message, fields: { settings } }];
+  });
 }
 
 /** Names of the stores for operators. */

@@ -1,17 +1,12 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { type Clock, SECOND_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import { readWhole } from '../../base/files/auth-file.ts';
+import { readSecret } from '../../base/files/auth-file.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { ReadAdminToken } from '../../transports/debug/operator/authorization.ts';
 
-/** Without `O_NONBLOCK`, opening a pipe without a writer would block a thread of the pool forever. */
-const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
-
-const MAX_FILE_BYTES = 1_024;
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
+const CONTENT = 'one token of 16 to 512 printable characters without spaces';
 
 /** The token of `ADMIN_TOKEN` or `ADMIN_TOKEN_FILE`. The file is read again at most once per second. */
 export function adminToken(settings: Settings, clock: Clock): ReadAdminToken {
@@ -41,24 +36,7 @@ export async function reportUnreadableToken(token: ReadAdminToken, logger: Logge
 
 /** @throws Error that names the setting and the file, but never quotes the content */
 async function readToken(path: string): Promise<string> {
-  const text = Buffer.from(await bytesOf(path))
-    .toString()
-    .trim();
+  const text = (await readSecret(path, 'ADMIN_TOKEN_FILE', CONTENT)).trim();
   if (TOKEN.test(text)) return text;
-  throw new Error(
-    `ADMIN_TOKEN_FILE: '${path}' must hold one token of 16 to 512 printable characters without spaces`,
-  );
-}
-
-async function bytesOf(path: string): Promise<Uint8Array> {
-  try {
-    const handle = await open(path, READ_WITHOUT_WAITING);
-    try {
-      return await readWhole(handle, MAX_FILE_BYTES);
-    } finally {
-      await handle.close();
-    }
-  } catch (cause) {
-    throw new Error(`ADMIN_TOKEN_FILE: '${path}' cannot be read (${asError(cause).message})`);
-  }
+  throw new Error(`ADMIN_TOKEN_FILE: '${path}' must hold ${CONTENT}`);
 }

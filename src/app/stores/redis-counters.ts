@@ -140,8 +140,14 @@ function mainInstance(settings: Settings): RedisInstanceSettings {
     url: settings.redisUrl,
     auth: settings.redisAuth,
     authFile: authFile(settings, 'redisAuthFile'),
+    advice: adviceOf(settings, { url: 'redisUrl', auth: 'redisAuth', file: 'redisAuthFile' }),
     sentinelAuth: settings.redisSentinelAuth,
     sentinelAuthFile: authFile(settings, 'redisSentinelAuthFile'),
+    sentinelAdvice: adviceOf(settings, {
+      url: 'redisUrl',
+      auth: 'redisSentinelAuth',
+      file: 'redisSentinelAuthFile',
+    }),
     tls: instanceTls(settings, 'redisTls', 'redisUrl'),
     pool: {
       size: settings.redisPoolSize,
@@ -158,8 +164,18 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
     url: settings.redisPerSecondUrl,
     auth: settings.redisPerSecondAuth,
     authFile: authFile(settings, 'redisPerSecondAuthFile'),
+    advice: adviceOf(settings, {
+      url: 'redisPerSecondUrl',
+      auth: 'redisPerSecondAuth',
+      file: 'redisPerSecondAuthFile',
+    }),
     sentinelAuth: settings.redisPerSecondSentinelAuth,
     sentinelAuthFile: authFile(settings, 'redisPerSecondSentinelAuthFile'),
+    sentinelAdvice: adviceOf(settings, {
+      url: 'redisPerSecondUrl',
+      auth: 'redisPerSecondSentinelAuth',
+      file: 'redisPerSecondSentinelAuthFile',
+    }),
     tls: instanceTls(settings, 'redisPerSecondTls', 'redisPerSecondUrl'),
     pool: {
       size: settings.redisPerSecondPoolSize,
@@ -172,6 +188,8 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
   };
 }
 
+type AddressKey = 'redisUrl' | 'redisPerSecondUrl';
+type AuthKey = 'redisAuth' | 'redisSentinelAuth' | 'redisPerSecondAuth' | 'redisPerSecondSentinelAuth';
 type AuthFileKey =
   | 'redisAuthFile'
   | 'redisSentinelAuthFile'
@@ -181,6 +199,18 @@ type AuthFileKey =
 /** Null if the setting is empty. */
 function authFile(settings: Settings, key: AuthFileKey): AuthFile | null {
   return settings[key] === '' ? null : new AuthFile(settings[key], settings.givenBy[key] ?? key);
+}
+
+/** What to do if the server does not accept the credentials, in terms of the settings that gave them. */
+function adviceOf(
+  settings: Settings,
+  { url, auth, file }: { readonly url: AddressKey; readonly auth: AuthKey; readonly file: AuthFileKey },
+): string {
+  const { givenBy } = settings;
+  if (settings[file] !== '') return `check the user and the password in the file of ${givenBy[file]}`;
+  if (settings[auth] !== '') return `check ${givenBy[auth]}, which is "password" or "user:password"`;
+  const beside = SETTINGS[auth].names.find(name => name.startsWith(givenBy[url]?.split('_')[0] ?? ' '));
+  return `set ${beside ?? SETTINGS[auth].names[0]} to "password" or "user:password", or correct those in the address`;
 }
 
 /** Both instances use the same files. Messages name the settings by the environment variables that were used. */
@@ -212,6 +242,9 @@ interface RedisInstanceSettings extends RedisAddressSettings {
   readonly authFile: AuthFile | null;
   readonly sentinelAuth: string;
   readonly sentinelAuthFile: AuthFile | null;
+  /** What to do if the server, or the sentinels, do not accept the credentials. */
+  readonly advice?: string;
+  readonly sentinelAdvice?: string;
   /** Null without TLS. */
   readonly tls: ClientTls | null;
   readonly pool: PoolOptions;
@@ -234,6 +267,7 @@ export function redisInstance(
     ...address,
     tls,
     authFile,
+    ...(settings.advice !== undefined && { credentialsAdvice: settings.advice }),
   });
   if (type === 'cluster') {
     const seeds = clusterEndpoints(settings).map(reached);
@@ -245,7 +279,12 @@ export function redisInstance(
   }
   if (type === 'sentinel') {
     const { masterName, access, sentinels } = sentinelAddress(settings, sentinelAuth);
-    const asked = sentinels.map(each => ({ ...reached(each), authFile: sentinelAuthFile }));
+    const credentialsAdvice = settings.sentinelAdvice ?? '';
+    const asked = sentinels.map(each => ({
+      ...reached(each),
+      authFile: sentinelAuthFile,
+      credentialsAdvice,
+    }));
     const found = { masterName, access: reached(access), sentinels: asked };
     return new SentinelCounters({ sentinels: found, pool, sharedKeys, master: topology.master }, parts);
   }

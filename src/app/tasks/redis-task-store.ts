@@ -3,6 +3,7 @@ import { AuthFile } from '../../base/files/auth-file.ts';
 import type { Logger } from '../../base/logger.ts';
 import { withoutTls } from '../../base/tls/client-tls.ts';
 import type { RedisAddress } from '../../clients/redis/address.ts';
+import { explainCredentials } from '../../clients/redis/errors.ts';
 import { asksForTls, clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import {
@@ -50,6 +51,10 @@ export function redisTaskStore(
         },
       )
     : withoutTls('set TASKS_REDIS_TLS=true');
+  const credentialsAdvice =
+    settings.tasksRedisAuthFile === ''
+      ? 'check the user and the password in TASKS_REDIS_URL: redis://user:password@host:port'
+      : 'check the user and the password in the file of TASKS_REDIS_AUTH_FILE';
   return new RedisTaskStore({
     ...REDIS_TASK_STORE_DEFAULTS,
     ...options,
@@ -65,7 +70,7 @@ export function redisTaskStore(
       settings.tasksRedisAuthFile === ''
         ? null
         : new AuthFile(settings.tasksRedisAuthFile, 'TASKS_REDIS_AUTH_FILE'),
-    explain: tls.explain,
+    explain: reason => explainCredentials(tls.explain(reason), credentialsAdvice),
     keyPrefix: settings.tasksRedisKeyPrefix,
     durability: settings.tasksRedisDurability,
     timeoutMs: settings.tasksRedisTimeoutMs,

@@ -47,6 +47,8 @@ export async function readSecret(path: string, setting: string, content: string)
   try {
     bytes = await beginningOf(path);
   } catch (cause) {
+    // Error messages of Node.js quote the path.
+    if (mayBeSecret(path)) throw new Error(notPath(setting));
     throw fault(`cannot be read (${asError(cause).message})`);
   }
   if (bytes.length > MAX_BYTES) throw fault(`has more than ${MAX_BYTES} bytes`);
@@ -55,6 +57,19 @@ export async function readSecret(path: string, setting: string, content: string)
     .replace(/[\r\n]+$/, '');
   if (text === '') throw fault('is empty');
   return text;
+}
+
+/** Whether the value of a setting for the path of a file with a secret may be the secret itself. */
+export function mayBeSecret(path: string): boolean {
+  return !/^(?:\.{0,2}\/|[A-Za-z]:\\)[^=]*$/.test(path);
+}
+
+/** What is wrong with a path that {@link mayBeSecret} and that no file has. */
+export function notPath(setting: string): string {
+  return (
+    `${setting}: its value is not the path of a file, and is not shown because it may be the secret itself; write the path ` +
+    'of a file, such as /run/secrets/name'
+  );
 }
 
 async function beginningOf(path: string): Promise<Uint8Array> {

@@ -17,6 +17,8 @@ export interface RedisEndpoint extends Credentials {
   readonly database: number;
   /** Read for each connection and used instead of the credentials; null for none. */
   readonly authFile: AuthFile | null;
+  /** What to do if the server does not accept the credentials: `check REDIS_AUTH`. */
+  readonly credentialsAdvice?: string;
   /** Null for a connection without TLS. */
   readonly tls: ClientTls | null;
 }

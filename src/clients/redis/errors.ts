@@ -27,6 +27,12 @@ export class RedisReplyError extends Error {
   }
 }
 
+/** Adds to the message of an error what to do about it, if the server wants other credentials. */
+export function explainCredentials(message: string, advice: string): string {
+  const isRefused = /^(?:NOAUTH|WRONGPASS|ERR invalid password)/.test(message);
+  return isRefused ? `${message.replace(/\.$/, '')} (${advice})` : message;
+}
+
 /** True if the server does not know the script of an EVALSHA. The script did not run; send its text. */
 export function isUnknownScript(error: Error): boolean {
   return error.message.startsWith('NOSCRIPT');

@@ -17,7 +17,8 @@ import { listenAddress, names, pagePath, tags } from '../kinds/statistics-kinds.
 const receiver = checkedText({
   label: 'address or host name',
   accepts: 'an IP address or a host name without a port',
-  holds: text => /^[A-Za-z0-9._:%-]{1,253}$/.test(text),
+  // One colon is that of a port; addresses of IPv6 have more.
+  holds: text => /^[A-Za-z0-9._:%-]{1,253}$/.test(text) && !/^[^:]*:[^:]*$/.test(text),
 });
 
 /** A tag that agents and libraries of Datadog read from the environment. */

@@ -39,13 +39,20 @@ export function asksForTls(url: string): boolean {
   return url.split(',').some(each => REDIS_URL.exec(each)?.[2].toLowerCase() === 's');
 }
 
+/** Whether some addresses of a list ask for TLS, and others do not. */
+export function mixesTls(url: string): boolean {
+  const schemes = url.split(',').filter(each => SCHEME.test(each));
+  return asksForTls(url) && schemes.some(each => !asksForTls(each));
+}
+
 /** Names of the parameters of URLs in a list of addresses that have no effect, such as `ssl_cert_reqs`. */
 export function unusedParameters(url: string): string[] {
   const names = url
     .split(',')
     .filter(each => REDIS_URL.test(each) && URL.canParse(each))
     .flatMap(each => [...new URL(each).searchParams.keys()]);
-  return [...new Set(names)].filter(name => !PARAMETERS.includes(name));
+  // Behind a `?` that is not escaped, the "name" may be the rest of a password.
+  return [...new Set(names)].filter(name => !PARAMETERS.includes(name) && /^[a-z][a-z_-]{1,39}$/i.test(name));
 }
 
 /** An address is invalid. The message does not contain the address, which may be a secret. */
@@ -96,6 +103,7 @@ function readUrl(address: string): TcpAddress {
   if (!URL.canParse(address)) throw new RedisAddressFault('it is not a URL');
   const url = new URL(address);
   if (url.hash !== '') throw new RedisAddressFault('a `#` ends a URL; write `%23` for it');
+  if (url.search.includes('@')) throw new RedisAddressFault('a `?` begins parameters; write `%3F` for it');
   const target = hostAndPort(`${url.hostname}:${url.port || DEFAULT_PORT}`);
   if (target === null) throw new RedisAddressFault('the host is missing or invalid, or the port is 0');
   assertEscapes(url);

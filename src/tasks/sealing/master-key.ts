@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '../../base/fault.ts';
-import { readWhole } from '../../base/files/auth-file.ts';
+import { mayBeSecret, notPath, readWhole } from '../../base/files/auth-file.ts';
 import { OWNER_ONLY } from '../../base/files/owner-only.ts';
 
 const KEY_BYTES = 32;
@@ -50,8 +50,9 @@ export async function readMasterKeyFile(path: string): Promise<MasterKey> {
   try {
     handle = await open(path, 'r');
   } catch (failure) {
+    if (mayBeSecret(path)) throw new MasterKeyRefused(notPath('SECRETS_MASTER_KEY_FILE'));
     throw new MasterKeyRefused(
-      `the file with the master key, ${path}, cannot be read: ${systemCode(failure)}`,
+      `SECRETS_MASTER_KEY_FILE: '${path}' cannot be read: ${systemCode(failure)}; write the path of the file with the key`,
     );
   }
   try {
@@ -80,12 +81,13 @@ export async function readMasterKeyFile(path: string): Promise<MasterKey> {
  * @throws MasterKeyRefused as {@link readMasterKeyFile}, or if the file cannot be created
  */
 export async function openOrMakeMasterKeyFile(path: string): Promise<MasterKey> {
+  if (keyBytes(path) !== null) throw new MasterKeyRefused(notPath('SECRETS_MASTER_KEY_FILE'));
   if (!(await exists(path))) {
     try {
       await makeFile(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
     } catch (failure) {
       throw new MasterKeyRefused(
-        `the file with the master key, ${path}, cannot be created: ${systemCode(failure)}`,
+        `SECRETS_MASTER_KEY_FILE: '${path}' cannot be created: ${systemCode(failure)}`,
       );
     }
   }

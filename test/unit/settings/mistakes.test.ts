@@ -112,6 +112,11 @@ const REFUSED: readonly (readonly [what: string, env: Readonly<Record<string, st
     /TASKS_REDIS_URL=\*\*\*: a list of addresses, but TASKS_REDIS_TYPE is single.*TASKS_REDIS_TYPE=cluster/,
   ],
   ['a host without its port', { REDIS_URL: 'redis.example.com' }, /the port is missing; accepted: host:port/],
+  [
+    'a question mark in a password',
+    { REDIS_URL: `redis://user?${SECRET}:x@h:6379` },
+    /REDIS_URL=\*\*\* .*a `\?` begins parameters; write `%3F` for it/,
+  ],
   ['a URL of HTTP', { REDIS_URL: 'http://h:6379' }, /neither host:port nor a redis:\/\/ address/],
   [
     'quotes that the shell did not remove',
@@ -127,6 +132,58 @@ const REFUSED: readonly (readonly [what: string, env: Readonly<Record<string, st
     'a private key instead of its path',
     { REDIS_URL: 'h:1', REDIS_TLS: 'true', REDIS_TLS_CLIENT_KEY: `-----BEGIN PRIVATE KEY-----\n${SECRET}` },
     /REDIS_TLS_CLIENT_KEY=\*\*\*: it is the content of a file; accepted: a path/,
+  ],
+  [
+    'a port with a colon, as in other programs',
+    { PORT: ':8080' },
+    /PORT=":8080": not a whole number; accepted: a whole number from 0 to 65535/,
+  ],
+  [
+    'an address with its port for statsd',
+    { STATSD_HOST: 'statsd:8125' },
+    /STATSD_HOST=.*a host name without a port/,
+  ],
+  ['a URL for statsd', { STATSD_HOST: 'http://statsd' }, /STATSD_HOST=.*a host name without a port/],
+  ['a port alone for Prometheus', { PROMETHEUS_ADDR: '9090' }, /PROMETHEUS_ADDR="9090": .*such as :9090/],
+  ['a host name for an SRV record', { MEMCACHE_SRV: 'memcached' }, /MEMCACHE_SRV=.*such as _memcached\._tcp/],
+  [
+    'a certificate without its key',
+    { GRPC_SERVER_USE_TLS: 'true', GRPC_SERVER_TLS_CERT: '/cert.pem' },
+    /GRPC_SERVER_TLS_KEY="" \(default\): TLS requires a certificate and its private key; accepted: the paths/,
+  ],
+  [
+    'the content of the files of the gRPC server',
+    {
+      GRPC_SERVER_USE_TLS: 'true',
+      GRPC_SERVER_TLS_CERT: '/cert.pem',
+      GRPC_SERVER_TLS_KEY: `-----BEGIN PRIVATE KEY-----\n${SECRET}`,
+    },
+    /GRPC_SERVER_TLS_KEY=\*\*\*: it is the content of a file; accepted: a path/,
+  ],
+  [
+    'an address without a scheme for the keys of tokens',
+    { TASKS_JWT_JWKS_URL: `idp.example/${SECRET}`, TASKS_JWT_ISSUER: 'i', TASKS_JWT_AUDIENCE: 'a' },
+    /TASKS_JWT_JWKS_URL=\*\*\*: .*accepted: a URL that begins with https:/,
+  ],
+  [
+    'a master key of another length',
+    { SECRETS_MASTER_KEY: SECRET },
+    /SECRETS_MASTER_KEY=\*\*\*: .*accepted: 32 bytes in base64 or hex \("openssl rand -base64 32"/,
+  ],
+  [
+    'a master key in quotes',
+    { SECRETS_MASTER_KEY: `"${SECRET}"` },
+    /SECRETS_MASTER_KEY=\*\*\*: it is enclosed in quotes, which belong to the value: remove them/,
+  ],
+  [
+    'a token with the scheme before it',
+    { ADMIN_TOKEN: `Bearer ${SECRET.repeat(4)}` },
+    /ADMIN_TOKEN=\*\*\*: .*accepted: at least 16 characters without spaces/,
+  ],
+  [
+    'a secret instead of the path of its file, beside another fault',
+    { DECISION_LOG_HASH_SECRET_FILE: SECRET },
+    /DECISION_LOG_HASH_SECRET_FILE=\*\*\*: without hashes, the secret has no effect/,
   ],
   [
     'the same in quotes',
@@ -146,6 +203,27 @@ for (const [what, env, fault] of REFUSED) {
     t.notMatch(lines.join('\n'), SECRET);
   });
 }
+
+t.test('quotes around a secret are named, because they may belong to it', async t => {
+  const { warnings, redisAuth } = loadSettings({ REDIS_URL: 'h:1', REDIS_AUTH: `"${SECRET}"` });
+  t.equal(redisAuth, `"${SECRET}"`);
+  t.match(warnings, [{ message: /quote/, fields: { setting: 'REDIS_AUTH' } }]);
+  t.notMatch(JSON.stringify(warnings), SECRET);
+});
+
+t.test('rediss:// beside settings that say the opposite is TLS, with a warning', async t => {
+  const settings = (env: Readonly<Record<string, string>>) => {
+    const { redisTls, warnings } = loadSettings(env);
+    t.equal(redisTls, true);
+    return warnings
+      .filter(({ message }) => message.startsWith('rediss://'))
+      .map(({ fields }) => fields['settings']);
+  };
+  t.same(settings({ REDIS_URL: 'rediss://h:1', REDIS_TLS: 'false' }), ['REDIS_URL, REDIS_TLS']);
+  t.same(settings({ REDIS_TYPE: 'cluster', REDIS_URL: 'redis://a:1,rediss://b:2' }), ['REDIS_URL']);
+  t.same(settings({ REDIS_TYPE: 'sentinel', REDIS_URL: 'limits,rediss://a:1' }), []);
+  t.same(settings({ REDIS_URL: 'rediss://h:1', REDIS_TLS: 'true' }), []);
+});
 
 t.test('parameters of a Redis URL that have no effect are named', async t => {
   const { warnings } = loadSettings({

@@ -3,6 +3,7 @@ import { asError } from '../../../base/fault.ts';
 import { type RedisEndpoint, tlsOptions } from '../../../clients/redis/address.ts';
 import {
   CommandTimeout,
+  explainCredentials,
   IOREDIS_TEXT,
   isUnaskedPassword,
   isUnknownScript,
@@ -87,8 +88,15 @@ export class RedisConnection {
       return { takesScripts: tryScripts && (await this.#takesScripts()), passwordUnasked };
     } catch (failure) {
       this.close();
-      throw failure;
+      throw failure instanceof RedisReplyError ? this.#withAdvice(failure) : failure;
     }
+  }
+
+  #withAdvice({ message }: RedisReplyError): RedisReplyError {
+    const { credentialsAdvice = '' } = this.#endpoint;
+    return new RedisReplyError(
+      credentialsAdvice === '' ? message : explainCredentials(message, credentialsAdvice),
+    );
   }
 
   /**

@@ -38,7 +38,8 @@ t.test(
       clock.advance(1_000);
       writeFileSync(file, content);
       await t.rejects(read(), {
-        message: `ADMIN_TOKEN_FILE: '${file}' must hold one token of 16 to 512 printable characters without spaces`,
+        message:
+          /^ADMIN_TOKEN_FILE: '.*' .*must hold one token of 16 to 512 printable characters without spaces$/,
       });
     }
     rmSync(file);

@@ -92,8 +92,37 @@ t.test('Redis for decisions', async t => {
       { REDIS_URL: `rediss://${tls}` },
       /no trusted CA has signed the certificate of the server; set REDIS_TLS_CACERT/,
     ],
-    ['a wrong password', { REDIS_URL: plain, REDIS_AUTH: `${SECRET}x` }, /WRONGPASS/],
-    ['no password', { REDIS_URL: plain, REDIS_AUTH: '' }, /NOAUTH/],
+    [
+      'a wrong password',
+      { REDIS_URL: plain, REDIS_AUTH: `${SECRET}x` },
+      /WRONGPASS.*\(check REDIS_AUTH, which is "password" or "user:password"\)/,
+    ],
+    [
+      'a wrong password in the address',
+      { KVCACHE_URL: `redis://:${SECRET}x@${plain}`, REDIS_AUTH: '' },
+      /WRONGPASS.*\(set KVCACHE_AUTH to "password" or "user:password", or correct those in the address\)/,
+    ],
+    [
+      'a wrong password in a file',
+      { REDIS_URL: plain, REDIS_AUTH: '', REDIS_AUTH_FILE: file('wrong-auth', `${SECRET}x\n`) },
+      /WRONGPASS.*\(check the user and the password in the file of REDIS_AUTH_FILE\)/,
+    ],
+    ['no password', { REDIS_URL: plain, REDIS_AUTH: '' }, /NOAUTH.*\(set REDIS_AUTH to "password"/],
+    [
+      'the password instead of the path of its file',
+      { REDIS_URL: plain, REDIS_AUTH: '', REDIS_AUTH_FILE: SECRET },
+      /REDIS_AUTH_FILE: its value is not the path of a file, and is not shown .*; write the path/,
+    ],
+    [
+      'sentinels where there are none',
+      { REDIS_TYPE: 'sentinel', REDIS_URL: `limits,${plain}`, REDIS_SENTINEL_AUTH: SECRET },
+      /no sentinel knows the master .*unknown command/,
+    ],
+    [
+      'a cluster where there is none',
+      { REDIS_TYPE: 'cluster', REDIS_URL: plain },
+      /cluster support disabled/,
+    ],
   ];
   for (const [what, env, fault] of faults) {
     await t.test(what, async t => {
@@ -102,6 +131,20 @@ t.test('Redis for decisions', async t => {
       t.notMatch(text, SECRET);
     });
   }
+  await t.test('a user, a password and a database in the address', async t => {
+    const { store } = await opened(t, {
+      ...ONCE,
+      REDIS_AUTH: '',
+      REDIS_URL: `redis://default:${SECRET}@${plain}/3`,
+    });
+    await store.start();
+    t.same(await count(store.store ?? store, [{ key: 'b', hits: 1 }]), [1]);
+  });
+  await t.test('a file with a line break at its end', async t => {
+    const path = file('auth', `${SECRET}\n`);
+    const { store } = await opened(t, { ...ONCE, REDIS_AUTH: '', REDIS_AUTH_FILE: path, REDIS_URL: plain });
+    await store.start();
+  });
   await t.test('what is certain works: rediss://, line breaks and spaces', async t => {
     const env = { REDIS_AUTH: `${SECRET}\n`, REDIS_TLS_CACERT: `${files.ca}\n` };
     const { store } = await opened(t, { ...ONCE, ...env, REDIS_URL: ` rediss://${tls}\n` });
@@ -122,6 +165,10 @@ t.test('Redis for tasks', async t => {
       failure => asError(failure).message,
     );
   };
+  const wrong = await start({ TASKS_REDIS_URL: `redis://:${SECRET}x@${plain}` });
+  t.match(wrong, /WRONGPASS.*\(check the user and the password in TASKS_REDIS_URL: redis:/);
+  t.match(await start({ TASKS_REDIS_URL: `redis://${plain}` }), /NOAUTH.*TASKS_REDIS_URL/);
+  t.notMatch(wrong, SECRET);
   t.match(await start({ TASKS_REDIS_URL: tls }), /it may expect TLS; if so, set TASKS_REDIS_TLS=true/);
   t.match(
     await start({ TASKS_REDIS_URL: plain, TASKS_REDIS_TLS: 'true' }),
