@@ -4792,7 +4792,7 @@ export interface operations {
                 tracestate?: string;
                 /**
                  * @description The name and version of the service, unless the worker or the task sets another one.
-                 * @example sluice/0.1.0
+                 * @example sluice/0.2.0
                  */
                 "user-agent": string;
             };
@@ -4927,7 +4927,7 @@ export interface operations {
                 tracestate?: string;
                 /**
                  * @description The name and version of the service, unless the worker or the task sets another one.
-                 * @example sluice/0.1.0
+                 * @example sluice/0.2.0
                  */
                 "user-agent": string;
             };

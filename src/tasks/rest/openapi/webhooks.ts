@@ -81,7 +81,7 @@ const HEADERS: Readonly<Record<string, SentHeader>> = {
   'user-agent': {
     description: 'The name and version of the service, unless the worker or the task sets another one.',
     schema: { type: 'string' },
-    example: 'sluice/0.1.0',
+    example: 'sluice/0.2.0',
     always: true,
   },
 };
