@@ -323,6 +323,8 @@ export interface Progress {
   /** 0 to 100; null if unknown. */
   readonly percent: number | null;
   readonly note: string | null;
+  /** Who says so. */
+  readonly actor: Actor;
 }
 
 export type ExtendAnswer =

@@ -147,8 +147,7 @@ export interface TaskStore {
 
   /**
    * Extends a lease to `ms` from now, at most up to the limit of its claim; never shortens it. Null does not change it.
-   * Progress adds an entry `heartbeat_progress` of the actor `worker` with the id of the worker. This does not change the
-   * version of the task.
+   * Progress adds an entry `heartbeat_progress`. This does not change the version of the task.
    */
   extend(
     tenant: string,

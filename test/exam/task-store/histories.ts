@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import type { HistoryEntry } from '../../../src/tasks/model/task.ts';
-import { historyQuery } from '../../support/tasks/factories.ts';
+import { historyQuery, PULLER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -48,7 +48,11 @@ export const histories: Topic = (t, open) => {
 async function fill(scene: Scene, id: string, leaseId: string, length: number): Promise<void> {
   const [last] = (await scene.store.history(ACME, id, historyQuery({ limit: 1, order: 'desc' })))!;
   for (let seq = last.seq + 1; seq <= length; seq++) {
-    await scene.store.extend(ACME, leaseId, null, { percent: seq % 100, note: `entry ${seq}` });
+    await scene.store.extend(ACME, leaseId, null, {
+      percent: seq % 100,
+      note: `entry ${seq}`,
+      actor: PULLER,
+    });
   }
 }
 

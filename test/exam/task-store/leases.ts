@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { PULLER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
@@ -94,7 +95,7 @@ function isExtended(t: Test, open: Parameters<Topic>[1]): void {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne(PULL);
     await scene.end(leaseId, 'released');
-    const progress = { percent: 1, note: 'late' };
+    const progress = { percent: 1, note: 'late', actor: PULLER };
     t.strictSame(await scene.store.extend(ACME, leaseId, 60_000, progress), { kind: 'lost' });
     t.strictSame(await scene.store.extend(ACME, scene.make.leaseId(), 60_000, null), { kind: 'lost' });
     t.equal((await scene.lastEntry(id)).event, 'released');
@@ -115,9 +116,10 @@ function tellsOfProgress(t: Test, open: Parameters<Topic>[1]): void {
     await scene.add();
     const { leaseId, task } = await scene.startOne(PULL);
     scene.clock.advance(1_000);
-    await scene.store.extend(ACME, leaseId, null, { percent: 40, note: 'half "way"' });
-    await scene.store.extend(ACME, leaseId, null, { percent: 0, note: null });
-    await scene.store.extend(ACME, leaseId, null, { percent: null, note: '' });
+    const actor = { type: 'user', id: 'usr_1' } as const;
+    await scene.store.extend(ACME, leaseId, null, { percent: 40, note: 'half "way"', actor });
+    await scene.store.extend(ACME, leaseId, null, { percent: 0, note: null, actor });
+    await scene.store.extend(ACME, leaseId, null, { percent: null, note: '', actor });
     t.strictSame(await scene.get(task.id), task);
     const entry = {
       at: scene.now,
@@ -125,7 +127,7 @@ function tellsOfProgress(t: Test, open: Parameters<Topic>[1]): void {
       from: 'running',
       to: 'running',
       attempt: 1,
-      actor: { type: 'worker', id: scene.mailer.id },
+      actor,
     };
     t.strictSame((await scene.history(task.id)).slice(2), [
       { ...entry, seq: 3, progress: 40, note: 'half "way"' },

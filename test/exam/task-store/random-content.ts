@@ -10,7 +10,7 @@ import type {
 } from '../../../src/tasks/store/requests.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
-import { type Factory, retryPolicy, settlement } from '../../support/tasks/factories.ts';
+import { type Factory, PULLER, retryPolicy, settlement } from '../../support/tasks/factories.ts';
 
 /** More than there ever is. */
 export const ALL = 1_000;
@@ -183,7 +183,7 @@ export class RandomContent {
   /** What to ask of `extend`, after the lease. */
   extension(): [ms: number | null, progress: Progress | null] {
     const random = this.#random;
-    const progress = { percent: random.pick([null, 0, 50]), note: random.pick([null, 'n']) };
+    const progress = { percent: random.pick([null, 0, 50]), note: random.pick([null, 'n']), actor: PULLER };
     return [random.pick([null, 1_000, 60_000, 3_600_000]), this.#maybe(50) ? null : progress];
   }
 }

@@ -2,6 +2,7 @@ import { ACCOUNT_ID, SERVICE } from '../../../src/tasks/store/documents.ts';
 import {
   historyQuery,
   idempotency,
+  PULLER,
   settlement,
   taskChange,
   taskQuery,
@@ -73,7 +74,9 @@ export const tenants: Topic = (t, open) => {
     t.match(await store.change(GLOBEX, id, taskChange('cancel')), { kind: 'refused', reason: 'missing' });
     t.equal(await store.remove(GLOBEX, id, null), 'missing');
     t.equal(await store.leased(GLOBEX, leaseId), null);
-    t.strictSame(await store.extend(GLOBEX, leaseId, 1_000, { percent: 1, note: null }), { kind: 'lost' });
+    t.strictSame(await store.extend(GLOBEX, leaseId, 1_000, { percent: 1, note: null, actor: PULLER }), {
+      kind: 'lost',
+    });
     t.strictSame(await store.settle(GLOBEX, [settlement(leaseId, 'succeeded')]), [{ kind: 'lost' }]);
     t.equal(await store.getDocument(GLOBEX, 'worker', scene.mailer.id), null);
     t.equal(await store.findDocument(GLOBEX, 'name:worker:mailer'), null);

@@ -16,6 +16,8 @@ import { DocumentFactory, USER, type WorkerOf } from './document-factory.ts';
 
 export { USER };
 export const DISPATCHER: Actor = { type: 'dispatcher', id: 'node-a' };
+/** Who takes, extends and ends leases. */
+export const PULLER: Actor = { type: 'worker', id: 'host-1' };
 
 const HEX = '0123456789abcdef';
 

@@ -114,7 +114,7 @@ export async function endAttempt(
 ): Promise<Task> {
   const { tenant, caller } = asked;
   const leaseId = await ownLease(owners, asked, lease);
-  const by = caller.actor.id;
+  const by = caller.actor;
   let answer: SettleAnswer;
   if (outcome.kind === 'complete')
     answer = await pullDesk.leases.complete(tenant, leaseId, outcome.result, by);

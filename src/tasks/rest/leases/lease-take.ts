@@ -43,7 +43,8 @@ const LEASES_SCHEMA: ObjectSchema = {
       min: 1,
       max: 128,
       optional: true,
-      description: 'Name of the calling instance, recorded in the history.',
+      description:
+        'Name of the calling instance, recorded in the history as the actor that started the attempt.',
     },
   },
 };
@@ -112,13 +113,14 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
       },
     );
   }
+  const instance = call.body['instance'] as string | undefined;
   const claimed = await parts.pullDesk.lease({
     tenant: call.tenant,
     workerId: worker.id,
     max: (call.body['max'] as number | undefined) ?? 1,
     waitMs: waitMs ?? 0,
     leaseMs: leaseMs ?? null,
-    instance: (call.body['instance'] as string | undefined) ?? call.caller.actor.id,
+    actor: instance === undefined ? call.caller.actor : { type: 'worker', id: instance },
     gone: call.gone,
     allowed: async () => {
       await call.stillAllowed();

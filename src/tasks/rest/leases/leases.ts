@@ -108,7 +108,7 @@ async function heartbeat(parts: RestParts, owners: LeaseOwners, call: Call): Pro
     call.tenant,
     leaseId,
     extendMs ?? null,
-    percent === null && note === null ? null : { percent, note },
+    percent === null && note === null ? null : { percent, note, actor: call.caller.actor },
   );
   if (answer.kind === 'lost') throw leaseLost();
   return {

@@ -93,7 +93,7 @@ export class PullClaims {
 
   async #claimUpTo(
     max: number,
-    { tenant, workerId, instance, ...request }: LeaseRequest,
+    { tenant, workerId, actor, ...request }: LeaseRequest,
     worker: Worker,
     bounds: TenantLimits,
   ): Promise<ClaimAnswer> {
@@ -107,7 +107,7 @@ export class PullClaims {
       groups: worker.groups ?? null,
       tenantInFlight: bounds.inFlight,
       tenantPerSecond: bounds.dispatchPerSecond,
-      actor: { type: 'worker', id: instance },
+      actor,
     });
     for (const { dueAt } of answer.tasks) statistics.dispatchLag.record(Math.max(0, answer.now - dueAt));
     return answer;

@@ -141,9 +141,9 @@ export class PullDesk implements Service {
   }
 
   /** If this fails, the leases expire. */
-  #handBack({ tenant, instance }: LeaseRequest, tasks: readonly ClaimedTask[]): void {
+  #handBack({ tenant, actor }: LeaseRequest, tasks: readonly ClaimedTask[]): void {
     for (const { leaseId } of tasks) {
-      this.#owned(this.leases.release(tenant, leaseId, 0, instance)).catch(() => {});
+      this.#owned(this.leases.release(tenant, leaseId, 0, actor)).catch(() => {});
     }
   }
 

@@ -50,23 +50,23 @@ export class PullLeases {
     return store.extend(tenant, leaseId, ms, progress);
   }
 
-  complete(tenant: string, leaseId: string, result: string | null, worker: string): Promise<SettleAnswer> {
-    return this.#settle(tenant, leaseId, worker, { ...NOTHING, event: 'succeeded', result });
+  complete(tenant: string, leaseId: string, result: string | null, actor: Actor): Promise<SettleAnswer> {
+    return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'succeeded', result });
   }
 
-  async fail(tenant: string, leaseId: string, failure: PullFailure, worker: string): Promise<SettleAnswer> {
+  async fail(tenant: string, leaseId: string, failure: PullFailure, actor: Actor): Promise<SettleAnswer> {
     const { code, message } = failure;
     const error = { code, message };
     if (!failure.retry) {
-      return this.#settle(tenant, leaseId, worker, { ...NOTHING, event: 'no_retry', error });
+      return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'no_retry', error });
     }
     const task = await this.#parts.store.leased(tenant, leaseId);
     const waiting = task === null ? NOTHING : { ...NOTHING, ...this.#wait(task, failure.retryAfterMs) };
-    return this.#settle(tenant, leaseId, worker, { ...waiting, event: 'attempt_failed', error });
+    return this.#settle(tenant, leaseId, actor, { ...waiting, event: 'attempt_failed', error });
   }
 
-  release(tenant: string, leaseId: string, delayMs: number, worker: string): Promise<SettleAnswer> {
-    return this.#settle(tenant, leaseId, worker, { ...NOTHING, event: 'released', delayMs });
+  release(tenant: string, leaseId: string, delayMs: number, actor: Actor): Promise<SettleAnswer> {
+    return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'released', delayMs });
   }
 
   /** The task of a live lease. */
@@ -87,9 +87,8 @@ export class PullLeases {
     return { delayMs, last: isPolicyOver(task.retry, task.startedAt, clock.nowMs() + delayMs) };
   }
 
-  async #settle(tenant: string, leaseId: string, worker: string, ending: Ending): Promise<SettleAnswer> {
+  async #settle(tenant: string, leaseId: string, actor: Actor, ending: Ending): Promise<SettleAnswer> {
     const { store, signals, statistics, clock } = this.#parts;
-    const actor: Actor = { type: 'worker', id: worker };
     const settlement: Settlement = { ...ending, leaseId, http: null, throttleMs: 0, actor };
     const [answer] = await store.settle(tenant, [settlement]);
     if (answer.kind === 'lost') statistics.settleRejected.add(1);

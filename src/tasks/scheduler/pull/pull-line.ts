@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Actor } from '../../model/task.ts';
 import type { ClaimAnswer, ClaimedTask } from '../../store/requests.ts';
 
 /** A call that asks for tasks of a pull worker. */
@@ -9,8 +10,8 @@ export interface LeaseRequest {
   readonly waitMs: number;
   /** Null: the worker's. */
   readonly leaseMs: number | null;
-  /** The caller's own name, which is the actor in the history. */
-  readonly instance: string;
+  /** The caller, for the history. */
+  readonly actor: Actor;
   readonly gone: AbortSignal;
   /**
    * Checks again that the caller may lease. Its access may have been revoked while it waited.

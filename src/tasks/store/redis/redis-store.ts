@@ -42,7 +42,16 @@ import {
 } from './encoding.ts';
 import { Hints } from './hints.ts';
 import { history, list, openOfSchedule, type ReadScript, search } from './lists.ts';
-import { bodyOf, claimedOf, type Reply, resultsOf, settledOf, taskOf, tasksOf } from './lua/records.ts';
+import {
+  actorText,
+  bodyOf,
+  claimedOf,
+  type Reply,
+  resultsOf,
+  settledOf,
+  taskOf,
+  tasksOf,
+} from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { RedisDocuments } from './redis-documents.ts';
 import { addUsage, usage } from './redis-usage.ts';
@@ -223,8 +232,14 @@ export class RedisTaskStore implements TaskStore {
   ): Promise<ExtendAnswer> {
     const said: Argument[] =
       progress === null
-        ? ['', '', '', '']
-        : ['1', progress.percent ?? '', progress.note === null ? '' : '1', progress.note ?? ''];
+        ? ['', '', '', '', '']
+        : [
+            '1',
+            progress.percent ?? '',
+            progress.note === null ? '' : '1',
+            progress.note ?? '',
+            actorText(progress.actor),
+          ];
     const [until, isCanceled] = await this.#write(SCRIPTS.extend, tenant, [leaseId, ms ?? '', ...said]);
     if (until === undefined) return { kind: 'lost' };
     return { kind: 'extended', until: until as number, cancelRequested: isCanceled === 1 };

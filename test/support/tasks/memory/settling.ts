@@ -99,10 +99,10 @@ export function extend(
   return { kind: 'extended', until, cancelRequested: task.cancelRequestedAt !== null };
 }
 
-function progressEntry(record: TaskRecord, now: number, { percent, note }: Progress) {
+function progressEntry(record: TaskRecord, now: number, { percent, note, actor }: Progress) {
   return entryOf(record, record.task, now, {
     event: 'heartbeat_progress',
-    actor: { type: 'worker', id: record.task.workerId },
+    actor,
     ...(percent === null ? {} : { progress: percent }),
     ...(note === null ? {} : { note }),
   });

@@ -23,7 +23,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { answered, NOON, OK, TEST_SEALER } from '../../../support/tasks/engine-scene.ts';
 import { EngineWithDesk } from '../../../support/tasks/engine-with-desk.ts';
-import { Factory, historyQuery, retryPolicy, taskQuery } from '../../../support/tasks/factories.ts';
+import { Factory, historyQuery, PULLER, retryPolicy, taskQuery } from '../../../support/tasks/factories.ts';
 import { NO_LIMITS } from '../../../support/tasks/no-limits.ts';
 import { sameThreadSqliteStore } from '../../../support/tasks/same-thread-store.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
@@ -165,12 +165,12 @@ class Scene {
       max: 4,
       waitMs: 0,
       leaseMs: null,
-      instance: 'one',
+      actor: PULLER,
       allowed: async () => {},
       gone: new AbortController().signal,
     });
     for (const { leaseId } of leases) {
-      if (this.random.below(5) > 0) await this.engine.pullDesk.leases.complete(ACME, leaseId, null, 'one');
+      if (this.random.below(5) > 0) await this.engine.pullDesk.leases.complete(ACME, leaseId, null, PULLER);
     }
   }
 

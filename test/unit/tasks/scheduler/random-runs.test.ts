@@ -3,7 +3,7 @@ import { FINAL_STATUSES, type HistoryEntry } from '../../../../src/tasks/model/t
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';
-import { historyQuery, taskChange, taskQuery } from '../../../support/tasks/factories.ts';
+import { historyQuery, PULLER, taskChange, taskQuery } from '../../../support/tasks/factories.ts';
 
 type Tap = Parameters<EngineScene['process']>[0];
 
@@ -118,7 +118,7 @@ class Run {
       max: 1 + this.random.below(3),
       waitMs: this.random.below(500),
       leaseMs: null,
-      instance: 'host-1',
+      actor: PULLER,
       allowed: async () => {},
       gone: gone.signal,
     });
@@ -127,9 +127,9 @@ class Run {
       for (const { leaseId } of await asked) {
         const how = this.random.below(4);
         const failure = { code: 'oh', message: 'no', retry: true, retryAfterMs: null };
-        if (how === 0) await pullDesk.leases.fail(ACME, leaseId, failure, 'host-1');
-        else if (how === 1) await pullDesk.leases.complete(ACME, leaseId, null, 'host-1');
-        else if (how === 2) await pullDesk.leases.release(ACME, leaseId, 50, 'host-1');
+        if (how === 0) await pullDesk.leases.fail(ACME, leaseId, failure, PULLER);
+        else if (how === 1) await pullDesk.leases.complete(ACME, leaseId, null, PULLER);
+        else if (how === 2) await pullDesk.leases.release(ACME, leaseId, 50, PULLER);
         // Else the worker has died.
       }
     } catch {

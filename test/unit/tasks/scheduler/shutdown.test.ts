@@ -1,5 +1,6 @@
 import t from 'tap';
 import { ACME, EngineScene, type Process } from '../../../support/tasks/engine-scene.ts';
+import { PULLER } from '../../../support/tasks/factories.ts';
 
 /** Asks for a stop; `over` says whether it has ended. */
 function stopping(process: Process): { over: boolean } {
@@ -120,7 +121,7 @@ t.test('calls of pull workers are answered at once', async t => {
     max: 1,
     waitMs: 30_000,
     leaseMs: null,
-    instance: 'host-1',
+    actor: PULLER,
     allowed: async () => {},
     gone: new AbortController().signal,
   });

@@ -5,6 +5,7 @@ import { defaultMappings } from '../../../../src/stats/sinks/prometheus/mappings
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { readPrometheusText } from '../../../support/prometheus-text.ts';
 import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';
+import { PULLER } from '../../../support/tasks/factories.ts';
 
 /** The samples of a metric, by their labels, as a scrape of this process shows them. */
 function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
@@ -113,7 +114,7 @@ t.test('failures of the store are counted, and tasks that were made', async t =>
     max: 1,
     waitMs: 0,
     leaseMs: null,
-    instance: 'host-1',
+    actor: PULLER,
     allowed: async () => {},
     gone: new AbortController().signal,
   });

@@ -89,7 +89,8 @@ return reply
 `;
 
 /**
- *     ARGV    time, lease, ms or empty, `1` if there is progress, percent or empty, `1` if there is a note, the note
+ *     ARGV    time, lease, ms or empty, `1` if there is progress, percent or empty, `1` if there is a note, the note,
+ *             actor
  *     returns hints; if the attempt runs: the end of its lease, and 1 if the task has a cancel request
  */
 export const EXTEND = `${LEASED}
@@ -105,7 +106,7 @@ if ms then
 end
 if ARGV[4] ~= '' then
   record(x, {
-    now, ${E.heartbeat_progress}, RUNNING, RUNNING, f[F_attempt], 'worker:' .. f[F_worker], false, false, false, false, false,
+    now, ${E.heartbeat_progress}, RUNNING, RUNNING, f[F_attempt], ARGV[8], false, false, false, false, false,
     tonumber(ARGV[5]) or false, ARGV[6] == '1' and ARGV[7],
   })
   changed = true

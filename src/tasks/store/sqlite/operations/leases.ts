@@ -54,10 +54,10 @@ export function extend(
   return { kind: 'extended', until: row.lease_until as number, cancelRequested: row.cancel_at !== null };
 }
 
-function addProgress(work: Work, row: TaskRow, { percent, note }: Progress): void {
+function addProgress(work: Work, row: TaskRow, { percent, note, actor }: Progress): void {
   addEntry(work, row, row.status, {
     event: 'heartbeat_progress',
-    actor: actorText({ type: 'worker', id: work.numbers.workerId(row.worker) }),
+    actor: actorText(actor),
     rest: { ...(percent !== null && { progress: percent }), ...(note !== null && { note }) },
   });
 }

@@ -34,6 +34,28 @@ t.test('a worker takes tasks with its own token, with their payloads', async t =
   t.same((await take(rest, token)).json, { leases: [] });
 });
 
+t.test('one caller has one name in the history of an attempt', async t => {
+  const { rest, workerId, token } = await pulling();
+  const { user: owner } = (await rest.at('GET', 'me')).json;
+  const user = { type: 'user', id: owner.id };
+  for (const [by, actor] of [
+    [token, { type: 'worker', id: workerId }],
+    [rest.token, user],
+  ] as const) {
+    const { id } = await rest.task({ worker: 'crawler' });
+    const [{ lease_id }] = (await take(rest, by)).json.leases;
+    await rest.at('POST', `leases/${lease_id}/heartbeat`, { progress: 50 }, { token: by });
+    await rest.at('POST', `leases/${lease_id}/complete`, {}, { token: by });
+    const { json } = await rest.at('GET', `tasks/${id}/history`);
+    t.match(json.data, [
+      { event: 'created', actor: user },
+      { event: 'started', actor },
+      { event: 'heartbeat_progress', actor },
+      { event: 'succeeded', actor },
+    ]);
+  }
+});
+
 t.test('a call waits for the first task', async t => {
   const { rest, token } = await pulling();
   const waiting = take(rest, token, { wait: '30s' });

@@ -13,6 +13,7 @@ import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { sharedStoreKind } from '../../../../support/stores.ts';
 import { ACME, EngineScene, NOON, OK, type Process } from '../../../../support/tasks/engine-scene.ts';
+import { PULLER } from '../../../../support/tasks/factories.ts';
 
 // Starts of tasks and calls of a proxy that count for one limit, decided by the real engine.
 
@@ -302,7 +303,7 @@ t.test('two processes share the limit', async t => {
 /** Asks for leases as a pull worker does. */
 async function lease(process: Process, workerId: string, rest: Partial<LeaseRequest> = {}): Promise<number> {
   const tasks = await process.engine.pullDesk.lease({
-    ...{ tenant: ACME, workerId, max: 10, waitMs: 0, leaseMs: null, instance: 'host-1' },
+    ...{ tenant: ACME, workerId, max: 10, waitMs: 0, leaseMs: null, actor: PULLER },
     ...{ gone: new AbortController().signal, allowed: async () => {}, ...rest },
   });
   return tasks.length;

@@ -8,6 +8,7 @@ import {
   type Process,
   type ProcessOptions,
 } from '../../../../support/tasks/engine-scene.ts';
+import { PULLER } from '../../../../support/tasks/factories.ts';
 
 async function open(
   t: Tap,
@@ -29,7 +30,7 @@ function asking(process: Process, workerId: string, request: Partial<LeaseReques
     failure: null,
   };
   const whole = {
-    ...{ tenant: ACME, workerId, max: 1, waitMs: 30_000, leaseMs: null, instance: 'host-1' },
+    ...{ tenant: ACME, workerId, max: 1, waitMs: 30_000, leaseMs: null, actor: PULLER },
     ...{ gone: new AbortController().signal, allowed: async () => {}, ...request },
   };
   process.engine.pullDesk.lease(whole).then(
@@ -228,7 +229,7 @@ t.test('a worker at its concurrency gets the next task when one ends', async t =
   const second = asking(process, puller.id);
   await scene.turn();
   t.same(first.ids, [ids[0]]);
-  await desk.leases.complete(ACME, first.leases[0], '{"n":1}', 'host-1');
+  await desk.leases.complete(ACME, first.leases[0], '{"n":1}', PULLER);
   await scene.turn();
   t.same(second.ids, [ids[1]]);
   t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
@@ -239,9 +240,9 @@ t.test('complete can be repeated; a lost lease is reported and counted', async t
   await scene.add(puller);
   const call = asking(process, puller.id);
   await scene.turn();
-  t.match(await desk.leases.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'settled' });
-  t.match(await desk.leases.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'already' });
-  t.match(await desk.leases.complete(ACME, 'f'.repeat(32), null, 'host-1'), { kind: 'lost' });
+  t.match(await desk.leases.complete(ACME, call.leases[0], null, PULLER), { kind: 'settled' });
+  t.match(await desk.leases.complete(ACME, call.leases[0], null, PULLER), { kind: 'already' });
+  t.match(await desk.leases.complete(ACME, 'f'.repeat(32), null, PULLER), { kind: 'lost' });
   t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), 1);
 });
 
@@ -251,10 +252,10 @@ t.test('a failure waits by the policy, or longer where the worker says so', asyn
   const ids = await scene.add(puller, 4, { retry });
   const { leases } = await leased(scene, process, puller.id, 4);
   const failure = { code: 'smtp', message: 'no route', retry: true, retryAfterMs: null };
-  await desk.leases.fail(ACME, leases[0], failure, 'host-1');
-  await desk.leases.fail(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, 'host-1');
-  await desk.leases.fail(ACME, leases[2], { ...failure, retry: false }, 'host-1');
-  await desk.leases.fail(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, 'host-1');
+  await desk.leases.fail(ACME, leases[0], failure, PULLER);
+  await desk.leases.fail(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, PULLER);
+  await desk.leases.fail(ACME, leases[2], { ...failure, retry: false }, PULLER);
+  await desk.leases.fail(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, PULLER);
   const now = scene.clock.nowMs();
   t.match(await scene.get(ids[0]), { status: 'retry', dueAt: now + 5_000, lastError: { code: 'smtp' } });
   t.match(await scene.get(ids[1]), { status: 'retry', dueAt: now + 60_000 });
@@ -273,7 +274,7 @@ t.test('a task that is released is not counted, and waits as long as asked for',
   const { scene, process, puller, desk } = await open(t);
   const [id] = await scene.add(puller);
   const call = await leased(scene, process, puller.id, 1);
-  await desk.leases.release(ACME, call.leases[0], 2_000, 'host-1');
+  await desk.leases.release(ACME, call.leases[0], 2_000, PULLER);
   t.match(await scene.get(id), { status: 'retry', attempt: 0, dueAt: scene.clock.nowMs() + 2_000 });
 });
 
@@ -290,9 +291,16 @@ t.test(
       until: now + 10_000,
       cancelRequested: false,
     });
-    t.match(await desk.leases.heartbeat(ACME, call.leases[0], 20_000, { percent: 40, note: 'half way' }), {
-      until: now + 20_000,
-    });
+    t.match(
+      await desk.leases.heartbeat(ACME, call.leases[0], 20_000, {
+        percent: 40,
+        note: 'half way',
+        actor: PULLER,
+      }),
+      {
+        until: now + 20_000,
+      },
+    );
     const actor = { type: 'user', id: 'usr_1' } as const;
     await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
     t.match(await desk.leases.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });

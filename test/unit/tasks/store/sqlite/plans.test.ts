@@ -8,6 +8,7 @@ import {
   Factory,
   historyQuery,
   idempotency,
+  PULLER,
   settlement,
   taskChange,
   taskQuery,
@@ -121,7 +122,7 @@ async function doEverything(store: SqliteStore): Promise<void> {
   await change('resume');
   const { tasks } = await store.claim(TENANT, make.claimRequest(worker.id, 2));
   for (const { leaseId } of tasks) {
-    await store.extend(TENANT, leaseId, 5, { percent: 1, note: null });
+    await store.extend(TENANT, leaseId, 5, { percent: 1, note: null, actor: PULLER });
     await store.leased(TENANT, leaseId);
     await store.settle(TENANT, [settlement(leaseId, 'succeeded', { result: '1' })]);
   }

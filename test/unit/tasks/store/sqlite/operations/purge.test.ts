@@ -3,7 +3,7 @@ import { SqliteEngine } from '../../../../../../src/tasks/store/sqlite/engine/en
 import { SteadyClock } from '../../../../../../src/tasks/store/sqlite/file/steady-clock.ts';
 import type { Operation } from '../../../../../../src/tasks/store/sqlite/operations/operations.ts';
 import { ManualClock } from '../../../../../support/manual-clock.ts';
-import { Factory, settlement } from '../../../../../support/tasks/factories.ts';
+import { Factory, PULLER, settlement } from '../../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../../support/tasks/sqlite-files.ts';
 
 const ACME = 'acme';
@@ -36,7 +36,10 @@ t.test('tasks with long histories are removed in steps that hold nobody up for l
   const claim = make.claimRequest(worker.id, TASKS);
   run({ name: 'claim', args: [ACME, claim] });
   for (const leaseId of claim.leaseIds) {
-    const progress: Operation = { name: 'extend', args: [ACME, leaseId, null, { percent: 1, note: null }] };
+    const progress: Operation = {
+      name: 'extend',
+      args: [ACME, leaseId, null, { percent: 1, note: null, actor: PULLER }],
+    };
     run(...Array<Operation>(ENTRIES - 3).fill(progress));
   }
   run({ name: 'settle', args: [ACME, claim.leaseIds.map(id => settlement(id, 'succeeded'))] });
