@@ -1,6 +1,6 @@
 // Generated from the OpenAPI document of the task service. Do not edit: run `npm run client-types`.
-// Document: sha256 6469e40cd593c6152a660f7124929dbc12ad02d333536f5c90a2d2caae556cf4
-// Types:    sha256 f40a1917d0bb54cedac1c2df22bd33d28a854ecba84393227814a6e8fdac5cbb
+// Document: sha256 bc1fa3cb9a0018c3520f50d4c20cc07e3f1731f49e15a04cdc461833d8716604
+// Types:    sha256 d07a617b6671ab98b81ed33d65164eb659ab38197036c21ffa9167f4953228f9
 
 export interface paths {
     "/accounts": {
@@ -1218,7 +1218,7 @@ export interface components {
             wait?: string | number;
             /** @description How long a lease lasts without a heartbeat: 5s to 12h. Default: the lease of the worker. */
             lease?: string | number | null;
-            /** @description Name of the calling instance, recorded in the history. */
+            /** @description Name of the calling instance, recorded in the history as the actor that started the attempt. */
             instance?: string;
         };
         Leases: {
@@ -2455,6 +2455,8 @@ export interface components {
             waiting: number;
             paused: number;
             failed: number;
+            /** @description Ended tasks in each of the last 20 minutes, the oldest first; the last one has not ended. */
+            ended_spark: number[];
         };
         WorkerPage: {
             data: components["schemas"]["Worker"][];
@@ -4429,7 +4431,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Order of the list: `asc` or `desc`. */
                 order?: string;
-                /** @description `health`: include the number of tasks of each worker by status. */
+                /** @description `health`: include the number of tasks of each worker by status, and a curve of those that ended. */
                 include?: string;
             };
             header?: never;

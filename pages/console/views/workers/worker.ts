@@ -31,6 +31,8 @@ interface WorkerHealth {
   readonly waiting: number;
   readonly paused: number;
   readonly failed: number;
+  /** Tasks that ended in each of the last 20 minutes. */
+  readonly ended_spark: readonly number[];
 }
 
 /** A secret without its value, which cannot be read again. */

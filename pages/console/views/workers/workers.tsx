@@ -3,6 +3,7 @@ import { Button } from '../../../design/button.tsx';
 import { Chip } from '../../../design/chip.tsx';
 import { formatCount } from '../../../design/format.ts';
 import { Panel } from '../../../design/panel.tsx';
+import { Sparkline } from '../../../design/plots/sparkline.tsx';
 import { Link, navigate, useRoute } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import { type Column, Table } from '../../../design/table.tsx';
@@ -35,6 +36,13 @@ const COLUMNS: readonly Column<Worker>[] = [
     title: 'Runs',
     hides: 'medium',
     cell: worker => <span class="one-line">{boundsText(worker)}</span>,
+  },
+  {
+    key: 'ended',
+    title: 'Ended',
+    kind: 'number',
+    hides: 'medium',
+    cell: ({ health }) => health && <Sparkline values={health.ended_spark} label="Ended per minute" />,
   },
   { key: 'flight', title: 'Running', kind: 'number', cell: ({ health }) => countText(health?.in_flight) },
   { key: 'waiting', title: 'Waiting', kind: 'number', cell: ({ health }) => countText(health?.waiting) },

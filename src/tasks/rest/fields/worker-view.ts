@@ -3,8 +3,9 @@ import type { Worker } from '../../model/documents.ts';
 import { PRIORITIES } from '../../model/task.ts';
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
-import type { StatusCounts } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
 import type { RestParts } from '../http/parts.ts';
+import { ENDED_SPARK, endedIn, lastMinutes } from '../usage/last-minutes.ts';
 import { RETRY_ANSWER, retryView } from './common-fields.ts';
 import { START_LIMIT_ANSWER } from './start-limit-fields.ts';
 import { TIME, TIME_OR_NULL } from './task-view.ts';
@@ -32,6 +33,7 @@ const HEALTH: ObjectSchema = {
     waiting: { ...COUNT, description: 'Number of tasks that wait for their start.' },
     paused: COUNT,
     failed: COUNT,
+    ended_spark: ENDED_SPARK,
   },
 };
 
@@ -105,9 +107,24 @@ export function workerView({
   };
 }
 
-export function healthView(counts: StatusCounts): Record<string, unknown> {
+/** What the tasks of a worker do, in the form of {@link WORKER_ANSWER}. */
+export async function readHealth(
+  store: Pick<TaskStore, 'counts' | 'usage'>,
+  worker: { readonly tenant: string; readonly workerId: string },
+  nowMs: number,
+): Promise<Record<string, unknown>> {
+  const [counts, minutes] = await Promise.all([
+    store.counts(worker.tenant, worker.workerId),
+    lastMinutes(store, worker, nowMs),
+  ]);
   const { running, scheduled, retry, paused, failed } = counts;
-  return { in_flight: running, waiting: scheduled + retry, paused, failed };
+  return {
+    in_flight: running,
+    waiting: scheduled + retry,
+    paused,
+    failed,
+    ended_spark: minutes.map(endedIn),
+  };
 }
 
 /** The change that writes a worker. The document is due when the pause ends. */

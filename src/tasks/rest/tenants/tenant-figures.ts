@@ -1,16 +1,14 @@
 import { MINUTE_MS, SECOND_MS } from '../../../base/clock.ts';
 import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { Account } from '../../model/documents.ts';
-import { FINAL_STATUSES, TASK_STATUSES } from '../../model/task.ts';
+import { TASK_STATUSES } from '../../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
-import { UsageSum, usageStart } from '../../model/usage.ts';
+import type { UsageSum } from '../../model/usage.ts';
 import { ACCOUNT_ID } from '../../store/documents.ts';
 import type { DueTasks, StatusCounts } from '../../store/requests.ts';
 import { MAX_DUE, type TaskStore } from '../../store/task-store.ts';
 import { TENANT_STATUSES } from '../http/tenant-ask.ts';
-
-/** Number of minutes in the small curves of a list. */
-const SPARK_MINUTES = 20;
+import { ENDED_SPARK, endedIn, lastMinutes } from '../usage/last-minutes.ts';
 
 /** What tenants are found and sorted by. */
 export interface TenantFigures {
@@ -63,11 +61,7 @@ export const TENANT: ObjectSchema = {
         'seconds may be missing.',
       properties: { created: RATE, ended: RATE, failed: RATE },
     },
-    ended_spark: {
-      type: 'array',
-      items: { type: 'number' },
-      description: `Ended tasks in each of the last ${SPARK_MINUTES} minutes, the oldest first; the last one has not ended.`,
-    },
+    ended_spark: ENDED_SPARK,
   },
 };
 
@@ -121,7 +115,7 @@ export async function tenantView(
   { account, counts, workers, due }: TenantFigures,
   nowMs: number,
 ): Promise<Record<string, unknown>> {
-  const minutes = await lastMinutes(store, account.domain, nowMs);
+  const minutes = await lastMinutes(store, { tenant: account.domain, workerId: null }, nowMs);
   const { domain, status, createdAt, suspension } = account;
   return {
     domain,
@@ -142,21 +136,6 @@ export async function tenantView(
   };
 }
 
-/** The usage of the last minutes, the oldest first; the last one has not ended. */
-async function lastMinutes(
-  store: Pick<TaskStore, 'usage'>,
-  domain: string,
-  nowMs: number,
-): Promise<readonly UsageSum[]> {
-  const from = usageStart('minute', nowMs) - (SPARK_MINUTES - 1) * MINUTE_MS;
-  const query = { span: 'minute', workerId: null, from, intervals: SPARK_MINUTES } as const;
-  const sums = Array.from({ length: SPARK_MINUTES }, () => new UsageSum());
-  for (const { at, figures } of await store.usage(domain, query)) {
-    sums[Math.round((at - from) / MINUTE_MS)]?.addAll(figures);
-  }
-  return sums;
-}
-
 function ratesOf(minutes: readonly UsageSum[], nowMs: number): Record<string, number> {
   const last = minutes.slice(-2);
   const seconds = (MINUTE_MS + (nowMs % MINUTE_MS)) / SECOND_MS;
@@ -167,8 +146,4 @@ function ratesOf(minutes: readonly UsageSum[], nowMs: number): Record<string, nu
     ended: rate(endedIn),
     failed: rate(sum => sum.count('failed')),
   };
-}
-
-function endedIn(minute: UsageSum): number {
-  return FINAL_STATUSES.reduce((sum, status) => sum + minute.count(status), 0);
 }

@@ -9,7 +9,7 @@ import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { NEW_WORKER, readWorkerFields, WORKER_CHANGES } from '../fields/worker-fields.ts';
 import { withOnFinish } from '../fields/worker-on-finish.ts';
-import { healthView, putWorker, WORKER_ANSWER, workerChanged, workerView } from '../fields/worker-view.ts';
+import { putWorker, readHealth, WORKER_ANSWER, workerChanged, workerView } from '../fields/worker-view.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -57,7 +57,11 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       operation: 'listWorkers',
       summary: 'List workers, newest first',
       access: READS,
-      query: { ...PAGE_QUERY, include: '`health`: include the number of tasks of each worker by status.' },
+      query: {
+        ...PAGE_QUERY,
+        include:
+          '`health`: include the number of tasks of each worker by status, and a curve of those that ended.',
+      },
       answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
       problems: ['invalid_parameter', 'invalid_cursor'],
       handle: call => listWorkers(parts, cursors, call),
@@ -117,7 +121,7 @@ async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Prom
     list: 'listWorkers',
     prepare: workers =>
       forEachLimited(workers, COUNTS_AT_ONCE, async ({ id }) => {
-        health.set(id, healthView(await parts.store.counts(call.tenant, id)));
+        health.set(id, await readHealth(parts.store, { tenant: call.tenant, workerId: id }, call.nowMs));
       }),
     view: worker => ({ ...workerView(worker), health: health.get(worker.id) }),
   });
@@ -155,8 +159,8 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
 
 async function showWorker({ store }: RestParts, call: Call): Promise<RestAnswer> {
   const worker = await readWorker(store, call.tenant, call.params['id']);
-  const counts = await store.counts(call.tenant, worker.id);
-  const json = { ...workerView(worker), health: healthView(counts) };
+  const health = await readHealth(store, { tenant: call.tenant, workerId: worker.id }, call.nowMs);
+  const json = { ...workerView(worker), health };
   return { status: 200, headers: { ETag: entityTag(worker.version) }, json };
 }
 

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { placeOfCount } from '../../../../../src/tasks/model/usage.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
@@ -77,7 +78,7 @@ t.test('everything that a worker can say is kept', async t => {
   const read = await rest.at('GET', `workers/${said.name}`);
   const { health, ...same } = read.json;
   t.same(same, made.json);
-  t.same(health, { in_flight: 0, waiting: 0, paused: 0, failed: 0 });
+  t.match(health, { in_flight: 0, waiting: 0, paused: 0, failed: 0 });
   const due = await rest.store.getDocument('acme', 'worker', made.json.id);
   t.equal(due?.dueAt, Date.parse(said.resume_at), 'it is looked at when it is to go on');
   const rate = await rest.made('workers', { name: 'r', rate: { limit: 5, per: 1 } });
@@ -193,7 +194,7 @@ t.test('the health of a worker says what its tasks do', async t => {
   const worker = await rest.pushWorker();
   for (const status of ['failed', 'paused', 'retry', 'running', 'scheduled'])
     await rest.taskIn(status, worker);
-  t.same((await rest.at('GET', 'workers/mailer')).json.health, {
+  t.match((await rest.at('GET', 'workers/mailer')).json.health, {
     in_flight: 1,
     waiting: 2,
     paused: 1,
@@ -217,6 +218,18 @@ t.test('a list of workers has their health if it is asked for', async t => {
       ['mailer', 1],
     ],
   );
+  const mailer = list.json.data[1];
+  const ended = {
+    at: rest.clock.nowMs() - 60_000,
+    workerId: mailer.id,
+    figures: [placeOfCount('failed'), 3],
+  };
+  await rest.store.addUsage('acme', [ended]);
+  for (const { health } of [
+    (await rest.at('GET', `workers/${mailer.id}`)).json,
+    (await rest.at('GET', 'workers?include=health')).json.data[1],
+  ])
+    t.same(health.ended_spark, [...Array(18).fill(0), 3, 0]);
   t.equal((await rest.at('GET', 'workers')).json.data[0].health, undefined);
   t.match(await rest.at('GET', 'workers?include=all'), { status: 400, json: { code: 'invalid_parameter' } });
 });
