@@ -9,6 +9,8 @@ export interface ListPage<Item> {
   readonly next_cursor: string | null;
 }
 
+export const PRIORITIES = ['critical', 'high', 'normal', 'low', 'bulk'] as const;
+
 /** Number of tasks by status. */
 export interface TaskCounts {
   readonly counts: Readonly<Record<TaskStatus, number>>;

@@ -4,6 +4,7 @@ import { Link, navigate, useRoute } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import { type Column, Table } from '../../../design/table.tsx';
 import { Time } from '../../../design/time.tsx';
+import { ActorName } from '../../actor-name.tsx';
 import type { Actor, ListPage } from '../../api.ts';
 import { useNow } from '../../now.ts';
 import { usePolled } from '../../polled.ts';
@@ -88,12 +89,11 @@ function columns(nowMs: number): readonly Column<AuditEntry>[] {
       key: 'actor',
       title: 'By',
       hides: 'medium',
-      cell: ({ actor }) =>
-        actor.type === 'user' ? (
-          <Link query={{ view: 'user', id: actor.id }} class="one-line">{`…${actor.id.slice(-8)}`}</Link>
-        ) : (
-          <span class="one-line">{`${actor.type} ${actor.id}`}</span>
-        ),
+      cell: ({ actor }) => (
+        <span class="one-line">
+          <ActorName actor={actor} />
+        </span>
+      ),
     },
     {
       key: 'request',

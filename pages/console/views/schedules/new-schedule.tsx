@@ -4,6 +4,7 @@ import { Choices } from '../../../design/choices.tsx';
 import { Field } from '../../../design/field.tsx';
 import { useAction } from '../../change/action.ts';
 import { commandsOf } from '../../change/commands.ts';
+import { isJsonText } from '../../change/json-text.ts';
 import { useCall } from '../../session.ts';
 import { Preview, type Timing } from './preview.tsx';
 import { ownZone } from './schedule.ts';
@@ -139,13 +140,4 @@ export function NewSchedule({ onClose, onCreated }: NewScheduleProps) {
       </Field>
     </ChangeForm>
   );
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks';
 import { ChangeForm } from '../../../design/change-form.tsx';
 import { Field } from '../../../design/field.tsx';
+import { PRIORITIES } from '../../api.ts';
 import { useAction } from '../../change/action.ts';
 import { commandsOf } from '../../change/commands.ts';
 import { prettyJson } from '../../exact-json.ts';
 import { useAllowed, useCall } from '../../session.ts';
 import type { WholeTask } from './whole-task.ts';
-
-const PRIORITIES = ['critical', 'high', 'normal', 'low', 'bulk'];
 
 interface EditDialogProps {
   readonly task: WholeTask;

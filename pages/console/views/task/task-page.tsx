@@ -3,6 +3,7 @@ import { Facts, Panel } from '../../../design/panel.tsx';
 import { Link, useRoute } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import { Time } from '../../../design/time.tsx';
+import { ActorName } from '../../actor-name.tsx';
 import type { Task } from '../../api.ts';
 import { useNow } from '../../now.ts';
 import { usePolled } from '../../polled.ts';
@@ -176,7 +177,7 @@ function factsOf(task: Task, nowMs: number): Parameters<typeof Facts>[0]['items'
     [
       'Created',
       <>
-        {time(task.created_at)} by {task.created_by.type} <code>{task.created_by.id}</code>
+        {time(task.created_at)} by <ActorName actor={task.created_by} />
       </>,
     ],
     ...at('Finished', task.finished_at),

@@ -6,6 +6,7 @@ import { Link, useRoute } from '../../../design/route.ts';
 import { Failure, Skeleton } from '../../../design/states.tsx';
 import { Time } from '../../../design/time.tsx';
 import type { TaskStatus } from '../../../service/task-status.ts';
+import { ActorName } from '../../actor-name.tsx';
 import type { Actor, ListPage, Task } from '../../api.ts';
 import { usePolled } from '../../polled.ts';
 
@@ -151,7 +152,7 @@ function TimelineEntry({ entry, task, isLast, before, nowMs }: EntryProps) {
         )}
         {entry.changed !== undefined && entry.changed.length > 0 && `changed: ${entry.changed.join(', ')} · `}
         {note !== undefined && note !== '' && `${note} · `}
-        by {actorText(entry.actor, task)}
+        by <ActorName actor={entry.actor} worker={{ id: task.worker_id, name: task.worker }} />
       </p>
     </li>
   );
@@ -161,11 +162,6 @@ function nameOf({ event, attempt }: Entry): string {
   const ofAttempt = ATTEMPTS[event];
   if (ofAttempt !== undefined) return `Attempt ${attempt} ${ofAttempt}`;
   return NAMES[event] ?? event.replaceAll('_', ' ');
-}
-
-function actorText({ type, id }: Actor, { worker, worker_id }: EntryProps['task']): string {
-  if (type === 'dispatcher' || type === 'system') return type;
-  return `${type} ${id === worker_id ? worker : id}`;
 }
 
 function gapText(from: string, to: string): string {

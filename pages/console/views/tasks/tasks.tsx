@@ -11,6 +11,7 @@ import { useAllowed } from '../../session.ts';
 import { BulkButtons } from './bulk-buttons.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { FirstSteps } from './first-steps.tsx';
+import { NewTask } from './new-task.tsx';
 import { taskColumns } from './task-columns.tsx';
 import { filterOf, filterText } from './task-filter.ts';
 
@@ -22,14 +23,27 @@ export function Tasks() {
   const filter = filterOf(query);
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const mayChange = useAllowed('tasks:write');
+  const [isNew, setNew] = useState(false);
   return (
     <>
       <header class="view-head">
         <h1>What happens to the tasks?</h1>
         {mayChange && <BulkButtons filter={filter} chosen={chosen} onDone={() => choose(new Set())} />}
+        {mayChange && (
+          <Button kind="primary" onClick={() => setNew(true)}>
+            New task
+          </Button>
+        )}
       </header>
       <FilterBar />
       <TaskList filter={filter} chosen={chosen} onChoose={mayChange ? choose : null} />
+      {isNew && (
+        <NewTask
+          worker={filter['worker'] ?? ''}
+          onClose={() => setNew(false)}
+          onCreated={id => navigate('/', { view: 'task', id })}
+        />
+      )}
     </>
   );
 }
