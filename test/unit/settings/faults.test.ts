@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MASK } from '../../../src/settings/faults.ts';
+import { isHidden, MASK } from '../../../src/settings/faults.ts';
 import type { Setting } from '../../../src/settings/kinds/kinds.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
@@ -54,7 +54,7 @@ t.test('the fault of each setting names the variable as written, its text, and w
     const text = wrongText(setting);
     for (const variable of setting.names) {
       const [line, ...others] = faultLines({ [variable]: text });
-      const shown = setting.secret && text !== '' ? MASK : `"${text.slice(0, 100)}`;
+      const shown = isHidden(variable, text, setting.secret) ? MASK : `"${text.slice(0, 100)}`;
       t.ok(line.startsWith(`  ${variable}=${shown}`), line);
       t.ok(line.endsWith(`; accepted: ${setting.kind.accepts}`), line);
       t.same(others, []);

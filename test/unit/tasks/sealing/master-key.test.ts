@@ -125,5 +125,8 @@ t.test('a file that is there is never written over', async t => {
 
 t.test('if it cannot be created, the error names the path and the cause', async t => {
   const path = join(await directoryWith(t), 'missing', 'master.key');
-  t.match((await refusal(() => openOrMakeMasterKeyFile(path))).message, `${path}, cannot be created: ENOENT`);
+  t.match(
+    (await refusal(() => openOrMakeMasterKeyFile(path))).message,
+    `'${path}' cannot be created: ENOENT`,
+  );
 });
