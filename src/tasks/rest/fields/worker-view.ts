@@ -5,8 +5,8 @@ import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.t
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { RestParts } from '../http/parts.ts';
-import { ENDED_SPARK, endedIn, lastMinutes } from '../usage/last-minutes.ts';
 import { RETRY_ANSWER, retryView } from './common-fields.ts';
+import { ENDED_SPARK, endedIn, lastMinutes } from './last-minutes.ts';
 import { START_LIMIT_ANSWER } from './start-limit-fields.ts';
 import { TIME, TIME_OR_NULL } from './task-view.ts';
 import { ON_FINISH_ANSWER, onFinishView } from './worker-on-finish.ts';

@@ -7,8 +7,8 @@ import type { UsageSum } from '../../model/usage.ts';
 import { ACCOUNT_ID } from '../../store/documents.ts';
 import type { DueTasks, StatusCounts } from '../../store/requests.ts';
 import { MAX_DUE, type TaskStore } from '../../store/task-store.ts';
+import { ENDED_SPARK, endedIn, lastMinutes } from '../fields/last-minutes.ts';
 import { TENANT_STATUSES } from '../http/tenant-ask.ts';
-import { ENDED_SPARK, endedIn, lastMinutes } from '../usage/last-minutes.ts';
 
 /** What tenants are found and sorted by. */
 export interface TenantFigures {
