@@ -20,7 +20,7 @@ import { WorkerBook } from '../../tasks/scheduler/workers/worker-book.ts';
 import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/workers/worker-tests.ts';
 import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
-import { MeasuredStore } from '../../tasks/store/measured-store.ts';
+import { measuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { UsageCounts } from '../../tasks/store/usage-counts.ts';
@@ -58,7 +58,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   const opened = await openThreadStore({ settings, stats, logger, wanted, background: true });
   const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
   const usage = new UsageCounts();
-  const store = new MeasuredStore(opened.store, statistics, () => performance.now(), usage);
+  const store = measuredStore(opened.store, { statistics, nowMs: () => performance.now(), usage });
   const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
   const limitAsker = new AskedStartLimits(post);
   const openTracing = await loadTracing(settings, { clock: systemClock, logger });

@@ -24,7 +24,7 @@ import { UsageWriter } from '../../tasks/scheduler/upkeep/usage-writer.ts';
 import type { WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
 import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
-import { MeasuredStore } from '../../tasks/store/measured-store.ts';
+import { measuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { UsageCounts } from '../../tasks/store/usage-counts.ts';
@@ -62,7 +62,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const opened = await openThreadStore({ settings, stats, logger, wanted, background: false });
     const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
     const usage = new UsageCounts();
-    const store = new MeasuredStore(opened.store, statistics, () => performance.now(), usage);
+    const store = measuredStore(opened.store, { statistics, nowMs: () => performance.now(), usage });
     const usageWriter = new UsageWriter({ store, usage, clock: systemClock, logger });
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
     const provider = await identityProvider(settings, clock, logger);

@@ -19,7 +19,7 @@ import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import { attemptsFor } from '../../tasks/scheduler/push/push-slots.ts';
 import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
 import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
-import { MeasuredStore } from '../../tasks/store/measured-store.ts';
+import { measuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
 import { tenantRoutes } from '../../transports/debug/operator/tenant-routes.ts';
@@ -81,7 +81,7 @@ export class TasksService implements Service {
     const workers = new WorkerNames(settings.tasksMetricsMaxWorkers);
     const statistics = new TaskStatistics(shared.stats, workers);
     const opened = parts.createStore({ ...parts, stats: shared.stats });
-    this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
+    this.#store = measuredStore(opened.store, { statistics, nowMs: () => performance.now(), usage: null });
     const mesh = new SignalMesh();
     this.#limits = new LimitWatch({ ...shared, mesh, clock: parts.clock });
     const links = new ThreadLinks({

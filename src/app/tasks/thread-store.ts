@@ -3,8 +3,8 @@ import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import { storeOf } from '../../tasks/store/operations.ts';
 import { PortOperator } from '../../tasks/store/sqlite/engine/port-operator.ts';
-import { SqliteStore } from '../../tasks/store/sqlite/engine/sqlite-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 
@@ -45,7 +45,7 @@ export async function openThreadStore(parts: ThreadStoreParts): Promise<ThreadSt
   stats.gauge('tasks.store_waiting', () => operator.waiting);
   if (background) stats.gauge('tasks.clock_backsteps', () => operator.clockBacksteps);
   return {
-    store: new SqliteStore(operator),
+    store: storeOf('sqlite', operator),
     connect: port => operator.connect(port),
     refused: fault => operator.refused(fault),
   };

@@ -34,7 +34,7 @@ import { WorkerPauses, WorkerSwitch } from './workers/worker-pauses.ts';
 import { SecretUses } from './workers/worker-secrets.ts';
 
 export interface TasksEngineParts {
-  /** Started, and stopped after the engine; counts for itself ({@link MeasuredStore}). */
+  /** Started, and stopped after the engine; counts for itself (`measuredStore`). */
   readonly store: TaskStore;
   /** What the store counts. */
   readonly usage: UsageCounts;

@@ -14,7 +14,7 @@ import type { TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine
 import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
-import { MeasuredStore } from '../../../src/tasks/store/measured-store.ts';
+import { measuredStore } from '../../../src/tasks/store/measured-store.ts';
 import type { NewTask } from '../../../src/tasks/store/requests.ts';
 import { StoreClock } from '../../../src/tasks/store/store-clock.ts';
 import { UsageCounts } from '../../../src/tasks/store/usage-counts.ts';
@@ -265,7 +265,7 @@ export class EngineScene {
     const logger = new KeepingLogger();
     const deliveries = new TestDeliveries(attemptsFor(slots));
     const usage = new UsageCounts();
-    const store = new MeasuredStore(this.store, statistics, () => this.clock.nowMs(), usage);
+    const store = measuredStore(this.store, { statistics, nowMs: () => this.clock.nowMs(), usage });
     const directory = new Directory(store, clock);
     let workerDue: Process['workerDue'] | null = null;
     const firer: Service = { name: 'firer', start: async () => {}, stop: async () => {} };

@@ -1,15 +1,17 @@
 import type { Clock } from '../../../src/base/clock.ts';
-import { SqliteEngine } from '../../../src/tasks/store/sqlite/engine/engine.ts';
-import { type Operator, SqliteStore } from '../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
-import { type StoreFile, withDefaults } from '../../../src/tasks/store/sqlite/engine/thread-operator.ts';
-import { SteadyClock } from '../../../src/tasks/store/sqlite/file/steady-clock.ts';
 import {
   type AnswerOf,
   type ArgumentsOf,
-  isRead,
   type Operation,
   type OperationName,
-} from '../../../src/tasks/store/sqlite/operations/operations.ts';
+  type Operator,
+  storeOf,
+} from '../../../src/tasks/store/operations.ts';
+import { SqliteEngine } from '../../../src/tasks/store/sqlite/engine/engine.ts';
+import { type StoreFile, withDefaults } from '../../../src/tasks/store/sqlite/engine/thread-operator.ts';
+import { SteadyClock } from '../../../src/tasks/store/sqlite/file/steady-clock.ts';
+import { isRead } from '../../../src/tasks/store/sqlite/operations/operations.ts';
+import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 
 /** A clock for tests. `monotonicMs` is a second clock that is never set; by default that of the system. */
 interface TestClock extends Pick<Clock, 'nowMs'> {
@@ -17,12 +19,12 @@ interface TestClock extends Pick<Clock, 'nowMs'> {
 }
 
 /** The SQLite store without its thread, so that tests can control its time. */
-export function sameThreadSqliteStore(file: StoreFile, clock: TestClock): SqliteStore {
+export function sameThreadSqliteStore(file: StoreFile, clock: TestClock): TaskStore {
   const steady = new SteadyClock(
     () => clock.nowMs(),
     () => clock.monotonicMs?.() ?? performance.now(),
   );
-  return new SqliteStore(new SameThread(new SqliteEngine(withDefaults(file), steady)));
+  return storeOf('sqlite', new SameThread(new SqliteEngine(withDefaults(file), steady)));
 }
 
 /** Runs each operation at once in the calling thread, which it blocks. */

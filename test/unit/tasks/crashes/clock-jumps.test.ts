@@ -14,8 +14,8 @@ import { scheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedul
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
-import type { SqliteStore } from '../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { StoreClock } from '../../../../src/tasks/store/store-clock.ts';
+import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { UsageCounts } from '../../../../src/tasks/store/usage-counts.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
@@ -71,7 +71,7 @@ class SlowWorkers implements Deliveries {
 class Scene {
   readonly clock = new JumpingClock(NOON);
   readonly random: SeededRandom;
-  readonly store: SqliteStore;
+  readonly store: TaskStore;
   readonly workers: SlowWorkers;
   readonly signals = new Signals();
   readonly make: Factory;

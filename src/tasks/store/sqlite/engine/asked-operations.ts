@@ -3,17 +3,17 @@ import { Fault } from '../../../../base/fault.ts';
 import type { OpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Task } from '../../../model/task.ts';
 import { resolveTime } from '../../../model/time.ts';
-import type { CreateAnswer, CreateResult, NewTask } from '../../requests.ts';
-import { receivedFault, type SentFault } from '../../trouble.ts';
-import { WaitingBounds } from '../../waiting-bounds.ts';
 import {
   type AnswerOf,
   type ArgumentsOf,
   type Operation,
   type OperationName,
-  sizeOf,
   tenantOf,
-} from '../operations/operations.ts';
+} from '../../operations.ts';
+import type { CreateAnswer, CreateResult, NewTask } from '../../requests.ts';
+import { receivedFault, type SentFault } from '../../trouble.ts';
+import { WaitingBounds } from '../../waiting-bounds.ts';
+import { sizeOf } from '../operations/operations.ts';
 
 /**
  * Messages to the store thread. `operations`: the operations of one turn of the event loop, with numbers for their replies.

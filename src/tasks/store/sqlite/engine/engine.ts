@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { asError, type Fault } from '../../../../base/fault.ts';
+import type { Operation } from '../../operations.ts';
 import { StoreFault } from '../../trouble.ts';
 import {
   asksForNewConnection,
@@ -13,7 +14,7 @@ import { Numbers } from '../file/numbers.ts';
 import { boundWal, type FileOptions, openFile } from '../file/open-file.ts';
 import { Statements } from '../file/statements.ts';
 import type { SteadyClock } from '../file/steady-clock.ts';
-import { isRead, type Operation, read, write } from '../operations/operations.ts';
+import { isRead, read, write } from '../operations/operations.ts';
 import { Work } from '../rows/work.ts';
 
 /** The result of an operation. */

@@ -1,9 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../../base/fault.ts';
+import type { AnswerOf, ArgumentsOf, OperationName, Operator } from '../../operations.ts';
 import { receivedFault, type SentFault } from '../../trouble.ts';
-import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 import { AskedOperations, type FromStoreThread } from './asked-operations.ts';
-import type { Operator } from './sqlite-store.ts';
 
 /**
  * Sends operations over a port to a store thread that another thread owns (`ThreadOperator.addClient`). While there is

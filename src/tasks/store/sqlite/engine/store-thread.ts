@@ -1,10 +1,11 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../../base/fault.ts';
 import { WeightedTurns } from '../../../../base/turns/weighted-turns.ts';
+import { type Operation, tenantOf } from '../../operations.ts';
 import { sentFault } from '../../trouble.ts';
 import { type FileOptions, restrictFile } from '../file/open-file.ts';
 import { SteadyClock } from '../file/steady-clock.ts';
-import { isRead, type Operation, tenantOf, weightOf } from '../operations/operations.ts';
+import { isRead, weightOf } from '../operations/operations.ts';
 import {
   type FromStoreThread,
   shortened,

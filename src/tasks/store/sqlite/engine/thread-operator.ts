@@ -3,11 +3,17 @@ import { asError, Fault } from '../../../../base/fault.ts';
 import { logOpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Logger } from '../../../../base/logger.ts';
 import { requireSameBuild } from '../../../../base/threads/same-build.ts';
+import {
+  type AnswerOf,
+  type ArgumentsOf,
+  type OperationName,
+  type Operator,
+  storeOf,
+} from '../../operations.ts';
+import type { TaskStore } from '../../task-store.ts';
 import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
 import type { FileOptions } from '../file/open-file.ts';
-import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 import { AskedOperations, type FromStoreThread, type ToStoreThread } from './asked-operations.ts';
-import { type Operator, SqliteStore } from './sqlite-store.ts';
 import type { StoreThreadSetup } from './store-thread.ts';
 
 /** If a thread could not open the file, the next one is started by the first operation after this time. */
@@ -232,13 +238,13 @@ function post({ worker }: Thread, message: ToStoreThread): void {
 export function threadedSqliteStore(
   file: StoreFile,
   logger: Logger,
-): { readonly store: SqliteStore; readonly operator: ThreadOperator } {
+): { readonly store: TaskStore; readonly operator: ThreadOperator } {
   const operator = new ThreadOperator({
     spawn: () => spawnStoreThread(file),
     monotonicMs: () => performance.now(),
     logger,
   });
-  return { store: new SqliteStore(operator), operator };
+  return { store: storeOf('sqlite', operator), operator };
 }
 
 /**

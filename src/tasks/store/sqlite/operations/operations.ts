@@ -1,5 +1,5 @@
 import type { DocumentChange, PutDocument } from '../../documents.ts';
-import type { TaskStore } from '../../task-store.ts';
+import type { Operation, OperationName, Runs } from '../../operations.ts';
 import type { View, Work } from '../rows/work.ts';
 import { change, remove } from './change.ts';
 import { blocks, claim, setWakeup } from './claim.ts';
@@ -33,18 +33,6 @@ import {
 import { FORGOTTEN_AT_ONCE, forgetTenant, purge } from './removal.ts';
 import { addUsage, usage } from './usage.ts';
 
-/** Operations of a {@link TaskStore} that use the file. */
-export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop'>;
-export type ArgumentsOf<N extends OperationName> = Parameters<TaskStore[N]>;
-export type AnswerOf<N extends OperationName> = Awaited<ReturnType<TaskStore[N]>>;
-
-/** One operation with its arguments. */
-export type Operation<N extends OperationName = OperationName> = {
-  [K in N]: { readonly name: K; readonly args: ArgumentsOf<K> };
-}[N];
-
-type Run<C, N extends OperationName> = (context: C, ...args: ArgumentsOf<N>) => AnswerOf<N>;
-
 /** Operations that read. Each sees one state of the file and can run while another process writes. */
 const READS = {
   get,
@@ -70,7 +58,7 @@ const READS = {
   usage,
   tenants,
   now,
-} as const satisfies { readonly [N in OperationName]?: Run<View, N> };
+} as const satisfies Partial<Runs<View>>;
 
 /** Operations that write. Many of them run in one transaction, one after the other. */
 const WRITES = {
@@ -87,7 +75,7 @@ const WRITES = {
   purge,
   forgetTenant,
   ping,
-} as const satisfies { readonly [N in Exclude<OperationName, keyof typeof READS>]: Run<Work, N> };
+} as const satisfies Runs<Work, Exclude<OperationName, keyof typeof READS>>;
 
 /** Writes nothing. It shows whether a transaction succeeds; see `SqliteEngine`. */
 function ping(): void {}
@@ -102,22 +90,6 @@ export function read(view: View, { name, args }: Operation<keyof typeof READS>):
 
 export function write(work: Work, { name, args }: Operation): unknown {
   return (WRITES[name as keyof typeof WRITES] as (work: Work, ...args: unknown[]) => unknown)(work, ...args);
-}
-
-/** Operations that are about all tenants. */
-const ACROSS_TENANTS: ReadonlySet<OperationName> = new Set<OperationName>([
-  'ping',
-  'overdue',
-  'wakeups',
-  'dueDocuments',
-  'countDue',
-  'tenants',
-  'now',
-]);
-
-/** The tenant of an operation; empty for operations about all tenants. No tenant has an empty name. */
-export function tenantOf({ name, args }: Operation): string {
-  return ACROSS_TENANTS.has(name) ? '' : (args[0] as string);
 }
 
 /** The weight of a search. It reads many tasks, most of which are stored next to each other. */

@@ -3,12 +3,13 @@ import { MessageChannel, type Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
 import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
+import { storeOf } from '../../../../../src/tasks/store/operations.ts';
 import { PortOperator } from '../../../../../src/tasks/store/sqlite/engine/port-operator.ts';
-import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import {
   spawnStoreThread,
   ThreadOperator,
 } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
+import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
@@ -25,7 +26,7 @@ class Setting {
   path: string;
   nowMs = 0;
   readonly owner: ThreadOperator;
-  readonly clients: SqliteStore[] = [];
+  readonly clients: TaskStore[] = [];
 
   constructor(t: Test, clients: number) {
     this.path = storePath(t);
@@ -41,7 +42,7 @@ class Setting {
     for (let i = 0; i < clients; i++) {
       const operator: PortOperator = new PortOperator(() => this.owner.wanted(operator));
       this.owner.addClient(operator);
-      this.clients.push(new SqliteStore(operator));
+      this.clients.push(storeOf('sqlite', operator));
     }
     t.teardown(async () => {
       for (const client of this.clients) await client.stop();
@@ -53,7 +54,7 @@ class Setting {
     const setting = new Setting(t, clients);
     await setting.owner.start();
     for (const client of setting.clients) await client.start();
-    await new SqliteStore(setting.owner).apply('acme', [make.account('acme'), worker]);
+    await storeOf('sqlite', setting.owner).apply('acme', [make.account('acme'), worker]);
     return setting;
   }
 
@@ -65,7 +66,7 @@ class Setting {
   }
 }
 
-function create(store: SqliteStore): Promise<unknown> {
+function create(store: TaskStore): Promise<unknown> {
   return store.create('acme', make.createRequest([make.newTask(worker)]));
 }
 
@@ -78,7 +79,7 @@ t.test('every client is answered what it asked', async t => {
   made.forEach((answer, i) => {
     t.match(answer, { kind: 'done', results: [{ kind: 'created', task: { id: items[i].task.id } }] });
   });
-  t.equal((await new SqliteStore(owner).counts('acme', null)).scheduled, 3);
+  t.equal((await storeOf('sqlite', owner).counts('acme', null)).scheduled, 3);
 });
 
 t.test('a client that has gone leaves the others alone', async t => {

@@ -4,11 +4,11 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
+import type { Operation } from '../../../../../src/tasks/store/operations.ts';
 import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine/engine.ts';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { boundWal, nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { SteadyClock } from '../../../../../src/tasks/store/sqlite/file/steady-clock.ts';
-import type { Operation } from '../../../../../src/tasks/store/sqlite/operations/operations.ts';
+import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
 import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
@@ -19,7 +19,7 @@ const clock = new ManualClock(Date.UTC(2026, 2, 1));
 const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
 
 interface Opened {
-  readonly store: SqliteStore;
+  readonly store: TaskStore;
   readonly create: (payloadBytes?: number) => Promise<string>;
 }
 

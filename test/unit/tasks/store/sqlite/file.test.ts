@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { MIGRATIONS, migrate } from '../../../../../src/tasks/store/sqlite/file/schema.ts';
+import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
 import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
@@ -11,7 +11,7 @@ import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 2, 1));
 
-function storeOf(path: string, file: { busyTimeoutMs?: number } = {}): SqliteStore {
+function storeOf(path: string, file: { busyTimeoutMs?: number } = {}): TaskStore {
   return sameThreadSqliteStore({ path, ...file }, clock);
 }
 

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { FINAL_STATUSES, TASK_STATUSES, type TaskStatus } from '../../../../../src/tasks/model/task.ts';
 import type { TaskChange } from '../../../../../src/tasks/store/requests.ts';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
+import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import {
   Factory,
@@ -57,7 +57,7 @@ function costs(plan: readonly string[]): string[] {
   return plan.filter(line => /\bSCAN (?!\(subquery)|TEMP B-TREE|AUTOMATIC/.test(line));
 }
 
-async function listEveryWay(store: SqliteStore): Promise<void> {
+async function listEveryWay(store: TaskStore): Promise<void> {
   const sets: (readonly TaskStatus[] | null)[] = [null];
   for (let count = 1; count <= TASK_STATUSES.length; count++) sets.push(TASK_STATUSES.slice(0, count));
   for (const order of ['asc', 'desc'] as const) {
@@ -82,7 +82,7 @@ async function listEveryWay(store: SqliteStore): Promise<void> {
 }
 
 /** So that a group is full, waits, or has nothing left; with and without an order. */
-async function claimGroups(store: SqliteStore): Promise<void> {
+async function claimGroups(store: TaskStore): Promise<void> {
   for (const fifo of [false, true]) {
     const group = `${fifo}`;
     const due = [make.newTask(worker, { group }), make.newTask(worker, { group })];
@@ -97,7 +97,7 @@ async function claimGroups(store: SqliteStore): Promise<void> {
 }
 
 /** All that there is of a tenant without tasks. */
-async function forget(store: SqliteStore, tenant: string): Promise<void> {
+async function forget(store: TaskStore, tenant: string): Promise<void> {
   const account = make.account(tenant);
   await store.apply(tenant, [account], idempotency('i'));
   await store.setWakeup(tenant, worker.id, START);
@@ -106,7 +106,7 @@ async function forget(store: SqliteStore, tenant: string): Promise<void> {
 }
 
 /** Each operation, so that it does all that it can. */
-async function doEverything(store: SqliteStore): Promise<void> {
+async function doEverything(store: TaskStore): Promise<void> {
   await store.apply(TENANT, [make.account(TENANT), worker, make.secret(worker.id)]);
   const task = (rest: object = {}, onConflict: 'return' | 'replace' = 'return') =>
     make.newTask(worker, { expiresAt: START + DAY, ...rest }, { onConflict, wake: true });

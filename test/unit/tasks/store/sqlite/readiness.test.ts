@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
+import { storeOf } from '../../../../../src/tasks/store/operations.ts';
 import {
   spawnStoreThread,
   ThreadOperator,
@@ -22,7 +22,7 @@ async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}
     monotonicMs: () => performance.now(),
     logger: new KeepingLogger(),
   });
-  const store = new SqliteStore(operator);
+  const store = storeOf('sqlite', operator);
   await store.start();
   t.teardown(() => store.stop());
   const make = new Factory(systemClock);

@@ -5,11 +5,12 @@ import type { Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
 import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
+import { storeOf } from '../../../../../src/tasks/store/operations.ts';
 import {
   spawnStoreThread,
   ThreadOperator,
 } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
+import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory, settlement, taskQuery } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
@@ -26,7 +27,7 @@ class Setting {
   path: string;
   nowMs = 0;
   readonly operator: ThreadOperator;
-  readonly store: SqliteStore;
+  readonly store: TaskStore;
 
   constructor(t: Test) {
     this.path = storePath(t);
@@ -35,7 +36,7 @@ class Setting {
       monotonicMs: () => this.nowMs,
       logger: this.logger,
     });
-    this.store = new SqliteStore(this.operator);
+    this.store = storeOf('sqlite', this.operator);
     t.teardown(() => this.store.stop());
   }
 

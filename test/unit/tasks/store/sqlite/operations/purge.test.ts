@@ -1,7 +1,7 @@
 import t from 'tap';
+import type { Operation } from '../../../../../../src/tasks/store/operations.ts';
 import { SqliteEngine } from '../../../../../../src/tasks/store/sqlite/engine/engine.ts';
 import { SteadyClock } from '../../../../../../src/tasks/store/sqlite/file/steady-clock.ts';
-import type { Operation } from '../../../../../../src/tasks/store/sqlite/operations/operations.ts';
 import { ManualClock } from '../../../../../support/manual-clock.ts';
 import { Factory, PULLER, settlement } from '../../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../../support/tasks/sqlite-files.ts';
