@@ -1,35 +1,10 @@
 import type { Timer } from '../../../base/clock.ts';
 import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
-import type { DocumentKind } from '../../model/documents.ts';
-import type { HistoryEntry, Task, TaskBody } from '../../model/task.ts';
-import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
-import type {
-  ApplyAnswer,
-  Block,
-  BlockQuery,
-  ChangeAnswer,
-  ClaimAnswer,
-  ClaimRequest,
-  CreateAnswer,
-  CreateRequest,
-  ExtendAnswer,
-  FoundTasks,
-  HistoryQuery,
-  Idempotency,
-  Overdue,
-  Progress,
-  PurgeAnswer,
-  RemoveAnswer,
-  SettleAnswer,
-  Settlement,
-  TaskChange,
-  TaskQuery,
-  TaskSearch,
-  Wakeup,
-} from '../requests.ts';
+import type { TaskBody } from '../../model/task.ts';
+import type { DocumentRefusal } from '../documents.ts';
+import type { Block, ClaimAnswer, ClaimRequest, RemoveAnswer } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
-import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../usage.ts';
-import { AcrossTenants, DoubtfulTenants, type DueDocument } from './across-tenants.ts';
+import { AcrossTenants, DoubtfulTenants } from './across-tenants.ts';
 import type { RedisTaskStoreOptions } from './connection/options.ts';
 import { type Argument, RedisClient } from './connection/redis-client.ts';
 import { counts, dueOf } from './counts.ts';
@@ -102,23 +77,21 @@ export class RedisTaskStore implements TaskStore {
     await this.#redis.stop();
   }
 
-  ping(): Promise<void> {
-    return this.#redis.ping();
-  }
+  readonly ping: TaskStore['ping'] = () => this.#redis.ping();
 
-  async now(): Promise<number> {
+  readonly now: TaskStore['now'] = async () => {
     const { time } = this.#options;
     if (time !== null) return time.nowMs();
     const [seconds, micros] = (await this.#redis.send('time', [])) as [Buffer, Buffer];
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
-  }
+  };
 
   /** Restores missing hints of all tenants. The store also does this regularly, see `sweepMs`. */
   sweep(): Promise<void> {
     return this.#across.sweep();
   }
 
-  async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
+  readonly create: TaskStore['create'] = async (tenant, request) => {
     const changes = request.documents ?? [];
     const note = request.idempotency?.note ?? '';
     const script = changes.length === 0 ? SCRIPTS.create : SCRIPTS.createWithDocuments;
@@ -139,50 +112,43 @@ export class RedisTaskStore implements TaskStore {
       default:
         return { kind: 'done', results: resultsOf(first as Buffer), note };
     }
-  }
+  };
 
-  async get(tenant: string, id: string): Promise<Task | null> {
+  readonly get: TaskStore['get'] = async (tenant, id) => {
     const packed = (await this.#redis.sendOf(tenant, 'get', [
       `${this.#redis.keysOf(tenant)}k:${id}`,
     ])) as Buffer | null;
     return packed === null ? null : taskOf(id, packed);
-  }
+  };
 
-  async getWhole(
-    tenant: string,
-    id: string,
-  ): Promise<{ readonly task: Task; readonly body: TaskBody } | null> {
+  readonly getWhole: TaskStore['getWhole'] = async (tenant, id) => {
     const keys = this.#redis.keysOf(tenant);
     const [task, body] = (await this.#redis.sendOf(tenant, 'mget', [
       `${keys}k:${id}`,
       `${keys}b:${id}`,
     ])) as Reply;
     return task === null ? null : { task: taskOf(id, task as Buffer), body: bodyOf(body as Buffer | null) };
-  }
+  };
 
-  async change(tenant: string, id: string, change: TaskChange): Promise<ChangeAnswer> {
+  readonly change: TaskStore['change'] = async (tenant, id, change) => {
     const [kind, packed] = await this.#write(SCRIPTS.change, tenant, [id, ...changeArguments(change)]);
     const word = String(kind);
     if (word === 'missing') return { kind: 'refused', reason: 'missing', task: null };
     const task = taskOf(id, packed as Buffer);
     if (word === 'done' || word === 'unchanged') return { kind: word, task };
     return { kind: 'refused', reason: word as 'status' | 'version' | 'key_taken', task };
-  }
+  };
 
-  async remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer> {
+  readonly remove: TaskStore['remove'] = async (tenant, id, expectVersion) => {
     const [answer] = await this.#write(SCRIPTS.remove, tenant, [id, expectVersion ?? '']);
     return String(answer) as RemoveAnswer;
-  }
+  };
 
-  list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
-    return list(this.#readOf(tenant), query);
-  }
+  readonly list: TaskStore['list'] = (tenant, query) => list(this.#readOf(tenant), query);
 
-  search(tenant: string, wanted: TaskSearch): Promise<FoundTasks> {
-    return search(this.#readOf(tenant), wanted);
-  }
+  readonly search: TaskStore['search'] = (tenant, wanted) => search(this.#readOf(tenant), wanted);
 
-  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {
+  readonly bodies: TaskStore['bodies'] = async (tenant, ids) => {
     const found = new Map<string, TaskBody | null>();
     if (ids.length === 0) return found;
     const reply = await this.#read(SCRIPTS.bodies, tenant, ids);
@@ -190,17 +156,14 @@ export class RedisTaskStore implements TaskStore {
       found.set(ids[i], packed === null ? null : bodyOf(packed as Buffer));
     }
     return found;
-  }
+  };
 
-  openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
-    return openOfSchedule(this.#readOf(tenant), scheduleId, limit);
-  }
+  readonly openOfSchedule: TaskStore['openOfSchedule'] = (tenant, scheduleId, limit) =>
+    openOfSchedule(this.#readOf(tenant), scheduleId, limit);
 
-  history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {
-    return history(this.#readOf(tenant), id, query);
-  }
+  readonly history: TaskStore['history'] = (tenant, id, query) => history(this.#readOf(tenant), id, query);
 
-  async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
+  readonly claim: TaskStore['claim'] = async (tenant, request) => {
     const reply = await this.#write(SCRIPTS.claim, tenant, claimArguments(request));
     const [now, next, blocked, ...started] = reply;
     const nextAt = next as number | null;
@@ -211,25 +174,20 @@ export class RedisTaskStore implements TaskStore {
       nextAt,
       blocked: blocked === null ? null : (String(blocked) as ClaimAnswer['blocked']),
     };
-  }
+  };
 
-  async blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]> {
+  readonly blocks: TaskStore['blocks'] = async (tenant, query) => {
     if (query.workers.length === 0) return [];
     const reply = await this.#read(SCRIPTS.blocks, tenant, blockArguments(query));
     return query.workers.map((_, i) => (reply[i] == null ? null : (String(reply[i]) as NonNullable<Block>)));
-  }
+  };
 
-  async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
+  readonly settle: TaskStore['settle'] = async (tenant, settlements) => {
     if (settlements.length === 0) return [];
     return settledOf(await this.#write(SCRIPTS.settle, tenant, settlements.map(settlementText)));
-  }
+  };
 
-  async extend(
-    tenant: string,
-    leaseId: string,
-    ms: number | null,
-    progress: Progress | null,
-  ): Promise<ExtendAnswer> {
+  readonly extend: TaskStore['extend'] = async (tenant, leaseId, ms, progress) => {
     const said: Argument[] =
       progress === null
         ? ['', '', '', '', '']
@@ -243,105 +201,72 @@ export class RedisTaskStore implements TaskStore {
     const [until, isCanceled] = await this.#write(SCRIPTS.extend, tenant, [leaseId, ms ?? '', ...said]);
     if (until === undefined) return { kind: 'lost' };
     return { kind: 'extended', until: until as number, cancelRequested: isCanceled === 1 };
-  }
+  };
 
-  async leased(tenant: string, leaseId: string): Promise<Task | null> {
+  readonly leased: TaskStore['leased'] = async (tenant, leaseId) => {
     const [task = null] = tasksOf(await this.#read(SCRIPTS.leased, tenant, [leaseId]));
     return task;
-  }
+  };
 
-  async overdue(max: number): Promise<readonly Overdue[]> {
+  readonly overdue: TaskStore['overdue'] = async max => {
     return this.#across.overdue(await this.now(), max);
-  }
+  };
 
-  wakeups(until: number, max: number): Promise<readonly Wakeup[]> {
-    return this.#hints.wakeups(until, max);
-  }
+  readonly wakeups: TaskStore['wakeups'] = (until, max) => this.#hints.wakeups(until, max);
 
-  setWakeup(tenant: string, workerId: string, at: number | null): Promise<void> {
-    return this.#hints.setWake(tenant, workerId, at);
-  }
+  readonly setWakeup: TaskStore['setWakeup'] = (tenant, workerId, at) =>
+    this.#hints.setWake(tenant, workerId, at);
 
-  apply(tenant: string, changes: readonly DocumentChange[], idempotency?: Idempotency): Promise<ApplyAnswer> {
-    return this.#documents.apply(tenant, changes, idempotency);
-  }
+  readonly apply: TaskStore['apply'] = (tenant, changes, idempotency) =>
+    this.#documents.apply(tenant, changes, idempotency);
 
-  getDocument<K extends DocumentKind>(
-    tenant: string,
-    kind: K,
-    id: string,
-  ): Promise<StoredDocument<K> | null> {
-    return this.#documents.get(tenant, kind, id);
-  }
+  readonly getDocument: TaskStore['getDocument'] = (tenant, kind, id) =>
+    this.#documents.get(tenant, kind, id);
 
-  findDocument(tenant: string, name: string): Promise<StoredDocument | null> {
-    return this.#documents.find(tenant, name);
-  }
+  readonly findDocument: TaskStore['findDocument'] = (tenant, name) => this.#documents.find(tenant, name);
 
-  listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
-    return this.#documents.list(tenant, query);
-  }
+  readonly listDocuments: TaskStore['listDocuments'] = (tenant, query) => this.#documents.list(tenant, query);
 
-  countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
-    return this.#documents.count(tenant, kind);
-  }
+  readonly countDocuments: TaskStore['countDocuments'] = (tenant, kind) =>
+    this.#documents.count(tenant, kind);
 
-  async dueDocuments(max: number, after: string | null = null): Promise<readonly DueDocument[]> {
+  readonly dueDocuments: TaskStore['dueDocuments'] = async (max, after = null) => {
     return this.#across.dueDocuments(await this.now(), max, after);
-  }
+  };
 
-  recall(
-    tenant: string,
-    idempotency: Idempotency,
-  ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
-    return this.#documents.recall(tenant, idempotency);
-  }
+  readonly recall: TaskStore['recall'] = (tenant, idempotency) => this.#documents.recall(tenant, idempotency);
 
-  remember(tenant: string, idempotency: Idempotency): Promise<void> {
-    return this.#documents.remember(tenant, idempotency);
-  }
+  readonly remember: TaskStore['remember'] = (tenant, idempotency) =>
+    this.#documents.remember(tenant, idempotency);
 
-  counts(tenant: string, workerId: string | null): ReturnType<TaskStore['counts']> {
-    return counts(this.#readOf(tenant), workerId);
-  }
+  readonly counts: TaskStore['counts'] = (tenant, workerId) => counts(this.#readOf(tenant), workerId);
 
   /** As of the last sweep. */
-  async countDue(max: number): Promise<number> {
+  readonly countDue: TaskStore['countDue'] = async max => {
     return Math.min(this.#across.dueTasks, max);
-  }
+  };
 
-  dueOf(tenant: string): ReturnType<TaskStore['dueOf']> {
-    return dueOf(this.#readOf(tenant));
-  }
+  readonly dueOf: TaskStore['dueOf'] = tenant => dueOf(this.#readOf(tenant));
 
-  addUsage(tenant: string, increments: readonly UsageIncrement[]): Promise<void> {
-    return addUsage(this.#readOf(tenant), increments);
-  }
+  readonly addUsage: TaskStore['addUsage'] = (tenant, increments) =>
+    addUsage(this.#readOf(tenant), increments);
 
-  usage(tenant: string, query: UsageQuery): Promise<readonly UsageOfInterval[]> {
-    return usage(this.#readOf(tenant), query);
-  }
+  readonly usage: TaskStore['usage'] = (tenant, query) => usage(this.#readOf(tenant), query);
 
-  async purge(
-    tenant: string,
-    keep: { readonly succeededMs: number; readonly otherMs: number },
-    max: number,
-  ): Promise<PurgeAnswer> {
+  readonly purge: TaskStore['purge'] = async (tenant, keep, max) => {
     const [count] = await this.#write(SCRIPTS.purge, tenant, [keep.succeededMs, keep.otherMs, max]);
     // Task keys, idempotency records and usage expire by themselves in Redis.
     return { tasks: count as number, more: count === max };
-  }
+  };
 
-  async forgetTenant(tenant: string, place: string | null): Promise<string | null> {
+  readonly forgetTenant: TaskStore['forgetTenant'] = async (tenant, place) => {
     const [next] = await this.#read(SCRIPTS.forget, tenant, [place ?? '0']);
     if (String(next) !== '0') return String(next);
     await this.#across.setReapHint(tenant);
     return null;
-  }
+  };
 
-  tenants(after: string | null, limit: number): Promise<readonly string[]> {
-    return this.#hints.tenants(after, limit);
-  }
+  readonly tenants: TaskStore['tenants'] = (after, limit) => this.#hints.tenants(after, limit);
 
   #run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const { time } = this.#options;
