@@ -10,12 +10,9 @@ export type Operation<N extends OperationName = OperationName> = {
   [K in N]: { readonly name: K; readonly args: ArgumentsOf<K> };
 }[N];
 
-/** Functions for operations that a store runs in a context of its own: synchronous ones, or asynchronous ones. */
+/** Functions for operations that a store runs in a context of its own. */
 export type Runs<C, N extends OperationName = OperationName> = {
   readonly [K in N]: (context: C, ...args: ArgumentsOf<K>) => AnswerOf<K>;
-};
-export type AsyncRuns<C, N extends OperationName = OperationName> = {
-  readonly [K in N]: (context: C, ...args: ArgumentsOf<K>) => Promise<AnswerOf<K>>;
 };
 
 /** All operations: those of one tenant, whose first argument is the tenant, and those of all. */

@@ -20,7 +20,7 @@ const TENANTS_A_PAGE = 100;
 /** A sweep stops after this many tenants have failed, because Redis is then probably unavailable. */
 const MAX_FAILURES = 10;
 
-export interface DueDocument {
+interface DueDocument {
   readonly tenant: string;
   readonly document: StoredDocument;
 }
