@@ -1,3 +1,4 @@
+import type { GzippedJson } from '../../../base/gzipped-json.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -21,7 +22,9 @@ export interface OperatorAnswer {
   /** 200 if absent. */
   readonly status?: 200 | 201;
   /** Serialized as the body. */
-  readonly json: unknown;
+  readonly json?: unknown;
+  /** The body, in place of `json`. */
+  readonly document?: GzippedJson;
   /** What was changed, for the audit line of a route that changes; the router adds who, where and the reason. */
   readonly audit?: LogFields;
 }

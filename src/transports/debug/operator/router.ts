@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
+import { GzippedJson } from '../../../base/gzipped-json.ts';
 import type { AuditLogger } from '../../../base/logger.ts';
 import type { Answer } from '../../http/answer.ts';
 import { readBody } from '../../http/body.ts';
@@ -47,6 +48,8 @@ interface Accepted {
   readonly query: Readonly<Record<string, unknown>>;
   /** Null for a route that reads. */
   readonly credentials: Credentials | null;
+  /** The value of `Accept-Encoding`. */
+  readonly encodings: string;
 }
 
 /**
@@ -62,7 +65,9 @@ export class OperatorApi {
   constructor(parts: OperatorApiParts) {
     this.#parts = parts;
     this.#authorization = new Authorization(parts);
-    let document: object | null = null;
+    const document = new GzippedJson(() =>
+      openApiDocument([...parts.routes, described], API_PREFIX, parts.version),
+    );
     const described: OperatorRoute = {
       method: 'GET',
       path: '/openapi.json',
@@ -70,10 +75,7 @@ export class OperatorApi {
       summary: 'This document',
       access: 'read',
       answer: { description: 'An OpenAPI 3.1 document.', schema: { type: 'object', properties: {} } },
-      handle: () => {
-        document ??= openApiDocument([...parts.routes, described], API_PREFIX, parts.version);
-        return { json: document };
-      },
+      handle: () => ({ document }),
     };
     this.#entries = [...parts.routes, described].map(route => ({
       route,
@@ -146,6 +148,7 @@ export class OperatorApi {
       credentials: isChange
         ? { authorization: request.header('authorization'), remoteAddress: request.remoteAddress }
         : null,
+      encodings: request.header('accept-encoding'),
     };
   }
 
@@ -165,16 +168,24 @@ export class OperatorApi {
     exchange.answer(answer);
   }
 
-  async #run({ entry, params, query, credentials }: Accepted, bytes: Uint8Array | null): Promise<Answer> {
+  async #run(
+    { entry, params, query, credentials, encodings }: Accepted,
+    bytes: Uint8Array | null,
+  ): Promise<Answer> {
     const by = credentials === null ? null : await this.#authorization.check(credentials);
     const body = bytes === null ? {} : entry.checks.body(bytes);
     const call: OperatorCall = { params, query, body, by, nowMs: this.#parts.clock.nowMs() };
-    const { status = 200, json } = await (by === null ? handled(entry, call) : this.#change(entry, call, by));
+    const answer = await (by === null ? handled(entry, call) : this.#change(entry, call, by));
+    const {
+      headers,
+      text = JSON.stringify(answer.json),
+      encoded,
+    } = answer.document?.bodyFor(encodings) ?? {};
     return {
-      status: status === 200 ? '200 OK' : '201 Created',
+      status: answer.status === 201 ? '201 Created' : '200 OK',
       contentType: 'application/json',
-      headers: API_HEADERS,
-      body: JSON.stringify(json),
+      headers: { ...API_HEADERS, ...headers },
+      body: encoded ?? text,
     };
   }
 

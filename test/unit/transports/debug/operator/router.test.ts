@@ -267,7 +267,11 @@ onEachEngine(
   'the OpenAPI document describes the routes with access, parameters, bodies and answers',
   async t => {
     const { ask } = await api(t);
-    const { json } = await ask('/openapi.json');
+    const { json, headers } = await ask('/openapi.json');
+    t.equal(headers.get('content-encoding'), 'gzip');
+    const plain = await ask('/openapi.json', { headers: { 'accept-encoding': 'identity' } });
+    t.equal(plain.headers.get('content-encoding'), null);
+    t.same(plain.json, json);
     t.equal(json.openapi, '3.1.0');
     t.equal(json.info.version, '1.2.3');
     t.same(Object.keys(json.paths), ['/things/{name}', '/openapi.json']);
