@@ -5,17 +5,19 @@ interface CommandCall {
   /** Below `/api/v1`. */
   readonly path: string;
   readonly body?: unknown;
+  /** In place of `body`: JSON text whose numbers must stay as they are written. */
+  readonly text?: string;
 }
 
 /** @param words of the command after `sluice tasks`; null without a command */
-export function commandsOf(words: readonly string[] | null, { method, path, body }: CommandCall): Commands {
+export function commandsOf(words: readonly string[] | null, call: CommandCall): Commands {
+  const { method, path, body, text = body === undefined ? undefined : JSON.stringify(body) } = call;
   const verb = method === 'POST' ? '' : `-X ${method} `;
-  const sent =
-    body === undefined ? '' : ` \\\n  -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`;
+  const sent = text === undefined ? '' : ` \\\n  -H 'Content-Type: application/json' -d ${quoted(text)}`;
   return {
     sluice: words && `SLUICE_URL=${quoted(location.origin)} sluice tasks ${words.map(quoted).join(' ')}`,
     curl: `curl ${verb}${quoted(`${location.origin}/api/v1${path}`)} \\\n  -H "Authorization: Bearer $SLUICE_TOKEN"${
-      method === 'POST' && body === undefined ? " \\\n  -d ''" : sent
+      method === 'POST' && text === undefined ? " \\\n  -d ''" : sent
     }`,
   };
 }

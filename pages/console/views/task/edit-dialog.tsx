@@ -4,6 +4,7 @@ import { Field } from '../../../design/field.tsx';
 import { PRIORITIES } from '../../api.ts';
 import { useAction } from '../../change/action.ts';
 import { commandsOf } from '../../change/commands.ts';
+import { isoTime, localTime, NO_TIME } from '../../change/local-time.ts';
 import { prettyJson } from '../../exact-json.ts';
 import { useAllowed, useCall } from '../../session.ts';
 import type { WholeTask } from './whole-task.ts';
@@ -36,6 +37,7 @@ export function EditDialog({ task, onClose, onChanged }: EditDialogProps) {
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const fields = changedFields(first, draft);
   const isRunning = task.status === 'running';
+  const isTime = draft.runAt === '' || isoTime(draft.runAt) !== null;
   const submit = async () => {
     const text = bodyText(first, draft, fields);
     if (text === null) return setFaults({ fields: { payload: 'This is not JSON.' }, whole: '' });
@@ -54,7 +56,7 @@ export function EditDialog({ task, onClose, onChanged }: EditDialogProps) {
       effect={names.length === 0 ? 'Nothing is changed yet.' : `Changes ${names.join(', ')} of this task.`}
       verb="Change this task"
       isBusy={isBusy}
-      isIncomplete={names.length === 0}
+      isIncomplete={names.length === 0 || !isTime}
       fault={faults.whole}
       commands={
         draft.payload === first.payload
@@ -66,7 +68,11 @@ export function EditDialog({ task, onClose, onChanged }: EditDialogProps) {
     >
       {!isRunning && (
         <>
-          <Field label="Run at" hint={`In your time zone, ${zone()}`} {...error('run_at')}>
+          <Field
+            label="Run at"
+            hint={`In your time zone, ${zone()}`}
+            {...(isTime ? error('run_at') : { error: NO_TIME })}
+          >
             <input
               type="datetime-local"
               step="1"
@@ -136,7 +142,7 @@ function draftOf(task: WholeTask, maySee: boolean): Draft {
 function changedFields(first: Draft, draft: Draft): Record<string, unknown> {
   const tags = draft.tags.split(',').map(tag => tag.trim());
   return {
-    ...(draft.runAt !== first.runAt && draft.runAt !== '' && { run_at: new Date(draft.runAt).toISOString() }),
+    ...(draft.runAt !== first.runAt && draft.runAt !== '' && { run_at: isoTime(draft.runAt) }),
     ...(draft.priority !== first.priority && { priority: draft.priority }),
     ...(draft.type !== first.type && { type: draft.type === '' ? null : draft.type }),
     ...(draft.tags !== first.tags && { tags: tags.filter(tag => tag !== '') }),
@@ -154,12 +160,6 @@ function bodyText(first: Draft, draft: Draft, fields: Readonly<Record<string, un
     return null;
   }
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}"payload":${draft.payload}}`;
-}
-
-/** A time as inputs of the type `datetime-local` write it, to the second. */
-function localTime(iso: string): string {
-  const date = new Date(iso);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 function zone(): string {

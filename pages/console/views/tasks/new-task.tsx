@@ -2,12 +2,24 @@ import { useState } from 'preact/hooks';
 import { ChangeForm } from '../../../design/change-form.tsx';
 import { Choices } from '../../../design/choices.tsx';
 import { Field } from '../../../design/field.tsx';
+import { faultBelow } from '../../../service/change-faults.ts';
 import { type ListPage, PRIORITIES } from '../../api.ts';
 import { useAction } from '../../change/action.ts';
-import { commandsOf } from '../../change/commands.ts';
 import { isJsonText } from '../../change/json-text.ts';
+import { isoTime, NO_TIME } from '../../change/local-time.ts';
 import { usePolled } from '../../polled.ts';
 import { useCall } from '../../session.ts';
+import {
+  bodyText,
+  commandsFor,
+  effectOf,
+  emptyDraft,
+  isComplete,
+  isEmpty,
+  ON_CONFLICT,
+  type TaskDraft,
+} from './new-task-draft.ts';
+import { RetryFields } from './retry-fields.tsx';
 
 /** Workers that the form suggests. Others can be typed. */
 const SUGGESTED = 100;
@@ -19,21 +31,6 @@ interface NewTaskProps {
   readonly onCreated: (id: string) => void;
 }
 
-interface Draft {
-  readonly worker: string;
-  readonly payload: string;
-  readonly when: 'now' | 'later' | 'at';
-  readonly delay: string;
-  /** The value of an input of the type `datetime-local`, in the zone of the browser. */
-  readonly runAt: string;
-  /** Empty for that of the worker. */
-  readonly priority: string;
-  readonly type: string;
-  readonly key: string;
-  /** Empty for that of the worker. */
-  readonly maxAttempts: string;
-}
-
 /** Creates a task. A form that is sent again, because no answer arrived, creates no second one. */
 export function NewTask({ worker, onClose, onCreated }: NewTaskProps) {
   const call = useCall();
@@ -43,23 +40,18 @@ export function NewTask({ worker, onClose, onCreated }: NewTaskProps) {
   const { answer: workers } = usePolled<ListPage<{ readonly name: string }>>(`/workers?limit=${SUGGESTED}`, {
     everyMs: 0,
   });
-  const [draft, setDraft] = useState<Draft>({
-    ...{ worker, payload: '', when: 'now', delay: '10m', runAt: '' },
-    ...{ priority: '', type: '', key: '', maxAttempts: '' },
-  });
-  const set = (change: Partial<Draft>) => {
+  const [draft, setDraft] = useState(() => emptyDraft(worker));
+  const set = (change: Partial<TaskDraft>) => {
     setDraft({ ...draft, ...change });
     setKey(newKey());
   };
-  const { payload } = draft;
-  const isJson = payload.trim() === '' || isJsonText(payload);
-  const isIncomplete = draft.worker === '' || !isJson || (draft.when === 'at' && draft.runAt === '');
-  const fields = fieldsOf(draft);
+  const { payload, runAt } = draft;
+  const isJson = isEmpty(payload) || isJsonText(payload);
+  const isTime = runAt === '' || isoTime(runAt) !== null;
+  const isReady = isComplete(draft);
   const create = async () => {
-    const rest = JSON.stringify(fields);
-    // The numbers of a payload stay as they are written.
-    const text = payload.trim() === '' ? rest : `${rest.slice(0, -1)},"payload":${payload}}`;
     const headers = { 'Idempotency-Key': idempotencyKey };
+    const text = bodyText(draft);
     const { id } = await call<{ readonly id: string }>('/tasks', { method: 'POST', text, headers });
     onCreated(id);
   };
@@ -68,20 +60,12 @@ export function NewTask({ worker, onClose, onCreated }: NewTaskProps) {
   return (
     <ChangeForm
       title="New task"
-      effect={isIncomplete ? null : effectOf(draft)}
+      effect={isReady ? effectOf(draft) : null}
       verb="Create this task"
       isBusy={isBusy}
-      isIncomplete={isIncomplete}
+      isIncomplete={!isReady}
       fault={faults.whole}
-      commands={
-        isIncomplete
-          ? null
-          : commandsOf(commandOf(draft), {
-              method: 'POST',
-              path: '/tasks',
-              body: { ...fields, ...(payload.trim() !== '' && { payload: JSON.parse(payload) }) },
-            })
-      }
+      commands={isReady ? commandsFor(draft) : null}
       onSubmit={() => void make(create)}
       onClose={onClose}
     >
@@ -128,11 +112,11 @@ export function NewTask({ worker, onClose, onCreated }: NewTaskProps) {
         </Field>
       )}
       {draft.when === 'at' && (
-        <Field label="Run at" hint="In your time zone" {...error('run_at')}>
+        <Field label="Run at" hint="In your time zone" {...(isTime ? error('run_at') : { error: NO_TIME })}>
           <input
             type="datetime-local"
             step="1"
-            value={draft.runAt}
+            value={runAt}
             onInput={event => set({ runAt: event.currentTarget.value })}
           />
         </Field>
@@ -146,17 +130,6 @@ export function NewTask({ worker, onClose, onCreated }: NewTaskProps) {
             ))}
           </select>
         </Field>
-        <Field label="Maximum number of attempts" hint="Empty: that of the worker" {...error('retry')}>
-          <input
-            type="number"
-            min={1}
-            max={100}
-            value={draft.maxAttempts}
-            onInput={event => set({ maxAttempts: event.currentTarget.value })}
-          />
-        </Field>
-      </div>
-      <div class="form-pair">
         <Field label="Type" hint="A label such as email.welcome" {...error('type')}>
           <input
             value={draft.type}
@@ -164,60 +137,35 @@ export function NewTask({ worker, onClose, onCreated }: NewTaskProps) {
             onInput={event => set({ type: event.currentTarget.value.trim() })}
           />
         </Field>
-        <Field label="Key" hint="A worker has one open task with it" {...error('key')}>
-          <input
-            value={draft.key}
-            maxLength={255}
-            onInput={event => set({ key: event.currentTarget.value.trim() })}
-          />
-        </Field>
       </div>
+      <Field label="Key" hint="A worker has one open task with it" {...error('key')}>
+        <input
+          value={draft.key}
+          maxLength={255}
+          onInput={event => set({ key: event.currentTarget.value.trim() })}
+        />
+      </Field>
+      {draft.key !== '' && (
+        <Field label="If an open task has the key" {...error('on_conflict')}>
+          <select
+            value={draft.onConflict}
+            onChange={event => set({ onConflict: event.currentTarget.value as TaskDraft['onConflict'] })}
+          >
+            {Object.entries(ON_CONFLICT).map(([word, text]) => (
+              <option key={word} value={word}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+      <RetryFields
+        draft={draft.retry}
+        onChange={retry => set({ retry })}
+        errorOf={name => faultBelow(faults, `/retry/${name}`)}
+      />
     </ChangeForm>
   );
-}
-
-/** The fields of the task, except its payload. */
-function fieldsOf({ worker, when, delay, runAt, priority, type, key, maxAttempts }: Draft): object {
-  return {
-    worker,
-    ...(when === 'later' && { delay }),
-    ...(when === 'at' && runAt !== '' && { run_at: new Date(runAt).toISOString() }),
-    ...(priority !== '' && { priority }),
-    ...(type !== '' && { type }),
-    ...(key !== '' && { key }),
-    ...(maxAttempts !== '' && { retry: { max_attempts: Number(maxAttempts) } }),
-  };
-}
-
-/** Null if the command has no flag for one of the fields. */
-function commandOf({
-  worker,
-  payload,
-  when,
-  delay,
-  runAt,
-  priority,
-  type,
-  key,
-  maxAttempts,
-}: Draft): string[] | null {
-  if (maxAttempts !== '') return null;
-  return [
-    'create',
-    worker,
-    ...(payload.trim() === '' ? [] : ['--payload', payload]),
-    ...(when === 'later' ? ['--delay', delay] : []),
-    ...(when === 'at' ? ['--run-at', new Date(runAt).toISOString()] : []),
-    ...(priority === '' ? [] : ['--priority', priority]),
-    ...(type === '' ? [] : ['--type', type]),
-    ...(key === '' ? [] : ['--key', key]),
-  ];
-}
-
-function effectOf({ worker, when, delay, runAt }: Draft): string {
-  if (when === 'later') return `Creates a task, which ${worker} gets in ${delay}.`;
-  if (when === 'at') return `Creates a task, which ${worker} gets at ${new Date(runAt).toLocaleString()}.`;
-  return `Creates a task, which ${worker} gets as soon as it can.`;
 }
 
 /** Identifies a request, also where pages have no secure context. */
