@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Link } from '../design/route.ts';
+import { ApiError } from '../service/call.ts';
 import type { Actor } from './api.ts';
 import { type Me, useAllowed, useCall, useSession } from './session.ts';
 
@@ -40,7 +41,12 @@ function UserName({ id }: { readonly id: string }) {
         id,
         asked.then(
           user => user.email,
-          () => null,
+          thrown => {
+            const isDeleted = thrown instanceof ApiError && thrown.status === 404;
+            // The next view that shows this user asks again.
+            if (!isDeleted) emails.delete(id);
+            return null;
+          },
         ),
       );
     }
