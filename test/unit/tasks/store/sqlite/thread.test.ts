@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { chmodSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
@@ -22,6 +21,8 @@ const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
 /** A store on a thread, and what a test does to it from below. */
 class Setting {
   readonly threads: Worker[] = [];
+  /** Each resolves when its thread has ended, which may be before anybody waits for it. */
+  readonly ends: Promise<unknown>[] = [];
   readonly messages: unknown[] = [];
   readonly logger = new KeepingLogger();
   path: string;
@@ -52,6 +53,7 @@ class Setting {
       postMessage(message);
     };
     this.threads.push(thread);
+    this.ends.push(new Promise(resolve => thread.once('exit', resolve)));
     return thread;
   }
 
@@ -166,9 +168,8 @@ t.test('a thread that is lost fails what it was asked, and is replaced', async t
   const creating = setting.create();
   const ends = Promise.allSettled([creating]);
   await new Promise(setImmediate);
-  const exit = once(setting.threads[0], 'exit');
   await setting.threads[0].terminate();
-  await exit;
+  await setting.ends[0];
   const [end] = await ends;
   if (end.status === 'rejected') {
     t.match(end.reason, {
@@ -185,9 +186,8 @@ t.test('a thread that is lost fails what it was asked, and is replaced', async t
 
 t.test('what was not sent yet when the thread was lost is done by the next one', async t => {
   const setting = await Setting.open(t);
-  const exit = once(setting.threads[0], 'exit');
   await setting.threads[0].terminate();
-  await exit;
+  await setting.ends[0];
   await Promise.all([setting.create(), setting.create()]);
   t.equal((await setting.store.counts('acme', null)).scheduled, 2);
 });
@@ -200,7 +200,7 @@ t.test(
     setting.path = `${path}/no/such/file`;
     await setting.threads[0].terminate();
     await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
-    await once(setting.threads[1], 'exit').catch(() => {});
+    await setting.ends[1];
     await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
     t.equal(setting.threads.length, 2, 'not yet');
     setting.path = path;
