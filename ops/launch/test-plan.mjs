@@ -52,7 +52,68 @@ const SLOW_UNITS = [
   'transports/grpc',
 ];
 
-/** Names of all built tests. */
+/**
+ * Tests that only `npm run test:all` runs, by the beginning of their names: faults, attacks and random cases at length,
+ * and other people's programs. `npm test` shows each behavior once without them; for what cannot be lost, it keeps
+ * kills of a process with tasks in SQLite, and exact counting in Redis.
+ */
+export const AT_LENGTH = [
+  // Lost, blocked and replaced threads, processes and stores
+  'service/engine-thread',
+  'service/outages',
+  'service/redis-pool',
+  'service/several-processes',
+  'service/store-failure',
+  'service/task-kills-redis',
+  'service/task-store-faults',
+  'service/tasks-clock',
+  'service/tasks-readiness',
+  'unit/app/decision/decision-thread-deaths',
+  'unit/app/decision/decision-thread-hangs',
+  'unit/app/serving/serving-thread-deaths',
+  'unit/app/stores/serving-sentinel',
+  'unit/counters/redis/cluster',
+  'unit/counters/redis/sentinel',
+  'unit/steering/redis-records-failover',
+  'unit/tasks/crashes/',
+  'unit/tasks/store/redis-cluster',
+  // Attacks and floods
+  'service/tasks-attacks',
+  'service/tasks-fair',
+  'unit/tasks/store/fair-turns',
+  'wire/abuse/',
+  'wire/fuzz',
+  // Exactness of every mode, and random or complete sets of cases
+  'service/exactness-algorithms',
+  'service/exactness-failures',
+  'service/exactness-modes',
+  'unit/base/calendar/windows-in-all-zones',
+  'unit/counters/admission/exact-log',
+  'unit/decision/explain/explain-random',
+  'unit/tasks/model/schedules/cron-in-all-zones',
+  // Other people's programs, and other ways to install and start Sluice
+  'service/envoy',
+  'service/haproxy',
+  'service/host-nodes',
+  'service/image',
+  'service/nginx',
+  'service/pm2',
+  'unit/launch/install',
+  'wire/interop/other-languages',
+  // Pages in every state and width
+  'service/console-life',
+  'service/console-new-task',
+  'service/live-page-tasks',
+  'service/live-page-views',
+  'service/ops-dashboard',
+];
+
+/** Names of the built tests that `npm test` runs. */
+export function everydayTests() {
+  return allTests().filter(name => !AT_LENGTH.some(long => name.startsWith(`${TESTS}/${long}`)));
+}
+
+/** Names of all built tests, for `npm run test:all`. */
 export function allTests() {
   return testsIn(TESTS);
 }

@@ -1,12 +1,13 @@
 // Runs the built tests. bootstrap.mjs has prepared what they need.
-//   npm test                         checks style, then runs everything
+//   npm test                         checks style, then shows each behavior once
+//   npm run test:all                 also runs faults, attacks, random cases and other people's programs at length
 //   npm test -- FILE…                runs some files, named by their sources; flags are for tap
 //   npm run test:unit                runs the unit tests that need no servers
 //   npm run test:watch -- FILE…      compiles and runs them again whenever a source changes
 import { checkStyle } from './check-style.mjs';
 import { builtName, runTests } from './run-tests.mjs';
 import { attempt, StepFailure } from './step.mjs';
-import { allTests, fastUnitTests, planOf } from './test-plan.mjs';
+import { allTests, everydayTests, fastUnitTests, planOf } from './test-plan.mjs';
 import { watchTests } from './watch-tests.mjs';
 
 await attempt(async () => {
@@ -18,9 +19,10 @@ await attempt(async () => {
       'Name the test files to watch: npm run test:watch -- test/unit/base/backoff.test.ts',
     );
   }
-  if (mode !== undefined) return runTests([mode, ...named].map(builtName));
+  const isAll = mode === '--all';
+  if (mode !== undefined && !isAll) return runTests([mode, ...named].map(builtName));
   await checkStyle();
-  await runPlan(allTests());
+  await runPlan(isAll ? allTests() : everydayTests());
 });
 
 function runPlan(files, args = []) {

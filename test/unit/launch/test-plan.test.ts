@@ -4,13 +4,26 @@ import t from 'tap';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const module = pathToFileURL(join(repositoryRoot(), 'ops/launch/test-plan.mjs')).href;
-const { ALONE, allTests, planOf } = await import(module);
+const { ALONE, AT_LENGTH, allTests, everydayTests, planOf } = await import(module);
 
 const files: string[] = allTests();
 const groups: ReadonlyMap<string, readonly string[]> = planOf(files);
 
 t.test('every test file is in one group', async t => {
   t.same([...groups.values()].flat().sort(), files);
+});
+
+t.test('npm test leaves out the tests at length, and each of their names is one of a test', async t => {
+  const isLong = (file: string) => AT_LENGTH.some((name: string) => file.startsWith(`build/test/${name}`));
+  t.same(
+    everydayTests(),
+    files.filter(file => !isLong(file)),
+  );
+  for (const name of AT_LENGTH)
+    t.ok(
+      files.some(file => file.startsWith(`build/test/${name}`)),
+      name,
+    );
 });
 
 t.test('groups are in the order of their names, in which tap runs them', async t => {
