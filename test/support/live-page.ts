@@ -113,7 +113,9 @@ export async function axeFaults(page: Page, rules: AxeRules = 'all'): Promise<st
 
 /** Elements that reach out of the window to the right, where nobody sees them. Those in scrolling boxes do not count. */
 export function overflowing(page: Page): Promise<string[]> {
-  return page.evaluate(`(() => {
+  return page.evaluate(`(async () => {
+    // Plots follow a new width of the window in the next frame.
+    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
     const scrolls = element =>
       element !== null && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
     return [...document.querySelectorAll('body *')]
