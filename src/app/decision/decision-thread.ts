@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import { acceptMessages, type LastingTask } from '../../base/threads/inside-thread.ts';
+import { ThreadLogger } from '../../base/threads/thread-log.ts';
 import { AnswerAdditions } from '../../decision/answers/additions.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { Engine } from '../../decision/engine.ts';
@@ -16,7 +17,6 @@ import { StatsRegistry } from '../../stats/registry.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
 import { threadObservers } from '../decision-log/thread-observers.ts';
-import { ThreadLogger } from '../logging/thread-logger.ts';
 import { rehearsalObserver } from '../rehearsal/rehearsal-observer.ts';
 import { ThreadPauses } from '../statistics/thread-pauses.ts';
 import { StatsReporter } from '../statistics/thread-stats.ts';
@@ -54,9 +54,7 @@ type Post = (message: FromDecisionThread, transfer?: readonly Transferable[]) =>
 export async function serveDecisions({ port }: LastingTask, setup: DecisionThreadSetup): Promise<void> {
   const post: Post = (message, transfer = []) => port.postMessage(message, transfer);
   const stats = new StatsRegistry();
-  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
-    post({ kind: 'log', threadId, level, message, fields }),
-  );
+  const logger = new ThreadLogger(setup.logLevels, post);
   const opened = await openThreadStore({ ...setup, shared: setup.store, stats, logger, post });
   const seats = setup.hotKeys === null ? null : new Seats(setup.hotKeys);
   const observers = [

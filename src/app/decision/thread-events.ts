@@ -1,8 +1,8 @@
 import type { Logger } from '../../base/logger.ts';
+import { logLine } from '../../base/threads/thread-log.ts';
 import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DecisionLog } from '../decision-log/decision-log.ts';
-import { logLine } from '../logging/thread-logger.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import { ThreadsStats } from '../statistics/thread-stats.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
@@ -31,12 +31,12 @@ export class ThreadEvents {
 
   received(message: ThreadMessage): void {
     const { storeHealth, decisionLog, logger } = this.#parts;
-    const { threadId } = message;
-    if (message.kind === 'log') logLine(logger, message.level, message.message, message.fields);
+    if (message.kind === 'log') logLine(logger, message);
     else if (message.kind === 'decisions') decisionLog?.write(message.lines);
-    else if (message.kind === 'stats') this.#stats.add(threadId, message);
+    else if (message.kind === 'stats') this.#stats.add(message.threadId, message);
     else if (message.kind === 'outage') reportOutage(storeHealth, message);
-    else if (message.kind === 'connections') storeHealth.connectionsChanged(message.connected, threadId);
+    else if (message.kind === 'connections')
+      storeHealth.connectionsChanged(message.connected, message.threadId);
   }
 
   /** Call when a thread executes nothing anymore. */

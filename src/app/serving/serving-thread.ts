@@ -12,6 +12,7 @@ import {
   type StopThread,
 } from '../../base/threads/inside-thread.ts';
 import { Bound } from '../../base/threads/shared-bound.ts';
+import { ThreadLogger } from '../../base/threads/thread-log.ts';
 import type { Batcher } from '../../decision/batching/batcher.ts';
 import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
 import { Seats } from '../../decision/hot-keys/seats.ts';
@@ -23,7 +24,6 @@ import { openOverLimitCache } from '../decision/engine-settings.ts';
 import { hotKeyObservers } from '../decision/hot-keys.ts';
 import { threadObservers } from '../decision-log/thread-observers.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
-import { ThreadLogger } from '../logging/thread-logger.ts';
 import { rehearsalObserver } from '../rehearsal/rehearsal-observer.ts';
 import { ThreadPauses } from '../statistics/thread-pauses.ts';
 import { type ThreadReport, ThreadReporter } from '../statistics/thread-reporter.ts';
@@ -163,9 +163,7 @@ async function openThread(
 ): Promise<ServingThread> {
   const { settings } = setup;
   const stats = new StatsRegistry();
-  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
-    post({ kind: 'log', threadId, level, message, fields }),
-  );
+  const logger = new ThreadLogger(setup.logLevels, post);
   process.on('unhandledRejection', reason => logRejection(logger, reason));
   const thread = { place: begin.place, link: begin.storeLink };
   const store = await openThreadStore({

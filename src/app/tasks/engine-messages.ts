@@ -1,10 +1,9 @@
-import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
 import type { LinkMessage, LinkRequest } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type { WorkerTest } from '../../tasks/scheduler/workers/worker-tests.ts';
-import type { StatsChange } from '../statistics/thread-stats.ts';
+import type { TasksThreadReport } from './thread-reports.ts';
 
 /** Messages to the thread with the task engine. */
 export type ToEngineThread =
@@ -20,14 +19,7 @@ export type ToEngineThread =
 /** Messages of the thread with the task engine. */
 export type FromEngineThread =
   | ThreadIsReady
-  | {
-      readonly kind: 'log';
-      readonly level: LogLevel;
-      readonly message: string;
-      readonly fields: LogFields | undefined;
-    }
-  /** The changes of its statistics since the last message. */
-  | { readonly kind: 'stats'; readonly stats: StatsChange }
+  | TasksThreadReport
   /** The reason why a part of the engine does not work; null when it works again. */
   | { readonly kind: 'not_ready'; readonly part: TroubledPart; readonly notReady: NotReady | null }
   | { readonly kind: 'tested'; readonly ask: number; readonly answer: TestMessage }

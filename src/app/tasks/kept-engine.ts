@@ -3,6 +3,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
+import { logLine } from '../../base/threads/thread-log.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked.ts';
 import type { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
@@ -11,7 +12,6 @@ import type {
   WorkerTestAnswer,
   WorkerTester,
 } from '../../tasks/scheduler/workers/worker-tests.ts';
-import { logLine } from '../logging/thread-logger.ts';
 import type { ThreadsStats } from '../statistics/thread-stats.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
 
@@ -127,7 +127,7 @@ export class KeptEngine implements Service, WorkerTester {
     const { logger, stats, links } = this.#parts;
     switch (message.kind) {
       case 'log':
-        logLine(logger, message.level, message.message, message.fields);
+        logLine(logger, message);
         break;
       case 'stats':
         stats.add(0, message.stats);

@@ -25,7 +25,6 @@ import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
 import { tenantRoutes } from '../../transports/debug/operator/tenant-routes.ts';
 import { NotReadyError, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
-import { logLine } from '../logging/thread-logger.ts';
 import { DecidedStartLimits } from '../start-limits.ts';
 import { StartRefunds } from '../start-refunds.ts';
 import { type StatsChange, ThreadsStats } from '../statistics/thread-stats.ts';
@@ -183,7 +182,6 @@ function restThreads(
     nextRequestId: () => ids.next('request'),
     events: {
       answered: (operation, status) => statistics.httpRequests(operation, status).add(1),
-      logged: ({ level, message, fields }) => logLine(logger, level, message, fields),
       counted: (place, change) => threadsStats.add(place, change),
     },
     lost: place => {

@@ -1,19 +1,15 @@
 import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
+import type { Logger, LogLevel } from '../../base/logger.ts';
+import { type ThreadLog, ThreadLogger } from '../../base/threads/thread-log.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
-import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type ThreadKind, ThreadPauses } from '../statistics/thread-pauses.ts';
 import { type StatsChange, StatsReporter } from '../statistics/thread-stats.ts';
 
 /** Messages that every thread of the task service sends to the primary thread. */
-type ThreadReport =
-  | {
-      readonly kind: 'log';
-      readonly level: LogLevel;
-      readonly message: string;
-      readonly fields: LogFields | undefined;
-    }
+export type TasksThreadReport =
+  | ThreadLog
+  /** The changes of its statistics since the last message. */
   | { readonly kind: 'stats'; readonly stats: StatsChange };
 
 interface ThreadReports {
@@ -32,11 +28,9 @@ interface ThreadReports {
 export function openReports(
   kind: ThreadKind,
   logLevels: readonly LogLevel[],
-  post: (report: ThreadReport) => void,
+  post: (report: TasksThreadReport) => void,
 ): ThreadReports {
-  const logger = new ThreadLogger(logLevels, (level, message, fields) =>
-    post({ kind: 'log', level, message, fields }),
-  );
+  const logger = new ThreadLogger(logLevels, post);
   process.on('unhandledRejection', reason =>
     logger.error('Unhandled promise rejection (this is a bug; please report it)', {
       error: asError(reason).stack,

@@ -1,6 +1,6 @@
-import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { OutageTexts } from '../../base/outage-log.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
+import type { ThreadLog } from '../../base/threads/thread-log.ts';
 import type { TimedCall } from '../../counters/timed-call.ts';
 import type { Recorded } from '../../stats/histogram.ts';
 
@@ -23,14 +23,6 @@ export type ThreadMessage = ThreadLog | ThreadDecisions | ThreadStats | ThreadOu
 
 interface FromThread {
   readonly threadId: number;
-}
-
-/** A line for the log. */
-interface ThreadLog extends FromThread {
-  readonly kind: 'log';
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly fields: LogFields | undefined;
 }
 
 /** Lines for the decision log, each with its line feed. */

@@ -1,8 +1,8 @@
 import { isMainThread, workerData } from 'node:worker_threads';
-import { ThreadLogger } from '../../../src/app/logging/thread-logger.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { LOG_LEVELS, type LogFields, type LogLevel } from '../../../src/base/logger.ts';
+import { LOG_LEVELS } from '../../../src/base/logger.ts';
 import { Bound, type BoundSeat } from '../../../src/base/threads/shared-bound.ts';
+import { type ThreadLog, ThreadLogger } from '../../../src/base/threads/thread-log.ts';
 import type { GrpcStatus, ReplyStream, UnaryReply } from '../../../src/grpc/service.ts';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
 import { OwnGrpcServer, serverLimitsOf } from '../../../src/transports/grpc/own-server.ts';
@@ -44,13 +44,7 @@ export type FromGrpcThread =
     }
   /** The stream has ended, or its caller has left. */
   | { readonly kind: 'closed'; readonly call: number }
-  | {
-      readonly kind: 'log';
-      readonly id: number;
-      readonly level: LogLevel;
-      readonly message: string;
-      readonly fields: LogFields | undefined;
-    };
+  | (ThreadLog & { readonly id: number });
 
 /** The servers of this thread. Their methods run in the thread that has started this one. */
 class GrpcThread {
@@ -96,9 +90,7 @@ class GrpcThread {
       {
         ...options,
         service: { unary: methods(unary), serverStreaming: methods(streaming) },
-        logger: new ThreadLogger(LOG_LEVELS, (level, message, fields) =>
-          this.#port.call({ kind: 'log', id, level, message, fields }),
-        ),
+        logger: new ThreadLogger(LOG_LEVELS, line => this.#port.call({ ...line, id })),
         clock: systemClock,
       },
       { limits: serverLimitsOf(threads), connections: Bound.at(connections) },

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
-import { logLine } from '../../../src/app/logging/thread-logger.ts';
 import { SharedBound } from '../../../src/base/threads/shared-bound.ts';
+import { logLine } from '../../../src/base/threads/thread-log.ts';
 import type { ReplyStream, UnaryReply } from '../../../src/grpc/service.ts';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../../src/transports/grpc/own-server.ts';
@@ -162,10 +162,8 @@ class ThreadedGrpcServer implements GrpcServer {
         const { path, request, call } = message;
         const method = service.unary.get(path) ?? service.serverStreaming.get(path);
         method?.(request, thread.reply(call));
-      } else if (message.kind === 'log') {
-        const { level, message: text, fields } = message;
-        logLine(logger, level, text, fields);
-      } else heard(message);
+      } else if (message.kind === 'log') logLine(logger, message);
+      else heard(message);
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { Transferable } from 'node:worker_threads';
-import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { StopThread, ThreadIsReady } from '../../../base/threads/inside-thread.ts';
+import type { ThreadLog } from '../../../base/threads/thread-log.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import type { RestHead } from '../http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';
@@ -74,18 +74,10 @@ export type ToRestThread =
   | { readonly kind: 'drain' }
   | StopThread;
 
-/** A log line of a thread. */
-export interface RestThreadLog {
-  readonly kind: 'log';
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly fields: LogFields | undefined;
-}
-
 export type FromRestThread<Stats = unknown> =
   | TurnFromRestThread
   | ThreadIsReady
-  | RestThreadLog
+  | ThreadLog
   | LinkRequest
   /** The changes of its statistics since the last message. */
   | { readonly kind: 'stats'; readonly stats: Stats };

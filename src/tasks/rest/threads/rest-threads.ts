@@ -3,6 +3,7 @@ import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
+import { logLine } from '../../../base/threads/thread-log.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { Problem } from '../checks/problem.ts';
 import { CALL_BOUNDS, type PlaceBounds, Places } from '../http/bounded.ts';
@@ -12,13 +13,7 @@ import { problemResponse } from '../http/problem-answer.ts';
 import { requestIdOf } from '../http/request-headers.ts';
 import type { RelayTarget } from './call-relay.ts';
 import { EarlyLimits, type EngineLimits } from './early-limits.ts';
-import type {
-  FromRestThread,
-  RestThreadLog,
-  TestMessage,
-  ToRestThread,
-  TurnFromRestThread,
-} from './messages.ts';
+import type { FromRestThread, TestMessage, ToRestThread, TurnFromRestThread } from './messages.ts';
 import { ThreadCalls } from './thread-calls.ts';
 import type { ThreadLinks } from './thread-links.ts';
 
@@ -31,8 +26,6 @@ const UNKNOWN = 'unknown';
 interface RestThreadEvents<Stats> {
   /** A response was sent. */
   answered(operation: string, status: number): void;
-  /** A thread has a log line. */
-  logged(line: RestThreadLog): void;
   /** The changes of the statistics of a thread. A replacement thread has the same `place`. */
   counted(place: number, stats: Stats): void;
 }
@@ -156,7 +149,7 @@ export class RestThreads<Stats> implements RelayTarget, Service {
         this.#turn(thread, message);
         break;
       case 'log':
-        this.#parts.events.logged(message);
+        logLine(this.#parts.logger, message);
         break;
       case 'stats':
         this.#parts.events.counted(thread.place, message.stats);

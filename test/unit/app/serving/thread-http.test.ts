@@ -37,7 +37,6 @@ async function openTasks(t: Test, checks: ReadinessChecks = {}) {
     nextRequestId: () => 'req',
     events: {
       answered: (operation, status) => answers.push(`${operation} ${status}`),
-      logged: () => {},
       counted: () => {},
     },
     lost: () => {},

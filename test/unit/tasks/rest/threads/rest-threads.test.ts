@@ -49,7 +49,6 @@ async function open(t: Test, options: Options = {}) {
     nextRequestId: () => `req_${++lastId}`,
     events: {
       answered: (operation, status) => answers.push(`${operation} ${status}`),
-      logged: () => {},
       counted: () => {},
     },
     lost: () => lost++,

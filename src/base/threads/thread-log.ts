@@ -1,17 +1,22 @@
-import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
+import type { LogFields, Logger, LogLevel } from '../logger.ts';
 
-/** Writes a line of a thread to the log of the process. */
-type WriteLine = (level: LogLevel, message: string, fields: LogFields | undefined) => void;
+/** The message of every kind of thread with a line for the log of the process. */
+export interface ThreadLog {
+  readonly kind: 'log';
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields | undefined;
+}
 
-/** The logger of a thread. The primary thread writes its lines. */
+/** The logger of a thread. The thread that started it writes its lines. */
 export class ThreadLogger implements Logger {
   readonly #levels: ReadonlySet<LogLevel>;
-  readonly #write: WriteLine;
+  readonly #post: (line: ThreadLog) => void;
 
   /** @param levels log levels that the process writes */
-  constructor(levels: readonly LogLevel[], write: WriteLine) {
+  constructor(levels: readonly LogLevel[], post: (line: ThreadLog) => void) {
     this.#levels = new Set(levels);
-    this.#write = write;
+    this.#post = post;
   }
 
   error(message: string, fields?: LogFields): void {
@@ -39,12 +44,12 @@ export class ThreadLogger implements Logger {
   }
 
   #line(level: LogLevel, message: string, fields: LogFields | undefined): void {
-    if (this.#levels.has(level)) this.#write(level, message, fields);
+    if (this.#levels.has(level)) this.#post({ kind: 'log', level, message, fields });
   }
 }
 
 /** Writes a line that a thread has sent. */
-export function logLine(logger: Logger, level: LogLevel, message: string, fields?: LogFields): void {
+export function logLine(logger: Logger, { level, message, fields }: ThreadLog): void {
   if (level === 'warning' || level === 'info' || level === 'debug' || level === 'trace') {
     logger[level](message, fields);
   } else logger.error(message, fields);
