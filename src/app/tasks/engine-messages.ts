@@ -1,8 +1,8 @@
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
-import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
+import type { ThreadAnswer } from '../../base/threads/questions.ts';
 import type { LinkMessage, LinkRequest } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
-import type { WorkerTest } from '../../tasks/scheduler/workers/worker-tests.ts';
+import type { WorkerTest, WorkerTestAnswer } from '../../tasks/scheduler/workers/worker-tests.ts';
 import type { TasksThreadReport } from './thread-reports.ts';
 
 /** Messages to the thread with the task engine. */
@@ -22,7 +22,7 @@ export type FromEngineThread =
   | TasksThreadReport
   /** The reason why a part of the engine does not work; null when it works again. */
   | { readonly kind: 'not_ready'; readonly part: TroubledPart; readonly notReady: NotReady | null }
-  | { readonly kind: 'tested'; readonly ask: number; readonly answer: TestMessage }
+  | { readonly kind: 'tested'; readonly ask: number; readonly answer: ThreadAnswer<WorkerTestAnswer> }
   | LinkRequest
   /** The engine runs. */
   | { readonly kind: 'begun' }

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import { acceptMessages, type LastingTask } from '../../base/threads/inside-thread.ts';
+import { threadAnswer } from '../../base/threads/questions.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
@@ -99,9 +100,8 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
         ports.connect(message.port);
         break;
       case 'test':
-        tester.test(message.test).then(
-          answer => post({ kind: 'tested', ask: message.ask, answer: [answer, ''] }),
-          failure => post({ kind: 'tested', ask: message.ask, answer: [null, asError(failure).message] }),
+        void threadAnswer(() => tester.test(message.test)).then(answer =>
+          post({ kind: 'tested', ask: message.ask, answer }),
         );
         break;
       case 'limit_answered':

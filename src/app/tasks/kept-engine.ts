@@ -3,8 +3,8 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
+import { Questions } from '../../base/threads/questions.ts';
 import { logLine } from '../../base/threads/thread-log.ts';
-import { AskedTests } from '../../tasks/rest/threads/asked.ts';
 import type { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type {
@@ -43,7 +43,7 @@ export class KeptEngine implements Service, WorkerTester {
   readonly name = 'task engine';
   readonly #parts: KeptEngineParts;
   readonly #threads: LastingThreads<ToEngineThread, FromEngineThread>;
-  readonly #tests = new AskedTests((ask, test) => this.#thread?.post({ kind: 'test', ask, test }));
+  readonly #tests = new Questions<WorkerTestAnswer>();
   /** The thread that runs the engine, or is starting it. */
   #thread: EngineThread | null = null;
   #running = false;
@@ -96,7 +96,7 @@ export class KeptEngine implements Service, WorkerTester {
 
   async test(test: WorkerTest): Promise<WorkerTestAnswer> {
     if (!this.#running) return { kind: 'refused', reason: 'busy', retryAfterMs: TEST_AGAIN_MS };
-    return this.#tests.test(test);
+    return this.#tests.ask(ask => this.#thread?.post({ kind: 'test', ask, test }));
   }
 
   /** Claims stop; pushes in progress may continue for the drain time. */
@@ -142,7 +142,7 @@ export class KeptEngine implements Service, WorkerTester {
         else this.#notReady.set(message.part, message.notReady);
         break;
       case 'tested':
-        this.#tests.heard([[message.ask, message.answer]]);
+        this.#tests.answered(message.ask, message.answer);
         break;
       case 'begun':
         this.#running = true;
@@ -162,7 +162,7 @@ export class KeptEngine implements Service, WorkerTester {
     if (this.#thread === thread) this.#thread = null;
     this.#running = false;
     this.#notReady.clear();
-    this.#tests.lost();
+    this.#tests.lost('The thread that sends tests has ended. Retry the request.');
     if (this.#draining) this.#drained.resolve();
     return {
       effect:

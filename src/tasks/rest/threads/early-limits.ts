@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { asError } from '../../../base/fault.ts';
+import { threadAnswer } from '../../../base/threads/questions.ts';
 import type { AskedLimit, RestHead } from '../http/http.ts';
 import { type ApiCall, type ApiLimits, type ApiLimitVerdict, kindOf } from '../http/parts.ts';
 import type { CallLimit, VerdictMessage } from './messages.ts';
@@ -58,12 +58,8 @@ export class EarlyLimits {
     return this.#verdict(call);
   }
 
-  async #verdict(call: ApiCall): Promise<VerdictMessage> {
-    try {
-      return [await this.#limits.ask(call, ''), ''];
-    } catch (failure) {
-      return [null, asError(failure).message];
-    }
+  #verdict(call: ApiCall): Promise<VerdictMessage> {
+    return threadAnswer(() => this.#limits.ask(call, ''));
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Transferable } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/threads/inside-thread.ts';
+import type { ThreadAnswer } from '../../../base/threads/questions.ts';
 import type { ThreadLog } from '../../../base/threads/thread-log.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import type { RestHead } from '../http/http.ts';
@@ -15,11 +16,8 @@ import type { LinkMessage, LinkRequest } from './thread-links.ts';
  */
 export type CallLimit = 'none' | 'unknown_caller' | { readonly user: string };
 
-/** A verdict of the decision engine, or null and the reason why the engine could not decide. */
-export type VerdictMessage = readonly [verdict: ApiLimitVerdict | null, reason: string];
-
-/** The result of a test, or null and the reason why the store failed. */
-export type TestMessage = readonly [answer: WorkerTestAnswer | null, reason: string];
+/** A verdict of the decision engine, or the reason why the engine could not decide. */
+export type VerdictMessage = ThreadAnswer<ApiLimitVerdict>;
 
 /** A new call. The thread that has the connections numbers the calls. */
 export interface CallMessage {
@@ -43,7 +41,7 @@ export interface TurnToRestThread {
   readonly kind: 'turn';
   /** The verdicts that the thread has asked for. */
   readonly verdicts: readonly (readonly [ask: number, verdict: VerdictMessage])[];
-  readonly tested: readonly (readonly [ask: number, answer: TestMessage])[];
+  readonly tested: readonly (readonly [ask: number, answer: ThreadAnswer<WorkerTestAnswer>])[];
   readonly calls: readonly CallMessage[];
   /** Verdicts about calls that were counted when they were sent. */
   readonly earlyVerdicts: readonly (readonly [call: number, verdict: VerdictMessage])[];

@@ -1,8 +1,8 @@
-import { asError } from '../../../base/fault.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
+import { threadAnswer } from '../../../base/threads/questions.ts';
 import { logLine } from '../../../base/threads/thread-log.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { Problem } from '../checks/problem.ts';
@@ -13,7 +13,7 @@ import { problemResponse } from '../http/problem-answer.ts';
 import { requestIdOf } from '../http/request-headers.ts';
 import type { RelayTarget } from './call-relay.ts';
 import { EarlyLimits, type EngineLimits } from './early-limits.ts';
-import type { FromRestThread, TestMessage, ToRestThread, TurnFromRestThread } from './messages.ts';
+import type { FromRestThread, ToRestThread, TurnFromRestThread } from './messages.ts';
 import { ThreadCalls } from './thread-calls.ts';
 import type { ThreadLinks } from './thread-links.ts';
 
@@ -166,10 +166,7 @@ export class RestThreads<Stats> implements RelayTarget, Service {
   }
 
   async #test(thread: RestThread, ask: number, test: WorkerTest): Promise<void> {
-    const answer = await this.#parts.tester.test(test).then(
-      (made): TestMessage => [made, ''],
-      (failure: unknown): TestMessage => [null, asError(failure).message],
-    );
+    const answer = await threadAnswer(() => this.#parts.tester.test(test));
     if (this.#ready.has(thread)) this.#calls[thread.place].turn?.tested.push([ask, answer]);
   }
 

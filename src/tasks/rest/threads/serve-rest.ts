@@ -1,13 +1,13 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Logger } from '../../../base/logger.ts';
 import { acceptMessages } from '../../../base/threads/inside-thread.ts';
+import { Questions } from '../../../base/threads/questions.ts';
 import type { SignalPorts } from '../../model/signals.ts';
 import { AskedStartLimits, type LimitAsker } from '../../scheduler/attempts/start-limits.ts';
-import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';
+import type { WorkerTestAnswer, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { RestHandler } from '../http/http.ts';
-import type { ApiLimits } from '../http/parts.ts';
-import { AskedLimits, AskedTests } from './asked.ts';
+import type { ApiLimits, ApiLimitVerdict } from '../http/parts.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
 import {
   answerMemory,
@@ -52,11 +52,19 @@ export async function serveRest(
     signals.flush();
     port.postMessage(turn, answerMemory(turn.answers));
   });
-  const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
-  const tests = new AskedTests((...ask) => outbox.turn.tests.push(ask));
+  const verdicts = new Questions<ApiLimitVerdict>();
+  const tests = new Questions<WorkerTestAnswer>();
+  // Most calls have been checked before they arrive here; see `EarlyLimits`.
+  const limits: ApiLimits = {
+    ask: (call, authorization) =>
+      verdicts.ask(number => outbox.turn.asks.push([number, call, authorization])),
+  };
+  const tester: WorkerTester = {
+    test: test => tests.ask(number => outbox.turn.tests.push([number, test])),
+  };
   // Start limits are asked in separate messages, because most turns have none.
   const startLimits = new AskedStartLimits(message => port.postMessage(message));
-  const service = await open(limits, tests, startLimits);
+  const service = await open(limits, tester, startLimits);
   const out: HandledCallsOut = {
     admitted: call => outbox.turn.admitted.push(call),
     waits: call => outbox.turn.waiting.push(call),
@@ -69,8 +77,8 @@ export async function serveRest(
       case 'turn':
         // Before the calls, because the signals invalidate cached documents that the calls may need.
         signals.receive();
-        limits.heard(message.verdicts);
-        tests.heard(message.tested);
+        for (const [number, verdict] of message.verdicts) verdicts.answered(number, verdict);
+        for (const [number, answer] of message.tested) tests.answered(number, answer);
         calls.heard(message);
         break;
       case 'limit_answered':

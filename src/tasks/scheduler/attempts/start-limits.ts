@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../base/clock.ts';
-import { asError, Fault } from '../../../base/fault.ts';
+import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { Questions, type ThreadAnswer, threadAnswer } from '../../../base/threads/questions.ts';
 import type { StartLimit } from '../../model/documents.ts';
 
 /** Asks the decision service how many tasks of a worker may start. */
@@ -40,9 +41,6 @@ export interface LimitAsker {
   giveBack(unused: UnusedHits): void;
 }
 
-/** A verdict, or null and the reason why the decision service gave no verdict. */
-type LimitVerdictMessage = readonly [verdict: LimitVerdict | null, reason: string];
-
 /** Messages of a thread to the thread that has the decision engine. */
 export type LimitAskMessage =
   | { readonly kind: 'limit_asked'; readonly ask: number; readonly question: LimitQuestion }
@@ -52,36 +50,28 @@ export type LimitAskMessage =
 export interface LimitAnswerMessage {
   readonly kind: 'limit_answered';
   readonly ask: number;
-  readonly answer: LimitVerdictMessage;
+  readonly answer: ThreadAnswer<LimitVerdict>;
 }
 
 /** Asks the decision service of another thread. */
 export class AskedStartLimits implements LimitAsker {
   readonly #send: (message: LimitAskMessage) => void;
-  readonly #waiting = new Map<number, PromiseWithResolvers<LimitVerdict>>();
-  #lastAsk = 0;
+  readonly #questions = new Questions<LimitVerdict>();
 
   constructor(send: (message: LimitAskMessage) => void) {
     this.#send = send;
   }
 
   ask(question: LimitQuestion): Promise<LimitVerdict> {
-    const ask = ++this.#lastAsk;
-    const waiting = Promise.withResolvers<LimitVerdict>();
-    this.#waiting.set(ask, waiting);
-    this.#send({ kind: 'limit_asked', ask, question });
-    return waiting.promise;
+    return this.#questions.ask(ask => this.#send({ kind: 'limit_asked', ask, question }));
   }
 
   giveBack(unused: UnusedHits): void {
     this.#send({ kind: 'limit_unused', unused });
   }
 
-  heard({ ask, answer: [verdict, reason] }: LimitAnswerMessage): void {
-    const waiting = this.#waiting.get(ask);
-    this.#waiting.delete(ask);
-    if (verdict === null) waiting?.reject(new Fault('store_failed', reason));
-    else waiting?.resolve(verdict);
+  heard({ ask, answer }: LimitAnswerMessage): void {
+    this.#questions.answered(ask, answer);
   }
 }
 
@@ -96,9 +86,8 @@ export function askForThread(
     return;
   }
   const { ask, question } = message;
-  asker.ask(question).then(
-    verdict => answer({ kind: 'limit_answered', ask, answer: [verdict, ''] }),
-    (failure: unknown) => answer({ kind: 'limit_answered', ask, answer: [null, asError(failure).message] }),
+  void threadAnswer(() => asker.ask(question)).then(given =>
+    answer({ kind: 'limit_answered', ask, answer: given }),
   );
 }
 

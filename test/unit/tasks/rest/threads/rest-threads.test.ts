@@ -323,7 +323,7 @@ t.test('the decision engine is asked about calls, and a failure of it is passed 
     },
   });
   t.same(JSON.parse((await ask(threads, head('/limits')).answer).text), { allowed: true, nearest });
-  t.match(await ask(threads, head('/limits', 'globex')).answer, { status: 500 });
+  t.match(await ask(threads, head('/limits', 'globex')).answer, { status: 503 });
 });
 
 t.test('tests of workers are made by the thread with the engine', async t => {

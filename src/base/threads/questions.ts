@@ -1,0 +1,44 @@
+import { asError, Fault } from '../fault.ts';
+
+/** The answer to a question of another thread; null and the reason if there is none. */
+export type ThreadAnswer<Answer> = readonly [answer: Answer | null, reason: string];
+
+/** In the thread that answers: returns what is sent back. Never rejects, whether `answer` throws or rejects. */
+export async function threadAnswer<Answer>(answer: () => Promise<Answer>): Promise<ThreadAnswer<Answer>> {
+  try {
+    return [await answer(), ''];
+  } catch (failure) {
+    return [null, asError(failure).message];
+  }
+}
+
+/** Questions to another thread that wait for their answers. The messages of both directions have their numbers. */
+export class Questions<Answer> {
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
+  #last = 0;
+
+  /**
+   * @param send sends the question with this number
+   * @throws (rejects with) Fault `store_failed` if the other thread has no answer, or has ended
+   */
+  ask(send: (number: number) => void): Promise<Answer> {
+    const number = ++this.#last;
+    const waiting = Promise.withResolvers<Answer>();
+    this.#waiting.set(number, waiting);
+    send(number);
+    return waiting.promise;
+  }
+
+  /** Call with the answer to the question with this number. Does nothing if nobody waits for it. */
+  answered(number: number, [answer, reason]: ThreadAnswer<Answer>): void {
+    const waiting = this.#waiting.get(number);
+    this.#waiting.delete(number);
+    if (answer === null) waiting?.reject(new Fault('store_failed', reason));
+    else waiting?.resolve(answer);
+  }
+
+  /** Rejects all waiting questions, because the other thread has ended. */
+  lost(reason: string): void {
+    for (const number of [...this.#waiting.keys()]) this.answered(number, [null, reason]);
+  }
+}
