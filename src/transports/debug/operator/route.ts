@@ -21,10 +21,8 @@ export interface OperatorCall {
 export interface OperatorAnswer {
   /** 200 if absent. */
   readonly status?: 200 | 201;
-  /** Serialized as the body. */
-  readonly json?: unknown;
-  /** The body, in place of `json`. */
-  readonly document?: GzippedJson;
+  /** Serialized as the body. A {@link GzippedJson} is sent compressed to callers that accept it. */
+  readonly json: unknown;
   /** What was changed, for the audit line of a route that changes; the router adds who, where and the reason. */
   readonly audit?: LogFields;
 }

@@ -75,7 +75,7 @@ export class OperatorApi {
       summary: 'This document',
       access: 'read',
       answer: { description: 'An OpenAPI 3.1 document.', schema: { type: 'object', properties: {} } },
-      handle: () => ({ document }),
+      handle: () => ({ json: document }),
     };
     this.#entries = [...parts.routes, described].map(route => ({
       route,
@@ -175,17 +175,17 @@ export class OperatorApi {
     const by = credentials === null ? null : await this.#authorization.check(credentials);
     const body = bytes === null ? {} : entry.checks.body(bytes);
     const call: OperatorCall = { params, query, body, by, nowMs: this.#parts.clock.nowMs() };
-    const answer = await (by === null ? handled(entry, call) : this.#change(entry, call, by));
+    const { status = 200, json } = await (by === null ? handled(entry, call) : this.#change(entry, call, by));
     const {
       headers,
-      text = JSON.stringify(answer.json),
-      encoded,
-    } = answer.document?.bodyFor(encodings) ?? {};
+      text = '',
+      encoded = text,
+    } = json instanceof GzippedJson ? json.bodyFor(encodings) : { headers: {}, text: JSON.stringify(json) };
     return {
-      status: answer.status === 201 ? '201 Created' : '200 OK',
+      status: status === 200 ? '200 OK' : '201 Created',
       contentType: 'application/json',
       headers: { ...API_HEADERS, ...headers },
-      body: encoded ?? text,
+      body: encoded,
     };
   }
 
