@@ -1,6 +1,6 @@
 import { asError, Fault } from '../fault.ts';
 
-/** The answer to a question of another thread; null and the reason if there is none. */
+/** What a thread answers to a question of another one. If it has no answer, that is null, and the reason follows. */
 export type ThreadAnswer<Answer> = readonly [answer: Answer | null, reason: string];
 
 /** In the thread that answers: returns what is sent back. Never rejects, whether `answer` throws or rejects. */
@@ -12,7 +12,10 @@ export async function threadAnswer<Answer>(answer: () => Promise<Answer>): Promi
   }
 }
 
-/** Questions to another thread that wait for their answers. The messages of both directions have their numbers. */
+/**
+ * Questions to another thread that wait for their answers. The messages of both directions have their numbers. Whoever
+ * asks bounds the number of questions.
+ */
 export class Questions<Answer> {
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
   #last = 0;
