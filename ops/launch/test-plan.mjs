@@ -53,9 +53,9 @@ const SLOW_UNITS = [
 ];
 
 /**
- * Tests that only `npm run test:all` runs, by the beginning of their names: faults, attacks and random cases at length,
- * and other people's programs. `npm test` shows each behavior once without them; for what cannot be lost, it keeps
- * kills of a process with tasks in SQLite, and exact counting in Redis.
+ * Tests that only `npm run test:all` runs, by the beginning of their names: they take long, and show faults, attacks,
+ * random cases, pages in every state, or other people's programs. {@link EVERY_TIME} has the promises that `npm test`
+ * must show as well.
  */
 export const AT_LENGTH = [
   // Lost, blocked and replaced threads, processes and stores
@@ -63,7 +63,6 @@ export const AT_LENGTH = [
   'service/outages',
   'service/redis-pool',
   'service/several-processes',
-  'service/store-failure',
   'service/task-kills-redis',
   'service/task-store-faults',
   'service/tasks-clock',
@@ -72,8 +71,8 @@ export const AT_LENGTH = [
   'unit/app/decision/decision-thread-hangs',
   'unit/app/serving/serving-thread-deaths',
   'unit/app/stores/serving-sentinel',
-  'unit/counters/redis/cluster',
-  'unit/counters/redis/sentinel',
+  'unit/counters/redis/cluster.test',
+  'unit/counters/redis/sentinel.test',
   'unit/steering/redis-records-failover',
   'unit/tasks/crashes/',
   'unit/tasks/store/redis-cluster',
@@ -81,7 +80,6 @@ export const AT_LENGTH = [
   'service/tasks-attacks',
   'service/tasks-fair',
   'unit/tasks/store/fair-turns',
-  'wire/abuse/',
   'wire/fuzz',
   // Exactness of every mode, and random or complete sets of cases
   'service/exactness-algorithms',
@@ -91,7 +89,7 @@ export const AT_LENGTH = [
   'unit/counters/admission/exact-log',
   'unit/decision/explain/explain-random',
   'unit/tasks/model/schedules/cron-in-all-zones',
-  // Other people's programs, and other ways to install and start Sluice
+  // Programs of others, and other ways to install and start Sluice
   'service/envoy',
   'service/haproxy',
   'service/host-nodes',
@@ -106,6 +104,15 @@ export const AT_LENGTH = [
   'service/live-page-tasks',
   'service/live-page-views',
   'service/ops-dashboard',
+];
+
+/** Promises that `npm test` shows although their tests take long: tasks survive kills, counting is exact, input is bounded. */
+export const EVERY_TIME = [
+  'service/exactness-embedded',
+  'service/exactness-redis',
+  'service/store-failure',
+  'service/task-kills-sqlite',
+  'wire/abuse/',
 ];
 
 /** Names of the built tests that `npm test` runs. */

@@ -1,6 +1,6 @@
 // Runs the built tests. bootstrap.mjs has prepared what they need.
-//   npm test                         checks style, then shows each behavior once
-//   npm run test:all                 also runs faults, attacks, random cases and other people's programs at length
+//   npm test                         checks style, then runs the tests that do not take long
+//   npm run test:all                 also runs those that take long: faults, attacks, random cases, other people's programs
 //   npm test -- FILE…                runs some files, named by their sources; flags are for tap
 //   npm run test:unit                runs the unit tests that need no servers
 //   npm run test:watch -- FILE…      compiles and runs them again whenever a source changes
