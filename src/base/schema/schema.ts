@@ -19,6 +19,8 @@ interface Common {
   readonly nullable?: true;
   /** For the OpenAPI document. */
   readonly description?: string;
+  /** A value for the examples of the OpenAPI document. That of an object is laid over those of its properties. */
+  readonly example?: unknown;
 }
 
 export interface StringSchema extends Common {
@@ -78,7 +80,7 @@ export interface AnySchema extends Common {
 }
 
 /** A value that matches one of several schemas. */
-export interface OneOfSchema extends Common {
+interface OneOfSchema extends Common {
   readonly type: 'one_of';
   readonly of: readonly Schema[];
 }

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../base/clock.ts';
 import type { RetryPolicy } from './retry-policy.ts';
-import type { Actor, FinalStatus, OnFinish, Priority, TaskError } from './task.ts';
+import type { Actor, FinalStatus, OnFinish, TaskBody, TaskError } from './task.ts';
+import type { Priority, TemplateContent } from './task-content.ts';
 
 /**
  * The bodies of documents, by kind. Stores keep everything except tasks as documents; `../store/documents.ts` describes
@@ -314,17 +315,8 @@ export interface Schedule {
   readonly updatedAt: number;
 }
 
-export interface ScheduledTask {
-  readonly type: string | null;
-  /** In the form in which tasks store it. */
-  readonly payload: string | null;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Null for the priority of the worker. */
-  readonly priority: Priority | null;
-  readonly timeoutMs: number | null;
-  readonly retry: Partial<RetryPolicy> | null;
-  readonly tags: readonly string[];
-  readonly metadata: Readonly<Record<string, string>>;
+/** The template of the tasks of a schedule. */
+export interface ScheduledTask extends TemplateContent, Pick<TaskBody, 'payload' | 'headers'> {
   /** Undefined in documents of older versions, which means null. */
   readonly group?: string | null | undefined;
   /** A task expires if it has not started within this time after it may start. Undefined means null, as above. */

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from './retry-policy.ts';
+import type { TaskContent } from './task-content.ts';
 
 /** Every status; the last four are final. `TaskStore` in `../store/task-store.ts` describes the transitions. */
 export const TASK_STATUSES = [
@@ -20,22 +20,6 @@ export type FinalStatus = (typeof FINAL_STATUSES)[number];
 export function isFinal(status: TaskStatus): status is FinalStatus {
   return (FINAL_STATUSES as readonly string[]).includes(status);
 }
-
-/** Priorities, the most urgent first; the place of one in this list is its band. */
-export const PRIORITIES = ['critical', 'high', 'normal', 'low', 'bulk'] as const;
-export type Priority = (typeof PRIORITIES)[number];
-
-/**
- * By how much tasks of a band stand back, in milliseconds: a worker's tasks are ordered by due time plus penalty, ties
- * by id. So a task is overtaken only by work that became due within its penalty, and none waits for ever.
- */
-export const BAND_PENALTIES_MS: Readonly<Record<Priority, number>> = {
-  critical: 0,
-  high: 30_000,
-  normal: 60_000,
-  low: 120_000,
-  bulk: 300_000,
-};
 
 /** Why the last attempt did not succeed. */
 export interface TaskError {
@@ -68,16 +52,14 @@ export interface Actor {
  * null. The worker's defaults are copied when the task is created, so later changes of the defaults apply only to later
  * tasks.
  */
-export interface Task {
+export interface Task extends TaskContent {
   /** `tsk_` and a ULID. Its time is {@link createdAt}, so ids sort as tasks were made. */
   readonly id: string;
   /** Id of the worker, `wrk_…`. */
   readonly workerId: string;
   /** Name of the worker, which never changes while it has tasks. */
   readonly worker: string;
-  readonly type: string | null;
   readonly status: TaskStatus;
-  readonly priority: Priority;
   /** Not to start before. */
   readonly runAt: number;
   /**
@@ -87,8 +69,6 @@ export interface Task {
   readonly dueAt: number | null;
   /** Not started by then: it expires. */
   readonly expiresAt: number | null;
-  readonly timeoutMs: number;
-  readonly retry: RetryPolicy;
   /** Attempts that were started and counted. */
   readonly attempt: number;
   /** Attempts that ended without being counted (deferred or released). */
@@ -96,8 +76,6 @@ export interface Task {
   readonly key: string | null;
   /** How long the key stays taken after the end, in milliseconds. */
   readonly keyTtlMs: number;
-  readonly tags: readonly string[];
-  readonly metadata: Readonly<Record<string, string>>;
   readonly lastError: TaskError | null;
   readonly cancelRequestedAt: number | null;
   /** Tasks of a worker with the same group are limited, or ordered, together (`ClaimRequest.groups`). 1 to 128 characters. */

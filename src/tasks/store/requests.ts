@@ -8,6 +8,7 @@ import type {
   TaskError,
   TaskStatus,
 } from '../model/task.ts';
+import type { TaskContent } from '../model/task-content.ts';
 import type { GivenTime } from '../model/time.ts';
 import type { DocumentChange, DocumentRefusal } from './documents.ts';
 
@@ -96,16 +97,10 @@ export type ApplyAnswer =
   | { readonly kind: 'refused'; readonly index: number; readonly reason: DocumentRefusal };
 
 /** Fields of a task to change. Fields that are left out do not change. */
-export interface TaskPatch {
-  readonly type?: string | null;
-  readonly priority?: Task['priority'];
+export interface TaskPatch extends Partial<TaskContent> {
   /** The task becomes due at this time, even if it waits for a retry. */
   readonly runAt?: GivenTime;
   readonly expiresAt?: GivenTime | null;
-  readonly timeoutMs?: number;
-  readonly retry?: Task['retry'];
-  readonly tags?: readonly string[];
-  readonly metadata?: Readonly<Record<string, string>>;
   readonly payload?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,5 +1,6 @@
 import type { GroupRules, Rate } from '../../../src/tasks/model/documents.ts';
-import { BAND_PENALTIES_MS, type HistoryEntry, type Task } from '../../../src/tasks/model/task.ts';
+import type { HistoryEntry, Task } from '../../../src/tasks/model/task.ts';
+import { BAND_PENALTIES_MS } from '../../../src/tasks/model/task-content.ts';
 import type { TenantSnapshot } from './snapshot.ts';
 
 /** What all claims of a tenant asked for, always the same. */

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
-import { BAND_PENALTIES_MS, PRIORITIES, type Task } from '../../../src/tasks/model/task.ts';
+import type { Task } from '../../../src/tasks/model/task.ts';
+import { BAND_PENALTIES_MS, PRIORITIES } from '../../../src/tasks/model/task-content.ts';
 import { DISPATCHER, idsOf } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';

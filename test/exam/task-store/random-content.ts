@@ -1,4 +1,5 @@
-import { type OnFinish, PRIORITIES } from '../../../src/tasks/model/task.ts';
+import type { OnFinish } from '../../../src/tasks/model/task.ts';
+import { PRIORITIES } from '../../../src/tasks/model/task-content.ts';
 import type { GivenTime } from '../../../src/tasks/model/time.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {

@@ -1,6 +1,6 @@
 // Generated from the OpenAPI document of the task service. Do not edit: run `npm run client-types`.
-// Document: sha256 bc1fa3cb9a0018c3520f50d4c20cc07e3f1731f49e15a04cdc461833d8716604
-// Types:    sha256 d07a617b6671ab98b81ed33d65164eb659ab38197036c21ffa9167f4953228f9
+// Document: sha256 828e318cc6d9797aca5a5562ab836822a3fac7e57319314cc7322892fc10f9d6
+// Types:    sha256 69526dadc2df028e62ee32168e24ab3e3054f3b7c3aeeee969383f582e52d354
 
 export interface paths {
     "/accounts": {
@@ -1324,14 +1324,6 @@ export interface components {
             /** @description Name or id of the worker. */
             worker: string;
             task?: components["schemas"]["ScheduledTaskFields"] | null;
-            /**
-             * @description What to do if an earlier task of this schedule is still open. Default: skip.
-             * @enum {string|null}
-             */
-            overlap?: "skip" | "allow" | "queue_one" | "cancel_running" | null;
-            catch_up?: components["schemas"]["CatchUpFields"] | null;
-            /** @description Maximum delay that is added to a run, 0s to 1h; a run never starts after the next one. The delay of a run never changes. Default: 0s. */
-            jitter?: string | number | null;
             /** @description Minute, hour, day of month, month, day of week; or six fields beginning with seconds; or @hourly … @yearly. If neither day field is *, a day matches if either of them does. Cannot be combined with every. */
             cron?: string | null;
             /** @description Interval between runs, counted from the Unix epoch: 10s to 366d. Cannot be combined with cron. */
@@ -1340,7 +1332,15 @@ export interface components {
             phase?: string | number | null;
             /** @description IANA name of the time zone of cron. Default: UTC. */
             timezone?: string | null;
+            /**
+             * @description What to do if an earlier task of this schedule is still open. Default: skip.
+             * @enum {string|null}
+             */
+            overlap?: "skip" | "allow" | "queue_one" | "cancel_running" | null;
+            catch_up?: components["schemas"]["CatchUpFields"] | null;
             dst?: components["schemas"]["DstFields"] | null;
+            /** @description Maximum delay that is added to a run, 0s to 1h; a run never starts after the next one. The delay of a run never changes. Default: 0s. */
+            jitter?: string | number | null;
             /**
              * Format: date-time
              * @description No runs before this time; at most ten years ahead.
@@ -1377,36 +1377,13 @@ export interface components {
         NewTask: {
             /** @description Name or id of the worker. */
             worker: string;
-            /**
-             * Format: uri
-             * @description The URL that the task is pushed to. Required for workers with task_urls, and not allowed for others.
-             */
-            url?: string | null;
             /** @description A label such as email.welcome, in printable ASCII. */
             type?: string | null;
-            /** @description Any JSON, at most 256 KiB. */
-            payload?: unknown;
-            /** @description A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload. */
-            payload_base64?: string | null;
-            /** @description The Content-Type of payload_base64. Default: application/octet-stream. */
-            content_type?: string | null;
-            /** @description Header fields for a push worker, at most 8 KiB in total. */
-            headers?: {
-                [key: string]: string;
-            } | null;
             /**
              * @description Default: the priority of the worker.
              * @enum {string|null}
              */
             priority?: "critical" | "high" | "normal" | "low" | "bulk" | null;
-            /** @description Timeout of an attempt: 1s to 15m for push workers, up to 24h for the leases of pull workers. Default: the timeout of the worker. */
-            timeout?: string | number | null;
-            retry?: components["schemas"]["RetryFields"] | null;
-            tags?: string[] | null;
-            /** @description Key-value pairs that are never sent to the worker, at most 4 KiB in total. */
-            metadata?: {
-                [key: string]: string;
-            } | null;
             /**
              * Format: date-time
              * @description Earliest start, at most 366 days ahead. A time in the past means now.
@@ -1421,6 +1398,9 @@ export interface components {
             expires_in?: string | number | null;
             /** @description Delay until the earliest start. Cannot be combined with run_at. */
             delay?: string | number | null;
+            /** @description Timeout of an attempt: 1s to 15m for push workers, up to 24h for the leases of pull workers. Default: the timeout of the worker. */
+            timeout?: string | number | null;
+            retry?: components["schemas"]["RetryFields"] | null;
             /** @description A worker has at most one open task with this key. */
             key?: string | null;
             /**
@@ -1428,10 +1408,30 @@ export interface components {
              * @enum {string}
              */
             on_conflict?: "return" | "reject" | "replace" | "replace_keep_time";
-            /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. */
-            group?: string | null;
             /** @description How long the key stays reserved after the task has finished, at most 30d. */
             key_ttl?: string | number | null;
+            tags?: string[] | null;
+            /** @description Key-value pairs that are never sent to the worker, at most 4 KiB in total. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. */
+            group?: string | null;
+            /** @description Any JSON, at most 256 KiB. */
+            payload?: unknown;
+            /** @description A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload. */
+            payload_base64?: string | null;
+            /** @description The Content-Type of payload_base64. Default: application/octet-stream. */
+            content_type?: string | null;
+            /**
+             * Format: uri
+             * @description The URL that the task is pushed to. Required for workers with task_urls, and not allowed for others.
+             */
+            url?: string | null;
+            /** @description Header fields for a push worker, at most 8 KiB in total. */
+            headers?: {
+                [key: string]: string;
+            } | null;
         };
         NewTaskResult: {
             /** @description The HTTP status that POST /v1/tasks would have returned. */
@@ -1684,14 +1684,6 @@ export interface components {
             /** @description Name or id of the worker. */
             worker?: string;
             task?: components["schemas"]["ScheduledTaskFields"] | null;
-            /**
-             * @description What to do if an earlier task of this schedule is still open. Default: skip.
-             * @enum {string|null}
-             */
-            overlap?: "skip" | "allow" | "queue_one" | "cancel_running" | null;
-            catch_up?: components["schemas"]["CatchUpFields"] | null;
-            /** @description Maximum delay that is added to a run, 0s to 1h; a run never starts after the next one. The delay of a run never changes. Default: 0s. */
-            jitter?: string | number | null;
             /** @description Minute, hour, day of month, month, day of week; or six fields beginning with seconds; or @hourly … @yearly. If neither day field is *, a day matches if either of them does. Cannot be combined with every. */
             cron?: string | null;
             /** @description Interval between runs, counted from the Unix epoch: 10s to 366d. Cannot be combined with cron. */
@@ -1700,7 +1692,15 @@ export interface components {
             phase?: string | number | null;
             /** @description IANA name of the time zone of cron. Default: UTC. */
             timezone?: string | null;
+            /**
+             * @description What to do if an earlier task of this schedule is still open. Default: skip.
+             * @enum {string|null}
+             */
+            overlap?: "skip" | "allow" | "queue_one" | "cancel_running" | null;
+            catch_up?: components["schemas"]["CatchUpFields"] | null;
             dst?: components["schemas"]["DstFields"] | null;
+            /** @description Maximum delay that is added to a run, 0s to 1h; a run never starts after the next one. The delay of a run never changes. Default: 0s. */
+            jitter?: string | number | null;
             /**
              * Format: date-time
              * @description No runs before this time; at most ten years ahead.
@@ -1793,6 +1793,14 @@ export interface components {
         };
         ScheduledTask: {
             type: string | null;
+            /** @enum {string|null} */
+            priority: "critical" | "high" | "normal" | "low" | "bulk" | null;
+            timeout: string | null;
+            retry: components["schemas"]["RetryPart"] | null;
+            tags: string[];
+            metadata: {
+                [key: string]: string;
+            };
             /** @description Shown, like headers and result, only if the caller may see payloads; in lists only with `include=payload`. */
             payload?: unknown;
             /** @description In place of payload, which is null, if the payload is not JSON. */
@@ -1802,30 +1810,12 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
-            /** @enum {string|null} */
-            priority: "critical" | "high" | "normal" | "low" | "bulk" | null;
-            timeout: string | null;
-            retry: components["schemas"]["RetryPart"] | null;
-            tags: string[];
-            metadata: {
-                [key: string]: string;
-            };
             group: string | null;
             expires_in: string | null;
         };
         ScheduledTaskFields: {
             /** @description A label such as email.welcome, in printable ASCII. */
             type?: string | null;
-            /** @description Any JSON, at most 256 KiB. */
-            payload?: unknown;
-            /** @description A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload. */
-            payload_base64?: string | null;
-            /** @description The Content-Type of payload_base64. Default: application/octet-stream. */
-            content_type?: string | null;
-            /** @description Header fields for a push worker, at most 8 KiB in total. */
-            headers?: {
-                [key: string]: string;
-            } | null;
             /**
              * @description Default: the priority of the worker.
              * @enum {string|null}
@@ -1837,6 +1827,16 @@ export interface components {
             tags?: string[] | null;
             /** @description Key-value pairs that are never sent to the worker, at most 4 KiB in total. */
             metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description Any JSON, at most 256 KiB. */
+            payload?: unknown;
+            /** @description A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload. */
+            payload_base64?: string | null;
+            /** @description The Content-Type of payload_base64. Default: application/octet-stream. */
+            content_type?: string | null;
+            /** @description Header fields for a push worker, at most 8 KiB in total. */
+            headers?: {
                 [key: string]: string;
             } | null;
             /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. */
@@ -1999,29 +1999,16 @@ export interface components {
         TaskChanges: {
             /** @description A label such as email.welcome, in printable ASCII. */
             type?: string | null;
-            /** @description Any JSON, at most 256 KiB. */
-            payload?: unknown;
-            /** @description A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload. */
-            payload_base64?: string | null;
-            /** @description The Content-Type of payload_base64. Default: application/octet-stream. */
-            content_type?: string | null;
-            /** @description Header fields for a push worker, at most 8 KiB in total. */
-            headers?: {
-                [key: string]: string;
-            } | null;
+            /**
+             * @description scheduled, paused or canceled, or the current status. scheduled resumes a paused task and replays a finished task, with the other fields of this request.
+             * @enum {string}
+             */
+            status?: "scheduled" | "running" | "retry" | "paused" | "succeeded" | "failed" | "canceled" | "expired";
             /**
              * @description Default: the priority of the worker.
              * @enum {string|null}
              */
             priority?: "critical" | "high" | "normal" | "low" | "bulk" | null;
-            /** @description Timeout of an attempt: 1s to 15m for push workers, up to 24h for the leases of pull workers. Default: the timeout of the worker. */
-            timeout?: string | number | null;
-            retry?: components["schemas"]["RetryFields"] | null;
-            tags?: string[] | null;
-            /** @description Key-value pairs that are never sent to the worker, at most 4 KiB in total. */
-            metadata?: {
-                [key: string]: string;
-            } | null;
             /**
              * Format: date-time
              * @description Earliest start, at most 366 days ahead. A time in the past means now.
@@ -2034,11 +2021,24 @@ export interface components {
             expires_at?: string | null;
             /** @description The task expires if it has not started within this time. Cannot be combined with expires_at. */
             expires_in?: string | number | null;
-            /**
-             * @description scheduled, paused or canceled, or the current status. scheduled resumes a paused task and replays a finished task, with the other fields of this request.
-             * @enum {string}
-             */
-            status?: "scheduled" | "running" | "retry" | "paused" | "succeeded" | "failed" | "canceled" | "expired";
+            /** @description Timeout of an attempt: 1s to 15m for push workers, up to 24h for the leases of pull workers. Default: the timeout of the worker. */
+            timeout?: string | number | null;
+            retry?: components["schemas"]["RetryFields"] | null;
+            tags?: string[] | null;
+            /** @description Key-value pairs that are never sent to the worker, at most 4 KiB in total. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description Any JSON, at most 256 KiB. */
+            payload?: unknown;
+            /** @description A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload. */
+            payload_base64?: string | null;
+            /** @description The Content-Type of payload_base64. Default: application/octet-stream. */
+            content_type?: string | null;
+            /** @description Header fields for a push worker, at most 8 KiB in total. */
+            headers?: {
+                [key: string]: string;
+            } | null;
             /** @description Read-only. Accepted with the value that GET returns, so that a response can be sent back. */
             readonly id?: unknown;
             /** @description Read-only. Accepted with the value that GET returns, so that a response can be sent back. */

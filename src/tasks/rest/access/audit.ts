@@ -4,6 +4,7 @@ import { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from '../../model/do
 import type { Actor } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, Route } from '../http/route.ts';
@@ -90,6 +91,18 @@ const ENTRY: ObjectSchema = {
       description: 'Further details, such as the number of tasks that a bulk action changed.',
     },
     request_id: { type: 'string', description: 'The `X-Request-Id` of the request.' },
+  },
+  example: {
+    id: 'aud_01KGES92M0YB0SV4FC4YSQC7XC',
+    at: '2026-02-02T09:00:00.000Z',
+    action: 'worker.created',
+    actor: NAMED.actor,
+    token_id: NAMED.ids.token,
+    target_id: NAMED.ids.worker,
+    target_name: NAMED.worker,
+    changed: ['name', 'url'],
+    details: {},
+    request_id: NAMED.ids.request,
   },
 };
 

@@ -2,6 +2,7 @@ import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { ROLES, SCOPES } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { NAMED } from '../checks/example-names.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { invalidToken } from './authentication.ts';
@@ -48,6 +49,13 @@ const ANSWER: ObjectSchema = {
       items: { type: 'string', enum: SCOPES },
       description: 'What the token may be used for; null for all that the role allows.',
     },
+  },
+  example: {
+    account: { id: NAMED.ids.account, domain: NAMED.domain, status: 'active' },
+    user: { id: NAMED.ids.user, email: NAMED.email, name: 'Ann' },
+    role: 'admin',
+    token: { id: NAMED.ids.token, name: 'deployment', expires_at: '2026-06-01T00:00:00.000Z' },
+    scopes: ['tasks:read', 'tasks:write'],
   },
 };
 

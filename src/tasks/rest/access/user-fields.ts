@@ -1,71 +1,80 @@
-import type { ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { ROLES, type User } from '../../model/documents.ts';
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { NAMED } from '../checks/example-names.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import {
+  type Draft,
+  type FieldTable,
+  fieldsOf,
+  putFields,
+  shownBy,
+  TEXT,
+  takenBy,
+  viewOf,
+} from '../checks/resource.ts';
+
+const of = fieldsOf<User>();
 
 /** Excludes control characters, and lone surrogates, which stores could not keep. */
-const EMAIL: StringSchema = {
+const EMAIL = {
   type: 'string',
   max: 254,
   pattern: /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u,
   accepts: 'be an email address: text without spaces before and after one @',
   description: 'Unique in the account, ignoring case. May contain non-ASCII letters.',
-};
-const NAME: StringSchema = { type: 'string', max: 100 };
-const ROLE: StringSchema = { type: 'string', enum: ROLES };
-const STATUS: StringSchema = {
+} as const;
+const NAME = { type: 'string', max: 100 } as const;
+const ROLE = { type: 'string', enum: ROLES } as const;
+const STATUS = {
   type: 'string',
   enum: ['invited', 'active', 'disabled'],
   description: 'Tokens of disabled users are rejected.',
-};
-const EXTERNAL_ID: StringSchema = {
+} as const;
+const EXTERNAL_ID = {
   type: 'string',
   min: 1,
   max: 255,
   pattern: /^[^\p{Cc}\p{Cs}]+$/u,
   accepts: 'not contain control characters',
   description: 'The subject (`sub`) of the user at the identity provider; unique in the account.',
+} as const;
+
+/** All fields of a user (specification 3.12), apart from the id and version. */
+const USER_FIELDS: FieldTable<User> = {
+  email: of.plain('email', EMAIL, { required: true, shows: EMAIL, example: NAMED.email }),
+  name: of.plain('name', NAME, { shows: NAME, example: 'Ann' }),
+  role: of.plain('role', ROLE, { shows: ROLE, example: 'admin' }),
+  status: of.plain('status', STATUS, { shows: STATUS, example: 'active' }),
+  external_id: of.plain('externalId', EXTERNAL_ID, { fallback: null, shows: EXTERNAL_ID }),
+  last_seen_at: of.stamp('lastSeenAt', { nullable: true, example: NAMED.time }),
+  created_at: of.stamp('createdAt', { example: '2026-02-01T08:00:00.000Z' }),
+  updated_at: of.stamp('updatedAt', { example: '2026-02-01T08:00:00.000Z' }),
 };
 
 export const NEW_USER: ObjectSchema = {
   type: 'object',
   name: 'NewUser',
   properties: {
-    email: EMAIL,
-    name: { ...NAME, optional: true },
+    ...takenBy(USER_FIELDS, 'new'),
     role: { ...ROLE, optional: true, description: 'Default: `member`.' },
-    status: { ...STATUS, optional: true },
-    external_id: { ...EXTERNAL_ID, optional: true, nullable: true },
   },
+  example: { email: NAMED.email, name: 'Ann', role: 'admin' },
 };
 
 export const USER_CHANGE: ObjectSchema = {
   type: 'object',
   name: 'UserChange',
-  properties: {
-    email: { ...EMAIL, optional: true },
-    name: { ...NAME, optional: true },
-    role: { ...ROLE, optional: true },
-    status: { ...STATUS, optional: true },
-    external_id: { ...EXTERNAL_ID, optional: true, nullable: true },
-  },
+  properties: takenBy(USER_FIELDS, 'change'),
+  example: { role: 'member' },
 };
-
-const TIME: StringSchema = { type: 'string', format: 'date-time' };
 
 export const USER: ObjectSchema = {
   type: 'object',
   name: 'User',
   properties: {
-    id: { type: 'string' },
-    email: EMAIL,
-    name: NAME,
-    role: ROLE,
-    status: STATUS,
-    external_id: { ...EXTERNAL_ID, nullable: true },
-    last_seen_at: { ...TIME, nullable: true },
-    created_at: TIME,
-    updated_at: TIME,
+    id: { ...TEXT, example: NAMED.ids.user },
+    ...shownBy(USER_FIELDS),
     version: { type: 'number', integer: true, min: 1, description: 'Also sent as the ETag.' },
   },
 };
@@ -76,44 +85,14 @@ export function showUser({
   version,
   body,
 }: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'>): Record<string, unknown> {
-  return {
-    id,
-    email: body.email,
-    name: body.name,
-    role: body.role,
-    status: body.status,
-    external_id: body.externalId,
-    last_seen_at: formatTimeOrNull(body.lastSeenAt),
-    created_at: formatTime(body.createdAt),
-    updated_at: formatTime(body.updatedAt),
-    version,
-  };
+  return { id, ...viewOf(USER_FIELDS, body), version };
 }
 
 /** Applies the fields of a body that one of the schemas above has accepted. Other fields stay unchanged. */
-export function withFields(user: User, body: Readonly<Record<string, unknown>>, nowMs: number): User {
-  const {
-    email,
-    name,
-    role,
-    status,
-    external_id: externalId,
-  } = body as {
-    email?: string;
-    name?: string;
-    role?: User['role'];
-    status?: User['status'];
-    external_id?: string | null;
-  };
-  return {
-    ...user,
-    ...(email !== undefined && { email }),
-    ...(name !== undefined && { name }),
-    ...(role !== undefined && { role }),
-    ...(status !== undefined && { status }),
-    ...(externalId !== undefined && { externalId }),
-    updatedAt: nowMs,
-  };
+export function withFields(user: User, fields: Fields, nowMs: number): User {
+  const changed: Draft<User> = { ...user, updatedAt: nowMs };
+  putFields(USER_FIELDS, fields, changed, new FieldReader());
+  return changed;
 }
 
 /** The unique names under which a user is found. */

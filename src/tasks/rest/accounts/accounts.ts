@@ -9,6 +9,7 @@ import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
 import { isOperator, requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
 import type { ProblemCode } from '../checks/problem-list.ts';
 import type { CallLimits } from '../http/call-limits.ts';
@@ -18,6 +19,7 @@ import { OPERATOR, type RestParts } from '../http/parts.ts';
 import { readJsonBody, readQuery } from '../http/read-request.ts';
 import { requireJsonAccepted } from '../http/request-headers.ts';
 import type { AnswerDescription, RestAnswer } from '../http/route.ts';
+import { ACCOUNT_PROPERTIES } from './account-fields.ts';
 
 /** The name under which API limits count calls that create accounts. It is a reserved domain. */
 const COUNTED_AS = 'accounts';
@@ -43,6 +45,7 @@ export const ACCOUNT_BODY: ObjectSchema = {
         'letters are converted to lowercase. The domain never changes.',
     },
   },
+  example: { domain: NAMED.domain },
 };
 
 export const ACCOUNT_ANSWER: AnswerDescription = {
@@ -51,11 +54,8 @@ export const ACCOUNT_ANSWER: AnswerDescription = {
     type: 'object',
     name: 'Account',
     properties: {
-      id: { type: 'string' },
-      domain: { type: 'string' },
-      api_url: { type: 'string', format: 'uri' },
+      ...ACCOUNT_PROPERTIES,
       status: { type: 'string', enum: ['active', 'suspended', 'deleting'] },
-      created_at: { type: 'string', format: 'date-time' },
       owner: { type: 'object', properties: { id: { type: 'string' } } },
       token: {
         type: 'string',
@@ -64,6 +64,11 @@ export const ACCOUNT_ANSWER: AnswerDescription = {
           'Null if the response is replayed for an `Idempotency-Key`, because the token is not stored.',
       },
       token_expires_at: { type: 'string', format: 'date-time' },
+    },
+    example: {
+      owner: { id: NAMED.ids.user },
+      token: 'tk_acme_…',
+      token_expires_at: '2027-02-02T08:00:00.000Z',
     },
   },
 };

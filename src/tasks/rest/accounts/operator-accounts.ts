@@ -6,8 +6,9 @@ import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../stor
 import type { Idempotency } from '../../store/requests.ts';
 import { makeToken } from '../access/api-token.ts';
 import { type Audited, auditEntry } from '../access/audit.ts';
-import { useOf } from '../access/tenant-limits.ts';
+import { changedLimits, useOf } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { allDocuments, Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
@@ -17,7 +18,6 @@ import {
   ACCOUNT_CHANGE,
   ACCOUNT_STATE,
   accountState,
-  changedLimits,
   LISTED_ACCOUNT,
   listedAccount,
 } from './account-fields.ts';
@@ -64,6 +64,12 @@ const OWNER_TOKEN: ObjectSchema = {
       description: 'Shown only here. Null if the response is replayed for an `Idempotency-Key`.',
     },
     expires_at: { type: 'string', format: 'date-time' },
+  },
+  example: {
+    id: NAMED.ids.token,
+    user_id: NAMED.ids.user,
+    token: 'tk_acme_…',
+    expires_at: '2027-03-02T10:00:00.000Z',
   },
 };
 

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../base/clock.ts';
-import type { ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { ApiToken } from '../../model/documents.ts';
 import { isId } from '../../model/ids.ts';
-import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../../model/time.ts';
+import { formatTime, parseTime, TIME_ACCEPTED } from '../../model/time.ts';
 import type { DocumentChange, DocumentRefusal, StoredDocument } from '../../store/documents.ts';
 import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
@@ -18,7 +18,9 @@ import {
 } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
+import { type FieldTable, fieldsOf, shownBy, TEXT, TIME, takenBy, viewOf } from '../checks/resource.ts';
 import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -30,46 +32,63 @@ const MAX_TRIES = 8;
 const DEFAULT_LIFE_MS = 90 * DAY_MS;
 const MAX_LIFE_MS = 366 * DAY_MS;
 
-const NEW_TOKEN: ObjectSchema = {
-  type: 'object',
-  name: 'NewToken',
-  properties: {
-    name: { type: 'string', max: 100, optional: true, description: 'The purpose of the token.' },
-    scopes: {
+const of = fieldsOf<ApiToken>();
+
+/** All fields of a token (specification 3.12), apart from its id. */
+const TOKEN_FIELDS: FieldTable<ApiToken> = {
+  user_id: of.shown('userId', { ...TEXT, example: NAMED.ids.user }),
+  name: {
+    takes: { type: 'string', max: 100, description: 'The purpose of the token.' },
+    shows: { ...TEXT, example: 'deployment' },
+    show: ({ name }) => name,
+  },
+  scopes: {
+    takes: {
       type: 'array',
       items: { type: 'string', enum: SCOPE_NAMES },
       min: 1,
       max: SCOPE_NAMES.length,
-      optional: true,
       nullable: true,
       description:
         'Restricts the token to these scopes. If null or left out, the token allows everything that the role of the user allows.',
     },
-    expires_at: {
+    shows: { type: 'array', items: TEXT, nullable: true, example: ['tasks:read', 'tasks:write'] },
+    show: ({ scopes }) => scopes,
+  },
+  expires_at: {
+    takes: {
       type: 'string',
       format: 'date-time',
       max: 64,
-      optional: true,
       description: 'At most 366 days ahead. Default: 90 days ahead.',
     },
+    shows: { ...TIME, example: '2026-06-01T00:00:00.000Z' },
+    show: ({ expiresAt }) => formatTime(expiresAt),
   },
+  last_used_at: of.stamp('lastUsedAt', { nullable: true, description: 'Accurate to ten minutes.' }),
+  created_at: of.stamp('createdAt'),
+  created_by: of.shown('createdBy', {
+    type: 'object',
+    properties: { type: TEXT, id: TEXT },
+    example: NAMED.actor,
+  }),
 };
 
-const TIME: StringSchema = { type: 'string', format: 'date-time' };
+const NEW_TOKEN: ObjectSchema = {
+  type: 'object',
+  name: 'NewToken',
+  properties: takenBy(TOKEN_FIELDS, 'new'),
+  example: {
+    name: 'deployment',
+    scopes: ['tasks:read', 'tasks:write'],
+    expires_at: '2026-06-01T00:00:00.000Z',
+  },
+};
 
 const TOKEN: ObjectSchema = {
   type: 'object',
   name: 'Token',
-  properties: {
-    id: { type: 'string' },
-    user_id: { type: 'string' },
-    name: { type: 'string' },
-    scopes: { type: 'array', items: { type: 'string' }, nullable: true },
-    expires_at: TIME,
-    last_used_at: { ...TIME, nullable: true, description: 'Accurate to ten minutes.' },
-    created_at: TIME,
-    created_by: { type: 'object', properties: { type: { type: 'string' }, id: { type: 'string' } } },
-  },
+  properties: { id: { ...TEXT, example: NAMED.ids.token }, ...shownBy(TOKEN_FIELDS) },
 };
 
 const MADE_TOKEN: ObjectSchema = {
@@ -81,6 +100,7 @@ const MADE_TOKEN: ObjectSchema = {
       type: 'string',
       nullable: true,
       description: 'Shown only here. Null if the response is replayed for an `Idempotency-Key`.',
+      example: 'tk_acme_…',
     },
   },
 };
@@ -263,26 +283,13 @@ function noSuchToken(): Problem {
 }
 
 function showToken({ id, body }: Pick<StoredDocument<'token'>, 'id' | 'body'>): object {
-  return tokenFields(id, body);
-}
-
-function tokenFields(id: string, body: ApiToken): object {
-  return {
-    id,
-    user_id: body.userId,
-    name: body.name,
-    scopes: body.scopes,
-    expires_at: formatTime(body.expiresAt),
-    last_used_at: formatTimeOrNull(body.lastUsedAt),
-    created_at: formatTime(body.createdAt),
-    created_by: body.createdBy,
-  };
+  return { id, ...viewOf(TOKEN_FIELDS, body) };
 }
 
 function madeToken(userId: string, id: string, body: ApiToken, token: string | null): RestAnswer {
   return {
     status: 201,
     headers: { Location: `/api/v1/users/${userId}/tokens/${id}` },
-    json: { ...tokenFields(id, body), token },
+    json: { ...showToken({ id, body }), token },
   };
 }

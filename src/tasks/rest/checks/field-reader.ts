@@ -13,7 +13,8 @@ import { Problem } from './problem.ts';
 /** Fields of a body, or of an object in it, as parsed from JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-interface DurationBounds {
+/** The shortest and the longest duration that is accepted. */
+export interface DurationBounds {
   readonly minMs: number;
   readonly maxMs: number;
 }

@@ -1,62 +1,85 @@
 import { DAY_MS } from '../../../base/clock.ts';
-import type { ObjectSchema, OneOfSchema, Schema } from '../../../base/schema/schema.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
+import {
+  type Draft,
+  DURATION,
+  type FieldTable,
+  fieldsOf,
+  putFields,
+  shownBy,
+  TEXT,
+  takenBy,
+  viewOf,
+} from '../checks/resource.ts';
 
-/** A duration in a request: a text with units, or a number of seconds. {@link FieldReader.duration} checks it. */
-export const DURATION: OneOfSchema = {
-  type: 'one_of',
-  of: [
-    { type: 'string', max: 64 },
-    { type: 'number', min: 0 },
-  ],
-};
+const WAIT = { minMs: 0, maxMs: 30 * DAY_MS };
 
-/** A duration that may be left out or null. */
-export function durationField(description: string): Schema {
-  return { ...DURATION, optional: true, nullable: true, description };
-}
+const of = fieldsOf<Partial<RetryPolicy>>();
 
-/** A retry policy in a request: any subset of the fields (specification 3.6). */
-export const RETRY_SCHEMA: ObjectSchema = {
-  type: 'object',
-  name: 'RetryFields',
-  optional: true,
-  nullable: true,
-  description: 'The retry policy. Fields that are left out stay unchanged, or have their defaults.',
-  properties: {
-    max_attempts: { type: 'number', integer: true, min: 1, max: 100, optional: true },
-    base: { ...DURATION, optional: true, description: 'Initial delay, 100ms to 1h.' },
-    factor: {
+/** The fields of a retry policy. A request may have any of them (specification 3.6). */
+const RETRY_FIELDS: FieldTable<Partial<RetryPolicy>> = {
+  max_attempts: of.plain('maxAttempts', { type: 'number', integer: true, min: 1, max: 100 }, { example: 12 }),
+  base: of.duration('baseMs', {
+    minMs: 100,
+    maxMs: 3_600_000,
+    description: 'Initial delay, 100ms to 1h.',
+    example: '5s',
+  }),
+  factor: of.plain(
+    'factor',
+    {
       type: 'number',
       min: 1,
       max: 10,
-      optional: true,
       description: 'Factor by which the delay grows; 1 keeps it constant.',
     },
-    max: { ...DURATION, optional: true, description: 'Maximum delay, at most 24h.' },
-    jitter: { type: 'number', min: 0, max: 1, optional: true },
-    schedule: {
+    { example: 2 },
+  ),
+  max: of.duration('maxMs', {
+    minMs: 100,
+    maxMs: DAY_MS,
+    description: 'Maximum delay, at most 24h.',
+    example: '1h',
+  }),
+  jitter: of.plain('jitter', { type: 'number', min: 0, max: 1 }, { example: 0.2 }),
+  schedule: {
+    takes: {
       type: 'array',
       items: DURATION,
       min: 1,
       max: 50,
-      optional: true,
       nullable: true,
       description:
         'Delays that replace base, factor, max and jitter, each at most 30d; the last one repeats.',
     },
-    max_age: durationField(
-      'No further attempt is made this long after the start of the first one, 1s to 366d.',
-    ),
+    put: (policy, waits, reader, pointer) => {
+      policy.scheduleMs =
+        (waits as unknown[] | null)?.map(
+          (wait, place) => reader.duration(wait, `${pointer}/${place}`, WAIT) ?? 0,
+        ) ?? null;
+    },
+    shows: { type: 'array', items: TEXT, nullable: true },
+    show: ({ scheduleMs }) => (scheduleMs == null ? scheduleMs : scheduleMs.map(formatDuration)),
   },
+  max_age: of.duration('maxAgeMs', {
+    nullable: true,
+    minMs: 1_000,
+    maxMs: 366 * DAY_MS,
+    description: 'No further attempt is made this long after the start of the first one, 1s to 366d.',
+  }),
 };
 
-const BASE = { minMs: 100, maxMs: 3_600_000 };
-const LONGEST = { minMs: 100, maxMs: DAY_MS };
-const WAIT = { minMs: 0, maxMs: 30 * DAY_MS };
-const AGE = { minMs: 1_000, maxMs: 366 * DAY_MS };
+/** A retry policy in a request. */
+export const RETRY_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'RetryFields',
+  nullable: true,
+  description: 'The retry policy. Fields that are left out stay unchanged, or have their defaults.',
+  properties: takenBy(RETRY_FIELDS, 'change'),
+};
 
 /** Reads a retry policy. The result has only the fields that the body contains. */
 export function readRetry(
@@ -65,89 +88,45 @@ export function readRetry(
   reader: FieldReader,
 ): Partial<RetryPolicy> | null | undefined {
   if (value === undefined || value === null) return value;
-  const fields = value as Fields;
-  const policy: { -readonly [K in keyof RetryPolicy]?: RetryPolicy[K] } = {};
-  const baseMs = reader.duration(fields.base, `${pointer}/base`, BASE);
-  const maxMs = reader.duration(fields.max, `${pointer}/max`, LONGEST);
-  const maxAgeMs = reader.duration(fields.max_age, `${pointer}/max_age`, AGE);
-  const scheduleMs = readWaits(fields.schedule, `${pointer}/schedule`, reader);
-  if (fields.max_attempts !== undefined) policy.maxAttempts = fields.max_attempts as number;
-  if (baseMs != null) policy.baseMs = baseMs;
-  if (fields.factor !== undefined) policy.factor = fields.factor as number;
-  if (maxMs != null) policy.maxMs = maxMs;
-  if (fields.jitter !== undefined) policy.jitter = fields.jitter as number;
-  if (scheduleMs !== undefined) policy.scheduleMs = scheduleMs;
-  if (maxAgeMs !== undefined) policy.maxAgeMs = maxAgeMs;
+  const policy: Draft<Partial<RetryPolicy>> = {};
+  putFields(RETRY_FIELDS, value as Fields, policy, reader, pointer);
   return policy;
-}
-
-function readWaits(
-  value: unknown,
-  pointer: string,
-  reader: FieldReader,
-): readonly number[] | null | undefined {
-  if (value === undefined || value === null) return value;
-  return (value as unknown[]).map((wait, place) => reader.duration(wait, `${pointer}/${place}`, WAIT) ?? 0);
 }
 
 /** A retry policy in responses. */
 export const RETRY_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'Retry',
-  properties: {
-    max_attempts: { type: 'number', integer: true },
-    base: { type: 'string' },
-    factor: { type: 'number' },
-    max: { type: 'string' },
-    jitter: { type: 'number' },
-    schedule: { type: 'array', items: { type: 'string' }, nullable: true },
-    max_age: { type: 'string', nullable: true },
-  },
+  properties: shownBy(RETRY_FIELDS),
 };
 
-export function retryView(policy: RetryPolicy): Record<string, unknown> {
-  return {
-    max_attempts: policy.maxAttempts,
-    base: formatDuration(policy.baseMs),
-    factor: policy.factor,
-    max: formatDuration(policy.maxMs),
-    jitter: policy.jitter,
-    schedule: policy.scheduleMs?.map(formatDuration) ?? null,
-    max_age: policy.maxAgeMs === null ? null : formatDuration(policy.maxAgeMs),
-  };
+/** In the form of {@link RETRY_ANSWER}; a policy that sets only some fields shows those. */
+export function retryView(policy: Partial<RetryPolicy>): Record<string, unknown> {
+  return viewOf(RETRY_FIELDS, policy);
 }
+
+/** A worker or schedule, which can be paused. */
+interface Pausable {
+  readonly paused: boolean;
+  readonly pauseReason: string | null;
+  readonly resumeAt: number | null;
+}
+
+const ofPausable = fieldsOf<Pausable>();
 
 /** The fields that pause workers and schedules. */
-export const PAUSE_FIELDS = {
-  paused: { type: 'boolean', optional: true },
-  pause_reason: { type: 'string', max: 256, optional: true, nullable: true },
-  resume_at: {
-    type: 'string',
-    max: 64,
-    format: 'date-time',
-    optional: true,
-    nullable: true,
-    description: 'When the pause ends automatically; only allowed while paused.',
-  },
-} as const satisfies Record<string, Schema>;
-
-/** A worker or schedule that {@link readPause} changes. */
-interface Pausable {
-  paused: boolean;
-  pauseReason: string | null;
-  resumeAt: number | null;
-}
+export const PAUSE_FIELDS: FieldTable<Pausable> = {
+  paused: ofPausable.plain('paused', { type: 'boolean' }),
+  pause_reason: ofPausable.plain('pauseReason', { type: 'string', max: 256 }, { fallback: null }),
+  resume_at: ofPausable.time('resumeAt', 'When the pause ends automatically; only allowed while paused.'),
+};
 
 /**
- * Reads {@link PAUSE_FIELDS} into `target`. Without a pause there is no reason and no end of the pause.
+ * Checks {@link PAUSE_FIELDS} after they were put into the target. Without a pause there is no reason and no end of it.
  *
  * @param noun the kind of the target for faults, such as `worker`
  */
-export function readPause(fields: Fields, target: Pausable, noun: string, reader: FieldReader): void {
-  if (fields.paused !== undefined) target.paused = fields.paused as boolean;
-  const resumeAt = reader.time(fields.resume_at, '/resume_at');
-  if (fields.pause_reason !== undefined) target.pauseReason = fields.pause_reason as string | null;
-  if (resumeAt !== undefined) target.resumeAt = resumeAt;
+export function checkPause(fields: Fields, target: Draft<Pausable>, noun: string, reader: FieldReader): void {
   if (target.paused) return;
   for (const name of ['resume_at', 'pause_reason'] as const) {
     if (fields[name] == null) continue;

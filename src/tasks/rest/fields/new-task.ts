@@ -1,11 +1,9 @@
 import { DAY_MS } from '../../../base/clock.ts';
-import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { readTraceContext, type TraceContext } from '../../../base/trace-context.ts';
-import { MAX_URL_LENGTH } from '../../delivery/worker-url.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { idTimeMs } from '../../model/ids.ts';
-import { mergeRetry } from '../../model/retry-policy.ts';
 import type { Actor } from '../../model/task.ts';
+import { newContent } from '../../model/task-content.ts';
 import { keptHeaders } from '../../model/task-headers.ts';
 import { type GivenTime, resolveTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
@@ -13,80 +11,13 @@ import type { NewTask } from '../../store/requests.ts';
 import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
 import { type Problem, problemAt } from '../checks/problem.ts';
 import type { RestParts } from '../http/parts.ts';
-import { durationField } from './common-fields.ts';
-import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';
-import { checkUrl } from './worker-fields.ts';
+import { checkContentFor, EXPIRES_IN, readContent } from './content-fields.ts';
+import { checkUrl } from './read-worker.ts';
 
 /** How far ahead a task can be scheduled. */
 const MAX_AHEAD_MS = 366 * DAY_MS;
 const DELAY = { minMs: 0, maxMs: MAX_AHEAD_MS };
-export const EXPIRES_IN = { minMs: 1, maxMs: 2 * MAX_AHEAD_MS };
 const KEY_TTL = { minMs: 0, maxMs: 30 * DAY_MS };
-
-/** The times of a task: fields of new and of changed tasks. */
-export const TIME_FIELDS = {
-  run_at: {
-    type: 'string',
-    max: 64,
-    format: 'date-time',
-    optional: true,
-    nullable: true,
-    description: 'Earliest start, at most 366 days ahead. A time in the past means now.',
-  },
-  expires_at: {
-    type: 'string',
-    max: 64,
-    format: 'date-time',
-    optional: true,
-    nullable: true,
-    description: 'The task expires if it has not started by this time.',
-  },
-  expires_in: durationField(
-    'The task expires if it has not started within this time. Cannot be combined with expires_at.',
-  ),
-} as const;
-
-/** The URL of one task. */
-export const TASK_URL: Schema = {
-  type: 'string',
-  max: MAX_URL_LENGTH,
-  format: 'uri',
-  optional: true,
-  nullable: true,
-  description:
-    'The URL that the task is pushed to. Required for workers with task_urls, and not allowed for others.',
-};
-
-/** The body that creates a task (specification 3.2). */
-export const NEW_TASK_SCHEMA: ObjectSchema = {
-  type: 'object',
-  name: 'NewTask',
-  properties: {
-    worker: { type: 'string', min: 1, max: 64, description: 'Name or id of the worker.' },
-    url: TASK_URL,
-    ...CONTENT_FIELDS,
-    ...TIME_FIELDS,
-    delay: durationField('Delay until the earliest start. Cannot be combined with run_at.'),
-    key: {
-      type: 'string',
-      min: 1,
-      max: 255,
-      pattern: /^[A-Za-z0-9._:/-]+$/,
-      accepts: 'consist of ASCII letters and digits, and . _ : / -',
-      optional: true,
-      nullable: true,
-      description: 'A worker has at most one open task with this key.',
-    },
-    on_conflict: {
-      type: 'string',
-      enum: ['return', 'reject', 'replace', 'replace_keep_time'],
-      optional: true,
-      description: 'What to do if an open task has the key. Default: return.',
-    },
-    group: GROUP_FIELD,
-    key_ttl: durationField('How long the key stays reserved after the task has finished, at most 30d.'),
-  },
-};
 
 /** The context of a new task. */
 interface NewTaskContext {
@@ -99,7 +30,7 @@ interface NewTaskContext {
 }
 
 /**
- * Reads a new task from fields that {@link NEW_TASK_SCHEMA} has accepted. Fields that are left out have the defaults of
+ * Reads a new task from fields that `NEW_TASK` has accepted. Fields that are left out have the defaults of
  * the worker.
  *
  * @throws Problem `conflicting_fields`, `payload_too_large`, `validation_failed`, `invalid_url` or `forbidden_address`
@@ -130,16 +61,11 @@ export function readNewTask(
       id,
       workerId: worker.id,
       worker: defaults.name,
-      type: content.type ?? null,
-      priority: content.priority ?? defaults.priority,
+      ...newContent(content, defaults),
       runAt: startsAt,
       expiresAt: expiresAt ?? null,
-      timeoutMs: content.timeoutMs ?? defaults.timeoutMs,
-      retry: mergeRetry(defaults.retry, content.retry),
       key: (fields.key as string | null | undefined) ?? null,
       keyTtlMs: keyTtlMs ?? 0,
-      tags: content.tags ?? [],
-      metadata: content.metadata ?? {},
       group: (fields.group as string | null | undefined) ?? null,
       scheduleId: null,
       scheduledFor: null,
@@ -158,7 +84,7 @@ export function readNewTask(
 }
 
 /**
- * Reads {@link TIME_FIELDS}. A start in the past means now. The store adds delays to its own clock.
+ * Reads the times of a task. A start in the past means now. The store adds delays to its own clock.
  *
  * @throws Problem `conflicting_fields`
  */

@@ -1,8 +1,8 @@
-import type { Schema } from '../../../base/schema/schema.ts';
 import { type BytesPayload, bytesOf, bytesPayload, MAX_CONTENT_TYPE_LENGTH } from '../../model/task.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import { excludeEachOther, type FieldReader, type Fields } from '../checks/field-reader.ts';
 import { type Problem, problemAt } from '../checks/problem.ts';
+import type { FieldTable } from '../checks/resource.ts';
 
 const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 
@@ -10,31 +10,52 @@ const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 const CONTENT_TYPE =
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: ?; ?[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[ !#-[\]-~]*"))*$/;
 
-/** A payload, as JSON or as bytes (specification 3.2). */
-export const PAYLOAD_FIELDS = {
-  payload: { type: 'any', optional: true, nullable: true, description: 'Any JSON, at most 256 KiB.' },
+/**
+ * A payload, as JSON or as bytes (specification 3.2). The fields depend on each other: {@link readPayload} reads them, and
+ * {@link payloadView} shows them.
+ */
+export const PAYLOAD = {
+  payload: {
+    takes: { type: 'any', nullable: true, description: 'Any JSON, at most 256 KiB.' },
+    shows: {
+      type: 'any',
+      nullable: true,
+      optional: true,
+      description:
+        'Shown, like headers and result, only if the caller may see payloads; in lists only with `include=payload`.',
+    },
+  },
   payload_base64: {
-    type: 'string',
-    encoding: 'base64',
-    optional: true,
-    nullable: true,
-    description:
-      'A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload.',
+    takes: {
+      type: 'string',
+      encoding: 'base64',
+      nullable: true,
+      description:
+        'A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload.',
+    },
+    shows: {
+      type: 'string',
+      encoding: 'base64',
+      optional: true,
+      description: 'In place of payload, which is null, if the payload is not JSON.',
+    },
   },
   content_type: {
-    type: 'string',
-    min: 3,
-    max: MAX_CONTENT_TYPE_LENGTH,
-    pattern: CONTENT_TYPE,
-    accepts: 'be a media type such as text/csv or text/plain; charset=utf-8',
-    optional: true,
-    nullable: true,
-    description: `The Content-Type of payload_base64. Default: ${DEFAULT_CONTENT_TYPE}.`,
+    takes: {
+      type: 'string',
+      min: 3,
+      max: MAX_CONTENT_TYPE_LENGTH,
+      pattern: CONTENT_TYPE,
+      accepts: 'be a media type such as text/csv or text/plain; charset=utf-8',
+      nullable: true,
+      description: `The Content-Type of payload_base64. Default: ${DEFAULT_CONTENT_TYPE}.`,
+    },
+    shows: { type: 'string', optional: true, description: 'Only with payload_base64.' },
   },
-} as const satisfies Record<string, Schema>;
+} as const satisfies FieldTable<unknown>;
 
 /**
- * Reads {@link PAYLOAD_FIELDS}. Adds faults to the reader.
+ * Reads {@link PAYLOAD}. Adds faults to the reader.
  *
  * @param at pointer of the object that has the fields; empty for the whole body
  * @param maxBytes maximum size of the JSON text, or of the decoded bytes
@@ -128,24 +149,6 @@ function tooLarge(pointer: string, size: string, maxBytes: number): Problem {
   const detail = `${pointer} must have at most ${maxBytes} bytes, but has ${size}. Store large data elsewhere and send a reference to it.`;
   return problemAt({ pointer }, 'payload_too_large', detail, 'too_large');
 }
-
-/** The payload of a task or of a schedule in responses. */
-export const PAYLOAD_ANSWER = {
-  payload: {
-    type: 'any',
-    nullable: true,
-    optional: true,
-    description:
-      'Shown, like headers and result, only if the caller may see payloads; in lists only with `include=payload`.',
-  },
-  payload_base64: {
-    type: 'string',
-    encoding: 'base64',
-    optional: true,
-    description: 'In place of payload, which is null, if the payload is not JSON.',
-  },
-  content_type: { type: 'string', optional: true, description: 'Only with payload_base64.' },
-} as const satisfies Record<string, Schema>;
 
 /** The fields of a payload as JSON text, without braces. The JSON of the store is inserted unchanged. */
 export function payloadText(payload: string | null): string {

@@ -20,7 +20,6 @@ const DOMAIN: Schema = { type: 'string', min: 1, max: 255 };
 export const START_LIMIT = {
   type: 'object',
   name: 'LimitFields',
-  optional: true,
   nullable: true,
   description:
     'A limit of the decision service: each start of a task counts as one hit of the descriptor. Tasks over the limit wait ' +

@@ -12,7 +12,6 @@ import { findWorker } from './named-documents.ts';
 export const ON_FINISH_FIELDS: ObjectSchema = {
   type: 'object',
   name: 'OnFinishFields',
-  optional: true,
   nullable: true,
   description:
     'Another worker gets a task (a callback) when a task of this worker has finished. Applies to tasks that are created later; ' +

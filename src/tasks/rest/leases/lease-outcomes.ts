@@ -7,7 +7,7 @@ import type { PullFailure } from '../../scheduler/pull/pull-leases.ts';
 import type { SettleAnswer } from '../../store/requests.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { durationField } from '../fields/common-fields.ts';
+import { durationField } from '../checks/resource.ts';
 import { checkJsonSize, jsonText } from '../fields/payload-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call } from '../http/route.ts';
@@ -28,6 +28,7 @@ export const COMPLETION: ObjectSchema = {
   properties: {
     result: { type: 'any', optional: true, nullable: true, description: 'At most 16 KiB of JSON.' },
   },
+  example: { result: { message_id: 'm-4711' } },
 };
 
 export const FAILURE: ObjectSchema = {
@@ -50,12 +51,14 @@ export const FAILURE: ObjectSchema = {
     retry: { type: 'boolean', optional: true, description: 'false: the task fails without further retries.' },
     retry_after: durationField('Minimum delay until the next attempt, at most 7d.'),
   },
+  example: { error: { code: 'smtp_timeout', message: 'mail.example.com did not answer' }, retry_after: '5m' },
 };
 
 export const RELEASE: ObjectSchema = {
   type: 'object',
   name: 'Release',
   properties: { delay: durationField('Delay until the next attempt, at most 7d. Default: none.') },
+  example: { delay: '30s' },
 };
 
 /** The outcome of an attempt, as reported by its worker. */

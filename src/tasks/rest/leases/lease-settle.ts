@@ -1,7 +1,8 @@
 import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
+import { NAMED } from '../checks/example-names.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
-import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
+import { SUCCEEDED_EXAMPLE, TASK_ANSWER, taskView } from '../fields/task-fields.ts';
 import { remembered } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/problem-answer.ts';
@@ -47,6 +48,12 @@ const SETTLEMENT: ObjectSchema = {
       },
     },
   },
+  example: {
+    outcomes: [
+      { lease_id: NAMED.lease, outcome: 'complete', result: { message_id: 'm-4711' } },
+      { lease_id: '0b8e1f4d27c94a63b5d0e9f8a7c61234', outcome: 'release', delay: '30s' },
+    ],
+  },
 };
 
 const SETTLEMENT_ANSWER: ObjectSchema = {
@@ -71,6 +78,21 @@ const SETTLEMENT_ANSWER: ObjectSchema = {
         },
       },
     },
+  },
+  example: {
+    results: [
+      { lease_id: NAMED.lease, status: 200, task: SUCCEEDED_EXAMPLE },
+      {
+        lease_id: '0b8e1f4d27c94a63b5d0e9f8a7c61234',
+        status: 409,
+        error: {
+          code: 'lease_lost',
+          title: 'The lease is no longer active',
+          detail:
+            'The lease is unknown or no longer active. Stop working on the task; its result is not recorded.',
+        },
+      },
+    ],
   },
 };
 

@@ -3,11 +3,12 @@ import { traceOf } from '../../model/task-headers.ts';
 import { formatTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { DURATION, durationField } from '../fields/common-fields.ts';
+import { DURATION, durationField, TIME } from '../checks/resource.ts';
 import { findWorker, noSuchWorker } from '../fields/named-documents.ts';
-import { TASK_ANSWER, TIME, taskText } from '../fields/task-view.ts';
+import { TASK_ANSWER, TASK_EXAMPLE, taskText } from '../fields/task-fields.ts';
 import { keyReused, REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
@@ -47,6 +48,7 @@ const LEASES_SCHEMA: ObjectSchema = {
         'Name of the calling instance, recorded in the history as the actor that started the attempt.',
     },
   },
+  example: { max: 10, wait: '20s', lease: '60s', instance: 'mailer-7f9c' },
 };
 
 const LEASES_ANSWER: ObjectSchema = {
@@ -72,6 +74,28 @@ const LEASES_ANSWER: ObjectSchema = {
         },
       },
     },
+  },
+  example: {
+    leases: [
+      {
+        lease_id: NAMED.lease,
+        expires_at: '2026-03-01T10:16:00.000Z',
+        traceparent: null,
+        tracestate: null,
+        task: {
+          ...TASK_EXAMPLE,
+          status: 'running',
+          next_attempt_at: null,
+          attempt: 1,
+          started_at: '2026-03-01T10:15:00.000Z',
+          version: 2,
+          payload: { to: NAMED.email, template: 'welcome' },
+          url: null,
+          headers: {},
+          result: null,
+        },
+      },
+    ],
   },
 };
 

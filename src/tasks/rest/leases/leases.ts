@@ -1,8 +1,8 @@
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { formatTime } from '../../model/time.ts';
 import { FieldReader } from '../checks/field-reader.ts';
-import { durationField } from '../fields/common-fields.ts';
-import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';
+import { durationField, TIME } from '../checks/resource.ts';
+import { TASK_ANSWER, taskView } from '../fields/task-fields.ts';
 import { remembered } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { AnswerDescription, Call, RestAnswer, Route } from '../http/route.ts';
@@ -28,6 +28,7 @@ const HEARTBEAT: ObjectSchema = {
     progress: { type: 'number', min: 0, max: 100, optional: true, nullable: true },
     note: { type: 'string', max: 200, optional: true, nullable: true },
   },
+  example: { extend: '60s', progress: 40, note: '400 of 1000 rows' },
 };
 
 const HEARTBEAT_ANSWER: ObjectSchema = {
@@ -40,6 +41,7 @@ const HEARTBEAT_ANSWER: ObjectSchema = {
       description: 'The cancellation of the task was requested: end the attempt.',
     },
   },
+  example: { expires_at: '2026-03-01T10:17:00.000Z', cancel_requested: false },
 };
 
 const TASK: Record<number, AnswerDescription> = {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../../base/schema/openapi-schema.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { PROBLEMS, type ProblemCode, problemType } from '../checks/problem-list.ts';
-import { NAMED } from './request-examples.ts';
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 

@@ -1,5 +1,5 @@
 import { FINAL_STATUSES } from '../../model/task.ts';
-import { NAMED } from './request-examples.ts';
+import { NAMED } from '../checks/example-names.ts';
 
 /** A header field of a delivery. */
 interface SentHeader {

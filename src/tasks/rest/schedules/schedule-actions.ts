@@ -6,15 +6,17 @@ import type { CreateAnswer } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
+import { TIME } from '../checks/resource.ts';
 import { readSchedule } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
-import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';
+import { TASK_ANSWER, taskView } from '../fields/task-fields.ts';
 import { REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { doneOrThrow, firstAnswer, refusedProblem, signalDue } from '../tasks/task-create.ts';
-import { MAX_START_MS, readTimingFields, TIMING_FIELDS, timingProblem } from './schedule-fields.ts';
+import { MAX_START_MS, readTimingFields, timingProblem } from './read-schedule.ts';
+import { TIMING_EXAMPLE, TIMING_FIELDS } from './schedule-fields.ts';
 
 const DEFAULT_COUNT = 10;
 const MAX_COUNT = 50;
@@ -40,6 +42,7 @@ const PREVIEW_FIELDS: ObjectSchema = {
       description: 'Start of the preview, at most ten years ahead. Default: now.',
     },
   },
+  example: { ...TIMING_EXAMPLE, from: '2026-03-27T00:00:00Z', count: 3 },
 };
 
 const PREVIEW: ObjectSchema = {
@@ -73,6 +76,14 @@ const PREVIEW: ObjectSchema = {
         },
       },
     },
+  },
+  example: {
+    timezone: 'Europe/Berlin',
+    times: [
+      { at: '2026-03-27T06:30:00.000Z', local: '2026-03-27T07:30:00+01:00', note: null },
+      { at: '2026-03-30T05:30:00.000Z', local: '2026-03-30T07:30:00+02:00', note: null },
+      { at: '2026-03-31T05:30:00.000Z', local: '2026-03-31T07:30:00+02:00', note: null },
+    ],
   },
 };
 

@@ -25,14 +25,9 @@ import {
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { MAX_TEMPLATE_PAYLOAD_BYTES, readScheduleFields } from './read-schedule.ts';
 import { previewScheduleRoute, triggerScheduleRoute } from './schedule-actions.ts';
-import {
-  MAX_TEMPLATE_PAYLOAD_BYTES,
-  NEW_SCHEDULE,
-  readScheduleFields,
-  SCHEDULE_CHANGES,
-} from './schedule-fields.ts';
-import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
+import { NEW_SCHEDULE, SCHEDULE_ANSWER, SCHEDULE_CHANGES, scheduleView } from './schedule-fields.ts';
 
 /** Number of schedules that are read at once; each may have a payload of 64 KiB. */
 const SCHEDULES_AT_ONCE = 20;

@@ -5,6 +5,7 @@ import { FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../model
 import { placeOf } from '../../store/search.ts';
 import { auditEntry } from '../access/audit.ts';
 import { isAtLeast } from '../access/authorization.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { Problem } from '../checks/problem.ts';
 import { PROBLEMS, type ProblemCode } from '../checks/problem-list.ts';
 import { remembered } from '../http/idempotency.ts';
@@ -87,6 +88,12 @@ const ACTION_SCHEMA: ObjectSchema = {
     },
     dry_run: { type: 'boolean', optional: true, description: 'Report what would be done, without doing it.' },
   },
+  example: {
+    action: 'retry',
+    filter: { worker: NAMED.worker, status: 'failed', start: '-24h' },
+    limit: 500,
+    dry_run: true,
+  },
 };
 
 const ACTION_ANSWER: ObjectSchema = {
@@ -112,6 +119,12 @@ const ACTION_ANSWER: ObjectSchema = {
       nullable: true,
       description: 'The cursor for the next request if more tasks match.',
     },
+  },
+  example: {
+    matched: 31,
+    changed: 30,
+    skipped: [{ id: NAMED.ids.task, code: 'invalid_transition' }],
+    next_cursor: null,
   },
 };
 

@@ -4,11 +4,13 @@ import { schemaCheck } from '../../../base/schema/schema-check.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { CreateAnswer, NewTask } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
+import { NAMED } from '../checks/example-names.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import { PROBLEMS } from '../checks/problem-list.ts';
 import { findWorker } from '../fields/named-documents.ts';
-import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
+import { readNewTask, unknownWorker } from '../fields/new-task.ts';
+import { NEW_TASK } from '../fields/task-fields.ts';
 import { REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/problem-answer.ts';
@@ -16,6 +18,7 @@ import { schemaProblem } from '../http/read-request.ts';
 import { traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {
+  CREATED_EXAMPLE,
   CREATED_TASK,
   createdView,
   doneOrThrow,
@@ -41,7 +44,7 @@ const BATCH_SCHEMA: ObjectSchema = {
   properties: {
     tasks: {
       type: 'array',
-      items: { type: 'any', shows: NEW_TASK_SCHEMA },
+      items: { type: 'any', shows: NEW_TASK },
       min: 1,
       max: MAX_BATCH_TASKS,
       tooMany: 'batch_too_large',
@@ -52,6 +55,17 @@ const BATCH_SCHEMA: ObjectSchema = {
       optional: true,
       description: 'Create all tasks or none: if one is rejected, none is created.',
     },
+  },
+  example: {
+    tasks: [
+      NEW_TASK.example,
+      {
+        worker: NAMED.worker,
+        type: 'email.reminder',
+        payload: { to: NAMED.email },
+        run_at: '2026-03-02T09:00:00Z',
+      },
+    ],
   },
 };
 
@@ -76,6 +90,22 @@ const BATCH_ANSWER: ObjectSchema = {
         },
       },
     },
+  },
+  example: {
+    results: [
+      { status: 201, task: CREATED_EXAMPLE },
+      {
+        status: 422,
+        error: {
+          code: 'validation_failed',
+          title: 'Invalid field',
+          detail: '/run_at must be at most 366 days ahead',
+          errors: [
+            { pointer: '/run_at', code: 'out_of_range', detail: '/run_at must be at most 366 days ahead' },
+          ],
+        },
+      },
+    ],
   },
 };
 
@@ -146,7 +176,7 @@ function checkSize(bytes: number): void {
   }
 }
 
-const checkItem = schemaCheck(NEW_TASK_SCHEMA);
+const checkItem = schemaCheck(NEW_TASK);
 
 async function readItems(
   parts: RestParts,

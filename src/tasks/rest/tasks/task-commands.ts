@@ -1,6 +1,6 @@
 import { FIRST_REMOVAL_LOOK_MS } from '../../scheduler/upkeep/deletions.ts';
 import { Problem } from '../checks/problem.ts';
-import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
+import { TASK_ANSWER, taskView } from '../fields/task-fields.ts';
 import { remembered } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { readFlag } from '../http/read-request.ts';

@@ -3,22 +3,27 @@ import { formatTimeOrNull } from '../../model/time.ts';
 import type { CreateAnswer, CreateResult } from '../../store/requests.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { NAMED } from '../checks/example-names.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
+import { shownBy, TIME_OR_NULL } from '../checks/resource.ts';
 import { findWorker } from '../fields/named-documents.ts';
-import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
-import { TASK_FIELDS, TIME_OR_NULL, taskView } from '../fields/task-view.ts';
+import { readNewTask, unknownWorker } from '../fields/new-task.ts';
+import { NEW_TASK, TASK_EXAMPLE, TASK_FIELDS, taskView } from '../fields/task-fields.ts';
 import { keyReused, REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
+
+/** An example of a created task, without its body. */
+export const CREATED_EXAMPLE = { ...TASK_EXAMPLE, deduplicated: false, key_free_at: null };
 
 /** A new task, or the open task that has its key. */
 export const CREATED_TASK: ObjectSchema = {
   type: 'object',
   name: 'CreatedTask',
   properties: {
-    ...TASK_FIELDS,
+    ...shownBy(TASK_FIELDS),
     deduplicated: { type: 'boolean', description: 'An open task has the key, and this is that task.' },
     replaced: {
       type: 'boolean',
@@ -30,6 +35,7 @@ export const CREATED_TASK: ObjectSchema = {
       description: 'Until when the key stays reserved; null while the task is open.',
     },
   },
+  example: { payload: { to: NAMED.email, template: 'welcome' }, url: null, headers: {}, result: null },
 };
 
 /** `POST /v1/tasks` (specification 3.2). */
@@ -40,7 +46,7 @@ export function createTaskRoute(parts: RestParts): Route {
     operation: 'createTask',
     summary: 'Create a task',
     access: { role: 'member', scope: 'tasks:write' },
-    body: NEW_TASK_SCHEMA,
+    body: NEW_TASK,
     answers: {
       201: { description: 'The new task', schema: CREATED_TASK },
       200: { description: 'The open task that has the key', schema: CREATED_TASK },

@@ -2,7 +2,9 @@ import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { HISTORY_EVENTS, type HistoryEntry, TASK_STATUSES } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import { seesPayloads } from '../access/authorization.ts';
-import { ACTOR_ANSWER, actorView, TIME } from '../fields/task-view.ts';
+import { NAMED } from '../checks/example-names.ts';
+import { TIME } from '../checks/resource.ts';
+import { ACTOR_ANSWER, actorView } from '../fields/task-fields.ts';
 import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
@@ -43,6 +45,16 @@ const HISTORY_ENTRY: ObjectSchema = {
     progress: { type: 'number', min: 0, max: 100, optional: true },
     note: OPTIONAL_TEXT,
     dropped: { ...COUNT, optional: true, description: 'For `gap`: the number of entries that were removed.' },
+  },
+  example: {
+    seq: 3,
+    at: '2026-03-01T10:15:00.410Z',
+    event: 'succeeded',
+    from: 'running',
+    to: 'succeeded',
+    attempt: 1,
+    actor: { type: 'worker', id: NAMED.ids.worker },
+    http: { status: 200, duration_ms: 390, response: '{"message_id":"m-4711"}', truncated: false },
   },
 };
 

@@ -3,7 +3,7 @@ import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import { placeOf } from '../../store/search.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { invalidParameter, Problem } from '../checks/problem.ts';
-import { TASK_ANSWER, taskText, taskView } from '../fields/task-view.ts';
+import { TASK_ANSWER, taskText, taskView } from '../fields/task-fields.ts';
 import { LargeReads } from '../http/bounded.ts';
 import { Cursors, PAGE_QUERY, PAGES_AT_ONCE, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -66,6 +66,18 @@ const COUNTS: ObjectSchema = {
       properties: Object.fromEntries(
         TASK_STATUSES.map(status => [status, { type: 'number', integer: true, min: 0 }]),
       ),
+    },
+  },
+  example: {
+    counts: {
+      scheduled: 1_180,
+      running: 7,
+      retry: 12,
+      paused: 5,
+      succeeded: 48_210,
+      failed: 31,
+      canceled: 2,
+      expired: 0,
     },
   },
 };

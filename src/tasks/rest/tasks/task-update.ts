@@ -1,7 +1,6 @@
-import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
-import { mergeRetry } from '../../model/retry-policy.ts';
-import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
+import { isFinal, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
+import { changedContent } from '../../model/task-content.ts';
 import { withGivenHeaders } from '../../model/task-headers.ts';
 import type { TaskPatch } from '../../store/requests.ts';
 import { seesPayloads } from '../access/authorization.ts';
@@ -14,9 +13,9 @@ import {
   writableFields,
 } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { checkExpiry, readTimes, TIME_FIELDS } from '../fields/new-task.ts';
-import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from '../fields/task-fields.ts';
-import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
+import { checkContentFor, readContent } from '../fields/content-fields.ts';
+import { checkExpiry, readTimes } from '../fields/new-task.ts';
+import { TASK_ANSWER, TASK_CHANGES, taskView } from '../fields/task-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import { expectedVersion, expectedVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
@@ -32,23 +31,6 @@ import { changedAnswer } from './task-read.ts';
 
 /** Maximum number of attempts if the task is changed at the same time. */
 const MAX_TRIES = 5;
-
-const TASK_CHANGES: ObjectSchema = {
-  type: 'object',
-  name: 'TaskChanges',
-  properties: {
-    ...CONTENT_FIELDS,
-    ...TIME_FIELDS,
-    status: {
-      type: 'string',
-      enum: TASK_STATUSES,
-      optional: true,
-      description:
-        'scheduled, paused or canceled, or the current status. scheduled resumes a paused task and ' +
-        'replays a finished task, with the other fields of this request.',
-    },
-  },
-};
 
 /** The values of `status` that a change can request. */
 const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
@@ -251,27 +233,13 @@ function readPatch(
     checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, nowMs), reader, nowMs);
   }
   reader.finish();
+  const { payload, headers } = content;
   return {
-    ...contentPatch(content, task, worker),
-    ...(runAt === undefined ? {} : { runAt }),
-    ...(times.expiresAt === undefined ? {} : { expiresAt: times.expiresAt }),
-  };
-}
-
-/** Fields that are cleared get the default of the worker, or no value. */
-function contentPatch(content: TaskContent, task: Task, worker: Worker | null): TaskPatch {
-  const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = content;
-  return {
-    ...(type === undefined ? {} : { type }),
+    ...changedContent(content, task, worker ?? task),
     ...(payload === undefined ? {} : { payload }),
     ...(headers === undefined ? {} : { headers: headers ?? {} }),
-    ...(priority === undefined ? {} : { priority: priority ?? worker?.priority ?? task.priority }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs: timeoutMs ?? worker?.timeoutMs ?? task.timeoutMs }),
-    ...(retry === undefined
-      ? {}
-      : { retry: retry === null ? (worker?.retry ?? task.retry) : mergeRetry(task.retry, retry) }),
-    ...(tags === undefined ? {} : { tags: tags ?? [] }),
-    ...(metadata === undefined ? {} : { metadata: metadata ?? {} }),
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(times.expiresAt === undefined ? {} : { expiresAt: times.expiresAt }),
   };
 }
 

@@ -6,7 +6,7 @@ import { readSecrets, WorkerSecrets } from '../../scheduler/workers/worker-secre
 import type { StoredDocument } from '../../store/documents.ts';
 import type { Block, BlockedWorker } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
-import type { WaitingReason } from '../fields/task-view.ts';
+import type { WaitingReason } from '../fields/task-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call } from '../http/route.ts';
 

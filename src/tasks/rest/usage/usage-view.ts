@@ -1,6 +1,6 @@
 import type { NumberSchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import type { UsageSum } from '../../model/usage.ts';
-import { TIME } from '../fields/task-view.ts';
+import { TIME } from '../checks/resource.ts';
 import { USED_LIMITS } from './used-limits.ts';
 
 const COUNT: NumberSchema = { type: 'number', integer: true, min: 0 };
@@ -59,6 +59,21 @@ export function figuresView(sum: UsageSum): Record<string, number | null> {
   };
 }
 
+/** The figures of an example. */
+const MINUTE = {
+  tasks_created: 42,
+  attempts_started: 45,
+  attempts_failed: 3,
+  tasks_succeeded: 41,
+  tasks_failed: 1,
+  tasks_canceled: 0,
+  tasks_expired: 0,
+  duration_p50_ms: 210,
+  duration_p95_ms: 860,
+  start_lag_p50_ms: 12,
+  start_lag_p95_ms: 95,
+};
+
 /** The response of `GET /v1/usage`. */
 export const USAGE_ANSWER: ObjectSchema = {
   type: 'object',
@@ -92,5 +107,33 @@ export const USAGE_ANSWER: ObjectSchema = {
       properties: FIGURES,
     },
     limits: USED_LIMITS,
+  },
+  example: {
+    from: '2026-03-01T09:58:00.000Z',
+    to: '2026-03-01T09:59:30.000Z',
+    interval_seconds: 60,
+    worker: null,
+    series: [
+      { at: '2026-03-01T09:58:00.000Z', ...MINUTE },
+      { at: '2026-03-01T09:59:00.000Z', ...MINUTE },
+    ],
+    totals: {
+      ...MINUTE,
+      tasks_created: 84,
+      attempts_started: 90,
+      attempts_failed: 6,
+      tasks_succeeded: 82,
+      tasks_failed: 2,
+    },
+    limits: {
+      in_flight: { limit: 200, used: 7 },
+      dispatch_per_second: { limit: 500, used: 0.75 },
+      open_tasks: { limit: 1_000_000, used: 1_204 },
+      workers: { limit: 100, used: 3 },
+      schedules: { limit: 1_000, used: 1 },
+      users: { limit: 100, used: 2 },
+      read_calls: { limit: 400, used: 3, window_seconds: 1 },
+      write_calls: { limit: 200, used: 1, window_seconds: 1 },
+    },
   },
 };

@@ -1,48 +1,76 @@
 import { DAY_MS } from '../../../base/clock.ts';
-import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { isSigningSecret } from '../../delivery/signature.ts';
 import type { Secret } from '../../model/documents.ts';
 import { headerNameFault, headerValueFault } from '../../model/headers.ts';
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
-import { durationField } from '../fields/common-fields.ts';
-import { ACTOR_ANSWER, actorView, TIME, TIME_OR_NULL } from '../fields/task-view.ts';
+import { DURATION, type FieldTable, fieldsOf, shownBy, TEXT, takenBy, viewOf } from '../checks/resource.ts';
+import { ACTOR_ANSWER, actorView } from '../fields/task-fields.ts';
 
 const GRACE = { minMs: 0, maxMs: 7 * DAY_MS };
 const DEFAULT_GRACE_MS = DAY_MS;
+const FINGERPRINT_DIGITS = 12;
 
-/** The body that creates a secret (specification 3.5.4). */
-export const NEW_SECRET: ObjectSchema = {
-  type: 'object',
-  name: 'NewSecret',
-  properties: {
-    type: {
+const of = fieldsOf<Secret>();
+const TYPES = ['signing', 'header', 'token'] as const;
+
+/** All fields of a secret (specification 3.5.4), apart from its id. Its value is shown once, when it is created. */
+const SECRET_FIELDS: FieldTable<Secret> = {
+  type: {
+    takes: {
       type: 'string',
-      enum: ['signing', 'header', 'token'],
-      optional: true,
+      enum: TYPES,
       description:
         'signing: signs pushes. header: a confidential header field. token: authenticates a pull worker. Default: signing.',
     },
-    name: {
+    shows: { type: 'string', enum: TYPES },
+    show: ({ type }) => type,
+  },
+  name: {
+    takes: {
       type: 'string',
       min: 1,
       max: 64,
-      optional: true,
       description: 'For type header, the name of the header field; otherwise a label.',
     },
-    value: {
+    shows: { ...TEXT, example: 'default' },
+    show: ({ name }) => name,
+  },
+  value: {
+    takes: {
       type: 'string',
       min: 1,
       max: 4096,
-      optional: true,
       description:
         'Required for type header. For type signing, "whsec_" and the base64 of 24 to 64 bytes; generated if left out. Not allowed for type token, which is always generated.',
     },
-    expire_previous_in: durationField(
-      'How long earlier secrets with the same type and name stay valid: 0s to 7d. Default: 24h.',
-    ),
   },
+  expire_previous_in: {
+    takes: {
+      ...DURATION,
+      nullable: true,
+      description: 'How long earlier secrets with the same type and name stay valid: 0s to 7d. Default: 24h.',
+    },
+  },
+  fingerprint: {
+    shows: { ...TEXT, description: 'Equal for equal values.', example: '5f2b9c04d7e1' },
+    show: ({ fingerprint }) => fingerprint.slice(0, FINGERPRINT_DIGITS),
+  },
+  state: { shows: { type: 'string', enum: ['active', 'expiring', 'expired'] } },
+  created_at: of.stamp('createdAt', { example: '2026-02-02T09:05:00.000Z' }),
+  created_by: { shows: ACTOR_ANSWER, show: ({ createdBy }) => actorView(createdBy) },
+  last_used_at: of.stamp('lastUsedAt', { nullable: true, description: 'Accurate to ten minutes.' }),
+  expires_at: of.stamp('expiresAt', { nullable: true }),
+};
+
+/** The body that creates a secret. */
+export const NEW_SECRET: ObjectSchema = {
+  type: 'object',
+  name: 'NewSecret',
+  properties: takenBy(SECRET_FIELDS, 'new'),
+  example: { type: 'signing', expire_previous_in: '24h' },
 };
 
 export interface SecretFields {
@@ -100,33 +128,22 @@ function checkSigning(value: string, reader: FieldReader): void {
   reader.fault('/value', 'invalid', `must be ${form}; if it is left out, the service generates a secret`);
 }
 
-const FINGERPRINT_DIGITS = 12;
-
-const TEXT: Schema = { type: 'string' };
-
-const SECRET_FIELDS = {
-  id: TEXT,
-  type: { type: 'string', enum: ['signing', 'header', 'token'] },
-  name: TEXT,
-  fingerprint: { type: 'string', description: 'Equal for equal values.' },
-  state: { type: 'string', enum: ['active', 'expiring', 'expired'] },
-  created_at: TIME,
-  created_by: ACTOR_ANSWER,
-  last_used_at: { ...TIME_OR_NULL, description: 'Accurate to ten minutes.' },
-  expires_at: TIME_OR_NULL,
-} as const satisfies Record<string, Schema>;
-
-export const SECRET_ANSWER: ObjectSchema = { type: 'object', name: 'Secret', properties: SECRET_FIELDS };
+export const SECRET_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Secret',
+  properties: { id: { ...TEXT, example: NAMED.ids.secret }, ...shownBy(SECRET_FIELDS) },
+};
 
 export const CREATED_SECRET: ObjectSchema = {
   type: 'object',
   name: 'CreatedSecret',
   properties: {
-    ...SECRET_FIELDS,
+    ...SECRET_ANSWER.properties,
     value: {
       type: 'string',
       nullable: true,
       description: 'The value, if the service generated it. Shown only here, and null in replayed responses.',
+      example: 'whsec_…',
     },
   },
 };
@@ -136,19 +153,8 @@ export function secretView(
   { id, body }: Pick<StoredDocument<'secret'>, 'id' | 'body'>,
   nowMs: number,
 ): Record<string, unknown> {
-  const { expiresAt } = body;
-  const live = expiresAt === null ? 'active' : 'expiring';
-  return {
-    id,
-    type: body.type,
-    name: body.name,
-    fingerprint: body.fingerprint.slice(0, FINGERPRINT_DIGITS),
-    state: isLive(body, nowMs) ? live : 'expired',
-    created_at: formatTime(body.createdAt),
-    created_by: actorView(body.createdBy),
-    last_used_at: formatTimeOrNull(body.lastUsedAt),
-    expires_at: formatTimeOrNull(expiresAt),
-  };
+  const live = body.expiresAt === null ? 'active' : 'expiring';
+  return { id, ...viewOf(SECRET_FIELDS, body, { state: isLive(body, nowMs) ? live : 'expired' }) };
 }
 
 export function isLive({ expiresAt }: Secret, nowMs: number): boolean {

@@ -8,7 +8,7 @@ import { auditEntry } from '../access/audit.ts';
 import { quotaExceeded } from '../access/tenant-limits.ts';
 import { Problem } from '../checks/problem.ts';
 import { readWorker } from '../fields/named-documents.ts';
-import { workerChanged } from '../fields/worker-view.ts';
+import { workerChanged } from '../fields/stored-worker.ts';
 import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';

@@ -2,12 +2,15 @@ import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { SentRequest } from '../../delivery/delivery.ts';
 import { bytesOf } from '../../model/task.ts';
 import type { WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
+import { NAMED } from '../checks/example-names.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
+import { takenBy } from '../checks/resource.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
-import { readUrl, TASK_URL } from '../fields/new-task.ts';
-import { PAYLOAD_FIELDS, readPayload } from '../fields/payload-fields.ts';
-import { checkUrl } from '../fields/worker-fields.ts';
+import { readUrl } from '../fields/new-task.ts';
+import { PAYLOAD, readPayload } from '../fields/payload-fields.ts';
+import { checkUrl } from '../fields/read-worker.ts';
+import { TASK_URL } from '../fields/task-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
@@ -18,13 +21,15 @@ const TEST_FIELDS: ObjectSchema = {
   type: 'object',
   name: 'WorkerTestFields',
   properties: {
-    url: TASK_URL,
-    ...PAYLOAD_FIELDS,
+    url: { ...TASK_URL, optional: true },
+    ...takenBy(PAYLOAD, 'new'),
     payload: {
-      ...PAYLOAD_FIELDS.payload,
+      ...PAYLOAD.payload.takes,
+      optional: true,
       description: 'Any JSON, at most 64 KiB; null for an empty body. Default: {"test":true}.',
     },
   },
+  example: { payload: { to: NAMED.email } },
 };
 
 /** The effect of an outcome on a task (specification 3.5.1). */
@@ -78,6 +83,26 @@ const TEST_ANSWER: ObjectSchema = {
       nullable: true,
       properties: { code: { type: 'string' }, message: { type: 'string' } },
     },
+  },
+  example: {
+    outcome: 'succeeded',
+    duration_ms: 212,
+    request: {
+      method: 'POST',
+      url: 'https://mail.example.com/tasks',
+      headers: {
+        host: 'mail.example.com',
+        'content-type': 'application/json',
+        'webhook-id': NAMED.ids.task,
+        'webhook-timestamp': '1772359200',
+        'webhook-signature': 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+        'task-test': 'true',
+        'content-length': '24',
+      },
+      body: '{"to":"ann@example.com"}',
+    },
+    response: { status: 200, body: '{"message_id":"m-4711"}', truncated: false },
+    error: null,
   },
 };
 

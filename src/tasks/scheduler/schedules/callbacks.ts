@@ -3,6 +3,7 @@ import type { Account, Callback, TenantLimits } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
 import type { Signals } from '../../model/signals.ts';
 import type { TaskError } from '../../model/task.ts';
+import { newContent } from '../../model/task-content.ts';
 import { callbackHeaders } from '../../model/task-headers.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Directory } from '../../store/directory.ts';
@@ -200,16 +201,11 @@ function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDocument<'
       id,
       workerId: worker.id,
       worker: defaults.name,
-      type: `task.${callback.status}`,
-      priority: defaults.priority,
+      ...newContent({ type: `task.${callback.status}` }, defaults),
       runAt: { afterMs: 0 },
       expiresAt: null,
-      timeoutMs: defaults.timeoutMs,
-      retry: defaults.retry,
       key: null,
       keyTtlMs: 0,
-      tags: [],
-      metadata: {},
       group: null,
       scheduleId: null,
       scheduledFor: null,

@@ -1,9 +1,9 @@
 import type { TraceContext } from '../../../base/trace-context.ts';
 import type { Schedule, TenantLimits } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
-import { mergeRetry } from '../../model/retry-policy.ts';
 import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import type { Actor } from '../../model/task.ts';
+import { newContent } from '../../model/task-content.ts';
 import { keptHeaders } from '../../model/task-headers.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { CreateAnswer, Idempotency, NewTask } from '../../store/requests.ts';
@@ -60,16 +60,11 @@ export function scheduledTask(
       id,
       workerId: worker.id,
       worker: defaults.name,
-      type: template.type,
-      priority: template.priority ?? defaults.priority,
+      ...newContent(template, defaults),
       runAt: run.runAt,
       expiresAt: template.expiresInMs == null ? null : run.runAt + template.expiresInMs,
-      timeoutMs: template.timeoutMs ?? defaults.timeoutMs,
-      retry: mergeRetry(defaults.retry, template.retry),
       key: run.key,
       keyTtlMs: 0,
-      tags: template.tags,
-      metadata: template.metadata,
       group: template.group ?? null,
       scheduleId: schedule.id,
       scheduledFor: run.scheduledFor,

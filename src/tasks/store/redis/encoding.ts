@@ -1,4 +1,5 @@
-import { type HistoryEvent, PRIORITIES, type TaskError } from '../../model/task.ts';
+import type { HistoryEvent, TaskError } from '../../model/task.ts';
+import { keptTexts, PRIORITIES } from '../../model/task-content.ts';
 import type { GivenTime } from '../../model/time.ts';
 import { type DocumentChange, onFinishText } from '../documents.ts';
 import type {
@@ -46,9 +47,7 @@ function newTask({ task, body, onConflict, wake }: NewTask): string {
     schedule: orFalse(task.scheduleId),
     by: actorText(createdBy),
     wake,
-    type: orFalse(task.type),
-    tags: tagsText(task.tags),
-    metadata: pairsText(task.metadata),
+    ...ownTexts(task),
     fixed: JSON.stringify([task.worker, task.scheduledFor, createdBy.type, createdBy.id, task.createdAt]),
     conflict: onConflict,
     headers: pairsText(body.headers),
@@ -63,15 +62,13 @@ export function changeArguments({ action, patch, expectVersion, actor }: TaskCha
 
 /** Fields that are left out of the patch are left out here, too. */
 function patchOf(patch: TaskPatch): object {
-  const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
+  const { priority, runAt, expiresAt, timeoutMs, retry, payload, headers } = patch;
   return {
-    ...(type !== undefined && { type: orFalse(type) }),
+    ...ownTexts(patch),
     ...(priority !== undefined && { band: PRIORITIES.indexOf(priority) }),
     ...timesOf({ runAt, expiresAt }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(retry !== undefined && { maxAttempts: retry.maxAttempts, retry: policyText(retry) }),
-    ...(tags !== undefined && { tags: tagsText(tags) }),
-    ...(metadata !== undefined && { metadata: pairsText(metadata) }),
     ...(payload !== undefined && { payload: true, hasPayload: payload !== null }),
     ...(headers !== undefined && { headers: pairsText(headers) }),
   };
@@ -146,8 +143,8 @@ export function idempotencyOf({ scope, key, fingerprint, keepMs, note }: Idempot
   return [`${scope.length}:${scope}:${key}`, fingerprint, keepMs, note];
 }
 
-function tagsText(tags: readonly string[]): string | false {
-  return tags.length > 0 && JSON.stringify(tags);
+function ownTexts(content: TaskPatch): object {
+  return Object.fromEntries(Object.entries(keptTexts(content)).map(([name, text]) => [name, orFalse(text)]));
 }
 
 function pairsText(pairs: Readonly<Record<string, string>>): string | false {

@@ -1,6 +1,7 @@
 import type { LogFields } from '../../../base/logger.ts';
 import type { ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
-import { ACCOUNT_STATE, LIMITS_CHANGE } from '../../../tasks/rest/accounts/account-fields.ts';
+import { LIMITS_CHANGE } from '../../../tasks/rest/access/tenant-limits.ts';
+import { ACCOUNT_STATE } from '../../../tasks/rest/accounts/account-fields.ts';
 import { Problem } from '../../../tasks/rest/checks/problem.ts';
 import type { ProblemCode } from '../../../tasks/rest/checks/problem-list.ts';
 import {

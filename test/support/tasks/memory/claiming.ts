@@ -1,4 +1,5 @@
-import { BAND_PENALTIES_MS, bodyBytes, type Task } from '../../../../src/tasks/model/task.ts';
+import { bodyBytes, type Task } from '../../../../src/tasks/model/task.ts';
+import { BAND_PENALTIES_MS } from '../../../../src/tasks/model/task-content.ts';
 import type {
   Block,
   BlockQuery,

@@ -1,4 +1,4 @@
-import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task.ts';
+import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task-content.ts';
 import { READ_BYTES } from '../../task-store.ts';
 import { EVENT_NUMBER as E } from './records.ts';
 

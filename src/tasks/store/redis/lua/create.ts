@@ -1,4 +1,5 @@
-import { EVENT_NUMBER as E } from './records.ts';
+import { OWN_FIELDS } from '../../../model/task-content.ts';
+import { EVENT_NUMBER as E, LATER_FIELDS } from './records.ts';
 
 /** Changes the content of a task, for updates and for new tasks that replace one. Delays count from now. */
 export const EDIT = `local function resolveTimes(p)
@@ -36,9 +37,9 @@ local function edit(x, p, payload)
     f[F_retry] = p.retry or f[F_retry]
     changed[#changed + 1] = 'retry'
   end
-  set(F_tags, 'tags', p.tags)
-  set(F_metadata, 'metadata', p.metadata)
-  return changed
+${OWN_FIELDS.filter(name => name !== 'type')
+  .map(name => `  set(F_${name}, '${name}', p.${name})\n`)
+  .join('')}  return changed
 end
 `;
 
@@ -145,7 +146,7 @@ local function insert(item, payload, beside)
     1, SCHEDULED, item.band, item.worker, item.runAt, not held and item.runAt, item.expiresAt, item.timeoutMs, 0, 0,
     item.maxAttempts, item.retry, item.key, item.keyTtl, held, false, false, now, false, false, false, false, item.schedule,
     false, false, false, false, false, 0, item.wake, item.type, item.tags, item.metadata, item.fixed, item.group,
-    item.onFinish,
+    item.onFinish,${LATER_FIELDS.map(name => ` item.${name},`).join('')}
   }
   local id = item.id
   local x = { id = id, f = f }

@@ -1,4 +1,5 @@
-import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT, PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
+import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT, TASK_STATUSES } from '../../../model/task.ts';
+import { PRIORITIES } from '../../../model/task-content.ts';
 import { MAX_DUE, MAX_DUE_WORKERS, READ_BYTES } from '../../task-store.ts';
 
 /** Number of tasks of a schedule that one step reads to find those of one worker, which can be rare. */

@@ -7,14 +7,17 @@ import {
   HISTORY_FIRST_KEPT,
   type HistoryEntry,
   type HistoryEvent,
-  PRIORITIES,
   TASK_STATUSES,
   type Task,
   type TaskBody,
   type TaskStatus,
 } from '../../../model/task.ts';
+import { contentOfTexts, OWN_FIELDS, PRIORITIES } from '../../../model/task-content.ts';
 import { onFinishOf, type StoredDocument } from '../../documents.ts';
 import type { ClaimedTask, CreateResult, SettleAnswer, TaskQuery } from '../../requests.ts';
+
+/** Content that records got after the first version, which had these three fields elsewhere. */
+export const LATER_FIELDS = OWN_FIELDS.filter(field => !['type', 'tags', 'metadata'].includes(field));
 
 /**
  * Fields of the record of a task, in order. A record is one flat MessagePack array, because scripts decode and encode it
@@ -71,6 +74,7 @@ export const TASK_FIELDS = [
   'group',
   // The callback at its end: the text of `onFinishText`.
   'onFinish',
+  ...LATER_FIELDS,
 ] as const;
 type TaskField = (typeof TASK_FIELDS)[number];
 
@@ -107,7 +111,6 @@ const A = Object.fromEntries(ENTRY_FIELDS.map((name, at) => [name, at])) as Read
   Record<(typeof ENTRY_FIELDS)[number], number>
 >;
 
-const NO_TAGS: readonly string[] = [];
 const NO_PAIRS: Readonly<Record<string, string>> = {};
 
 export function taskOf(id: string, packed: Buffer): Task {
@@ -118,7 +121,7 @@ export function taskOf(id: string, packed: Buffer): Task {
     id,
     workerId: f[F.worker] as string,
     worker,
-    type: text(f[F.type]),
+    ...contentOfTexts(field => text(f[F[field]] ?? false)),
     status: TASK_STATUSES[f[F.status] as number],
     priority: PRIORITIES[f[F.band] as number],
     runAt: f[F.runAt] as number,
@@ -130,8 +133,6 @@ export function taskOf(id: string, packed: Buffer): Task {
     deferrals: f[F.deferrals] as number,
     key: text(f[F.key]),
     keyTtlMs: f[F.keyTtl] as number,
-    tags: f[F.tags] === false ? NO_TAGS : JSON.parse(f[F.tags] as string),
-    metadata: f[F.metadata] === false ? NO_PAIRS : JSON.parse(f[F.metadata] as string),
     lastError: error === false ? null : { ...JSON.parse(error as string), at: f[F.errorAt] },
     cancelRequestedAt: number(f[F.cancel]),
     // Records of older versions do not have this field.

@@ -1,4 +1,4 @@
-import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task.ts';
+import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task-content.ts';
 import type { ClaimRequest } from '../../requests.ts';
 import { LIMIT, type Row } from '../file/statements.ts';
 import { FORGET_IDLE } from '../rows/save.ts';

@@ -1,4 +1,4 @@
-import { PRIORITIES } from '../../../model/task.ts';
+import { keptTexts, type OwnField, PRIORITIES } from '../../../model/task-content.ts';
 import { resolveTime } from '../../../model/time.ts';
 import { onFinishText } from '../../documents.ts';
 import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../../requests.ts';
@@ -13,7 +13,6 @@ import {
   type StoredTask,
   shown,
   type TaskRow,
-  tagsText,
   taskAt,
 } from '../rows/task-row.ts';
 import { openTasks, type TenantTotals, type Work } from '../rows/work.ts';
@@ -111,9 +110,8 @@ function replace(
 ): void {
   const { row } = stored;
   const keepsTime = way === 'replace_keep_time';
-  const { type, priority, expiresAt, timeoutMs, retry, tags, metadata } = task;
-  const content = { type, priority, expiresAt, timeoutMs, retry, tags, metadata, ...body };
-  const found = difference(work, row, keepsTime ? content : { ...content, runAt: task.runAt });
+  const { runAt, ...content } = { ...task, ...body };
+  const found = difference(work, row, keepsTime ? content : { ...content, runAt });
   applyDifference(work, row, found);
   row.wake = wake ? 1 : 0;
   if (!keepsTime && row.held_by === null) row.due_at = row.run_at;
@@ -162,11 +160,9 @@ function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldB
     held_by: heldBy,
     wake: wake ? 1 : 0,
     timeout: task.timeoutMs,
-    type: task.type,
     worker_name: task.worker,
     retry: JSON.stringify(task.retry),
-    tags: tagsText(task.tags),
-    metadata: mapText(task.metadata),
+    ...(keptTexts(task) as Record<OwnField, string | null>),
     created_by: actorText(task.createdBy),
     last_error: null,
   };

@@ -1,5 +1,6 @@
 import { firstIdAt } from '../../../model/ids.ts';
-import { bodyBytes, type HistoryEntry, PRIORITIES, type Task, type TaskBody } from '../../../model/task.ts';
+import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../../../model/task.ts';
+import { PRIORITIES } from '../../../model/task-content.ts';
 import type {
   DueTasks,
   FoundTasks,

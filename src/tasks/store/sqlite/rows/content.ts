@@ -1,14 +1,14 @@
-import { PRIORITIES } from '../../../model/task.ts';
+import { keptTexts, OWN_FIELDS, type OwnField, PRIORITIES } from '../../../model/task-content.ts';
 import { resolveTime } from '../../../model/time.ts';
 import type { TaskPatch } from '../../requests.ts';
-import { mapText, type TaskRow, tagsText } from './task-row.ts';
+import { mapText, type TaskRow } from './task-row.ts';
 import type { Work } from './work.ts';
 
 const BODY = 'SELECT payload, headers FROM body WHERE seq = ?';
 const SET_BODY = 'UPDATE body SET payload = ?, headers = ? WHERE seq = ?';
 
 /** Columns of a task that a patch can change, in the order of their names in histories. */
-type ContentColumn = 'type' | 'band' | 'run_at' | 'expires_at' | 'timeout' | 'retry' | 'tags' | 'metadata';
+type ContentColumn = OwnField | 'band' | 'run_at' | 'expires_at' | 'timeout' | 'retry';
 const NAMES: readonly (readonly [ContentColumn | 'payload' | 'headers', string])[] = [
   ['type', 'type'],
   ['payload', 'payload'],
@@ -18,8 +18,7 @@ const NAMES: readonly (readonly [ContentColumn | 'payload' | 'headers', string])
   ['expires_at', 'expires_at'],
   ['timeout', 'timeout'],
   ['retry', 'retry'],
-  ['tags', 'tags'],
-  ['metadata', 'metadata'],
+  ...OWN_FIELDS.filter(name => name !== 'type').map(name => [name, name] as const),
 ];
 
 type Content = Partial<Pick<TaskRow, ContentColumn>> & {
@@ -76,16 +75,14 @@ function readBody({ statements }: Work, row: TaskRow): BodyText {
 
 /** Texts have the form of the columns, so that equal content has equal text. */
 function contentOf(patch: TaskPatch, now: number): Content {
-  const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
+  const { priority, runAt, expiresAt, timeoutMs, retry, payload, headers } = patch;
   return {
-    ...(type !== undefined && { type }),
+    ...keptTexts(patch),
     ...(priority !== undefined && { band: PRIORITIES.indexOf(priority) }),
     ...(runAt !== undefined && { run_at: resolveTime(runAt, now) }),
     ...(expiresAt !== undefined && { expires_at: resolveTime(expiresAt, now) }),
     ...(timeoutMs !== undefined && { timeout: timeoutMs }),
     ...(retry !== undefined && { retry: JSON.stringify(retry) }),
-    ...(tags !== undefined && { tags: tagsText(tags) }),
-    ...(metadata !== undefined && { metadata: mapText(metadata) }),
     ...(payload !== undefined && { payload }),
     ...(headers !== undefined && { headers: mapText(headers) }),
   };

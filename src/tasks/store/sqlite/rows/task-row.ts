@@ -1,12 +1,19 @@
 import type { SQLOutputValue } from 'node:sqlite';
-import { type Actor, PRIORITIES, type Task, type TaskBody, type TaskError } from '../../../model/task.ts';
+import type { Actor, Task, TaskBody, TaskError } from '../../../model/task.ts';
+import {
+  contentOfTexts,
+  keptTexts,
+  NO_CONTENT,
+  type OwnField,
+  PRIORITIES,
+} from '../../../model/task-content.ts';
 import { onFinishOf } from '../../documents.ts';
 import type { Row } from '../file/statements.ts';
 import { STATUS_CODES } from './codes.ts';
 import type { View } from './work.ts';
 
 /** A row of `task`, by column. Operations change it, and `saveTask` writes the changed columns. */
-export interface TaskRow {
+export interface TaskRow extends Record<OwnField, string | null> {
   seq: number;
   tenant: number;
   id: string;
@@ -43,12 +50,9 @@ export interface TaskRow {
   /** 1: the task sets wake-up hints. */
   wake: number;
   timeout: number;
-  type: string | null;
   worker_name: string;
-  /** JSON, as are the following two; null for an empty list or map. */
+  /** JSON. */
   retry: string;
-  tags: string | null;
-  metadata: string | null;
   /** `type:id` */
   created_by: string;
   last_error: string | null;
@@ -88,11 +92,9 @@ const EMPTY_ROW: TaskRow = {
   held_by: null,
   wake: 0,
   timeout: 0,
-  type: null,
   worker_name: '',
   retry: '',
-  tags: null,
-  metadata: null,
+  ...(keptTexts(NO_CONTENT) as Record<OwnField, null>),
   created_by: '',
   last_error: null,
 };
@@ -123,7 +125,7 @@ function taskOf(row: TaskRow, workerId: string): Task {
     id: row.id,
     workerId,
     worker: row.worker_name,
-    type: row.type,
+    ...contentOfTexts(field => row[field]),
     status: STATUS_CODES[row.status],
     priority: PRIORITIES[row.band],
     runAt: row.run_at,
@@ -135,8 +137,6 @@ function taskOf(row: TaskRow, workerId: string): Task {
     deferrals: row.deferrals,
     key: row.key,
     keyTtlMs: row.key_ttl,
-    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
-    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
     lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as TaskError),
     cancelRequestedAt: row.cancel_at,
     group: row.grp,
@@ -151,11 +151,6 @@ function taskOf(row: TaskRow, workerId: string): Task {
     finishedAt: row.finished_at,
     version: row.version,
   };
-}
-
-/** The text for the column; null for an empty list. */
-export function tagsText(tags: readonly string[]): string | null {
-  return tags.length === 0 ? null : JSON.stringify(tags);
 }
 
 /** The text for the column; null for an empty map. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { schemaCheck } from '../../../../../src/base/schema/schema-check.ts';
-import { SCHEDULE_ANSWER } from '../../../../../src/tasks/rest/schedules/schedule-view.ts';
+import { SCHEDULE_ANSWER } from '../../../../../src/tasks/rest/schedules/schedule-fields.ts';
 import { scheduleRoutes } from '../../../../../src/tasks/rest/schedules/schedules.ts';
 import { workerRoutes } from '../../../../../src/tasks/rest/workers/workers.ts';
 import { type Answered, RestHarness } from '../../../../support/tasks/rest-harness.ts';
