@@ -18,48 +18,74 @@ interface CrossCheck {
   readonly find: (values: SettingValues, givenBy: Settings['givenBy']) => Finding | null;
 }
 
-type Listener = 'http' | 'grpc' | 'debug';
+/** A server that listens on a port. */
+interface Listener {
+  readonly port: SettingKey;
+  readonly reads: readonly SettingKey[];
+  /** The address; null if the server has no port. */
+  readonly address: (values: SettingValues) => { readonly host: string; readonly port: number } | null;
+}
+
+const HTTP: Listener = {
+  port: 'httpPort',
+  reads: ['httpHost', 'httpPort'],
+  address: ({ httpHost, httpPort }) => ({ host: httpHost, port: httpPort }),
+};
+const GRPC: Listener = {
+  port: 'grpcPort',
+  reads: ['grpcHost', 'grpcPort', 'grpcSocketPath'],
+  address: ({ grpcHost, grpcPort, grpcSocketPath }) =>
+    grpcSocketPath === '' ? { host: grpcHost, port: grpcPort } : null,
+};
+const DEBUG: Listener = {
+  port: 'debugPort',
+  reads: ['debugHost', 'debugPort'],
+  address: ({ debugHost, debugPort }) => ({ host: debugHost, port: debugPort }),
+};
+const METRICS: Listener = {
+  port: 'prometheusAddress',
+  reads: ['usePrometheus', 'disableStats', 'prometheusAddress'],
+  address: values => (values.usePrometheus && !values.disableStats ? values.prometheusAddress : null),
+};
 
 export const CROSS_CHECKS: readonly CrossCheck[] = [
-  portIsFree('http', 'grpc'),
-  portIsFree('http', 'debug'),
-  portIsFree('grpc', 'debug'),
-  metricsPortIsFree('http'),
-  metricsPortIsFree('grpc'),
-  metricsPortIsFree('debug'),
+  portIsFree(HTTP, GRPC),
+  portIsFree(HTTP, DEBUG),
+  portIsFree(GRPC, DEBUG),
+  portIsFree(METRICS, HTTP),
+  portIsFree(METRICS, GRPC),
+  portIsFree(METRICS, DEBUG),
   { reads: ['sharePorts'], find: systemSharesPorts },
-  { reads: ['backendType', 'redisType', 'redisSocketType', 'redisUrl'], find: redisAddressFits },
-  {
-    reads: [
-      'backendType',
-      'redisPerSecond',
-      'redisPerSecondType',
-      'redisPerSecondSocketType',
-      'redisPerSecondUrl',
-    ],
-    find: perSecondAddressFits,
-  },
-  {
-    reads: ['redisTls', 'redisPerSecondTls', 'redisTlsClientCert', 'redisTlsClientKey'],
-    find: redisClientHasItsFiles,
-  },
+  redisAddressFits('redis', 'KVCACHE_URL'),
+  redisAddressFits('redisPerSecond', 'KVCACHE_PERSECOND_URL'),
+  clientHasItsFiles(
+    ['redisTlsClientCert', 'redisTlsClientKey'],
+    ['redisTls', 'redisPerSecondTls'],
+    values => values.redisTls || values.redisPerSecondTls,
+  ),
   { reads: ['backendType', ...STORE_SETTING_KEYS], find: storeIsChosen },
   onePassword('redisAuth', 'redisAuthFile'),
   onePassword('redisSentinelAuth', 'redisSentinelAuthFile'),
   onePassword('redisPerSecondAuth', 'redisPerSecondAuthFile'),
   onePassword('redisPerSecondSentinelAuth', 'redisPerSecondSentinelAuthFile'),
-  { reads: ['adminToken', 'adminTokenFile'], find: adminTokenIsGivenOnce },
+  onlyOne('adminToken', 'adminTokenFile', {
+    problem: "the token of the operator's API is given twice",
+    accepted: 'either ADMIN_TOKEN or ADMIN_TOKEN_FILE',
+  }),
   { reads: ['backendType', 'redisPerSecond'], find: perSecondNeedsRedis },
   { reads: ['backendType', 'memcachedServers', 'memcachedSrv'], find: memcachedHasOneSource },
-  {
-    reads: ['memcachedTls', 'memcachedTlsClientCert', 'memcachedTlsClientKey'],
-    find: memcachedClientHasItsFiles,
-  },
+  clientHasItsFiles(
+    ['memcachedTlsClientCert', 'memcachedTlsClientKey'],
+    ['memcachedTls'],
+    values => values.memcachedTls,
+  ),
   { reads: ['backendType', 'memoryStoreSnapshotPath'], find: snapshotIsOfTheEmbeddedStore },
-  {
-    reads: ['configType', 'xdsServerUrl', 'xdsUseTls', 'xdsTlsClientCert', 'xdsTlsClientKey'],
-    find: xdsClientHasItsFiles,
-  },
+  clientHasItsFiles(
+    ['xdsTlsClientCert', 'xdsTlsClientKey'],
+    ['configType', 'xdsServerUrl', 'xdsUseTls'],
+    ({ configType, xdsServerUrl, xdsUseTls }) =>
+      configType === 'xds' && xdsServerUrl.some(({ tls }) => tls ?? xdsUseTls),
+  ),
   { reads: ['configType', 'xdsServerUrl', 'xdsNodeId'], find: xdsServersHaveTheirNodeIds },
   { reads: ['grpcServerUseTls', 'grpcServerTlsCert', 'grpcServerTlsKey'], find: tlsHasItsFiles },
   { reads: ['grpcServerUseTls', 'grpcClientTlsCaCert'], find: clientCaNeedsTls },
@@ -88,43 +114,14 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
  * calls would reach the wrong server.
  */
 function portIsFree(first: Listener, second: Listener): CrossCheck {
-  const withGrpc = first === 'grpc' || second === 'grpc';
-  const read: SettingKey[] = [`${first}Host`, `${first}Port`, `${second}Host`, `${second}Port`];
   return {
-    reads: withGrpc ? [...read, 'grpcSocketPath'] : read,
+    reads: [...first.reads, ...second.reads],
     find(values) {
-      const port = values[`${first}Port`];
-      if (withGrpc && values.grpcSocketPath !== '') return null;
-      if (port === 0 || port !== values[`${second}Port`]) return null;
-      if (!hostsOverlap(values[`${first}Host`], values[`${second}Host`])) return null;
+      const [ours, theirs] = [first.address(values), second.address(values)];
+      if (ours === null || theirs === null || ours.port === 0 || ours.port !== theirs.port) return null;
+      if (!hostsOverlap(ours.host, theirs.host)) return null;
       return {
-        blamed: [`${first}Port`, `${second}Port`],
-        problem: 'two servers cannot listen on the same port',
-        accepted: 'different ports, or 0 for any free one',
-      };
-    },
-  };
-}
-
-/** The Prometheus port must not be that of another server. It is only open if it is enabled. */
-function metricsPortIsFree(other: Listener): CrossCheck {
-  return {
-    reads: [
-      'usePrometheus',
-      'disableStats',
-      'prometheusAddress',
-      'grpcSocketPath',
-      `${other}Host`,
-      `${other}Port`,
-    ],
-    find(values) {
-      if (!values.usePrometheus || values.disableStats) return null;
-      if (other === 'grpc' && values.grpcSocketPath !== '') return null;
-      const { host, port } = values.prometheusAddress;
-      if (port === 0 || port !== values[`${other}Port`]) return null;
-      if (!hostsOverlap(host, values[`${other}Host`])) return null;
-      return {
-        blamed: ['prometheusAddress', `${other}Port`],
+        blamed: [first.port, second.port],
         problem: 'two servers cannot listen on the same port',
         accepted: 'different ports, or 0 for any free one',
       };
@@ -159,27 +156,43 @@ function addressesOf(host: string): string[] {
   return name === 'localhost' ? ['127.0.0.1', '[::1]'] : [name];
 }
 
-/** The variable beside that of an address, in the spelling that the operator uses: `REDIS_URL`, `REDIS_TYPE`. */
-function besideUrl(givenBy: string | undefined, name: string): string {
-  return (givenBy ?? 'KVCACHE_URL').replace(/URL$/, name);
+function redisAddressFits(instance: 'redis' | 'redisPerSecond', variable: string): CrossCheck {
+  const [urlKey, typeKey] = [`${instance}Url`, `${instance}Type`] as const;
+  const socketKey = `${instance}SocketType` as const;
+  const reads: readonly SettingKey[] = ['backendType', typeKey, socketKey, urlKey];
+  return {
+    reads: instance === 'redis' ? reads : [instance, ...reads],
+    find(values, givenBy) {
+      if (values.backendType !== 'redis' || (instance === 'redisPerSecond' && !values.redisPerSecond))
+        return null;
+      const { [typeKey]: type, [socketKey]: socketType, [urlKey]: url } = values;
+      // In the spelling that the operator uses: `REDIS_TYPE` beside `REDIS_URL`.
+      const typeName = (givenBy[urlKey] ?? variable).replace(/URL$/, 'TYPE');
+      const fault = redisAddressFault({ type, socketType, url, typeName });
+      const key = type === 'single' ? socketKey : typeKey;
+      return fault === null ? null : { blamed: [urlKey, key], ...fault };
+    },
+  };
 }
 
-function redisAddressFits(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
-  if (values.backendType !== 'redis') return null;
-  const { redisType: type, redisSocketType: socketType, redisUrl: url } = values;
-  const typeName = besideUrl(givenBy.redisUrl, 'TYPE');
-  const fault = redisAddressFault({ type, socketType, url, typeName });
-  const key = type === 'single' ? 'redisSocketType' : 'redisType';
-  return fault === null ? null : { blamed: ['redisUrl', key], ...fault };
-}
-
-function perSecondAddressFits(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
-  if (values.backendType !== 'redis' || !values.redisPerSecond) return null;
-  const { redisPerSecondType: type, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = values;
-  const typeName = besideUrl(givenBy.redisPerSecondUrl ?? 'KVCACHE_PERSECOND_URL', 'TYPE');
-  const fault = redisAddressFault({ type, socketType, url, typeName });
-  const key = type === 'single' ? 'redisPerSecondSocketType' : 'redisPerSecondType';
-  return fault === null ? null : { blamed: ['redisPerSecondUrl', key], ...fault };
+/** A certificate without its key, or a key without its certificate, would not be presented. */
+function clientHasItsFiles(
+  files: readonly [SettingKey, SettingKey],
+  reads: readonly SettingKey[],
+  usesTls: (values: SettingValues) => boolean,
+): CrossCheck {
+  return {
+    reads: [...reads, ...files],
+    find(values) {
+      const [cert, key] = files;
+      if (!usesTls(values) || (values[cert] === '') === (values[key] === '')) return null;
+      return {
+        blamed: files,
+        problem: 'a client certificate and its private key must be given together',
+        accepted: 'the paths of both files, or of neither',
+      };
+    },
+  };
 }
 
 /** Otherwise a typo in the name of the address variable would make every replica count separately. */
@@ -196,19 +209,19 @@ function storeIsChosen(values: SettingValues, givenBy: Settings['givenBy']): Fin
   };
 }
 
-/** With two passwords, it would be unclear which one applies. */
-function onePassword(auth: SettingKey, file: SettingKey): CrossCheck {
+/** With two values, it would be unclear which one applies. */
+function onlyOne(one: SettingKey, other: SettingKey, texts: Omit<Finding, 'blamed'>): CrossCheck {
   return {
-    reads: [auth, file],
-    find(values) {
-      if (values[auth] === '' || values[file] === '') return null;
-      return {
-        blamed: [auth, file],
-        problem: 'the password is given twice',
-        accepted: 'only one of the two: the password, or the file that contains it',
-      };
-    },
+    reads: [one, other],
+    find: values => (values[one] === '' || values[other] === '' ? null : { blamed: [one, other], ...texts }),
   };
+}
+
+function onePassword(auth: SettingKey, file: SettingKey): CrossCheck {
+  return onlyOne(auth, file, {
+    problem: 'the password is given twice',
+    accepted: 'only one of the two: the password, or the file that contains it',
+  });
 }
 
 /** The operator configured a second instance and expects per-second limits to be counted there. */
@@ -223,16 +236,6 @@ function perSecondNeedsRedis(values: SettingValues, givenBy: Settings['givenBy']
   };
 }
 
-function redisClientHasItsFiles(values: SettingValues): Finding | null {
-  if (!values.redisTls && !values.redisPerSecondTls) return null;
-  if ((values.redisTlsClientCert === '') === (values.redisTlsClientKey === '')) return null;
-  return {
-    blamed: ['redisTlsClientCert', 'redisTlsClientKey'],
-    problem: 'a client certificate and its private key must be given together',
-    accepted: 'the paths of both files, or of neither',
-  };
-}
-
 function memcachedHasOneSource(values: SettingValues): Finding | null {
   if (values.backendType !== 'memcached') return null;
   const isListed = values.memcachedServers !== '';
@@ -244,16 +247,6 @@ function memcachedHasOneSource(values: SettingValues): Finding | null {
   };
 }
 
-function memcachedClientHasItsFiles(values: SettingValues): Finding | null {
-  if (!values.memcachedTls) return null;
-  if ((values.memcachedTlsClientCert === '') === (values.memcachedTlsClientKey === '')) return null;
-  return {
-    blamed: ['memcachedTlsClientCert', 'memcachedTlsClientKey'],
-    problem: 'a client certificate and its private key must be given together',
-    accepted: 'the paths of both files, or of neither',
-  };
-}
-
 /** An operator who sets a snapshot file expects the counters to survive a restart. */
 function snapshotIsOfTheEmbeddedStore(values: SettingValues): Finding | null {
   if (values.memoryStoreSnapshotPath === '' || values.backendType === 'embedded') return null;
@@ -261,17 +254,6 @@ function snapshotIsOfTheEmbeddedStore(values: SettingValues): Finding | null {
     blamed: ['memoryStoreSnapshotPath', 'backendType'],
     problem: 'only the embedded store writes its counters to a file',
     accepted: 'BACKEND_TYPE=memory, or no MEMORY_STORE_SNAPSHOT_PATH',
-  };
-}
-
-function xdsClientHasItsFiles(values: SettingValues): Finding | null {
-  const usesTls = values.xdsServerUrl.some(({ tls }) => tls ?? values.xdsUseTls);
-  if (values.configType !== 'xds' || !usesTls) return null;
-  if ((values.xdsTlsClientCert === '') === (values.xdsTlsClientKey === '')) return null;
-  return {
-    blamed: ['xdsTlsClientCert', 'xdsTlsClientKey'],
-    problem: 'a client certificate and its private key must be given together',
-    accepted: 'the paths of both files, or of neither',
   };
 }
 
@@ -347,15 +329,6 @@ function tasksHaveOneMasterKey(values: SettingValues): Finding | null {
       given === 0 ? 'the task service requires a master key for secrets' : 'the master key is given twice',
     accepted:
       'either SECRETS_MASTER_KEY ("openssl rand -base64 32" generates one), or SECRETS_MASTER_KEY_FILE',
-  };
-}
-
-function adminTokenIsGivenOnce({ adminToken, adminTokenFile }: SettingValues): Finding | null {
-  if (adminToken === '' || adminTokenFile === '') return null;
-  return {
-    blamed: ['adminToken', 'adminTokenFile'],
-    problem: "the token of the operator's API is given twice",
-    accepted: 'either ADMIN_TOKEN or ADMIN_TOKEN_FILE',
   };
 }
 

@@ -1,4 +1,13 @@
-import { adjusted, anyText, bool, checkedText, derivedSetting, integer, setting } from '../kinds/kinds.ts';
+import {
+  adjusted,
+  anyText,
+  bool,
+  checkedText,
+  derivedSetting,
+  flag,
+  integer,
+  setting,
+} from '../kinds/kinds.ts';
 
 /** A `token` of RFC 9110 section 5.6.2, the form of every field name; longer ones are refused by proxies. */
 const headerName = checkedText({
@@ -15,34 +24,24 @@ export const decision = {
   title: 'Decisions',
   introduction: 'How decisions are made and answered, regardless of the counter store.',
   settings: {
-    shadowMode: setting({
-      names: ['SHADOW_MODE'],
-      kind: bool,
-      default: false,
-      help: 'Global shadow mode. Limits are evaluated and counted, but every request is allowed.',
-    }),
-    quotaMode: setting({
-      names: ['QUOTA_MODE'],
-      kind: bool,
-      default: false,
-      help: 'Global quota mode. A request is rejected only if all of its descriptors are over their limit.',
-    }),
-    responseDynamicMetadata: setting({
-      names: ['RESPONSE_DYNAMIC_METADATA'],
-      kind: bool,
-      default: false,
-      help:
-        'Add dynamic metadata to responses: the domain, the descriptors, and the metadata of the rules ' +
+    shadowMode: flag(
+      ['SHADOW_MODE'],
+      'Global shadow mode. Limits are evaluated and counted, but every request is allowed.',
+    ),
+    quotaMode: flag(
+      ['QUOTA_MODE'],
+      'Global quota mode. A request is rejected only if all of its descriptors are over their limit.',
+    ),
+    responseDynamicMetadata: flag(
+      ['RESPONSE_DYNAMIC_METADATA'],
+      'Add dynamic metadata to responses: the domain, the descriptors, and the metadata of the rules ' +
         'that the request passed.',
-    }),
-    limitResponseHeadersEnabled: setting({
-      names: ['LIMIT_RESPONSE_HEADERS_ENABLED'],
-      kind: bool,
-      default: false,
-      help:
-        'Add three headers to responses: the limit, the number of remaining requests, and the seconds ' +
+    ),
+    limitResponseHeadersEnabled: flag(
+      ['LIMIT_RESPONSE_HEADERS_ENABLED'],
+      'Add three headers to responses: the limit, the number of remaining requests, and the seconds ' +
         'until the limit resets.',
-    }),
+    ),
     limitLimitHeader: setting({
       names: ['LIMIT_LIMIT_HEADER'],
       kind: headerName,
@@ -61,36 +60,25 @@ export const decision = {
       default: 'RateLimit-Reset',
       help: 'Name of the response header that contains the seconds until the limit resets.',
     }),
-    answerRetryAfter: setting({
-      names: ['ANSWER_RETRY_AFTER'],
-      kind: bool,
-      default: false,
-      help:
-        'Add `Retry-After` to rejected requests: the seconds until the request may be sent again. The `answers` block ' +
+    answerRetryAfter: flag(
+      ['ANSWER_RETRY_AFTER'],
+      'Add `Retry-After` to rejected requests: the seconds until the request may be sent again. The `answers` block ' +
         'of a rule file overrides this setting and the next three for its domain.',
-    }),
-    answerRatelimitHeaders: setting({
-      names: ['ANSWER_RATELIMIT_HEADERS'],
-      kind: bool,
-      default: false,
-      help:
-        'Add the headers `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10 to responses. ' +
+    ),
+    answerRatelimitHeaders: flag(
+      ['ANSWER_RATELIMIT_HEADERS'],
+      'Add the headers `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10 to responses. ' +
         'They name the limits of the request, and never contain request values.',
-    }),
-    answerProblemBody: setting({
-      names: ['ANSWER_PROBLEM_BODY'],
-      kind: bool,
-      default: false,
-      help: 'Add a body of type `application/problem+json` (RFC 9457) to rejected requests. It names the exceeded limits.',
-    }),
-    answerMatchedRule: setting({
-      names: ['ANSWER_MATCHED_RULE'],
-      kind: bool,
-      default: false,
-      help:
-        'Add the rule that decided the request to the dynamic metadata of responses, for access logs: its path, name, ' +
+    ),
+    answerProblemBody: flag(
+      ['ANSWER_PROBLEM_BODY'],
+      'Add a body of type `application/problem+json` (RFC 9457) to rejected requests. It names the exceeded limits.',
+    ),
+    answerMatchedRule: flag(
+      ['ANSWER_MATCHED_RULE'],
+      'Add the rule that decided the request to the dynamic metadata of responses, for access logs: its path, name, ' +
         'window and code.',
-    }),
+    ),
     cacheKeyPrefix: setting({
       names: ['CACHE_KEY_PREFIX'],
       kind: anyText,
@@ -107,14 +95,11 @@ export const decision = {
         'Upper bound in seconds of the random time that a counter is kept after its window, so that ' +
         'counters do not all expire at once. `0` or less disables the jitter.',
     }),
-    stopCacheKeyIncrementWhenOverLimit: setting({
-      names: ['STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'],
-      kind: bool,
-      default: false,
-      help:
-        'If any descriptor of a request is over its limit, do not count the request against the other ' +
+    stopCacheKeyIncrementWhenOverLimit: flag(
+      ['STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'],
+      'If any descriptor of a request is over its limit, do not count the request against the other ' +
         'descriptors.',
-    }),
+    ),
     localCacheSizeBytes: setting({
       names: ['LOCAL_CACHE_SIZE_IN_BYTES', 'LocalCacheSizeInBytes'],
       kind: adjusted(integer({ min: 0, max: 4_294_967_296 }), bytes =>

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { HOUR_MS } from '../../base/clock.ts';
-import { adjusted, bool, checkedText, duration, integer, path, setting } from '../kinds/kinds.ts';
+import { adjusted, checkedText, duration, file, flag, integer, setting } from '../kinds/kinds.ts';
 
 const servers = checkedText({
   label: 'list of host:port and paths of unix sockets',
@@ -65,40 +65,25 @@ export const memcached = {
         'Number of connections to each memcached server. All requests share them, including those of the threads of ' +
         '`SERVE_THREADS`. Values below 1 are replaced by 2.',
     }),
-    memcachedTls: setting({
-      names: ['ALTCACHE_TLS', 'MEMCACHE_TLS'],
-      kind: bool,
-      default: false,
-      help: 'Connect to memcached over TLS (1.2 or 1.3).',
-    }),
-    memcachedTlsClientCert: setting({
-      names: ['ALTCACHE_TLS_CLIENT_CERT', 'MEMCACHE_TLS_CLIENT_CERT'],
-      kind: path,
-      default: '',
-      help:
-        'PEM file with the client certificate that Sluice presents to memcached, followed by intermediate ' +
+    memcachedTls: flag(['ALTCACHE_TLS', 'MEMCACHE_TLS'], 'Connect to memcached over TLS (1.2 or 1.3).'),
+    memcachedTlsClientCert: file(
+      ['ALTCACHE_TLS_CLIENT_CERT', 'MEMCACHE_TLS_CLIENT_CERT'],
+      'PEM file with the client certificate that Sluice presents to memcached, followed by intermediate ' +
         'certificates, if any.',
-    }),
-    memcachedTlsClientKey: setting({
-      names: ['ALTCACHE_TLS_CLIENT_KEY', 'MEMCACHE_TLS_CLIENT_KEY'],
-      kind: path,
-      default: '',
-      help: 'PEM file with the private key of the client certificate for memcached, without a passphrase.',
-    }),
-    memcachedTlsCaCert: setting({
-      names: ['ALTCACHE_TLS_CACERT', 'MEMCACHE_TLS_CACERT'],
-      kind: path,
-      default: '',
-      help:
-        'PEM file with CA certificates to verify memcached servers with, in addition to those of the ' +
+    ),
+    memcachedTlsClientKey: file(
+      ['ALTCACHE_TLS_CLIENT_KEY', 'MEMCACHE_TLS_CLIENT_KEY'],
+      'PEM file with the private key of the client certificate for memcached, without a passphrase.',
+    ),
+    memcachedTlsCaCert: file(
+      ['ALTCACHE_TLS_CACERT', 'MEMCACHE_TLS_CACERT'],
+      'PEM file with CA certificates to verify memcached servers with, in addition to those of the ' +
         'system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
-    }),
-    memcachedTlsSkipHostnameVerification: setting({
-      names: ['ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', 'MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION'],
-      kind: bool,
-      default: false,
-      help: 'Accept a memcached certificate for any host name. It must still be signed by a trusted CA.',
-    }),
+    ),
+    memcachedTlsSkipHostnameVerification: flag(
+      ['ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', 'MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION'],
+      'Accept a memcached certificate for any host name. It must still be signed by a trusted CA.',
+    ),
   },
 } as const;
 

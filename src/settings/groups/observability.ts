@@ -7,9 +7,11 @@ import {
   checkedText,
   choice,
   duration,
+  file,
+  flag,
   float,
   integer,
-  path,
+  oneOf,
   setting,
 } from '../kinds/kinds.ts';
 import { listenAddress, names, pagePath, tags } from '../kinds/statistics-kinds.ts';
@@ -43,20 +45,15 @@ export const statistics = {
       default: 0.8,
       help: 'Requests above this fraction of the limit are counted in the `near_limit` statistic.',
     }),
-    sanitizeDescriptorMetricDots: setting({
-      names: ['SANITIZE_DESCRIPTOR_METRIC_DOTS'],
-      kind: bool,
-      default: false,
-      help:
-        'Replace dots in the keys and values of descriptors with `_` in the names of statistics, so that receivers do ' +
+    sanitizeDescriptorMetricDots: flag(
+      ['SANITIZE_DESCRIPTOR_METRIC_DOTS'],
+      'Replace dots in the keys and values of descriptors with `_` in the names of statistics, so that receivers do ' +
         'not take them for levels. See docs/statistics.md.',
-    }),
-    disableStats: setting({
-      names: ['DISABLE_STATS'],
-      kind: bool,
-      default: false,
-      help: 'Disable all statistics sinks. Statistics remain available at `/stats` on the debug port.',
-    }),
+    ),
+    disableStats: flag(
+      ['DISABLE_STATS'],
+      'Disable all statistics sinks. Statistics remain available at `/stats` on the debug port.',
+    ),
     statsFlushIntervalMs: setting({
       names: ['STATS_FLUSH_INTERVAL'],
       kind: duration({ min: 1, max: HOUR_MS, strict: 'min' }),
@@ -93,19 +90,11 @@ export const statistics = {
     }),
     statsdProtocol: setting({
       names: ['PUSHSTATS_PROTOCOL', 'STATSD_PROTOCOL'],
-      kind: choice({
-        texts: { tcp: 'tcp', tcp4: 'tcp4', tcp6: 'tcp6', udp: 'udp', udp4: 'udp4', udp6: 'udp6' },
-        letterCase: 'exact',
-      }),
+      kind: oneOf('tcp', 'tcp4', 'tcp6', 'udp', 'udp4', 'udp6'),
       default: 'tcp',
       help: 'Network protocol for statsd. DogStatsD always uses UDP.',
     }),
-    useDogStatsd: setting({
-      names: ['USE_AGENTSTATS', 'USE_DOG_STATSD'],
-      kind: bool,
-      default: false,
-      help: 'Send statistics to DogStatsD.',
-    }),
+    useDogStatsd: flag(['USE_AGENTSTATS', 'USE_DOG_STATSD'], 'Send statistics to DogStatsD.'),
     dogStatsdMogrifiers: setting({
       names: ['AGENTSTATS_MOGRIFIERS', 'USE_DOG_STATSD_MOGRIFIERS'],
       kind: names,
@@ -122,12 +111,10 @@ export const statistics = {
     ddService: globalTag('DD_SERVICE', 'service'),
     ddVersion: globalTag('DD_VERSION', 'version'),
     ddEntityId: globalTag('DD_ENTITY_ID', 'dd.internal.entity_id'),
-    usePrometheus: setting({
-      names: ['USE_PULLSTATS', 'USE_PROMETHEUS'],
-      kind: bool,
-      default: false,
-      help: 'Serve statistics to Prometheus on a separate port.',
-    }),
+    usePrometheus: flag(
+      ['USE_PULLSTATS', 'USE_PROMETHEUS'],
+      'Serve statistics to Prometheus on a separate port.',
+    ),
     prometheusAddress: setting({
       names: ['PULLSTATS_ADDR', 'PROMETHEUS_ADDR'],
       kind: listenAddress,
@@ -142,24 +129,18 @@ export const statistics = {
       default: '/metrics',
       help: 'HTTP path of the Prometheus endpoint.',
     }),
-    prometheusMapperYaml: setting({
-      names: ['PULLSTATS_MAPPER_YAML', 'PROMETHEUS_MAPPER_YAML'],
-      kind: path,
-      default: '',
-      help:
-        'Mapping file in the format of the Prometheus statsd exporter, which maps statistics to metrics ' +
+    prometheusMapperYaml: file(
+      ['PULLSTATS_MAPPER_YAML', 'PROMETHEUS_MAPPER_YAML'],
+      'Mapping file in the format of the Prometheus statsd exporter, which maps statistics to metrics ' +
         'and labels. It replaces the built-in mapping, except for task statistics that it does not match. ' +
         'If the file is invalid, Sluice does not start. If it does not exist, Sluice logs a warning and ' +
         'uses the built-in mapping.',
-    }),
-    prometheusResponseTimeAsMilliseconds: setting({
-      names: ['PULLSTATS_RESPONSE_TIME_AS_MILLISECONDS', 'PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS'],
-      kind: bool,
-      default: false,
-      help:
-        'Report the response time to Prometheus in milliseconds instead of seconds, under the same name. ' +
+    ),
+    prometheusResponseTimeAsMilliseconds: flag(
+      ['PULLSTATS_RESPONSE_TIME_AS_MILLISECONDS', 'PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS'],
+      'Report the response time to Prometheus in milliseconds instead of seconds, under the same name. ' +
         'Has no effect if a mapping file is set.',
-    }),
+    ),
   },
 } as const;
 
@@ -170,16 +151,13 @@ export const tracing = {
   title: 'Tracing',
   introduction: 'Spans of calls, decisions and tasks, sent to an OpenTelemetry collector.',
   settings: {
-    tracingEnabled: setting({
-      names: ['TRACING_ENABLED'],
-      kind: bool,
-      default: false,
-      help:
-        'Send spans of calls, decisions, store calls and task deliveries to an OpenTelemetry collector: see ' +
+    tracingEnabled: flag(
+      ['TRACING_ENABLED'],
+      'Send spans of calls, decisions, store calls and task deliveries to an OpenTelemetry collector: see ' +
         '[traces](statistics.md#traces). The standard variables ' +
         '`OTEL_EXPORTER_OTLP_…` (endpoint, headers, certificates, timeout), `OTEL_BSP_…` and ' +
         '`OTEL_RESOURCE_ATTRIBUTES` apply.',
-    }),
+    ),
     tracingExporterProtocol: setting({
       names: ['TRACING_EXPORTER_PROTOCOL'],
       kind: choice({ texts: { http: 'http', grpc: 'grpc', '': 'http' }, letterCase: 'exact' }),
@@ -266,7 +244,7 @@ export const decisionLog = {
   settings: {
     decisionLog: setting({
       names: ['DECISION_LOG'],
-      kind: choice({ texts: { off: 'off', refused: 'refused', sampled: 'sampled' }, letterCase: 'exact' }),
+      kind: oneOf('off', 'refused', 'sampled'),
       default: 'off',
       help:
         'Decisions to log as JSON lines: none (`off`), each exceeded limit (`refused`, also in shadow mode), ' +
@@ -278,15 +256,12 @@ export const decisionLog = {
       default: 1_000,
       help: 'With `DECISION_LOG=sampled`: one in this number of allowed requests is logged.',
     }),
-    decisionLogFile: setting({
-      names: ['DECISION_LOG_FILE'],
-      kind: path,
-      default: '',
-      help:
-        'File that decisions are appended to. If it does not exist, it is created with mode 0600. If it is ' +
+    decisionLogFile: file(
+      ['DECISION_LOG_FILE'],
+      'File that decisions are appended to. If it does not exist, it is created with mode 0600. If it is ' +
         'renamed or removed, a new file is created within a second of the next record. If empty, decisions ' +
         'are written to standard error.',
-    }),
+    ),
     decisionLogMaxPerSecond: setting({
       names: ['DECISION_LOG_MAX_PER_SECOND'],
       kind: integer({ min: 1, max: 100_000, strict: 'both' }),
@@ -295,14 +270,11 @@ export const decisionLog = {
         'Maximum number of records per second. Further ones are dropped, and counted in the statistic ' +
         '`ratelimit.decision_log.dropped_by_rate` and in the field `dropped` of the next record.',
     }),
-    decisionLogHashKeys: setting({
-      names: ['DECISION_LOG_HASH_KEYS'],
-      kind: bool,
-      default: false,
-      help:
-        'Replace the values of descriptor entries and the cache key with hashes, so that the log contains no ' +
+    decisionLogHashKeys: flag(
+      ['DECISION_LOG_HASH_KEYS'],
+      'Replace the values of descriptor entries and the cache key with hashes, so that the log contains no ' +
         'personal data. Equal values have equal hashes.',
-    }),
+    ),
     decisionLogHashSecret: setting({
       names: ['DECISION_LOG_HASH_SECRET'],
       kind: anyText,
@@ -312,11 +284,9 @@ export const decisionLog = {
         'random, and the hashes of a value differ between processes and after a restart. Never printed.',
       secret: true,
     }),
-    decisionLogHashSecretFile: setting({
-      names: ['DECISION_LOG_HASH_SECRET_FILE'],
-      kind: path,
-      default: '',
-      help: 'File that contains the secret key of the hashes. It is read at startup.',
-    }),
+    decisionLogHashSecretFile: file(
+      ['DECISION_LOG_HASH_SECRET_FILE'],
+      'File that contains the secret key of the hashes. It is read at startup.',
+    ),
   },
 } as const;

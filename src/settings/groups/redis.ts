@@ -7,8 +7,11 @@ import {
   choice,
   derivedSetting,
   duration,
+  file,
+  flag,
   integer,
-  path,
+  oneOf,
+  type SettingGroup,
   setting,
 } from '../kinds/kinds.ts';
 import { DEFAULT_PER_SECOND_ADDRESS, DEFAULT_REDIS_ADDRESS } from '../kinds/redis-address.ts';
@@ -40,160 +43,140 @@ const retryInterval = duration({ min: 1, max: HOUR_MS });
 /** The client of the reference implementation reads a pool size of 0 as this. */
 const POOL_OF_ZERO = 4;
 
-function type(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'TYPE'),
-    kind: choice({
-      texts: { single: 'single', sentinel: 'sentinel', cluster: 'cluster' },
-      letterCase: 'ignored',
+/** How an instance is reached. */
+function accessSettings(instance: Instance) {
+  const names = (name: string) => bothNames(instance, name);
+  const name = shown(instance);
+  const authFile = (of: 'AUTH' | 'SENTINEL_AUTH') =>
+    file(
+      names(`${of}_FILE`),
+      `File that contains the value of \`KVCACHE_${instance}${of}\`, instead of that variable. It is read for each ` +
+        'connection, so passwords and tokens can be rotated without a restart.',
+    );
+  return {
+    type: setting({
+      names: names('TYPE'),
+      kind: choice({
+        texts: { single: 'single', sentinel: 'sentinel', cluster: 'cluster' },
+        letterCase: 'ignored',
+      }),
+      default: 'single',
+      help:
+        `Deployment type of ${name}: one server or a proxy (\`single\`), a master that sentinels monitor ` +
+        '(`sentinel`), or a cluster (`cluster`).',
     }),
-    default: 'single',
-    help:
-      `Deployment type of ${shown(instance)}: one server or a proxy (\`single\`), a master that sentinels monitor ` +
-      '(`sentinel`), or a cluster (`cluster`).',
-  });
-}
-
-function socketType(instance: Instance) {
-  return derivedSetting({
-    names: bothNames(instance, 'SOCKET_TYPE'),
-    kind: choice({
-      texts: { unix: 'unix', tcp: 'tcp', tcp4: 'tcp4', tcp6: 'tcp6' },
-      letterCase: 'exact',
+    socketType: derivedSetting({
+      names: names('SOCKET_TYPE'),
+      kind: oneOf('unix', 'tcp', 'tcp4', 'tcp6'),
+      default: `\`unix\` if \`KVCACHE_${instance}URL\` is a path, otherwise \`tcp\``,
+      help:
+        `Network of the connections to ${name} if it is a single server. \`tcp4\` and \`tcp6\` allow only ` +
+        'one version of IP. Sentinels and clusters are always reached over TCP.',
     }),
-    default: `\`unix\` if \`KVCACHE_${instance}URL\` is a path, otherwise \`tcp\``,
-    help:
-      `Network of the connections to ${shown(instance)} if it is a single server. \`tcp4\` and \`tcp6\` allow only ` +
-      'one version of IP. Sentinels and clusters are always reached over TCP.',
-  });
+    auth: setting({
+      names: names('AUTH'),
+      kind: anyText,
+      default: '',
+      help:
+        `Credentials for ${name}: \`password\` or \`user:password\`. They take precedence over those in ` +
+        `\`KVCACHE_${instance}URL\`. Never printed.`,
+      secret: true,
+    }),
+    authFile: authFile('AUTH'),
+    sentinelAuth: setting({
+      names: names('SENTINEL_AUTH'),
+      kind: anyText,
+      default: '',
+      help:
+        `Credentials for the sentinels of ${name}: \`password\` or \`user:password\`. If empty, credentials ` +
+        'in the address of the first sentinel apply. Never printed.',
+      secret: true,
+    }),
+    sentinelAuthFile: authFile('SENTINEL_AUTH'),
+    tls: flag(
+      names('TLS'),
+      `Connect to ${name} and its sentinels over TLS (1.2 or 1.3). Addresses that begin with \`rediss://\` ` +
+        'enable it as well.',
+    ),
+  };
 }
 
-function auth(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'AUTH'),
-    kind: anyText,
-    default: '',
-    help:
-      `Credentials for ${shown(instance)}: \`password\` or \`user:password\`. They take precedence over those in ` +
-      `\`KVCACHE_${instance}URL\`. Never printed.`,
-    secret: true,
-  });
+/** How the connections to an instance are used. */
+function useSettings(instance: Instance) {
+  const names = (name: string) => bothNames(instance, name);
+  const name = shown(instance);
+  return {
+    timeoutMs: setting({
+      names: names('TIMEOUT'),
+      kind: adjusted(duration({ max: HOUR_MS }), ms => Math.max(ms, 0)),
+      default: 10 * SECOND_MS,
+      help:
+        `Timeout for connecting to ${name}, and for the response to a command. \`0\` or less disables the ` +
+        'timeout.',
+    }),
+    poolSize: setting({
+      names: names('POOL_SIZE'),
+      kind: adjusted(integer({ min: 0, max: 1_000 }), size => (size === 0 ? POOL_OF_ZERO : size)),
+      default: 10,
+      help:
+        'Maximum number of connections that the primary thread and the threads of `SERVE_THREADS` together keep to a ' +
+        `server of ${name}; see docs/stores.md. Each thread of \`WORKER_THREADS\` keeps up to as many again. ` +
+        'Connections are opened when all open ones are busy; each carries one batch of decisions at a time. `0` is ' +
+        `${POOL_OF_ZERO}.`,
+    }),
+    poolOnEmptyBehavior: setting({
+      names: names('POOL_ON_EMPTY_BEHAVIOR'),
+      kind: choice({ texts: { create: 'create', error: 'error', wait: 'wait' }, letterCase: 'ignored' }),
+      default: 'create',
+      help:
+        `What a batch does when all pooled connections to ${name} are busy. \`wait\` waits for a free ` +
+        `connection. \`create\` and \`error\` also wait, but at most \`KVCACHE_${instance}POOL_ON_EMPTY_WAIT_DURATION\`: ` +
+        'then `create` opens a temporary connection and `error` fails the batch.',
+    }),
+    poolOnEmptyWaitMs: setting({
+      names: names('POOL_ON_EMPTY_WAIT_DURATION'),
+      kind: adjusted(duration({ max: HOUR_MS }), ms => Math.max(ms, 0)),
+      default: SECOND_MS,
+      help:
+        `How long a batch waits for a free connection to ${name} before it opens a temporary one or fails, ` +
+        `when \`KVCACHE_${instance}POOL_ON_EMPTY_BEHAVIOR\` is \`create\` or \`error\`.`,
+    }),
+    clusterParallelism: setting({
+      names: names('CLUSTER_PIPELINE_PARALLELISM'),
+      kind: integer({ min: 0, max: 1_000 }),
+      default: 0,
+      help:
+        `Maximum number of cluster nodes of ${name} that are asked at the same time for the keys of a ` +
+        'batch. `1` asks one node after the other, `0` asks all nodes at once.',
+    }),
+    pipelineWindowMs: setting({
+      names: names('PIPELINE_WINDOW'),
+      kind: adjusted(duration({ max: SECOND_MS }), ms => Math.max(ms, 0)),
+      default: 0,
+      help:
+        `How long requests are collected into one batch for ${name}, for example \`150us\`. \`0\` or less ` +
+        'sends requests at once, and those that arrive while a batch is in flight form the next batch. Batching over a ' +
+        'time window adds up to that much latency to every request and uses more CPU. Leave it at `0` unless Redis is ' +
+        'the bottleneck. With two Redis instances, the longer window applies to both.',
+    }),
+    pipelineLimit: setting({
+      names: names('PIPELINE_LIMIT'),
+      kind: integer({ max: Number.MAX_SAFE_INTEGER }),
+      default: 0,
+      help:
+        'Has no effect, as in the reference implementation. Accepted so that existing configurations start; a value ' +
+        'above `0` logs a warning.',
+    }),
+  };
 }
 
-function authFile(instance: Instance, name: 'AUTH' | 'SENTINEL_AUTH') {
-  return setting({
-    names: bothNames(instance, `${name}_FILE`),
-    kind: path,
-    default: '',
-    help:
-      `File that contains the value of \`KVCACHE_${instance}${name}\`, instead of that variable. It is read for each ` +
-      'connection, so passwords and tokens can be rotated without a restart.',
-  });
-}
-
-function sentinelAuth(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'SENTINEL_AUTH'),
-    kind: anyText,
-    default: '',
-    help:
-      `Credentials for the sentinels of ${shown(instance)}: \`password\` or \`user:password\`. If empty, credentials ` +
-      'in the address of the first sentinel apply. Never printed.',
-    secret: true,
-  });
-}
-
-function tls(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'TLS'),
-    kind: bool,
-    default: false,
-    help:
-      `Connect to ${shown(instance)} and its sentinels over TLS (1.2 or 1.3). Addresses that begin with \`rediss://\` ` +
-      'enable it as well.',
-  });
-}
-
-function timeout(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'TIMEOUT'),
-    kind: adjusted(duration({ max: HOUR_MS }), ms => Math.max(ms, 0)),
-    default: 10 * SECOND_MS,
-    help:
-      `Timeout for connecting to ${shown(instance)}, and for the response to a command. \`0\` or less disables the ` +
-      'timeout.',
-  });
-}
-
-function poolSize(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'POOL_SIZE'),
-    kind: adjusted(integer({ min: 0, max: 1_000 }), size => (size === 0 ? POOL_OF_ZERO : size)),
-    default: 10,
-    help:
-      'Maximum number of connections that the primary thread and the threads of `SERVE_THREADS` together keep to a ' +
-      `server of ${shown(instance)}; see docs/stores.md. Each thread of \`WORKER_THREADS\` keeps up to as many again. ` +
-      'Connections are opened when all open ones are busy; each carries one batch of decisions at a time. `0` is ' +
-      `${POOL_OF_ZERO}.`,
-  });
-}
-
-function poolOnEmptyBehavior(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'POOL_ON_EMPTY_BEHAVIOR'),
-    kind: choice({ texts: { create: 'create', error: 'error', wait: 'wait' }, letterCase: 'ignored' }),
-    default: 'create',
-    help:
-      `What a batch does when all pooled connections to ${shown(instance)} are busy. \`wait\` waits for a free ` +
-      `connection. \`create\` and \`error\` also wait, but at most \`KVCACHE_${instance}POOL_ON_EMPTY_WAIT_DURATION\`: ` +
-      'then `create` opens a temporary connection and `error` fails the batch.',
-  });
-}
-
-function poolOnEmptyWait(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'POOL_ON_EMPTY_WAIT_DURATION'),
-    kind: adjusted(duration({ max: HOUR_MS }), ms => Math.max(ms, 0)),
-    default: SECOND_MS,
-    help:
-      `How long a batch waits for a free connection to ${shown(instance)} before it opens a temporary one or fails, ` +
-      `when \`KVCACHE_${instance}POOL_ON_EMPTY_BEHAVIOR\` is \`create\` or \`error\`.`,
-  });
-}
-
-function pipelineWindow(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'PIPELINE_WINDOW'),
-    kind: adjusted(duration({ max: SECOND_MS }), ms => Math.max(ms, 0)),
-    default: 0,
-    help:
-      `How long requests are collected into one batch for ${shown(instance)}, for example \`150us\`. \`0\` or less ` +
-      'sends requests at once, and those that arrive while a batch is in flight form the next batch. Batching over a ' +
-      'time window adds up to that much latency to every request and uses more CPU. Leave it at `0` unless Redis is ' +
-      'the bottleneck. With two Redis instances, the longer window applies to both.',
-  });
-}
-
-function pipelineLimit(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'PIPELINE_LIMIT'),
-    kind: integer({ max: Number.MAX_SAFE_INTEGER }),
-    default: 0,
-    help:
-      'Has no effect, as in the reference implementation. Accepted so that existing configurations start; a value ' +
-      'above `0` logs a warning.',
-  });
-}
-
-function clusterParallelism(instance: Instance) {
-  return setting({
-    names: bothNames(instance, 'CLUSTER_PIPELINE_PARALLELISM'),
-    kind: integer({ min: 0, max: 1_000 }),
-    default: 0,
-    help:
-      `Maximum number of cluster nodes of ${shown(instance)} that are asked at the same time for the keys of a ` +
-      'batch. `1` asks one node after the other, `0` asks all nodes at once.',
-  });
+/** The settings of an instance by their keys in {@link Settings}, which begin with its own. */
+function keyed<I extends string, S extends SettingGroup['settings']>(instance: I, settings: S) {
+  const entries = Object.entries(settings).map(([key, each]) => [
+    `${instance}${key[0].toUpperCase()}${key.slice(1)}`,
+    each,
+  ]);
+  return Object.fromEntries(entries) as { readonly [K in keyof S & string as `${I}${Capitalize<K>}`]: S[K] };
 }
 
 function addressHelp(instance: Instance): string {
@@ -216,50 +199,27 @@ export const redis = {
       help: addressHelp(''),
       secret: true,
     }),
-    redisType: type(''),
-    redisSocketType: socketType(''),
-    redisAuth: auth(''),
-    redisAuthFile: authFile('', 'AUTH'),
-    redisSentinelAuth: sentinelAuth(''),
-    redisSentinelAuthFile: authFile('', 'SENTINEL_AUTH'),
-    redisTls: tls(''),
-    redisTlsClientCert: setting({
-      names: bothNames('', 'TLS_CLIENT_CERT'),
-      kind: path,
-      default: '',
-      help: 'PEM file with the client certificate that Sluice presents to Redis. Applies to both Redis instances.',
-    }),
-    redisTlsClientKey: setting({
-      names: bothNames('', 'TLS_CLIENT_KEY'),
-      kind: path,
-      default: '',
-      help:
-        'PEM file with the private key of the client certificate for Redis, without a passphrase. Applies to both ' +
+    ...keyed('redis', accessSettings('')),
+    redisTlsClientCert: file(
+      bothNames('', 'TLS_CLIENT_CERT'),
+      'PEM file with the client certificate that Sluice presents to Redis. Applies to both Redis instances.',
+    ),
+    redisTlsClientKey: file(
+      bothNames('', 'TLS_CLIENT_KEY'),
+      'PEM file with the private key of the client certificate for Redis, without a passphrase. Applies to both ' +
         'Redis instances.',
-    }),
-    redisTlsCaCert: setting({
-      names: bothNames('', 'TLS_CACERT'),
-      kind: path,
-      default: '',
-      help:
-        'PEM file with CA certificates to verify Redis servers with, in addition to those of the system, of Node.js ' +
+    ),
+    redisTlsCaCert: file(
+      bothNames('', 'TLS_CACERT'),
+      'PEM file with CA certificates to verify Redis servers with, in addition to those of the system, of Node.js ' +
         'and of `NODE_EXTRA_CA_CERTS`. Applies to both Redis instances.',
-    }),
-    redisTlsSkipHostnameVerification: setting({
-      names: bothNames('', 'TLS_SKIP_HOSTNAME_VERIFICATION'),
-      kind: bool,
-      default: false,
-      help:
-        'Accept a Redis certificate for any host name. It must still be signed by a trusted CA. Applies to both Redis ' +
+    ),
+    redisTlsSkipHostnameVerification: flag(
+      bothNames('', 'TLS_SKIP_HOSTNAME_VERIFICATION'),
+      'Accept a Redis certificate for any host name. It must still be signed by a trusted CA. Applies to both Redis ' +
         'instances.',
-    }),
-    redisTimeoutMs: timeout(''),
-    redisPoolSize: poolSize(''),
-    redisPoolOnEmptyBehavior: poolOnEmptyBehavior(''),
-    redisPoolOnEmptyWaitMs: poolOnEmptyWait(''),
-    redisClusterParallelism: clusterParallelism(''),
-    redisPipelineWindowMs: pipelineWindow(''),
-    redisPipelineLimit: pipelineLimit(''),
+    ),
+    ...keyed('redis', useSettings('')),
     redisStartupInitialIntervalMs: setting({
       names: bothNames('', 'STARTUP_INITIAL_INTERVAL'),
       kind: retryInterval,
@@ -282,12 +242,10 @@ export const redis = {
         'Time after which Sluice stops trying to connect to Redis at startup, and exits. `0` or less retries forever. ' +
         'Applies to both Redis instances.',
     }),
-    redisHealthCheckActiveConnection: setting({
-      names: bothNames('', 'HEALTH_CHECK_ACTIVE_CONNECTION'),
-      kind: bool,
-      default: false,
-      help: 'Report unhealthy while there is no connection to Redis, or to one of the two Redis instances.',
-    }),
+    redisHealthCheckActiveConnection: flag(
+      bothNames('', 'HEALTH_CHECK_ACTIVE_CONNECTION'),
+      'Report unhealthy while there is no connection to Redis, or to one of the two Redis instances.',
+    ),
     redisCloseConnectionOnReadonlyError: setting({
       names: bothNames('', 'CLOSE_CONNECTION_ON_READONLY_ERROR'),
       kind: bool,
@@ -304,14 +262,11 @@ export const redisPerSecond = {
   title: 'Redis store for per-second limits',
   introduction: 'A second Redis instance for per-second limits, used when `KVCACHE_PERSECOND` is `true`.',
   settings: {
-    redisPerSecond: setting({
-      names: bothNames('', 'PERSECOND'),
-      kind: bool,
-      default: false,
-      help:
-        'Count per-second limits in a second Redis instance, so that their frequent writes do not load the first one. ' +
+    redisPerSecond: flag(
+      bothNames('', 'PERSECOND'),
+      'Count per-second limits in a second Redis instance, so that their frequent writes do not load the first one. ' +
         'No setting of the second instance defaults to that of the first.',
-    }),
+    ),
     redisPerSecondUrl: setting({
       names: bothNames('PERSECOND_', 'URL'),
       kind: address,
@@ -319,19 +274,7 @@ export const redisPerSecond = {
       help: addressHelp('PERSECOND_'),
       secret: true,
     }),
-    redisPerSecondType: type('PERSECOND_'),
-    redisPerSecondSocketType: socketType('PERSECOND_'),
-    redisPerSecondAuth: auth('PERSECOND_'),
-    redisPerSecondAuthFile: authFile('PERSECOND_', 'AUTH'),
-    redisPerSecondSentinelAuth: sentinelAuth('PERSECOND_'),
-    redisPerSecondSentinelAuthFile: authFile('PERSECOND_', 'SENTINEL_AUTH'),
-    redisPerSecondTls: tls('PERSECOND_'),
-    redisPerSecondTimeoutMs: timeout('PERSECOND_'),
-    redisPerSecondPoolSize: poolSize('PERSECOND_'),
-    redisPerSecondPoolOnEmptyBehavior: poolOnEmptyBehavior('PERSECOND_'),
-    redisPerSecondPoolOnEmptyWaitMs: poolOnEmptyWait('PERSECOND_'),
-    redisPerSecondClusterParallelism: clusterParallelism('PERSECOND_'),
-    redisPerSecondPipelineWindowMs: pipelineWindow('PERSECOND_'),
-    redisPerSecondPipelineLimit: pipelineLimit('PERSECOND_'),
+    ...keyed('redisPerSecond', accessSettings('PERSECOND_')),
+    ...keyed('redisPerSecond', useSettings('PERSECOND_')),
   },
 } as const;

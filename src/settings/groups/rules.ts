@@ -1,4 +1,4 @@
-import { bool, checkedText, choice, path, setting } from '../kinds/kinds.ts';
+import { bool, checkedText, choice, file, flag, path, setting } from '../kinds/kinds.ts';
 
 const directory = checkedText({
   label: 'path',
@@ -27,12 +27,10 @@ export const rules = {
         'Root of the rules directory. Rules are read from ' +
         '`RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY`.',
     }),
-    runtimeSubdirectory: setting({
-      names: ['RUNTIME_SUBDIRECTORY'],
-      kind: path,
-      default: '',
-      help: 'Directory below `RUNTIME_ROOT`. If empty, this level is skipped.',
-    }),
+    runtimeSubdirectory: file(
+      ['RUNTIME_SUBDIRECTORY'],
+      'Directory below `RUNTIME_ROOT`. If empty, this level is skipped.',
+    ),
     runtimeAppDirectory: setting({
       names: ['RUNTIME_APPDIRECTORY'],
       kind: path,
@@ -41,12 +39,10 @@ export const rules = {
         'Directory below `RUNTIME_SUBDIRECTORY` that contains the rule files, `*.yaml` and `*.yml`. If ' +
         'empty, this level is skipped.',
     }),
-    runtimeIgnoreDotFiles: setting({
-      names: ['RUNTIME_IGNOREDOTFILES'],
-      kind: bool,
-      default: false,
-      help: 'Ignore rule files whose name starts with a dot.',
-    }),
+    runtimeIgnoreDotFiles: flag(
+      ['RUNTIME_IGNOREDOTFILES'],
+      'Ignore rule files whose name starts with a dot.',
+    ),
     runtimeWatchRoot: setting({
       names: ['RUNTIME_WATCH_ROOT'],
       kind: bool,
@@ -56,33 +52,23 @@ export const rules = {
         'the rule files, is swapped. Set it to `false` if the rules are in a plain directory: they are ' +
         'then reloaded when a file in the directory changes.',
     }),
-    runtimeCandidate: setting({
-      names: ['RUNTIME_CANDIDATE'],
-      kind: path,
-      default: '',
-      help:
-        'Directory with candidate rule files, `*.yaml` and `*.yml`. They are decided in shadow beside the ' +
+    runtimeCandidate: file(
+      ['RUNTIME_CANDIDATE'],
+      'Directory with candidate rule files, `*.yaml` and `*.yml`. They are decided in shadow beside the ' +
         'active rules, and reloaded when a file changes. See docs/rehearsal.md. Empty for none.',
-    }),
-    mergeDomainConfig: setting({
-      names: ['MERGE_DOMAIN_CONFIG'],
-      kind: bool,
-      default: false,
-      help:
-        'Allow several files, or several resources of an xDS server, to contain rules of the same domain. ' +
+    ),
+    mergeDomainConfig: flag(
+      ['MERGE_DOMAIN_CONFIG'],
+      'Allow several files, or several resources of an xDS server, to contain rules of the same domain. ' +
         'By default that is an error.',
-    }),
-    forceStartWithoutInitialConfig: setting({
-      names: ['FORCE_START_WITHOUT_INITIAL_CONFIG'],
-      kind: bool,
-      default: false,
-      help: 'Open the ports before rules are loaded. By default Sluice waits for the first rules.',
-    }),
-    healthyWithAtLeastOneConfigLoaded: setting({
-      names: ['HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED'],
-      kind: bool,
-      default: false,
-      help: 'Report healthy only while rules of at least one domain are loaded.',
-    }),
+    ),
+    forceStartWithoutInitialConfig: flag(
+      ['FORCE_START_WITHOUT_INITIAL_CONFIG'],
+      'Open the ports before rules are loaded. By default Sluice waits for the first rules.',
+    ),
+    healthyWithAtLeastOneConfigLoaded: flag(
+      ['HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED'],
+      'Report healthy only while rules of at least one domain are loaded.',
+    ),
   },
 } as const;

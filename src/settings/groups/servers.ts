@@ -1,16 +1,17 @@
 import { isIP } from 'node:net';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
 import {
-  bool,
   checkedText,
   choice,
   derivedSetting,
   duration,
+  file,
+  flag,
   host,
   hostNames,
   integer,
+  oneOf,
   orAuto,
-  path,
   port,
   setting,
 } from '../kinds/kinds.ts';
@@ -72,16 +73,13 @@ export const servers = {
         'Unix socket that the gRPC server listens on instead of `GRPC_HOST` and `GRPC_PORT`. The ' +
         'operating system allows at most 107 bytes.',
     }),
-    sharePorts: setting({
-      names: ['SHARE_PORTS'],
-      kind: bool,
-      default: false,
-      help:
-        'Allow several processes to listen on the same HTTP and gRPC ports; the kernel distributes the ' +
+    sharePorts: flag(
+      ['SHARE_PORTS'],
+      'Allow several processes to listen on the same HTTP and gRPC ports; the kernel distributes the ' +
         'connections among them. Each process still needs its own debug port, and its own `GRPC_UDS` if ' +
         'that is set. Linux only. When disabled, a second process on the same ports fails to start. See ' +
         'docs/several-processes.md.',
-    }),
+    ),
     serveThreads: derivedSetting({
       names: ['SERVE_THREADS'],
       kind: orAuto(integer({ min: 1, max: 64 })),
@@ -113,7 +111,7 @@ export const servers = {
     }),
     httpServerEngine: setting({
       names: ['HTTP_SERVER_ENGINE'],
-      kind: choice({ texts: { auto: 'auto', uws: 'uws', node: 'node' }, letterCase: 'exact' }),
+      kind: oneOf('auto', 'uws', 'node'),
       default: 'auto',
       help:
         'Implementation of the HTTP servers (HTTP, debug and metrics ports). `uws` is uWebSockets.js and ' +
@@ -180,14 +178,11 @@ export const servers = {
         '[the tasks of all tenants](operator-api.md#tenants). Never printed.',
       secret: true,
     }),
-    adminTokenFile: setting({
-      names: ['ADMIN_TOKEN_FILE'],
-      kind: path,
-      default: '',
-      help:
-        'File that contains the token, instead of `ADMIN_TOKEN`. It is read again for each change, so the ' +
+    adminTokenFile: file(
+      ['ADMIN_TOKEN_FILE'],
+      'File that contains the token, instead of `ADMIN_TOKEN`. It is read again for each change, so the ' +
         'token can be rotated without a restart.',
-    }),
+    ),
     grpcMaxConnectionAgeMs: setting({
       names: ['GRPC_MAX_CONNECTION_AGE'],
       kind: connectionAge,
@@ -238,35 +233,25 @@ export const tls = {
   title: 'TLS for the gRPC server',
   introduction: 'Encryption of the gRPC port and verification of client certificates; see docs/tls.md.',
   settings: {
-    grpcServerUseTls: setting({
-      names: ['GRPC_SERVER_USE_TLS'],
-      kind: bool,
-      default: false,
-      help:
-        'Serve gRPC over TLS (1.2 or 1.3) only. The certificate, key and CA files are reloaded when they ' +
+    grpcServerUseTls: flag(
+      ['GRPC_SERVER_USE_TLS'],
+      'Serve gRPC over TLS (1.2 or 1.3) only. The certificate, key and CA files are reloaded when they ' +
         'change.',
-    }),
-    grpcServerTlsCert: setting({
-      names: ['GRPC_SERVER_TLS_CERT'],
-      kind: path,
-      default: '',
-      help: 'PEM file with the certificate of the gRPC server, followed by intermediate certificates, if any.',
-    }),
-    grpcServerTlsKey: setting({
-      names: ['GRPC_SERVER_TLS_KEY'],
-      kind: path,
-      default: '',
-      help: 'PEM file with the private key of the gRPC server certificate, without a passphrase.',
-    }),
-    grpcClientTlsCaCert: setting({
-      names: ['GRPC_CLIENT_TLS_CACERT'],
-      kind: path,
-      default: '',
-      help:
-        'PEM file with the root certificates of the CAs that client certificates must be signed by. If it ' +
+    ),
+    grpcServerTlsCert: file(
+      ['GRPC_SERVER_TLS_CERT'],
+      'PEM file with the certificate of the gRPC server, followed by intermediate certificates, if any.',
+    ),
+    grpcServerTlsKey: file(
+      ['GRPC_SERVER_TLS_KEY'],
+      'PEM file with the private key of the gRPC server certificate, without a passphrase.',
+    ),
+    grpcClientTlsCaCert: file(
+      ['GRPC_CLIENT_TLS_CACERT'],
+      'PEM file with the root certificates of the CAs that client certificates must be signed by. If it ' +
         'is set, every client must present a certificate, and other CAs are not trusted. Requires ' +
         '`GRPC_SERVER_USE_TLS`.',
-    }),
+    ),
     grpcClientTlsSan: setting({
       names: ['GRPC_CLIENT_TLS_SAN'],
       kind: nameInCertificate,

@@ -1,5 +1,5 @@
 import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
-import { checkedText, choice, derivedSetting, duration, integer, setting } from '../kinds/kinds.ts';
+import { checkedText, choice, derivedSetting, duration, integer, oneOf, setting } from '../kinds/kinds.ts';
 
 // A Unix socket beside the file keeps a second process from using it; its path is six bytes longer, at most 103.
 const snapshotPath = checkedText({
@@ -69,10 +69,7 @@ export const storeFailure = {
   settings: {
     storeFailureMode: derivedSetting({
       names: ['STORE_FAILURE_MODE'],
-      kind: choice({
-        texts: { error: 'error', allow: 'allow', deny: 'deny', local: 'local' },
-        letterCase: 'exact',
-      }),
+      kind: oneOf('error', 'allow', 'deny', 'local'),
       default: '`allow` with memcached, otherwise `error`',
       help:
         'How to answer requests that the store cannot count. `error` returns an error, and the failure ' +

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
-import { anyText, bool, checkedText, choice, duration, integer, path, setting } from '../kinds/kinds.ts';
+import { anyText, checkedText, duration, file, flag, integer, oneOf, path, setting } from '../kinds/kinds.ts';
 
 /** A host name in lower case, of labels that certificates and cookies accept. */
 const serviceHost = checkedText({
@@ -97,12 +97,10 @@ export const tasks = {
     'The task service: who may use it, where tasks are stored, and how they are delivered to workers; see ' +
     'docs/tasks/guide.md.',
   settings: {
-    tasksEnabled: setting({
-      names: ['TASKS_ENABLED'],
-      kind: bool,
-      default: false,
-      help: 'Enable the task service on the HTTP port. Disabled by default; `npm start` enables it.',
-    }),
+    tasksEnabled: flag(
+      ['TASKS_ENABLED'],
+      'Enable the task service on the HTTP port. Disabled by default; `npm start` enables it.',
+    ),
     serviceHost: setting({
       names: ['SERVICE_HOST'],
       kind: serviceHost,
@@ -113,20 +111,14 @@ export const tasks = {
         '`accounts.` and this name. URLs in responses start with `https://`; with `localhost` they start ' +
         'with `http://` and contain the port.',
     }),
-    tasksTenantHeader: setting({
-      names: ['TASKS_TENANT_HEADER'],
-      kind: bool,
-      default: false,
-      help:
-        'Accept the tenant in the header `X-Tenant-Domain` instead of the host name. Enable it only ' +
+    tasksTenantHeader: flag(
+      ['TASKS_TENANT_HEADER'],
+      'Accept the tenant in the header `X-Tenant-Domain` instead of the host name. Enable it only ' +
         'behind a proxy that removes the header from untrusted requests.',
-    }),
+    ),
     accountsSignup: setting({
       names: ['ACCOUNTS_SIGNUP'],
-      kind: choice({
-        texts: { operator: 'operator', loopback: 'loopback', open: 'open' },
-        letterCase: 'exact',
-      }),
+      kind: oneOf('operator', 'loopback', 'open'),
       default: 'operator',
       help:
         'Who may create accounts. `operator`: callers with `ACCOUNTS_OPERATOR_TOKEN`. `loopback`: also ' +
@@ -181,15 +173,13 @@ export const tasks = {
         'it: `owner`, `admin`, `member` or `viewer`. Tokens without the claim have the role that is ' +
         'stored with the user.',
     }),
-    tasksJwtAutoProvision: setting({
-      names: ['TASKS_JWT_AUTO_PROVISION'],
-      kind: bool,
-      default: false,
-      help: 'Create users at their first login. Requires `TASKS_JWT_TENANT_CLAIM`.',
-    }),
+    tasksJwtAutoProvision: flag(
+      ['TASKS_JWT_AUTO_PROVISION'],
+      'Create users at their first login. Requires `TASKS_JWT_TENANT_CLAIM`.',
+    ),
     tasksJwtDefaultRole: setting({
       names: ['TASKS_JWT_DEFAULT_ROLE'],
-      kind: choice({ texts: { admin: 'admin', member: 'member', viewer: 'viewer' }, letterCase: 'exact' }),
+      kind: oneOf('admin', 'member', 'viewer'),
       default: 'member',
       help: 'Role of users that `TASKS_JWT_AUTO_PROVISION` creates.',
     }),
@@ -200,14 +190,11 @@ export const tasks = {
       help: 'Master key that encrypts the secrets of workers in the task store. Never printed.',
       secret: true,
     }),
-    secretsMasterKeyFile: setting({
-      names: ['SECRETS_MASTER_KEY_FILE'],
-      kind: path,
-      default: '',
-      help:
-        'File that contains the master key, instead of `SECRETS_MASTER_KEY`. Only its owner may have ' +
+    secretsMasterKeyFile: file(
+      ['SECRETS_MASTER_KEY_FILE'],
+      'File that contains the master key, instead of `SECRETS_MASTER_KEY`. Only its owner may have ' +
         'access to it.',
-    }),
+    ),
     secretsPreviousMasterKeys: setting({
       names: ['SECRETS_PREVIOUS_MASTER_KEYS'],
       kind: masterKeys,
@@ -219,7 +206,7 @@ export const tasks = {
     }),
     tasksStore: setting({
       names: ['TASKS_STORE'],
-      kind: choice({ texts: { sqlite: 'sqlite', redis: 'redis' }, letterCase: 'exact' }),
+      kind: oneOf('sqlite', 'redis'),
       default: 'sqlite',
       help:
         'Where tasks are stored: in a file on this machine (`sqlite`), or in Redis, which several ' +
@@ -235,7 +222,7 @@ export const tasks = {
     }),
     tasksSqliteSynchronous: setting({
       names: ['TASKS_SQLITE_SYNCHRONOUS'],
-      kind: choice({ texts: { full: 'full', normal: 'normal' }, letterCase: 'exact' }),
+      kind: oneOf('full', 'normal'),
       default: 'full',
       help:
         'When SQLite flushes to disk. With `full`, accepted tasks survive a power failure. `normal` is ' +
@@ -251,39 +238,30 @@ export const tasks = {
         '`TASKS_STORE=redis`. Never printed.',
       secret: true,
     }),
-    tasksRedisAuthFile: setting({
-      names: ['TASKS_REDIS_AUTH_FILE'],
-      kind: path,
-      default: '',
-      help:
-        'File that contains `password` or `user:password` for the Redis server of the tasks, instead of ' +
+    tasksRedisAuthFile: file(
+      ['TASKS_REDIS_AUTH_FILE'],
+      'File that contains `password` or `user:password` for the Redis server of the tasks, instead of ' +
         'the credentials in `TASKS_REDIS_URL`. It is read again when a connection is lost, so passwords ' +
         'can be rotated without a restart.',
-    }),
+    ),
     tasksRedisType: setting({
       names: ['TASKS_REDIS_TYPE'],
-      kind: choice({ texts: { single: 'single', cluster: 'cluster' }, letterCase: 'exact' }),
+      kind: oneOf('single', 'cluster'),
       default: 'single',
       help:
         'Type of the Redis deployment that stores the tasks: one server, or a cluster. All keys of a ' +
         'tenant are on the same node.',
     }),
-    tasksRedisTls: setting({
-      names: ['TASKS_REDIS_TLS'],
-      kind: bool,
-      default: false,
-      help:
-        'Connect to the Redis server of the tasks over TLS (1.2 or 1.3). An address that begins with `rediss://` ' +
+    tasksRedisTls: flag(
+      ['TASKS_REDIS_TLS'],
+      'Connect to the Redis server of the tasks over TLS (1.2 or 1.3). An address that begins with `rediss://` ' +
         'enables it as well.',
-    }),
-    tasksRedisTlsCaCert: setting({
-      names: ['TASKS_REDIS_TLS_CACERT'],
-      kind: path,
-      default: '',
-      help:
-        'PEM file with CA certificates to verify the Redis server of the tasks with, in addition to those ' +
+    ),
+    tasksRedisTlsCaCert: file(
+      ['TASKS_REDIS_TLS_CACERT'],
+      'PEM file with CA certificates to verify the Redis server of the tasks with, in addition to those ' +
         'of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
-    }),
+    ),
     tasksRedisTimeoutMs: setting({
       names: ['TASKS_REDIS_TIMEOUT'],
       kind: duration({ min: 100, max: MINUTE_MS, strict: 'min' }),
@@ -292,7 +270,7 @@ export const tasks = {
     }),
     tasksRedisDurability: setting({
       names: ['TASKS_REDIS_DURABILITY'],
-      kind: choice({ texts: { everysec: 'everysec', always: 'always' }, letterCase: 'exact' }),
+      kind: oneOf('everysec', 'always'),
       default: 'everysec',
       help:
         'Required value of `appendfsync` of the Redis server of the tasks, which is checked at startup. ' +
@@ -324,12 +302,10 @@ export const tasks = {
         'Maximum number of workers with statistics of their own, which contain the domain of the tenant and ' +
         'the name of the worker. All others are counted together. `0`: no statistics of single workers.',
     }),
-    tasksPushHttp: setting({
-      names: ['TASKS_PUSH_HTTP'],
-      kind: bool,
-      default: false,
-      help: 'Allow plain HTTP worker URLs. By default only HTTPS is accepted.',
-    }),
+    tasksPushHttp: flag(
+      ['TASKS_PUSH_HTTP'],
+      'Allow plain HTTP worker URLs. By default only HTTPS is accepted.',
+    ),
     tasksPushNetworks: setting({
       names: ['TASKS_PUSH_NETWORKS'],
       kind: networks,
@@ -344,14 +320,11 @@ export const tasks = {
       default: '',
       help: 'Additional ports below 1024 that push workers may use. Ports 80 and 443 are always allowed.',
     }),
-    tasksPushCaCert: setting({
-      names: ['TASKS_PUSH_CACERT'],
-      kind: path,
-      default: '',
-      help:
-        'PEM file with CA certificates to verify push workers with, in addition to those of the system, ' +
+    tasksPushCaCert: file(
+      ['TASKS_PUSH_CACERT'],
+      'PEM file with CA certificates to verify push workers with, in addition to those of the system, ' +
         'of Node.js and of `NODE_EXTRA_CA_CERTS`.',
-    }),
+    ),
     tasksPushThreads: setting({
       names: ['TASKS_PUSH_THREADS'],
       kind: integer({ min: 1, max: 16, strict: 'min' }),

@@ -1,5 +1,5 @@
 import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
-import { anyText, bool, duration, float, integer, path, setting } from '../kinds/kinds.ts';
+import { anyText, bool, duration, file, flag, float, integer, setting } from '../kinds/kinds.ts';
 import { headerList, metadata, xdsServers } from '../kinds/xds-kinds.ts';
 import { nameInCertificate } from './servers.ts';
 
@@ -95,34 +95,24 @@ export const xds = {
       default: 0,
       help: 'Maximum size in bytes of a response of an xDS server. `0` is 4 MiB.',
     }),
-    xdsUseTls: setting({
-      names: ['CONFIG_GRPC_XDS_SERVER_USE_TLS'],
-      kind: bool,
-      default: false,
-      help:
-        'Connect over TLS to xDS servers whose address has no scheme. The certificate, key and CA files ' +
+    xdsUseTls: flag(
+      ['CONFIG_GRPC_XDS_SERVER_USE_TLS'],
+      'Connect over TLS to xDS servers whose address has no scheme. The certificate, key and CA files ' +
         'are read again for each connection.',
-    }),
-    xdsTlsCaCert: setting({
-      names: ['CONFIG_GRPC_XDS_SERVER_TLS_CACERT'],
-      kind: path,
-      default: '',
-      help:
-        'PEM file with CA certificates to verify xDS servers with, in addition to those of the system, of ' +
+    ),
+    xdsTlsCaCert: file(
+      ['CONFIG_GRPC_XDS_SERVER_TLS_CACERT'],
+      'PEM file with CA certificates to verify xDS servers with, in addition to those of the system, of ' +
         'Node.js and of `NODE_EXTRA_CA_CERTS`.',
-    }),
-    xdsTlsClientCert: setting({
-      names: ['CONFIG_GRPC_XDS_CLIENT_TLS_CERT'],
-      kind: path,
-      default: '',
-      help: 'PEM file with the client certificate that Sluice presents to xDS servers.',
-    }),
-    xdsTlsClientKey: setting({
-      names: ['CONFIG_GRPC_XDS_CLIENT_TLS_KEY'],
-      kind: path,
-      default: '',
-      help: 'PEM file with the private key of the client certificate for xDS servers, without a passphrase.',
-    }),
+    ),
+    xdsTlsClientCert: file(
+      ['CONFIG_GRPC_XDS_CLIENT_TLS_CERT'],
+      'PEM file with the client certificate that Sluice presents to xDS servers.',
+    ),
+    xdsTlsClientKey: file(
+      ['CONFIG_GRPC_XDS_CLIENT_TLS_KEY'],
+      'PEM file with the private key of the client certificate for xDS servers, without a passphrase.',
+    ),
     xdsTlsServerName: setting({
       names: ['CONFIG_GRPC_XDS_SERVER_TLS_SAN'],
       kind: nameInCertificate,

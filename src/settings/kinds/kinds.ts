@@ -141,6 +141,12 @@ export function choice<const V extends string | null>(spec: {
   };
 }
 
+/** One of a few texts, in exactly this letter case, which is its own value. */
+export function oneOf<const V extends string>(...texts: readonly V[]): Kind<V> {
+  const values = Object.fromEntries(texts.map(text => [text, text]));
+  return choice({ texts: values as Readonly<Record<string, V>>, letterCase: 'exact' });
+}
+
 function alternatives(names: readonly string[]): string {
   return names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
@@ -270,7 +276,7 @@ export interface SettingGroup {
 }
 
 interface Declaration<V> {
-  readonly names: readonly [string, ...string[]];
+  readonly names: Setting<V>['names'];
   readonly kind: Kind<V>;
   readonly help: string;
   readonly secret?: boolean;
@@ -287,4 +293,14 @@ export function derivedSetting<V>(
   declaration: Declaration<V> & { readonly default: string },
 ): Setting<V | null> {
   return { secret: false, ...declaration, default: null, defaultText: declaration.default };
+}
+
+/** Declares a setting that is off by default. */
+export function flag(names: Setting<boolean>['names'], help: string): Setting<boolean> {
+  return setting({ names, kind: bool, default: false, help });
+}
+
+/** Declares the path of a file or directory, with none by default. */
+export function file(names: Setting<string>['names'], help: string): Setting<string> {
+  return setting({ names, kind: path, default: '', help });
 }
