@@ -27,6 +27,39 @@ export function memcachedCounters(stats: StatsRegistry) {
 
 export type MemcachedCounters = Readonly<ReturnType<typeof memcachedCounters>>;
 
+/** Commands with one line of response each. */
+abstract class LineExchange implements Exchange {
+  readonly request: string;
+  readonly commands: number;
+  #answered = 0;
+
+  /** @param commands at least one */
+  constructor(commands: readonly string[]) {
+    this.request = commands.join('');
+    this.commands = commands.length;
+  }
+
+  value(): void {}
+
+  line(text: string): boolean {
+    this.answer(text, this.#answered++);
+    if (this.#answered < this.commands) return false;
+    this.done();
+    return true;
+  }
+
+  failed(reason: string): void {
+    this.lost(this.#answered, reason);
+  }
+
+  /** Handles the response to a command. */
+  protected abstract answer(text: string, command: number): void;
+  /** Called after the last response. */
+  protected abstract done(): void;
+  /** Called if the connection fails before the response to this command. */
+  protected abstract lost(command: number, reason: string): void;
+}
+
 /** Hits for a key. */
 export interface Addition {
   readonly key: string;
@@ -50,40 +83,29 @@ export interface ChangeParts {
  * Adds hits to counts, in up to three steps: `incr`; if there is no count, `add`; and if another client has created the
  * count meanwhile, `incr` again. Decisions do not wait for it.
  */
-export class IncrementExchange implements Exchange {
-  readonly request: string;
-  readonly commands: number;
+export class IncrementExchange extends LineExchange {
   readonly #parts: ChangeParts;
   readonly #additions: readonly Addition[];
   readonly #step: Step;
   /** The additions of the next step. */
   readonly #left: Addition[] = [];
-  #answered = 0;
 
   /** @param additions at least one */
   constructor(additions: readonly Addition[], parts: ChangeParts, step: Step = 'increment') {
+    super(step === 'add' ? addCommands(additions, parts.nowS()) : additions.map(incrementCommand));
     this.#additions = additions;
     this.#parts = parts;
     this.#step = step;
-    this.commands = additions.length;
-    this.request = step === 'add' ? addCommands(additions, parts.nowS()) : incrementCommands(additions);
   }
 
-  value(): void {}
-
-  line(text: string): boolean {
-    const addition = this.#additions[this.#answered++];
-    if (this.#step === 'add') this.#added(text, addition);
-    else this.#incremented(text, addition);
-    if (this.#answered < this.#additions.length) return false;
-    this.#goOn();
-    return true;
+  protected answer(text: string, command: number): void {
+    if (this.#step === 'add') this.#added(text, this.#additions[command]);
+    else this.#incremented(text, this.#additions[command]);
   }
 
-  failed(reason: string): void {
+  protected lost(command: number, reason: string): void {
     const { counters, lost } = this.#parts;
-    const unanswered = this.#additions.length - this.#answered;
-    (this.#step === 'add' ? counters.addFailed : counters.incrementFailed).add(unanswered);
+    (this.#step === 'add' ? counters.addFailed : counters.incrementFailed).add(this.commands - command);
     lost(reason, 'connection');
   }
 
@@ -112,7 +134,7 @@ export class IncrementExchange implements Exchange {
     this.#parts.lost(isError(text) ? text : 'unexpected response', 'answer');
   }
 
-  #goOn(): void {
+  protected done(): void {
     if (this.#left.length === 0) return;
     const next = this.#step === 'increment' ? 'add' : 'increment again';
     this.#parts.send(new IncrementExchange(this.#left, this.#parts, next));
@@ -121,19 +143,15 @@ export class IncrementExchange implements Exchange {
 
 type Step = 'increment' | 'add' | 'increment again';
 
-function incrementCommands(additions: readonly Addition[]): string {
-  let request = '';
-  for (const { key, amount } of additions) request += `incr ${key} ${wholeNumber(amount)}\r\n`;
-  return request;
+function incrementCommand({ key, amount }: Addition): string {
+  return `incr ${key} ${wholeNumber(amount)}\r\n`;
 }
 
-function addCommands(additions: readonly Addition[], nowS: number): string {
-  let request = '';
-  for (const { key, amount, ttlS } of additions) {
+function addCommands(additions: readonly Addition[], nowS: number): string[] {
+  return additions.map(({ key, amount, ttlS }) => {
     const text = wholeNumber(amount);
-    request += `add ${key} 0 ${expiryTime(ttlS, nowS)} ${text.length}\r\n${text}\r\n`;
-  }
-  return request;
+    return `add ${key} 0 ${expiryTime(ttlS, nowS)} ${text.length}\r\n${text}\r\n`;
+  });
 }
 
 /** memcached interprets a greater time to live as seconds since the epoch. */
@@ -159,40 +177,32 @@ type DecrementParts = Omit<ChangeParts, 'nowS'>;
  * So a refund that finds no key is sent once more, after that `add`. This is not done if its own batch added hits to the
  * key meanwhile, because they would be subtracted.
  */
-export class DecrementExchange implements Exchange {
-  readonly request: string;
-  readonly commands: number;
+export class DecrementExchange extends LineExchange {
   readonly #refunds: readonly Refund[];
   readonly #parts: DecrementParts;
   readonly #isSecond: boolean;
   readonly #again: Refund[] = [];
-  #answered = 0;
 
   /** @param refunds at least one */
   constructor(refunds: readonly Refund[], parts: DecrementParts, isSecond = false) {
+    super(refunds.map(({ key, amount }) => `decr ${key} ${wholeNumber(amount)}\r\n`));
     this.#refunds = refunds;
     this.#parts = parts;
     this.#isSecond = isSecond;
-    this.commands = refunds.length;
-    this.request = refunds.map(({ key, amount }) => `decr ${key} ${wholeNumber(amount)}\r\n`).join('');
   }
 
-  value(): void {}
-
-  line(text: string): boolean {
-    this.#answer(text, this.#refunds[this.#answered++]);
-    if (this.#answered < this.#refunds.length) return false;
+  protected done(): void {
     if (this.#again.length > 0) this.#parts.send(new DecrementExchange(this.#again, this.#parts, true));
-    return true;
   }
 
-  failed(reason: string): void {
-    this.#parts.counters.decrementFailed.add(this.#refunds.length - this.#answered);
+  protected lost(command: number, reason: string): void {
+    this.#parts.counters.decrementFailed.add(this.commands - command);
     this.#parts.lost(reason, 'connection');
   }
 
-  #answer(text: string, refund: Refund): void {
+  protected answer(text: string, command: number): void {
     const { counters, lost } = this.#parts;
+    const refund = this.#refunds[command];
     if (/^[0-9]/.test(text)) counters.decremented.add(1);
     else if (text !== 'NOT_FOUND') {
       counters.decrementFailed.add(1);
@@ -203,40 +213,36 @@ export class DecrementExchange implements Exchange {
 }
 
 /** Deletes counts, in the order of the requests on the connection: also those that earlier hits are still adding to. */
-export class DeleteExchange implements Exchange {
-  readonly request: string;
-  readonly commands: number;
+export class DeleteExchange extends LineExchange {
   readonly #done: (failed: readonly number[], reason: string) => void;
   readonly #failed: number[] = [];
   #reason = '';
-  #answered = 0;
 
   /**
    * @param keys at least one
    * @param done receives the indexes of the keys that were not deleted, and the first reason
    */
   constructor(keys: readonly string[], done: (failed: readonly number[], reason: string) => void) {
-    this.request = keys.map(key => `delete ${key}\r\n`).join('');
-    this.commands = keys.length;
+    super(keys.map(key => `delete ${key}\r\n`));
     this.#done = done;
   }
 
-  value(): void {}
-
-  line(text: string): boolean {
-    if (text !== 'DELETED' && text !== 'NOT_FOUND') this.#fail(isError(text) ? text : 'unexpected response');
-    if (++this.#answered < this.commands) return false;
-    this.#done(this.#failed, this.#reason);
-    return true;
+  protected answer(text: string, command: number): void {
+    if (text !== 'DELETED' && text !== 'NOT_FOUND')
+      this.#fail(command, isError(text) ? text : 'unexpected response');
   }
 
-  failed(reason: string): void {
-    for (; this.#answered < this.commands; this.#answered++) this.#fail(reason);
+  protected lost(command: number, reason: string): void {
+    for (let each = command; each < this.commands; each++) this.#fail(each, reason);
+    this.done();
+  }
+
+  protected done(): void {
     this.#done(this.#failed, this.#reason);
   }
 
-  #fail(reason: string): void {
-    this.#failed.push(this.#answered);
+  #fail(command: number, reason: string): void {
+    this.#failed.push(command);
     this.#reason ||= reason;
   }
 }
