@@ -8,6 +8,14 @@ export function doubled<C extends Column>(column: C, Type: new (length: number) 
   return larger;
 }
 
+/** Replaces columns of a table with copies of twice the length. */
+export function doubleColumns<N extends string>(table: Record<N, Column>, names: readonly N[]): void {
+  for (const name of names) {
+    const column = table[name];
+    table[name] = doubled(column, column.constructor as new (length: number) => Column);
+  }
+}
+
 /**
  * Empties a list and keeps its memory. `length = 0` is a call into the runtime of V8, which releases the memory, so the
  * next element needs new memory.

@@ -1,4 +1,4 @@
-import { ByteWriter, doubled, grownCapacity } from '../base/bytes.ts';
+import { ByteWriter, doubleColumns, grownCapacity } from '../base/bytes.ts';
 import { ADMISSION, type AdmissionTerms, levelAfterRefund, REFUSED } from './admission/admission.ts';
 import { AdmissionSlots } from './admission/admission-slots.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
@@ -144,16 +144,19 @@ export class CounterBatch {
 
   /** Ends the group of the ops added since the last group. */
   endGroup(held: boolean): void {
-    if (this.groupCount === this.groupEnds.length) {
-      this.groupEnds = doubled(this.groupEnds, Int32Array);
-      this.groupHeld = doubled(this.groupHeld, Uint8Array);
-    }
+    if (this.groupCount === this.groupEnds.length) doubleColumns(this, ['groupEnds', 'groupHeld']);
     this.groupEnds[this.groupCount] = this.opCount;
     this.groupHeld[this.groupCount++] = held ? 1 : 0;
   }
 
   keyStart(slot: number): number {
     return slot === 0 ? 0 : this.keyEnds[slot - 1];
+  }
+
+  /** An op for the key of a slot, with its window and terms. */
+  opFor(slot: number, op: Pick<CounterOp, 'hits' | 'isRefund' | 'limit'>): CounterOp {
+    const times = { unit: this.units[slot], ttlS: this.ttls[slot], expiryS: this.expiries[slot] };
+    return { ...op, ...times, ...this.admissions.termsOf(slot) };
   }
 
   /** The key of a slot as text; keys are valid UTF-8. */
@@ -288,21 +291,10 @@ export class CounterBatch {
   }
 
   #growOps(): void {
-    this.opSlots = doubled(this.opSlots, Int32Array);
-    this.opHits = doubled(this.opHits, Float64Array);
-    this.opRefunds = doubled(this.opRefunds, Uint8Array);
-    this.opLimits = doubled(this.opLimits, Float64Array);
-    this.opAfters = doubled(this.opAfters, Float64Array);
-    this.opHeld = doubled(this.opHeld, Uint8Array);
-    this.opRefused = doubled(this.opRefused, Uint8Array);
+    doubleColumns(this, ['opSlots', 'opHits', 'opRefunds', 'opLimits', 'opAfters', 'opHeld', 'opRefused']);
+    doubleColumns(this, ['keyEnds', 'ttls', 'expiries', 'units', 'counts', 'prints']);
     this.admissions.grow();
-    this.keyEnds = doubled(this.keyEnds, Int32Array);
     this.changes.grow();
-    this.ttls = doubled(this.ttls, Int32Array);
-    this.expiries = doubled(this.expiries, Float64Array);
-    this.units = doubled(this.units, Uint8Array);
-    this.counts = doubled(this.counts, Float64Array);
-    this.prints = doubled(this.prints, Int32Array);
     this.#index = new Int32Array(grownCapacity(this.#index.length, this.opSlots.length * 4));
     const mask = this.#index.length - 1;
     for (let slot = 0; slot < this.slotCount; slot++) {
@@ -357,9 +349,7 @@ export class SlotChanges {
   }
 
   grow(): void {
-    this.amounts = doubled(this.amounts, Float64Array);
-    this.refunds = doubled(this.refunds, Float64Array);
-    this.opens = doubled(this.opens, Uint8Array);
+    doubleColumns(this, ['amounts', 'refunds', 'opens']);
   }
 }
 
@@ -370,28 +360,21 @@ export function afterRefund(count: number, hits: number): number {
 
 /** Number of requests in a batch that have ops. */
 export function callsOf(batch: CounterBatch): number {
-  let calls = 0;
-  let first = 0;
-  for (let group = 0; group < batch.groupCount; group++) {
-    const end = batch.groupEnds[group];
-    if (end > first) calls++;
-    first = end;
-  }
-  return calls;
+  return callsWith(batch, () => true);
 }
 
 /** Number of requests in a batch with a key that could not be counted. */
 export function callsWithoutCount(batch: CounterBatch): number {
+  return callsWith(batch, op => Number.isNaN(batch.counts[batch.opSlots[op]]));
+}
+
+/** Number of requests in a batch that have such an op. */
+function callsWith({ groupCount, groupEnds }: CounterBatch, isSuch: (op: number) => boolean): number {
   let calls = 0;
-  let first = 0;
-  for (let group = 0; group < batch.groupCount; group++) {
-    const end = batch.groupEnds[group];
-    for (let op = first; op < end; op++) {
-      if (!Number.isNaN(batch.counts[batch.opSlots[op]])) continue;
-      calls++;
-      break;
-    }
-    first = end;
+  for (let group = 0, op = 0; group < groupCount; group++) {
+    while (op < groupEnds[group] && !isSuch(op)) op++;
+    if (op < groupEnds[group]) calls++;
+    op = groupEnds[group];
   }
   return calls;
 }

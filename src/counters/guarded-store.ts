@@ -259,15 +259,7 @@ class ProbeKeys {
       if (!admits && batch.changes.opens[slot] === 0) continue;
       this.#keys.push({
         bytes: batch.keys.bytes.slice(batch.keyStart(slot), batch.keyEnds[slot]),
-        op: {
-          hits: 0,
-          isRefund: false,
-          limit: 0,
-          unit: batch.units[slot],
-          ttlS: batch.ttls[slot],
-          expiryS: batch.expiries[slot],
-          ...batch.admissions.termsOf(slot),
-        },
+        op: batch.opFor(slot, { hits: 0, isRefund: false, limit: 0 }),
       });
     }
   }
@@ -343,19 +335,9 @@ class UncountedOps {
 
   #takeOp(from: CounterBatch, op: number): void {
     const slot = from.opSlots[op];
-    this.batch.addOp(
-      from.keys.bytes,
-      { start: from.keyStart(slot), end: from.keyEnds[slot] },
-      {
-        hits: from.opHits[op],
-        isRefund: from.opRefunds[op] === 1,
-        limit: from.opLimits[op],
-        unit: from.units[slot],
-        ttlS: from.ttls[slot],
-        expiryS: from.expiries[slot],
-        ...from.admissions.termsOf(slot),
-      },
-    );
+    const key = { start: from.keyStart(slot), end: from.keyEnds[slot] };
+    const own = { hits: from.opHits[op], isRefund: from.opRefunds[op] === 1, limit: from.opLimits[op] };
+    this.batch.addOp(from.keys.bytes, key, from.opFor(slot, own));
     this.#origins.push(op);
   }
 }

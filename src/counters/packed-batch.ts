@@ -32,25 +32,50 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   const bytes = slots + ops + groups + admitted + batch.keys.length;
   const needed = 8 * floats + 4 * (2 * slots + ops + groups) + bytes;
   const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
-  const columns = new Columns(buffer);
   const secondsApart = batch.secondsApart ? 1 : 0;
   const sizes = [slots, ops, groups, batch.keys.length, batch.admissions.count, penalties.count];
-  columns.floats(HEADER).set([batch.nowMs, secondsApart, ...sizes]);
-  packTerms(batch.admissions, columns.floats(TERMS * admitted));
-  packPenalties(batch, columns.floats(PENALTY_TERMS * penalized));
-  columns.floats(slots).set(batch.expiries.subarray(0, slots));
-  columns.floats(ops).set(batch.opHits.subarray(0, ops));
-  columns.floats(ops).set(batch.opLimits.subarray(0, ops));
-  columns.ints(slots).set(batch.keyEnds.subarray(0, slots));
-  columns.ints(slots).set(batch.ttls.subarray(0, slots));
-  columns.ints(ops).set(batch.opSlots.subarray(0, ops));
-  columns.ints(groups).set(batch.groupEnds.subarray(0, groups));
-  columns.bytes(slots).set(batch.units.subarray(0, slots));
-  columns.bytes(ops).set(batch.opRefunds.subarray(0, ops));
-  columns.bytes(groups).set(batch.groupHeld.subarray(0, groups));
-  columns.bytes(admitted).set(batch.admissions.kinds.subarray(0, admitted));
-  columns.bytes(batch.keys.length).set(batch.keys.bytes.subarray(0, batch.keys.length));
+  new Float64Array(buffer, 0, HEADER).set([batch.nowMs, secondsApart, ...sizes]);
+  const parts = partsOf(buffer);
+  packTerms(batch.admissions, parts.terms);
+  packPenalties(batch, parts.penalties);
+  parts.expiries.set(batch.expiries.subarray(0, slots));
+  parts.opHits.set(batch.opHits.subarray(0, ops));
+  parts.opLimits.set(batch.opLimits.subarray(0, ops));
+  parts.keyEnds.set(batch.keyEnds.subarray(0, slots));
+  parts.ttls.set(batch.ttls.subarray(0, slots));
+  parts.opSlots.set(batch.opSlots.subarray(0, ops));
+  parts.groupEnds.set(batch.groupEnds.subarray(0, groups));
+  parts.units.set(batch.units.subarray(0, slots));
+  parts.opRefunds.set(batch.opRefunds.subarray(0, ops));
+  parts.groupHeld.set(batch.groupHeld.subarray(0, groups));
+  parts.kinds.set(batch.admissions.kinds.subarray(0, admitted));
+  parts.keys.set(batch.keys.bytes.subarray(0, batch.keys.length));
   return buffer;
+}
+
+/** The parts of the bytes of {@link packBatch}, whose header is written. */
+function partsOf(buffer: ArrayBuffer) {
+  const columns = new Columns(buffer);
+  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties] = columns.floats(HEADER);
+  const admitted = admissions > 0 ? slots : 0;
+  return {
+    nowMs,
+    secondsApart: secondsApart === 1,
+    terms: columns.floats(TERMS * admitted),
+    penalties: columns.floats(PENALTY_TERMS * (penalties > 0 ? slots : 0)),
+    expiries: columns.floats(slots),
+    opHits: columns.floats(ops),
+    opLimits: columns.floats(ops),
+    keyEnds: columns.ints(slots),
+    ttls: columns.ints(slots),
+    opSlots: columns.ints(ops),
+    groupEnds: columns.ints(groups),
+    units: columns.bytes(slots),
+    opRefunds: columns.bytes(ops),
+    groupHeld: columns.bytes(groups),
+    kinds: columns.bytes(admitted),
+    keys: columns.bytes(keyBytes),
+  };
 }
 
 /**
@@ -58,41 +83,26 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
  * same fingerprint key.
  */
 export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
-  const columns = new Columns(buffer);
-  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties] = columns.floats(HEADER);
-  const admitted = admissions > 0 ? slots : 0;
-  const terms = columns.floats(TERMS * admitted);
-  const penaltyTerms = penaltiesIn(columns.floats(PENALTY_TERMS * (penalties > 0 ? slots : 0)));
-  const expiries = columns.floats(slots);
-  const opHits = columns.floats(ops);
-  const opLimits = columns.floats(ops);
-  const keyEnds = columns.ints(slots);
-  const ttls = columns.ints(slots);
-  const opSlots = columns.ints(ops);
-  const groupEnds = columns.ints(groups);
-  const units = columns.bytes(slots);
-  const opRefunds = columns.bytes(ops);
-  const groupHeld = columns.bytes(groups);
-  const kinds = columns.bytes(admitted);
-  const keys = columns.bytes(keyBytes);
-  batch.secondsApart = secondsApart === 1;
-  batch.reset(nowMs);
+  const { keys, keyEnds, opSlots, groupEnds, ...parts } = partsOf(buffer);
+  const penalties = penaltiesIn(parts.penalties);
+  batch.secondsApart = parts.secondsApart;
+  batch.reset(parts.nowMs);
   let op = 0;
-  for (let group = 0; group < groups; group++) {
-    for (; op < groupEnds[group]; op++) {
+  for (const [group, end] of groupEnds.entries()) {
+    for (; op < end; op++) {
       const slot = opSlots[op];
       const key = { start: slot === 0 ? 0 : keyEnds[slot - 1], end: keyEnds[slot] };
       batch.addOp(keys, key, {
-        hits: opHits[op],
-        isRefund: opRefunds[op] === 1,
-        limit: opLimits[op],
-        unit: units[slot],
-        ttlS: ttls[slot],
-        expiryS: expiries[slot],
-        ...(admitted > 0 ? termsIn(terms, kinds, slot, penaltyTerms[slot] ?? null) : null),
+        hits: parts.opHits[op],
+        isRefund: parts.opRefunds[op] === 1,
+        limit: parts.opLimits[op],
+        unit: parts.units[slot],
+        ttlS: parts.ttls[slot],
+        expiryS: parts.expiries[slot],
+        ...(parts.kinds.length > 0 ? termsIn(parts.terms, parts.kinds, slot, penalties[slot] ?? null) : null),
       });
     }
-    batch.endGroup(groupHeld[group] === 1);
+    batch.endGroup(parts.groupHeld[group] === 1);
   }
 }
 
@@ -138,33 +148,28 @@ function termsIn(
 
 /** Writes what the store has set in a batch, except the text, into the buffer from which the batch was filled. */
 export function packCounts(batch: CounterBatch, buffer: ArrayBuffer): void {
-  const columns = new Columns(buffer);
-  columns.floats(batch.slotCount).set(batch.counts.subarray(0, batch.slotCount));
-  columns.floats(batch.opCount).set(batch.opAfters.subarray(0, batch.opCount));
-  const { admissions } = batch;
-  const admitted = admissions.count > 0 ? batch.slotCount : 0;
-  columns.floats(admitted).set(admissions.floors.subarray(0, admitted));
-  columns.floats(admitted).set(admissions.previous.subarray(0, admitted));
-  for (const state of statesOf(admissions.penalties)) {
-    columns.floats(batch.slotCount).set(state.subarray(0, batch.slotCount));
-  }
-  columns.bytes(batch.opCount).set(batch.opHeld.subarray(0, batch.opCount));
-  columns.bytes(batch.opCount).set(batch.opRefused.subarray(0, batch.opCount));
+  for (const [column, packed] of countsIn(batch, buffer)) packed.set(column.subarray(0, packed.length));
 }
 
 /** Sets the counts of the original batch from {@link packCounts}. */
 export function unpackCounts(buffer: ArrayBuffer, batch: CounterBatch): void {
+  for (const [column, packed] of countsIn(batch, buffer)) column.set(packed.subarray(0, column.length));
+}
+
+/** The columns that the store sets, each with its place in the buffer. */
+function countsIn(batch: CounterBatch, buffer: ArrayBuffer) {
   const columns = new Columns(buffer);
-  batch.counts.set(columns.floats(batch.slotCount));
-  batch.opAfters.set(columns.floats(batch.opCount));
-  const admitted = batch.admissions.count > 0 ? batch.slotCount : 0;
-  batch.admissions.floors.set(columns.floats(admitted));
-  batch.admissions.previous.set(columns.floats(admitted));
-  for (const state of statesOf(batch.admissions.penalties)) {
-    state.set(columns.floats(batch.slotCount).subarray(0, state.length));
-  }
-  batch.opHeld.set(columns.bytes(batch.opCount));
-  batch.opRefused.set(columns.bytes(batch.opCount));
+  const { admissions, slotCount, opCount } = batch;
+  const admitted = admissions.count > 0 ? slotCount : 0;
+  return [
+    [batch.counts, columns.floats(slotCount)],
+    [batch.opAfters, columns.floats(opCount)],
+    [admissions.floors, columns.floats(admitted)],
+    [admissions.previous, columns.floats(admitted)],
+    ...statesOf(admissions.penalties).map(state => [state, columns.floats(slotCount)] as const),
+    [batch.opHeld, columns.bytes(opCount)],
+    [batch.opRefused, columns.bytes(opCount)],
+  ] as const;
 }
 
 /** The columns with the states of penalties; none without penalties. */

@@ -1,4 +1,4 @@
-import { ByteWriter, doubled, empty } from '../base/bytes.ts';
+import { ByteWriter, doubleColumns, empty } from '../base/bytes.ts';
 import { Fault } from '../base/fault.ts';
 import { CounterBatch } from '../counters/batch.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
@@ -82,24 +82,18 @@ export class DecisionTable {
   /** Reserves memory for `rows` rows. */
   reserve(rows: number): void {
     while (this.kind.length < rows) {
-      this.kind = doubled(this.kind, Uint8Array);
-      this.limit = doubled(this.limit, Int32Array);
-      this.requestsPerUnit = doubled(this.requestsPerUnit, Float64Array);
-      this.unit = doubled(this.unit, Uint8Array);
-      this.flags = doubled(this.flags, Int32Array);
-      this.hits = doubled(this.hits, Float64Array);
-      this.keyStart = doubled(this.keyStart, Int32Array);
-      this.keyEnd = doubled(this.keyEnd, Int32Array);
-      this.op = doubled(this.op, Int32Array);
-      this.mark = doubled(this.mark, Int32Array);
-      this.statisticsBase = doubled(this.statisticsBase, Int32Array);
-      this.firstPart = doubled(this.firstPart, Int32Array);
-      this.partCount = doubled(this.partCount, Int32Array);
-      this.binding = doubled(this.binding, Int32Array);
-      this.resetMs = doubled(this.resetMs, Float64Array);
-      this.code = doubled(this.code, Uint8Array);
-      this.isOver = doubled(this.isOver, Uint8Array);
-      this.remaining = doubled(this.remaining, Float64Array);
+      doubleColumns(this, [
+        'kind',
+        'limit',
+        'requestsPerUnit',
+        'unit',
+        'flags',
+        'hits',
+        'keyStart',
+        'keyEnd',
+      ]);
+      doubleColumns(this, ['op', 'mark', 'statisticsBase', 'firstPart', 'partCount', 'binding', 'resetMs']);
+      doubleColumns(this, ['code', 'isOver', 'remaining']);
     }
   }
 }

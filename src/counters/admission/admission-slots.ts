@@ -1,4 +1,4 @@
-import { doubled } from '../../base/bytes.ts';
+import { doubleColumns } from '../../base/bytes.ts';
 import { ADMISSION, type AdmissionTerms, admittedOf, levelAfterRefund } from './admission.ts';
 import type { Penalty } from './penalty.ts';
 import { SlotPenalties } from './slot-penalties.ts';
@@ -84,7 +84,9 @@ export class AdmissionSlots {
       this.runRequests[last]++;
       return;
     }
-    if (this.runCount === this.runHits.length) this.#growRuns();
+    if (this.runCount === this.runHits.length) {
+      doubleColumns(this, ['runHits', 'runRequests', 'runRefunds', 'runNext']);
+    }
     const run = this.runCount++;
     this.runHits[run] = hits;
     this.runRequests[run] = 1;
@@ -177,21 +179,7 @@ export class AdmissionSlots {
   }
 
   grow(): void {
-    this.kinds = doubled(this.kinds, Uint8Array);
-    this.scales = doubled(this.scales, Float64Array);
-    this.capacities = doubled(this.capacities, Float64Array);
-    this.drains = doubled(this.drains, Float64Array);
-    this.windowsS = doubled(this.windowsS, Float64Array);
-    this.floors = doubled(this.floors, Float64Array);
-    this.previous = doubled(this.previous, Float64Array);
-    this.firstRuns = doubled(this.firstRuns, Int32Array);
-    this.lastRuns = doubled(this.lastRuns, Int32Array);
-  }
-
-  #growRuns(): void {
-    this.runHits = doubled(this.runHits, Float64Array);
-    this.runRequests = doubled(this.runRequests, Float64Array);
-    this.runRefunds = doubled(this.runRefunds, Uint8Array);
-    this.runNext = doubled(this.runNext, Int32Array);
+    doubleColumns(this, ['kinds', 'scales', 'capacities', 'drains', 'windowsS', 'floors', 'previous']);
+    doubleColumns(this, ['firstRuns', 'lastRuns']);
   }
 }

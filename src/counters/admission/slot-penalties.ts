@@ -1,4 +1,4 @@
-import { doubled } from '../../base/bytes.ts';
+import { doubleColumns } from '../../base/bytes.ts';
 import { Penalty, type PenaltyTerms } from './penalty.ts';
 
 const INITIAL_SLOTS = 64;
@@ -88,16 +88,12 @@ export class SlotPenalties {
   }
 
   #grow(): void {
-    if (this.untils.length === 0) {
+    if (this.untils.length > 0) doubleColumns(this, ['violations', 'penalties', 'closes', 'untils']);
+    else {
       this.violations = new Float64Array(INITIAL_SLOTS);
       this.penalties = new Float64Array(INITIAL_SLOTS);
       this.closes = new Float64Array(INITIAL_SLOTS);
       this.untils = new Float64Array(INITIAL_SLOTS);
-      return;
     }
-    this.violations = doubled(this.violations, Float64Array);
-    this.penalties = doubled(this.penalties, Float64Array);
-    this.closes = doubled(this.closes, Float64Array);
-    this.untils = doubled(this.untils, Float64Array);
   }
 }

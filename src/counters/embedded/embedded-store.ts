@@ -50,16 +50,28 @@ export class EmbeddedCounterStore implements CounterStore {
   }
 
   read(batch: CounterBatch): void {
+    this.#readEach(batch, () => {});
+  }
+
+  reset(batch: CounterBatch): void {
+    const table = this.#table;
+    this.#readEach(batch, (slot, cell) => {
+      if (cell >= 0) table.remove(cell);
+      if (batch.admissions.penalties.of(slot) !== null) this.#admitted.removePenalty(this.#print, batch.nowS);
+    });
+  }
+
+  /** Reads the counts and levels. Calls `then` with the cell of each slot, -1 for none, while its region is locked. */
+  #readEach(batch: CounterBatch, then: (slot: number, cell: number) => void): void {
     const table = this.#table;
     for (let slot = 0; slot < batch.slotCount; slot++) {
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
+      const cell = table.find(this.#print, batch.nowS);
       if (batch.admissions.kinds[slot] !== ADMISSION.count) this.#admitted.load(batch, slot, this.#print);
-      else {
-        const cell = table.find(this.#print, batch.nowS);
-        batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
-      }
+      else batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      then(slot, cell);
       table.unlock(region);
     }
   }
@@ -70,21 +82,6 @@ export class EmbeddedCounterStore implements CounterStore {
     for (let at = 0; at < slotCount * 3; at += 3)
       touched ^= this.#table.touch(prints[at], prints[at + 1], prints[at + 2]);
     return touched;
-  }
-
-  reset(batch: CounterBatch): void {
-    const table = this.#table;
-    for (let slot = 0; slot < batch.slotCount; slot++) {
-      this.#readPrint(batch, slot);
-      const region = table.regionOf(this.#print.a);
-      table.lock(region);
-      const cell = table.find(this.#print, batch.nowS);
-      if (batch.admissions.kinds[slot] !== ADMISSION.count) this.#admitted.load(batch, slot, this.#print);
-      else batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
-      if (cell >= 0) table.remove(cell);
-      if (batch.admissions.penalties.of(slot) !== null) this.#admitted.removePenalty(this.#print, batch.nowS);
-      table.unlock(region);
-    }
   }
 
   /** Applies the changes of the slot in `#print`. */
