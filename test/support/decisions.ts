@@ -222,8 +222,9 @@ export class Decisions {
 }
 
 /** A request of one hit: `request('shop', 'user=ann', 'path=/a,method=GET')`; each text is a descriptor. */
-export function request(domain: string, ...descriptors: string[]): RateLimitRequest {
-  return { domain, descriptors: descriptors.map(text => descriptor(text)), hitsAddend: 0 };
+export function request(domain: string, ...descriptors: (string | RequestDescriptor)[]): RateLimitRequest {
+  const each = descriptors.map(one => (typeof one === 'string' ? descriptor(one) : one));
+  return { domain, descriptors: each, hitsAddend: 0 };
 }
 
 /** A request that gives hits of each descriptor back. */

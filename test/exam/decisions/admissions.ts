@@ -168,7 +168,7 @@ function examineHits(t: Test, limiting: Limiting): void {
     t.test(`${name}: a limit of the request takes its place`, async t => {
       const decisions = await limiting(limit);
       const own = descriptor('k=v', { limit: { requestsPerUnit: 2, unit: 3 } });
-      const { statuses } = await decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 });
+      const { statuses } = await decisions.ask(request('d', own));
       t.strictSame(shown(statuses[0]), [OK, 1, 2_800]);
       t.strictSame((await ask(decisions, 0)).slice(0, 2), [OK, 10], 'whose count is another one');
     });

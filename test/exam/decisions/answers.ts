@@ -99,7 +99,7 @@ function examineRetryAfter(t: Test, asking: Asking): void {
   t.test('a refund is never refused, a request of 0 hits may be', async t => {
     const decisions = await asking(ANSWER.retryAfter);
     t.equal(header(await decisions.ask(refund('d', 1, 'hour0=x')), 'Retry-After'), null);
-    const none = { domain: 'd', descriptors: [descriptor('user=bob', { hitsAddend: 0 })], hitsAddend: 0 };
+    const none = request('d', descriptor('user=bob', { hitsAddend: 0 }));
     t.equal(header(await decisions.ask(none), 'Retry-After'), null);
     await decisions.ask({ ...keys('user=bob'), hitsAddend: 11 });
     const again = await decisions.ask(none);
@@ -138,7 +138,7 @@ function examineRatelimitHeaders(t: Test, asking: Asking): void {
     t.equal(outer, '"d.outer.inner";q=3;w=3600', 'without values');
     const own = descriptor('x=private', { limit: { requestsPerUnit: 6, unit: 1 } });
     t.strictSame(
-      await fields(decisions, { domain: 'd', descriptors: [own], hitsAddend: 0 }),
+      await fields(decisions, request('d', own)),
       ['"d.x";q=6;w=1', '"d.x";r=5;t=1'],
       'a limit of the request has the keys of its descriptor',
     );
@@ -203,7 +203,7 @@ function examineSelection(t: Test, asking: Asking): void {
     const descriptors = Array.from({ length: 40 }, (_, i) =>
       descriptor(`k${i}=x`, { limit: { requestsPerUnit: 6, unit: 1 } }),
     );
-    const all = { domain: 'd', descriptors: [...descriptors, descriptor('hour0=x')], hitsAddend: 0 };
+    const all = request('d', ...descriptors, descriptor('hour0=x'));
     const [policies, limits] = await fields(decisions, all);
     t.equal(policies?.split(', ').length, 8);
     t.match(limits, /^"hourly";r=0;t=2800, "d\.k0";r=5;t=1, /);
@@ -292,7 +292,7 @@ function examineMatchedRule(t: Test, asking: Asking): void {
   t.test('a limit of the request has no rule: it is known by its keys', async t => {
     const decisions = await asking(ANSWER.matchedRule);
     const own = descriptor('x=private', { limit: { requestsPerUnit: 6, unit: 2 } });
-    t.strictSame(await matched(decisions, { domain: 'd', descriptors: [own], hitsAddend: 0 }), {
+    t.strictSame(await matched(decisions, request('d', own)), {
       matched_rule: { code: 'OK', override: true, rule: 'd.x', window: '1m' },
     });
   });

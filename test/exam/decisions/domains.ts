@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import { grown, limitFor, OK, type OpenStore } from './examinee.ts';
+import { deciding, grown, limitFor, OK, type OpenStore } from './examinee.ts';
 import { named, ruleFile } from './rule-file.ts';
 
 /** Domains: known, unknown and merged ones, and requests that no rule is found for. */
@@ -11,10 +11,7 @@ export function examineDomains(t: Test, open: OpenStore): void {
 
 function examineUnknownDomains(t: Test, open: OpenStore): void {
   t.test('an unknown domain is OK for every descriptor and counted once for each of them', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'a', rate_limit: named('a') }),
-    });
+    const decisions = await deciding(open, { key: 'a', rate_limit: named('a') });
     const own = descriptor('a=4', { limit: { requestsPerUnit: 0, unit: 3 } });
     const asked = request('not:here', 'a=1', 'a=2', 'a=3');
     const growth = await grown(decisions, async () => {
@@ -36,17 +33,10 @@ function examineUnknownDomains(t: Test, open: OpenStore): void {
   });
 
   t.test('what matches no rule is OK and counted nowhere', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'a', rate_limit: named('a') }),
-    });
+    const decisions = await deciding(open, { key: 'a', rate_limit: named('a') });
     const noEntries = { entries: [], limit: null, hitsAddend: null };
     const growth = await grown(decisions, async () => {
-      const response = await decisions.ask({
-        domain: 'd',
-        descriptors: [noEntries, descriptor('b=1'), descriptor('=')],
-        hitsAddend: 0,
-      });
+      const response = await decisions.ask(request('d', noEntries, descriptor('b=1'), descriptor('=')));
       t.strictSame(
         response.statuses.map(status => [status.code, status.currentLimit]),
         [
@@ -60,7 +50,7 @@ function examineUnknownDomains(t: Test, open: OpenStore): void {
   });
 
   t.test('a domain without rules is known, and limits nothing', async t => {
-    const decisions = new Decisions({ store: await open(), rules: ruleFile() });
+    const decisions = await deciding(open);
     t.strictSame(await grown(decisions, () => decisions.ask(request('d', 'a=1'))), {});
     t.strictSame(await grown(decisions, () => decisions.ask(request('D', 'a=1'))), {
       'rate_limit.D.domain_not_found': 1,
@@ -68,7 +58,7 @@ function examineUnknownDomains(t: Test, open: OpenStore): void {
   });
 
   t.test('refusals name the empty field and are counted as service errors', async t => {
-    const decisions = new Decisions({ store: await open(), rules: ruleFile() });
+    const decisions = await deciding(open);
     const growth = await grown(decisions, async () => {
       await t.rejects(decisions.ask(request('', 'a=1')), {
         code: 'bad_request',
@@ -85,7 +75,7 @@ function examineUnknownDomains(t: Test, open: OpenStore): void {
 
 function examineMerging(t: Test, open: OpenStore): void {
   t.test('wildcards of merged files are tried in the order of the files', async t => {
-    const decisions = new Decisions({ store: await open(), rules: ruleFile() });
+    const decisions = await deciding(open);
     const general = ruleFile({ key: 'k', value: 'a*', rate_limit: named('a*') });
     const special = ruleFile({ key: 'k', value: 'ab*', rate_limit: named('ab*') });
     decisions.load({ 'one.yaml': special, 'two.yaml': general }, { mergeDomains: true });

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import type { OpenStore } from './examinee.ts';
+import { deciding, type OpenStore } from './examinee.ts';
 import { bucket, type EntryText, limit, ruleFile, sliding } from './rule-file.ts';
 
 const OPTIONS = { dynamicMetadata: true };
@@ -25,14 +25,14 @@ function examineDescription(t: Test, open: OpenStore, describing: Describing): v
   t.test('the request is described: domain, entries, own limits and hits', async t => {
     const decisions = await describing();
     const response = await decisions.ask({
-      domain: 'd',
-      descriptors: [
+      ...request(
+        'd',
         descriptor('a=1,b=x=y,c='),
         { entries: [], limit: null, hitsAddend: null },
         descriptor('a=2', { limit: { requestsPerUnit: 10, unit: 4 }, hitsAddend: 0 }),
         descriptor('ü=日', { limit: { requestsPerUnit: 0, unit: 7 }, hitsAddend: 5 }),
         descriptor('a=3', { hitsAddend: 2, isNegativeHits: true }),
-      ],
+      ),
       hitsAddend: 7,
     });
     t.strictSame(response.dynamicMetadata, {
@@ -55,8 +55,7 @@ function examineDescription(t: Test, open: OpenStore, describing: Describing): v
   });
 
   t.test('without the setting there is none', async t => {
-    const rules = ruleFile({ key: 'k', metadata: { a: 1 }, rate_limit: limit(1) });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, { key: 'k', metadata: { a: 1 }, rate_limit: limit(1) });
     t.equal((await decisions.ask(request('d', 'k=v'))).dynamicMetadata, null);
   });
 }
@@ -79,28 +78,24 @@ function examineContributors(t: Test, describing: Describing): void {
     t.equal(await metadataOf(decisions, 'over=1'), undefined);
   });
 
-  t.test(
-    'unlimited and replaced rules, own limits and entries without a limit contribute nothing',
-    async t => {
-      const replaces = [{ name: 'old' }];
-      const decisions = await describing(
-        marked('old'),
-        marked('new', { rate_limit: limit(10, { replaces }) }),
-        marked('free', { rate_limit: { unlimited: true } }),
-        { key: 'bare', metadata: { bare: true } },
-        marked('own'),
-      );
-      const response = await decisions.ask({
-        domain: 'd',
-        descriptors: [
-          ...['old=1', 'new=1', 'free=1', 'bare=1'].map(text => descriptor(text)),
-          descriptor('own=1', { limit: { requestsPerUnit: 5, unit: 1 } }),
-        ],
-        hitsAddend: 0,
-      });
-      t.strictSame(response.dynamicMetadata?.['metadata'], { new: true });
-    },
-  );
+  t.test('rules that are unlimited or replaced, and descriptors without a rule, add nothing', async t => {
+    const replaces = [{ name: 'old' }];
+    const decisions = await describing(
+      marked('old'),
+      marked('new', { rate_limit: limit(10, { replaces }) }),
+      marked('free', { rate_limit: { unlimited: true } }),
+      { key: 'bare', metadata: { bare: true } },
+      marked('own'),
+    );
+    const response = await decisions.ask(
+      request(
+        'd',
+        ...['old=1', 'new=1', 'free=1', 'bare=1'].map(text => descriptor(text)),
+        descriptor('own=1', { limit: { requestsPerUnit: 5, unit: 1 } }),
+      ),
+    );
+    t.strictSame(response.dynamicMetadata?.['metadata'], { new: true });
+  });
 
   t.test('only the entry that matched counts, its parents do not', async t => {
     const decisions = await describing(marked('outer', { descriptors: [marked('inner')] }), {

@@ -1,12 +1,25 @@
 import type { CounterStore } from '../../../src/counters/store.ts';
-import { type Decisions, request } from '../../support/decisions.ts';
+import { Decisions, request } from '../../support/decisions.ts';
+import { type EntryText, ruleFile } from './rule-file.ts';
 
 /** Gives a fresh, empty store that is closed when the test ends. */
 export type OpenStore = () => Promise<CounterStore>;
 
+/** Decisions by these entries of the domain `d`, in a store of their own. */
+export async function deciding(open: OpenStore, ...entries: readonly EntryText[]): Promise<Decisions> {
+  return new Decisions({ store: await open(), rules: ruleFile(...entries) });
+}
+
 /** `RateLimitResponse.Code`. */
 export const OK = 1;
 export const OVER_LIMIT = 2;
+
+/** Statuses as texts: `OK 6`, `OVER_LIMIT 0`. */
+export function shown(
+  statuses: readonly { readonly code: number; readonly limitRemaining: number }[],
+): string[] {
+  return statuses.map(({ code, limitRemaining }) => `${code === OK ? 'OK' : 'OVER_LIMIT'} ${limitRemaining}`);
+}
 
 /** The name of the limit that a descriptor of the domain `d` is decided by; null for none. */
 export async function limitFor(decisions: Decisions, descriptorText: string): Promise<string | null> {

@@ -55,7 +55,7 @@ function examineValues(t: Test, open: OpenStore, asking: Asking): void {
   t.test('a limit of the request’s own is reported too', async t => {
     const decisions = await asking();
     const own = descriptor('x=y', { limit: { requestsPerUnit: 6, unit: 1 } });
-    const response = await decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 });
+    const response = await decisions.ask(request('d', own));
     t.strictSame(
       response.responseHeadersToAdd.map(({ value }) => value),
       ['6', '5', '1'],
@@ -134,7 +134,7 @@ function examineChoice(t: Test, asking: Asking): void {
 
   t.test('a limit of which everything remains, and that is the largest, is no choice', async t => {
     const decisions = await asking();
-    const only = { domain: 'd', descriptors: [descriptor('most=x', { hitsAddend: 0 })], hitsAddend: 0 };
+    const only = request('d', descriptor('most=x', { hitsAddend: 0 }));
     t.strictSame((await decisions.ask(only)).responseHeadersToAdd, []);
   });
 }

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { decodeRateLimitResponse, encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
+import { deciding, grown, OK, type OpenStore, OVER_LIMIT, shown } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
 /** One decision: the limit, its hits, the count before them; what the status says, and what the statistics gain. */
@@ -52,8 +52,7 @@ function examineRows(t: Test, open: OpenStore): void {
       const rules = ruleFile({ key: 'k', rate_limit: limit(requestsPerUnit) });
       const decisions = new Decisions({ store, rules });
       // A descriptor of its own for each row, with hits of its own: they may be 0.
-      const ask = (hitsAddend: number) =>
-        decisions.ask({ domain: 'd', descriptors: [descriptor(`k=${i}`, { hitsAddend })], hitsAddend: 0 });
+      const ask = (hitsAddend: number) => decisions.ask(request('d', descriptor(`k=${i}`, { hitsAddend })));
       if (before > 0) await ask(before);
       const name = `limit ${requestsPerUnit}, ${hits} hits after ${before}`;
       const growth = await grown(decisions, async () => {
@@ -79,14 +78,10 @@ function examineRows(t: Test, open: OpenStore): void {
 
 function examineAddends(t: Test, open: OpenStore): void {
   const asking = async (): Promise<(own: number | null, shared: number) => Promise<number>> => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'k', rate_limit: limit(100) }),
-    });
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(100) });
     return async (own, shared) => {
       const { statuses } = await decisions.ask({
-        domain: 'd',
-        descriptors: [descriptor('k=v', { hitsAddend: own })],
+        ...request('d', descriptor('k=v', { hitsAddend: own })),
         hitsAddend: shared,
       });
       return statuses[0].limitRemaining;
@@ -102,47 +97,27 @@ function examineAddends(t: Test, open: OpenStore): void {
     t.equal(await remaining(3, 7), 89, 'a descriptor’s own hits come before the request’s');
   });
 
-  t.test(
-    'a check at exactly the limit passes, so checking first lets one more through than the limit',
-    async t => {
-      const decisions = new Decisions({
-        store: await open(),
-        rules: ruleFile({ key: 'k', rate_limit: limit(1) }),
-      });
-      const codes: number[] = [];
-      for (let work = 0; work < 3; work++) {
-        const check = { domain: 'd', descriptors: [descriptor('k=v', { hitsAddend: 0 })], hitsAddend: 0 };
-        codes.push((await decisions.ask(check)).overallCode);
-        await decisions.ask(request('d', 'k=v'));
-      }
-      t.strictSame(codes, [OK, OK, OVER_LIMIT]);
-    },
-  );
+  t.test('a check at exactly the limit passes, so checking first lets one more through', async t => {
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(1) });
+    const codes: number[] = [];
+    for (let work = 0; work < 3; work++) {
+      const check = request('d', descriptor('k=v', { hitsAddend: 0 }));
+      codes.push((await decisions.ask(check)).overallCode);
+      await decisions.ask(request('d', 'k=v'));
+    }
+    t.strictSame(codes, [OK, OK, OVER_LIMIT]);
+  });
 
-  t.test(
-    'the hits of a request count for each of its descriptors, on one key one after the other',
-    async t => {
-      const decisions = new Decisions({
-        store: await open(),
-        rules: ruleFile({ key: 'k', rate_limit: limit(10) }),
-      });
-      const { statuses } = await decisions.ask({
-        ...request('d', 'k=a', 'k=b', 'k=a', 'k=a'),
-        hitsAddend: 4,
-      });
-      t.strictSame(
-        statuses.map(status => [status.code, status.limitRemaining]),
-        [
-          [OK, 6],
-          [OK, 6],
-          [OK, 2],
-          [OVER_LIMIT, 0],
-        ],
-      );
-      const expected = { total_hits: 16, within_limit: 12, near_limit: 2, over_limit: 2 };
-      t.strictSame(decisions.rule('d.k'), expected);
-    },
-  );
+  t.test('hits of a request count for each of its descriptors, on one key one by one', async t => {
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(10) });
+    const { statuses } = await decisions.ask({
+      ...request('d', 'k=a', 'k=b', 'k=a', 'k=a'),
+      hitsAddend: 4,
+    });
+    t.strictSame(shown(statuses), ['OK 6', 'OK 6', 'OK 2', 'OVER_LIMIT 0']);
+    const expected = { total_hits: 16, within_limit: 12, near_limit: 2, over_limit: 2 };
+    t.strictSame(decisions.rule('d.k'), expected);
+  });
 
   t.test('hits beyond 32 bits are counted', async t => {
     const remaining = await asking();
@@ -193,14 +168,13 @@ function examineRatios(t: Test, open: OpenStore): void {
 
 function examineOngoing(t: Test, open: OpenStore): void {
   t.test('a descriptor over its limit is counted on, and so are those beside it', async t => {
-    const rules = ruleFile({ key: 'few', rate_limit: limit(1) }, { key: 'many', rate_limit: limit(10) });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(
+      open,
+      { key: 'few', rate_limit: limit(1) },
+      { key: 'many', rate_limit: limit(10) },
+    );
     for (let i = 0; i < 4; i++) await decisions.ask(request('d', 'few=x', 'many=x'));
-    const { statuses } = await decisions.ask({
-      domain: 'd',
-      descriptors: [descriptor('many=x', { hitsAddend: 0 })],
-      hitsAddend: 0,
-    });
+    const { statuses } = await decisions.ask(request('d', descriptor('many=x', { hitsAddend: 0 })));
     t.equal(statuses[0].limitRemaining, 6);
     const looser = ruleFile({ key: 'few', rate_limit: limit(10) });
     decisions.load(looser);
@@ -221,34 +195,24 @@ function examineOngoing(t: Test, open: OpenStore): void {
   });
 
   t.test('requests of one batch are counted as if one came after the other', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'k', rate_limit: limit(10) }),
-    });
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(10) });
     const hits = [3, 1, 4, 1, 5, 2];
     const responses = await Promise.all(
       hits.map(hitsAddend => decisions.ask({ ...request('d', 'k=v'), hitsAddend })),
     );
     t.strictSame(
-      responses.map(({ statuses: [status] }) => [status.code, status.limitRemaining]),
-      [
-        [OK, 7],
-        [OK, 6],
-        [OK, 2],
-        [OK, 1],
-        [OVER_LIMIT, 0],
-        [OVER_LIMIT, 0],
-      ],
+      responses.flatMap(({ statuses }) => shown(statuses)),
+      ['OK 7', 'OK 6', 'OK 2', 'OK 1', 'OVER_LIMIT 0', 'OVER_LIMIT 0'],
     );
     t.strictSame(decisions.rule('d.k'), { total_hits: 16, within_limit: 9, near_limit: 2, over_limit: 6 });
   });
 
   t.test('more requests than a batch holds are all counted, in their order', async t => {
-    const rules = ruleFile(
+    const decisions = await deciding(
+      open,
       { key: 'first', rate_limit: limit(1) },
       { key: 'k', rate_limit: limit(1_500), shadow_mode: true },
     );
-    const decisions = new Decisions({ store: await open(), rules });
     const asked = Array.from({ length: 2_000 }, () => decisions.ask(request('d', 'k=v')));
     const left = (await Promise.all(asked)).map(({ statuses }) => statuses[0].limitRemaining);
     t.strictSame(left, [...Array(1_500).keys()].reverse().concat(Array(500).fill(0)));

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import type { OpenStore } from './examinee.ts';
+import { deciding, type OpenStore } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
 /** The proto3 JSON that `/json` answers with, and that both encodings say the same. */
@@ -11,22 +11,21 @@ export function examineJsonResponse(t: Test, open: OpenStore): void {
 
 function examineFields(t: Test, open: OpenStore): void {
   t.test('fields come in order of declaration, the name of a limit first, zeros are left out', async t => {
-    const rules = ruleFile(
+    const decisions = await deciding(
+      open,
       { key: 'over', rate_limit: limit(7, { unit: 'second' }) },
       { key: 'named', rate_limit: limit(2, { name: 'n' }) },
       { key: 'free', rate_limit: { unlimited: true } },
     );
-    const decisions = new Decisions({ store: await open(), rules });
-    const { text, overLimit } = await decisions.askJson({
-      domain: 'd',
-      descriptors: [
+    const { text, overLimit } = await decisions.askJson(
+      request(
+        'd',
         descriptor('over=x', { hitsAddend: 8 }),
         descriptor('named=x'),
         descriptor('none=x'),
         descriptor('free=x'),
-      ],
-      hitsAddend: 0,
-    });
+      ),
+    );
     const statuses = [
       '{"code":"OVER_LIMIT","currentLimit":{"requestsPerUnit":7,"unit":"SECOND"},"durationUntilReset":"1s"}',
       '{"code":"OK","currentLimit":{"name":"n","requestsPerUnit":2,"unit":"HOUR"},"limitRemaining":1,"durationUntilReset":"2800s"}',
@@ -39,8 +38,10 @@ function examineFields(t: Test, open: OpenStore): void {
 
   t.test('a limit of 0 has no `requestsPerUnit`, units go by name', async t => {
     const units = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'];
-    const rules = ruleFile(...units.map(unit => ({ key: unit, rate_limit: limit(0, { unit }) })));
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(
+      open,
+      ...units.map(unit => ({ key: unit, rate_limit: limit(0, { unit }) })),
+    );
     const { text } = await decisions.askJson(request('d', ...units.map(unit => `${unit}=x`)));
     const { statuses } = JSON.parse(text) as { statuses: { currentLimit: unknown }[] };
     t.strictSame(
@@ -51,8 +52,7 @@ function examineFields(t: Test, open: OpenStore): void {
 
   t.test('texts of rules are escaped where JSON wants it, and nowhere else', async t => {
     const name = 'a"b\\c\n<&>\u2028日😀';
-    const rules = ruleFile({ key: 'k', rate_limit: limit(1, { name }) });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(1, { name }) });
     const { text } = await decisions.askJson(request('d', 'k=v'));
     t.match(text, '"name":"a\\"b\\\\c\\n<&>\u2028日😀"');
     const { statuses } = await decisions.ask(request('d', 'k=v'));
@@ -60,7 +60,7 @@ function examineFields(t: Test, open: OpenStore): void {
   });
 
   t.test('an unknown domain gives nothing but codes', async t => {
-    const decisions = new Decisions({ store: await open(), rules: ruleFile() });
+    const decisions = await deciding(open);
     const { text } = await decisions.askJson(request('x', 'a=1', 'b=1'));
     t.equal(text, '{"overallCode":"OK","statuses":[{"code":"OK"},{"code":"OK"}]}');
   });
@@ -90,7 +90,7 @@ function examineHeadersAndMetadata(t: Test, open: OpenStore): void {
     const options = { headerNames, dynamicMetadata: true };
     const decisions = new Decisions({ store: await open(), rules, options });
     const only = (text: string) => descriptor(text, { hitsAddend: 0 });
-    const asked = { domain: 'd', descriptors: [only('a=1'), only('free=1'), only('none=1')], hitsAddend: 0 };
+    const asked = request('d', only('a=1'), only('free=1'), only('none=1'));
     await decisions.ask(request('d', 'a=1'));
     const binary = await decisions.ask(asked);
     const json = JSON.parse((await decisions.askJson(asked)).text);

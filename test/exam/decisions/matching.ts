@@ -1,7 +1,6 @@
 import type { Test } from 'tap';
-import { Decisions } from '../../support/decisions.ts';
-import { limitFor, type OpenStore } from './examinee.ts';
-import { type EntryText, named, nested, ruleFile } from './rule-file.ts';
+import { deciding, limitFor, type OpenStore } from './examinee.ts';
+import { type EntryText, named, nested } from './rule-file.ts';
 
 /** What is asked, and the name of the limit that must apply (null: none). */
 type Cases = Readonly<Record<string, string | null>>;
@@ -10,7 +9,7 @@ type Cases = Readonly<Record<string, string | null>>;
 export function examineMatching(t: Test, open: OpenStore): void {
   const matches = (sentence: string, entries: readonly EntryText[], cases: Cases): void => {
     t.test(sentence, async t => {
-      const decisions = new Decisions({ store: await open(), rules: ruleFile(...entries) });
+      const decisions = await deciding(open, ...entries);
       for (const [text, expected] of Object.entries(cases))
         t.equal(await limitFor(decisions, text), expected, text);
     });

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import { grown, type OpenStore } from './examinee.ts';
+import { deciding, grown, type OpenStore } from './examinee.ts';
 import { type EntryText, named, nested, ruleFile } from './rule-file.ts';
 
 const DETAILED = { detailed_metric: true };
@@ -224,8 +224,7 @@ function sanitisedCases(): Case[] {
 
 function examineOverrideKeys(t: Test, open: OpenStore): void {
   t.test('a limit of the request’s own counts under every key and value', async t => {
-    const rules = ruleFile(...path(['key1', { ...SHARED, ...VALUED, value: '*' }]));
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, ...path(['key1', { ...SHARED, ...VALUED, value: '*' }]));
     for (const [text, metricKey] of [
       ['key1=value1,subkey1=something', 'd.key1_value1.subkey1_something'],
       ['key1=value1', 'd.key1_value1'],
@@ -235,9 +234,7 @@ function examineOverrideKeys(t: Test, open: OpenStore): void {
       const limit = { requestsPerUnit: 5, unit: 1 };
       const own =
         text === '' ? { ...descriptor('k=v', { limit }), entries: [] } : descriptor(text, { limit });
-      const growth = await grown(decisions, () =>
-        decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 }),
-      );
+      const growth = await grown(decisions, () => decisions.ask(request('d', own)));
       const prefix = `rate_limit.${metricKey}`;
       t.strictSame(growth, { [`${prefix}.total_hits`]: 1, [`${prefix}.within_limit`]: 1 }, text);
     }

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
-import type { OpenStore } from './examinee.ts';
+import { deciding, type OpenStore } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
 /** Seconds that a test may take between an answer and the look at what it left in Redis. */
@@ -73,19 +73,19 @@ function examineKeys(t: Test, open: OpenStore, redis: RedisServer): void {
   });
 
   t.test('a limit of the request’s own has the key that a rule for the same entries has', async t => {
-    const decisions = new Decisions({ store: await open(), rules: ruleFile() });
+    const decisions = await deciding(open);
     const own = descriptor('a=b,c=', { limit: { requestsPerUnit: 5, unit: 7 } });
     const none = { entries: [], limit: { requestsPerUnit: 5, unit: 3 }, hitsAddend: null };
-    await decisions.ask({ domain: 'd', descriptors: [own, none], hitsAddend: 0 });
+    await decisions.ask(request('d', own, none));
     t.strictSame(await storedKeys(redis), ['d_1699999200', 'd_a_b_c__1699488000']);
   });
 
   t.test('descriptors without a rule, unlimited and replaced ones leave nothing', async t => {
-    const rules = ruleFile(
+    const decisions = await deciding(
+      open,
       { key: 'free', rate_limit: { unlimited: true, replaces: [{ name: 'old' }] } },
       { key: 'old', rate_limit: limit(10, { name: 'old' }) },
     );
-    const decisions = new Decisions({ store: await open(), rules });
     await decisions.ask(request('d', 'free=1', 'old=1', 'none=1'));
     t.strictSame(await storedKeys(redis), []);
   });
@@ -130,24 +130,21 @@ function examineTimesToLive(t: Test, open: OpenStore, redis: RedisServer): void 
     await lives(t, 'd_k_c_1699999200', 3_600 + 500);
   });
 
-  t.test(
-    'a counter has its time to live from its first increment on, and no later one shortens it',
-    async t => {
-      for (const holdBack of [false, true]) {
-        const decisions = new Decisions({ store: await open(), rules: HOUR_RULES, options: { holdBack } });
-        await decisions.ask({ ...request('d', 'k=v'), descriptors: [descriptor('k=v', { hitsAddend: 0 })] });
-        t.equal(await redis.command('GET', 'd_k_v_1699999200'), '0');
-        await lives(t, 'd_k_v_1699999200', 3_600);
-        await decisions.ask(request('d', 'k=v'));
-        await lives(t, 'd_k_v_1699999200', 3_600);
-        await redis.command('SET', 'd_k_v_1699999200', 4, 'EX', 7_200);
-        const response = await decisions.ask(request('d', 'k=v'));
-        t.equal(response.statuses[0].limitRemaining, 5, 'a count that was there goes on');
-        const left = (await redis.command('TTL', 'd_k_v_1699999200')) as number;
-        t.ok(left > 3_600 - SLOWNESS_S, `it lives for ${left} s`);
-      }
-    },
-  );
+  t.test('a counter has its time to live from its first increment, which no later one shortens', async t => {
+    for (const holdBack of [false, true]) {
+      const decisions = new Decisions({ store: await open(), rules: HOUR_RULES, options: { holdBack } });
+      await decisions.ask({ ...request('d', 'k=v'), descriptors: [descriptor('k=v', { hitsAddend: 0 })] });
+      t.equal(await redis.command('GET', 'd_k_v_1699999200'), '0');
+      await lives(t, 'd_k_v_1699999200', 3_600);
+      await decisions.ask(request('d', 'k=v'));
+      await lives(t, 'd_k_v_1699999200', 3_600);
+      await redis.command('SET', 'd_k_v_1699999200', 4, 'EX', 7_200);
+      const response = await decisions.ask(request('d', 'k=v'));
+      t.equal(response.statuses[0].limitRemaining, 5, 'a count that was there goes on');
+      const left = (await redis.command('TTL', 'd_k_v_1699999200')) as number;
+      t.ok(left > 3_600 - SLOWNESS_S, `it lives for ${left} s`);
+    }
+  });
 
   t.test('limits of two units that share a counter keep it for the longer of their windows', async t => {
     const rules = ruleFile({ key: 'k', rate_limit: limit(10, { unit: 'day' }) });
@@ -155,7 +152,7 @@ function examineTimesToLive(t: Test, open: OpenStore, redis: RedisServer): void 
     const hourly = descriptor('k=v', { limit: { requestsPerUnit: 5, unit: 3 } });
     for (const holdBack of [false, true]) {
       const decisions = new Decisions({ store: await open(), rules, options: { holdBack }, nowMs });
-      await decisions.ask({ domain: 'd', descriptors: [descriptor('k=v'), hourly], hitsAddend: 0 });
+      await decisions.ask(request('d', descriptor('k=v'), hourly));
       await lives(t, 'd_k_v_1700006400', 86_400);
     }
   });

@@ -47,7 +47,7 @@ function examineCounts(t: Test, open: OpenStore): void {
     const decisions = new Decisions({ store: await open(), rules: RULES });
     const giveBack = async (own: number | null, shared: number): Promise<number[]> => {
       const given = descriptor('k=v', { hitsAddend: own, isNegativeHits: true });
-      return remaining(await decisions.ask({ domain: 'd', descriptors: [given], hitsAddend: shared }));
+      return remaining(await decisions.ask({ ...request('d', given), hitsAddend: shared }));
     };
     await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 9 });
     t.same(await giveBack(null, 0), [2]);
@@ -111,21 +111,14 @@ function examineAnswers(t: Test, open: OpenStore): void {
     });
   });
 
-  t.test(
-    'the status of a refund is OK in shadow and quota mode too, and a quota of it counts as left',
-    async t => {
-      const decisions = new Decisions({ store: await open(), rules: RULES });
-      await decisions.ask({ ...request('d', 'shadow=v', 'quota=v'), hitsAddend: 5 });
-      t.same(codes(await decisions.ask(refund('d', 1, 'shadow=v', 'quota=v'))), [OK, OK, OK]);
-      const given = descriptor('quota=v', { hitsAddend: 1, isNegativeHits: true });
-      const mixed = await decisions.ask({
-        domain: 'd',
-        descriptors: [given, descriptor('quota=v')],
-        hitsAddend: 0,
-      });
-      t.same(codes(mixed), [OK, OK, OVER_LIMIT]);
-    },
-  );
+  t.test('a refund is OK in shadow and quota mode too, and its quota counts as left', async t => {
+    const decisions = new Decisions({ store: await open(), rules: RULES });
+    await decisions.ask({ ...request('d', 'shadow=v', 'quota=v'), hitsAddend: 5 });
+    t.same(codes(await decisions.ask(refund('d', 1, 'shadow=v', 'quota=v'))), [OK, OK, OK]);
+    const given = descriptor('quota=v', { hitsAddend: 1, isNegativeHits: true });
+    const mixed = await decisions.ask(request('d', given, descriptor('quota=v')));
+    t.same(codes(mixed), [OK, OK, OVER_LIMIT]);
+  });
 
   t.test('a refund without a limit of its own, or of an unlimited rule, is OK', async t => {
     const decisions = new Decisions({ store: await open(), rules: RULES });
@@ -145,22 +138,19 @@ function examineAnswers(t: Test, open: OpenStore): void {
     const own = { limit: { requestsPerUnit: 20, unit: 3 } };
     await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 6 });
     const given = descriptor('k=v', { ...own, hitsAddend: 4, isNegativeHits: true });
-    t.same(remaining(await decisions.ask({ domain: 'd', descriptors: [given], hitsAddend: 0 })), [18]);
+    t.same(remaining(await decisions.ask(request('d', given))), [18]);
   });
 }
 
 function examineStatistics(t: Test, open: OpenStore): void {
-  t.test(
-    'refunds are counted as `total_negative_hits`, by what they ask for, and as nothing else',
-    async t => {
-      const decisions = new Decisions({ store: await open(), rules: RULES });
-      await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 15 });
-      const before = decisions.rule('d.k');
-      await decisions.ask(refund('d', 2, 'k=v'));
-      await decisions.ask(refund('d', 40, 'k=v'));
-      t.same(decisions.rule('d.k'), { ...before, total_negative_hits: 42 });
-    },
-  );
+  t.test('refunds count what they ask for as `total_negative_hits`, and nothing else', async t => {
+    const decisions = new Decisions({ store: await open(), rules: RULES });
+    await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 15 });
+    const before = decisions.rule('d.k');
+    await decisions.ask(refund('d', 2, 'k=v'));
+    await decisions.ask(refund('d', 40, 'k=v'));
+    t.same(decisions.rule('d.k'), { ...before, total_negative_hits: 42 });
+  });
 }
 
 function examineCaches(t: Test, open: OpenStore): void {
@@ -179,28 +169,25 @@ function examineCaches(t: Test, open: OpenStore): void {
     t.equal(decisions.rule('d.k')['over_limit_with_local_cache'], 2);
   });
 
-  t.test(
-    'a refund is there for the hits behind it, in the same batch or request, whatever the local cache knew',
-    async t => {
-      const decisions = new Decisions({ store: await open(), rules: RULES, localCacheBytes: 1 });
-      await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 11 });
-      const responses = await Promise.all([
-        decisions.ask(request('d', 'k=v')),
-        decisions.ask(refund('d', 4, 'k=v')),
-        decisions.ask(request('d', 'k=v')),
-      ]);
-      t.same(responses.map(remaining), [[0], [3], [2]]);
-      await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 3 });
-      const given = descriptor('k=v', { hitsAddend: 5, isNegativeHits: true });
-      const asked = descriptor('k=v', { hitsAddend: 1 });
-      const both = await decisions.ask({ domain: 'd', descriptors: [given, asked], hitsAddend: 0 });
-      t.same(
-        [codes(both), remaining(both)],
-        [
-          [OK, OK, OK],
-          [4, 3],
-        ],
-      );
-    },
-  );
+  t.test('a refund is there for the hits behind it, whatever the local cache knew', async t => {
+    const decisions = new Decisions({ store: await open(), rules: RULES, localCacheBytes: 1 });
+    await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 11 });
+    const responses = await Promise.all([
+      decisions.ask(request('d', 'k=v')),
+      decisions.ask(refund('d', 4, 'k=v')),
+      decisions.ask(request('d', 'k=v')),
+    ]);
+    t.same(responses.map(remaining), [[0], [3], [2]]);
+    await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 3 });
+    const given = descriptor('k=v', { hitsAddend: 5, isNegativeHits: true });
+    const asked = descriptor('k=v', { hitsAddend: 1 });
+    const both = await decisions.ask(request('d', given, asked));
+    t.same(
+      [codes(both), remaining(both)],
+      [
+        [OK, OK, OK],
+        [4, 3],
+      ],
+    );
+  });
 }

@@ -277,55 +277,49 @@ function examineRolling(t: Test, open: OpenStore): void {
 
 function examineBillingPeriods(t: Test, open: OpenStore): void {
   /** https://github.com/envoyproxy/ai-gateway/issues/2469 */
-  t.test(
-    'a token budget for each tenant and billing period, which begins on a day in the zone of the tenant',
-    async t => {
-      const decisions = await opened(
-        open,
-        `
+  t.test('a token budget for each tenant and billing period, in the zone of the tenant', async t => {
+    const decisions = await opened(
+      open,
+      `
   - key: tenant
     quota_mode: true
     rate_limit:
       requests_per_unit: 1000000
       calendar: { period: month, zone: America/New_York, starts: 15 }`,
-      );
-      const spend = async (moment: string, tokens: number) => {
-        decisions.clock.moveTo(Date.parse(moment));
-        const { overallCode, statuses } = await decisions.ask({
-          ...request('d', 'tenant=a'),
-          hitsAddend: tokens,
-        });
-        return [overallCode, statuses[0].limitRemaining, statuses[0].durationUntilReset];
-      };
-      // New York is five hours behind UTC until 8 March 2026, and four hours from then on.
-      const periodS = 28 * 86_400 - 3_600;
-      t.same(await spend('2026-02-15T05:00:00Z', 999_999), [OK, 1, periodS]);
-      t.same(await spend('2026-03-15T03:59:59Z', 1), [OK, 0, 1]);
-      t.same(await spend('2026-03-15T03:59:59Z', 1), [OVER_LIMIT, 0, 1]);
-      t.same(await spend('2026-03-15T04:00:00Z', 1), [OK, 999_999, 31 * 86_400]);
-    },
-  );
+    );
+    const spend = async (moment: string, tokens: number) => {
+      decisions.clock.moveTo(Date.parse(moment));
+      const { overallCode, statuses } = await decisions.ask({
+        ...request('d', 'tenant=a'),
+        hitsAddend: tokens,
+      });
+      return [overallCode, statuses[0].limitRemaining, statuses[0].durationUntilReset];
+    };
+    // New York is five hours behind UTC until 8 March 2026, and four hours from then on.
+    const periodS = 28 * 86_400 - 3_600;
+    t.same(await spend('2026-02-15T05:00:00Z', 999_999), [OK, 1, periodS]);
+    t.same(await spend('2026-03-15T03:59:59Z', 1), [OK, 0, 1]);
+    t.same(await spend('2026-03-15T03:59:59Z', 1), [OVER_LIMIT, 0, 1]);
+    t.same(await spend('2026-03-15T04:00:00Z', 1), [OK, 999_999, 31 * 86_400]);
+  });
 
   /** https://github.com/envoyproxy/envoy/issues/23844: subscriptions of a month and of a year. */
-  t.test(
-    'calendar months have their true lengths, and a year of a subscription begins on its date',
-    async t => {
-      const decisions = await opened(
-        open,
-        `
+  t.test('months of a calendar have their lengths, and a year begins on its date', async t => {
+    const decisions = await opened(
+      open,
+      `
   - key: month
     rate_limit: { requests_per_unit: 10000, calendar: { period: month, zone: UTC } }
   - key: year
     rate_limit: { requests_per_unit: 1000000, calendar: { period: year, zone: UTC, starts: 04-06 } }`,
-      );
-      const resets = async (moment: string) => {
-        decisions.clock.moveTo(Date.parse(moment));
-        const { statuses } = await decisions.ask(request('d', 'month=a', 'year=a'));
-        return statuses.map(status => Number(status.durationUntilReset) / 86_400);
-      };
-      t.same(await resets('2027-02-01T00:00:00Z'), [28, 64]);
-      t.same(await resets('2028-02-01T00:00:00Z'), [29, 65]);
-      t.same(await resets('2028-04-06T00:00:00Z'), [25, 365]);
-    },
-  );
+    );
+    const resets = async (moment: string) => {
+      decisions.clock.moveTo(Date.parse(moment));
+      const { statuses } = await decisions.ask(request('d', 'month=a', 'year=a'));
+      return statuses.map(status => Number(status.durationUntilReset) / 86_400);
+    };
+    t.same(await resets('2027-02-01T00:00:00Z'), [28, 64]);
+    t.same(await resets('2028-02-01T00:00:00Z'), [29, 65]);
+    t.same(await resets('2028-04-06T00:00:00Z'), [25, 365]);
+  });
 }

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
-import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
+import { deciding, grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { bucket, type EntryText, type LimitText, limit, ruleFile, sliding } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
 
@@ -11,8 +11,7 @@ const TRIAL: LimitText = { ...sliding(100), name: 'trial', shadow_mode: true };
 
 /** Entries with several limits. */
 export function examineSeveralLimits(t: Test, open: OpenStore): void {
-  const limiting = async (...entries: EntryText[]): Promise<Decisions> =>
-    new Decisions({ store: await open(), rules: ruleFile(...entries) });
+  const limiting = async (...entries: EntryText[]): Promise<Decisions> => await deciding(open, ...entries);
   examineBinding(t, limiting);
   examineCounting(t, open, limiting);
   examineModes(t, limiting);
@@ -29,35 +28,28 @@ async function ask(
   hitsAddend = 1,
   text = 'k=v',
 ): Promise<readonly [string, number, number]> {
-  const { statuses } = await decisions.ask({
-    domain: 'd',
-    descriptors: [descriptor(text, { hitsAddend })],
-    hitsAddend: 0,
-  });
+  const { statuses } = await decisions.ask(request('d', descriptor(text, { hitsAddend })));
   const { currentLimit, code, limitRemaining } = statuses[0];
   return [currentLimit?.name ?? '', code, limitRemaining];
 }
 
 function examineBinding(t: Test, limiting: Limiting): void {
-  t.test(
-    'the status shows the limit with the smallest share left, then the one that is exceeded',
-    async t => {
-      const decisions = await limiting({ key: 'k', rate_limits: [BURST, HOUR, TRIAL] });
-      t.strictSame(await ask(decisions), ['burst', OK, 1]);
-      decisions.clock.advance(1_000);
-      t.strictSame(await ask(decisions), ['hour', OK, 1]);
-      decisions.clock.advance(1_000);
-      t.strictSame(await ask(decisions), ['hour', OK, 0]);
-      decisions.clock.advance(1_000);
-      t.strictSame(await ask(decisions), ['hour', OVER_LIMIT, 0]);
-      t.strictSame(await ask(decisions), ['hour', OVER_LIMIT, 0], 'the burst limit is used up as well');
-      t.strictSame(
-        await ask(decisions),
-        ['hour', OVER_LIMIT, 0],
-        'of two exceeded limits, the one that resets last',
-      );
-    },
-  );
+  t.test('the status shows the limit with the smallest share left, then the exceeded one', async t => {
+    const decisions = await limiting({ key: 'k', rate_limits: [BURST, HOUR, TRIAL] });
+    t.strictSame(await ask(decisions), ['burst', OK, 1]);
+    decisions.clock.advance(1_000);
+    t.strictSame(await ask(decisions), ['hour', OK, 1]);
+    decisions.clock.advance(1_000);
+    t.strictSame(await ask(decisions), ['hour', OK, 0]);
+    decisions.clock.advance(1_000);
+    t.strictSame(await ask(decisions), ['hour', OVER_LIMIT, 0]);
+    t.strictSame(await ask(decisions), ['hour', OVER_LIMIT, 0], 'the burst limit is used up as well');
+    t.strictSame(
+      await ask(decisions),
+      ['hour', OVER_LIMIT, 0],
+      'of two exceeded limits, the one that resets last',
+    );
+  });
 
   t.test('of limits with the same share, the first one is shown', async t => {
     const decisions = await limiting({ key: 'k', rate_limits: [HOUR, { ...HOUR, name: 'same' }] });
@@ -104,7 +96,7 @@ function examineCounting(t: Test, open: OpenStore, limiting: Limiting): void {
     t.match(statuses, [{ code: OK, currentLimit: { name: 'hour' }, limitRemaining: 3 }]);
     t.same(decisions.rule('d.k.bucket'), { total_hits: 2, within_limit: 2, total_negative_hits: 2 });
     const own = descriptor('k=v', { limit: { requestsPerUnit: 9, unit: 3 } });
-    const brought = await decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 });
+    const brought = await decisions.ask(request('d', own));
     t.match(brought.statuses, [{ currentLimit: { name: '', requestsPerUnit: 9 }, limitRemaining: 8 }]);
     t.same(decisions.rule('d.k.hour')['total_hits'], 2);
   });
@@ -168,25 +160,22 @@ function examineModes(t: Test, limiting: Limiting): void {
     });
   }
 
-  t.test(
-    'the quota of one entry is used up when any of its quota limits is, the request when all entries are',
-    async t => {
-      const quota = limit(1_000, { name: 'quota', quota_mode: true });
-      const used = { ...over('used'), quota_mode: true };
-      const decisions = await limiting(
-        { key: 'a', rate_limits: [quota, used] },
-        { key: 'b', rate_limits: [quota, wide] },
-        { key: 'c', rate_limits: [quota, over('enforced')] },
-      );
-      t.equal((await decisions.ask(request('d', 'a=1'))).overallCode, OVER_LIMIT);
-      t.equal((await decisions.ask(request('d', 'a=1', 'b=1'))).overallCode, OK, '`b` has quota left');
-      t.equal(
-        (await decisions.ask(request('d', 'b=1', 'c=1'))).overallCode,
-        OVER_LIMIT,
-        'an enforced limit is exceeded',
-      );
-    },
-  );
+  t.test('a quota entry is used up when any of its limits is, the request when all entries are', async t => {
+    const quota = limit(1_000, { name: 'quota', quota_mode: true });
+    const used = { ...over('used'), quota_mode: true };
+    const decisions = await limiting(
+      { key: 'a', rate_limits: [quota, used] },
+      { key: 'b', rate_limits: [quota, wide] },
+      { key: 'c', rate_limits: [quota, over('enforced')] },
+    );
+    t.equal((await decisions.ask(request('d', 'a=1'))).overallCode, OVER_LIMIT);
+    t.equal((await decisions.ask(request('d', 'a=1', 'b=1'))).overallCode, OK, '`b` has quota left');
+    t.equal(
+      (await decisions.ask(request('d', 'b=1', 'c=1'))).overallCode,
+      OVER_LIMIT,
+      'an enforced limit is exceeded',
+    );
+  });
 
   t.test('modes of the entry apply to all limits', async t => {
     const decisions = await limiting({ key: 'k', shadow_mode: true, rate_limits: [over('a'), over('b')] });

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import type { GlobalModes } from '../../../src/decision/overall-code.ts';
 import { Decisions, request } from '../../support/decisions.ts';
-import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
+import { deciding, grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
 /** Rules whose names say what they do to every request. */
@@ -26,34 +26,27 @@ export function examineShadowAndQuota(t: Test, open: OpenStore): void {
 }
 
 function examineRuleShadow(t: Test, open: OpenStore): void {
-  t.test(
-    'a rule in shadow mode answers OK with nothing remaining, and counts what it let through',
-    async t => {
-      const rules = ruleFile({ key: 's', shadow_mode: true, rate_limit: limit(10) });
-      const decisions = new Decisions({ store: await open(), rules });
-      const stats = 'rate_limit.d.s.';
-      for (const [hitsAddend, remaining, expected] of [
-        [8, 2, { total_hits: 8, within_limit: 8 }],
-        [4, 0, { total_hits: 4, near_limit: 2, over_limit: 2, shadow_mode: 2 }],
-        [5, 0, { total_hits: 5, over_limit: 5, shadow_mode: 5 }],
-      ] as const) {
-        const growth = await grown(decisions, async () => {
-          const response = await decisions.ask({ ...request('d', 's=x'), hitsAddend });
-          t.equal(response.overallCode, OK);
-          const [status] = response.statuses;
-          t.strictSame(
-            [status.code, status.limitRemaining, status.durationUntilReset],
-            [OK, remaining, 2_800],
-          );
-          t.strictSame(status.currentLimit, { name: '', requestsPerUnit: 10, unit: 3 });
-        });
-        t.strictSame(
-          growth,
-          Object.fromEntries(Object.entries(expected).map(([name, by]) => [stats + name, by])),
-        );
-      }
-    },
-  );
+  t.test('a rule in shadow mode answers OK with nothing remaining, and counts its hits', async t => {
+    const decisions = await deciding(open, { key: 's', shadow_mode: true, rate_limit: limit(10) });
+    const stats = 'rate_limit.d.s.';
+    for (const [hitsAddend, remaining, expected] of [
+      [8, 2, { total_hits: 8, within_limit: 8 }],
+      [4, 0, { total_hits: 4, near_limit: 2, over_limit: 2, shadow_mode: 2 }],
+      [5, 0, { total_hits: 5, over_limit: 5, shadow_mode: 5 }],
+    ] as const) {
+      const growth = await grown(decisions, async () => {
+        const response = await decisions.ask({ ...request('d', 's=x'), hitsAddend });
+        t.equal(response.overallCode, OK);
+        const [status] = response.statuses;
+        t.strictSame([status.code, status.limitRemaining, status.durationUntilReset], [OK, remaining, 2_800]);
+        t.strictSame(status.currentLimit, { name: '', requestsPerUnit: 10, unit: 3 });
+      });
+      t.strictSame(
+        growth,
+        Object.fromEntries(Object.entries(expected).map(([name, by]) => [stats + name, by])),
+      );
+    }
+  });
 
   t.test('only the shadow rule of a request is let through', async t => {
     const decisions = new Decisions({ store: await open(), rules: RULES });
@@ -67,10 +60,7 @@ function examineRuleShadow(t: Test, open: OpenStore): void {
 
   t.test('`shadow_mode` inside `rate_limit` has no effect', async t => {
     const misplaced = { ...limit(0), shadow_mode: true, quota_mode: true };
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'k', rate_limit: misplaced }),
-    });
+    const decisions = await deciding(open, { key: 'k', rate_limit: misplaced });
     t.equal((await decisions.ask(request('d', 'k=x', 'none=x'))).overallCode, OVER_LIMIT);
   });
 }

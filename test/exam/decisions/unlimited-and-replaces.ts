@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
+import { deciding, grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { type EntryText, limit, ruleFile } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
 
@@ -17,8 +17,7 @@ function examineUnlimited(t: Test, open: OpenStore): void {
     const decisions = new Decisions({ store, rules, localCacheBytes: 1 });
     const growth = await grown(decisions, async () => {
       const response = await decisions.ask({
-        domain: 'd',
-        descriptors: [descriptor('free=x'), descriptor('free=y', { hitsAddend: 0 })],
+        ...request('d', descriptor('free=x'), descriptor('free=y', { hitsAddend: 0 })),
         hitsAddend: 7,
       });
       const status = {
@@ -35,23 +34,19 @@ function examineUnlimited(t: Test, open: OpenStore): void {
   });
 
   t.test('a rule without a number that is not unlimited blocks everything', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'k', rate_limit: { unit: 'Week' } }),
-    });
+    const decisions = await deciding(open, { key: 'k', rate_limit: { unit: 'Week' } });
     const response = await decisions.ask(request('d', 'k=x'));
     t.equal(response.overallCode, OVER_LIMIT);
     t.strictSame(response.statuses[0].currentLimit, { name: '', requestsPerUnit: 0, unit: 7 });
   });
 
   t.test('shadow mode and quota mode mean nothing to an unlimited rule', async t => {
-    const rules = ruleFile({
+    const decisions = await deciding(open, {
       key: 'free',
       shadow_mode: true,
       quota_mode: true,
       rate_limit: { unlimited: true },
     });
-    const decisions = new Decisions({ store: await open(), rules });
     await decisions.ask(request('d', 'free=x'));
     t.strictSame(decisions.rule('d.free'), { total_hits: 1, within_limit: 1 });
   });
@@ -80,10 +75,7 @@ function examineReplaces(t: Test, open: OpenStore): void {
   };
 
   t.test('a replaced limit counts as none: no status, no statistics, no hits', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile(replacing('a'), replacing('b', 'a')),
-    });
+    const decisions = await deciding(open, replacing('a'), replacing('b', 'a'));
     t.strictSame(await asked(decisions, 'a=1', 'b=1'), { applied: [null, 'b'], counted: ['b'] });
     t.strictSame(
       await asked(decisions, 'b=1', 'a=1'),
@@ -97,10 +89,7 @@ function examineReplaces(t: Test, open: OpenStore): void {
   });
 
   t.test('a replacing rule works only where it matches, and only in its own request', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile(replacing('a'), replacing('b', 'a')),
-    });
+    const decisions = await deciding(open, replacing('a'), replacing('b', 'a'));
     t.strictSame(await asked(decisions, 'a=1', 'b=1,c=2'), { applied: ['a', null], counted: ['a'] });
     const both = await Promise.all([
       decisions.ask(request('d', 'a=1', 'b=1')),
@@ -114,29 +103,30 @@ function examineReplaces(t: Test, open: OpenStore): void {
   });
 
   t.test('two rules that replace each other are both dropped, and so are all of a ring', async t => {
-    const rules = ruleFile(
+    const decisions = await deciding(
+      open,
       replacing('a', 'b'),
       replacing('b', 'a'),
       replacing('r', 's'),
       replacing('s', 't'),
       replacing('t', 'r'),
     );
-    const decisions = new Decisions({ store: await open(), rules });
     t.strictSame(await asked(decisions, 'a=1', 'b=1'), { applied: [null, null], counted: [] });
     t.strictSame(await asked(decisions, 'r=1', 's=1', 't=1'), { applied: [null, null, null], counted: [] });
     t.strictSame(await asked(decisions, 'r=1', 's=1'), { applied: ['r', null], counted: ['r'] });
   });
 
   t.test('a replaced rule still replaces', async t => {
-    const rules = ruleFile(replacing('a'), replacing('b', 'a'), replacing('c', 'b'));
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, replacing('a'), replacing('b', 'a'), replacing('c', 'b'));
     t.strictSame(await asked(decisions, 'a=1', 'b=1', 'c=1'), { applied: [null, null, 'c'], counted: ['c'] });
   });
 
   t.test('an unlimited rule replaces the named limit, and stays when its own name is replaced', async t => {
     const unlimited = { unlimited: true, name: 'free', replaces: [{ name: 'a' }] };
-    const rules = ruleFile(replacing('a'), replacing('b', 'free'), { key: 'free', rate_limit: unlimited });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, replacing('a'), replacing('b', 'free'), {
+      key: 'free',
+      rate_limit: unlimited,
+    });
     t.strictSame(await asked(decisions, 'a=1', 'free=1'), { applied: [null, null], counted: ['free'] });
     const { statuses } = await decisions.ask(request('d', 'free=1', 'b=1'));
     t.strictSame(
@@ -145,44 +135,30 @@ function examineReplaces(t: Test, open: OpenStore): void {
     );
   });
 
-  t.test(
-    'rules without a name cannot be replaced; equal names are replaced together, at any depth',
-    async t => {
-      const deep = { key: 'x', descriptors: [{ key: 'y', rate_limit: limit(10, { name: 'a' }) }] };
-      const rules = ruleFile(
-        replacing('a'),
-        deep,
-        { key: 'plain', rate_limit: limit(10) },
-        replacing('b', 'a', 'gone'),
-      );
-      const decisions = new Decisions({ store: await open(), rules });
-      t.strictSame(await asked(decisions, 'a=1', 'x=1,y=1', 'plain=1', 'b=1'), {
-        applied: [null, null, '', 'b'],
-        counted: ['b', 'plain'],
-      });
-    },
-  );
+  t.test('rules without a name are not replaced; equal names are replaced together', async t => {
+    const deep = { key: 'x', descriptors: [{ key: 'y', rate_limit: limit(10, { name: 'a' }) }] };
+    const decisions = await deciding(
+      open,
+      replacing('a'),
+      deep,
+      { key: 'plain', rate_limit: limit(10) },
+      replacing('b', 'a', 'gone'),
+    );
+    t.strictSame(await asked(decisions, 'a=1', 'x=1,y=1', 'plain=1', 'b=1'), {
+      applied: [null, null, '', 'b'],
+      counted: ['b', 'plain'],
+    });
+  });
 
   t.test('a limit of the request’s own neither replaces nor is replaced', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile(replacing('a'), replacing('b', 'a')),
-    });
+    const decisions = await deciding(open, replacing('a'), replacing('b', 'a'));
     const own = { limit: { requestsPerUnit: 3, unit: 3 } };
-    const { statuses } = await decisions.ask({
-      domain: 'd',
-      descriptors: [descriptor('a=1', own), descriptor('b=1')],
-      hitsAddend: 0,
-    });
+    const { statuses } = await decisions.ask(request('d', descriptor('a=1', own), descriptor('b=1')));
     t.strictSame(
       statuses.map(status => status.currentLimit?.requestsPerUnit),
       [3, 10],
     );
-    const swapped = await decisions.ask({
-      domain: 'd',
-      descriptors: [descriptor('a=2'), descriptor('b=2', own)],
-      hitsAddend: 0,
-    });
+    const swapped = await decisions.ask(request('d', descriptor('a=2'), descriptor('b=2', own)));
     t.strictSame(
       swapped.statuses.map(status => status.currentLimit?.requestsPerUnit),
       [10, 3],
@@ -191,7 +167,7 @@ function examineReplaces(t: Test, open: OpenStore): void {
 
   t.test('the overall code does not see a replaced limit', async t => {
     const blocked = { key: 'a', rate_limit: limit(0, { name: 'a' }) };
-    const decisions = new Decisions({ store: await open(), rules: ruleFile(blocked, replacing('b', 'a')) });
+    const decisions = await deciding(open, blocked, replacing('b', 'a'));
     t.equal((await decisions.ask(request('d', 'a=1', 'b=1'))).overallCode, OK);
     t.equal((await decisions.ask(request('d', 'a=1'))).overallCode, OVER_LIMIT);
   });

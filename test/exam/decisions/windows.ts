@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
-import { type OpenStore, OVER_LIMIT } from './examinee.ts';
+import { deciding, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
 
@@ -87,16 +87,12 @@ function examineSharedCounters(t: Test, open: OpenStore): void {
   };
 
   t.test('`a=b_c` and `a_b=c` share rule and counter', async t => {
-    const rules = ruleFile({ key: 'a_b', value: 'c', rate_limit: limit(10) });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, { key: 'a_b', value: 'c', rate_limit: limit(10) });
     t.strictSame(await remaining(decisions, 'a=b_c', 'a_b=c', 'a=b_c'), [9, 8, 7]);
   });
 
   t.test('each value of a key-only entry has a counter of its own, and so has the empty one', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'k', rate_limit: limit(10) }),
-    });
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(10) });
     t.strictSame(await remaining(decisions, 'k=a', 'k=b', 'k=', 'k=a', 'k', 'k=A'), [9, 9, 9, 8, 8, 9]);
   });
 
@@ -106,11 +102,7 @@ function examineSharedCounters(t: Test, open: OpenStore): void {
     const decisions = new Decisions({ store: await open(), rules, nowMs: midnightMs });
     const hourly = descriptor('k=v', { limit: { requestsPerUnit: 5, unit: 3 } });
     const ask = async () => {
-      const response = await decisions.ask({
-        domain: 'd',
-        descriptors: [descriptor('k=v'), hourly],
-        hitsAddend: 0,
-      });
+      const response = await decisions.ask(request('d', descriptor('k=v'), hourly));
       return response.statuses.map(status => [status.limitRemaining, status.durationUntilReset]);
     };
     t.strictSame(
@@ -152,10 +144,7 @@ function examineSharedCounters(t: Test, open: OpenStore): void {
   });
 
   t.test('a rule reload keeps the counters', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'k', rate_limit: limit(10) }),
-    });
+    const decisions = await deciding(open, { key: 'k', rate_limit: limit(10) });
     t.strictSame(await remaining(decisions, 'k=v'), [9]);
     decisions.load(ruleFile({ key: 'other' }, { key: 'k', rate_limit: limit(3) }));
     t.strictSame(await remaining(decisions, 'k=v', 'k=v'), [1, 0]);
@@ -169,56 +158,44 @@ function examinePatterns(t: Test, open: OpenStore): void {
   const left = async (decisions: Decisions, text: string): Promise<number> =>
     (await decisions.ask(request('d', text))).statuses[0].limitRemaining;
 
-  t.test(
-    '`share_threshold` counts all values of the pattern together, an exact sibling on its own',
-    async t => {
-      const rules = ruleFile(
-        { key: 'f', value: 'test*', ...shared },
-        { key: 'f', value: 'test1', rate_limit: limit(10) },
-      );
-      const decisions = new Decisions({ store: await open(), rules });
-      const texts = ['f=test2', 'f=test23', 'f=test1', 'f=test', 'f=test1'];
-      const found: number[] = [];
-      for (const text of texts) found.push(await left(decisions, text));
-      t.strictSame(found, [9, 8, 9, 7, 8]);
-    },
-  );
+  t.test('`share_threshold` counts all values of the pattern together, exact siblings alone', async t => {
+    const decisions = await deciding(
+      open,
+      { key: 'f', value: 'test*', ...shared },
+      { key: 'f', value: 'test1', rate_limit: limit(10) },
+    );
+    const texts = ['f=test2', 'f=test23', 'f=test1', 'f=test', 'f=test1'];
+    const found: number[] = [];
+    for (const text of texts) found.push(await left(decisions, text));
+    t.strictSame(found, [9, 8, 9, 7, 8]);
+  });
 
   t.test('a wildcard without the flag gives each value its own counter', async t => {
-    const rules = ruleFile({ key: 'f', value: 'test*', rate_limit: limit(10) });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, { key: 'f', value: 'test*', rate_limit: limit(10) });
     t.strictSame([await left(decisions, 'f=test1'), await left(decisions, 'f=test2')], [9, 9]);
   });
 
   t.test('a value that is the pattern itself has the same counter', async t => {
-    const decisions = new Decisions({
-      store: await open(),
-      rules: ruleFile({ key: 'f', value: 'a*', ...shared }),
-    });
+    const decisions = await deciding(open, { key: 'f', value: 'a*', ...shared });
     t.strictSame([await left(decisions, 'f=a1'), await left(decisions, 'f=a*')], [9, 8]);
   });
 
-  t.test(
-    'a shared level above the limit is shared too, a level without the flag keeps its value',
-    async t => {
-      const rules = ruleFile({
-        key: 'path',
-        value: 'p/*',
-        share_threshold: true,
-        descriptors: [{ key: 'path', value: 'x*', descriptors: [{ key: 'type', rate_limit: limit(10) }] }],
-      });
-      const decisions = new Decisions({ store: await open(), rules });
-      const texts = ['path=p/1,path=x1,type=t', 'path=p/2,path=x1,type=t', 'path=p/1,path=x2,type=t'];
-      const found: number[] = [];
-      for (const text of [...texts, 'path=p/3,path=x1,type=u']) found.push(await left(decisions, text));
-      t.strictSame(found, [9, 8, 9, 9]);
-    },
-  );
+  t.test('a shared level above the limit is shared too; without the flag it keeps its value', async t => {
+    const decisions = await deciding(open, {
+      key: 'path',
+      value: 'p/*',
+      share_threshold: true,
+      descriptors: [{ key: 'path', value: 'x*', descriptors: [{ key: 'type', rate_limit: limit(10) }] }],
+    });
+    const texts = ['path=p/1,path=x1,type=t', 'path=p/2,path=x1,type=t', 'path=p/1,path=x2,type=t'];
+    const found: number[] = [];
+    for (const text of [...texts, 'path=p/3,path=x1,type=u']) found.push(await left(decisions, text));
+    t.strictSame(found, [9, 8, 9, 9]);
+  });
 
   t.test('the pattern replaces a value that is longer than it, and one that is shorter', async t => {
     const entry = { key: 'f', value: '*-suffix', share_threshold: true };
-    const rules = ruleFile({ ...entry, descriptors: [{ key: 'k', rate_limit: limit(10) }] });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, { ...entry, descriptors: [{ key: 'k', rate_limit: limit(10) }] });
     const found: number[] = [];
     for (const value of ['-suffix', `${'long'.repeat(2_000)}-suffix`, 'ü-suffix'])
       found.push(await left(decisions, `f=${value},k=v`));
@@ -227,8 +204,12 @@ function examinePatterns(t: Test, open: OpenStore): void {
 
   t.test('a level that was not matched as a wildcard keeps its value, whatever its flag says', async t => {
     const last = { key: '*z', share_threshold: true, rate_limit: limit(10) };
-    const rules = ruleFile({ key: 'f', value: 'a*', share_threshold: true, descriptors: [last] });
-    const decisions = new Decisions({ store: await open(), rules });
+    const decisions = await deciding(open, {
+      key: 'f',
+      value: 'a*',
+      share_threshold: true,
+      descriptors: [last],
+    });
     const found: number[] = [];
     // `*z` is matched by its text: the joined texts do not end in z. The last one is matched as a wildcard.
     for (const text of ['f=a1,*z=u', 'f=a2,*z=v', 'f=a3,*z=u', 'f=a4,x=yz'])

@@ -66,82 +66,70 @@ t.test('while its store fails, it is the local one', t => {
   t.end();
 });
 
-t.test(
-  'keys that its store cannot count are counted in the local one, and the others in the store',
-  async t => {
-    const { store, guarded } = guard();
-    for (const key of ['k1', 'k4', 'k7']) store.uncountable.add(key);
-    const random = new SeededRandom(5);
-    const counts = new Map<string, number>();
-    for (let round = 0; round < 100; round++) {
-      const ops = Array.from({ length: random.below(20) }, () => ({
-        key: `k${random.below(10)}`,
-        hits: random.below(5),
-        isRefund: random.below(3) === 0,
-      }));
-      const expected = ops.map(({ key, hits, isRefund }) => {
-        counts.set(key, Math.max((counts.get(key) ?? 0) + (isRefund ? -hits : hits), 0));
-        return counts.get(key);
-      });
-      t.same(await count(guarded, ops), expected, `round ${round}`);
-    }
-    t.equal(guarded.reason, null, 'the store itself has not failed');
-    store.uncountable.add('k2');
-    const held = await countHoldingBack(guarded, [{ ops: [{ key: 'k2', hits: 2, limit: 3 }] }]);
-    t.same(held, { afters: [2], held: [false] });
-  },
-);
+t.test('keys that its store cannot count are counted in the local one', async t => {
+  const { store, guarded } = guard();
+  for (const key of ['k1', 'k4', 'k7']) store.uncountable.add(key);
+  const random = new SeededRandom(5);
+  const counts = new Map<string, number>();
+  for (let round = 0; round < 100; round++) {
+    const ops = Array.from({ length: random.below(20) }, () => ({
+      key: `k${random.below(10)}`,
+      hits: random.below(5),
+      isRefund: random.below(3) === 0,
+    }));
+    const expected = ops.map(({ key, hits, isRefund }) => {
+      counts.set(key, Math.max((counts.get(key) ?? 0) + (isRefund ? -hits : hits), 0));
+      return counts.get(key);
+    });
+    t.same(await count(guarded, ops), expected, `round ${round}`);
+  }
+  t.equal(guarded.reason, null, 'the store itself has not failed');
+  store.uncountable.add('k2');
+  const held = await countHoldingBack(guarded, [{ ops: [{ key: 'k2', hits: 2, limit: 3 }] }]);
+  t.same(held, { afters: [2], held: [false] });
+});
 
-t.test(
-  'a store that failed on refunds alone is asked for a key of its own, so theirs stay absent',
-  async t => {
-    const { store, guarded, clock } = guard();
-    store.failure = 'away';
-    await count(guarded, [{ key: 'a', hits: 1, isRefund: true }]);
-    await probed(clock);
-    t.same(store.asked, [['a'], ['prefix_sluice_store_probe']]);
-  },
-);
+t.test('a store that failed on refunds alone is probed with a key of its own', async t => {
+  const { store, guarded, clock } = guard();
+  store.failure = 'away';
+  await count(guarded, [{ key: 'a', hits: 1, isRefund: true }]);
+  await probed(clock);
+  t.same(store.asked, [['a'], ['prefix_sluice_store_probe']]);
+});
 
-t.test(
-  'from the failure on counts begin at 0, and go on from where they were when the store is back',
-  async t => {
-    const { store, guarded, clock } = guard();
-    t.same(await count(guarded, [{ key: 'a', hits: 5 }]), [5]);
-    store.failure = 'away';
-    t.same(await count(guarded, [{ key: 'a', hits: 2 }]), [2], 'the batch that fails is counted locally');
-    t.same(await count(guarded, ONE), [3]);
-    store.failure = null;
-    t.same(await count(guarded, ONE), [4], 'until it is known to be back');
-    await probed(clock);
-    t.same(await count(guarded, ONE), [6], 'what was counted locally is not added to the store');
-    store.failure = 'away again';
-    t.same(await count(guarded, ONE), [5], 'a second failure in one window goes on with the local counts');
-  },
-);
+t.test('counts begin at 0 with the failure, and go on as before when the store is back', async t => {
+  const { store, guarded, clock } = guard();
+  t.same(await count(guarded, [{ key: 'a', hits: 5 }]), [5]);
+  store.failure = 'away';
+  t.same(await count(guarded, [{ key: 'a', hits: 2 }]), [2], 'the batch that fails is counted locally');
+  t.same(await count(guarded, ONE), [3]);
+  store.failure = null;
+  t.same(await count(guarded, ONE), [4], 'until it is known to be back');
+  await probed(clock);
+  t.same(await count(guarded, ONE), [6], 'what was counted locally is not added to the store');
+  store.failure = 'away again';
+  t.same(await count(guarded, ONE), [5], 'a second failure in one window goes on with the local counts');
+});
 
-t.test(
-  'a store that fails is asked in the background only: a few keys of the batch that failed, with 0 hits',
-  async t => {
-    const { store, guarded, clock } = guard();
-    store.failure = 'away';
-    await count(
-      guarded,
-      Array.from({ length: 20 }, (_, i) => ({ key: `k${i}`, hits: 1 })),
-    );
-    for (let i = 0; i < 50; i++) await count(guarded, ONE);
-    t.equal(store.asked.length, 1, 'no batch asks again');
-    for (let i = 0; i < 3; i++) await probed(clock);
-    t.same(
-      store.asked.slice(1),
-      Array.from({ length: 3 }, () => Array.from({ length: 8 }, (_, i) => `k${i}`)),
-    );
-    store.failure = null;
-    await probed(clock);
-    t.same(await count(guarded, [{ key: 'k0', hits: 0 }]), [0], 'asking has counted nothing');
-    t.equal(clock.pending, 0, 'nothing is asked any more');
-  },
-);
+t.test('a store that fails is only probed: with 0 hits for a few keys of the batch that failed', async t => {
+  const { store, guarded, clock } = guard();
+  store.failure = 'away';
+  await count(
+    guarded,
+    Array.from({ length: 20 }, (_, i) => ({ key: `k${i}`, hits: 1 })),
+  );
+  for (let i = 0; i < 50; i++) await count(guarded, ONE);
+  t.equal(store.asked.length, 1, 'no batch asks again');
+  for (let i = 0; i < 3; i++) await probed(clock);
+  t.same(
+    store.asked.slice(1),
+    Array.from({ length: 3 }, () => Array.from({ length: 8 }, (_, i) => `k${i}`)),
+  );
+  store.failure = null;
+  await probed(clock);
+  t.same(await count(guarded, [{ key: 'k0', hits: 0 }]), [0], 'asking has counted nothing');
+  t.equal(clock.pending, 0, 'nothing is asked any more');
+});
 
 t.test('it comes back when any of those keys can be counted', async t => {
   const { store, guarded, clock } = guard();

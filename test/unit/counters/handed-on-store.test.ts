@@ -101,36 +101,33 @@ t.test('the store receives everything that the batch says', async t => {
   ]);
 });
 
-t.test(
-  'the store receives the terms of the slots whose hits it admits, and the time in milliseconds',
-  async t => {
-    const seen: unknown[] = [];
-    const { store } = handedOn(
-      t,
-      storeOf(batch => {
-        const slots = Array.from({ length: batch.slotCount }, (_, slot) => slot);
-        seen.push(
-          batch.nowMs,
-          slots.map(slot => batch.admissions.termsOf(slot)),
-        );
-        batch.opRefused[1] = 1;
-        batch.admissions.floors[2] = 5;
-        batch.admissions.previous[2] = 6;
-      }),
-    );
-    const terms = [tokenBucket(7, 60), slidingWindow(9, 30)] as const;
-    const ops = [
-      { key: 'a', hits: 1 },
-      { key: 'b', hits: 1, terms: terms[0] },
-      { key: 'c', hits: 1, terms: terms[1] },
-    ];
-    const batch = batchOf([{ ops }], atMs(1));
-    await store.increment(batch);
-    t.same(seen, [atMs(1).nowMs, [{}, { terms: terms[0] }, { terms: terms[1] }]]);
-    t.same([...batch.opRefused.subarray(0, 3)], [0, 1, 0]);
-    t.same([batch.admissions.floors[2], batch.admissions.previous[2]], [5, 6]);
-  },
-);
+t.test('the store receives the terms of the slots that it admits, and the milliseconds', async t => {
+  const seen: unknown[] = [];
+  const { store } = handedOn(
+    t,
+    storeOf(batch => {
+      const slots = Array.from({ length: batch.slotCount }, (_, slot) => slot);
+      seen.push(
+        batch.nowMs,
+        slots.map(slot => batch.admissions.termsOf(slot)),
+      );
+      batch.opRefused[1] = 1;
+      batch.admissions.floors[2] = 5;
+      batch.admissions.previous[2] = 6;
+    }),
+  );
+  const terms = [tokenBucket(7, 60), slidingWindow(9, 30)] as const;
+  const ops = [
+    { key: 'a', hits: 1 },
+    { key: 'b', hits: 1, terms: terms[0] },
+    { key: 'c', hits: 1, terms: terms[1] },
+  ];
+  const batch = batchOf([{ ops }], atMs(1));
+  await store.increment(batch);
+  t.same(seen, [atMs(1).nowMs, [{}, { terms: terms[0] }, { terms: terms[1] }]]);
+  t.same([...batch.opRefused.subarray(0, 3)], [0, 1, 0]);
+  t.same([batch.admissions.floors[2], batch.admissions.previous[2]], [5, 6]);
+});
 
 t.test('keys without a count, and the reason, come back', async t => {
   const { store } = handedOn(

@@ -32,26 +32,23 @@ t.test('without a count a request is refused, unless something else is chosen', 
   t.equal(refusing.counter('ratelimit.service.call.should_rate_limit.redis_error'), 1);
 });
 
-t.test(
-  'allow takes the count as 0, and says nothing about the hits in the statistics of the rule',
-  async t => {
-    const allowing = decisions('allow');
-    for (let i = 0; i < 20; i++) {
-      t.match(await allowing.ask(request('d', 'k=lost')), {
-        overallCode: 1,
-        statuses: [{ code: 1, limitRemaining: 8, currentLimit: { requestsPerUnit: 9 } }],
-      });
-    }
-    t.same(allowing.rule('d.k'), { total_hits: 20 });
-    const more = { ...request('d', 'k=lost'), descriptors: [descriptor('k=lost', { hitsAddend: 10 })] };
-    t.match(
-      await allowing.ask(more),
-      { overallCode: 2, statuses: [{ code: 2, limitRemaining: 0 }] },
-      'ten hits of nine',
-    );
-    t.match(await allowing.ask(request('d', 'none=x')), { overallCode: 2 }, 'a limit of 0 blocks all');
-  },
-);
+t.test('allow takes the count as 0, and counts nothing in the statistics of the rule', async t => {
+  const allowing = decisions('allow');
+  for (let i = 0; i < 20; i++) {
+    t.match(await allowing.ask(request('d', 'k=lost')), {
+      overallCode: 1,
+      statuses: [{ code: 1, limitRemaining: 8, currentLimit: { requestsPerUnit: 9 } }],
+    });
+  }
+  t.same(allowing.rule('d.k'), { total_hits: 20 });
+  const more = { ...request('d', 'k=lost'), descriptors: [descriptor('k=lost', { hitsAddend: 10 })] };
+  t.match(
+    await allowing.ask(more),
+    { overallCode: 2, statuses: [{ code: 2, limitRemaining: 0 }] },
+    'ten hits of nine',
+  );
+  t.match(await allowing.ask(request('d', 'none=x')), { overallCode: 2 }, 'a limit of 0 blocks all');
+});
 
 t.test('deny takes the limit as used up, and neither statistics nor the local cache learn of it', async t => {
   const denying = decisions('deny');
@@ -75,21 +72,18 @@ t.test('deny leaves alone what no count decides, and a rule in shadow mode lets 
   t.match(await shadowed.ask(request('d', 'k=lost')), { overallCode: 1, statuses: [{ code: 2 }] });
 });
 
-t.test(
-  'a refund that cannot be counted is refused, or is OK with the whole limit or nothing left',
-  async t => {
-    await t.rejects(decisions('refuse').ask(refund('d', 2, 'k=lost')), { code: 'store_failed' });
-    for (const [mode, limitRemaining] of [
-      ['allow', 9],
-      ['deny', 0],
-    ] as const) {
-      const answering = decisions(mode);
-      const answer = { overallCode: 1, statuses: [{ code: 1, limitRemaining }] };
-      t.match(await answering.ask(refund('d', 2, 'k=lost')), answer, mode);
-      t.same(answering.rule('d.k'), { total_negative_hits: 2 }, mode);
-    }
-  },
-);
+t.test('a refund that cannot be counted is refused, or OK with all or nothing left', async t => {
+  await t.rejects(decisions('refuse').ask(refund('d', 2, 'k=lost')), { code: 'store_failed' });
+  for (const [mode, limitRemaining] of [
+    ['allow', 9],
+    ['deny', 0],
+  ] as const) {
+    const answering = decisions(mode);
+    const answer = { overallCode: 1, statuses: [{ code: 1, limitRemaining }] };
+    t.match(await answering.ask(refund('d', 2, 'k=lost')), answer, mode);
+    t.same(answering.rule('d.k'), { total_negative_hits: 2 }, mode);
+  }
+});
 
 t.test('requests of one batch are decided each by its own keys', async t => {
   const denying = decisions('deny');

@@ -250,20 +250,17 @@ t.test('a variable that is set to the empty text overrides the default of a text
   t.equal(settings.httpHost, '');
 });
 
-t.test(
-  'empty text is a fault for numbers, bools and durations; 010 is 8; a bare 10 is no duration',
-  async t => {
-    for (const variable of ['PORT', 'NEAR_LIMIT_RATIO', 'SHADOW_MODE', 'KVCACHE_TIMEOUT']) {
-      const lines = faultLines({ [variable]: '' });
-      t.equal(lines.length, 1);
-      t.match(lines[0], `${variable}="": the value is empty`);
-    }
-    t.equal(loadSettings({ PORT: '010' }).httpPort, 8);
-    t.same(faultLines({ REDIS_TIMEOUT: '10' }), [
-      '  REDIS_TIMEOUT="10": a number without a unit; accepted: a duration up to 1h with units, such as 1m30s or 500ms',
-    ]);
-  },
-);
+t.test('no number, bool or duration is empty; 010 is 8; a bare 10 is no duration', async t => {
+  for (const variable of ['PORT', 'NEAR_LIMIT_RATIO', 'SHADOW_MODE', 'KVCACHE_TIMEOUT']) {
+    const lines = faultLines({ [variable]: '' });
+    t.equal(lines.length, 1);
+    t.match(lines[0], `${variable}="": the value is empty`);
+  }
+  t.equal(loadSettings({ PORT: '010' }).httpPort, 8);
+  t.same(faultLines({ REDIS_TIMEOUT: '10' }), [
+    '  REDIS_TIMEOUT="10": a number without a unit; accepted: a duration up to 1h with units, such as 1m30s or 500ms',
+  ]);
+});
 
 t.test('REDIS_TYPE ignores the letter case; CONFIG_TYPE and BACKEND_TYPE do not', async t => {
   t.equal(loadSettings({ REDIS_TYPE: 'Single' }).redisType, 'single');
@@ -293,22 +290,19 @@ t.test('LOG_LEVEL and LOG_FORMAT ignore the letter case and refuse what they do 
   );
 });
 
-t.test(
-  'the store is the embedded one until an address is set, and BACKEND_TYPE decides over both',
-  async t => {
-    t.equal(loadSettings({}).backendType, 'embedded');
-    t.equal(loadSettings({ REDIS_URL: 'redis:6379' }).backendType, 'redis');
-    t.equal(loadSettings({ KVCACHE_URL: 'redis:6379', BACKEND_TYPE: '' }).backendType, 'redis');
-    t.equal(loadSettings({ BACKEND_TYPE: '' }).backendType, 'embedded');
-    t.equal(loadSettings({ KVCACHE_URL: 'redis:6379', BACKEND_TYPE: 'memory' }).backendType, 'embedded');
-    const settings = loadSettings({ BACKEND_TYPE: 'redis' });
-    t.match(settings, {
-      backendType: 'redis',
-      redisUrl: '/var/run/nutcracker/ratelimit.sock',
-      redisSocketType: 'unix',
-    });
-  },
-);
+t.test('the store is the embedded one until an address is set; BACKEND_TYPE decides over both', async t => {
+  t.equal(loadSettings({}).backendType, 'embedded');
+  t.equal(loadSettings({ REDIS_URL: 'redis:6379' }).backendType, 'redis');
+  t.equal(loadSettings({ KVCACHE_URL: 'redis:6379', BACKEND_TYPE: '' }).backendType, 'redis');
+  t.equal(loadSettings({ BACKEND_TYPE: '' }).backendType, 'embedded');
+  t.equal(loadSettings({ KVCACHE_URL: 'redis:6379', BACKEND_TYPE: 'memory' }).backendType, 'embedded');
+  const settings = loadSettings({ BACKEND_TYPE: 'redis' });
+  t.match(settings, {
+    backendType: 'redis',
+    redisUrl: '/var/run/nutcracker/ratelimit.sock',
+    redisSocketType: 'unix',
+  });
+});
 
 t.test('the socket type follows from the address unless it is set', async t => {
   t.equal(loadSettings({ KVCACHE_URL: '/run/redis.sock' }).redisSocketType, 'unix');

@@ -187,16 +187,13 @@ t.test('a request that holds back keeps its counters apart, also when the table 
   t.ok(table.evicted > 0);
 });
 
-t.test(
-  'of a request with more counters than the table holds, those without room are not counted',
-  async t => {
-    const store = new EmbeddedCounterStore(CounterTable.create(1_024));
-    const ops = Array.from({ length: 4_096 }, (_, i) => ({ key: `k-${i}`, hits: 1, limit: 5 }));
-    const { afters } = await countHoldingBack(store, [{ ops }]);
-    t.ok(
-      afters.every(after => after === 1 || Number.isNaN(after)),
-      'no two of them share a count',
-    );
-    t.ok(afters.some(after => Number.isNaN(after)));
-  },
-);
+t.test('counters of a request for which the table has no room are not counted', async t => {
+  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const ops = Array.from({ length: 4_096 }, (_, i) => ({ key: `k-${i}`, hits: 1, limit: 5 }));
+  const { afters } = await countHoldingBack(store, [{ ops }]);
+  t.ok(
+    afters.every(after => after === 1 || Number.isNaN(after)),
+    'no two of them share a count',
+  );
+  t.ok(afters.some(after => Number.isNaN(after)));
+});

@@ -86,14 +86,11 @@ t.test('a thread that waits for the lock of a killed thread takes it over', asyn
   t.same(await count(new EmbeddedCounterStore(table), [{ key: 'a', hits: 2 }]), [2]);
 });
 
-t.test(
-  'of two threads that need one lock all the time, each is woken when the other releases it',
-  async t => {
-    const words = freeLock();
-    await new WaitingThreads(t, 2, { words, rounds: 100, handsOver: true }).done();
-    t.equal(words[0], 0);
-  },
-);
+t.test('two threads that need one lock all the time wake each other', async t => {
+  const words = freeLock();
+  await new WaitingThreads(t, 2, { words, rounds: 100, handsOver: true }).done();
+  t.equal(words[0], 0);
+});
 
 t.test('after competition, a lock is taken without the mark again', async t => {
   const words = freeLock();

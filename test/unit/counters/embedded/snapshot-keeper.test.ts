@@ -111,67 +111,61 @@ t.test('an unreadable file is logged, set aside, and replaced', async t => {
   t.same(await count(next.store, ONE), [2]);
 });
 
-t.test(
-  'of two processes with one file the second keeps none, says so, and takes over when the first has ended',
-  async t => {
-    const path = join(tempDirectory(t), 'counters');
-    const first = keep(t, path);
-    await first.keeper.start();
-    await count(first.store, [{ key: 'a', hits: 5 }]);
-    const second = keep(t, path, [9, 9, 9, 9]);
-    await second.keeper.start();
-    t.same(await count(second.store, ONE), [1], 'its counters are its own');
+t.test('of two processes with one file, the second says so, and takes over from the first', async t => {
+  const path = join(tempDirectory(t), 'counters');
+  const first = keep(t, path);
+  await first.keeper.start();
+  await count(first.store, [{ key: 'a', hits: 5 }]);
+  const second = keep(t, path, [9, 9, 9, 9]);
+  await second.keeper.start();
+  t.same(await count(second.store, ONE), [1], 'its counters are its own');
+  await until(() => second.clock.pending === 1);
+  for (let i = 0; i < 3; i++) {
+    second.clock.advance(60_000);
     await until(() => second.clock.pending === 1);
-    for (let i = 0; i < 3; i++) {
-      second.clock.advance(60_000);
-      await until(() => second.clock.pending === 1);
-    }
-    t.match(second.logger.lines, [
-      {
-        level: 'error',
-        message: 'Cannot write the counter snapshot; a restart will lose the counts',
-        fields: {
-          reason: /another process uses this file: set MEMORY_STORE_SNAPSHOT_PATH to/,
-        },
+  }
+  t.match(second.logger.lines, [
+    {
+      level: 'error',
+      message: 'Cannot write the counter snapshot; a restart will lose the counts',
+      fields: {
+        reason: /another process uses this file: set MEMORY_STORE_SNAPSHOT_PATH to/,
       },
-    ]);
-    t.equal(second.total('saved'), 0);
-    await first.keeper.stop();
-    second.clock.advance(60_000);
-    await until(() => second.total('saved') === 1);
-    t.match(second.logger.lines.at(-1), {
-      level: 'warning',
-      message: 'The counter snapshot is written again',
-    });
-  },
-);
+    },
+  ]);
+  t.equal(second.total('saved'), 0);
+  await first.keeper.stop();
+  second.clock.advance(60_000);
+  await until(() => second.total('saved') === 1);
+  t.match(second.logger.lines.at(-1), {
+    level: 'warning',
+    message: 'The counter snapshot is written again',
+  });
+});
 
-t.test(
-  'a process that replaces another while that one still runs takes over what it has counted',
-  async t => {
-    const path = join(tempDirectory(t), 'counters');
-    const first = keep(t, path);
-    await first.keeper.start();
-    // The key of the counters is read from the file at the start, so it is the same.
-    const second = keep(t, path);
-    await second.keeper.start();
-    await until(() => second.clock.pending === 1);
-    t.same(await count(second.store, ONE, HOUR), [1]);
-    await count(first.store, [{ key: 'a', hits: 5 }], HOUR);
-    await first.keeper.stop();
-    second.clock.advance(60_000);
-    await until(() => second.total('saved') === 1);
-    t.same(await count(second.store, ONE, HOUR), [7]);
-    t.match(
-      second.logger.lines.find(line => line.level === 'info'),
-      { message: 'Counter snapshot loaded', fields: { counters: 1 } },
-    );
-    await second.keeper.stop();
-    const third = keep(t, path);
-    await third.keeper.start();
-    t.same(await count(third.store, ONE, HOUR), [8]);
-  },
-);
+t.test('a process that replaces a running one takes over what that one has counted', async t => {
+  const path = join(tempDirectory(t), 'counters');
+  const first = keep(t, path);
+  await first.keeper.start();
+  // The key of the counters is read from the file at the start, so it is the same.
+  const second = keep(t, path);
+  await second.keeper.start();
+  await until(() => second.clock.pending === 1);
+  t.same(await count(second.store, ONE, HOUR), [1]);
+  await count(first.store, [{ key: 'a', hits: 5 }], HOUR);
+  await first.keeper.stop();
+  second.clock.advance(60_000);
+  await until(() => second.total('saved') === 1);
+  t.same(await count(second.store, ONE, HOUR), [7]);
+  t.match(
+    second.logger.lines.find(line => line.level === 'info'),
+    { message: 'Counter snapshot loaded', fields: { counters: 1 } },
+  );
+  await second.keeper.stop();
+  const third = keep(t, path);
+  await third.keeper.start();
+  t.same(await count(third.store, ONE, HOUR), [8]);
+});
 
 t.test('the lock of a process that was killed is taken over', async t => {
   const path = join(tempDirectory(t), 'counters');

@@ -71,29 +71,26 @@ t.test('sliding windows and token buckets are not counted, the other keys are', 
   t.equal(await memcached.get('window'), undefined);
 });
 
-t.test(
-  'the first hit of a window is answered before it is stored, then made, and counted from then on',
-  async t => {
-    const memcached = await startMemcached();
-    t.teardown(() => memcached.stop());
-    const { store, counters } = await openStore(t, memcached.address);
-    t.same(await hit(store, 'a'), [1]);
-    t.equal(await memcached.get('a'), '1');
-    t.same(counters(), {
-      'ratelimit.memcache.multiget.__code=success': 1,
-      'ratelimit.memcache.keys_requested': 1,
-      'ratelimit.memcache.increment.__code=miss': 1,
-      'ratelimit.memcache.add.__code=success': 1,
-    });
-    t.same(await hit(store, 'a', 'b'), [2, 1]);
-    t.match(counters(), {
-      'ratelimit.memcache.multiget.__code=success': 2,
-      'ratelimit.memcache.keys_requested': 3,
-      'ratelimit.memcache.keys_found': 1,
-      'ratelimit.memcache.increment.__code=success': 1,
-    });
-  },
-);
+t.test('the first hit of a window is answered before it is stored, and counted from then on', async t => {
+  const memcached = await startMemcached();
+  t.teardown(() => memcached.stop());
+  const { store, counters } = await openStore(t, memcached.address);
+  t.same(await hit(store, 'a'), [1]);
+  t.equal(await memcached.get('a'), '1');
+  t.same(counters(), {
+    'ratelimit.memcache.multiget.__code=success': 1,
+    'ratelimit.memcache.keys_requested': 1,
+    'ratelimit.memcache.increment.__code=miss': 1,
+    'ratelimit.memcache.add.__code=success': 1,
+  });
+  t.same(await hit(store, 'a', 'b'), [2, 1]);
+  t.match(counters(), {
+    'ratelimit.memcache.multiget.__code=success': 2,
+    'ratelimit.memcache.keys_requested': 3,
+    'ratelimit.memcache.keys_found': 1,
+    'ratelimit.memcache.increment.__code=success': 1,
+  });
+});
 
 t.test('hits of several processes for a key that nobody has made yet are all counted', async t => {
   const memcached = await startMemcached();

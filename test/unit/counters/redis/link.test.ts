@@ -94,32 +94,29 @@ t.test('a start that waits for an answer without a bound says so', async t => {
   t.equal(clock.pending, 0);
 });
 
-t.test(
-  'a password, or a user with one, is sent; a wrong one is named as the cause, and never printed',
-  async t => {
-    const guarded = await startRedis({
-      args: ['--requirepass', 's3cret!', '--user', 'ann', 'on', '>pa:ss', '~*', '+@all'],
-    });
-    t.teardown(() => guarded.stop());
-    t.same(await count(await openStore(t, guarded.address, 's3cret!'), [{ key: 'a', hits: 1 }]), [1]);
-    t.same(await count(await openStore(t, guarded.address, 'ann:pa:ss'), [{ key: 'a', hits: 1 }]), [2]);
-    const inAddress = `redis://ann:${encodeURIComponent('pa:ss')}@${guarded.address}/3`;
-    t.same(
-      await count(await openStore(t, inAddress), [{ key: 'a', hits: 1 }]),
-      [1],
-      'database 3 has its own keys',
-    );
-    const logger = new KeepingLogger();
-    const wrong = redisStore({ socketType: 'tcp', url: guarded.address, auth: 'not-it-at-all' }, { logger });
-    t.teardown(() => wrong.stop());
-    const refusal = t.rejects(wrong.start(), /because the service is shutting down/);
-    await until(() => logger.messages('error').length > 0);
-    await wrong.stop();
-    await refusal;
-    t.notMatch(JSON.stringify(logger.lines), /not-it-at-all/);
-    t.match(JSON.stringify(logger.lines), /WRONGPASS|invalid username-password/);
-  },
-);
+t.test('a password, or user and password, is sent; a wrong one is the cause, not printed', async t => {
+  const guarded = await startRedis({
+    args: ['--requirepass', 's3cret!', '--user', 'ann', 'on', '>pa:ss', '~*', '+@all'],
+  });
+  t.teardown(() => guarded.stop());
+  t.same(await count(await openStore(t, guarded.address, 's3cret!'), [{ key: 'a', hits: 1 }]), [1]);
+  t.same(await count(await openStore(t, guarded.address, 'ann:pa:ss'), [{ key: 'a', hits: 1 }]), [2]);
+  const inAddress = `redis://ann:${encodeURIComponent('pa:ss')}@${guarded.address}/3`;
+  t.same(
+    await count(await openStore(t, inAddress), [{ key: 'a', hits: 1 }]),
+    [1],
+    'database 3 has its own keys',
+  );
+  const logger = new KeepingLogger();
+  const wrong = redisStore({ socketType: 'tcp', url: guarded.address, auth: 'not-it-at-all' }, { logger });
+  t.teardown(() => wrong.stop());
+  const refusal = t.rejects(wrong.start(), /because the service is shutting down/);
+  await until(() => logger.messages('error').length > 0);
+  await wrong.stop();
+  await refusal;
+  t.notMatch(JSON.stringify(logger.lines), /not-it-at-all/);
+  t.match(JSON.stringify(logger.lines), /WRONGPASS|invalid username-password/);
+});
 
 t.test('the password in an address is in no line of the log and in no error', async t => {
   const port = await freePort();
@@ -138,25 +135,22 @@ t.test('the password in an address is in no line of the log and in no error', as
   }
 });
 
-t.test(
-  'what is before Redis may quote the command that it does not know; the password is left out',
-  async t => {
-    const password = `s3k${'r3t'.repeat(20)}`;
-    for (const said of [
-      `unknown command 'AUTH', with args beginning with: 'ann' '${password.slice(0, 40)}'`,
-      password,
-    ]) {
-      const url = await answeringServer(t, () => `-ERR ${said}\r\n`);
-      const logger = new KeepingLogger();
-      const endpoint = { socketType: 'tcp', url, auth: `ann:${password}` } as const;
-      const store = redisStore(endpoint, { logger, startMaxElapsedMs: 30 });
-      t.teardown(() => store.stop());
-      const failure = await store.start().catch(String);
-      t.match(failure, /: ERR (unknown command 'AUTH'|\*{5})$/);
-      t.notMatch(`${failure} ${JSON.stringify(logger.lines)}`, /s3k|r3t/);
-    }
-  },
-);
+t.test('a proxy may quote the command that it does not know; the password is left out', async t => {
+  const password = `s3k${'r3t'.repeat(20)}`;
+  for (const said of [
+    `unknown command 'AUTH', with args beginning with: 'ann' '${password.slice(0, 40)}'`,
+    password,
+  ]) {
+    const url = await answeringServer(t, () => `-ERR ${said}\r\n`);
+    const logger = new KeepingLogger();
+    const endpoint = { socketType: 'tcp', url, auth: `ann:${password}` } as const;
+    const store = redisStore(endpoint, { logger, startMaxElapsedMs: 30 });
+    t.teardown(() => store.stop());
+    const failure = await store.start().catch(String);
+    t.match(failure, /: ERR (unknown command 'AUTH'|\*{5})$/);
+    t.notMatch(`${failure} ${JSON.stringify(logger.lines)}`, /s3k|r3t/);
+  }
+});
 
 t.test('a password that Redis does not ask for is a warning in the log, and nowhere else', async t => {
   const open = await startRedis();
@@ -185,21 +179,18 @@ t.test('a database that Redis does not have is no connection', async t => {
   t.equal(await redis.command('DBSIZE'), 0);
 });
 
-t.test(
-  'a Redis that does not answer in time is an error, and counting goes on when it answers again',
-  async t => {
-    const slow = await startRedis();
-    t.teardown(() => slow.stop());
-    const store = redisStore({ socketType: 'tcp', url: slow.address, auth: '' }, { timeoutMs: 200 });
-    t.teardown(() => store.stop());
-    await store.start();
-    process.kill(slow.pid, 'SIGSTOP');
-    await t.rejects(count(store, [{ key: 'a', hits: 1 }]), { code: 'store_failed' });
-    process.kill(slow.pid, 'SIGCONT');
-    const [after] = await untilCounted(store, 'b');
-    t.ok(after >= 1, 'more when an answer was late again, although its hit was counted');
-  },
-);
+t.test('a Redis that does not answer in time is an error, until it answers again', async t => {
+  const slow = await startRedis();
+  t.teardown(() => slow.stop());
+  const store = redisStore({ socketType: 'tcp', url: slow.address, auth: '' }, { timeoutMs: 200 });
+  t.teardown(() => store.stop());
+  await store.start();
+  process.kill(slow.pid, 'SIGSTOP');
+  await t.rejects(count(store, [{ key: 'a', hits: 1 }]), { code: 'store_failed' });
+  process.kill(slow.pid, 'SIGCONT');
+  const [after] = await untilCounted(store, 'b');
+  t.ok(after >= 1, 'more when an answer was late again, although its hit was counted');
+});
 
 t.test('while Redis is away requests fail at once, and afterwards its counts are continued', async t => {
   const failing = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
@@ -267,24 +258,21 @@ async function untilCounted(store: CounterStore, key: string): Promise<number[]>
   }
 }
 
-t.test(
-  'a command beside the counts that is not answered leaves the connection to the calls on it',
-  async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
-    const logger = new KeepingLogger();
-    const store = redisStore(
-      { socketType: 'tcp', url: redis.address, auth: '' },
-      { logger, timeoutMs: 200, poolSize: 1 },
-    );
-    t.teardown(() => store.stop());
-    await store.start();
-    redis.freeze();
-    const link = store.serverOf('key').link();
-    await t.rejects(link!.sendBeside('GET', ['key']), { message: 'Command timed out' });
-    t.equal(store.serverOf('key').link(), link);
-    t.same(logger.messages('info'), ['Connected to Redis']);
-    redis.thaw();
-    t.same(await count(store, [{ key: 'a', hits: 1 }]), [1]);
-  },
-);
+t.test('a command beside the counts that is not answered leaves the connection alone', async t => {
+  const redis = await startRedis();
+  t.teardown(() => redis.stop());
+  const logger = new KeepingLogger();
+  const store = redisStore(
+    { socketType: 'tcp', url: redis.address, auth: '' },
+    { logger, timeoutMs: 200, poolSize: 1 },
+  );
+  t.teardown(() => store.stop());
+  await store.start();
+  redis.freeze();
+  const link = store.serverOf('key').link();
+  await t.rejects(link!.sendBeside('GET', ['key']), { message: 'Command timed out' });
+  t.equal(store.serverOf('key').link(), link);
+  t.same(logger.messages('info'), ['Connected to Redis']);
+  redis.thaw();
+  t.same(await count(store, [{ key: 'a', hits: 1 }]), [1]);
+});

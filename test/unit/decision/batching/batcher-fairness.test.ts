@@ -116,39 +116,36 @@ t.test('callers with requests waiting get the same part of each batch', async t 
   for (const other of others) t.equal(other.answered, 2 * MAX_BATCH_REQUESTS);
 });
 
-t.test(
-  'large requests are decided by themselves, one after the other, and do not hold up the others',
-  async t => {
-    const store = new GatedStore();
-    const decisions = new Decisions({ store, rules: RULES });
-    const order: string[] = [];
-    const ask = (name: string, bytes: Uint8Array) =>
-      decisions.batcher.decide(bytes, 'protobuf', {
-        caller: order,
-        gone: false,
-        answered: () => order.push(name),
-        refused: () => order.push(`${name} refused`),
-      });
-    ask('large', LARGE);
-    ask('small', SMALL);
-    ask('second large', LARGE);
-    await turn();
-    t.same(
-      store.waiting.map(batch => batch.ops),
-      [1, 1],
-    );
-    ask('one', SMALL);
-    ask('two', SMALL);
-    await turn();
-    t.same(
-      store.waiting.map(batch => batch.ops),
-      [1, 1, 2],
-    );
-    await store.passAll();
-    t.same(order.toSorted(), ['large', 'one', 'second large', 'small', 'two']);
-    t.equal(order.at(-1), 'second large');
-  },
-);
+t.test('large requests are decided alone, one after the other, and do not hold up others', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const order: string[] = [];
+  const ask = (name: string, bytes: Uint8Array) =>
+    decisions.batcher.decide(bytes, 'protobuf', {
+      caller: order,
+      gone: false,
+      answered: () => order.push(name),
+      refused: () => order.push(`${name} refused`),
+    });
+  ask('large', LARGE);
+  ask('small', SMALL);
+  ask('second large', LARGE);
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [1, 1],
+  );
+  ask('one', SMALL);
+  ask('two', SMALL);
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [1, 1, 2],
+  );
+  await store.passAll();
+  t.same(order.toSorted(), ['large', 'one', 'second large', 'small', 'two']);
+  t.equal(order.at(-1), 'second large');
+});
 
 t.test('answers of a batch are there before the next batch is decided', async t => {
   const decisions = new Decisions({

@@ -167,22 +167,19 @@ t.test('the bytes that wait have a bound as well', async t => {
   await Promise.all(asked);
 });
 
-t.test(
-  'when the store fails, every request of the batch that needs it is refused, and no other batch',
-  async t => {
-    const store = new GatedStore();
-    const decisions = new Decisions({ store, rules: RULES });
-    const failing = [ask(decisions), ask(decisions)];
-    await turn();
-    const passing = ask(decisions);
-    await turn();
-    store.waiting[0].fail(new Fault('store_failed', 'no store'));
-    store.waiting[1].pass();
-    for (const each of failing) await t.rejects(each, { code: 'store_failed', message: 'no store' });
-    t.equal((await passing).overallCode, 1);
-    t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.redis_error'), 2);
-  },
-);
+t.test('a store failure refuses every request of the batch that needs it, and no other', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const failing = [ask(decisions), ask(decisions)];
+  await turn();
+  const passing = ask(decisions);
+  await turn();
+  store.waiting[0].fail(new Fault('store_failed', 'no store'));
+  store.waiting[1].pass();
+  for (const each of failing) await t.rejects(each, { code: 'store_failed', message: 'no store' });
+  t.equal((await passing).overallCode, 1);
+  t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.redis_error'), 2);
+});
 
 t.test('a defect of a store is logged and answered as internal', async t => {
   const store = new GatedStore();

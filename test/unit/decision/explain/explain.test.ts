@@ -120,11 +120,7 @@ t.test('unlimited rules and the limits that they replace have no count', async t
 
 t.test('a limit that the descriptor brings stands in place of the rules', async t => {
   const own = descriptor('user=ann', { limit: { requestsPerUnit: 9, unit: 3 }, hitsAddend: 2 });
-  const { descriptors } = await freshDecisions().explain({
-    domain: 'shop',
-    descriptors: [own],
-    hitsAddend: 0,
-  });
+  const { descriptors } = await freshDecisions().explain(request('shop', own));
   t.match(descriptors[0], {
     hits: 2,
     outcome: 'limited',

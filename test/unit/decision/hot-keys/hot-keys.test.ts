@@ -33,45 +33,42 @@ async function ask(to: WatchedDecisions, times: number, text: string): Promise<v
   for (let i = 0; i < times; i++) await to.decisions.ask(request('d', text));
 }
 
-t.test(
-  'the keys of a rule have their hits and refused hits, the most first, and the key of their counter',
-  async t => {
-    const to = watched({ options: { cacheKeyPrefix: 'p:' } });
-    await ask(to, 1, 'user=ann');
-    await ask(to, 5, 'user=bob');
-    await ask(to, 9, 'free=x');
-    const limit = to.limit('d.user');
-    const entries = (value: string) => ({ domain: 'd', entries: [{ key: 'user', value }] });
-    t.same(to.hotKeys.top(limit, 'minute', 10).keys, [
-      {
-        limit,
-        key: 'user=bob',
-        ...entries('bob'),
-        cacheKey: 'p:d_user_bob_1699999200',
-        hits: 5,
-        refused: 3,
-        error: 0,
-      },
-      {
-        limit,
-        key: 'user=ann',
-        ...entries('ann'),
-        cacheKey: 'p:d_user_ann_1699999200',
-        hits: 1,
-        refused: 0,
-        error: 0,
-      },
-    ]);
-    t.match(to.hotKeys.top(limit, 'hour', 1).keys, [{ key: 'user=bob', hits: 5, refused: 3 }]);
-    const free = to.limit('d.free');
-    t.match(to.hotKeys.top(free, 'minute', 10).keys, [{ key: 'free=x', cacheKey: null, hits: 9 }]);
-    const all = to.hotKeys.top(null, 'minute', 2).keys;
-    t.match(all, [
-      { limit: free, key: 'free=x', hits: 9 },
-      { limit, key: 'user=bob', hits: 5 },
-    ]);
-  },
-);
+t.test('the keys of a rule have their hits, the most first, and the key of their counter', async t => {
+  const to = watched({ options: { cacheKeyPrefix: 'p:' } });
+  await ask(to, 1, 'user=ann');
+  await ask(to, 5, 'user=bob');
+  await ask(to, 9, 'free=x');
+  const limit = to.limit('d.user');
+  const entries = (value: string) => ({ domain: 'd', entries: [{ key: 'user', value }] });
+  t.same(to.hotKeys.top(limit, 'minute', 10).keys, [
+    {
+      limit,
+      key: 'user=bob',
+      ...entries('bob'),
+      cacheKey: 'p:d_user_bob_1699999200',
+      hits: 5,
+      refused: 3,
+      error: 0,
+    },
+    {
+      limit,
+      key: 'user=ann',
+      ...entries('ann'),
+      cacheKey: 'p:d_user_ann_1699999200',
+      hits: 1,
+      refused: 0,
+      error: 0,
+    },
+  ]);
+  t.match(to.hotKeys.top(limit, 'hour', 1).keys, [{ key: 'user=bob', hits: 5, refused: 3 }]);
+  const free = to.limit('d.free');
+  t.match(to.hotKeys.top(free, 'minute', 10).keys, [{ key: 'free=x', cacheKey: null, hits: 9 }]);
+  const all = to.hotKeys.top(null, 'minute', 2).keys;
+  t.match(all, [
+    { limit: free, key: 'free=x', hits: 9 },
+    { limit, key: 'user=bob', hits: 5 },
+  ]);
+});
 
 t.test('hits that the local cache refuses are counted', async t => {
   const to = watched({ localCacheBytes: 1_000_000 });
@@ -98,11 +95,7 @@ t.test('each limit of an entry with several limits has its own keys', async t =>
 
 t.test('hits_addend counts; refunds and requests without hits do not', async t => {
   const to = watched();
-  const addend = (text: string, hitsAddend: number) => ({
-    domain: 'd',
-    descriptors: [descriptor(text, { hitsAddend })],
-    hitsAddend: 0,
-  });
+  const addend = (text: string, hitsAddend: number) => request('d', descriptor(text, { hitsAddend }));
   await to.decisions.ask(addend('user=ann', 7));
   await to.decisions.ask(addend('user=ann', 0));
   await to.decisions.ask(refund('d', 5, 'user=ann'));
@@ -120,7 +113,7 @@ t.test('values that share a counter are one key', async t => {
 t.test('the limit that a request carries is among the keys of overrides', async t => {
   const to = watched();
   const limit = { requestsPerUnit: 1, unit: 2 };
-  const overriding = { domain: 'other', descriptors: [descriptor('tenant=x', { limit })], hitsAddend: 0 };
+  const overriding = request('other', descriptor('tenant=x', { limit }));
   to.decisions.load(RULES.replace('domain: d', 'domain: other'));
   await to.decisions.ask(overriding);
   await to.decisions.ask(overriding);

@@ -25,39 +25,36 @@ function watched(): WatchedDecisions {
   return new WatchedDecisions({ store, rules: RULES });
 }
 
-t.test(
-  'a refusal names the rule, the key, the count and the limit, and the caller if it is known',
-  async t => {
-    const to = watched();
-    const { batcher, clock } = to.decisions;
-    await new Promise<void>((resolve, reject) => {
-      batcher.decide(encodeRateLimitRequest(request('d', 'noisy=a')), 'protobuf', {
-        gone: false,
-        origin: { peer: '192.0.2.7', traceId: '0af7651916cd43dd8448eb211c80319c' },
-        answered: () => resolve(),
-        refused: reject,
-      });
+t.test('a refusal names rule, key, count and limit, and the caller if it is known', async t => {
+  const to = watched();
+  const { batcher, clock } = to.decisions;
+  await new Promise<void>((resolve, reject) => {
+    batcher.decide(encodeRateLimitRequest(request('d', 'noisy=a')), 'protobuf', {
+      gone: false,
+      origin: { peer: '192.0.2.7', traceId: '0af7651916cd43dd8448eb211c80319c' },
+      answered: () => resolve(),
+      refused: reject,
     });
-    t.same(to.refusals.recent(9), [
-      {
-        timeMs: clock.nowMs(),
-        path: 'd.noisy',
-        key: 'noisy=a',
-        domain: 'd',
-        entries: [{ key: 'noisy', value: 'a' }],
-        hits: 1,
-        count: 1,
-        requestsPerUnit: 0,
-        most: 0,
-        isShadow: false,
-        isPenalized: false,
-        isBanned: false,
-        peer: '192.0.2.7',
-        traceId: '0af7651916cd43dd8448eb211c80319c',
-      },
-    ]);
-  },
-);
+  });
+  t.same(to.refusals.recent(9), [
+    {
+      timeMs: clock.nowMs(),
+      path: 'd.noisy',
+      key: 'noisy=a',
+      domain: 'd',
+      entries: [{ key: 'noisy', value: 'a' }],
+      hits: 1,
+      count: 1,
+      requestsPerUnit: 0,
+      most: 0,
+      isShadow: false,
+      isPenalized: false,
+      isBanned: false,
+      peer: '192.0.2.7',
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+    },
+  ]);
+});
 
 t.test('a token bucket is compared with its burst', async t => {
   const to = watched();
@@ -105,18 +102,15 @@ t.test('a flood of refusals of one rule leaves those of the others', async t => 
   t.match(to.refusals.recent(9, to.limit('d.quiet')), [{ key: 'quiet=b' }]);
 });
 
-t.test(
-  'in each tenth of a second, a thread records 20 refusals, and the first one of each other rule',
-  async t => {
-    const to = watched();
-    for (let i = 0; i < 50; i++) await to.decisions.ask(request('d', 'noisy=a'));
-    await to.decisions.ask(request('d', 'quiet=b'));
-    t.equal(to.refusals.recent(100).length, 21);
-    to.decisions.clock.advance(100);
-    await to.decisions.ask(request('d', 'noisy=a'));
-    t.equal(to.refusals.recent(100).length, 22);
-  },
-);
+t.test('in a tenth of a second, 20 refusals are recorded, and the first of each other rule', async t => {
+  const to = watched();
+  for (let i = 0; i < 50; i++) await to.decisions.ask(request('d', 'noisy=a'));
+  await to.decisions.ask(request('d', 'quiet=b'));
+  t.equal(to.refusals.recent(100).length, 21);
+  to.decisions.clock.advance(100);
+  await to.decisions.ask(request('d', 'noisy=a'));
+  t.equal(to.refusals.recent(100).length, 22);
+});
 
 t.test('a request that got a fault was not refused, also if the batch before it was', async t => {
   const to = watched();

@@ -163,23 +163,20 @@ t.test('a batch whose thread is lost is answered with an error, never with OK, a
   t.same(await bench.ask(batch, calls(1)), ['ok'], 'the batch can be used again');
 });
 
-t.test(
-  'an answer that a thread could not write fails its batch: answers are known by their place',
-  async t => {
-    const bench = new Bench();
-    const forgetful = new ThreadDecider({
-      makeEngine: () => ({
-        engine: { run: batch => batch.replies[0].answered(Buffer.from('one'), false) },
-        overLimit: null,
-      }),
-      fingerprintKey: TEST_FINGERPRINT_KEY,
-      threadId: 1,
-    });
-    bench.answer = async task => forgetful.decide(task);
-    t.same(await bench.ask(bench.newBatch(), calls(2)), ['internal', 'internal']);
-    t.match(bench.logger.lines, [{ fields: { error: /1 answers of a batch could not be written/ } }]);
-  },
-);
+t.test('an answer that a thread could not write fails its batch', async t => {
+  const bench = new Bench();
+  const forgetful = new ThreadDecider({
+    makeEngine: () => ({
+      engine: { run: batch => batch.replies[0].answered(Buffer.from('one'), false) },
+      overLimit: null,
+    }),
+    fingerprintKey: TEST_FINGERPRINT_KEY,
+    threadId: 1,
+  });
+  bench.answer = async task => forgetful.decide(task);
+  t.same(await bench.ask(bench.newBatch(), calls(2)), ['internal', 'internal']);
+  t.match(bench.logger.lines, [{ fields: { error: /1 answers of a batch could not be written/ } }]);
+});
 
 t.test('memory goes back and forth: batch after batch takes no new one', async t => {
   const bench = new Bench();

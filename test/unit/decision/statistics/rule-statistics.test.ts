@@ -262,18 +262,15 @@ class Turmoil {
   }
 }
 
-t.test(
-  'however publications, batches and readers fall into each other, no hit is lost or told twice',
-  async t => {
-    for (let seed = 1; seed <= 12; seed++) {
-      const turmoil = new Turmoil(seed);
-      for (let step = 0; step < 300; step++) turmoil.step();
-      while (turmoil.endBatch());
-      const totals = told(turmoil.statistics);
-      t.same(Object.entries(totals).sort(), Object.entries(turmoil.counted).sort(), `seed ${seed}`);
-    }
-  },
-);
+t.test('no hit is lost or told twice, however publications, batches and readers interleave', async t => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const turmoil = new Turmoil(seed);
+    for (let step = 0; step < 300; step++) turmoil.step();
+    while (turmoil.endBatch());
+    const totals = told(turmoil.statistics);
+    t.same(Object.entries(totals).sort(), Object.entries(turmoil.counted).sort(), `seed ${seed}`);
+  }
+});
 
 t.test('names from requests take a bounded number of bytes: the least recently used lets go', async t => {
   const statistics = new RuleStatistics({ bytes: 100 * (NAME_OVERHEAD_BYTES + 10), nameBytes: 64 });

@@ -76,26 +76,23 @@ t.test('many names are several reports; hits that are counted in between are not
   t.same(new Set(Object.values(totals)), new Set([2]));
 });
 
-t.test(
-  'memory is limited between reports; dropped names and hits are counted in the primary thread',
-  async t => {
-    const bounds: NameBounds = { bytes: 100 * (NAME_OVERHEAD_BYTES + 10), nameBytes: 64 };
-    const statistics = new RuleStatistics();
-    const names = new ThreadNames(bounds);
-    for (let round = 0; round < 2; round++) {
-      for (let i = 0; i < 1_000; i++) hit(names, `d.a_${round}_${i}`, 2);
-      hit(names, 'x'.repeat(65), 7);
-      for (const report of names.take()) statistics.addReport(report);
-    }
-    t.same([...names.take()], []);
-    const {
-      'ratelimit.stats.names_dropped': dropped,
-      'ratelimit.stats.hits_dropped': hits,
-      ...kept
-    } = shown(statistics);
-    const keptNames = Object.keys(kept).length;
-    t.ok(keptNames > 180 && keptNames < 240, `${keptNames} names`);
-    t.equal(dropped, 2 * 1_001 - keptNames);
-    t.equal(hits, 2 * 7 + 2 * (2_000 - keptNames));
-  },
-);
+t.test('memory is limited between reports; the primary thread counts what was dropped', async t => {
+  const bounds: NameBounds = { bytes: 100 * (NAME_OVERHEAD_BYTES + 10), nameBytes: 64 };
+  const statistics = new RuleStatistics();
+  const names = new ThreadNames(bounds);
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < 1_000; i++) hit(names, `d.a_${round}_${i}`, 2);
+    hit(names, 'x'.repeat(65), 7);
+    for (const report of names.take()) statistics.addReport(report);
+  }
+  t.same([...names.take()], []);
+  const {
+    'ratelimit.stats.names_dropped': dropped,
+    'ratelimit.stats.hits_dropped': hits,
+    ...kept
+  } = shown(statistics);
+  const keptNames = Object.keys(kept).length;
+  t.ok(keptNames > 180 && keptNames < 240, `${keptNames} names`);
+  t.equal(dropped, 2 * 1_001 - keptNames);
+  t.equal(hits, 2 * 7 + 2 * (2_000 - keptNames));
+});

@@ -156,40 +156,37 @@ t.test('only limits with the same window and algorithm have their names in their
   ]);
 });
 
-t.test(
-  'the fields of a repeated limit and calendar are merged, of repeated lists the last counts',
-  async t => {
-    const entry = loadEntry(
-      [
-        'key: k',
-        'rate_limit: {window: 36h, algorithm: token_bucket, requests_per_unit: 5}',
-        'rate_limit: {window: 5m, burst: 7}',
-      ].join('\n'),
-    );
-    t.strictSame(entry.limits[0].terms, {
-      ...FIXED,
-      algorithm: 'token_bucket',
-      multiplier: 5,
-      burst: 7,
-      window: '5m',
-      tag: '5m.bucket',
-    });
-    const calendars = 'calendar: {period: month, zone: Asia/Tokyo}, calendar: {period: year}';
-    t.equal(limitOf(calendars).terms?.window, 'year Asia/Tokyo');
-    const list =
-      'rate_limits: [{unit: day, requests_per_unit: 1}]\nrate_limits: [{window: 5m, requests_per_unit: 2}]';
-    t.strictSame(
-      loadEntry(`key: k\n${list}`).limits.map(limit => limit.requestsPerUnit),
-      [2],
-    );
-    const merged =
-      'domain: d\ndescriptors:\n' +
-      '- {key: a, rate_limit: &base {unit: minute, requests_per_unit: 3}}\n' +
-      '- {key: b, rate_limits: &list [{<<: *base, unit_multiplier: 5}, {<<: *base, name: n}]}\n' +
-      '- {key: c, rate_limits: *list}\n';
-    t.strictSame(faultsOf(merged), []);
-  },
-);
+t.test('a repeated limit and calendar is merged, of repeated lists the last counts', async t => {
+  const entry = loadEntry(
+    [
+      'key: k',
+      'rate_limit: {window: 36h, algorithm: token_bucket, requests_per_unit: 5}',
+      'rate_limit: {window: 5m, burst: 7}',
+    ].join('\n'),
+  );
+  t.strictSame(entry.limits[0].terms, {
+    ...FIXED,
+    algorithm: 'token_bucket',
+    multiplier: 5,
+    burst: 7,
+    window: '5m',
+    tag: '5m.bucket',
+  });
+  const calendars = 'calendar: {period: month, zone: Asia/Tokyo}, calendar: {period: year}';
+  t.equal(limitOf(calendars).terms?.window, 'year Asia/Tokyo');
+  const list =
+    'rate_limits: [{unit: day, requests_per_unit: 1}]\nrate_limits: [{window: 5m, requests_per_unit: 2}]';
+  t.strictSame(
+    loadEntry(`key: k\n${list}`).limits.map(limit => limit.requestsPerUnit),
+    [2],
+  );
+  const merged =
+    'domain: d\ndescriptors:\n' +
+    '- {key: a, rate_limit: &base {unit: minute, requests_per_unit: 3}}\n' +
+    '- {key: b, rate_limits: &list [{<<: *base, unit_multiplier: 5}, {<<: *base, name: n}]}\n' +
+    '- {key: c, rate_limits: *list}\n';
+  t.strictSame(faultsOf(merged), []);
+});
 
 /** The warnings about an entry `a` with two limits, and with entries below it. */
 function warningsOf(...nested: readonly string[]): readonly string[] {

@@ -189,41 +189,38 @@ t.test('fields of later versions are passed over', async t => {
   t.strictSame(refusal(resource(writer.take())), []);
 });
 
-t.test(
-  'a resource has plain limits only: later fields are passed over, and metadata is no configuration',
-  async t => {
-    const policy = new ByteWriter();
-    writeUint(policy, 1, UNIT.minute);
-    writeUint(policy, 2, 7);
-    // As if `unit_multiplier`, `window`, `algorithm` and `burst` had got the next numbers.
-    for (const field of [6, 9]) writeUint(policy, field, 5);
-    for (const field of [7, 8]) writeText(policy, field, 'token_bucket');
-    const entry = new ByteWriter();
-    writeText(entry, 1, 'k');
-    writeBytes(entry, 3, policy.take());
-    const config = new ByteWriter();
-    writeText(config, 2, 'd');
-    writeBytes(config, 3, entry.take());
-    const rules = loadRuleSet([resource(config.take())], { mergeDomains: false });
-    t.equal(rules.domains[0].entries[0].place, null, 'a resource has no lines');
-    const plain = loadText(
-      'domain: d\ndescriptors: [{key: k, rate_limit: {unit: minute, requests_per_unit: 7}}]',
-    );
-    t.strictSame(withoutPlaces(rules), withoutPlaces(plain));
+t.test('a resource has plain limits only: later fields and metadata are passed over', async t => {
+  const policy = new ByteWriter();
+  writeUint(policy, 1, UNIT.minute);
+  writeUint(policy, 2, 7);
+  // As if `unit_multiplier`, `window`, `algorithm` and `burst` had got the next numbers.
+  for (const field of [6, 9]) writeUint(policy, field, 5);
+  for (const field of [7, 8]) writeText(policy, field, 'token_bucket');
+  const entry = new ByteWriter();
+  writeText(entry, 1, 'k');
+  writeBytes(entry, 3, policy.take());
+  const config = new ByteWriter();
+  writeText(config, 2, 'd');
+  writeBytes(config, 3, entry.take());
+  const rules = loadRuleSet([resource(config.take())], { mergeDomains: false });
+  t.equal(rules.domains[0].entries[0].place, null, 'a resource has no lines');
+  const plain = loadText(
+    'domain: d\ndescriptors: [{key: k, rate_limit: {unit: minute, requests_per_unit: 7}}]',
+  );
+  t.strictSame(withoutPlaces(rules), withoutPlaces(plain));
 
-    const text = (stringValue: string) => ({ stringValue });
-    const metadata = {
-      fields: {
-        window: text('5m'),
-        algorithm: text('token_bucket'),
-        rate_limits: { listValue: { values: [{ structValue: { fields: { window: text('5m') } } }] } },
-      },
-    };
-    const rate_limit = { unit: UNIT.minute, requests_per_unit: 7 };
-    const [{ entries }] = load([{ domain: 'd', descriptors: [{ key: 'k', rate_limit, metadata }] }]).domains;
-    t.strictSame(entries[0].limits, plain.domains[0].entries[0].limits);
-  },
-);
+  const text = (stringValue: string) => ({ stringValue });
+  const metadata = {
+    fields: {
+      window: text('5m'),
+      algorithm: text('token_bucket'),
+      rate_limits: { listValue: { values: [{ structValue: { fields: { window: text('5m') } } }] } },
+    },
+  };
+  const rate_limit = { unit: UNIT.minute, requests_per_unit: 7 };
+  const [{ entries }] = load([{ domain: 'd', descriptors: [{ key: 'k', rate_limit, metadata }] }]).domains;
+  t.strictSame(entries[0].limits, plain.domains[0].entries[0].limits);
+});
 
 t.test('a resource may have as many levels of entries as a file', async t => {
   const nested = (levels: number): Uint8Array => {

@@ -108,55 +108,45 @@ t.test('rules with a fault are refused on their own stream, and the others go on
   ]);
 });
 
-t.test(
-  'a domain of two servers is refused to the one that names it second, which learns who has it',
-  async t => {
-    const { loader, asked } = await startSources(t, 2);
-    const [one, two] = asked;
-    two.stream.send('w1', hourly('shop', 'user', 9));
-    t.match(await two.server.request(), { version_info: 'w1', error_detail: null });
-    one.stream.send('v1', hourly('shop', 'path', 5));
-    const refused = await one.server.request();
-    t.match(refused, { version_info: '', response_nonce: 'nonce-v1' });
-    t.equal(
-      refused.error_detail?.message,
-      `shop-limits (from ${one.server.address}): shop: the domain "shop" is already defined in ` +
-        `shop-limits (from ${two.server.address}): give this one another name, move the entries there, ` +
-        'or set MERGE_DOMAIN_CONFIG=true',
-    );
-    t.match(loader.rules.domains, [{ entries: [{ key: 'user' }] }]);
-    two.stream.send('w2', hourly('quota', 'user', 9));
-    await two.server.request();
-    one.stream.send('v2', hourly('shop', 'path', 5));
-    t.match(
-      await one.server.request(),
-      { version_info: 'v2', error_detail: null },
-      'once the domain is free',
-    );
-  },
-);
+t.test('a domain of two servers is refused to the second one, which learns who has it', async t => {
+  const { loader, asked } = await startSources(t, 2);
+  const [one, two] = asked;
+  two.stream.send('w1', hourly('shop', 'user', 9));
+  t.match(await two.server.request(), { version_info: 'w1', error_detail: null });
+  one.stream.send('v1', hourly('shop', 'path', 5));
+  const refused = await one.server.request();
+  t.match(refused, { version_info: '', response_nonce: 'nonce-v1' });
+  t.equal(
+    refused.error_detail?.message,
+    `shop-limits (from ${one.server.address}): shop: the domain "shop" is already defined in ` +
+      `shop-limits (from ${two.server.address}): give this one another name, move the entries there, ` +
+      'or set MERGE_DOMAIN_CONFIG=true',
+  );
+  t.match(loader.rules.domains, [{ entries: [{ key: 'user' }] }]);
+  two.stream.send('w2', hourly('quota', 'user', 9));
+  await two.server.request();
+  one.stream.send('v2', hourly('shop', 'path', 5));
+  t.match(await one.server.request(), { version_info: 'v2', error_detail: null }, 'once the domain is free');
+});
 
-t.test(
-  'a refused set that is sent again is loaded only once another server has changed its rules',
-  async t => {
-    const { loader, clock, asked } = await startSources(t, 2);
-    const [one, two] = asked;
-    two.stream.send('w1', hourly('shop', 'user', 9));
-    await two.server.request();
-    for (const waitMs of [0, 1_000, 2_000]) {
-      one.stream.send('v1', hourly('shop', 'path', 5));
-      if (waitMs > 0) await clock.pass(waitMs);
-      t.match((await one.server.request()).error_detail?.message, /is already defined in/);
-    }
-    t.equal(loader.loads, 2);
-    two.stream.send('w2', hourly('quota', 'user', 9));
-    await two.server.request();
+t.test('a refused set that is sent again is loaded once another server has changed its rules', async t => {
+  const { loader, clock, asked } = await startSources(t, 2);
+  const [one, two] = asked;
+  two.stream.send('w1', hourly('shop', 'user', 9));
+  await two.server.request();
+  for (const waitMs of [0, 1_000, 2_000]) {
     one.stream.send('v1', hourly('shop', 'path', 5));
-    await clock.pass(4_000);
-    t.match(await one.server.request(), { version_info: 'v1', error_detail: null });
-    t.same(loader.domains, ['quota', 'shop']);
-  },
-);
+    if (waitMs > 0) await clock.pass(waitMs);
+    t.match((await one.server.request()).error_detail?.message, /is already defined in/);
+  }
+  t.equal(loader.loads, 2);
+  two.stream.send('w2', hourly('quota', 'user', 9));
+  await two.server.request();
+  one.stream.send('v1', hourly('shop', 'path', 5));
+  await clock.pass(4_000);
+  t.match(await one.server.request(), { version_info: 'v1', error_detail: null });
+  t.same(loader.domains, ['quota', 'shop']);
+});
 
 t.test('a set that could not be tried is tried again when it is sent again', async t => {
   const { loader, clock, asked } = await startSources(t, 1);

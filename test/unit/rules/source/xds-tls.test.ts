@@ -94,22 +94,19 @@ t.test('an address can be the name to look for', async t => {
   t.match(await ads.request(), { version_info: '' });
 });
 
-t.test(
-  'a certificate for another name is refused, whether the name is given or that of the address',
-  async t => {
-    const ads = await serve(t, ['control.example']);
-    for (const serverName of ['', 'other.example', '10.1.2.3']) {
-      const tls = { ...NO_TLS_FILES, ...serverCa(t), serverName };
-      const { logger, clock } = await startXds(t, ads.address, { tls });
-      await clock.pass(3_000);
-      t.match(
-        logger.lines[0]?.fields,
-        { reason: /(does not match certificate|is not in the cert).*set CONFIG_GRPC_XDS_SERVER_TLS_SAN/s },
-        serverName,
-      );
-    }
-  },
-);
+t.test('a certificate for another name than the given one or the host is refused', async t => {
+  const ads = await serve(t, ['control.example']);
+  for (const serverName of ['', 'other.example', '10.1.2.3']) {
+    const tls = { ...NO_TLS_FILES, ...serverCa(t), serverName };
+    const { logger, clock } = await startXds(t, ads.address, { tls });
+    await clock.pass(3_000);
+    t.match(
+      logger.lines[0]?.fields,
+      { reason: /(does not match certificate|is not in the cert).*set CONFIG_GRPC_XDS_SERVER_TLS_SAN/s },
+      serverName,
+    );
+  }
+});
 
 t.test('a client certificate is shown to a server that wants one', async t => {
   const ads = await serve(t, ['localhost'], 'known');

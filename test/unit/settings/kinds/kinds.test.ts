@@ -109,16 +109,13 @@ t.test('a choice keeps to the letter case unless it is ignored', async t => {
     t.equal(refusalFrom(exact, text), 'not one of the choices');
 });
 
-t.test(
-  'a choice may hold the empty text and two texts of one value, the first of which is shown',
-  async t => {
-    const kind = choice({ texts: { warn: 'warning', warning: 'warning', '': null }, letterCase: 'exact' });
-    t.equal(valueFrom(kind, 'warning'), 'warning');
-    t.equal(valueFrom(kind, ''), null);
-    t.equal(kind.write('warning'), 'warn');
-    t.equal(kind.label, 'warn, warning or empty');
-  },
-);
+t.test('a choice may hold the empty text, and two texts of a value, whose first is shown', async t => {
+  const kind = choice({ texts: { warn: 'warning', warning: 'warning', '': null }, letterCase: 'exact' });
+  t.equal(valueFrom(kind, 'warning'), 'warning');
+  t.equal(valueFrom(kind, ''), null);
+  t.equal(kind.write('warning'), 'warn');
+  t.equal(kind.label, 'warn, warning or empty');
+});
 
 t.test('a choice of one text', async t => {
   const kind = choice({ texts: { single: 'single' }, letterCase: 'ignored' });

@@ -97,22 +97,19 @@ t.test('an address that cannot be right is refused with what is wrong in it, and
   t.equal(readTcpAddress('redis://h/2147483647').database, 2_147_483_647);
 });
 
-t.test(
-  'a cluster is a list of nodes, asked with the credentials that are set or those of the first',
-  async t => {
-    const family = 0;
-    const auth = 'ann:pw';
-    t.match(clusterEndpoints({ url: 'a:1,[::1]:2', auth }), [
-      { shown: 'a:1', target: { host: 'a', port: 1, family }, username: 'ann', password: 'pw' },
-      { shown: '[::1]:2', target: { host: '::1', port: 2, family }, username: 'ann', password: 'pw' },
-    ]);
-    t.match(clusterEndpoints({ url: 'redis://bob:x@a:1,b:2,redis://:y@c:3', auth: '' }), [
-      { username: 'bob', password: 'x' },
-      { username: 'bob', password: 'x' },
-      { username: '', password: 'y' },
-    ]);
-  },
-);
+t.test('a cluster is a list of nodes, with the credentials that are set or of the first', async t => {
+  const family = 0;
+  const auth = 'ann:pw';
+  t.match(clusterEndpoints({ url: 'a:1,[::1]:2', auth }), [
+    { shown: 'a:1', target: { host: 'a', port: 1, family }, username: 'ann', password: 'pw' },
+    { shown: '[::1]:2', target: { host: '::1', port: 2, family }, username: 'ann', password: 'pw' },
+  ]);
+  t.match(clusterEndpoints({ url: 'redis://bob:x@a:1,b:2,redis://:y@c:3', auth: '' }), [
+    { username: 'bob', password: 'x' },
+    { username: 'bob', password: 'x' },
+    { username: '', password: 'y' },
+  ]);
+});
 
 t.test('sentinels are a list after the name of the master, with credentials of their own', async t => {
   const url = 'limits,redis://:in-url@a:1,b:2';

@@ -38,16 +38,13 @@ t.test('batches one after the other use one connection', async t => {
   t.equal(await clientsOf(redis), 1);
 });
 
-t.test(
-  'batches in flight together open as many connections as the pool may have, which are kept',
-  async t => {
-    const { redis, store, active } = await openPool(t, { poolSize: 3 });
-    while (active() !== 3) await Promise.all(Array.from({ length: 6 }, () => count(store, ONE)));
-    await Promise.all(Array.from({ length: 20 }, () => count(store, ONE)));
-    t.equal(active(), 3);
-    t.equal(await clientsOf(redis), 3);
-  },
-);
+t.test('batches in flight open as many connections as the pool may have, which are kept', async t => {
+  const { redis, store, active } = await openPool(t, { poolSize: 3 });
+  while (active() !== 3) await Promise.all(Array.from({ length: 6 }, () => count(store, ONE)));
+  await Promise.all(Array.from({ length: 20 }, () => count(store, ONE)));
+  t.equal(active(), 3);
+  t.equal(await clientsOf(redis), 3);
+});
 
 t.test('a pool of one counts batches in flight together one after the other', async t => {
   const { store, active } = await openPool(t, { poolSize: 1 });
@@ -59,23 +56,20 @@ t.test('a pool of one counts batches in flight together one after the other', as
   t.equal(active(), 1);
 });
 
-t.test(
-  '`create`: after the wait one connection more is opened, and closed when it is not needed',
-  async t => {
-    const onEmpty = { behavior: 'create', waitMs: 1_000 } as const;
-    const { redis, store, clock, active } = await openPool(t, { poolSize: 1, onEmpty });
-    redis.freeze();
-    const first = count(store, ONE);
-    const second = count(store, ONE);
-    await new Promise(resolve => setImmediate(resolve));
-    t.equal(active(), 1);
-    clock.advance(1_000);
-    redis.thaw();
-    t.same((await Promise.all([first, second])).flat(), [1, 2]);
-    await until(() => active() === 1);
-    t.same(await count(store, ONE), [3]);
-  },
-);
+t.test('`create`: after the wait a further connection is opened, and closed after use', async t => {
+  const onEmpty = { behavior: 'create', waitMs: 1_000 } as const;
+  const { redis, store, clock, active } = await openPool(t, { poolSize: 1, onEmpty });
+  redis.freeze();
+  const first = count(store, ONE);
+  const second = count(store, ONE);
+  await new Promise(resolve => setImmediate(resolve));
+  t.equal(active(), 1);
+  clock.advance(1_000);
+  redis.thaw();
+  t.same((await Promise.all([first, second])).flat(), [1, 2]);
+  await until(() => active() === 1);
+  t.same(await count(store, ONE), [3]);
+});
 
 t.test('`error`: after the wait the batch fails and says why', async t => {
   const onEmpty = { behavior: 'error', waitMs: 500 } as const;
