@@ -3,6 +3,7 @@ import type { EngineOptions } from '../../../src/decision/engine.ts';
 import type { RateLimitRequest, RateLimitResponse } from '../../../src/messages/client-codec.ts';
 import { ANSWER } from '../../../src/rules/domain-answers.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { words } from '../../support/words.ts';
 import { OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { bucket, limit, ruleFile, sliding } from './rule-file.ts';
 
@@ -365,12 +366,9 @@ function examineEncodings(t: Test, asking: Asking): void {
   t.test('fields are in the order of their declaration', async t => {
     const decisions = await asking(all);
     const { text } = await decisions.askJson(keys('hour0'));
-    t.match(Object.keys(JSON.parse(text)), [
-      'overallCode',
-      'statuses',
-      'responseHeadersToAdd',
-      'rawBody',
-      'dynamicMetadata',
-    ]);
+    t.match(
+      Object.keys(JSON.parse(text)),
+      words(`overallCode statuses responseHeadersToAdd rawBody dynamicMetadata`),
+    );
   });
 }

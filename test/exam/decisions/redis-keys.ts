@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
+import { words } from '../../support/words.ts';
 import { deciding, type OpenStore } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
@@ -60,15 +61,9 @@ function examineKeys(t: Test, open: OpenStore, redis: RedisServer): void {
       options: { expirationJitterMaxSeconds: 60 },
     });
     await decisions.ask(request('d', ...units.map(unit => `${unit}=x`)));
-    const expected = [
-      'd_day_x_1699920000',
-      'd_hour_x_1699999200',
-      'd_minute_x_1699999980',
-      'd_month_x_1697760000',
-      'd_second_x_1700000000',
-      'd_week_x_1699488000',
-      'd_year_x_1671408000',
-    ];
+    const expected = words(`
+      d_day_x_1699920000 d_hour_x_1699999200 d_minute_x_1699999980 d_month_x_1697760000
+      d_second_x_1700000000 d_week_x_1699488000 d_year_x_1671408000`);
     t.strictSame(await storedKeys(redis), expected);
   });
 

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { words } from '../../support/words.ts';
 import { deciding, grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { bucket, type EntryText, type LimitText, limit, ruleFile, sliding } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -75,13 +76,9 @@ function examineCounting(t: Test, open: OpenStore, limiting: Limiting): void {
     });
     await new Decisions({ store, rules }).ask(request('d', 'k=v'));
     t.strictSame(store.calls, [
-      [
-        'd_k_v_1700000000~1s',
-        'd_k_v_1699999200~1h.a',
-        'd_k_v_1699999200~1h.b',
-        'd_k_v_~1m.bucket',
-        'd_k_v_~5m.sliding',
-      ],
+      words(
+        `d_k_v_1700000000~1s d_k_v_1699999200~1h.a d_k_v_1699999200~1h.b d_k_v_~1m.bucket d_k_v_~5m.sliding`,
+      ),
     ]);
   });
 

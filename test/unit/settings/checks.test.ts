@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type Environment, loadSettings } from '../../../src/settings/load.ts';
+import { words } from '../../support/words.ts';
 import { refusal } from './refusal.ts';
 
 function accepted(env: Environment): boolean {
@@ -75,27 +76,13 @@ t.test('ports are shared on Linux only', t => {
 });
 
 t.test('an address for TCP must name host and port', async t => {
-  const right = [
-    'localhost:6379',
-    '10.0.0.1:1',
-    '[::1]:6379',
-    'a_b.c-d:65535',
-    'redis://h',
-    'redis://:p@h:6379/2?db=1',
-  ];
+  const right = words(
+    `localhost:6379 10.0.0.1:1 [::1]:6379 a_b.c-d:65535 redis://h redis://:p@h:6379/2?db=1`,
+  );
   for (const KVCACHE_URL of right) t.ok(accepted({ KVCACHE_URL }), KVCACHE_URL);
-  const wrong = [
-    'localhost',
-    'localhost:',
-    ':6379',
-    'h:0',
-    'h:65536',
-    '[h]:1',
-    '::1:6379',
-    'redis://',
-    'redis://:s3cret@h:1/99x',
-    'redis://:s3cret%zz@h:1',
-  ];
+  const wrong = words(`
+    localhost localhost: :6379 h:0 h:65536 [h]:1 ::1:6379 redis:// redis://:s3cret@h:1/99x
+    redis://:s3cret%zz@h:1`);
   for (const KVCACHE_URL of wrong) t.notOk(accepted({ KVCACHE_URL }), KVCACHE_URL);
   t.match(
     refusal({ KVCACHE_URL: 'localhost' }),

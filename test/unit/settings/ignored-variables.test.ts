@@ -1,6 +1,7 @@
 import t from 'tap';
 import { type Environment, loadSettings } from '../../../src/settings/load.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
+import { words } from '../../support/words.ts';
 
 /** Names that are warned about, each with the setting that is closest. */
 function misspelled(env: Environment): Record<string, unknown> {
@@ -63,75 +64,18 @@ t.test('variables that environments set for other reasons are no slips', async t
     // Envoy Gateway, Istio and others.
     ...['GRPC_SERVER_TLS_CA_CERT', 'POD_NAME', 'POD_NAMESPACE', 'NODE_NAME', 'INSTANCE_IP', 'ENVOY_UID'],
     ...['DD_AGENT_HOST', 'DD_TAGS', 'DD_SITE', 'DD_TRACE_ENABLED', 'DD_LOGS_INJECTION'],
-    ...[
-      'OTEL_EXPORTER_OTLP_ENDPOINT',
-      'OTEL_SERVICE_NAME',
-      'GRPC_VERBOSITY',
-      'GRPC_TRACE',
-      'GRPC_DNS_RESOLVER',
-    ],
-    ...[
-      'NODE_ENV',
-      'NODE_OPTIONS',
-      'NODE_EXTRA_CA_CERTS',
-      'NODE_VERSION',
-      'YARN_VERSION',
-      'npm_config_user_agent',
-    ],
+    ...words(`OTEL_EXPORTER_OTLP_ENDPOINT OTEL_SERVICE_NAME GRPC_VERBOSITY GRPC_TRACE GRPC_DNS_RESOLVER`),
+    ...words(`NODE_ENV NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_VERSION YARN_VERSION npm_config_user_agent`),
     ...['npm_package_name', 'npm_lifecycle_event', 'npm_execpath', 'PM2_HOME', 'pm_id', 'NODE_APP_INSTANCE'],
-    ...[
-      'HOSTNAME',
-      'HOSTTYPE',
-      'PATH',
-      'HOME',
-      'LOGNAME',
-      'SHLVL',
-      'SHELL',
-      'TERM',
-      'COLORTERM',
-      'EDITOR',
-      'PAGER',
-    ],
+    ...words(`HOSTNAME HOSTTYPE PATH HOME LOGNAME SHLVL SHELL TERM COLORTERM EDITOR PAGER`),
     ...['LANG', 'LANGUAGE', 'LC_ALL', 'XDG_RUNTIME_DIR', 'XDG_SESSION_ID', 'SSH_CONNECTION', 'SSH_AUTH_SOCK'],
-    ...[
-      'DBUS_SESSION_BUS_ADDRESS',
-      'SUDO_USER',
-      'MAIL',
-      'OLDPWD',
-      'TZ',
-      'LOG_DIR',
-      'LOGLEVEL_ROOT',
-      'DEBUG_COLORS',
-    ],
-    ...[
-      'INVOCATION_ID',
-      'JOURNAL_STREAM',
-      'LISTEN_FDS',
-      'NOTIFY_SOCKET',
-      'MEMORY_PRESSURE_WATCH',
-      'RUNTIME_DIRECTORY',
-    ],
-    ...[
-      'STATE_DIRECTORY',
-      'CONFIGURATION_DIRECTORY',
-      'LOGS_DIRECTORY',
-      'CACHE_DIRECTORY',
-      'SYSTEMD_EXEC_PID',
-    ],
+    ...words(`DBUS_SESSION_BUS_ADDRESS SUDO_USER MAIL OLDPWD TZ LOG_DIR LOGLEVEL_ROOT DEBUG_COLORS`),
+    ...words(`INVOCATION_ID JOURNAL_STREAM LISTEN_FDS NOTIFY_SOCKET MEMORY_PRESSURE_WATCH RUNTIME_DIRECTORY`),
+    ...words(`STATE_DIRECTORY CONFIGURATION_DIRECTORY LOGS_DIRECTORY CACHE_DIRECTORY SYSTEMD_EXEC_PID`),
     ...['AWS_REGION', 'AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'GOOGLE_CLOUD_PROJECT', 'GOMEMLIMIT'],
     ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
     ...['CI', 'GITHUB_ACTIONS', 'GITHUB_REF', 'GITLAB_CI', 'BUILD_NUMBER', 'RUNNER_TEMP', 'TAP_CHILD_ID'],
-    ...[
-      'DATABASE_URL',
-      'SERVICE_NAME',
-      'SERVICE_PORT',
-      'SECRET_KEY',
-      'APP_ENV',
-      'VERSION',
-      'MODE',
-      'PORTS',
-      'POST',
-    ],
+    ...words(`DATABASE_URL SERVICE_NAME SERVICE_PORT SECRET_KEY APP_ENV VERSION MODE PORTS POST`),
     ...['AGENTSTATS_MOGRIFIER_X_PATTERN', 'DOG_STATSD_MOGRIFIER_X_TAGS', 'REDIS_PASSWORD', 'REDISCLI_AUTH'],
     'UV_THREADPOOL_SIZE',
   ];

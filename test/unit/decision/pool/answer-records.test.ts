@@ -4,6 +4,7 @@ import type { DecisionReply } from '../../../../src/decision/decider.ts';
 import { AnswerReader, AnswerWriter } from '../../../../src/decision/pool/answer-records.ts';
 import { RECORD_HEAD_BYTES, Records } from '../../../../src/decision/records.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { words } from '../../../support/words.ts';
 
 const SIZES = [0, 1, 17, 63, 64, 65, 200, 1_023, 1_024, 1_025, 5_000, 70_000];
 
@@ -78,16 +79,9 @@ t.test('a batch of answers comes to each reply as it was given, in other memory 
 
 function randomAnswer(random: SeededRandom): (reply: DecisionReply) => void {
   if (random.below(5) === 0) {
-    const codes = [
-      'bad_request',
-      'unparseable',
-      'too_large',
-      'no_rules',
-      'store_failed',
-      'overloaded',
-      'cancelled',
-      'internal',
-    ];
+    const codes = words(
+      `bad_request unparseable too_large no_rules store_failed overloaded cancelled internal`,
+    );
     const fault = new Fault(
       random.pick(codes) as Fault['code'],
       random.pick(['', 'why — “so”', 'x'.repeat(3_000)]),

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { words } from '../../../support/words.ts';
 import { load, loadEntry, refusal, withoutPlaces } from './rule-text.ts';
 
 t.test('no files are no rules', async t => {
@@ -97,17 +98,7 @@ t.test('only the first document of a file is read', async t => {
 });
 
 t.test('numbers, booleans and dates without quotes give their source text where text is wanted', async t => {
-  for (const text of [
-    '50',
-    '010',
-    '0x1F',
-    '1_000',
-    'yes',
-    'Off',
-    'true',
-    '2020-01-01',
-    '9223372036854775807',
-  ]) {
+  for (const text of words(`50 010 0x1F 1_000 yes Off true 2020-01-01 9223372036854775807`)) {
     t.equal(loadEntry(`key: k\nvalue: ${text}`).value, text);
     t.equal(loadEntry(`key: ${text}`).key, text);
     t.equal(load(`domain: ${text}`).domains[0].name, text);
@@ -174,19 +165,7 @@ t.test('requests_per_unit is a whole number up to 2^32 - 1 in any form; absent o
 });
 
 t.test('anything else for requests_per_unit is refused', async t => {
-  for (const text of [
-    '-1',
-    '4294967296',
-    '5.5',
-    '1e3',
-    '"5"',
-    'many',
-    'true',
-    '08',
-    '[]',
-    '.inf',
-    '99999999999999999999',
-  ]) {
+  for (const text of words(`-1 4294967296 5.5 1e3 "5" many true 08 [] .inf 99999999999999999999`)) {
     t.match(
       refusal(
         `domain: d\ndescriptors:\n- key: k\n  rate_limit:\n    unit: day\n    requests_per_unit: ${text}\n`,

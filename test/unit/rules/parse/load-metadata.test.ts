@@ -1,4 +1,5 @@
 import t from 'tap';
+import { words } from '../../../support/words.ts';
 import { entryFile, loadEntry, refusal } from './rule-text.ts';
 
 /** The metadata of an entry; `lines` are indented below `metadata:`. */
@@ -45,20 +46,7 @@ t.test('keys below are the text of their type, as the reference implementation p
   const lines = keys.split(' ').map(key => `{${key}: x}`);
   t.strictSame(metadata(`m: [${lines.join(', ')}, {"010": x}]`), {
     m: [
-      ...[
-        'true',
-        '<nil>',
-        '8',
-        '31',
-        '1000',
-        '1.5',
-        '100000',
-        '1e+06',
-        '1.234567e+06',
-        '0.0001',
-        '1e-05',
-        '-0',
-      ],
+      ...words(`true <nil> 8 31 1000 1.5 100000 1e+06 1.234567e+06 0.0001 1e-05 -0`),
       ...['+Inf', '-Inf', 'NaN', '2020-01-01', '12345678901234567890', '010'],
     ].map(key => ({ [key]: 'x' })),
   });

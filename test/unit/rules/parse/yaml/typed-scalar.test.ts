@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type TypedScalar, typedScalar } from '../../../../../src/rules/parse/yaml/yaml-node.ts';
+import { words } from '../../../../support/words.ts';
 
 function each(
   cases: readonly (readonly [string, TypedScalar])[],
@@ -66,23 +67,7 @@ t.test('other numbers, among them numbers with a leading zero that are not octal
 });
 
 t.test('everything else is text', async t => {
-  const texts = [
-    'a',
-    'tRue',
-    'yess',
-    'nil',
-    '-',
-    '+',
-    '.',
-    '-x',
-    '1a',
-    '0x',
-    '0xg',
-    '0b2',
-    '1.2.3',
-    '1e',
-    '_1',
-  ];
+  const texts = words(`a tRue yess nil - + . -x 1a 0x 0xg 0b2 1.2.3 1e _1`);
   const more = ['2020-01-01', '12:30', '1e999', '0x10000000000000000', '--1', '1 000', '.5_0', 'inf'];
   for (const text of [...texts, ...more]) t.equal(typedScalar(text), text, text);
 });
