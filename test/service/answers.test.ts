@@ -101,9 +101,9 @@ t.test('decision threads answer the same', async t => {
   for (const refusal of refusals) t.match(refusal.headers.get('retry-after'), /^[1-9][0-9]*$/);
 });
 
-/** The access log of Envoy that docs/operations.md describes, written to a file. */
+/** The access log of Envoy that docs/rules.md describes, written to a file. */
 function accessLog(file: string): string {
-  const page = readFileSync(join(repositoryRoot(), 'docs/operations.md'), 'utf8');
+  const page = readFileSync(join(repositoryRoot(), 'docs/rules.md'), 'utf8');
   const [, block] = /^ {2}access_log:\n((?: {4}.*\n)+)/m.exec(page) ?? [];
   const shown = `access_log:\n${block}`.replaceAll(/^ {2}/gm, '');
   return shown
