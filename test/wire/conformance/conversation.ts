@@ -139,20 +139,49 @@ export class Conversation {
   }
 }
 
-/** A thing that a client says on a new connection, and what it has to hear. */
-export interface Case {
-  /** Clause of RFC 9113, or of another one that is named, and the behaviour. */
-  readonly name: string;
-  readonly says: readonly Uint8Array[];
-  readonly hears: readonly string[];
-}
+/** What a client says on a new connection, by the clause of RFC 9113 (or of another one that is named) that it tests. */
+type Cases = Readonly<Record<string, readonly Uint8Array[]>>;
 
-/** One test for each case, each on a connection of its own. */
-export function examine(t: Test, serving: OwnServing, cases: readonly Case[]): void {
-  for (const { name, says, hears } of cases) {
+/** One test for each case, on a connection of its own: what is said, and what must be heard. */
+export function examine(
+  t: Test,
+  serving: OwnServing,
+  cases: Readonly<Record<string, readonly [says: readonly Uint8Array[], hears: readonly string[]]>>,
+): void {
+  for (const [name, [says, hears]] of Object.entries(cases)) {
     t.test(name, async t => {
       const conversation = await Conversation.open(t, serving);
       t.strictSame(await conversation.say(...says), hears);
     });
   }
+}
+
+function allHear(
+  t: Test,
+  serving: OwnServing,
+  cases: Cases,
+  outcome: string,
+  hears: readonly string[],
+): void {
+  const named = Object.entries(cases).map(([name, says]) => [`${name}: ${outcome}`, [says, hears]] as const);
+  examine(t, serving, Object.fromEntries(named));
+}
+
+/** Calls on stream 1 that are answered with their message, `on`. */
+export function accepted(t: Test, serving: OwnServing, cases: Cases): void {
+  allHear(t, serving, cases, 'accepted', echoed(1, 'on'));
+}
+
+export function connectionErrors(
+  t: Test,
+  serving: OwnServing,
+  [code, lastStream]: readonly [code: string, lastStream: number],
+  cases: Cases,
+): void {
+  allHear(t, serving, cases, `connection error of type ${code}`, connectionError(code, lastStream));
+}
+
+/** What ends stream 1 alone. */
+export function streamErrors(t: Test, serving: OwnServing, code: string, cases: Cases): void {
+  allHear(t, serving, cases, `stream error of type ${code}`, streamError(code));
 }

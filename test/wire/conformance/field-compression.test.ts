@@ -1,15 +1,7 @@
 import t from 'tap';
 import { END_BOTH } from '../../support/http2-frames.ts';
 import { headers } from '../../support/wire-frames.ts';
-import {
-  type Case,
-  connectionError,
-  echoBlock,
-  echoed,
-  echoMessage,
-  examine,
-  serve,
-} from './conversation.ts';
+import { accepted, connectionErrors, echoBlock, echoMessage, serve } from './conversation.ts';
 
 /*
  * RFC 7541 and RFC 9113, 4.3, as far as a server shows it: representations that it accepts, and those that it must not.
@@ -66,17 +58,26 @@ const REFUSED: Record<string, Buffer> = {
   'a block that ends inside a field': behind('40'),
 };
 
-const CASES: readonly Case[] = [
-  ...Object.entries(ACCEPTED).map(([name, block]) => ({
-    name: `RFC 7541, ${name} is accepted`,
-    says: [headers(1, block), echoMessage(1, 'on')],
-    hears: echoed(1, 'on'),
-  })),
-  ...Object.entries(REFUSED).map(([name, block]) => ({
-    name: `RFC 7541, ${name} is a connection error of type COMPRESSION_ERROR`,
-    says: [headers(1, block, END_BOTH)],
-    hears: connectionError('COMPRESSION_ERROR'),
-  })),
-];
+const serving = await serve(t);
 
-examine(t, await serve(t), CASES);
+/** The frames of a case, by their name. */
+function saying(
+  blocks: Record<string, Buffer>,
+  framesOf: (block: Buffer) => Buffer[],
+): Record<string, Buffer[]> {
+  return Object.fromEntries(
+    Object.entries(blocks).map(([name, block]) => [`RFC 7541, ${name}`, framesOf(block)]),
+  );
+}
+
+accepted(
+  t,
+  serving,
+  saying(ACCEPTED, block => [headers(1, block), echoMessage(1, 'on')]),
+);
+connectionErrors(
+  t,
+  serving,
+  ['COMPRESSION_ERROR', 0],
+  saying(REFUSED, block => [headers(1, block, END_BOTH)]),
+);

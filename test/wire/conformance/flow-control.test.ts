@@ -2,9 +2,9 @@ import t from 'tap';
 import { END_STREAM, paddedData } from '../../support/http2-frames.ts';
 import { data, frame, grpcMessage, settings, TYPE, windowUpdate } from '../../support/wire-frames.ts';
 import {
-  type Case,
   Conversation,
   connectionError,
+  connectionErrors,
   echoCall,
   echoed,
   echoHead,
@@ -12,6 +12,7 @@ import {
   serve,
   silentCall,
   streamError,
+  streamErrors,
   watchCall,
 } from './conversation.ts';
 
@@ -22,62 +23,53 @@ import {
 const INITIAL_WINDOW_SIZE = 4;
 const LARGEST = 0x7fff_ffff;
 
-const CASES: readonly Case[] = [
-  {
-    name: '6.9 WINDOW_UPDATE by 0 on the connection is a connection error of type PROTOCOL_ERROR',
-    says: [windowUpdate(0, 0)],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.9 WINDOW_UPDATE by 0 on a stream is a stream error of type PROTOCOL_ERROR',
-    says: [silentCall(1), windowUpdate(1, 0)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.9 WINDOW_UPDATE by 0 on a stream that is closed is an error of type PROTOCOL_ERROR',
-    says: [echoCall(1, 'on'), windowUpdate(1, 0)],
-    hears: [...echoed(1, 'on'), ...connectionError('PROTOCOL_ERROR', 1)],
-  },
-  {
-    name: '6.9 WINDOW_UPDATE of another length than 4 is a connection error of type FRAME_SIZE_ERROR',
-    says: [frame(TYPE.windowUpdate, 0, 0, Buffer.alloc(3))],
-    hears: connectionError('FRAME_SIZE_ERROR'),
-  },
-  {
-    name: '6.9 WINDOW_UPDATE of another length on a stream is a connection error as well',
-    says: [silentCall(1), frame(TYPE.windowUpdate, 0, 1, Buffer.alloc(5))],
-    hears: connectionError('FRAME_SIZE_ERROR', 1),
-  },
-  {
-    name: '6.9.1 a connection window above 2^31 - 1 is a connection error of type FLOW_CONTROL_ERROR',
-    says: [windowUpdate(0, LARGEST), windowUpdate(0, LARGEST)],
-    hears: connectionError('FLOW_CONTROL_ERROR'),
-  },
-  {
-    name: '6.9.1 a stream window above 2^31 - 1 is a stream error of type FLOW_CONTROL_ERROR',
-    says: [echoHead(1), windowUpdate(1, LARGEST), windowUpdate(1, LARGEST), echoCall(3, 'on')],
-    hears: [...streamError('FLOW_CONTROL_ERROR'), ...echoed(3, 'on')],
-  },
-  {
-    name: '6.9.1 windows of 2^31 - 1 are accepted',
-    says: [
-      windowUpdate(0, LARGEST - 65_535),
-      echoHead(1),
-      windowUpdate(1, LARGEST - 65_535),
-      echoCall(3, 'on'),
-    ],
-    hears: echoed(3, 'on'),
-  },
-  {
-    name: '6.9.2 a window that the initial size brings above 2^31 - 1 is a connection error of type FLOW_CONTROL_ERROR',
-    says: [silentCall(1), windowUpdate(1, 1), settings([INITIAL_WINDOW_SIZE, LARGEST])],
-    hears: connectionError('FLOW_CONTROL_ERROR', 1),
-  },
-];
-
 const serving = await serve(t);
 
-examine(t, serving, CASES);
+connectionErrors(t, serving, ['PROTOCOL_ERROR', 0], {
+  '6.9 WINDOW_UPDATE by 0 on the connection': [windowUpdate(0, 0)],
+});
+
+streamErrors(t, serving, 'PROTOCOL_ERROR', {
+  '6.9 WINDOW_UPDATE by 0 on a stream': [silentCall(1), windowUpdate(1, 0)],
+});
+
+connectionErrors(t, serving, ['FRAME_SIZE_ERROR', 0], {
+  '6.9 WINDOW_UPDATE of another length than 4': [frame(TYPE.windowUpdate, 0, 0, Buffer.alloc(3))],
+});
+
+connectionErrors(t, serving, ['FRAME_SIZE_ERROR', 1], {
+  '6.9 WINDOW_UPDATE of another length on a stream': [
+    silentCall(1),
+    frame(TYPE.windowUpdate, 0, 1, Buffer.alloc(5)),
+  ],
+});
+
+connectionErrors(t, serving, ['FLOW_CONTROL_ERROR', 0], {
+  '6.9.1 a connection window above 2^31 - 1': [windowUpdate(0, LARGEST), windowUpdate(0, LARGEST)],
+});
+
+connectionErrors(t, serving, ['FLOW_CONTROL_ERROR', 1], {
+  '6.9.2 a window that the initial size brings above 2^31 - 1': [
+    silentCall(1),
+    windowUpdate(1, 1),
+    settings([INITIAL_WINDOW_SIZE, LARGEST]),
+  ],
+});
+
+examine(t, serving, {
+  '6.9 WINDOW_UPDATE by 0 on a stream that is closed is an error of type PROTOCOL_ERROR': [
+    [echoCall(1, 'on'), windowUpdate(1, 0)],
+    [...echoed(1, 'on'), ...connectionError('PROTOCOL_ERROR', 1)],
+  ],
+  '6.9.1 a stream window above 2^31 - 1 is a stream error of type FLOW_CONTROL_ERROR': [
+    [echoHead(1), windowUpdate(1, LARGEST), windowUpdate(1, LARGEST), echoCall(3, 'on')],
+    [...streamError('FLOW_CONTROL_ERROR'), ...echoed(3, 'on')],
+  ],
+  '6.9.1 windows of 2^31 - 1 are accepted': [
+    [windowUpdate(0, LARGEST - 65_535), echoHead(1), windowUpdate(1, LARGEST - 65_535), echoCall(3, 'on')],
+    echoed(3, 'on'),
+  ],
+});
 
 /** A call whose answer is ten octets: a prefix of five, and `12345`. */
 const TEN = watchCall(1, '12345');

@@ -2,8 +2,7 @@ import t from 'tap';
 import { END_BOTH, END_HEADERS, END_STREAM } from '../../support/http2-frames.ts';
 import { continuation, frame, headers, ping, priority, TYPE } from '../../support/wire-frames.ts';
 import {
-  type Case,
-  connectionError,
+  connectionErrors,
   echoBlock,
   echoCall,
   echoed,
@@ -28,103 +27,73 @@ function withReservedBit(bytes: Buffer): Buffer {
 const longest = (type: number, flags: number, stream: number, more = 0): Buffer =>
   frame(type, flags, stream, Buffer.alloc(16_384 + more));
 
-const tooLong = connectionError('FRAME_SIZE_ERROR');
+const serving = await serve(t);
 
-const CASES: readonly Case[] = [
-  {
-    name: '4.1 a frame of an unknown type is ignored',
-    says: [frame(0x16, 0, 0, Buffer.from('whatever')), frame(0xff, 0xff, 7, Buffer.alloc(40))],
-    hears: [],
-  },
-  {
-    name: '4.1 a flag that its type does not have is ignored',
-    says: [frame(TYPE.ping, 0x16, 0, Buffer.from('flagged!'))],
-    hears: ['PING ack flagged!'],
-  },
-  {
-    name: '4.1 the reserved bit is ignored',
-    says: [
-      withReservedBit(ping('reserved')),
-      withReservedBit(echoHead(1)),
-      withReservedBit(echoMessage(1, 'on')),
-    ],
-    hears: ['PING ack reserved', ...echoed(1, 'on')],
-  },
-  {
-    name: '4.2 DATA of 2^14 octets is accepted',
-    says: [echoHead(1), echoMessage(1, 'x'.repeat(16_384 - 5))],
-    hears: ['HEADERS 1 200/-', 'DATA 1 16384 octets', 'HEADERS 1 -/0 END_STREAM'],
-  },
-  {
-    name: '4.2 a frame of an unknown type may have 2^14 octets as well',
-    says: [longest(0x16, 0, 0)],
-    hears: [],
-  },
-  {
-    name: '4.2 DATA beyond SETTINGS_MAX_FRAME_SIZE is an error of type FRAME_SIZE_ERROR',
-    says: [echoHead(1), longest(TYPE.data, END_STREAM, 1, 1)],
-    hears: connectionError('FRAME_SIZE_ERROR', 1),
-  },
-  {
-    name: '4.2 HEADERS beyond SETTINGS_MAX_FRAME_SIZE are a connection error of type FRAME_SIZE_ERROR',
-    says: [longest(TYPE.headers, END_BOTH, 1, 1)],
-    hears: tooLong,
-  },
-  {
-    name: '4.2 CONTINUATION beyond SETTINGS_MAX_FRAME_SIZE is a connection error of type FRAME_SIZE_ERROR',
-    says: [echoHead(1, 0), longest(TYPE.continuation, END_HEADERS, 1, 1)],
-    hears: tooLong,
-  },
-  {
-    name: '4.2 SETTINGS beyond SETTINGS_MAX_FRAME_SIZE are a connection error of type FRAME_SIZE_ERROR',
-    says: [longest(TYPE.settings, 0, 0, 2)],
-    hears: tooLong,
-  },
-  {
-    name: '4.2 a frame of an unknown type beyond SETTINGS_MAX_FRAME_SIZE is an error of type FRAME_SIZE_ERROR',
-    says: [longest(0x16, 0, 0, 1)],
-    hears: tooLong,
-  },
-  {
-    name: '4.3 a block that cannot be decoded is a connection error of type COMPRESSION_ERROR',
-    says: [headers(1, Buffer.from('\x00\x00\x04\x01', 'latin1'))],
-    hears: connectionError('COMPRESSION_ERROR'),
-  },
-  {
-    name: '4.3 PRIORITY between the parts of a block is a connection error of type PROTOCOL_ERROR',
-    says: [echoHead(1, 0), priority(1), continuation(1, Buffer.alloc(0), END_HEADERS)],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '4.3 HEADERS of another stream between the parts of a block are a connection error of type PROTOCOL_ERROR',
-    says: [echoHead(1, 0), echoHead(3)],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '4.3 a block of a malformed request is decoded, so that later ones can refer to it',
-    says: [
+connectionErrors(t, serving, ['FRAME_SIZE_ERROR', 1], {
+  '4.2 DATA beyond SETTINGS_MAX_FRAME_SIZE': [echoHead(1), longest(TYPE.data, END_STREAM, 1, 1)],
+});
+
+connectionErrors(t, serving, ['FRAME_SIZE_ERROR', 0], {
+  '4.2 HEADERS beyond SETTINGS_MAX_FRAME_SIZE': [longest(TYPE.headers, END_BOTH, 1, 1)],
+  '4.2 CONTINUATION beyond SETTINGS_MAX_FRAME_SIZE': [
+    echoHead(1, 0),
+    longest(TYPE.continuation, END_HEADERS, 1, 1),
+  ],
+  '4.2 SETTINGS beyond SETTINGS_MAX_FRAME_SIZE': [longest(TYPE.settings, 0, 0, 2)],
+  '4.2 a frame of an unknown type beyond SETTINGS_MAX_FRAME_SIZE': [longest(0x16, 0, 0, 1)],
+});
+
+connectionErrors(t, serving, ['COMPRESSION_ERROR', 0], {
+  '4.3 a block that cannot be decoded': [headers(1, Buffer.from('\x00\x00\x04\x01', 'latin1'))],
+});
+
+connectionErrors(t, serving, ['PROTOCOL_ERROR', 0], {
+  '4.3 and 6.2 PRIORITY between the parts of a block': [
+    echoHead(1, 0),
+    priority(1),
+    continuation(1, Buffer.alloc(0), END_HEADERS),
+  ],
+  '4.3 and 6.2 HEADERS of another stream between the parts of a block': [echoHead(1, 0), echoHead(3)],
+  '5.5 an extension frame in the middle of a block': [
+    echoHead(1, 0),
+    frame(0x16, 0, 0, Buffer.alloc(8)),
+    continuation(1, Buffer.alloc(0), END_HEADERS),
+  ],
+});
+
+examine(t, serving, {
+  '4.1 a frame of an unknown type is ignored': [
+    [frame(0x16, 0, 0, Buffer.from('whatever')), frame(0xff, 0xff, 7, Buffer.alloc(40))],
+    [],
+  ],
+  '4.1 a flag that its type does not have is ignored': [
+    [frame(TYPE.ping, 0x16, 0, Buffer.from('flagged!'))],
+    ['PING ack flagged!'],
+  ],
+  '4.1 the reserved bit is ignored': [
+    [withReservedBit(ping('reserved')), withReservedBit(echoHead(1)), withReservedBit(echoMessage(1, 'on'))],
+    ['PING ack reserved', ...echoed(1, 'on')],
+  ],
+  '4.2 DATA of 2^14 octets is accepted': [
+    [echoHead(1), echoMessage(1, 'x'.repeat(16_384 - 5))],
+    ['HEADERS 1 200/-', 'DATA 1 16384 octets', 'HEADERS 1 -/0 END_STREAM'],
+  ],
+  '4.2 a frame of an unknown type may have 2^14 octets as well': [[longest(0x16, 0, 0)], []],
+  '4.3 a block of a malformed request is decoded, so that later ones can refer to it': [
+    [
       // A literal with incremental indexing, and then the entry that it became (RFC 7541, 6.2.1 and 6.1).
       headers(1, Buffer.concat([Buffer.from('\x40\x06x-kept\x01a', 'latin1')]), END_BOTH),
       headers(3, Buffer.concat([echoBlock(), Buffer.of(0x80 | 62)])),
       echoMessage(3, 'on'),
     ],
-    hears: ['RST_STREAM 1 PROTOCOL_ERROR', ...echoed(3, 'on')],
-  },
-  {
-    name: '5.5 an extension frame on a stream is ignored',
-    says: [echoHead(1), frame(0x16, 0, 1, Buffer.alloc(8)), echoMessage(1, 'on')],
-    hears: echoed(1, 'on'),
-  },
-  {
-    name: '5.5 an extension frame in the middle of a block is a connection error of type PROTOCOL_ERROR',
-    says: [echoHead(1, 0), frame(0x16, 0, 0, Buffer.alloc(8)), continuation(1, Buffer.alloc(0), END_HEADERS)],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '5.5 an extension frame of a connection that is at work is ignored',
-    says: [echoCall(1, 'one'), frame(0x16, 0, 0), echoCall(3, 'two')],
-    hears: [...echoed(1, 'one'), ...echoed(3, 'two')],
-  },
-];
-
-examine(t, await serve(t), CASES);
+    ['RST_STREAM 1 PROTOCOL_ERROR', ...echoed(3, 'on')],
+  ],
+  '5.5 an extension frame on a stream is ignored': [
+    [echoHead(1), frame(0x16, 0, 1, Buffer.alloc(8)), echoMessage(1, 'on')],
+    echoed(1, 'on'),
+  ],
+  '5.5 an extension frame of a connection that is at work is ignored': [
+    [echoCall(1, 'one'), frame(0x16, 0, 0), echoCall(3, 'two')],
+    [...echoed(1, 'one'), ...echoed(3, 'two')],
+  ],
+});

@@ -9,7 +9,7 @@ import {
   headers,
 } from '../../support/wire-frames.ts';
 import {
-  type Case,
+  accepted,
   Conversation,
   connectionError,
   echoBlock,
@@ -20,6 +20,7 @@ import {
   examine,
   serve,
   streamError,
+  streamErrors,
 } from './conversation.ts';
 
 /*
@@ -92,84 +93,59 @@ const MESSAGE = grpcMessage('on');
 /** A call that says how long its content is. */
 const lengthHead = (length: number): Buffer => headers(1, echoBlock(['content-length', String(length)]));
 
-const CASES: readonly Case[] = [
-  {
-    name: '8.1 a request of HEADERS and DATA is answered',
-    says: [echoCall(1, 'on')],
-    hears: echoed(1, 'on'),
-  },
-  {
-    name: '8.1 a request with trailers is answered',
-    says: [headers(1, echoBlock(['trailer', 'x-sum'])), data(1, MESSAGE), headers(1, TRAILERS, END_BOTH)],
-    hears: echoed(1, 'on'),
-  },
-  {
-    name: '8.1 a second header section without END_STREAM is a stream error of type PROTOCOL_ERROR',
-    says: [echoHead(1), data(1, MESSAGE), headers(1, TRAILERS)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1 a pseudo-field among trailers is a stream error of type PROTOCOL_ERROR',
-    says: [echoHead(1), data(1, MESSAGE), headers(1, fieldBlock([[':method', 'POST']]), END_BOTH)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.2 a name in upper case among trailers is a stream error of type PROTOCOL_ERROR',
-    says: [echoHead(1), data(1, MESSAGE), headers(1, fieldBlock([['X-Sum', '1']]), END_BOTH)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1.1 content-length that is the length of the content is accepted',
-    says: [
-      lengthHead(MESSAGE.length),
-      data(1, MESSAGE.subarray(0, 4)),
-      data(1, MESSAGE.subarray(4), END_STREAM),
-    ],
-    hears: echoed(1, 'on'),
-  },
-  {
-    name: '8.1.1 content-length other than the length of one DATA frame is a stream error of type PROTOCOL_ERROR',
-    says: [lengthHead(1), data(1, MESSAGE, END_STREAM)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1.1 content-length below the sum of several DATA frames is a stream error of type PROTOCOL_ERROR',
-    says: [lengthHead(5), data(1, MESSAGE.subarray(0, 4)), data(1, MESSAGE.subarray(4), END_STREAM)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1.1 content-length above the sum of several DATA frames is a stream error of type PROTOCOL_ERROR',
-    says: [lengthHead(50), data(1, MESSAGE.subarray(0, 4)), data(1, MESSAGE.subarray(4), END_STREAM)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1.1 content-length above 0 without DATA is a stream error of type PROTOCOL_ERROR',
-    says: [headers(1, echoBlock(['content-length', '1']), END_BOTH)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.2.2 te: trailers is accepted',
-    says: [headers(1, fieldBlock(having('te', 'trailers'))), echoMessage(1, 'on')],
-    hears: echoed(1, 'on'),
-  },
-  {
-    name: '10.5.1 a header section of too many fields is answered 431',
-    says: [
+streamErrors(t, serving, 'PROTOCOL_ERROR', {
+  '8.1 a second header section without END_STREAM': [echoHead(1), data(1, MESSAGE), headers(1, TRAILERS)],
+  '8.1 a pseudo-field among trailers': [
+    echoHead(1),
+    data(1, MESSAGE),
+    headers(1, fieldBlock([[':method', 'POST']]), END_BOTH),
+  ],
+  '8.2 a name in upper case among trailers': [
+    echoHead(1),
+    data(1, MESSAGE),
+    headers(1, fieldBlock([['X-Sum', '1']]), END_BOTH),
+  ],
+  '8.1.1 content-length other than the length of one DATA frame': [
+    lengthHead(1),
+    data(1, MESSAGE, END_STREAM),
+  ],
+  '8.1.1 content-length below the sum of several DATA frames': [
+    lengthHead(5),
+    data(1, MESSAGE.subarray(0, 4)),
+    data(1, MESSAGE.subarray(4), END_STREAM),
+  ],
+  '8.1.1 content-length above the sum of several DATA frames': [
+    lengthHead(50),
+    data(1, MESSAGE.subarray(0, 4)),
+    data(1, MESSAGE.subarray(4), END_STREAM),
+  ],
+  '8.1.1 content-length above 0 without DATA': [headers(1, echoBlock(['content-length', '1']), END_BOTH)],
+});
+
+accepted(t, serving, {
+  '8.1.1 content-length that is the length of the content': [
+    lengthHead(MESSAGE.length),
+    data(1, MESSAGE.subarray(0, 4)),
+    data(1, MESSAGE.subarray(4), END_STREAM),
+  ],
+  '8.2.2 te: trailers': [headers(1, fieldBlock(having('te', 'trailers'))), echoMessage(1, 'on')],
+});
+
+examine(t, serving, {
+  '8.1 a request of HEADERS and DATA is answered': [[echoCall(1, 'on')], echoed(1, 'on')],
+  '8.1 a request with trailers is answered': [
+    [headers(1, echoBlock(['trailer', 'x-sum'])), data(1, MESSAGE), headers(1, TRAILERS, END_BOTH)],
+    echoed(1, 'on'),
+  ],
+  '10.5.1 a header section of too many fields is answered 431': [
+    [
       headers(1, echoBlock(...Array.from({ length: 1_000 }, (_, i) => [`x-${i}`, ''] as const)), END_BOTH),
       echoCall(3, 'on'),
     ],
-    hears: ['HEADERS 1 431/- END_STREAM', ...echoed(3, 'on')],
-  },
-  {
-    name: '8.1 an answer has exactly one head, and nothing behind its end',
-    says: [echoCall(1, ''), echoCall(3, '')],
-    hears: [...echoed(1, ''), ...echoed(3, '')],
-  },
-  {
-    name: '8 HTTP/2 that is broken below is no request',
-    says: [echoHead(1), headers(0, TRAILERS, END_BOTH)],
-    hears: connectionError('PROTOCOL_ERROR', 1),
-  },
-];
-
-examine(t, serving, CASES);
+    ['HEADERS 1 431/- END_STREAM', ...echoed(3, 'on')],
+  ],
+  '8 HTTP/2 that is broken below is no request': [
+    [echoHead(1), headers(0, TRAILERS, END_BOTH)],
+    connectionError('PROTOCOL_ERROR', 1),
+  ],
+});

@@ -13,7 +13,6 @@ import {
   windowUpdate,
 } from '../../support/wire-frames.ts';
 import {
-  type Case,
   Conversation,
   echoCall,
   echoed,
@@ -21,6 +20,7 @@ import {
   examine,
   serve,
   streamError,
+  streamErrors,
 } from './conversation.ts';
 
 /*
@@ -125,47 +125,30 @@ t.test('an answer waits until the request has ended, however it ends', async t =
   t.equal(serving.server.heldBytes, 0);
 });
 
-const FAULTS: readonly Case[] = [
-  {
-    name: '8.1 a second header section without END_STREAM is a stream error of type PROTOCOL_ERROR',
-    says: [headers(1, get), headers(1, get)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1 a pseudo-field among trailers is a stream error of type PROTOCOL_ERROR',
-    says: [headers(1, post), headers(1, fieldBlock([[':method', 'GET']]), END_BOTH)],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1.1 content-length other than the length of the content is a stream error of type PROTOCOL_ERROR',
-    says: [
-      headers(1, requestBlock({ ':method': 'PUT', 'content-length': '1' })),
-      data(1, Buffer.alloc(4), END_STREAM),
-    ],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '8.1.1 content-length other than the sum of the content is a stream error of type PROTOCOL_ERROR',
-    says: [
-      headers(1, requestBlock({ 'content-type': 'text/plain', 'content-length': '9' })),
-      data(1, Buffer.alloc(4)),
-      data(1, Buffer.alloc(4), END_STREAM),
-    ],
-    hears: streamError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.9.1 a window beyond 2^31 - 1 is a stream error of type FLOW_CONTROL_ERROR',
-    says: [headers(1, get), windowUpdate(1, 2 ** 31 - 1)],
-    hears: streamError('FLOW_CONTROL_ERROR'),
-  },
-  {
-    name: '5.4.2 a request that is reset is not answered',
-    says: [headers(1, get), rstStream(1)],
-    hears: [],
-  },
-];
+streamErrors(t, serving, 'PROTOCOL_ERROR', {
+  '8.1 a second header section without END_STREAM': [headers(1, get), headers(1, get)],
+  '8.1 a pseudo-field among trailers': [
+    headers(1, post),
+    headers(1, fieldBlock([[':method', 'GET']]), END_BOTH),
+  ],
+  '8.1.1 content-length other than the length of the content': [
+    headers(1, requestBlock({ ':method': 'PUT', 'content-length': '1' })),
+    data(1, Buffer.alloc(4), END_STREAM),
+  ],
+  '8.1.1 content-length other than the sum of the content': [
+    headers(1, requestBlock({ 'content-type': 'text/plain', 'content-length': '9' })),
+    data(1, Buffer.alloc(4)),
+    data(1, Buffer.alloc(4), END_STREAM),
+  ],
+});
 
-examine(t, serving, FAULTS);
+streamErrors(t, serving, 'FLOW_CONTROL_ERROR', {
+  '6.9.1 a window beyond 2^31 - 1': [headers(1, get), windowUpdate(1, 2 ** 31 - 1)],
+});
+
+examine(t, serving, {
+  '5.4.2 a request that is reset is not answered': [[headers(1, get), rstStream(1)], []],
+});
 
 t.test('5.1.2 requests that wait for their end count as streams', async t => {
   const serving = await serve(t, { maxStreams: 3 });

@@ -1,9 +1,8 @@
 import t from 'tap';
 import { frame, ping, settings, settingsAck, TYPE, windowUpdate } from '../../support/wire-frames.ts';
 import {
-  type Case,
   Conversation,
-  connectionError,
+  connectionErrors,
   echoCall,
   echoed,
   examine,
@@ -29,69 +28,44 @@ const EVERY_PARAMETER = [
   [6, 100],
 ] as const;
 
-const CASES: readonly Case[] = [
-  {
-    name: '6.5 SETTINGS with every parameter are accepted and acknowledged',
-    says: [settings(...EVERY_PARAMETER)],
-    hears: ['SETTINGS ack'],
-  },
-  { name: '6.5 SETTINGS without any are acknowledged', says: [settings()], hears: ['SETTINGS ack'] },
-  { name: '6.5 an acknowledgement is not answered', says: [settingsAck], hears: [] },
-  {
-    name: '6.5 an acknowledgement with a payload is a connection error of type FRAME_SIZE_ERROR',
-    says: [frame(TYPE.settings, 1, 0, Buffer.alloc(6))],
-    hears: connectionError('FRAME_SIZE_ERROR'),
-  },
-  {
-    name: '6.5 SETTINGS on a stream are a connection error of type PROTOCOL_ERROR',
-    says: [frame(TYPE.settings, 0, 1, Buffer.from('000300000064', 'hex'))],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.5 SETTINGS of a length that is no multiple of 6 are a connection error of type FRAME_SIZE_ERROR',
-    says: [frame(TYPE.settings, 0, 0, Buffer.alloc(3))],
-    hears: connectionError('FRAME_SIZE_ERROR'),
-  },
-  {
-    name: '6.5.2 ENABLE_PUSH other than 0 and 1 is a connection error of type PROTOCOL_ERROR',
-    says: [settings([ENABLE_PUSH, 2])],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.5.2 INITIAL_WINDOW_SIZE above 2^31 - 1 is a connection error of type FLOW_CONTROL_ERROR',
-    says: [settings([INITIAL_WINDOW_SIZE, 0x8000_0000])],
-    hears: connectionError('FLOW_CONTROL_ERROR'),
-  },
-  {
-    name: '6.5.2 MAX_FRAME_SIZE below 2^14 is a connection error of type PROTOCOL_ERROR',
-    says: [settings([MAX_FRAME_SIZE, 16_383])],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.5.2 MAX_FRAME_SIZE above 2^24 - 1 is a connection error of type PROTOCOL_ERROR',
-    says: [settings([MAX_FRAME_SIZE, 16_777_216])],
-    hears: connectionError('PROTOCOL_ERROR'),
-  },
-  {
-    name: '6.5.2 an unknown parameter is ignored',
-    says: [settings([0xff, 1]), echoCall(1, 'on')],
-    hears: ['SETTINGS ack', ...echoed(1, 'on')],
-  },
-  {
-    name: '6.5.3 values hold in the order in which they stand, so the last one wins',
-    says: [settings([INITIAL_WINDOW_SIZE, 100], [INITIAL_WINDOW_SIZE, 1]), watchCall(1, 'x')],
-    hears: ['SETTINGS ack', 'HEADERS 1 200/-', 'DATA 1 "\\u0000"'],
-  },
-  {
-    name: '6.5.3 SETTINGS are acknowledged in order with other frames',
-    says: [ping('before..'), settings(), ping('between.'), settings(), ping('after...')],
-    hears: ['PING ack before..', 'SETTINGS ack', 'PING ack between.', 'SETTINGS ack', 'PING ack after...'],
-  },
-];
-
 const serving = await serve(t);
 
-examine(t, serving, CASES);
+connectionErrors(t, serving, ['FRAME_SIZE_ERROR', 0], {
+  '6.5 an acknowledgement with a payload': [frame(TYPE.settings, 1, 0, Buffer.alloc(6))],
+  '6.5 SETTINGS of a length that is no multiple of 6': [frame(TYPE.settings, 0, 0, Buffer.alloc(3))],
+});
+
+connectionErrors(t, serving, ['PROTOCOL_ERROR', 0], {
+  '6.5 SETTINGS on a stream': [frame(TYPE.settings, 0, 1, Buffer.from('000300000064', 'hex'))],
+  '6.5.2 ENABLE_PUSH other than 0 and 1': [settings([ENABLE_PUSH, 2])],
+  '6.5.2 MAX_FRAME_SIZE below 2^14': [settings([MAX_FRAME_SIZE, 16_383])],
+  '6.5.2 MAX_FRAME_SIZE above 2^24 - 1': [settings([MAX_FRAME_SIZE, 16_777_216])],
+});
+
+connectionErrors(t, serving, ['FLOW_CONTROL_ERROR', 0], {
+  '6.5.2 INITIAL_WINDOW_SIZE above 2^31 - 1': [settings([INITIAL_WINDOW_SIZE, 0x8000_0000])],
+});
+
+examine(t, serving, {
+  '6.5 SETTINGS with every parameter are accepted and acknowledged': [
+    [settings(...EVERY_PARAMETER)],
+    ['SETTINGS ack'],
+  ],
+  '6.5 SETTINGS without any are acknowledged': [[settings()], ['SETTINGS ack']],
+  '6.5 an acknowledgement is not answered': [[settingsAck], []],
+  '6.5.2 an unknown parameter is ignored': [
+    [settings([0xff, 1]), echoCall(1, 'on')],
+    ['SETTINGS ack', ...echoed(1, 'on')],
+  ],
+  '6.5.3 values hold in the order in which they stand, so the last one wins': [
+    [settings([INITIAL_WINDOW_SIZE, 100], [INITIAL_WINDOW_SIZE, 1]), watchCall(1, 'x')],
+    ['SETTINGS ack', 'HEADERS 1 200/-', 'DATA 1 "\\u0000"'],
+  ],
+  '6.5.3 SETTINGS are acknowledged in order with other frames': [
+    [ping('before..'), settings(), ping('between.'), settings(), ping('after...')],
+    ['PING ack before..', 'SETTINGS ack', 'PING ack between.', 'SETTINGS ack', 'PING ack after...'],
+  ],
+});
 
 t.test('6.5.2 a window that the client sets to 0 holds back data, not the head', async t => {
   const conversation = await Conversation.open(t, serving, [INITIAL_WINDOW_SIZE, 0]);
