@@ -11,6 +11,7 @@ import {
   TYPE,
   windowUpdate,
 } from '../../support/wire-frames.ts';
+import { attacked, isServed } from './attack.ts';
 
 const NO_WINDOW = [PARAMETER.initialWindowSize, 0] as const;
 const ANSWER_BYTES = 1_000;
@@ -19,10 +20,6 @@ const answer: UnaryMethod = (_request, reply) => reply.send(Buffer.alloc(ANSWER_
 
 function calls(count: number, path: string, from = 0): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, i) => grpcCall(2 * (from + i) + 1, path)));
-}
-
-async function isServed(t: Test, { honest }: OwnServing): Promise<void> {
-  t.equal((await honest.unary('/s/Echo', 'on')).status, 0, 'an honest client is served');
 }
 
 /** Lets the server's time pass and its sockets work, until this holds. */
@@ -35,12 +32,15 @@ async function passTime({ clock }: OwnServing, ms: number, holds: () => boolean)
 }
 
 t.test('answers that wait for a window are given up after a time, and the streams with them', async t => {
-  const serving = await serveOwn(t, {
-    unary: { '/s/Answer': answer },
-    limits: { connection: { stallMs: 30_000 } },
-  });
+  const { client, ...serving } = await attacked(
+    t,
+    {
+      unary: { '/s/Answer': answer },
+      limits: { connection: { stallMs: 30_000 } },
+    },
+    NO_WINDOW,
+  );
   const { server, clock } = serving;
-  const client = await WireClient.open(t, server.address, NO_WINDOW);
   client.send(calls(50, '/s/Answer'));
   await client.settled();
   t.equal(server.queuedBytes, 50 * ANSWER_BYTES);
@@ -58,12 +58,15 @@ t.test('answers that wait for a window are given up after a time, and the stream
 });
 
 t.test('a window that is opened in time lets the answers go', async t => {
-  const serving = await serveOwn(t, {
-    unary: { '/s/Answer': answer },
-    limits: { connection: { stallMs: 30_000 } },
-  });
+  const { client, ...serving } = await attacked(
+    t,
+    {
+      unary: { '/s/Answer': answer },
+      limits: { connection: { stallMs: 30_000 } },
+    },
+    NO_WINDOW,
+  );
   const { server, clock } = serving;
-  const client = await WireClient.open(t, server.address, NO_WINDOW);
   client.send(calls(10, '/s/Answer'));
   await client.settled();
   for (let round = 0; round < 4; round++) {
@@ -84,11 +87,14 @@ t.test('a window that is opened in time lets the answers go', async t => {
 
 t.test('a connection whose answers wait beyond its bound gets no more of them', async t => {
   const maxQueuedBytes = 10 * ANSWER_BYTES;
-  const serving = await serveOwn(t, {
-    unary: { '/s/Answer': answer },
-    limits: { calls: { maxQueuedBytes } },
-  });
-  const client = await WireClient.open(t, serving.server.address, NO_WINDOW);
+  const { client, ...serving } = await attacked(
+    t,
+    {
+      unary: { '/s/Answer': answer },
+      limits: { calls: { maxQueuedBytes } },
+    },
+    NO_WINDOW,
+  );
   client.send(calls(100, '/s/Answer'));
   t.equal((await client.answer(199)).fields['grpc-status'], '8');
   t.ok(serving.server.queuedBytes <= maxQueuedBytes + ANSWER_BYTES, `${serving.server.queuedBytes} bytes`);
@@ -99,8 +105,7 @@ t.test('a connection whose answers wait beyond its bound gets no more of them', 
 t.test('an answer that takes the connection far beyond its bound ends the connection', async t => {
   const huge: UnaryMethod = (_request, reply) => reply.send(Buffer.alloc(100_000));
   const limits = { connection: { maxQueuedBytes: 50_000 } };
-  const serving = await serveOwn(t, { unary: { '/s/Huge': huge }, limits });
-  const client = await WireClient.open(t, serving.server.address, NO_WINDOW);
+  const { client, ...serving } = await attacked(t, { unary: { '/s/Huge': huge }, limits }, NO_WINDOW);
   client.send(grpcCall(1, '/s/Huge'));
   t.equal(await client.goAway(), ERRORS.enhanceYourCalm);
   await client.ended;
@@ -148,8 +153,7 @@ t.test('a stream of answers whose caller does not read ends', async t => {
     for (; !closed && sent < 1_000; sent++) stream.send(Buffer.alloc(ANSWER_BYTES));
   };
   const limits = { calls: { maxStreamQueuedBytes: 20 * ANSWER_BYTES } };
-  const serving = await serveOwn(t, { streaming: { '/s/Flood': flood }, limits });
-  const client = await WireClient.open(t, serving.server.address, NO_WINDOW);
+  const { client, ...serving } = await attacked(t, { streaming: { '/s/Flood': flood }, limits }, NO_WINDOW);
   client.send(grpcCall(1, '/s/Flood'));
   await client.settled();
   t.ok(closed);

@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap';
 import type { ConnectionLimits } from '../../../src/http2/connection/limits.ts';
-import { heldMemory } from '../../support/memory.ts';
 import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {
@@ -20,6 +19,7 @@ import {
   TYPE,
   windowUpdate,
 } from '../../support/wire-frames.ts';
+import { attacked, isOver, takesNoMemory } from './attack.ts';
 
 interface Flood {
   /** What is sent once, before the flood. */
@@ -97,25 +97,20 @@ function isBlame({ type, payload }: Frame): boolean {
 }
 
 async function attack(t: Test, { before, each }: Flood, limits: Partial<ConnectionLimits>) {
-  const serving = await serveOwn(t, { limits: { connection: limits } });
-  t.equal((await serving.honest.unary('/s/Echo', 'on')).status, 0);
-  const client = await WireClient.open(t, serving.server.address);
+  const { client, ...serving } = await attacked(t, { limits: { connection: limits } });
   if (before !== undefined) client.send(before);
-  return { ...serving, client, flood: (count: number) => client.send(times(count, each)) };
+  return { serving, clock: serving.clock, client, flood: (count: number) => client.send(times(count, each)) };
 }
 
 for (const [name, flood] of Object.entries(FLOODS)) {
   t.test(`a flood of ${name} ends its connection with ENHANCE_YOUR_CALM, and no other`, async t => {
-    const { server, client, honest, ...attacker } = await attack(t, flood, connection);
+    const { serving, client, ...attacker } = await attack(t, flood, connection);
     attacker.flood(2 * BURST);
     const { payload } = await client.frame(isBlame);
     t.equal(payload.readUInt32BE(4), ERRORS.enhanceYourCalm);
     t.match(payload.toString(), flood.reason);
     await client.ended;
-    client.socket.destroy();
-    await connectionsDownTo(server, 1);
-    t.strictSame([server.streamCount, server.queuedBytes, server.heldBytes], [0, 0, 0]);
-    t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+    await isOver(t, serving, client);
   });
 
   t.test(`${name} within the allowance is put up with`, async t => {
@@ -159,22 +154,17 @@ t.test('requests earn the frames that honest clients send with them', async t =>
 });
 
 t.test('with the limits of production, a flood of any kind leaves the memory as it was', async t => {
-  const { server, honest } = await serveOwn(t);
-  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
-  const flood = async ({ each, before }: Flood): Promise<void> => {
-    const client = await WireClient.open(t, server.address);
-    client.send(before ?? Buffer.alloc(0), times(each.length > 1_000 ? 600 : 3_000, each));
-    await client.ended;
-    client.socket.destroy();
-    client.frames.length = 0;
-    client.received.length = 0;
-    await connectionsDownTo(server, 1);
+  const { server } = await serveOwn(t);
+  const attack = async (): Promise<void> => {
+    for (const { each, before } of Object.values(FLOODS)) {
+      const client = await WireClient.open(t, server.address);
+      client.send(before ?? Buffer.alloc(0), times(each.length > 1_000 ? 600 : 3_000, each));
+      await client.ended;
+      client.socket.destroy();
+      client.frames.length = 0;
+      client.received.length = 0;
+      await connectionsDownTo(server, 0);
+    }
   };
-  const floods = Object.values(FLOODS);
-  for (const each of floods) await flood(each);
-  const heldBefore = await heldMemory();
-  for (let round = 0; round < 5; round++) for (const each of floods) await flood(each);
-  const grown = (await heldMemory()) - heldBefore;
-  t.ok(grown < 2 * 1_048_576, `grown by ${grown} bytes`);
-  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  await takesNoMemory(t, attack, 5);
 });

@@ -1,7 +1,6 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { HeldCalls } from '../../exam/grpc-examinee.ts';
-import { heldMemory } from '../../support/memory.ts';
-import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
+import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {
   data,
@@ -13,6 +12,7 @@ import {
   headers,
   PARAMETER,
 } from '../../support/wire-frames.ts';
+import { attacked, isOver, isServed, takesNoMemory } from './attack.ts';
 
 const REQUEST = fieldBlock(grpcFields('/s/Echo'));
 
@@ -25,24 +25,9 @@ function many(count: number, framesOf: (id: number) => Buffer): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, i) => framesOf(2 * i + 1)));
 }
 
-async function isServed(t: Test, { honest }: OwnServing): Promise<void> {
-  t.equal((await honest.unary('/s/Echo', 'on')).status, 0, 'an honest client is served');
-  t.equal((await honest.unary('/s/Echo', Buffer.alloc(50_000))).status, 0, 'also with a message in parts');
-}
-
-async function isOver(t: Test, serving: OwnServing, attacker: WireClient): Promise<void> {
-  const { server } = serving;
-  attacker.socket.destroy();
-  await connectionsDownTo(server, 1);
-  t.strictSame([server.streamCount, server.heldBytes, server.deadlineCount], [0, 0, 0], 'nothing is left');
-  await isServed(t, serving);
-}
-
 t.test('unfinished messages of a connection are bounded, and those beyond are refused', async t => {
   const maxHeldBytes = 100_000;
-  const serving = await serveOwn(t, { limits: { calls: { maxHeldBytes } } });
-  await isServed(t, serving);
-  const client = await WireClient.open(t, serving.server.address);
+  const { client, ...serving } = await attacked(t, { limits: { calls: { maxHeldBytes } } });
   client.send(many(200, id => unfinished(id, 5_000)));
   await client.settled();
   const { heldBytes, streamCount } = serving.server;
@@ -55,31 +40,26 @@ t.test('unfinished messages of a connection are bounded, and those beyond are re
   await isOver(t, serving, client);
 });
 
-t.test('requests without any message count as well', async t => {
-  const serving = await serveOwn(t, { limits: { calls: { maxHeldBytes: 100_000 } } });
-  await isServed(t, serving);
-  const client = await WireClient.open(t, serving.server.address);
-  client.send(many(500, id => headers(id, REQUEST)));
-  t.equal((await client.answer(999)).fields['grpc-status'], '8');
-  t.ok(serving.server.streamCount < 100, `${serving.server.streamCount} streams`);
-  await isOver(t, serving, client);
-});
+const ENDLESS: Record<string, { block: Buffer; answered: Record<string, string> }> = {
+  'requests without any message': { block: REQUEST, answered: { 'grpc-status': '8' } },
+  'requests that are no calls': {
+    block: fieldBlock(grpcFields('/s/Echo', { ':method': 'GET' })),
+    answered: { ':status': '405' },
+  },
+};
 
-t.test('requests that are no calls and do not end count as well', async t => {
-  const serving = await serveOwn(t, { limits: { calls: { maxHeldBytes: 100_000 } } });
-  await isServed(t, serving);
-  const client = await WireClient.open(t, serving.server.address);
-  const get = fieldBlock(grpcFields('/s/Echo', { ':method': 'GET' }));
-  client.send(many(500, id => headers(id, get)));
-  t.equal((await client.answer(999)).fields[':status'], '405', 'beyond the bound they are answered early');
-  t.ok(serving.server.streamCount < 100, `${serving.server.streamCount} streams`);
-  await isOver(t, serving, client);
-});
+for (const [name, { block, answered }] of Object.entries(ENDLESS)) {
+  t.test(`${name} and do not end count as well, and are answered early beyond the bound`, async t => {
+    const { client, ...serving } = await attacked(t, { limits: { calls: { maxHeldBytes: 100_000 } } });
+    client.send(many(500, id => headers(id, block)));
+    t.match((await client.answer(999)).fields, answered);
+    t.ok(serving.server.streamCount < 100, `${serving.server.streamCount} streams`);
+    await isOver(t, serving, client);
+  });
+}
 
 t.test('a request that is no call and does not end is answered in time', async t => {
-  const serving = await serveOwn(t, { limits: { calls: { requestMs: 20_000 } } });
-  const { clock, server } = serving;
-  const client = await WireClient.open(t, server.address);
+  const { client, clock, server } = await attacked(t, { limits: { calls: { requestMs: 20_000 } } });
   client.send(
     headers(1, fieldBlock(grpcFields('/s/Echo', { ':method': 'PUT' }))),
     data(1, Buffer.alloc(100)),
@@ -95,9 +75,7 @@ t.test('a request that is no call and does not end is answered in time', async t
 });
 
 t.test('content behind an answer that waits for its window takes no memory', async t => {
-  const serving = await serveOwn(t);
-  await isServed(t, serving);
-  const client = await WireClient.open(t, serving.server.address, [PARAMETER.initialWindowSize, 0]);
+  const { client, ...serving } = await attacked(t, {}, [PARAMETER.initialWindowSize, 0]);
   const connect = fieldBlock([
     [':method', 'CONNECT'],
     [':authority', 'localhost:1'],
@@ -112,9 +90,7 @@ t.test('content behind an answer that waits for its window takes no memory', asy
 });
 
 t.test('an announced length takes no memory', async t => {
-  const serving = await serveOwn(t);
-  await isServed(t, serving);
-  const client = await WireClient.open(t, serving.server.address);
+  const { client, ...serving } = await attacked(t);
   const announced = Buffer.from([0, 0, 0x3f, 0xff, 0xff]);
   client.send(many(900, id => Buffer.concat([headers(id, REQUEST), data(id, announced)])));
   await client.settled();
@@ -154,10 +130,8 @@ t.test('of all connections those are cut that hold the most, before there is no 
 });
 
 t.test('a request that does not come to its end is given up in time', async t => {
-  const serving = await serveOwn(t, { limits: { calls: { requestMs: 20_000 } } });
+  const { client, ...serving } = await attacked(t, { limits: { calls: { requestMs: 20_000 } } });
   const { clock, server } = serving;
-  await isServed(t, serving);
-  const client = await WireClient.open(t, server.address);
   client.send(unfinished(1, 100), headers(3, REQUEST));
   await client.settled();
   clock.advance(15_000);
@@ -176,23 +150,20 @@ t.test('a request that does not come to its end is given up in time', async t =>
 
 t.test('a call that has its request is not given up', async t => {
   const held = new HeldCalls();
-  const serving = await serveOwn(t, {
+  const { client, clock } = await attacked(t, {
     limits: { calls: { requestMs: 5_000 } },
     unary: { '/s/Hold': held.method },
   });
-  const client = await WireClient.open(t, serving.server.address);
   client.send(grpcCall(1, '/s/Hold'));
   await held.arrived(1);
-  serving.clock.advance(60_000);
+  clock.advance(60_000);
   await client.settled();
   held.replies[0].send(Buffer.from('at last'));
   t.equal((await client.answer(1)).fields['grpc-status'], '0');
 });
 
 t.test('messages beyond the limit are refused at their prefix, and take no memory', async t => {
-  const serving = await serveOwn(t, { options: { maxMessageBytes: 100_000 } });
-  await isServed(t, serving);
-  const client = await WireClient.open(t, serving.server.address);
+  const { client, ...serving } = await attacked(t, { options: { maxMessageBytes: 100_000 } });
   const oversize = grpcMessage(Buffer.alloc(100_001));
   for (let call = 0; call < 50; call++) {
     const id = 2 * call + 1;
@@ -209,13 +180,11 @@ t.test('messages beyond the limit are refused at their prefix, and take no memor
 
 t.test('very many deadlines pass without holding up the others', async t => {
   const held = new HeldCalls();
-  const serving = await serveOwn(t, {
+  const { client, ...serving } = await attacked(t, {
     unary: { '/s/Hold': held.method },
     limits: { connection: { maxStreams: 5_000 } },
   });
   const { server, clock } = serving;
-  await isServed(t, serving);
-  const client = await WireClient.open(t, server.address);
   client.send(
     many(3_000, id => {
       const block = fieldBlock(grpcFields('/s/Hold', { 'grpc-timeout': `${10_000 + id}m` }));
@@ -236,19 +205,14 @@ t.test('very many deadlines pass without holding up the others', async t => {
 });
 
 t.test('unfinished requests leave the memory as it was', async t => {
-  const serving = await serveOwn(t);
-  await isServed(t, serving);
+  const { server } = await serveOwn(t);
   const frames = many(900, id => unfinished(id, 1_000));
   const attack = async (): Promise<void> => {
-    const client = await WireClient.open(t, serving.server.address);
+    const client = await WireClient.open(t, server.address);
     client.send(frames);
     await client.settled();
     client.socket.destroy();
-    await connectionsDownTo(serving.server, 1);
+    await connectionsDownTo(server, 0);
   };
-  await attack();
-  const before = await heldMemory();
-  for (let round = 0; round < 10; round++) await attack();
-  const grown = (await heldMemory()) - before;
-  t.ok(grown < 2 * 1_048_576, `grown by ${grown} bytes`);
+  await takesNoMemory(t, attack, 10);
 });

@@ -1,5 +1,5 @@
-import t, { type Test } from 'tap';
-import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
+import t from 'tap';
+import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
 import { until } from '../../support/until.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {
@@ -11,6 +11,7 @@ import {
   grpcMessage,
   headers,
 } from '../../support/wire-frames.ts';
+import { isServed } from './attack.ts';
 
 /*
  * What is kept of frames and header sections whose end has not come.
@@ -27,10 +28,6 @@ const CUT_SECTION = Buffer.concat([
   headers(1, REQUEST, 0),
   ...Array.from({ length: 3 }, () => continuation(1, fieldBlock([['x', 'x'.repeat(16_000)]]))),
 ]);
-
-async function isServed(t: Test, { honest }: OwnServing): Promise<void> {
-  t.equal((await honest.unary('/s/Echo', 'on')).status, 0, 'an honest client is served');
-}
 
 t.test('they count as held until their end has come', async t => {
   const { server } = await serveOwn(t);
