@@ -20,17 +20,13 @@ import {
 } from '../rules/source/read-directory.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
-import { describeFlags, parseFlags } from './terminal/flags.ts';
+import { describeFlags, parseFlags, textFlag } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
+import { linesText } from './terminal/layout.ts';
 
 /** Flags of `sluice check`. The first two are those of the reference implementation's check. */
 const CHECK_FLAGS = {
-  'config-dir': {
-    kind: 'text',
-    placeholder: 'DIR',
-    default: '',
-    help: 'directory of the rule files; same as DIR without the flag',
-  },
+  'config-dir': textFlag('DIR', 'directory of the rule files; same as DIR without the flag'),
   'merge-domain-configs': {
     kind: 'switch',
     help: 'allow several files to share a domain, like the service with MERGE_DOMAIN_CONFIG=true',
@@ -42,7 +38,7 @@ const CHECK_FLAGS = {
   json: { kind: 'switch', help: 'print the result as one line of JSON' },
 } as const;
 
-export const CHECK_USAGE = `Usage: sluice check DIR|FILE [flags]
+export const usage = `Usage: sluice check DIR|FILE [flags]
 
 Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, like the
 service, and reports every fault and warning. Limits that are more than a number
@@ -70,7 +66,7 @@ Examples:
  * @returns the exit status: `refused` when the service would not load the rules
  * @throws CommandFault if the arguments are wrong or the directory or file cannot be read
  */
-export async function runCheck(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
   const path = onlyPath([flags['config-dir'], ...positionals].filter(text => text !== ''));
   const content = await readRules(path, flags['ignore-dot-files']);
@@ -160,7 +156,7 @@ function checkText(directory: string, result: CheckResult): string {
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
   if (dangling.length > 0)
     lines.push(`skipped, as a link to a file that does not exist: ${dangling.join(', ')}`);
-  return lines.map(line => `${printable(line)}\n`).join('');
+  return linesText(lines.map(printable));
 }
 
 function faultLines(faults: readonly RuleFault[]): string[] {

@@ -1,6 +1,13 @@
 import { packageVersion } from '../base/package.ts';
 import type { SteeringKind } from '../steering/record.ts';
-import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
+import { refuseArguments } from './terminal/flags.ts';
+import { type CliIo, EXIT } from './terminal/io.ts';
+
+/** What the module of a command exports. */
+export interface CommandModule {
+  readonly usage: string | ((args: readonly string[]) => string);
+  run(args: string[], io: CliIo): Promise<number>;
+}
 
 /** One word after `sluice`. */
 export interface Command {
@@ -42,7 +49,7 @@ Example:
   sluice version
 `;
 
-/** All commands, in the order of the help. The code of a command is loaded when it runs, so that commands start fast. */
+/** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   {
     name: 'serve',
@@ -50,88 +57,64 @@ export const COMMANDS: readonly Command[] = [
     usage: () => SERVE_USAGE,
     run: async (args, io) => (await import('./serve/serve.ts')).runServe(args, io),
   },
-  {
-    name: 'client',
-    summary: 'ask a running service for one decision',
-    usage: async () => (await import('./client/client.ts')).CLIENT_USAGE,
-    run: async (args, io) => (await import('./client/client.ts')).runClient(args, io),
-  },
-  {
-    name: 'explain',
-    summary: 'explain what a decision would be and why, without counting',
-    usage: async () => (await import('./explain.ts')).EXPLAIN_USAGE,
-    run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
-  },
-  {
-    name: 'top',
-    summary: 'show the limits with the most refusals per second',
-    usage: async () => (await import('./operator/top.ts')).TOP_USAGE,
-    run: async (args, io) => (await import('./operator/top.ts')).runTop(args, io),
-  },
-  {
-    name: 'tail',
-    summary: 'print rejections as they happen',
-    usage: async () => (await import('./operator/tail.ts')).TAIL_USAGE,
-    run: async (args, io) => (await import('./operator/tail.ts')).runTail(args, io),
-  },
-  {
-    name: 'counters',
-    summary: 'read or reset the counters of a descriptor',
-    usage: async () => (await import('./operator/counters.ts')).COUNTERS_USAGE,
-    run: async (args, io) => (await import('./operator/counters.ts')).runCounters(args, io),
-  },
-  steeringCommand('override', 'change the limit of some descriptors until a time'),
-  steeringCommand('ban', 'refuse some descriptors until a time'),
-  steeringCommand('pass', 'allow some descriptors until a time, without counting'),
-  {
-    name: 'rehearse',
-    summary: 'try rules on the requests of a running service',
-    usage: async () => (await import('./operator/rehearse.ts')).REHEARSE_USAGE,
-    run: async (args, io) => (await import('./operator/rehearse.ts')).runRehearse(args, io),
-  },
-  {
-    name: 'tenants',
-    summary: 'list, suspend and resume the tenants of a running service',
-    usage: async () => (await import('./operator/tenants.ts')).TENANTS_USAGE,
-    run: async (args, io) => (await import('./operator/tenants.ts')).runTenants(args, io),
-  },
-  {
-    name: 'check',
-    summary: 'check rule files without serving them',
-    usage: async () => (await import('./check.ts')).CHECK_USAGE,
-    run: async (args, io) => (await import('./check.ts')).runCheck(args, io),
-  },
-  {
-    name: 'settings',
-    summary: 'list the settings of "serve", or those that contain a word',
-    usage: async () => (await import('./settings.ts')).SETTINGS_USAGE,
-    run: async (args, io) => (await import('./settings.ts')).runSettings(args, io),
-  },
-  {
-    name: 'tasks',
-    summary: 'manage the tasks, workers and accounts of a running service',
-    usage: async args => (await import('./tasks/tasks.ts')).tasksUsage(args),
-    run: async (args, io) => (await import('./tasks/tasks.ts')).runTasks(args, io),
-  },
+  loaded('client', 'ask a running service for one decision', () => import('./client/client.ts')),
+  loaded(
+    'explain',
+    'explain what a decision would be and why, without counting',
+    () => import('./explain.ts'),
+  ),
+  loaded('top', 'show the limits with the most refusals per second', () => import('./operator/top.ts')),
+  loaded('tail', 'print rejections as they happen', () => import('./operator/tail.ts')),
+  loaded('counters', 'read or reset the counters of a descriptor', () => import('./operator/counters.ts')),
+  steering('override', 'change the limit of some descriptors until a time'),
+  steering('ban', 'refuse some descriptors until a time'),
+  steering('pass', 'allow some descriptors until a time, without counting'),
+  loaded(
+    'rehearse',
+    'try rules on the requests of a running service',
+    () => import('./operator/rehearse.ts'),
+  ),
+  loaded(
+    'tenants',
+    'list, suspend and resume the tenants of a running service',
+    () => import('./operator/tenants.ts'),
+  ),
+  loaded('check', 'check rule files without serving them', () => import('./check.ts')),
+  loaded(
+    'settings',
+    'list the settings of "serve", or those that contain a word',
+    () => import('./settings.ts'),
+  ),
+  loaded(
+    'tasks',
+    'manage the tasks, workers and accounts of a running service',
+    () => import('./tasks/tasks.ts'),
+  ),
   {
     name: 'version',
     summary: 'print the version',
     usage: () => VERSION_USAGE,
-    run: async (args, io) => printVersion(args, io),
+    run: async (args, io) => {
+      refuseArguments(args);
+      io.stdout(`sluice ${packageVersion()}\n`);
+      return EXIT.done;
+    },
   },
 ];
 
-function steeringCommand(name: SteeringKind, summary: string): Command {
+/** A command whose code is loaded when it runs, so that commands start fast. */
+function loaded(name: string, summary: string, load: () => Promise<CommandModule>): Command {
   return {
     name,
     summary,
-    usage: async () => (await import('./operator/steering.ts')).steeringUsage(name),
-    run: async (args, io) => (await import('./operator/steering.ts')).runSteering(name, args, io),
+    usage: async args => {
+      const { usage } = await load();
+      return typeof usage === 'string' ? usage : usage(args);
+    },
+    run: async (args, io) => (await load()).run(args, io),
   };
 }
 
-function printVersion(args: readonly string[], io: CliIo): number {
-  if (args.length > 0) throw new UsageFault(`unexpected argument "${args[0]}".`);
-  io.stdout(`sluice ${packageVersion()}\n`);
-  return EXIT.done;
+function steering(kind: SteeringKind, summary: string): Command {
+  return loaded(kind, summary, async () => (await import('./operator/steering.ts')).steering(kind));
 }

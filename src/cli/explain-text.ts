@@ -4,7 +4,7 @@ import type { DescriptorExplanation, Explanation } from '../decision/explain/exp
 import type { ExplainedCount, ExplainedCounting, ExplainedLimit } from '../decision/explain/explain-limit.ts';
 import type { ExplainedPart } from '../decision/explain/explain-several.ts';
 import { formatDuration } from '../settings/kinds/go-numbers.ts';
-import { tableLines } from './terminal/layout.ts';
+import { linesText, tableLines } from './terminal/layout.ts';
 
 /**
  * The explanation for people: the overall code, a line for each descriptor, then the details of each descriptor.
@@ -17,7 +17,7 @@ export function explanationText({ descriptors, answer }: Explanation, columns: n
     ...tableLines(descriptors.map(cells), columns),
     ...descriptors.flatMap(each => ['', ...details(each, columns)]),
   ];
-  return lines.map(line => `${printable(line)}\n`).join('');
+  return linesText(lines.map(printable));
 }
 
 /** The entries of the descriptor, escaped for a terminal. */

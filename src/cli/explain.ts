@@ -1,29 +1,29 @@
-import { HOUR_MS } from '../base/clock.ts';
-import { asError } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { Explanation } from '../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../messages/client-codec.ts';
-import { duration } from '../settings/kinds/kinds.ts';
 import { REQUEST_FLAGS, requestFromFlags } from './client/client-request.ts';
 import { explanationText } from './explain-text.ts';
-import { describeFlags, parseFlags, readFlag } from './terminal/flags.ts';
-import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
+import {
+  askDebugPort,
+  DEBUG_ADDRESS,
+  type Json,
+  parsedObject,
+  printAnswer,
+  timeoutOf,
+} from './operator/operator-call.ts';
+import { describeFlags, parseFlags, refuseArguments, textFlag } from './terminal/flags.ts';
+import { type CliIo, CommandFault } from './terminal/io.ts';
 
 /** Flags of `sluice explain`. */
 const EXPLAIN_FLAGS = {
-  'debug-address': {
-    kind: 'text',
-    placeholder: 'HOST:PORT',
-    default: 'localhost:6070',
-    help: 'address of the debug port of the service',
-  },
+  'debug-address': DEBUG_ADDRESS,
   ...REQUEST_FLAGS,
   hits: { ...REQUEST_FLAGS.hits, help: 'number of hits of each descriptor' },
-  timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
+  timeout: textFlag('DURATION', 'how long to wait for the answer', '5s'),
   json: { kind: 'switch', help: 'print the explanation as one line of JSON' },
 } as const;
 
-export const EXPLAIN_USAGE = `Usage: sluice explain --domain NAME --descriptors K=V[,K2=V2...] [flags]
+export const usage = `Usage: sluice explain --domain NAME --descriptors K=V[,K2=V2...] [flags]
 
 Asks a running service what it would answer to a request, and why: which rule
 matches each descriptor, the key and the window, and the current count. Nothing
@@ -46,33 +46,28 @@ Examples:
  *
  * @throws CommandFault when the arguments are wrong or there is no explanation
  */
-export async function runExplain(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, EXPLAIN_FLAGS);
-  if (positionals.length > 0) {
-    throw new UsageFault(`unexpected argument "${positionals[0]}". Give descriptors with --descriptors.`);
-  }
+  refuseArguments(positionals, ' Give descriptors with --descriptors.');
   const request = requestFromFlags(flags);
-  const timeoutMs = readFlag('timeout', flags.timeout, duration({ min: 1, max: HOUR_MS }));
-  const explanation = await askForExplanation(flags['debug-address'], request, timeoutMs);
-  io.stdout(flags.json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation, io.columns));
-  return EXIT.done;
+  const explanation = await askForExplanation(flags['debug-address'], request, timeoutOf(flags.timeout));
+  return printAnswer(io, flags, explanation, () => explanationText(explanation, io.columns));
 }
 
 async function askForExplanation(
   address: string,
   request: RateLimitRequest,
   timeoutMs: number,
-): Promise<Explanation> {
-  const url = `http://${address}/explain`;
-  if (!URL.canParse(url)) {
-    throw new UsageFault(
-      `"${address}" is not a valid address. Write --debug-address as host:port, such as localhost:6070.`,
-    );
-  }
-  const { status, text } = await post(url, requestJson(request), { address, timeoutMs });
-  const body = parsed(text);
+): Promise<Json & Explanation> {
+  const { status, text } = await askDebugPort(address, '/explain', {
+    method: 'POST',
+    body: requestJson(request),
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: { connection: 'close' },
+  });
+  const body = parsedObject(text);
   if (status === 200 && isExplanation(body)) return body;
-  const { error } = (body ?? {}) as { readonly error?: { readonly message?: unknown } };
+  const error = body?.['error'] as { readonly message?: unknown } | undefined;
   if (typeof error?.message === 'string' && status !== 405) {
     throw new CommandFault(`${address} refused the request: ${printable(error.message)}.`);
   }
@@ -80,26 +75,6 @@ async function askForExplanation(
     `${address} answered with HTTP status ${status} instead of an explanation. Is it the debug port of the service? ` +
       'Change the address with --debug-address.',
   );
-}
-
-async function post(
-  url: string,
-  body: string,
-  { address, timeoutMs }: { readonly address: string; readonly timeoutMs: number },
-): Promise<{ readonly status: number; readonly text: string }> {
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, { method: 'POST', body, signal, headers: { connection: 'close' } });
-    return { status: response.status, text: await response.text() };
-  } catch (failure) {
-    const { cause } = asError(failure);
-    const reason = printable(asError(cause ?? failure).message);
-    throw new CommandFault(
-      `no response from ${address}: ${reason}. Is the service running, and is this its debug port? Change the address ` +
-        'with --debug-address.',
-      { cause: failure },
-    );
-  }
 }
 
 /** The request for the debug port. Hits of 0 are sent with each descriptor, because a request with 0 hits counts 1. */
@@ -115,18 +90,8 @@ function requestJson({ domain, descriptors, hitsAddend }: RateLimitRequest): str
   });
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function isExplanation(body: unknown): body is Explanation {
-  const { descriptors, answer } = (body ?? {}) as {
-    readonly descriptors?: unknown;
-    readonly answer?: unknown;
-  };
-  return Array.isArray(descriptors) && typeof answer === 'object' && answer !== null;
+function isExplanation(body: Json | null): body is Json & Explanation {
+  return (
+    Array.isArray(body?.['descriptors']) && typeof body['answer'] === 'object' && body['answer'] !== null
+  );
 }

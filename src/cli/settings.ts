@@ -1,7 +1,7 @@
 import type { SettingGroup } from '../settings/kinds/kinds.ts';
 import { findSettings, settingsHelp } from '../settings/reference.ts';
-import { describeFlags, parseFlags } from './terminal/flags.ts';
-import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
+import { describeFlags, parseFlags, refuseArguments } from './terminal/flags.ts';
+import { type CliIo, EXIT } from './terminal/io.ts';
 import { DEFAULT_COLUMNS } from './terminal/layout.ts';
 
 /** Longer lines are hard to read. */
@@ -11,7 +11,7 @@ const SETTINGS_FLAGS = {
   json: { kind: 'switch', help: 'print the settings as a JSON array' },
 } as const;
 
-export const SETTINGS_USAGE = `Usage: sluice settings [PATTERN] [flags]
+export const usage = `Usage: sluice settings [PATTERN] [flags]
 
 Prints the settings that "sluice serve" reads from the environment, with their
 types, ranges and defaults. With PATTERN, prints only the settings whose name,
@@ -33,11 +33,10 @@ Examples:
  * @returns the exit status: `refused` if no setting contains the pattern
  * @throws UsageFault if the arguments are wrong
  */
-export async function runSettings(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, SETTINGS_FLAGS);
-  if (positionals.length > 1)
-    throw new UsageFault(`unexpected argument "${positionals[1]}". Give one pattern.`);
-  const [pattern = ''] = positionals;
+  const [pattern = '', ...others] = positionals;
+  refuseArguments(others, ' Give one pattern.');
   const groups = findSettings(pattern);
   if (flags.json) io.stdout(`${JSON.stringify(groups.flatMap(settingsOf), null, 2)}\n`);
   if (groups.length === 0) {

@@ -9,7 +9,7 @@ import {
 } from '../../messages/client-codec.ts';
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import { formatDuration } from '../../settings/kinds/go-numbers.ts';
-import { tableLines } from '../terminal/layout.ts';
+import { linesText, tableLines } from '../terminal/layout.ts';
 
 /** The remaining count that services report for an unlimited rule (spec 3.2). */
 const UNLIMITED = 2 ** 32 - 1;
@@ -30,7 +30,7 @@ export function responseText(
   ];
   if (response.rawBody !== '') lines.push(`body ${response.rawBody}`);
   if (response.dynamicMetadata !== null) lines.push(`metadata ${JSON.stringify(response.dynamicMetadata)}`);
-  return lines.map(line => `${printable(line)}\n`).join('');
+  return linesText(lines.map(printable));
 }
 
 function statusCells(descriptor: RequestDescriptor | undefined, status: DescriptorStatus): string[] {

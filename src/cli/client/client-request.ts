@@ -1,22 +1,21 @@
 import type { DescriptorEntry, RateLimitRequest } from '../../messages/client-codec.ts';
 import { integer } from '../../settings/kinds/kinds.ts';
-import { type FlagValues, readFlag } from '../terminal/flags.ts';
+import { type FlagValues, readFlag, textFlag } from '../terminal/flags.ts';
 import { UsageFault } from '../terminal/io.ts';
 
 /** Flags that make a request. */
 export const REQUEST_FLAGS = {
-  domain: { kind: 'text', placeholder: 'NAME', default: '', help: 'the domain to ask about' },
+  domain: textFlag('NAME', 'the domain to ask about'),
   descriptors: {
     kind: 'list',
     placeholder: 'K=V,K2=V2',
     help: 'a descriptor; repeat the flag for further descriptors',
   },
-  hits: {
-    kind: 'text',
-    placeholder: 'N',
-    default: '1',
-    help: 'hits to count on each descriptor; 0 counts nothing and reports the present state',
-  },
+  hits: textFlag(
+    'N',
+    'hits to count on each descriptor; 0 counts nothing and reports the present state',
+    '1',
+  ),
   refund: { kind: 'switch', help: 'return the hits instead of counting them' },
 } as const;
 

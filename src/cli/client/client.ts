@@ -7,7 +7,14 @@ import {
 } from '../../messages/client-codec.ts';
 import { WireFault } from '../../messages/wire.ts';
 import { duration } from '../../settings/kinds/kinds.ts';
-import { describeFlags, type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
+import {
+  describeFlags,
+  type FlagValues,
+  parseFlags,
+  readFlag,
+  refuseArguments,
+  textFlag,
+} from '../terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
 import { type CallTarget, callShouldRateLimit } from './client-call.ts';
 import { responseJson, responseText } from './client-output.ts';
@@ -15,38 +22,25 @@ import { REQUEST_FLAGS, requestFromFlags } from './client-request.ts';
 
 /** Flags of `sluice client`. The first three and the TLS ones are those of the reference implementation's client. */
 const CLIENT_FLAGS = {
-  'dial-string': {
-    kind: 'text',
-    placeholder: 'ADDRESS',
-    default: 'localhost:8081',
-    help: 'gRPC address of the service: host:port, or unix:/path of a socket',
-  },
+  'dial-string': textFlag(
+    'ADDRESS',
+    'gRPC address of the service: host:port, or unix:/path of a socket',
+    'localhost:8081',
+  ),
   ...REQUEST_FLAGS,
-  timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
+  timeout: textFlag('DURATION', 'how long to wait for the answer', '5s'),
   json: { kind: 'switch', help: 'print the response as one line of JSON' },
   'fail-over-limit': { kind: 'switch', help: 'exit with status 1 when the answer is OVER_LIMIT' },
   'grpc-use-tls': { kind: 'switch', help: 'connect with TLS' },
-  'grpc-server-ca-file': {
-    kind: 'text',
-    placeholder: 'FILE',
-    default: '',
-    help: 'PEM file of the CA that signed the server certificate (default: the well-known CAs)',
-  },
-  'grpc-cert-file': {
-    kind: 'text',
-    placeholder: 'FILE',
-    default: '',
-    help: 'PEM file of the client certificate, if the service requires one',
-  },
-  'grpc-key-file': {
-    kind: 'text',
-    placeholder: 'FILE',
-    default: '',
-    help: 'PEM file of the key of the client certificate',
-  },
+  'grpc-server-ca-file': textFlag(
+    'FILE',
+    'PEM file of the CA that signed the server certificate (default: the well-known CAs)',
+  ),
+  'grpc-cert-file': textFlag('FILE', 'PEM file of the client certificate, if the service requires one'),
+  'grpc-key-file': textFlag('FILE', 'PEM file of the key of the client certificate'),
 } as const;
 
-export const CLIENT_USAGE = `Usage: sluice client --domain NAME --descriptors K=V[,K2=V2...] [flags]
+export const usage = `Usage: sluice client --domain NAME --descriptors K=V[,K2=V2...] [flags]
 
 Sends one rate limit request to a running service and prints the decision.
 
@@ -70,11 +64,9 @@ Examples:
  * @returns the exit status: `refused` only for OVER_LIMIT with `--fail-over-limit`
  * @throws CommandFault when the arguments are wrong or no decision was made
  */
-export async function runClient(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CLIENT_FLAGS);
-  if (positionals.length > 0) {
-    throw new UsageFault(`unexpected argument "${positionals[0]}". Give descriptors with --descriptors.`);
-  }
+  refuseArguments(positionals, ' Give descriptors with --descriptors.');
   const request = requestFromFlags(flags);
   const target = targetFromFlags(flags);
   const response = decodeResponse(target, await callShouldRateLimit(target, encodeRateLimitRequest(request)));

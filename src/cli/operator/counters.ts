@@ -1,32 +1,29 @@
-import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
+import { SECOND_MS } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { formatDuration } from '../../settings/kinds/go-numbers.ts';
-import { duration } from '../../settings/kinds/kinds.ts';
-import { describeFlags, parseFlags, readFlag } from '../terminal/flags.ts';
-import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
-import { headedTableLines } from '../terminal/layout.ts';
-import { callOperatorApi, type Json } from './operator-call.ts';
+import { describeFlags, parseFlags, refuseArguments, textFlag } from '../terminal/flags.ts';
+import { type CliIo, UsageFault } from '../terminal/io.ts';
+import { headedTableLines, linesText } from '../terminal/layout.ts';
+import {
+  DEBUG_ADDRESS,
+  entriesOf,
+  type Json,
+  listOf,
+  operatorApi,
+  printAnswer,
+  requireFlags,
+} from './operator-call.ts';
 
 const FLAGS = {
-  'debug-address': {
-    kind: 'text',
-    placeholder: 'HOST:PORT',
-    default: 'localhost:6070',
-    help: 'address of the debug port of the service',
-  },
-  domain: { kind: 'text', placeholder: 'NAME', default: '', help: 'domain of the rules' },
-  descriptors: {
-    kind: 'text',
-    placeholder: 'K=V[,K2=V2...]',
-    default: '',
-    help: 'the entries of one descriptor, as a request has them',
-  },
-  reason: { kind: 'text', placeholder: 'TEXT', default: '', help: 'reset: why, for the log' },
-  timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
+  'debug-address': DEBUG_ADDRESS,
+  domain: textFlag('NAME', 'domain of the rules'),
+  descriptors: textFlag('K=V[,K2=V2...]', 'the entries of one descriptor, as a request has them'),
+  reason: textFlag('TEXT', 'reset: why, for the log'),
+  timeout: textFlag('DURATION', 'how long to wait for the answer', '5s'),
   json: { kind: 'switch', help: 'print the answer as one line of JSON' },
 } as const;
 
-export const COUNTERS_USAGE = `Usage: sluice counters get [flags]
+export const usage = `Usage: sluice counters get [flags]
        sluice counters reset [flags]
 
 Reads the counters in which a request with this descriptor counts, without
@@ -54,42 +51,27 @@ Examples:
  *
  * @throws CommandFault when the arguments are wrong or the service refuses
  */
-export async function runCounters(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, FLAGS);
-  const [action, unexpected] = positionals;
-  if (unexpected !== undefined) throw new UsageFault(`unexpected argument "${unexpected}".`);
+  const [action, ...others] = positionals;
+  refuseArguments(others);
   if (action !== 'get' && action !== 'reset') {
     throw new UsageFault('say what to do: "sluice counters get" or "reset".');
   }
-  for (const name of ['domain', 'descriptors'] as const) {
-    if (flags[name] === '') throw new UsageFault(`--${name} is missing.`);
-  }
+  requireFlags(flags, ['domain', 'descriptors']);
   if (action === 'get' && flags.reason !== '')
     throw new UsageFault('--reason is for "sluice counters reset".');
-  const timeoutMs = readFlag('timeout', flags.timeout, duration({ min: 1, max: HOUR_MS }));
-  const answer = await callOperatorApi(
-    io,
-    { address: flags['debug-address'], timeoutMs },
-    {
-      method: 'POST',
-      path: action === 'get' ? '/counters/read' : '/counters/reset',
-      body: {
-        domain: flags.domain,
-        entries: flags.descriptors.split(',').map(pair => {
-          const at = pair.indexOf('=');
-          return at < 0 ? { key: pair } : { key: pair.slice(0, at), value: pair.slice(at + 1) };
-        }),
-        ...(flags.reason !== '' && { reason: flags.reason }),
-      },
-    },
-  );
-  io.stdout(flags.json ? `${JSON.stringify(answer)}\n` : textOf(answer, action, io.columns));
-  return EXIT.done;
+  const { domain, descriptors, reason } = flags;
+  const answer = await operatorApi(io, flags)('POST', `/counters/${action === 'get' ? 'read' : 'reset'}`, {
+    domain,
+    entries: entriesOf(descriptors),
+    ...(reason !== '' && { reason }),
+  });
+  return printAnswer(io, flags, answer, () => textOf(answer, action, io.columns));
 }
 
 function textOf(answer: Json, action: 'get' | 'reset', columns: number | null): string {
-  const { counters } = answer;
-  if (!Array.isArray(counters)) throw new CommandFault('the service answered with unexpected JSON.');
+  const counters = listOf(answer['counters']);
   if (counters.length === 0) return `no counters: ${printable(String(answer['why']))}\n`;
   const head = [
     'RULE',
@@ -99,7 +81,7 @@ function textOf(answer: Json, action: 'get' | 'reset', columns: number | null): 
     'RESETS IN',
     'KEY',
   ];
-  const rows = (counters as Json[]).map(counter => [
+  const rows = counters.map(counter => [
     String(counter['rule'] ?? 'limit of the request'),
     String(counter['count'] ?? 'unknown'),
     limitText(counter),
@@ -108,10 +90,10 @@ function textOf(answer: Json, action: 'get' | 'reset', columns: number | null): 
     String(counter['key']),
   ]);
   const lines = headedTableLines(head, rows, columns);
-  lines.push(...(counters as Json[]).flatMap(penaltyLines));
+  lines.push(...counters.flatMap(penaltyLines));
   if (action === 'reset')
     lines.push(counters.length === 1 ? 'The counter was reset.' : 'The counters were reset.');
-  return lines.map(line => `${line}\n`).join('');
+  return linesText(lines);
 }
 
 /** A line about the penalty of a counter; none if its limit has no penalty. */

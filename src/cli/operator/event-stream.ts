@@ -1,7 +1,6 @@
-import { asError } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { CommandFault, UsageFault } from '../terminal/io.ts';
-import type { Json } from './operator-call.ts';
+import { CommandFault } from '../terminal/io.ts';
+import { debugPortUrl, type Json, parsedObject } from './operator-call.ts';
 
 /** An event of the operator's API. */
 interface OperatorEvent {
@@ -22,12 +21,7 @@ const MAX_EVENT_CHARACTERS = 4_000_000;
  * @throws CommandFault if there is no stream of events at the address; Error if the connection is lost
  */
 export async function* operatorEvents(address: string): AsyncGenerator<OperatorEvent> {
-  const url = `http://${address}/api/v1/events`;
-  if (!URL.canParse(url)) {
-    throw new UsageFault(
-      `"${address}" is not a valid address. Write --debug-address as host:port, such as localhost:6070.`,
-    );
-  }
+  const url = debugPortUrl(address, '/api/v1/events');
   const end = new AbortController();
   const lost = () => end.abort(new Error(`no event for ${SILENCE_MS / 1_000} seconds`));
   let timer = setTimeout(lost, SILENCE_MS);
@@ -54,10 +48,7 @@ export async function* operatorEvents(address: string): AsyncGenerator<OperatorE
 }
 
 async function refusal(response: Response, address: string): Promise<Error> {
-  const detail = await response.json().then(
-    (answer: Json) => answer['detail'],
-    () => undefined,
-  );
+  const detail = parsedObject(await response.text())?.['detail'];
   if (response.status === 503 && typeof detail === 'string') return new Error(printable(detail));
   if (response.status === 421 && typeof detail === 'string') {
     return new CommandFault(`${address} refused: ${printable(detail)}`);
@@ -72,10 +63,4 @@ async function refusal(response: Response, address: string): Promise<Error> {
 function eventOf(block: string): OperatorEvent | null {
   const found = /^event: (.+)\ndata: (.+)$/.exec(block);
   return found === null ? null : { name: found[1], data: JSON.parse(found[2]) as Json };
-}
-
-/** Why a stream ended, for people. */
-export function reasonOf(failure: unknown): string {
-  const { cause } = asError(failure);
-  return printable(asError(cause ?? failure).message);
 }

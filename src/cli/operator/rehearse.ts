@@ -1,41 +1,25 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
+import { SECOND_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { duration } from '../../settings/kinds/kinds.ts';
-import { describeFlags, parseFlags, readFlag } from '../terminal/flags.ts';
+import { describeFlags, type FlagValues, parseFlags, refuseArguments, textFlag } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
-import { headedTableLines } from '../terminal/layout.ts';
-import { callOperatorApi, type Json } from './operator-call.ts';
+import { headedTableLines, linesText } from '../terminal/layout.ts';
+import { DEBUG_ADDRESS, type Json, type OperatorApi, operatorApi, printAnswer } from './operator-call.ts';
 
 const FLAGS = {
-  'debug-address': {
-    kind: 'text',
-    placeholder: 'HOST:PORT',
-    default: 'localhost:6070',
-    help: 'address of the debug port of the service',
-  },
-  share: {
-    kind: 'text',
-    placeholder: 'NUMBER',
-    default: '1',
-    help: 'with DIR: the share of keys to decide, 0.001 to 1',
-  },
-  id: {
-    kind: 'text',
-    placeholder: 'ID',
-    default: '',
-    help: 'with promote: the candidate that you have seen',
-  },
-  reason: { kind: 'text', placeholder: 'TEXT', default: '', help: 'why, for the log' },
+  'debug-address': DEBUG_ADDRESS,
+  share: textFlag('NUMBER', 'with DIR: the share of keys to decide, 0.001 to 1', '1'),
+  id: textFlag('ID', 'with promote: the candidate that you have seen'),
+  reason: textFlag('TEXT', 'why, for the log'),
   watch: { kind: 'switch', help: 'refresh the terminal until interrupted' },
-  timeout: { kind: 'text', placeholder: 'DURATION', default: '30s', help: 'how long to wait for an answer' },
+  timeout: textFlag('DURATION', 'how long to wait for an answer', '30s'),
   json: { kind: 'switch', help: 'print the answer as one line of JSON' },
 } as const;
 
-export const REHEARSE_USAGE = `Usage: sluice rehearse [DIR | promote | restart | stop] [flags]
+export const usage = `Usage: sluice rehearse [DIR | promote | restart | stop] [flags]
 
 Tries rules on the requests of a running service, without effect on answers:
 the service decides each request once more with the candidate rules, with
@@ -67,26 +51,22 @@ type Step = (typeof STEPS)[number];
 const CLEAR = '\x1b[H\x1b[2J';
 const REFRESH_MS = 2 * SECOND_MS;
 
-type Flags = ReturnType<typeof parseFlags<typeof FLAGS>>['values'];
+type Flags = FlagValues<typeof FLAGS>;
 
 /**
  * `sluice rehearse`: begins, shows and ends the rehearsal of candidate rules.
  *
  * @throws CommandFault when the arguments are wrong or there is no answer
  */
-export async function runRehearse(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, FLAGS);
-  if (positionals.length > 1) throw new UsageFault(`unexpected argument "${positionals[1]}".`);
-  const timeoutMs = readFlag('timeout', flags.timeout, duration({ min: 1, max: HOUR_MS }));
-  const target = { address: flags['debug-address'], timeoutMs };
-  const [what] = positionals;
-  const call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: Json) =>
-    callOperatorApi(io, target, { method, path, ...(body !== undefined && { body }) });
+  const [what, ...others] = positionals;
+  refuseArguments(others);
+  const call = operatorApi(io, flags);
   if (what === undefined) return await show(flags, io, () => call('GET', '/rehearsal'));
   if (isStep(what)) {
     const answer = await runStep(what, flags, call);
-    io.stdout(flags.json ? `${JSON.stringify(answer)}\n` : `${doneText(what, flags)}\n`);
-    return EXIT.done;
+    return printAnswer(io, flags, answer, () => `${doneText(what, flags)}\n`);
   }
   const share = Number(flags.share);
   if (!(share >= 0.001 && share <= 1)) throw new UsageFault('--share must be a number from 0.001 to 1.');
@@ -99,11 +79,7 @@ function isStep(word: string): word is Step {
   return STEPS.some(step => step === word);
 }
 
-async function runStep(
-  step: Step,
-  { id, reason }: Flags,
-  call: (method: 'POST' | 'DELETE', path: string, body?: Json) => Promise<Json>,
-): Promise<Json> {
+async function runStep(step: Step, { id, reason }: Flags, call: OperatorApi): Promise<Json> {
   const why = reason === '' ? {} : { reason };
   if (step === 'stop') {
     const query = reason === '' ? '' : `?${new URLSearchParams({ reason })}`;
@@ -141,8 +117,8 @@ async function show(flags: Flags, io: CliIo, read: () => Promise<Json>): Promise
   }
 }
 
-function print(answer: Json, { json }: Flags, io: CliIo): number {
-  io.stdout(json ? `${JSON.stringify(answer)}\n` : textOf(answer, io.columns));
+function print(answer: Json, flags: Flags, io: CliIo): number {
+  printAnswer(io, flags, answer, () => textOf(answer, io.columns));
   return answer['state'] === 'faults' ? EXIT.refused : EXIT.done;
 }
 
@@ -168,7 +144,7 @@ function textOf(answer: Json, columns: number | null): string {
     ...(rows.length === 0 ? [] : headedTableLines(head, rows, columns)),
     ...keyLines(answer['keys'] as Json[]),
   ];
-  return lines.map(line => `${printable(line)}\n`).join('');
+  return linesText(lines.map(printable));
 }
 
 function shareText(limit: Json, figure: 'rejected' | 'today'): string {

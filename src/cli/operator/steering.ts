@@ -2,36 +2,32 @@ import { HOUR_MS, systemClock } from '../../base/clock.ts';
 import { parseNumber } from '../../settings/kinds/go-numbers.ts';
 import { duration } from '../../settings/kinds/kinds.ts';
 import type { SteeringKind } from '../../steering/record.ts';
-import { describeFlags, type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
-import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
-import { headedTableLines } from '../terminal/layout.ts';
-import { callOperatorApi, type Json } from './operator-call.ts';
+import { describeFlags, type FlagValues, parseFlags, readFlag, textFlag } from '../terminal/flags.ts';
+import { type CliIo, UsageFault } from '../terminal/io.ts';
+import { headedTableLines, linesText } from '../terminal/layout.ts';
+import {
+  DEBUG_ADDRESS,
+  entriesOf,
+  type Json,
+  listOf,
+  operatorApi,
+  printAnswer,
+  requireFlags,
+} from './operator-call.ts';
 
 const FLAGS = {
-  'debug-address': {
-    kind: 'text',
-    placeholder: 'HOST:PORT',
-    default: 'localhost:6070',
-    help: 'address of the debug port of the service',
-  },
-  domain: { kind: 'text', placeholder: 'NAME', default: '', help: 'domain of the rules' },
-  descriptors: {
-    kind: 'text',
-    placeholder: 'K=V[,K2=V2...]',
-    default: '',
-    help: 'entries of the descriptors; "*" in a value matches any text, and a key alone any value',
-  },
-  limit: { kind: 'text', placeholder: 'N', default: '', help: 'override: the requests per unit' },
-  factor: {
-    kind: 'text',
-    placeholder: 'X',
-    default: '',
-    help: 'override: instead of --limit, multiplies the limits of the rule',
-  },
-  for: { kind: 'text', placeholder: 'DURATION', default: '', help: 'how long, such as 2h; at most 9600h' },
-  until: { kind: 'text', placeholder: 'TIME', default: '', help: 'or the end, such as 2030-01-31T12:00:00Z' },
-  reason: { kind: 'text', placeholder: 'TEXT', default: '', help: 'why, for other operators and the log' },
-  timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
+  'debug-address': DEBUG_ADDRESS,
+  domain: textFlag('NAME', 'domain of the rules'),
+  descriptors: textFlag(
+    'K=V[,K2=V2...]',
+    'entries of the descriptors; "*" in a value matches any text, and a key alone any value',
+  ),
+  limit: textFlag('N', 'override: the requests per unit'),
+  factor: textFlag('X', 'override: instead of --limit, multiplies the limits of the rule'),
+  for: textFlag('DURATION', 'how long, such as 2h; at most 9600h'),
+  until: textFlag('TIME', 'or the end, such as 2030-01-31T12:00:00Z'),
+  reason: textFlag('TEXT', 'why, for other operators and the log'),
+  timeout: textFlag('DURATION', 'how long to wait for the answer', '5s'),
   json: { kind: 'switch', help: 'print the answer as one line of JSON' },
 } as const;
 
@@ -57,8 +53,12 @@ const TEXTS = {
   },
 } as const satisfies Record<SteeringKind, Readonly<Record<string, string>>>;
 
-/** The help of `sluice override`, `sluice ban` and `sluice pass`. */
-export function steeringUsage(kind: SteeringKind): string {
+/** `sluice override`, `sluice ban` or `sluice pass`: changes and lists steering records of a running service. */
+export function steering(kind: SteeringKind) {
+  return { usage: usageOf(kind), run: (args: string[], io: CliIo) => run(kind, args, io) };
+}
+
+function usageOf(kind: SteeringKind): string {
   const { does, example } = TEXTS[kind];
   const { limit, factor, ...others } = FLAGS;
   const flags = kind === 'override' ? FLAGS : others;
@@ -88,52 +88,38 @@ Examples:
 `;
 }
 
-/**
- * `sluice override`, `sluice ban`, `sluice pass`: changes and lists steering records of a running service.
- *
- * @throws CommandFault when the arguments are wrong or the service refuses
- */
-export async function runSteering(kind: SteeringKind, args: readonly string[], io: CliIo): Promise<number> {
+/** @throws CommandFault when the arguments are wrong or the service refuses */
+async function run(kind: SteeringKind, args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, FLAGS);
   const [action = '', id, unexpected] = positionals;
   const { plural } = TEXTS[kind];
   if (unexpected !== undefined || (id !== undefined && action !== 'remove')) {
     throw new UsageFault(`unexpected argument "${unexpected ?? id}".`);
   }
-  const timeoutMs = readFlag('timeout', flags.timeout, duration({ min: 1, max: HOUR_MS }));
-  const target = { address: flags['debug-address'], timeoutMs };
+  const call = operatorApi(io, flags);
   if (action === 'list') {
-    const answer = await callOperatorApi(io, target, { method: 'GET', path: `/${plural}` });
-    io.stdout(flags.json ? `${JSON.stringify(answer)}\n` : listText(answer, plural, io.columns));
-    return EXIT.done;
+    const answer = await call('GET', `/${plural}`);
+    return printAnswer(io, flags, answer, () => listText(answer, plural, io.columns));
   }
   if (action === 'put') {
-    const body = recordOf(kind, flags);
-    const record = await callOperatorApi(io, target, { method: 'PUT', path: `/${plural}`, body });
-    const text = `${record['id']}: ${descriptorText(record)} of ${record['domain']}, until ${record['until']}\n`;
-    io.stdout(flags.json ? `${JSON.stringify(record)}\n` : text);
-    return EXIT.done;
+    const record = await call('PUT', `/${plural}`, recordOf(kind, flags));
+    return printAnswer(io, flags, record, () => {
+      return `${record['id']}: ${descriptorText(record)} of ${record['domain']}, until ${record['until']}\n`;
+    });
   }
   if (action !== 'remove') throw new UsageFault(`say what to do: "sluice ${kind} put", "list" or "remove".`);
   if (id === undefined) throw new UsageFault(`give the ID; "sluice ${kind} list" prints it.`);
   const reason = flags.reason === '' ? '' : `?reason=${encodeURIComponent(flags.reason)}`;
-  const path = `/${plural}/${encodeURIComponent(id)}${reason}`;
-  const record = await callOperatorApi(io, target, { method: 'DELETE', path });
-  io.stdout(flags.json ? `${JSON.stringify(record)}\n` : `removed ${record['id']}\n`);
-  return EXIT.done;
+  const record = await call('DELETE', `/${plural}/${encodeURIComponent(id)}${reason}`);
+  return printAnswer(io, flags, record, () => `removed ${record['id']}\n`);
 }
 
 /** The record that the flags describe. The service checks it. */
 function recordOf(kind: SteeringKind, flags: Flags): Json {
-  for (const name of ['domain', 'descriptors', 'reason'] as const) {
-    if (flags[name] === '') throw new UsageFault(`--${name} is missing.`);
-  }
+  requireFlags(flags, ['domain', 'descriptors', 'reason']);
   return {
     domain: flags.domain,
-    entries: flags.descriptors.split(',').map(pair => {
-      const at = pair.indexOf('=');
-      return at < 0 ? { key: pair } : { key: pair.slice(0, at), value: pair.slice(at + 1) };
-    }),
+    entries: entriesOf(flags.descriptors),
     ...(kind === 'override' ? effectOf(flags) : withoutEffect(kind, flags)),
     until: untilOf(flags),
     reason: flags.reason,
@@ -160,19 +146,11 @@ function untilOf({ until, for: length }: Flags): string {
 }
 
 function listText(answer: Json, plural: string, columns: number | null): string {
-  const records = answer[plural];
-  if (!Array.isArray(records)) throw new CommandFault('the service answered with unexpected JSON.');
+  const records = listOf(answer[plural]);
   if (records.length === 0) return `no ${plural}\n`;
-  const head = [
-    'ID',
-    'DOMAIN',
-    'DESCRIPTOR',
-    ...(plural === 'overrides' ? ['LIMIT'] : []),
-    'UNTIL',
-    'REASON',
-    'BY',
-  ];
-  const rows = (records as Json[]).map(record => [
+  const limit = plural === 'overrides' ? ['LIMIT'] : [];
+  const head = ['ID', 'DOMAIN', 'DESCRIPTOR', ...limit, 'UNTIL', 'REASON', 'BY'];
+  const rows = records.map(record => [
     String(record['id']),
     String(record['domain']),
     descriptorText(record),
@@ -181,9 +159,7 @@ function listText(answer: Json, plural: string, columns: number | null): string 
     String(record['reason']),
     String(record['by']),
   ]);
-  return headedTableLines(head, rows, columns)
-    .map(line => `${line}\n`)
-    .join('');
+  return linesText(headedTableLines(head, rows, columns));
 }
 
 function limitText(record: Json): string {

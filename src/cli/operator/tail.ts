@@ -2,32 +2,29 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { HOUR_MS } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { duration, integer } from '../../settings/kinds/kinds.ts';
-import { describeFlags, parseFlags, readFlag } from '../terminal/flags.ts';
-import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
-import { operatorEvents, reasonOf } from './event-stream.ts';
-import type { Json } from './operator-call.ts';
+import {
+  describeFlags,
+  type FlagValues,
+  parseFlags,
+  readFlag,
+  refuseArguments,
+  textFlag,
+} from '../terminal/flags.ts';
+import { type CliIo, CommandFault, EXIT } from '../terminal/io.ts';
+import { operatorEvents } from './event-stream.ts';
+import { DEBUG_ADDRESS, type Json, listOf, reasonOf } from './operator-call.ts';
 
 const FLAGS = {
-  'debug-address': {
-    kind: 'text',
-    placeholder: 'HOST:PORT',
-    default: 'localhost:6070',
-    help: 'address of the debug port of the service',
-  },
-  domain: { kind: 'text', placeholder: 'NAME', default: '', help: 'only rejections in this domain' },
-  limit: { kind: 'text', placeholder: 'PATH', default: '', help: 'only rejections by this limit' },
-  search: { kind: 'text', placeholder: 'TEXT', default: '', help: 'only keys that contain this' },
-  count: { kind: 'text', placeholder: 'N', default: '0', help: 'end after N rejections; 0 for never' },
-  patience: {
-    kind: 'text',
-    placeholder: 'DURATION',
-    default: '1h',
-    help: 'end if the service is gone for this long; 0s at once',
-  },
+  'debug-address': DEBUG_ADDRESS,
+  domain: textFlag('NAME', 'only rejections in this domain'),
+  limit: textFlag('PATH', 'only rejections by this limit'),
+  search: textFlag('TEXT', 'only keys that contain this'),
+  count: textFlag('N', 'end after N rejections; 0 for never', '0'),
+  patience: textFlag('DURATION', 'end if the service is gone for this long; 0s at once', '1h'),
   json: { kind: 'switch', help: 'print each rejection as a line of JSON' },
 } as const;
 
-export const TAIL_USAGE = `Usage: sluice tail [flags]
+export const usage = `Usage: sluice tail [flags]
 
 Prints the rejections of a running service as they happen, until it is
 interrupted: time, limit, key, count and limit, and the address of the caller.
@@ -55,9 +52,9 @@ const RETRY_MS = { first: 500, most: 10_000 };
  *
  * @throws CommandFault when the arguments are wrong, or the service is not there
  */
-export async function runTail(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, FLAGS);
-  if (positionals.length > 0) throw new UsageFault(`unexpected argument "${positionals[0]}".`);
+  refuseArguments(positionals);
   const most = readFlag('count', flags.count, integer({ min: 0, max: 1_000_000_000 }));
   const patienceMs = readFlag('patience', flags.patience, duration({ min: 0, max: 24 * HOUR_MS }));
   const printer = new Printer(flags, io);
@@ -92,29 +89,21 @@ export async function runTail(args: readonly string[], io: CliIo): Promise<numbe
   }
 }
 
-interface Shown {
-  readonly domain: string;
-  readonly limit: string;
-  readonly search: string;
-  readonly json: boolean;
-}
-
 /** Prints the rejections that were asked for. */
 class Printer {
-  readonly #shown: Shown;
+  readonly #shown: FlagValues<typeof FLAGS>;
   readonly #io: CliIo;
   printed = 0;
 
-  constructor(shown: Shown, io: CliIo) {
+  constructor(shown: FlagValues<typeof FLAGS>, io: CliIo) {
     this.#shown = shown;
     this.#io = io;
   }
 
   /** @param most number of rejections to print altogether; 0 for all */
   print({ refusals, left_out: leftOut }: Json, most: number): void {
-    if (!Array.isArray(refusals)) throw new CommandFault('the service answered with unexpected JSON.');
     // The latest one is first.
-    for (const rejection of (refusals as Json[]).toReversed()) {
+    for (const rejection of listOf(refusals).toReversed()) {
       if (!this.#isAskedFor(rejection)) continue;
       if (most > 0 && this.printed >= most) return;
       this.printed++;

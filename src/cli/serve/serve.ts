@@ -15,8 +15,8 @@ import { SettingsRefused } from '../../settings/faults.ts';
 import { describeSettings, loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/table.ts';
 import { loadHttpEngine } from '../../transports/http/engine.ts';
-import { parseFlags } from '../terminal/flags.ts';
-import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
+import { parseFlags, refuseArguments } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { quickstartEnvironment } from './quickstart.ts';
 import { reportFailure, reportReady, ServeFault } from './start-report.ts';
 
@@ -32,9 +32,7 @@ const AFTER_THE_END_MS = 1_000;
 /** Runs the service until a signal ends it; the exit status is 0 after an orderly stop. */
 export async function runServe(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parseFlags(args, SERVE_FLAGS);
-  if (positionals.length > 0) {
-    throw new UsageFault(`unexpected argument "${positionals[0]}". All settings come from the environment.`);
-  }
+  refuseArguments(positionals, ' All settings come from the environment.');
   try {
     return await serve(values.quickstart, io);
   } catch (failure) {

@@ -35,7 +35,7 @@ const FIRST_WORDS = [...new Set([...COMMANDS.keys()].map(name => name.split(' ')
  * @returns the exit status
  * @throws CommandFault if the arguments are wrong, the service is unreachable, or it rejects the request
  */
-export async function runTasks(args: readonly string[], io: CliIo): Promise<number> {
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { command, words } = findCommand(args);
   try {
     return await command.run(args.slice(words), io);
@@ -46,7 +46,7 @@ export async function runTasks(args: readonly string[], io: CliIo): Promise<numb
 }
 
 /** The output of `--help` with these arguments: help for one command, a group of commands, or all commands. */
-export function tasksUsage(args: readonly string[]): string {
+export function usage(args: readonly string[]): string {
   const [first = '', second = ''] = args;
   const command = COMMANDS.get(`${first} ${second}`) ?? COMMANDS.get(first);
   if (command !== undefined) return commandUsage(command);

@@ -2,13 +2,22 @@ import { parseArgs } from 'node:util';
 import { nearest } from '../../base/nearest.ts';
 import { bool, type Kind } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from './io.ts';
-import { DEFAULT_COLUMNS, tableLines } from './layout.ts';
+import { DEFAULT_COLUMNS, linesText, tableLines } from './layout.ts';
 
 /** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */
 type FlagDeclaration =
   | { readonly kind: 'switch'; readonly help: string }
   | { readonly kind: 'text'; readonly placeholder: string; readonly default: string; readonly help: string }
   | { readonly kind: 'list'; readonly placeholder: string; readonly help: string };
+
+/** A flag with a value. */
+export function textFlag(
+  placeholder: string,
+  help: string,
+  standard = '',
+): Extract<FlagDeclaration, { readonly kind: 'text' }> {
+  return { kind: 'text', placeholder, default: standard, help };
+}
 
 export type FlagTable = Readonly<Record<string, FlagDeclaration>>;
 
@@ -114,15 +123,18 @@ export function readFlag<V>(name: string, text: string, kind: Kind<V>): V {
   throw new UsageFault(`--${name}=${text}: ${refused}. Write ${kind.accepts}.`);
 }
 
+/** @throws UsageFault if there is an argument that is no flag */
+export function refuseArguments([first]: readonly string[], hint = ''): void {
+  if (first !== undefined) throw new UsageFault(`unexpected argument "${first}".${hint}`);
+}
+
 /** Each flag with its description, and its default if it has one. */
 export function describeFlags(table: FlagTable): string {
   const rows = Object.entries(table).map(([name, flag]) => [
     flag.kind === 'switch' ? `  --${name}` : `  --${name} ${flag.placeholder}`,
     flag.kind === 'text' && flag.default !== '' ? `${flag.help} (default ${flag.default})` : flag.help,
   ]);
-  return tableLines(rows, DEFAULT_COLUMNS)
-    .map(line => `${line}\n`)
-    .join('');
+  return linesText(tableLines(rows, DEFAULT_COLUMNS));
 }
 
 /** True if the arguments ask for help. */

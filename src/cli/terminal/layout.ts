@@ -3,6 +3,11 @@ import { printable } from '../../base/printable.ts';
 /** Columns that help texts are written for, and the width of a terminal that does not tell its own. */
 export const DEFAULT_COLUMNS = 80;
 
+/** The lines as one text. */
+export function linesText(lines: readonly string[]): string {
+  return lines.map(line => `${line}\n`).join('');
+}
+
 const GAP = '  ';
 
 /** Longer words of a table may be broken to make it fit. */
