@@ -4,7 +4,7 @@ import { refuseArguments } from './terminal/flags.ts';
 import { type CliIo, EXIT } from './terminal/io.ts';
 
 /** What the module of a command exports. */
-export interface CommandModule {
+interface CommandModule {
   readonly usage: string | ((args: readonly string[]) => string);
   run(args: string[], io: CliIo): Promise<number>;
 }
