@@ -3,6 +3,22 @@ import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { DescriptorExplanation, Explanation } from '../../../decision/explain/explain-descriptor.ts';
 import type { ExplainedCounting, ExplainedLimit } from '../../../decision/explain/explain-limit.ts';
 import { encodeRateLimitRequest } from '../../../messages/client-codec.ts';
+import {
+  choice,
+  type Fields,
+  flag,
+  list,
+  number,
+  object,
+  objectSchema,
+  objectView,
+  optional,
+  orNull,
+  text,
+  time,
+  whole,
+} from './fields.ts';
+import { ALGORITHMS } from './limits-routes.ts';
 import { OperatorProblem } from './problem.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
 
@@ -19,75 +35,69 @@ const PAST_WINDOWS = 2;
 const MAX_ENTRIES = 64;
 const MAX_TEXT = 4_096;
 
-const COUNTER: ObjectSchema = {
-  type: 'object',
-  name: 'Counter',
-  properties: {
-    rule: { type: 'string', nullable: true, description: 'Domain and entries as configured.' },
-    name: { type: 'string', description: 'Empty for none.' },
-    key: { type: 'string', description: 'The cache key: the name of the counter in the store.' },
-    algorithm: { type: 'string', enum: ['fixed_window', 'sliding_window', 'token_bucket'] },
-    requests_per_unit: { type: 'number', integer: true },
-    unit: { type: 'string' },
-    window: { type: 'string', optional: true, description: 'Absent for one unit.' },
-    burst: { type: 'number', integer: true, optional: true },
-    shadow_mode: { type: 'boolean' },
-    count: {
-      type: 'number',
-      nullable: true,
-      description:
+/** A counter, and how many hits its limit allows at the moment. */
+interface CounterSource extends Counting {
+  readonly most: number;
+  readonly past: readonly PastWindow[];
+}
+
+const COUNTER: Fields<CounterSource> = {
+  rule: [orNull(text('Domain and entries as configured.')), ({ limit }) => limit.rule],
+  name: [text('Empty for none.'), ({ limit }) => limit.name],
+  key: [text('The cache key: the name of the counter in the store.'), ({ key }) => key],
+  algorithm: [choice(ALGORITHMS), ({ limit }) => limit.algorithm ?? 'fixed_window'],
+  requests_per_unit: [whole(), ({ limit }) => limit.requestsPerUnit],
+  unit: [text(), ({ limit }) => limit.unit],
+  window: [optional(text('Absent for one unit.')), ({ limit }) => limit.window],
+  burst: [optional(whole()), ({ limit }) => limit.burst],
+  shadow_mode: [flag(), ({ limit }) => limit.shadowMode],
+  count: [
+    orNull(
+      number(
         'Hits in the window, or whole hits that a token bucket lacks. Null if the store could not read the count.',
-    },
-    remaining: { type: 'number', nullable: true, description: 'Hits that still fit.' },
-    over: { type: 'boolean', nullable: true, description: 'No hit fits.' },
-    window_start: { type: 'string', format: 'date-time', optional: true },
-    window_end: { type: 'string', format: 'date-time', optional: true },
-    reset_seconds: { type: 'number', optional: true },
-    level: { type: 'string', optional: true, description: 'What a limit holds that is no plain count.' },
-    violations: {
-      type: 'number',
-      integer: true,
-      optional: true,
-      description: 'Of a limit with a penalty: violations since the last penalty.',
-    },
-    penalties: { type: 'number', integer: true, optional: true, description: 'Penalties so far.' },
-    penalized_until: {
-      type: 'string',
-      format: 'date-time',
-      optional: true,
-      nullable: true,
-      description: 'The end of the penalty. Null if the key is not penalized.',
-    },
-    past: {
-      type: 'array',
-      optional: true,
-      description: 'Windows before, the latest first, if the store still has their counts.',
-      items: {
-        type: 'object',
-        properties: {
-          start: { type: 'string', format: 'date-time' },
-          end: { type: 'string', format: 'date-time' },
-          count: { type: 'number' },
-        },
-      },
-    },
-  },
+      ),
+    ),
+    ({ count }) => count?.now ?? null,
+  ],
+  remaining: [
+    orNull(number('Hits that still fit.')),
+    ({ count, most }) => (count == null ? null : Math.max(most - count.now, 0)),
+  ],
+  over: [orNull(flag('No hit fits.')), ({ count, most }) => (count == null ? null : count.now >= most)],
+  window_start: [optional(time()), ({ window }) => window?.start],
+  window_end: [optional(time()), ({ window }) => window?.end],
+  reset_seconds: [optional(number()), ({ window }) => window?.resetSeconds],
+  level: [optional(text('What a limit holds that is no plain count.')), ({ level }) => level],
+  violations: [
+    optional(whole('Of a limit with a penalty: violations since the last penalty.')),
+    ({ penalty }) => penalty?.violations,
+  ],
+  penalties: [optional(whole('Penalties so far.')), ({ penalty }) => penalty?.penalties],
+  penalized_until: [
+    optional(orNull(time('The end of the penalty. Null if the key is not penalized.'))),
+    ({ penalty }) => penalty?.penalizedUntil,
+  ],
+  past: [
+    optional(
+      list(
+        object({ start: time(), end: time(), count: number() }),
+        'Windows before, the latest first, if the store still has their counts.',
+      ),
+    ),
+    ({ past }) => (past.length > 0 ? past : undefined),
+  ],
 };
 
 const COUNTERS: ObjectSchema = {
-  type: 'object',
+  ...object({
+    domain: text(),
+    time: time(),
+    entries: list(object({ key: text(), value: text() })),
+    outcome: text('`limited`, or why there are no counters.'),
+    why: text(),
+    counters: list(objectSchema(COUNTER, { name: 'Counter' })),
+  }),
   name: 'Counters',
-  properties: {
-    domain: { type: 'string' },
-    time: { type: 'string', format: 'date-time' },
-    entries: {
-      type: 'array',
-      items: { type: 'object', properties: { key: { type: 'string' }, value: { type: 'string' } } },
-    },
-    outcome: { type: 'string', description: '`limited`, or why there are no counters.' },
-    why: { type: 'string' },
-    counters: { type: 'array', items: COUNTER },
-  },
 };
 
 const SELECTOR = {
@@ -122,16 +132,16 @@ const REASON = { type: 'string', max: 256, optional: true, description: 'For the
 export function countersRoutes(looks: CounterLooks): OperatorRoute[] {
   const read = async (selector: Selector) => ({ json: await readCounters(looks, selector) });
   const reset = async (selector: Selector) => {
-    const json = viewOf(await looks.reset(requestOf(selector)), []);
-    if (json.counters.length === 0) {
-      throw new OperatorProblem('not_found', `There are no counters to reset: ${json.why}.`);
+    const before = await looks.reset(requestOf(selector));
+    const counters = countingsOf(before);
+    if (counters.length === 0) {
+      throw new OperatorProblem('not_found', `There are no counters to reset: ${before.descriptors[0].why}.`);
     }
-    const keys = json.counters.map(({ key, count }) => `${key} (was ${count ?? 'unknown'})`);
-    if (json.counters.some(({ count }) => count === null)) {
-      throw new OperatorProblem('store_unavailable', `The store could not reset all of: ${keys.join(', ')}.`);
+    const keys = counters.map(({ key, count }) => `${key} (was ${count?.now ?? 'unknown'})`).join(', ');
+    if (counters.some(({ count }) => count == null)) {
+      throw new OperatorProblem('store_unavailable', `The store could not reset all of: ${keys}.`);
     }
-    const { domain } = json;
-    return { json, audit: { domain, counters: keys.join(', ') } };
+    return { json: viewOf(before), audit: { domain: before.domain, counters: keys } };
   };
   const answer = { description: 'The counters of the descriptor.', schema: COUNTERS };
   const before = { description: 'The counters as they were before the reset.', schema: COUNTERS };
@@ -215,7 +225,7 @@ function requestOf({ domain, entries }: Selector): Uint8Array {
   });
 }
 
-async function readCounters(looks: CounterLooks, selector: Selector): Promise<CountersView> {
+async function readCounters(looks: CounterLooks, selector: Selector): Promise<object> {
   const request = requestOf(selector);
   const now = await looks.explain(request);
   const past = await Promise.all(countingsOf(now).map((counting, i) => pastOf(looks, request, counting, i)));
@@ -264,47 +274,16 @@ async function pastOf(
   return past;
 }
 
-interface CountersView {
-  readonly domain: string;
-  readonly why: string;
-  readonly counters: readonly { readonly key: string; readonly count: number | null }[];
-}
-
-function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])[]): CountersView {
+/** @param past the windows before, for each counter */
+function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])[] = []): object {
   const { domain, time, descriptors } = explanation;
   const [{ entries, outcome, why }] = descriptors;
-  const counters = countingsOf(explanation).map((counting, i) => counterView(counting, past[i] ?? []));
-  return { domain, time, entries, outcome, why, counters } as CountersView;
+  const counters = countingsOf(explanation).map((counting, i) => counterView(counting, past[i]));
+  return { domain, time, entries, outcome, why, counters };
 }
 
-function counterView({ limit, key, window, level, penalty, count }: Counting, past: readonly PastWindow[]) {
-  const now = count?.now ?? null;
+function counterView(counting: Counting, past: readonly PastWindow[] = []): Record<string, unknown> {
+  const { limit, penalty } = counting;
   const most = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
-  const left = penalty?.penalizedUntil == null ? most : 0;
-  return {
-    rule: limit.rule,
-    name: limit.name,
-    key: key!,
-    algorithm: limit.algorithm ?? 'fixed_window',
-    requests_per_unit: limit.requestsPerUnit,
-    unit: limit.unit,
-    ...(limit.window !== undefined && { window: limit.window }),
-    ...(limit.burst !== undefined && { burst: limit.burst }),
-    shadow_mode: limit.shadowMode,
-    count: now,
-    remaining: now === null ? null : Math.max(left - now, 0),
-    over: now === null ? null : now >= left,
-    ...(window !== undefined && {
-      window_start: window.start,
-      window_end: window.end,
-      reset_seconds: window.resetSeconds,
-    }),
-    ...(level !== undefined && { level }),
-    ...(penalty !== undefined && {
-      violations: penalty.violations,
-      penalties: penalty.penalties,
-      penalized_until: penalty.penalizedUntil,
-    }),
-    ...(past.length > 0 && { past }),
-  };
+  return objectView(COUNTER, { ...counting, past, most: penalty?.penalizedUntil == null ? most : 0 });
 }

@@ -1,8 +1,23 @@
-import type { NumberSchema, ObjectSchema, StringSchema } from '../../../base/schema/schema.ts';
+import type { NumberSchema, ObjectSchema } from '../../../base/schema/schema.ts';
 import type { HotKey, HotKeys, TopKeys } from '../../../decision/hot-keys/hot-keys.ts';
 import type { LastRefusals } from '../../../decision/hot-keys/last-refusals.ts';
 import type { Span } from '../../../decision/hot-keys/span-sketch.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
+import {
+  choice,
+  type Fields,
+  list,
+  number,
+  object,
+  objectSchema,
+  objectView,
+  optional,
+  orNull,
+  text,
+  time,
+  timeText,
+  whole,
+} from './fields.ts';
 import { OperatorProblem } from './problem.ts';
 import { ENTRIES, REFUSALS, refusalView } from './refusal.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
@@ -16,66 +31,54 @@ export interface HotKeyReaders {
   readonly refusals: LastRefusals;
 }
 
-interface RoutesParts {
-  /** Null if hot keys are disabled. */
+/** Readers, null if hot keys are disabled, and the active rules, null before the first load. */
+interface Sources {
   readonly readers: HotKeyReaders | null;
-  /** The active rules; null before the first load. */
   readonly rules: () => CompiledRules | null;
 }
 
-const REFUSALS_SCHEMA: ObjectSchema = {
-  type: 'object',
-  name: 'Refusals',
-  properties: { refusals: REFUSALS },
-};
+const COUNT: NumberSchema = { ...whole(), min: 1, max: MAX_COUNT, optional: true };
+const SPAN = optional(
+  choice(
+    ['minute', 'hour'],
+    'The last minute (the default) or the last hour. Up to a third of it is missing; see `since`.',
+  ),
+);
 
-const COUNT: NumberSchema = { type: 'number', integer: true, min: 1, max: MAX_COUNT, optional: true };
-const SPAN: StringSchema = {
-  type: 'string',
-  enum: ['minute', 'hour'],
-  optional: true,
-  description: 'The last minute (the default) or the last hour. Up to a third of it is missing; see `since`.',
+const KEY: Fields<HotKey & { readonly number: number | null; readonly rules: CompiledRules | null }> = {
+  limit: [
+    orNull(whole('Number of the limit. Null for the limit of a request, or of rules that were replaced.')),
+    ({ number }) => number,
+  ],
+  path: [
+    orNull(text('Path of the limit.')),
+    ({ number, rules }) => (number === null || rules === null ? null : rules.path(number)),
+  ],
+  key: [text('The entries of the descriptor: `user=ann, path=/a`.'), ({ key }) => key],
+  domain: [text(), ({ domain }) => domain],
+  entries: [ENTRIES, ({ entries }) => entries],
+  counter: [
+    orNull(text('The key of the counter in the current window; null if it is not known.')),
+    ({ cacheKey }) => cacheKey,
+  ],
+  hits: [number(), ({ hits }) => hits],
+  refused: [number('Hits over the limit, also in shadow mode.'), ({ refused }) => refused],
+  error: [number('The true numbers differ by at most this.'), ({ error }) => error],
 };
 
 const KEYS_SCHEMA: ObjectSchema = {
-  type: 'object',
+  ...object({
+    since: time('The start of the time that is counted.'),
+    until: time(),
+    keys: list(objectSchema(KEY), 'With the most hits first.'),
+  }),
   name: 'HotKeys',
-  properties: {
-    since: { type: 'string', format: 'date-time', description: 'The start of the time that is counted.' },
-    until: { type: 'string', format: 'date-time' },
-    keys: {
-      type: 'array',
-      description: 'With the most hits first.',
-      items: {
-        type: 'object',
-        properties: {
-          limit: {
-            type: 'number',
-            integer: true,
-            nullable: true,
-            description:
-              'Number of the limit. Null for the limit of a request, or of rules that were replaced.',
-          },
-          path: { type: 'string', nullable: true, description: 'Path of the limit.' },
-          key: { type: 'string', description: 'The entries of the descriptor: `user=ann, path=/a`.' },
-          domain: { type: 'string' },
-          entries: ENTRIES,
-          counter: {
-            type: 'string',
-            nullable: true,
-            description: 'The key of the counter in the current window; null if it is not known.',
-          },
-          hits: { type: 'number' },
-          refused: { type: 'number', description: 'Hits over the limit, also in shadow mode.' },
-          error: { type: 'number', description: 'The true numbers differ by at most this.' },
-        },
-      },
-    },
-  },
 };
 
+const REFUSALS_SCHEMA: ObjectSchema = { ...object({ refusals: REFUSALS }), name: 'Refusals' };
+
 /** `GET /keys` and `GET /refusals`, of all limits and of one limit. */
-export function hotKeyRoutes(parts: RoutesParts): OperatorRoute[] {
+export function hotKeyRoutes(sources: Sources): OperatorRoute[] {
   const keys = {
     query: { span: SPAN, limit: COUNT },
     answer: { description: 'The keys.', schema: KEYS_SCHEMA },
@@ -92,7 +95,7 @@ export function hotKeyRoutes(parts: RoutesParts): OperatorRoute[] {
       summary: 'List the keys with the most hits of all limits',
       access: 'read',
       ...keys,
-      handle: call => ({ json: keysView(parts, call, null) }),
+      handle: call => ({ json: keysView(sources, call, null) }),
     },
     {
       method: 'GET',
@@ -101,7 +104,7 @@ export function hotKeyRoutes(parts: RoutesParts): OperatorRoute[] {
       summary: 'List the keys of a limit with the most hits',
       access: 'read',
       ...keys,
-      handle: call => ({ json: keysView(parts, call, numberOf(parts, call)) }),
+      handle: call => ({ json: keysView(sources, call, numberOf(sources, call)) }),
     },
     {
       method: 'GET',
@@ -110,7 +113,7 @@ export function hotKeyRoutes(parts: RoutesParts): OperatorRoute[] {
       summary: 'List the last refusals',
       access: 'read',
       ...refusals,
-      handle: call => ({ json: refusalsView(parts, call, null) }),
+      handle: call => ({ json: refusalsView(sources, call, null) }),
     },
     {
       method: 'GET',
@@ -119,19 +122,19 @@ export function hotKeyRoutes(parts: RoutesParts): OperatorRoute[] {
       summary: 'List the last refusals of a limit',
       access: 'read',
       ...refusals,
-      handle: call => ({ json: refusalsView(parts, call, numberOf(parts, call)) }),
+      handle: call => ({ json: refusalsView(sources, call, numberOf(sources, call)) }),
     },
   ];
 }
 
-function numberOf({ rules }: RoutesParts, { params }: OperatorCall): number {
+function numberOf({ rules }: Sources, { params }: OperatorCall): number {
   const count = rules()?.limitCount ?? 0;
   const number = /^\d{1,9}$/.test(params['number']) ? Number(params['number']) : count;
   if (number >= count) throw new OperatorProblem('not_found', 'There is no limit with this number.');
   return number;
 }
 
-function readersOf({ readers }: RoutesParts): HotKeyReaders {
+function readersOf({ readers }: Sources): HotKeyReaders {
   if (readers !== null) return readers;
   throw new OperatorProblem(
     'not_found',
@@ -139,27 +142,21 @@ function readersOf({ readers }: RoutesParts): HotKeyReaders {
   );
 }
 
-function keysView(parts: RoutesParts, { query, nowMs }: OperatorCall, limit: number | null): object {
+function keysView(sources: Sources, { query, nowMs }: OperatorCall, limit: number | null): object {
   const { span = 'minute', limit: count = DEFAULT_COUNT } = query as { span?: Span; limit?: number };
-  const { sinceMs, keys }: TopKeys = readersOf(parts).hotKeys.top(limit, span, count);
-  const rules = parts.rules();
+  const { sinceMs, keys }: TopKeys = readersOf(sources).hotKeys.top(limit, span, count);
+  const rules = sources.rules();
   return {
-    since: new Date(sinceMs).toISOString(),
-    until: new Date(nowMs).toISOString(),
-    keys: keys.map(key => keyView(key, rules)),
+    since: timeText(sinceMs),
+    until: timeText(nowMs),
+    keys: keys.map(key => {
+      const isKnown = key.limit !== null && key.limit >= 0;
+      return objectView(KEY, { ...key, number: isKnown ? key.limit : null, rules });
+    }),
   };
 }
 
-function keyView(
-  { limit, key, domain, entries, cacheKey, hits, refused, error }: HotKey,
-  rules: CompiledRules | null,
-): object {
-  const number = limit === null || limit < 0 ? null : limit;
-  const path = number === null || rules === null ? null : rules.path(number);
-  return { limit: number, path, key, domain, entries, counter: cacheKey, hits, refused, error };
-}
-
-function refusalsView(parts: RoutesParts, { query }: OperatorCall, limit: number | null): object {
+function refusalsView(sources: Sources, { query }: OperatorCall, limit: number | null): object {
   const { limit: count = DEFAULT_COUNT } = query as { limit?: number };
-  return { refusals: readersOf(parts).refusals.recent(count, limit).map(refusalView) };
+  return { refusals: readersOf(sources).refusals.recent(count, limit).map(refusalView) };
 }

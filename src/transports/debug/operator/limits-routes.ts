@@ -1,14 +1,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FirstOf } from '../../../base/first-of.ts';
-import type { ArraySchema, ObjectSchema } from '../../../base/schema/schema.ts';
-import { limitOfRule } from '../../../decision/explain/explain-limit.ts';
+import type { ObjectSchema } from '../../../base/schema/schema.ts';
+import { type ExplainedLimit, limitOfRule } from '../../../decision/explain/explain-limit.ts';
 import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { definitionOf } from '../../../rules/definition.ts';
 import { LIMIT, LIMIT_FLAG } from '../../../rules/layout.ts';
 import { compiledLimitInWords } from '../../../rules/limit-words.ts';
+import {
+  choice,
+  type Fields,
+  flag,
+  list,
+  number,
+  object,
+  objectSchema,
+  objectView,
+  optional,
+  orNull,
+  text,
+  time,
+  timeText,
+  whole,
+} from './fields.ts';
 import { FIGURES, figuresView, RATE_POINT, ratePointView } from './figures.ts';
-
 import { OperatorProblem } from './problem.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
 
@@ -27,121 +42,123 @@ type Sort = (typeof SORTS)[number];
 
 /** Number of minutes in the small curves of a list. */
 const SPARK_MINUTES = 20;
-const SPARK: ArraySchema = {
-  type: 'array',
-  items: { type: 'number' },
-  nullable: true,
-  description:
+const SPARK = orNull(
+  list(
+    number(),
     `In each of the last ${SPARK_MINUTES} minutes, the oldest first; the last one has not ended. ` +
-    'Null if the history of the limit is not kept.',
-};
+      'Null if the history of the limit is not kept.',
+  ),
+);
 
-const FULLEST: ObjectSchema = {
-  type: 'object',
-  nullable: true,
-  description:
+export const ALGORITHMS = ['fixed_window', 'sliding_window', 'token_bucket'] as const;
+
+const FULLEST = orNull(
+  object(
+    {
+      share: number('The part of the limit that is used; more than 1 if it is exceeded.'),
+      count: orNull(
+        whole('The hits. Null if the limit is 0, or if an operator has given the key another limit.'),
+      ),
+      most: whole('The hits that the limit allows: `burst` of a token bucket.'),
+    },
     'The key that is closest to the limit: in its current fixed window, or in the last minute. Null if no key was counted.',
-  properties: {
-    share: {
-      type: 'number',
-      description: 'The part of the limit that is used; more than 1 if it is exceeded.',
-    },
-    count: {
-      type: 'number',
-      integer: true,
-      nullable: true,
-      description: 'The hits. Null if the limit is 0, or if an operator has given the key another limit.',
-    },
-    most: {
-      type: 'number',
-      integer: true,
-      description: 'The hits that the limit allows: `burst` of a token bucket.',
-    },
-  },
-};
+  ),
+);
 
-const LIMIT_SCHEMA: ObjectSchema = {
-  type: 'object',
-  name: 'Limit',
-  properties: {
-    number: { type: 'number', integer: true, description: 'Changes when rules are loaded.' },
-    domain: { type: 'string' },
-    path: { type: 'string', description: 'Domain and entries, joined by dots, as in `/rlconfig`.' },
-    name: { type: 'string', description: 'Empty for none.' },
-    meaning: { type: 'string', description: 'The limit in words: `at most 20 in each minute`.' },
-    requests_per_unit: { type: 'number', integer: true },
-    unit: { type: 'string' },
-    window: { type: 'string', optional: true, description: 'Absent for one unit.' },
-    algorithm: { type: 'string', enum: ['fixed_window', 'sliding_window', 'token_bucket'] },
-    burst: { type: 'number', integer: true, optional: true },
-    unlimited: { type: 'boolean' },
-    shadow_mode: { type: 'boolean' },
-    quota_mode: { type: 'boolean' },
-    statistics: { type: 'string', description: 'Prefix of the names of its statistics.' },
-    totals: {
-      type: 'object',
-      properties: FIGURES,
+/** A limit of the active rules. */
+interface ListedLimit {
+  readonly view: RateView;
+  readonly number: number;
+  readonly path: string;
+  readonly domain: string;
+  readonly limit: ExplainedLimit;
+}
+
+const LIMIT_FIELDS: Fields<ListedLimit> = {
+  number: [whole('Changes when rules are loaded.'), ({ number }) => number],
+  domain: [text(), ({ domain }) => domain],
+  path: [text('Domain and entries, joined by dots, as in `/rlconfig`.'), ({ path }) => path],
+  name: [text('Empty for none.'), ({ limit }) => limit.name],
+  meaning: [
+    text('The limit in words: `at most 20 in each minute`.'),
+    ({ view, number }) => compiledLimitInWords(view.rules, number),
+  ],
+  requests_per_unit: [whole(), ({ limit }) => limit.requestsPerUnit],
+  unit: [text(), ({ limit }) => limit.unit],
+  window: [optional(text('Absent for one unit.')), ({ limit }) => limit.window],
+  algorithm: [choice(ALGORITHMS), ({ limit }) => limit.algorithm ?? 'fixed_window'],
+  burst: [optional(whole()), ({ limit }) => limit.burst],
+  unlimited: [
+    flag(),
+    ({ view, number }) => (view.rules.limit(number, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0,
+  ],
+  shadow_mode: [flag(), ({ limit }) => limit.shadowMode],
+  quota_mode: [flag(), ({ limit }) => limit.quotaMode],
+  statistics: [text('Prefix of the names of its statistics.'), ({ limit }) => limit.statistics],
+  totals: [
+    {
+      ...FIGURES,
       description: 'Since the process started. Hits under names made from request values are not included.',
     },
-    per_second: { type: 'object', properties: FIGURES, description: 'In the last seconds.' },
-    last_hour: { type: 'object', properties: FIGURES },
-    fullest: FULLEST,
-    spark: SPARK,
-    refused_spark: SPARK,
-  },
+    ({ view, number }) => figuresView(view.totals(number)),
+  ],
+  per_second: [
+    { ...FIGURES, description: 'In the last seconds.' },
+    ({ view, number }) => figuresView(view.perSecond(number)),
+  ],
+  last_hour: [FIGURES, ({ view, number }) => figuresView(view.lastHour(number))],
+  fullest: [FULLEST, ({ view, number, limit }) => fullestView(view, number, limit)],
+  spark: [SPARK, ({ view, number }) => view.lastMinutes(number, 'hits', SPARK_MINUTES)],
+  refused_spark: [SPARK, ({ view, number }) => view.lastMinutes(number, 'refused', SPARK_MINUTES)],
 };
 
-const LIMIT_DETAILS_SCHEMA: ObjectSchema = {
-  type: 'object',
-  name: 'LimitDetails',
-  properties: {
-    ...LIMIT_SCHEMA.properties,
-    history: {
-      type: 'object',
-      nullable: true,
-      description: 'Null if it is not kept, because too many other limits have hits.',
-      properties: {
-        seconds: { type: 'number', integer: true },
-        points: {
-          type: 'array',
-          items: RATE_POINT,
-          description:
+const DETAIL_FIELDS: Fields<ListedLimit & ReturnType<typeof definitionOf>> = {
+  ...LIMIT_FIELDS,
+  history: [
+    orNull(
+      object(
+        {
+          seconds: whole(),
+          points: list(
+            RATE_POINT,
             'The minutes of the last hour, the oldest first; fewer after a start. The last one has not ended.',
+          ),
         },
-      },
-    },
-    entries: {
-      type: 'array',
-      items: { type: 'object', properties: { key: { type: 'string' }, value: { type: 'string' } } },
-      description: 'The keys and values of the rule. An empty value matches every value.',
-    },
-    place: {
-      type: 'object',
-      nullable: true,
-      description: 'Where the rule begins. Null for rules from an xDS server.',
-      properties: { file: { type: 'string' }, line: { type: 'number', integer: true } },
-    },
-    definition: {
-      type: 'string',
-      description: 'A rule file with the rule and those above it, written from the active rules.',
-    },
-  },
+        'Null if it is not kept, because too many other limits have hits.',
+      ),
+    ),
+    ({ view, number }) => historyView(view, number),
+  ],
+  entries: [
+    list(
+      object({ key: text(), value: text() }),
+      'The keys and values of the rule. An empty value matches every value.',
+    ),
+    ({ entries }) => entries,
+  ],
+  place: [
+    orNull(
+      object({ file: text(), line: whole() }, 'Where the rule begins. Null for rules from an xDS server.'),
+    ),
+    ({ place }) => place,
+  ],
+  definition: [
+    text('A rule file with the rule and those above it, written from the active rules.'),
+    ({ text: definition }) => definition,
+  ],
 };
 
 const LIST_SCHEMA: ObjectSchema = {
-  type: 'object',
+  ...object({
+    time: time(),
+    last_hour_seconds: number(
+      'Number of seconds that `last_hour` covers: less than 3600 after a start or a load of rules.',
+    ),
+    total: whole('Number of limits that match.'),
+    offset: whole(),
+    limits: list(objectSchema(LIMIT_FIELDS, { name: 'Limit' })),
+  }),
   name: 'LimitList',
-  properties: {
-    time: { type: 'string', format: 'date-time' },
-    last_hour_seconds: {
-      type: 'number',
-      description:
-        'Number of seconds that `last_hour` covers: less than 3600 after a start or a load of rules.',
-    },
-    total: { type: 'number', integer: true, description: 'Number of limits that match.' },
-    offset: { type: 'number', integer: true },
-    limits: { type: 'array', items: LIMIT_SCHEMA },
-  },
 };
 
 /** `GET /limits` and `GET /limits/:number`. */
@@ -156,29 +173,21 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
       summary: 'List the limits of the active rules with their figures',
       access: 'read',
       query: {
-        q: {
-          type: 'string',
-          max: 200,
-          optional: true,
-          description: 'A part of the path, in any letter case.',
-        },
-        domain: { type: 'string', max: 1_000, optional: true },
-        path: {
-          type: 'string',
+        q: optional({ ...text('A part of the path, in any letter case.'), max: 200 }),
+        domain: optional({ ...text(), max: 1_000 }),
+        path: optional({
+          ...text('The whole path. Several limits of a rule have the same path.'),
           max: 4_000,
-          optional: true,
-          description: 'The whole path. Several limits of a rule have the same path.',
-        },
-        sort: {
-          type: 'string',
-          enum: SORTS,
-          optional: true,
-          description:
+        }),
+        sort: optional(
+          choice(
+            SORTS,
             'By figures per second, then by totals, the largest first (`refused`, the default, `near_limit`, `hits`); ' +
-            'by the share of the `fullest` key; by `path`; or in the order of the `rules`.',
-        },
-        offset: { type: 'number', integer: true, min: 0, max: MAX_REACHED, optional: true },
-        count: { type: 'number', integer: true, min: 1, max: MAX_COUNT, optional: true },
+              'by the share of the `fullest` key; by `path`; or in the order of the `rules`.',
+          ),
+        ),
+        offset: optional({ ...whole(), min: 0, max: MAX_REACHED }),
+        count: optional({ ...whole(), min: 1, max: MAX_COUNT }),
       },
       answer: { description: 'The limits.', schema: LIST_SCHEMA },
       handle: call => {
@@ -193,23 +202,14 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
       operation: 'getLimit',
       summary: 'Read one limit with its figures, the minutes of the last hour, and its definition',
       access: 'read',
-      answer: { description: 'The limit.', schema: LIMIT_DETAILS_SCHEMA },
+      answer: { description: 'The limit.', schema: objectSchema(DETAIL_FIELDS, { name: 'LimitDetails' }) },
       handle: async ({ params }) => {
         const view = await viewOf(rates);
         const number = /^\d{1,9}$/.test(params['number']) ? Number(params['number']) : view.count;
         if (number >= view.count)
           throw new OperatorProblem('not_found', 'There is no limit with this number.');
-        const points = view.minutes(number);
-        const { text: definition, entries, place } = definitionOf(view.rules, number);
-        return {
-          json: {
-            ...limitView(view, number, domainsOf(view.rules)),
-            history: points === null ? null : { seconds: MINUTE_SECONDS, points: points.map(ratePointView) },
-            entries,
-            place,
-            definition,
-          },
-        };
+        const listed = listedLimit(view, number, domainsOf(view.rules));
+        return { json: objectView(DETAIL_FIELDS, { ...listed, ...definitionOf(view.rules, number) }) };
       },
     },
   ];
@@ -234,11 +234,11 @@ async function listLimits(
   const domains = domainsOf(view.rules);
   return {
     json: {
-      time: new Date(view.atMs).toISOString(),
+      time: timeText(view.atMs),
       last_hour_seconds: view.hourSeconds,
       total,
       offset,
-      limits: first.slice(offset).map(limit => limitView(view, limit, domains)),
+      limits: first.slice(offset).map(limit => objectView(LIMIT_FIELDS, listedLimit(view, limit, domains))),
     },
   };
 }
@@ -307,35 +307,24 @@ function domainsOf(rules: CompiledRules): ReadonlySet<string> {
   return new Set(rules.domainNames());
 }
 
-function limitView(view: RateView, number: number, domains: ReadonlySet<string>): Record<string, unknown> {
+function listedLimit(view: RateView, number: number, domains: ReadonlySet<string>): ListedLimit {
   const { rules } = view;
   const path = rules.path(number);
   const limit = limitOfRule(rules, { limit: number, metricKey: rules.statisticsPath(number) });
-  return {
-    number,
-    domain: domainOf(path, domains),
-    path,
-    name: limit.name,
-    meaning: compiledLimitInWords(rules, number),
-    requests_per_unit: limit.requestsPerUnit,
-    unit: limit.unit,
-    ...(limit.window !== undefined && { window: limit.window }),
-    algorithm: limit.algorithm ?? 'fixed_window',
-    ...(limit.burst !== undefined && { burst: limit.burst }),
-    unlimited: (rules.limit(number, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0,
-    shadow_mode: limit.shadowMode,
-    quota_mode: limit.quotaMode,
-    statistics: limit.statistics,
-    totals: figuresView(view.totals(number)),
-    per_second: figuresView(view.perSecond(number)),
-    last_hour: figuresView(view.lastHour(number)),
-    fullest: fullestView(view, number, limit.burst ?? limit.requestsPerUnit),
-    spark: view.lastMinutes(number, 'hits', SPARK_MINUTES),
-    refused_spark: view.lastMinutes(number, 'refused', SPARK_MINUTES),
-  };
+  return { view, number, path, domain: domainOf(path, domains), limit };
 }
 
-function fullestView(view: RateView, number: number, most: number): Record<string, unknown> | null {
+function historyView(view: RateView, number: number): Record<string, unknown> | null {
+  const points = view.minutes(number);
+  return points === null ? null : { seconds: MINUTE_SECONDS, points: points.map(ratePointView) };
+}
+
+function fullestView(
+  view: RateView,
+  number: number,
+  { burst, requestsPerUnit }: ExplainedLimit,
+): Record<string, unknown> | null {
+  const most = burst ?? requestsPerUnit;
   const fullest = view.fullest(number);
   if (fullest === null) return null;
   const { share, isOverridden } = fullest;

@@ -1,46 +1,28 @@
-import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { RuleRates } from '../../../decision/statistics/rule-rates.ts';
+import { choice, list, object, optional, orNull, text, whole } from './fields.ts';
 import { RATE_POINT, ratePointView } from './figures.ts';
 import type { OperatorAnswer, OperatorRoute } from './route.ts';
 
 /** Number of limits that are told apart with `by=limit`. */
 const LIMITS = 5;
 
-const POINTS = { type: 'array', items: RATE_POINT } as const;
-
-const RATES_SCHEMA: ObjectSchema = {
-  type: 'object',
-  properties: {
-    points: {
-      ...POINTS,
-      description: 'Of all limits together: one for every ten seconds, or with `by=limit` for every minute.',
-    },
-    limits: {
-      type: 'array',
-      optional: true,
-      description: `With \`by=limit\`: at most ${LIMITS} limits that refused hits in the last hour, the most first.`,
-      items: {
-        type: 'object',
-        properties: {
-          number: {
-            type: 'number',
-            integer: true,
-            nullable: true,
-            description: 'Null if the limit has had no hits since rules were loaded.',
-          },
-          path: { type: 'string' },
-          points: POINTS,
-        },
-      },
-    },
-    rest: {
-      type: 'object',
-      optional: true,
-      description: 'With `by=limit`: all other limits together.',
-      properties: { points: POINTS },
-    },
-  },
-};
+const RATES_SCHEMA = object({
+  points: list(
+    RATE_POINT,
+    'Of all limits together: one for every ten seconds, or with `by=limit` for every minute.',
+  ),
+  limits: optional(
+    list(
+      object({
+        number: orNull(whole('Null if the limit has had no hits since rules were loaded.')),
+        path: text(),
+        points: list(RATE_POINT),
+      }),
+      `With \`by=limit\`: at most ${LIMITS} limits that refused hits in the last hour, the most first.`,
+    ),
+  ),
+  rest: optional(object({ points: list(RATE_POINT) }, 'With `by=limit`: all other limits together.')),
+});
 
 /** `GET /rates`. */
 export function ratesRoutes(rates: Pick<RuleRates, 'look' | 'points' | 'history'>): OperatorRoute[] {
@@ -52,12 +34,9 @@ export function ratesRoutes(rates: Pick<RuleRates, 'look' | 'points' | 'history'
       summary: 'Read the hits of the last hour, of all limits together or of those that refused the most',
       access: 'read',
       query: {
-        by: {
-          type: 'string',
-          enum: ['limit'],
-          optional: true,
-          description: `\`limit\`: the ${LIMITS} limits with the most refusals, and the rest together.`,
-        },
+        by: optional(
+          choice(['limit'], `\`limit\`: the ${LIMITS} limits with the most refusals, and the rest together.`),
+        ),
       },
       answer: { description: 'The points, the oldest first.', schema: RATES_SCHEMA },
       handle: async ({ query }) => {

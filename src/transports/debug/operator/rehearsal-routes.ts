@@ -5,6 +5,7 @@ import { RehearsalRefused, type Rehearsals, type RehearsalView } from '../../../
 import type { KeyReport, LimitReport } from '../../../rehearsal/report.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { compiledLimitInWords } from '../../../rules/limit-words.ts';
+import { choice, list, number, object, optional, orNull, text, time, timeText, whole } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
 import { ENTRIES } from './refusal.ts';
 import type { OperatorCall, OperatorRoute } from './route.ts';
@@ -17,69 +18,50 @@ const MAX_BODY_BYTES = 1_048_576;
 const MAX_FILES = 1_000;
 const FILE_NAME = /^[\w][\w.-]*\.ya?ml$/;
 
-const COUNT = { type: 'number', integer: true } as const;
-const REASON = { type: 'string', max: 256, optional: true, description: 'For the log.' } as const;
+const REASON = optional({ ...text('For the log.'), max: 256 });
 
 const FIGURES = {
-  hits: COUNT,
-  rejected: { ...COUNT, description: 'Hits that the candidate rules reject.' },
-  today: { ...COUNT, description: 'Hits that the active rules reject.' },
-  more: { ...COUNT, description: 'Hits that only the candidate rules reject.' },
-  fewer: { ...COUNT, description: 'Hits that only the active rules reject.' },
-} as const;
+  hits: whole(),
+  rejected: whole('Hits that the candidate rules reject.'),
+  today: whole('Hits that the active rules reject.'),
+  more: whole('Hits that only the candidate rules reject.'),
+  fewer: whole('Hits that only the active rules reject.'),
+};
 
 const REHEARSAL: ObjectSchema = {
-  type: 'object',
+  ...object({
+    state: choice(
+      ['none', 'running', 'faults'],
+      '`none`: there are no candidate rules. `faults`: they have faults and are not rehearsed.',
+    ),
+    id: orNull(text('Identifies the candidate rules.')),
+    source: orNull(text('A directory, or who sent the rules.')),
+    started: orNull(time()),
+    seconds: orNull(number('How long the rehearsal has run.')),
+    share: orNull(number('The share of keys that is decided. Figures are scaled to all keys.')),
+    reasons: list(text(), 'Why the rules are not rehearsed.'),
+    total: orNull(object(FIGURES)),
+    limits: list(
+      object({
+        path: orNull(text('Null for descriptors without a limit.')),
+        meaning: orNull(text()),
+        ...FIGURES,
+      }),
+      'Limits with hits, those that change the most first.',
+    ),
+    keys: list(
+      object({
+        path: orNull(text()),
+        key: text(),
+        domain: text(),
+        entries: ENTRIES,
+        outcome: choice(['rejected', 'allowed'], 'What the candidate rules do, and the active rules do not.'),
+        count: whole(),
+      }),
+      'Keys of the last changes, those with the most first.',
+    ),
+  }),
   name: 'Rehearsal',
-  properties: {
-    state: {
-      type: 'string',
-      enum: ['none', 'running', 'faults'],
-      description: '`none`: there are no candidate rules. `faults`: they have faults and are not rehearsed.',
-    },
-    id: { type: 'string', nullable: true, description: 'Identifies the candidate rules.' },
-    source: { type: 'string', nullable: true, description: 'A directory, or who sent the rules.' },
-    started: { type: 'string', format: 'date-time', nullable: true },
-    seconds: { type: 'number', nullable: true, description: 'How long the rehearsal has run.' },
-    share: {
-      type: 'number',
-      nullable: true,
-      description: 'The share of keys that is decided. Figures are scaled to all keys.',
-    },
-    reasons: { type: 'array', items: { type: 'string' }, description: 'Why the rules are not rehearsed.' },
-    total: { type: 'object', nullable: true, properties: FIGURES },
-    limits: {
-      type: 'array',
-      description: 'Limits with hits, those that change the most first.',
-      items: {
-        type: 'object',
-        properties: {
-          path: { type: 'string', nullable: true, description: 'Null for descriptors without a limit.' },
-          meaning: { type: 'string', nullable: true },
-          ...FIGURES,
-        },
-      },
-    },
-    keys: {
-      type: 'array',
-      description: 'Keys of the last changes, those with the most first.',
-      items: {
-        type: 'object',
-        properties: {
-          path: { type: 'string', nullable: true },
-          key: { type: 'string' },
-          domain: { type: 'string' },
-          entries: ENTRIES,
-          outcome: {
-            type: 'string',
-            enum: ['rejected', 'allowed'],
-            description: 'What the candidate rules do, and the active rules do not.',
-          },
-          count: COUNT,
-        },
-      },
-    },
-  },
 };
 
 const ANSWER = { description: 'The rehearsal.', schema: REHEARSAL } as const;
@@ -97,7 +79,7 @@ export function rehearsalRoutes(rehearsals: Rehearsals): OperatorRoute[] {
       operation: 'getRehearsal',
       summary: 'Read what the candidate rules would change',
       access: 'read',
-      query: { count: { ...COUNT, min: 1, max: MAX_COUNT, optional: true } },
+      query: { count: optional({ ...whole(), min: 1, max: MAX_COUNT }) },
       answer: ANSWER,
       handle: async call => ({ json: await view(call) }),
     },
@@ -107,31 +89,24 @@ export function rehearsalRoutes(rehearsals: Rehearsals): OperatorRoute[] {
       operation: 'beginRehearsal',
       summary: 'Rehearse the rule files of the body, in place of other candidate rules',
       access: 'change',
-      body: {
-        type: 'object',
-        properties: {
-          files: {
-            type: 'array',
-            min: 1,
-            max: MAX_FILES,
-            items: {
-              type: 'object',
-              properties: {
-                name: { type: 'string', min: 1, max: 255, description: 'Without a directory: `shop.yaml`.' },
-                content: { type: 'string', description: 'YAML.' },
-              },
-            },
-          },
-          share: {
-            type: 'number',
-            min: 0.001,
-            max: 1,
-            optional: true,
-            description: 'The share of keys to decide: 0.001 to 1, the default.',
-          },
-          reason: REASON,
+      body: object({
+        files: {
+          ...list(
+            object({
+              name: { ...text('Without a directory: `shop.yaml`.'), min: 1, max: 255 },
+              content: text('YAML.'),
+            }),
+          ),
+          min: 1,
+          max: MAX_FILES,
         },
-      },
+        share: optional({
+          ...number('The share of keys to decide: 0.001 to 1, the default.'),
+          min: 0.001,
+          max: 1,
+        }),
+        reason: REASON,
+      }),
       bodyBytes: MAX_BODY_BYTES,
       answer: ANSWER,
       handle: async call => {
@@ -172,19 +147,14 @@ export function rehearsalRoutes(rehearsals: Rehearsals): OperatorRoute[] {
     summary: string,
     run: (call: OperatorCall) => Promise<Record<string, string>>,
   ): OperatorRoute {
-    const id = {
-      type: 'string',
-      min: 1,
-      max: 64,
-      description: 'The candidate rules that you have seen.',
-    } as const;
+    const id = { ...text('The candidate rules that you have seen.'), min: 1, max: 64 };
     return {
       method: 'POST',
       path: `/rehearsal/${step}`,
       operation: `${step}Rehearsal`,
       summary,
       access: 'change',
-      body: { type: 'object', properties: { ...(step === 'promote' && { id }), reason: REASON } },
+      body: object({ ...(step === 'promote' && { id }), reason: REASON }),
       answer: ANSWER,
       handle: async call => {
         try {
@@ -229,7 +199,7 @@ function rehearsalView(view: RehearsalView | null, nowMs: number): Record<string
     state: view === null ? 'none' : report === null ? 'faults' : 'running',
     id: view?.id ?? null,
     source: view?.source ?? null,
-    started: view === null ? null : new Date(view.startedMs).toISOString(),
+    started: view === null ? null : timeText(view.startedMs),
     seconds: view === null ? null : Math.max(nowMs - view.startedMs, 0) / 1_000,
     share: view?.share ?? null,
     reasons: view?.reasons ?? [],

@@ -3,6 +3,7 @@ import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import { RecordRefused } from '../../../steering/check-record.ts';
 import { recordJson, type SteeringKind, type SteeringRecord } from '../../../steering/record.ts';
 import type { Steering } from '../../../steering/steering.ts';
+import { choice, list, number, object, optional, text, time, whole } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
 import type { OperatorRoute } from './route.ts';
 
@@ -57,10 +58,7 @@ function listRoute(steering: Steering | null, { kind, plural }: KindTexts): Oper
     access: 'read',
     answer: {
       description: `The ${plural} that have not ended, the oldest first.`,
-      schema: {
-        type: 'object',
-        properties: { [plural]: { type: 'array', items: recordSchema(kind) } },
-      },
+      schema: object({ [plural]: list(recordSchema(kind)) }),
     },
     handle: () => ({ json: { [plural]: (steering?.list(kind) ?? []).map(recordJson) } }),
   };
@@ -73,7 +71,7 @@ function putRoute(steering: Steering | null, { kind, plural, one, effect }: Kind
     operation: `put${capitalized(kind)}`,
     summary: `Create or replace ${one}: it ${effect}`,
     access: 'change',
-    body: { type: 'object', properties: givenFields(kind) },
+    body: object(givenFields(kind)),
     answer: {
       description: 'The record. It replaces the one for the same descriptors.',
       schema: recordSchema(kind),
@@ -92,9 +90,7 @@ function deleteRoute(steering: Steering | null, { kind, plural, one }: KindTexts
     operation: `delete${capitalized(kind)}`,
     summary: `Delete ${one}`,
     access: 'change',
-    query: {
-      reason: { type: 'string', max: 500, optional: true, description: 'Why, for the log.' },
-    },
+    query: { reason: optional({ ...text('Why, for the log.'), max: 500 }) },
     answer: { description: 'The record that was deleted.', schema: recordSchema(kind) },
     handle: async ({ params }) => {
       const record = await available(steering).remove(kind, params['id']);
@@ -144,54 +140,33 @@ function auditOf(record: SteeringRecord): Record<string, string | number> {
 
 /** The fields that an operator sends. `checkRecord` checks them further. */
 function givenFields(kind: SteeringKind): Record<string, Schema> {
-  const entry: ObjectSchema = {
-    type: 'object',
-    properties: {
-      key: { type: 'string' },
-      value: {
-        type: 'string',
-        optional: true,
-        description: 'A value, or a pattern with `*`. Every value matches if it is empty or absent.',
-      },
-    },
-  };
+  const value = text('A value, or a pattern with `*`. Every value matches if it is empty or absent.');
   return {
-    domain: { type: 'string' },
-    entries: {
-      type: 'array',
-      items: entry,
-      description: 'The entries of the descriptors: as many, and in the same order.',
-    },
+    domain: text(),
+    entries: list(
+      object({ key: text(), value: optional(value) }),
+      'The entries of the descriptors: as many, and in the same order.',
+    ),
     ...(kind === 'override' && {
-      requests_per_unit: {
-        type: 'number',
-        integer: true,
-        optional: true,
-        description: 'The limit. Not for rules with several limits, which need a factor.',
-      } as const,
-      factor: {
-        type: 'number',
-        optional: true,
-        description: 'Instead of `requests_per_unit`: multiplies the limits of the rule.',
-      } as const,
+      requests_per_unit: optional(
+        whole('The limit. Not for rules with several limits, which need a factor.'),
+      ),
+      factor: optional(number('Instead of `requests_per_unit`: multiplies the limits of the rule.')),
     }),
-    until: { type: 'string', format: 'date-time', description: 'When it ends, within 400 days.' },
-    reason: { type: 'string', description: 'Why, for other operators and the log.' },
+    until: time('When it ends, within 400 days.'),
+    reason: text('Why, for other operators and the log.'),
   };
 }
 
 function recordSchema(kind: SteeringKind): ObjectSchema {
-  return {
-    type: 'object',
-    name: capitalized(kind),
-    properties: {
-      id: { type: 'string' },
-      kind: { type: 'string', enum: [kind] },
-      ...givenFields(kind),
-      created: { type: 'string', format: 'date-time' },
-      by: { type: 'string', description: 'The token and the address that created it.' },
-    },
+  const properties = {
+    id: text(),
+    kind: choice([kind]),
+    ...givenFields(kind),
+    created: time(),
+    by: text('The token and the address that created it.'),
   };
+  return { type: 'object', name: capitalized(kind), properties };
 }
 
 function capitalized(name: string): string {

@@ -12,6 +12,7 @@ import {
 } from '../../../tasks/rest/http/tenant-ask.ts';
 import { TENANT } from '../../../tasks/rest/tenants/tenant-figures.ts';
 import type { Tenants } from '../../../tasks/rest/threads/asked-tenants.ts';
+import { choice, list, object, optional, orNull, text, time, whole } from './fields.ts';
 import { OperatorProblem, type OperatorProblemCode } from './problem.ts';
 import type { OperatorAnswer, OperatorCall, OperatorRoute } from './route.ts';
 import { TENANT_OPERATIONS } from './tenant-operations.ts';
@@ -21,55 +22,45 @@ const MAX_COUNT = 100;
 const DEFAULT_COUNT = 50;
 const MAX_OFFSET = 100_000;
 
-const TIME: StringSchema = { type: 'string', format: 'date-time' };
-const COUNT = { type: 'number', integer: true } as const;
-
 const LIST: ObjectSchema = {
-  type: 'object',
-  name: 'TenantList',
-  properties: {
-    time: { ...TIME, description: 'By the clock of the store. The figures are those of this time.' },
-    ordered_at: {
-      ...TIME,
-      description:
-        'When the names, or the figures that the order or the selection by status needs, were read: seconds ago, or longer ' +
+  ...object({
+    time: time('By the clock of the store. The figures are those of this time.'),
+    ordered_at: time(
+      'When the names, or the figures that the order or the selection by status needs, were read: seconds ago, or longer ' +
         'with very many tenants.',
-    },
-    total: { ...COUNT, description: 'Number of tenants that match.' },
-    cut_at: {
-      ...COUNT,
-      nullable: true,
-      description:
+    ),
+    total: whole('Number of tenants that match.'),
+    cut_at: orNull(
+      whole(
         'There are more than this number of tenants. The others, by domain, are neither listed nor counted in `total`. Null ' +
-        'if all are.',
-    },
-    offset: COUNT,
-    tenants: { type: 'array', items: TENANT, max: MAX_COUNT },
-    unreadable: {
-      type: 'array',
-      items: { type: 'string' },
-      description:
-        'Domains of the page whose figures could not be read, for example because the store did not answer in time. ' +
+          'if all are.',
+      ),
+    ),
+    offset: whole(),
+    tenants: { ...list(TENANT), max: MAX_COUNT },
+    unreadable: list(
+      text(),
+      'Domains of the page whose figures could not be read, for example because the store did not answer in time. ' +
         'Orders by figures leave such tenants out.',
-    },
-  },
+    ),
+  }),
+  name: 'TenantList',
 };
 
 const DETAILS: ObjectSchema = {
   type: 'object',
   name: 'TenantDetails',
-  properties: { ...ACCOUNT_STATE.properties, ...TENANT.properties, time: TIME },
+  properties: { ...ACCOUNT_STATE.properties, ...TENANT.properties, time: time() },
 };
 
 const OWNER_TOKEN: ObjectSchema = {
-  type: 'object',
+  ...object({
+    id: text(),
+    user_id: text('The first active owner.'),
+    token: text('Shown only here.'),
+    expires_at: time(),
+  }),
   name: 'OwnerToken',
-  properties: {
-    id: { type: 'string' },
-    user_id: { type: 'string', description: 'The first active owner.' },
-    token: { type: 'string', description: 'Shown only here.' },
-    expires_at: TIME,
-  },
 };
 
 const REASON: StringSchema = {
@@ -79,7 +70,7 @@ const REASON: StringSchema = {
   accepts: 'say why',
   description: 'Why, for other operators and the log. The tenant does not see it.',
 };
-const REASON_ONLY: ObjectSchema = { type: 'object', properties: { reason: REASON } };
+const REASON_ONLY = object({ reason: REASON });
 
 const ONE = { description: 'The tenant after the change.', schema: DETAILS };
 
@@ -94,23 +85,17 @@ export function tenantRoutes(tenants: Tenants): OperatorRoute[] {
     {
       ...TENANT_OPERATIONS.list,
       query: {
-        q: {
-          type: 'string',
-          max: 64,
-          optional: true,
-          description: 'A part of the domain, in any letter case.',
-        },
-        status: { type: 'string', enum: TENANT_STATUSES, optional: true },
-        sort: {
-          type: 'string',
-          enum: TENANT_SORTS,
-          optional: true,
-          description:
+        q: optional({ ...text('A part of the domain, in any letter case.'), max: 64 }),
+        status: optional(choice(TENANT_STATUSES)),
+        sort: optional(
+          choice(
+            TENANT_SORTS,
             'By `domain` (the default), by creation, the newest first (`created`), by the time since when the oldest task ' +
-            'is due (`oldest_due`), or by a number, the largest first.',
-        },
-        offset: { ...COUNT, min: 0, max: MAX_OFFSET, optional: true },
-        count: { ...COUNT, min: 1, max: MAX_COUNT, optional: true },
+              'is due (`oldest_due`), or by a number, the largest first.',
+          ),
+        ),
+        offset: optional({ ...whole(), min: 0, max: MAX_OFFSET }),
+        count: optional({ ...whole(), min: 1, max: MAX_COUNT }),
       },
       answer: { description: 'A page of tenants.', schema: LIST },
       handle: ({ query }) => answer(tenants, listOf(query)),
@@ -134,7 +119,7 @@ export function tenantRoutes(tenants: Tenants): OperatorRoute[] {
     },
     {
       ...TENANT_OPERATIONS.limits,
-      body: { type: 'object', properties: { limits: LIMITS_CHANGE, reason: REASON } },
+      body: object({ limits: LIMITS_CHANGE, reason: REASON }),
       answer: ONE,
       handle: call => change(call, { limits: call.body['limits'] as NonNullable<TenantChange['limits']> }),
     },
