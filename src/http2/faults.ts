@@ -36,6 +36,16 @@ export function streamFault(code: ErrorCode, message: string): Http2Fault {
   return { scope: 'stream', code, message };
 }
 
+/** A connection fault for a peer that breaks a rule of the protocol. */
+export function protocolFault(message: string): Http2Fault {
+  return connectionFault(ERROR.protocolError, message);
+}
+
+/** A connection fault for a frame of a wrong length. */
+export function sizeFault(message: string): Http2Fault {
+  return connectionFault(ERROR.frameSizeError, message);
+}
+
 // The faults below are created once, so that returning one allocates nothing.
 
 export const ON_HALF_CLOSED = streamFault(
@@ -43,41 +53,21 @@ export const ON_HALF_CLOSED = streamFault(
   'frame on a half-closed stream (RFC 9113, 5.1)',
 );
 export const ON_CLOSED = connectionFault(ERROR.streamClosed, 'frame on a closed stream (RFC 9113, 5.1)');
-export const ON_SKIPPED = connectionFault(
-  ERROR.protocolError,
+export const ON_SKIPPED = protocolFault(
   'a new stream with a lower identifier than an earlier one (RFC 9113, 5.1.1)',
 );
-export const ON_IDLE = connectionFault(ERROR.protocolError, 'frame on an idle stream (RFC 9113, 5.1)');
-export const ON_STREAM_ZERO = connectionFault(ERROR.protocolError, 'stream frame on stream 0 (RFC 9113, 6)');
-export const NOT_ON_STREAM_ZERO = connectionFault(
-  ERROR.protocolError,
-  'connection frame on a stream other than 0 (RFC 9113, 6)',
-);
-export const EVEN_STREAM = connectionFault(
-  ERROR.protocolError,
+export const ON_IDLE = protocolFault('frame on an idle stream (RFC 9113, 5.1)');
+export const ON_STREAM_ZERO = protocolFault('stream frame on stream 0 (RFC 9113, 6)');
+export const NOT_ON_STREAM_ZERO = protocolFault('connection frame on a stream other than 0 (RFC 9113, 6)');
+export const EVEN_STREAM = protocolFault(
   'the client opened a stream with an even identifier (RFC 9113, 5.1.1)',
 );
-export const BAD_PREFACE = connectionFault(
-  ERROR.protocolError,
-  'the connection does not begin with the preface (RFC 9113, 3.4)',
-);
-export const NOT_SETTINGS_FIRST = connectionFault(
-  ERROR.protocolError,
-  'the first frame is not SETTINGS (RFC 9113, 3.4)',
-);
-export const FRAME_TOO_LONG = connectionFault(
-  ERROR.frameSizeError,
-  'frame longer than SETTINGS_MAX_FRAME_SIZE (RFC 9113, 4.2)',
-);
-export const BLOCK_INTERRUPTED = connectionFault(
-  ERROR.protocolError,
-  'another frame inside a header section (RFC 9113, 6.10)',
-);
-export const STRAY_CONTINUATION = connectionFault(
-  ERROR.protocolError,
-  'CONTINUATION without HEADERS (RFC 9113, 6.10)',
-);
-export const PUSH = connectionFault(ERROR.protocolError, 'PUSH_PROMISE from a client (RFC 9113, 8.4)');
+export const BAD_PREFACE = protocolFault('the connection does not begin with the preface (RFC 9113, 3.4)');
+export const NOT_SETTINGS_FIRST = protocolFault('the first frame is not SETTINGS (RFC 9113, 3.4)');
+export const FRAME_TOO_LONG = sizeFault('frame longer than SETTINGS_MAX_FRAME_SIZE (RFC 9113, 4.2)');
+export const BLOCK_INTERRUPTED = protocolFault('another frame inside a header section (RFC 9113, 6.10)');
+export const STRAY_CONTINUATION = protocolFault('CONTINUATION without HEADERS (RFC 9113, 6.10)');
+export const PUSH = protocolFault('PUSH_PROMISE from a client (RFC 9113, 8.4)');
 export const TRAILERS_NOT_LAST = streamFault(
   ERROR.protocolError,
   'a second header section without END_STREAM (RFC 9113, 8.1)',

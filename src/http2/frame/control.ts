@@ -1,5 +1,13 @@
 import type { ByteWriter } from '../../base/bytes.ts';
-import { connectionFault, ERROR, type ErrorCode, type Http2Fault, streamFault } from '../faults.ts';
+import {
+  connectionFault,
+  ERROR,
+  type ErrorCode,
+  type Http2Fault,
+  protocolFault,
+  sizeFault,
+  streamFault,
+} from '../faults.ts';
 import {
   DEFAULT_MAX_FRAME_BYTES,
   FLAG,
@@ -28,24 +36,14 @@ const SETTING_BYTES = 6;
 /** The largest flow-control window (RFC 9113, 6.9.1). */
 export const LARGEST_WINDOW = 0x7fff_ffff;
 
-const WRONG_SETTINGS_SIZE = connectionFault(
-  ERROR.frameSizeError,
-  'SETTINGS frame whose length is not a multiple of 6 (RFC 9113, 6.5)',
-);
-const ACK_WITH_PAYLOAD = connectionFault(
-  ERROR.frameSizeError,
-  'SETTINGS acknowledgment with a payload (RFC 9113, 6.5)',
-);
-const BAD_PUSH = connectionFault(
-  ERROR.protocolError,
-  'SETTINGS_ENABLE_PUSH is neither 0 nor 1 (RFC 9113, 6.5.2)',
-);
+const WRONG_SETTINGS_SIZE = sizeFault('SETTINGS frame whose length is not a multiple of 6 (RFC 9113, 6.5)');
+const ACK_WITH_PAYLOAD = sizeFault('SETTINGS acknowledgment with a payload (RFC 9113, 6.5)');
+const BAD_PUSH = protocolFault('SETTINGS_ENABLE_PUSH is neither 0 nor 1 (RFC 9113, 6.5.2)');
 const BAD_WINDOW = connectionFault(
   ERROR.flowControlError,
   'SETTINGS_INITIAL_WINDOW_SIZE above 2^31 - 1 (RFC 9113, 6.5.2)',
 );
-const BAD_FRAME_SIZE = connectionFault(
-  ERROR.protocolError,
+const BAD_FRAME_SIZE = protocolFault(
   'SETTINGS_MAX_FRAME_SIZE below 2^14 or above 2^24 - 1 (RFC 9113, 6.5.2)',
 );
 
@@ -99,10 +97,7 @@ export function writeSettingsAck(to: ByteWriter): void {
 /** Octets of opaque data in a PING. */
 export const PING_BYTES = 8;
 
-const WRONG_PING_SIZE = connectionFault(
-  ERROR.frameSizeError,
-  'PING frame whose length is not 8 (RFC 9113, 6.7)',
-);
+const WRONG_PING_SIZE = sizeFault('PING frame whose length is not 8 (RFC 9113, 6.7)');
 
 export function checkPing(start: number, end: number): Http2Fault | null {
   return end - start === PING_BYTES ? null : WRONG_PING_SIZE;
@@ -120,10 +115,7 @@ export const LAST_STREAM_OPEN = 0x7fff_ffff;
 /** Longer debug texts are truncated. */
 const MAX_DEBUG_CHARACTERS = 200;
 
-const GOAWAY_TOO_SHORT = connectionFault(
-  ERROR.frameSizeError,
-  'GOAWAY frame shorter than 8 octets (RFC 9113, 6.8)',
-);
+const GOAWAY_TOO_SHORT = sizeFault('GOAWAY frame shorter than 8 octets (RFC 9113, 6.8)');
 
 export function checkGoAway(start: number, end: number): Http2Fault | null {
   return end - start >= 8 ? null : GOAWAY_TOO_SHORT;
@@ -137,10 +129,7 @@ export function writeGoAway(to: ByteWriter, lastStream: number, code: ErrorCode,
   to.copy(text, 0, text.length);
 }
 
-const WRONG_RST_STREAM_SIZE = connectionFault(
-  ERROR.frameSizeError,
-  'RST_STREAM frame whose length is not 4 (RFC 9113, 6.4)',
-);
+const WRONG_RST_STREAM_SIZE = sizeFault('RST_STREAM frame whose length is not 4 (RFC 9113, 6.4)');
 
 export function checkRstStream(start: number, end: number): Http2Fault | null {
   return end - start === 4 ? null : WRONG_RST_STREAM_SIZE;
@@ -151,14 +140,8 @@ export function writeRstStream(to: ByteWriter, stream: number, code: ErrorCode):
   writeUint32(to, code);
 }
 
-const WRONG_WINDOW_UPDATE_SIZE = connectionFault(
-  ERROR.frameSizeError,
-  'WINDOW_UPDATE frame whose length is not 4 (RFC 9113, 6.9)',
-);
-const ZERO_ON_CONNECTION = connectionFault(
-  ERROR.protocolError,
-  'WINDOW_UPDATE with an increment of 0 (RFC 9113, 6.9)',
-);
+const WRONG_WINDOW_UPDATE_SIZE = sizeFault('WINDOW_UPDATE frame whose length is not 4 (RFC 9113, 6.9)');
+const ZERO_ON_CONNECTION = protocolFault('WINDOW_UPDATE with an increment of 0 (RFC 9113, 6.9)');
 const ZERO_ON_STREAM = streamFault(
   ERROR.protocolError,
   'WINDOW_UPDATE with an increment of 0 (RFC 9113, 6.9)',

@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../base/bytes.ts';
-import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
+import { type Http2Fault, protocolFault, sizeFault } from '../faults.ts';
 
 /** Octets of a frame header (RFC 9113, 4.1). */
 export const FRAME_HEADER_BYTES = 9;
@@ -81,14 +81,8 @@ export interface Range {
   end: number;
 }
 
-const FIELDS_CUT = connectionFault(
-  ERROR.frameSizeError,
-  'padded frame too short for its fields (RFC 9113, 4.2, 6.1 and 6.2)',
-);
-const PADDING_TOO_LONG = connectionFault(
-  ERROR.protocolError,
-  'padding longer than the rest of the payload (RFC 9113, 6.1 and 6.2)',
-);
+const FIELDS_CUT = sizeFault('padded frame too short for its fields (RFC 9113, 4.2, 6.1 and 6.2)');
+const PADDING_TOO_LONG = protocolFault('padding longer than the rest of the payload (RFC 9113, 6.1 and 6.2)');
 
 /**
  * Narrows the range of a DATA or HEADERS payload to the octets between the pad length and the padding.

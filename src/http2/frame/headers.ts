@@ -1,14 +1,11 @@
 import type { ByteWriter } from '../../base/bytes.ts';
-import { connectionFault, ERROR, type Http2Fault, streamFault } from '../faults.ts';
+import { ERROR, type Http2Fault, sizeFault, streamFault } from '../faults.ts';
 import { FLAG, FRAME, type Range, readUint31, stripPadding, writeFrameHeader } from './frame.ts';
 
 /** Octets of the priority fields in HEADERS and PRIORITY (RFC 9113, 6.2 and 6.3). */
 const PRIORITY_BYTES = 5;
 
-const PRIORITY_CUT = connectionFault(
-  ERROR.frameSizeError,
-  'HEADERS too short for its priority fields (RFC 9113, 6.2)',
-);
+const PRIORITY_CUT = sizeFault('HEADERS too short for its priority fields (RFC 9113, 6.2)');
 
 const WRONG_PRIORITY_SIZE = streamFault(
   ERROR.frameSizeError,
