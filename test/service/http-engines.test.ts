@@ -22,8 +22,7 @@ async function start(t: Test, env: Readonly<Record<string, string>>): Promise<Se
 /** The status of an HTTP/1.0 request, which tells the engines apart. */
 async function statusOfHttp10(address: string): Promise<number> {
   const connection = await RawConnection.open(Number(address.split(':')[1]));
-  await connection.write('GET /healthz HTTP/1.0\r\n\r\n');
-  const { status } = await connection.response();
+  const { status } = await connection.ask('GET /healthz HTTP/1.0\r\n\r\n');
   connection.destroy();
   return status;
 }

@@ -101,8 +101,7 @@ function wire(line: string, body = '', fields: readonly string[] = []): string {
 
 async function ask(port: number, request: string) {
   const connection = await RawConnection.open(port);
-  await connection.write(request);
-  const response = await connection.response();
+  const response = await connection.ask(request);
   connection.destroy();
   return response;
 }
@@ -137,8 +136,7 @@ t.test('threads have one limit of connections, and each has a guaranteed part of
   t.ok(other.hasRoom(1), 'a quarter is guaranteed');
   const open = await Promise.all(Array.from({ length: 6 }, () => RawConnection.open(port)));
   for (const connection of open) {
-    await connection.write(DECIDE);
-    t.equal((await connection.response()).status, 200);
+    t.equal((await connection.ask(DECIDE)).status, 200);
   }
   t.equal((await ask(port, DECIDE)).status, 503, 'the rest is for the other thread');
   for (const connection of open) connection.destroy();

@@ -127,8 +127,7 @@ onEachEngine('long pages have a limited number of readers, and the next one is r
   const server = await started(t, { dumpRules: endlessLines });
   const readers = await Promise.all(
     Array.from({ length: MAX_PAGE_READERS }, async () => {
-      const connection = await RawConnection.open(server.port);
-      t.teardown(() => connection.destroy());
+      const connection = await RawConnection.openFor(t, server.port);
       connection.pause();
       await connection.write(plain('GET', '/rlconfig'));
       return connection;

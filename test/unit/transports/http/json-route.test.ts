@@ -56,8 +56,7 @@ async function front(t: Test, log = new KeepingLogger(), others: readonly Route[
 
 onEachEngine('the decider gets the request in protobuf and its answer goes out as 200', async t => {
   const { decider, connection } = await front(t);
-  await connection.write(post('/json', REQUEST));
-  const response = await connection.response();
+  const response = await connection.ask(post('/json', REQUEST));
   t.equal(response.status, 200);
   t.equal(response.headers.get('content-type'), 'application/json');
   t.equal(response.headers.get('content-length'), String(ALLOWED.length));
@@ -70,8 +69,7 @@ onEachEngine('the decider gets the request in protobuf and its answer goes out a
 onEachEngine('over limit is 429 with the answer as body', async t => {
   const { decider, connection } = await front(t);
   decider.become(reply => reply.answered(Buffer.from('{"overallCode":"OVER_LIMIT"}'), true));
-  await connection.write(post('/json', REQUEST));
-  const response = await connection.response();
+  const response = await connection.ask(post('/json', REQUEST));
   t.equal(response.status, 429);
   t.equal(response.headers.get('content-type'), 'application/json');
   t.equal(response.body, '{"overallCode":"OVER_LIMIT"}');
@@ -97,8 +95,7 @@ onEachEngine('the answer is taken during the call, whatever its size', async t =
       reply.answered(buffer.subarray(1, bytes + 1), false);
       buffer.fill('!');
     });
-    await connection.write(post('/json', REQUEST));
-    const { body } = await connection.response();
+    const { body } = await connection.ask(post('/json', REQUEST));
     t.equal(body.length, bytes);
     t.equal(hash(body), hash(Buffer.alloc(bytes, 'bca').toString()), `${bytes} bytes`);
   }
@@ -114,8 +111,7 @@ onEachEngine('a body may come byte by byte, in chunks, or behind other requests'
   for (const piece of [REQUEST.slice(0, 10), REQUEST.slice(10)]) {
     await connection.write(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`);
   }
-  await connection.write('0\r\n\r\n');
-  t.equal((await connection.response()).status, 200);
+  t.equal((await connection.ask('0\r\n\r\n')).status, 200);
 
   await connection.write(Buffer.concat([whole, whole, whole]));
   for (let i = 0; i < 3; i++) t.equal((await connection.response()).status, 200);
@@ -127,10 +123,8 @@ onEachEngine('a body may come byte by byte, in chunks, or behind other requests'
 onEachEngine('callers may wait for leave to send their body', async t => {
   const { connection } = await front(t);
   const [head, body] = post('/json', REQUEST).split('\r\n\r\n');
-  await connection.write(`${head}\r\nExpect: 100-continue\r\n\r\n`);
-  t.equal((await connection.response()).status, 100);
-  await connection.write(body);
-  t.equal((await connection.response()).status, 200);
+  t.equal((await connection.ask(`${head}\r\nExpect: 100-continue\r\n\r\n`)).status, 100);
+  t.equal((await connection.ask(body)).status, 200);
 });
 
 onEachEngine('neither the content type nor a query changes anything', async t => {
@@ -146,12 +140,10 @@ onEachEngine('neither the content type nor a query changes anything', async t =>
 
 onEachEngine('other methods than POST are 405', async t => {
   const { connection, decider } = await front(t);
-  await connection.write(plain('GET', '/json'));
-  const response = await connection.response();
+  const response = await connection.ask(plain('GET', '/json'));
   t.equal(response.status, 405);
   t.equal(response.headers.get('allow'), 'POST');
-  await connection.write(post('/json', REQUEST).replace('POST', 'PUT'));
-  t.equal((await connection.response()).status, 405);
+  t.equal((await connection.ask(post('/json', REQUEST).replace('POST', 'PUT'))).status, 405);
   t.equal(decider.asked.length, 0);
 });
 
@@ -168,8 +160,7 @@ onEachEngine('a body that is not a request is 400 and says what is wrong and whe
     [`${REQUEST}x`, undefined, /byte/],
   ];
   for (const [body, path, message] of bad) {
-    await connection.write(post('/json', body));
-    const response = await connection.response();
+    const response = await connection.ask(post('/json', body));
     t.equal(response.status, 400, body);
     t.equal(response.headers.get('content-type'), 'application/json');
     const { error } = JSON.parse(response.body);
@@ -177,8 +168,7 @@ onEachEngine('a body that is not a request is 400 and says what is wrong and whe
     t.match(error.message, message, body);
     if (path !== undefined) t.equal(error.path, path, body);
   }
-  await connection.write(post('/json', `{"descriptors":[${Array(4_097).fill('{}').join()}]}`));
-  const tooLarge = await connection.response();
+  const tooLarge = await connection.ask(post('/json', `{"descriptors":[${Array(4_097).fill('{}').join()}]}`));
   t.equal(tooLarge.status, 413);
   t.match(JSON.parse(tooLarge.body), {
     error: { code: 'too_large', message: /at most 4096/, path: 'descriptors[4096]' },
@@ -201,8 +191,7 @@ class QuietLogger extends KeepingLogger {
 
 onEachEngine('no line is made for a refused request where debug lines are not written', async t => {
   const { connection, log } = await front(t, new QuietLogger());
-  await connection.write(post('/json', '{'));
-  t.equal((await connection.response()).status, 400);
+  t.equal((await connection.ask(post('/json', '{'))).status, 400);
   t.same(log.lines, []);
 });
 
@@ -220,8 +209,7 @@ onEachEngine('each cause has its status, and only a full queue says when to come
   const { connection, decider } = await front(t);
   for (const [code, status] of Object.entries(statuses) as [FaultCode, number][]) {
     decider.become(reply => reply.refused(new Fault(code, `because of ${code}`)));
-    await connection.write(post('/json', REQUEST));
-    const response = await connection.response();
+    const response = await connection.ask(post('/json', REQUEST));
     t.equal(response.status, status, code);
     t.equal(response.headers.get('content-type'), 'application/json');
     t.equal(response.headers.get('retry-after'), code === 'overloaded' ? '1' : undefined, code);
@@ -234,8 +222,7 @@ onEachEngine('a decider that throws costs its request a 500', async t => {
   decider.become(() => {
     throw new TypeError('the secret cause');
   });
-  await connection.write(post('/json', REQUEST));
-  const response = await connection.response();
+  const response = await connection.ask(post('/json', REQUEST));
   t.equal(response.status, 500);
   t.notMatch(response.body, /secret/);
   t.match(log.lines, [{ level: 'error', fields: { error: /TypeError: the secret cause/ } }]);
@@ -243,8 +230,7 @@ onEachEngine('a decider that throws costs its request a 500', async t => {
 
 onEachEngine('a body of exactly the limit is read', async t => {
   const { connection, decider } = await front(t);
-  await connection.write(post('/json', REQUEST.padEnd(LIMIT_BYTES - 1, ' ')));
-  t.equal((await connection.response()).status, 200);
+  t.equal((await connection.ask(post('/json', REQUEST.padEnd(LIMIT_BYTES - 1, ' ')))).status, 200);
   t.same(Buffer.from(decider.asked[0].request), Buffer.from(ENCODED));
 });
 
@@ -252,27 +238,21 @@ onEachEngine('a body beyond the limit is 413, and others are served', async t =>
   const { connection, listener, decider } = await front(t);
   const large = ' '.repeat(LIMIT_BYTES + 1);
   await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await connection.write(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`);
-  t.equal((await connection.response()).status, 413);
-  await connection.write(post('/json', REQUEST));
-  t.equal((await connection.response()).status, 200, 'the connection goes on');
+  t.equal((await connection.ask(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`)).status, 413);
+  t.equal((await connection.ask(post('/json', REQUEST))).status, 200, 'the connection goes on');
 
-  await connection.write(post('/json', large));
-  const response = await connection.response();
+  const response = await connection.ask(post('/json', large));
   t.equal(response.status, 413);
   t.match(JSON.parse(response.body).error, { code: 'body_too_large', message: /larger than 4194304 bytes/ });
-  const other = await RawConnection.open(listener.port);
-  t.teardown(() => other.destroy());
-  await other.write(post('/json', REQUEST));
-  t.equal((await other.response()).status, 200);
+  const other = await RawConnection.openFor(t, listener.port);
+  t.equal((await other.ask(post('/json', REQUEST))).status, 200);
   t.equal(decider.asked.length, 2);
 });
 
 onEachEngine('a body that says to be too large is 413 before it is sent', async t => {
   const { connection, decider } = await front(t);
   const length = `Content-Length: ${5 * LIMIT_BYTES}`;
-  await connection.write(`POST /json HTTP/1.1\r\nHost: test\r\n${length}\r\n\r\n`);
-  const response = await connection.response();
+  const response = await connection.ask(`POST /json HTTP/1.1\r\nHost: test\r\n${length}\r\n\r\n`);
   t.equal(response.status, 413);
   t.equal(response.headers.get('connection'), 'close');
   await connection.closed();
@@ -292,10 +272,14 @@ onEachEngine('a body without an end is cut off', async t => {
 
 onEachEngine('a caller that goes away in the middle of its body is forgotten', async t => {
   const { connection, listener, decider } = await front(t);
-  await connection.write(
-    'POST /json HTTP/1.1\r\nHost: test\r\nContent-Length: 90\r\nExpect: 100-continue\r\n\r\n',
+  t.equal(
+    (
+      await connection.ask(
+        'POST /json HTTP/1.1\r\nHost: test\r\nContent-Length: 90\r\nExpect: 100-continue\r\n\r\n',
+      )
+    ).status,
+    100,
   );
-  t.equal((await connection.response()).status, 100);
   await connection.write(REQUEST.slice(0, 30));
   t.equal(listener.inFlight, 1);
   connection.destroy();
@@ -315,8 +299,7 @@ onEachEngine('a caller that goes away while the decision is made is noticed with
     caller.destroy();
     // The answer to a later request shows that the event loop has turned.
     decider.become(allow);
-    await connection.write(post('/json', REQUEST));
-    await connection.response();
+    await connection.ask(post('/json', REQUEST));
     t.equal(listener.inFlight, 1);
     t.doesNotThrow(() => reply(waiting));
     await until(() => listener.inFlight === 0);
@@ -347,8 +330,7 @@ onEachEngine('a caller that has closed its side still gets the answer', async t 
   await caller.end(post('/json', REQUEST));
   const { reply } = await asked;
   decider.become(allow);
-  await connection.write(post('/json', REQUEST));
-  await connection.response();
+  await connection.ask(post('/json', REQUEST));
   allow(reply);
   t.match(await caller.response(), { status: 200, body: ALLOWED });
   await caller.closed();
@@ -360,14 +342,12 @@ onEachEngine(
     const { listener, decider, connection: other } = await front(t);
     decider.become(() => {});
     const asked = decider.next();
-    const caller = await RawConnection.open(listener.port);
-    t.teardown(() => caller.destroy());
+    const caller = await RawConnection.openFor(t, listener.port);
     await caller.write(post('/json', REQUEST));
     const { reply } = await asked;
     await caller.write(post('/json', REQUEST));
     decider.become(allow);
-    await other.write(post('/json', REQUEST));
-    await other.response();
+    await other.ask(post('/json', REQUEST));
     t.equal(decider.asked.length, 2, 'the second request of the first caller is not read yet');
     decider.become(each => each.answered(Buffer.from('{"second":true}'), false));
     allow(reply);
@@ -397,10 +377,10 @@ onEachEngine('bodies in very many small chunks take one place each among those t
   const chunk = `10\r\n${' '.repeat(16)}\r\n`;
   const body = `${chunk.repeat(60_000)}${REQUEST.length.toString(16)}\r\n${REQUEST.replace('ë', 'e')}\r\n0\r\n\r\n`;
   const answers = Array.from({ length: 4 }, async () => {
-    const caller = await RawConnection.open(listener.port);
-    t.teardown(() => caller.destroy());
-    await caller.write(`POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
-    return (await caller.response()).status;
+    const caller = await RawConnection.openFor(t, listener.port);
+    return (
+      await caller.ask(`POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${body}`)
+    ).status;
   });
   t.same(await Promise.all(answers), [200, 200, 200, 200]);
 });
@@ -408,8 +388,9 @@ onEachEngine('bodies in very many small chunks take one place each among those t
 onEachEngine('a body in thousands of tiny chunks is refused, and its connection ends', async t => {
   const { connection, decider } = await front(t);
   const chunks = `${'1\r\n \r\n'.repeat(3_000)}${REQUEST.length.toString(16)}\r\n${REQUEST.replace('ë', 'e')}\r\n0\r\n\r\n`;
-  await connection.write(`POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
-  const { status, headers, body } = await connection.response();
+  const { status, headers, body } = await connection.ask(
+    `POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+  );
   t.equal(status, 400);
   t.equal(headers.get('connection'), 'close');
   t.match(JSON.parse(body).error.message, /chunks of the body are too small/);
@@ -443,8 +424,7 @@ onEachEngine('a body in tiny chunks is refused as well while its request waits f
 onEachEngine('a decision that is asked for names its caller, if possible the connection', async t => {
   const { connection, decider } = await front(t);
   for (let i = 0; i < 2; i++) {
-    await connection.write(post('/json', REQUEST));
-    await connection.response();
+    await connection.ask(post('/json', REQUEST));
   }
   const [first, second] = decider.asked.map(({ reply }) => reply.caller);
   t.type(first, 'object');

@@ -68,10 +68,8 @@ onEachEngine('a body that is made while it is read arrives whole, and the connec
     t.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
     t.ok((await response.text()) === pieces.join(''));
   }
-  const connection = await RawConnection.open(listener.port);
-  t.teardown(() => connection.destroy());
-  await connection.write(plain('HEAD', '/long') + plain('GET', '/hello'));
-  const head = await connection.response('HEAD');
+  const connection = await RawConnection.openFor(t, listener.port);
+  const head = await connection.ask(plain('HEAD', '/long') + plain('GET', '/hello'), 'HEAD');
   t.equal(head.status, 200);
   t.equal(head.headers.get('content-type'), 'text/plain; charset=utf-8');
   t.equal((await connection.response()).body, 'hello');
@@ -132,14 +130,12 @@ onEachEngine('a body waits for its reader, and is given up when that one goes', 
   const reader = await RawConnection.open(listener.port);
   reader.pause();
   await reader.write(plain('GET', '/long'));
-  const other = await RawConnection.open(listener.port);
-  t.teardown(() => other.destroy());
+  const other = await RawConnection.openFor(t, listener.port);
   // Until the buffers of the system are full and nothing more is asked for, for as long as some other requests take.
   for (let before = -1; before !== made; ) {
     before = made;
     for (let i = 0; i < 20; i++) {
-      await other.write(plain('GET', '/hello'));
-      await other.response();
+      await other.ask(plain('GET', '/hello'));
     }
   }
   t.ok(made > 0);

@@ -138,9 +138,7 @@ onEachEngine('stop lets a running request finish and asks its caller to close', 
   const held = new HeldRoute();
   const listener = await serve(t, [held.route], { drainMs: 5000, clock: new ManualClock(0) });
   const connection = await RawConnection.open(listener.port);
-  const arrived = held.next();
-  await connection.write(plain('GET', '/held'));
-  const exchange = await arrived;
+  const exchange = await held.askedBy(connection);
   t.equal(listener.inFlight, 1);
   const stopped = listener.stop();
   exchange.answer(textAnswer('done'));
@@ -163,9 +161,7 @@ onEachEngine('an answer written in the very turn that ends the wait still reache
   };
   const listener = await serve(t, [held.route, last], { drainMs: 5000, clock: new ManualClock(0) });
   const [waiting, other] = [await RawConnection.open(listener.port), await RawConnection.open(listener.port)];
-  const arrived = held.next();
-  await waiting.write(plain('GET', '/held'));
-  const first = await arrived;
+  const first = await held.askedBy(waiting);
   const stopped = listener.stop();
   await other.write(plain('GET', '/last'));
   t.equal((await waiting.response()).body, 'first');
@@ -180,9 +176,7 @@ onEachEngine(
     const held = new HeldRoute();
     const listener = await serve(t, [held.route], { drainMs: 5000, clock });
     const connection = await RawConnection.open(listener.port);
-    const arrived = held.next();
-    await connection.write(plain('GET', '/held'));
-    const exchange = await arrived;
+    const exchange = await held.askedBy(connection);
     let gone = 0;
     exchange.onGone(() => gone++);
     const stopped = listener.stop();
@@ -199,14 +193,11 @@ onEachEngine(
 onEachEngine('a draining listener serves on and asks every caller to close', async t => {
   const listener = await serve(t, [hello]);
   const [getter, asker] = [await RawConnection.open(listener.port), await RawConnection.open(listener.port)];
-  await getter.write(plain('GET', '/hello'));
-  t.equal((await getter.response()).headers.get('connection'), undefined);
+  t.equal((await getter.ask(plain('GET', '/hello'))).headers.get('connection'), undefined);
   listener.drain();
-  await getter.write(plain('GET', '/hello'));
-  t.match(await getter.response(), { status: 200, body: 'hello' });
+  t.match(await getter.ask(plain('GET', '/hello')), { status: 200, body: 'hello' });
   await getter.closed();
-  await asker.write(plain('HEAD', '/hello'));
-  t.equal((await asker.response('HEAD')).headers.get('connection'), 'close');
+  t.equal((await asker.ask(plain('HEAD', '/hello'), 'HEAD')).headers.get('connection'), 'close');
   asker.destroy();
 });
 
@@ -215,11 +206,9 @@ onEachEngine(
   async t => {
     const listener = await serve(t, [hello], { drainMs: 5000, clock: new ManualClock(0) });
     const connection = await RawConnection.open(listener.port);
-    await connection.write(plain('GET', '/hello'));
-    await connection.response();
+    await connection.ask(plain('GET', '/hello'));
     const stopped = listener.stop();
-    await connection.write(plain('GET', '/hello'));
-    t.equal((await connection.response()).headers.get('connection'), 'close');
+    t.equal((await connection.ask(plain('GET', '/hello'))).headers.get('connection'), 'close');
     await connection.closed();
     await stopped;
   },
@@ -233,16 +222,13 @@ onEachEngine(
     const listener = await serve(t, [hello, held.route], { drainMs: 5000, clock });
     const [silent, slow] = [await RawConnection.open(listener.port), await RawConnection.open(listener.port)];
     for (const connection of [silent, slow]) {
-      await connection.write(plain('GET', '/hello'));
-      await connection.response();
+      await connection.ask(plain('GET', '/hello'));
     }
     let isStopped = false;
     const stopped = listener.stop().then(() => {
       isStopped = true;
     });
-    const arrived = held.next();
-    await slow.write(plain('GET', '/held'));
-    const exchange = await arrived;
+    const exchange = await held.askedBy(slow);
     for (let silences = 0; silences < 3; silences++) {
       clock.advance(100);
       await nextTurn();
@@ -259,13 +245,11 @@ onEachEngine('a shared port is closed when draining begins, and its connections 
   const port = await freePort();
   const listener = await serve(t, [hello], { port, shared: true });
   const connection = await RawConnection.open(port);
-  await connection.write(plain('GET', '/hello'));
-  await connection.response();
+  await connection.ask(plain('GET', '/hello'));
   listener.drain();
   await t.rejects(RawConnection.open(port), { code: 'ECONNREFUSED' });
   t.equal(listener.port, port);
-  await connection.write(plain('GET', '/hello'));
-  t.equal((await connection.response()).headers.get('connection'), 'close');
+  t.equal((await connection.ask(plain('GET', '/hello'))).headers.get('connection'), 'close');
 });
 
 onEachEngine('a port that only threads of one process share stays open while they drain', async t => {
@@ -274,8 +258,7 @@ onEachEngine('a port that only threads of one process share stays open while the
   const listeners = [await serve(t, [hello], options), await serve(t, [hello], options)];
   for (const listener of listeners) listener.drain();
   const connection = await RawConnection.open(port);
-  await connection.write(plain('GET', '/hello'));
-  t.match(await connection.response(), { status: 200, body: 'hello' });
+  t.match(await connection.ask(plain('GET', '/hello')), { status: 200, body: 'hello' });
   await connection.closed();
 });
 
@@ -285,9 +268,7 @@ onEachEngine(
     const held = new HeldRoute();
     const listener = await serve(t, [held.route], { drainMs: 5000, clock: new ManualClock(0) });
     const connection = await RawConnection.open(listener.port);
-    const arrived = held.next();
-    await connection.write(plain('GET', '/held'));
-    const exchange = await arrived;
+    const exchange = await held.askedBy(connection);
     const gone = new Promise<void>(resolve => exchange.onGone(resolve));
     connection.destroy();
     await gone;
@@ -307,8 +288,7 @@ onEachEngine('only the first answer is written', async t => {
   };
   const listener = await serve(t, [twice, { ...hello, path: '/other' }]);
   const connection = await RawConnection.open(listener.port);
-  await connection.write(plain('GET', '/hello') + plain('GET', '/other'));
-  t.equal((await connection.response()).body, 'first');
+  t.equal((await connection.ask(plain('GET', '/hello') + plain('GET', '/other'))).body, 'first');
   t.equal((await connection.response()).body, 'hello');
   connection.destroy();
 });
@@ -340,8 +320,7 @@ onEachEngine('HEAD gets the header fields of GET and no body, whatever the statu
     ['/send', 405],
     ['/nowhere', 404],
   ] as const) {
-    await connection.write(plain('HEAD', path) + plain('GET', path));
-    const head = await connection.response('HEAD');
+    const head = await connection.ask(plain('HEAD', path) + plain('GET', path), 'HEAD');
     const got = await connection.response();
     t.equal(head.status, status);
     t.equal(got.status, status);
@@ -354,16 +333,14 @@ onEachEngine('HEAD gets the header fields of GET and no body, whatever the statu
 onEachEngine('other methods than that of the path get 405 with those that it serves', async t => {
   const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
   const connection = await RawConnection.open(listener.port);
-  await connection.write(post('/hello', 'ignored'));
-  const toGet = await connection.response();
+  const toGet = await connection.ask(post('/hello', 'ignored'));
   t.equal(toGet.status, 405);
   t.equal(toGet.headers.get('allow'), 'GET, HEAD');
   t.same(JSON.parse(toGet.body), {
     error: { code: 'method_not_allowed', message: '/hello serves GET, HEAD only' },
   });
   for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-    await connection.write(plain(method, '/send'));
-    const response = await connection.response();
+    const response = await connection.ask(plain(method, '/send'));
     t.equal(response.status, 405, method);
     t.equal(response.headers.get('allow'), 'POST', method);
   }
@@ -374,8 +351,7 @@ onEachEngine('paths are compared exactly; every other path is a 404 that lists t
   const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
   const connection = await RawConnection.open(listener.port);
   for (const path of ['/', '//hello', '/hello/', '/hello/more', '/Hello', '/%68ello', '/./hello']) {
-    await connection.write(plain('GET', path));
-    const response = await connection.response();
+    const response = await connection.ask(plain('GET', path));
     t.equal(response.status, 404, path);
     t.equal(response.headers.get('content-type'), 'application/problem+json');
     t.same(JSON.parse(response.body), {
@@ -385,8 +361,7 @@ onEachEngine('paths are compared exactly; every other path is a 404 that lists t
       detail: 'There is no such path. Available paths: GET /hello, POST /send.',
     });
   }
-  await connection.write(plain('GET', '/hello?and=more'));
-  t.equal((await connection.response()).status, 200);
+  t.equal((await connection.ask(plain('GET', '/hello?and=more'))).status, 200);
   connection.destroy();
 });
 
@@ -403,8 +378,7 @@ onEachEngine('bytes that are not HTTP cost their sender the connection and nobod
     const bad = await RawConnection.open(listener.port);
     await bad.write(Buffer.from(bytes, 'latin1'));
     await bad.closed();
-    await good.write(plain('GET', '/hello'));
-    t.equal((await good.response()).status, 200);
+    t.equal((await good.ask(plain('GET', '/hello'))).status, 200);
   }
   good.destroy();
 });
@@ -420,14 +394,11 @@ function waiting(turns: number): Route {
 
 onEachEngine('connections that are opened while others wait for their turn are all served', async t => {
   const listener = await serve(t, [hello, waiting(500)]);
-  const busy = await RawConnection.open(listener.port);
-  t.teardown(() => busy.destroy());
+  const busy = await RawConnection.openFor(t, listener.port);
   await busy.write(plain('GET', '/wait'));
   const answers = Array.from({ length: 50 }, async () => {
-    const connection = await RawConnection.open(listener.port);
-    t.teardown(() => connection.destroy());
-    await connection.write(plain('GET', '/hello'));
-    return (await connection.response()).status;
+    const connection = await RawConnection.openFor(t, listener.port);
+    return (await connection.ask(plain('GET', '/hello'))).status;
   });
   t.strictSame(new Set(await Promise.all(answers)), new Set([200]));
   t.equal((await busy.response()).body, 'waited');

@@ -23,8 +23,7 @@ function listen(t: Test, routes: readonly Route[], idleMs = IDLE_MS): Promise<Ht
 
 async function connectTo(t: Test, routes: readonly Route[], idleMs = IDLE_MS): Promise<RawConnection> {
   const listener = await listen(t, routes, idleMs);
-  const connection = await RawConnection.open(listener.port);
-  t.teardown(() => connection.destroy());
+  const connection = await RawConnection.openFor(t, listener.port);
   return connection;
 }
 
@@ -41,8 +40,7 @@ t.test('a head that stops on its way is 408, on a new connection and on a used o
   await fresh.write('GET /hello HTTP/1.1\r\nHo');
   await isTimedOut(t, fresh);
   const used = await connectTo(t, [hello]);
-  await used.write(plain('GET', '/hello'));
-  await used.response();
+  await used.ask(plain('GET', '/hello'));
   await used.write('GET /hello HTTP/1.1\r\nHo');
   await isTimedOut(t, used);
 });
@@ -62,11 +60,8 @@ t.test('a connection that sends nothing is closed without a word', async t => {
 t.test('who waits for an answer may wait', async t => {
   const held = new HeldRoute();
   const { port } = await listen(t, [held.route], 20);
-  const connection = await RawConnection.open(port);
-  t.teardown(() => connection.destroy());
-  const arrived = held.next();
-  await connection.write(plain('GET', '/held'));
-  const exchange = await arrived;
+  const connection = await RawConnection.openFor(t, port);
+  const exchange = await held.askedBy(connection);
   for (let i = 0; i < 3; i++) {
     const silent = await RawConnection.open(port);
     await silent.closed();
@@ -112,10 +107,8 @@ t.test('requests of one read are answered in order, however many they are', asyn
 
 /** A connection that the server has accepted. */
 async function served(t: Test, port: number): Promise<RawConnection> {
-  const connection = await RawConnection.open(port);
-  t.teardown(() => connection.destroy());
-  await connection.write(plain('GET', '/hello'));
-  await connection.response();
+  const connection = await RawConnection.openFor(t, port);
+  await connection.ask(plain('GET', '/hello'));
   return connection;
 }
 
@@ -143,8 +136,7 @@ t.test('a caller with one request does not wait for the thousands that others ha
   const honest = await served(t, port);
   // They are in one turn of the event loop, the honest caller last.
   for (const flooder of flooders) flooder.write(plain('GET', '/counted').repeat(1_000));
-  await honest.write(plain('GET', '/hello'));
-  t.equal((await honest.response()).body, 'hello');
+  t.equal((await honest.ask(plain('GET', '/hello'))).body, 'hello');
   t.ok(before < 20 * 100, `${before} requests of others were handled first`);
 });
 

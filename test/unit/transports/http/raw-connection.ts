@@ -22,6 +22,13 @@ export class RawConnection {
     return new RawConnection(socket);
   }
 
+  /** The same, destroyed at the end of the test. */
+  static async openFor(t: { teardown(release: () => void): void }, port: number): Promise<RawConnection> {
+    const connection = await RawConnection.open(port);
+    t.teardown(() => connection.destroy());
+    return connection;
+  }
+
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', chunk => {
@@ -65,6 +72,12 @@ export class RawConnection {
     this.#length -= end;
     const body = received.subarray(headEnd + 4, end).toString('utf8');
     return { status: Number(statusLine.split(' ')[1]), headers, body };
+  }
+
+  /** Writes a request, and returns the next response. */
+  async ask(bytes: string | Uint8Array, to: 'GET' | 'HEAD' = 'GET'): Promise<RawResponse> {
+    await this.write(bytes);
+    return await this.response(to);
   }
 
   /** Resolves when the server has closed the connection. */

@@ -15,11 +15,9 @@ onEachEngine('answers are counted by status, and measured from the end of the re
   const decider = new ScriptedDecider(reply => reply.answered(Buffer.from('{}'), false));
   const observer = new RouteStatistics(stats, 'json', ['200 OK', '429 Too Many Requests']);
   const listener = await serve(t, [jsonRoute(decider, new KeepingLogger(), { observer })]);
-  const connection = await RawConnection.open(listener.port);
-  t.teardown(() => connection.destroy());
+  const connection = await RawConnection.openFor(t, listener.port);
   const asked = async (text: string): Promise<number> => {
-    await connection.write(text);
-    return (await connection.response()).status;
+    return (await connection.ask(text)).status;
   };
   t.same([...stats.counterNames()].length, 2, 'before the first answers');
   t.equal(await asked(post('/json', REQUEST)), 200);

@@ -5,6 +5,7 @@ import { HttpListener, type HttpListenerOptions } from '../../../../src/transpor
 import { jsonNotFound, type Route } from '../../../../src/transports/http/routes.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { httpEngine } from './on-each-engine.ts';
+import { plain, type RawConnection } from './raw-connection.ts';
 
 /** The part of a tap test that releases what a test has opened. */
 interface Teardown {
@@ -63,6 +64,13 @@ export class HeldRoute {
       help: 'waits',
       handle: exchange => this.#arrived(exchange),
     };
+  }
+
+  /** Asks for it on a connection. */
+  async askedBy(connection: RawConnection): Promise<Exchange> {
+    const arrived = this.next();
+    await connection.write(plain('GET', '/held'));
+    return await arrived;
   }
 
   /** The next request. Call it before the request is sent. */

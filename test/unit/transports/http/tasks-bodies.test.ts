@@ -60,8 +60,7 @@ async function front(
   const limits = { maxConnections: 100, maxHeldBytes: heldBytes };
   const listener = await serve(t, routes, { engine, unknown, limits });
   const open = async (): Promise<RawConnection> => {
-    const connection = await RawConnection.open(listener.port);
-    t.teardown(() => connection.destroy());
+    const connection = await RawConnection.openFor(t, listener.port);
     return connection;
   };
   return { calls, open };
@@ -85,8 +84,11 @@ for (const takes of [false, true]) {
         await connection.write(head('Content-Length: 100000') + sent);
         await until(() => handler.asked > asked);
         connection.reset();
-        await other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-        t.equal((await other.response()).status, 404, 'the reset has been noticed by now, if it is');
+        t.equal(
+          (await other.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status,
+          404,
+          'the reset has been noticed by now, if it is',
+        );
       }
       handler.look();
       await until(() => calls.places.calls === 0 && calls.places.bytes === 0);
@@ -120,8 +122,7 @@ t.test('node: a call whose body does not come in time takes no place any more', 
   const engine = nodeEngine({ maxHeaderBytes: 16_384, idleMs: 50 });
   const { calls, open } = await front(t, handler, { engine });
   const connection = await open();
-  await connection.write(head('Content-Length: 100000'));
-  t.equal((await connection.response()).status, 408);
+  t.equal((await connection.ask(head('Content-Length: 100000'))).status, 408);
   await until(() => calls.places.calls === 0 && calls.places.bytes === 0);
 });
 
@@ -130,8 +131,7 @@ onEachFront('a large body for which there is no place is not kept', async t => {
   const { open } = await front(t, handler, { calls: 0 });
   const connection = await open();
   await connection.write(head('Content-Length: 1000000') + 'x'.repeat(900_000));
-  await connection.write('x'.repeat(100_000));
-  const { status, headers } = await connection.response();
+  const { status, headers } = await connection.ask('x'.repeat(100_000));
   t.equal(status, 503);
   t.equal(headers.get('retry-after'), '1');
   t.equal(headers.get('connection'), 'close', 'what still comes is dropped, not waited for');
@@ -142,8 +142,9 @@ onEachFront('a body in thousands of tiny chunks is refused, and its connection e
   const handler = new SlowHandler(true);
   const { calls, open } = await front(t, handler);
   const connection = await open();
-  await connection.write(head('Transfer-Encoding: chunked') + '1\r\nx\r\n'.repeat(3_000));
-  const { status, headers, body } = await connection.response();
+  const { status, headers, body } = await connection.ask(
+    head('Transfer-Encoding: chunked') + '1\r\nx\r\n'.repeat(3_000),
+  );
   t.equal(status, 400);
   t.equal(headers.get('connection'), 'close');
   t.match(JSON.parse(body), { code: 'chunks_too_small' });

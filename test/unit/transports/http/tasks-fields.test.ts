@@ -27,8 +27,7 @@ async function served(t: Test, handler: RestHandler) {
   const unknown = jsonNotFound([]);
   const calls = frontCalls(t, new JoinedCalls(handler, log));
   const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, root: unknown }), { log, unknown });
-  const connection = await RawConnection.open(listener.port);
-  t.teardown(() => connection.destroy());
+  const connection = await RawConnection.openFor(t, listener.port);
   return async (line: string, fields: readonly string[], body = '') => {
     const length = body === '' ? [] : [`Content-Length: ${body.length}`];
     const text = [`${line} HTTP/1.1`, ...fields, ...length, '', body].join('\r\n');

@@ -19,28 +19,23 @@ onEachEngine(
   async t => {
     const health = new Health();
     const listener = await serve(t, [healthRoute(health)]);
-    const connection = await RawConnection.open(listener.port);
-    t.teardown(() => connection.destroy());
+    const connection = await RawConnection.openFor(t, listener.port);
 
-    await connection.write(plain('GET', '/healthcheck'));
-    const healthy = await connection.response();
+    const healthy = await connection.ask(plain('GET', '/healthcheck'));
     t.equal(healthy.status, 200);
     t.equal(healthy.body, 'OK');
     t.equal(healthy.headers.get('content-type'), 'text/plain; charset=utf-8');
 
     health.set('store', false);
-    await connection.write(plain('GET', '/healthcheck'));
-    const unhealthy = await connection.response();
+    const unhealthy = await connection.ask(plain('GET', '/healthcheck'));
     t.equal(unhealthy.status, 500);
     t.equal(unhealthy.headers.get('content-length'), '0');
     t.equal(unhealthy.headers.get('content-type'), undefined);
 
-    await connection.write(plain('HEAD', '/healthcheck'));
-    t.equal((await connection.response('HEAD')).status, 500);
+    t.equal((await connection.ask(plain('HEAD', '/healthcheck'), 'HEAD')).status, 500);
 
     health.set('store', true);
-    await connection.write(plain('HEAD', '/healthcheck'));
-    const head = await connection.response('HEAD');
+    const head = await connection.ask(plain('HEAD', '/healthcheck'), 'HEAD');
     t.equal(head.status, 200);
     t.equal(head.headers.get('content-length'), '2');
 
@@ -49,8 +44,7 @@ onEachEngine(
       plain('OPTIONS', '/healthcheck'),
       plain('PROPFIND', '/healthcheck'),
     ]) {
-      await connection.write(asked);
-      t.match(await connection.response(), { status: 200, body: 'OK' }, asked);
+      t.match(await connection.ask(asked), { status: 200, body: 'OK' }, asked);
     }
   },
 );
@@ -60,21 +54,18 @@ onEachEngine(
   async t => {
     const health = new Health();
     const listener = await serve(t, [healthRoute(health)]);
-    const connection = await RawConnection.open(listener.port);
-    t.teardown(() => connection.destroy());
+    const connection = await RawConnection.openFor(t, listener.port);
     health.report('store', true);
     health.set('config', true);
 
-    await connection.write(plain('GET', '/healthcheck?verbose'));
-    const healthy = await connection.response();
+    const healthy = await connection.ask(plain('GET', '/healthcheck?verbose'));
     t.equal(healthy.status, 200);
     t.equal(healthy.headers.get('content-type'), 'application/json');
     const decides = { store: false, config: true };
     t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true }, decides });
 
     health.report('store', false, 'not connected');
-    await connection.write(plain('GET', '/healthcheck?verbose'));
-    const storeAway = await connection.response();
+    const storeAway = await connection.ask(plain('GET', '/healthcheck?verbose'));
     t.equal(storeAway.status, 200, 'it does not decide');
     t.same(JSON.parse(storeAway.body), {
       healthy: true,
@@ -84,13 +75,15 @@ onEachEngine(
     });
 
     health.set('config', false);
-    await connection.write(plain('GET', '/healthcheck?verbose=1'));
-    const unhealthy = await connection.response();
+    const unhealthy = await connection.ask(plain('GET', '/healthcheck?verbose=1'));
     t.equal(unhealthy.status, 500);
     t.match(JSON.parse(unhealthy.body), { healthy: false, components: { store: false, config: false } });
 
-    await connection.write(plain('GET', '/healthcheck?verbosely'));
-    t.match(await connection.response(), { status: 500, body: '' }, 'other queries change nothing');
+    t.match(
+      await connection.ask(plain('GET', '/healthcheck?verbosely')),
+      { status: 500, body: '' },
+      'other queries change nothing',
+    );
   },
 );
 

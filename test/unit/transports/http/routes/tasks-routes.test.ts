@@ -48,8 +48,7 @@ async function front(
 }
 
 async function connect(t: Test, listener: HttpListener): Promise<RawConnection> {
-  const connection = await RawConnection.open(listener.port);
-  t.teardown(() => connection.destroy());
+  const connection = await RawConnection.openFor(t, listener.port);
   return connection;
 }
 
@@ -71,8 +70,7 @@ onEachFront('a request is handed over as it came', async t => {
     'If-Match: "3"',
     'Cookie: not read',
   ];
-  await connection.write(wire('PUT', '/api/v1/tasks/a%2Fb?x=1&y=%20', fields, '{"é":1}'));
-  const response = await connection.response();
+  const response = await connection.ask(wire('PUT', '/api/v1/tasks/a%2Fb?x=1&y=%20', fields, '{"é":1}'));
   t.equal(response.status, 200);
   t.equal(response.headers.get('x-request-id'), 'r');
   t.equal(response.headers.get('content-type'), 'application/json');
@@ -93,8 +91,7 @@ onEachFront('a request is handed over as it came', async t => {
   });
   t.equal(Buffer.from(asked.body).toString(), '{"é":1}');
   t.equal(asked.body.buffer.byteLength, asked.body.length, 'in memory of its own, which can change hands');
-  await connection.write(wire('POST', '/accounts', [`Host: ${HOST}`], '{}'));
-  await connection.response();
+  await connection.ask(wire('POST', '/accounts', [`Host: ${HOST}`], '{}'));
   t.match(handler.asked[1].remoteAddress, /127\.0\.0\.1|7f00:0001/, 'for accounts it matters who asks');
 });
 
@@ -102,10 +99,8 @@ onEachFront('a body in pieces is put together, and stays what it was', async t =
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   const body = 'x'.repeat(300_000);
-  await connection.write(wire('POST', '/api/v1/tasks', [], body));
-  await connection.response();
-  await connection.write(wire('POST', '/api/v1/tasks', [], 'y'.repeat(300_000)));
-  await connection.response();
+  await connection.ask(wire('POST', '/api/v1/tasks', [], body));
+  await connection.ask(wire('POST', '/api/v1/tasks', [], 'y'.repeat(300_000)));
   t.equal(Buffer.from(handler.asked[0].body).toString(), body);
 });
 
@@ -113,8 +108,10 @@ onEachFront('every method goes to the handler, and HEAD has no body', async t =>
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
-    await connection.write(wire(method, '/api/v1/tasks'));
-    const response = await connection.response(method === 'HEAD' ? 'HEAD' : undefined);
+    const response = await connection.ask(
+      wire(method, '/api/v1/tasks'),
+      method === 'HEAD' ? 'HEAD' : undefined,
+    );
     t.equal(response.status, 200, method);
   }
   t.same(
@@ -139,8 +136,7 @@ onEachFront('what is not of tasks is served as before', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
   const statusOf = async (target: string, host: string) => {
-    await connection.write(wire('GET', target, [`Host: ${host}`]));
-    return (await connection.response()).status;
+    return (await connection.ask(wire('GET', target, [`Host: ${host}`]))).status;
   };
   t.equal(await statusOf('/healthcheck', 'anything'), 200);
   t.equal(await statusOf('/', 'anything'), 404);
@@ -161,14 +157,16 @@ onEachFront('a body that is too large is not handed over', async t => {
   const listener = await front(t, handler);
   const connection = await connect(t, listener);
   const id = ['X-Request-Id: large'];
-  await connection.write(wire('POST', '/api/v1/tasks', id, 'x'.repeat(BODY_LIMIT_BYTES + 1)));
-  const response = await connection.response();
+  const response = await connection.ask(wire('POST', '/api/v1/tasks', id, 'x'.repeat(BODY_LIMIT_BYTES + 1)));
   t.equal(response.status, 413);
   t.equal(response.headers.get('x-request-id'), 'large');
   t.equal(handler.asked.length, 0);
   const other = await connect(t, listener);
-  await other.write(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES)));
-  t.equal((await other.response()).status, 200, 'the largest that is read');
+  t.equal(
+    (await other.ask(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES)))).status,
+    200,
+    'the largest that is read',
+  );
 });
 
 onEachFront('a large body stays with a caller that is refused', async t => {
@@ -178,8 +176,7 @@ onEachFront('a large body stays with a caller that is refused', async t => {
   const connection = await connect(t, await front(t, handler));
   const length = 5 * 1024 * 1024;
   const [head] = wire('POST', '/api/v1/tasks', [`Content-Length: ${length}`]).split('\r\n\r\n');
-  await connection.write(`${head}\r\n\r\n${'x'.repeat(10)}`);
-  const response = await connection.response();
+  const response = await connection.ask(`${head}\r\n\r\n${'x'.repeat(10)}`);
   t.equal(response.status, 401, 'before the body has come');
   t.equal(response.headers.get('connection'), 'close');
   t.equal(handler.asked[0].body.length, 0);
@@ -190,10 +187,14 @@ onEachFront('one whose length is not announced is taken in when the caller is kn
   const connection = await connect(t, await front(t, handler));
   const piece = 'y'.repeat(50_000);
   const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
-  await connection.write(
-    `${wire('POST', '/api/v1/tasks', ['Transfer-Encoding: chunked'])}${chunk.repeat(3)}0\r\n\r\n`,
+  t.equal(
+    (
+      await connection.ask(
+        `${wire('POST', '/api/v1/tasks', ['Transfer-Encoding: chunked'])}${chunk.repeat(3)}0\r\n\r\n`,
+      )
+    ).status,
+    200,
   );
-  t.equal((await connection.response()).status, 200);
   t.equal(Buffer.from(handler.asked[0].body).toString(), piece.repeat(3));
 });
 
@@ -206,8 +207,7 @@ onEachFront('small chunks are put together to pieces that are worth their memory
   const piece = 'abcdefghijklmnop';
   const text = piece.repeat(3_000);
   const chunks = `10\r\n${piece}\r\n`.repeat(3_000);
-  await connection.write(`${head}${chunks}0\r\n\r\n`);
-  t.equal((await connection.response()).status, 200);
+  t.equal((await connection.ask(`${head}${chunks}0\r\n\r\n`)).status, 200);
   t.equal(Buffer.from(handler.asked[0].body).toString(), text);
   const pieces = calls.turns.flatMap(turn => turn.calls).flatMap(({ body }) => body ?? []);
   t.ok(pieces.length <= 4, `${pieces.length} pieces`);
@@ -265,8 +265,7 @@ onEachFront('a handler that throws is a bug and is logged', async t => {
   };
   const log = new KeepingLogger();
   const connection = await connect(t, await front(t, handler, log));
-  await connection.write(wire('GET', '/api/v1/tasks'));
-  const response = await connection.response();
+  const response = await connection.ask(wire('GET', '/api/v1/tasks'));
   t.equal(response.status, 500);
   t.notMatch(response.body, /secret cause/);
   t.match(log.lines, [{ level: 'error', fields: { stack: /secret cause/ } }]);
@@ -280,17 +279,18 @@ onEachFront(
     });
     const connection = await connect(t, await front(t, rest.service));
     const json = ['Content-Type: application/json'];
-    await connection.write(wire('POST', '/', [`Host: accounts.${HOST}`, ...json], '{"domain":"acme"}'));
-    const made = await connection.response();
+    const made = await connection.ask(
+      wire('POST', '/', [`Host: accounts.${HOST}`, ...json], '{"domain":"acme"}'),
+    );
     t.equal(made.status, 201);
     const { token, api_url: url, owner } = JSON.parse(made.body);
     t.equal(url, `http://acme.${HOST}:8080/api/v1`);
-    await connection.write(wire('GET', `/api/v1/users/${owner.id}`, [`Authorization: Bearer ${token}`]));
-    const read = await connection.response();
+    const read = await connection.ask(
+      wire('GET', `/api/v1/users/${owner.id}`, [`Authorization: Bearer ${token}`]),
+    );
     t.match(JSON.parse(read.body), { id: owner.id, role: 'owner' });
     t.match(read.headers.get('etag'), /^"\d+"$/);
-    await connection.write(wire('GET', '/api/v1/users'));
-    const refused = await connection.response();
+    const refused = await connection.ask(wire('GET', '/api/v1/users'));
     t.equal(refused.status, 401);
     t.equal(refused.headers.get('www-authenticate'), 'Bearer');
   },
