@@ -77,10 +77,6 @@ export class HpackEncoder {
   }
 
   #indexedField(to: ByteWriter, name: string, value: string): void {
-    if (this.#maxSize !== this.#table.maxSize || this.#lowestMaxSize < this.#maxSize)
-      throw new Error(
-        'the size of the HPACK table has changed; call startBlock before the fields of a block',
-      );
     const index = staticFieldIndex(name, value) || this.#findEntry(name, value);
     if (index !== 0) {
       writeInteger(to, INDEXED.pattern, INDEXED.prefix, index);

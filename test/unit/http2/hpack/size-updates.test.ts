@@ -1,9 +1,8 @@
 import t from 'tap';
-import { ByteWriter } from '../../../../src/base/bytes.ts';
 import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
 import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
-import { decodeAll, decoderWith, encodeBlock, fieldsIn, fieldsOf, hexOf, octets, tableOf } from './blocks.ts';
+import { decodeAll, decoderWith, encodeBlock, fieldsIn, fieldsOf, octets, tableOf } from './blocks.ts';
 
 const UPDATE_TO_8192 = '3f e1 3f';
 
@@ -28,48 +27,6 @@ t.test('a table starts at no more than 4096, which a peer uses that has not hear
   decodeAll(decoder, LARGE_ENTRY);
   decodeAll(decoder, LARGE_ENTRY);
   t.equal(tableOf(decoder).length, 1);
-});
-
-/** What an encoder writes before the first field of a block that has one indexed field. */
-function updatesOf(encoder: HpackEncoder): string {
-  return hexOf(encodeBlock(encoder, [[':method', 'GET']], 'index')).replace(/82$/, '');
-}
-
-t.test('an encoder says at once that it uses less than 4096, and only once', async t => {
-  const encoder = new HpackEncoder({ maxTableSize: 100 });
-  t.equal(updatesOf(encoder), '3f45');
-  t.equal(updatesOf(encoder), '');
-  t.equal(updatesOf(new HpackEncoder({ maxTableSize: 4096 })), '');
-});
-
-t.test('an encoder follows the peer’s setting within its own bound', async t => {
-  const encoder = new HpackEncoder({ maxTableSize: 4096 });
-  encoder.setPeerTableSize(65_536);
-  t.equal(updatesOf(encoder), '', 'more than its own bound changes nothing');
-  encoder.setPeerTableSize(100);
-  t.equal(updatesOf(encoder), '3f45');
-  encoder.setPeerTableSize(4096);
-  t.equal(updatesOf(encoder), '3fe11f');
-  encoder.setPeerTableSize(0);
-  encoder.setPeerTableSize(100);
-  t.equal(updatesOf(encoder), '203f45', 'the lowest size in between, then the last');
-  encoder.setPeerTableSize(0);
-  encoder.setPeerTableSize(100);
-  encoder.setPeerTableSize(0);
-  t.equal(updatesOf(encoder), '20', 'the lowest is the last');
-});
-
-t.test('an encoder with a larger bound of its own uses what the peer allows, and says so', async t => {
-  const encoder = new HpackEncoder({ maxTableSize: 8192 });
-  t.equal(updatesOf(encoder), '', 'the peer has allowed 4096 so far');
-  encoder.setPeerTableSize(65_536);
-  t.equal(updatesOf(encoder), '3fe13f');
-});
-
-t.test('an indexed field before the block was started is a mistake of the caller', async t => {
-  const encoder = new HpackEncoder({ maxTableSize: 4096 });
-  encoder.setPeerTableSize(100);
-  t.throws(() => encoder.field(new ByteWriter(), 'a', 'b', 'index'), /call startBlock before/);
 });
 
 t.test('encoder and decoder stay in step while the limit changes at random', async t => {
