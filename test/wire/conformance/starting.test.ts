@@ -57,9 +57,15 @@ for (const [name, bytes] of Object.entries(INVALID)) {
 
 /** Frames that are not SETTINGS of the client. */
 const NOT_SETTINGS: Record<string, Buffer> = {
+  DATA: frame(TYPE.data, 0, 1),
   HEADERS: echoHead(1),
+  PRIORITY: frame(TYPE.priority, 0, 1, Buffer.alloc(5)),
+  RST_STREAM: frame(TYPE.rstStream, 0, 1, Buffer.alloc(4)),
+  PUSH_PROMISE: frame(TYPE.pushPromise, 0, 1, Buffer.alloc(4)),
   PING: ping(),
   GOAWAY: goAway(0, 'NO_ERROR'),
+  WINDOW_UPDATE: frame(TYPE.windowUpdate, 0, 0, Buffer.of(0, 0, 0, 1)),
+  CONTINUATION: frame(TYPE.continuation, 4, 1),
   'an acknowledgement of SETTINGS': settingsAck,
   'a frame of an unknown type': frame(0x42, 0, 0),
 };

@@ -1,20 +1,7 @@
 import t from 'tap';
 import { PREFACE } from '../../../../src/http2/connection/partial-input.ts';
-import { goAway, pushPromise } from '../../../support/http2-frames.ts';
 import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
-import {
-  CLIENT_PREFACE,
-  continuation,
-  data,
-  frame,
-  headers,
-  ping,
-  priority,
-  rstStream,
-  settings,
-  settingsAck,
-  windowUpdate,
-} from '../../../support/wire-frames.ts';
+import { data, headers, ping, settings } from '../../../support/wire-frames.ts';
 
 t.test('the server begins with SETTINGS, before it has heard anything (RFC 9113, 3.4)', async t => {
   const peer = new Http2Peer({
@@ -38,14 +25,6 @@ t.test('a connection window below the one that connections start with is not ask
   );
 });
 
-t.test('the preface and SETTINGS of the client are acknowledged (RFC 9113, 3.4 and 6.5.3)', async t => {
-  const peer = new Http2Peer();
-  peer.take();
-  t.strictSame(peer.send(CLIENT_PREFACE), []);
-  t.strictSame(peer.send(settings()), ['SETTINGS ack']);
-  t.strictSame(peer.send(ping('12345678')), ['PING ack 12345678']);
-});
-
 t.test('the preface is the 24 octets of RFC 9113, 3.4', async t => {
   t.equal(PREFACE.toString('hex'), '505249202a20485454502f322e300d0a0d0a534d0d0a0d0a');
 });
@@ -60,29 +39,6 @@ t.test('a preface that differs in any octet is a PROTOCOL_ERROR at that octet (R
     t.strictSame(peer.send(bytes.subarray(wrong, wrong + 1)), ['GOAWAY 0 PROTOCOL_ERROR']);
     t.ok(peer.connection.closed);
     t.strictSame(peer.send(bytes.subarray(wrong + 1), settings()), [], 'nothing is heard any more');
-  }
-});
-
-t.test('a first frame other than SETTINGS is a PROTOCOL_ERROR (RFC 9113, 3.4)', async t => {
-  const others: Record<string, Buffer> = {
-    DATA: data(1),
-    HEADERS: headers(1, requestBlock()),
-    PRIORITY: priority(1),
-    RST_STREAM: rstStream(1),
-    'an acknowledgement of SETTINGS': settingsAck,
-    PUSH_PROMISE: pushPromise(1, 2, requestBlock()),
-    PING: ping(),
-    GOAWAY: goAway(0, 'NO_ERROR'),
-    WINDOW_UPDATE: windowUpdate(0, 1),
-    CONTINUATION: continuation(1, requestBlock()),
-    'an unknown frame': frame(0x42, 0, 0),
-  };
-  for (const [name, first] of Object.entries(others)) {
-    const peer = new Http2Peer();
-    peer.take();
-    t.strictSame(peer.send(CLIENT_PREFACE, first), ['GOAWAY 0 PROTOCOL_ERROR'], name);
-    t.match(peer.connection.fault?.message, /3\.4/, name);
-    t.strictSame(peer.handler.take(), [], name);
   }
 });
 

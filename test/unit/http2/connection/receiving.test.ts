@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
 import { ReceiveWindows } from '../../../../src/http2/connection/receive-windows.ts';
-import { END_BOTH, END_STREAM, paddedData } from '../../../support/http2-frames.ts';
+import { END_BOTH, END_STREAM } from '../../../support/http2-frames.ts';
 import { Http2Peer } from '../../../support/http2-peer.ts';
 import {
   data,
@@ -23,28 +23,6 @@ function opened(streamWindow: number, connectionWindow = 65_535): Http2Peer {
 }
 
 const octets = (count: number): Buffer => Buffer.alloc(count, 'x');
-
-t.test('more data than the window of the stream resets it (RFC 9113, 6.9.1)', async t => {
-  const peer = opened(100);
-  t.strictSame(peer.send(data(1, octets(101))), ['RST_STREAM 1 FLOW_CONTROL_ERROR']);
-  t.strictSame(peer.handler.take(), ['aborted 1 FLOW_CONTROL_ERROR']);
-  t.notOk(peer.connection.closed);
-});
-
-t.test('data up to the window is taken', async t => {
-  const peer = opened(100);
-  t.strictSame(peer.send(data(1, octets(100), END_STREAM)), []);
-  t.equal(peer.handler.take().length, 1);
-});
-
-t.test('padding and its length count (RFC 9113, 6.9.1)', async t => {
-  const within = opened(100);
-  t.strictSame(within.send(paddedData(1, 'x'.repeat(80), 19, END_STREAM)), []);
-  const beyond = opened(100);
-  t.strictSame(beyond.send(paddedData(1, 'x'.repeat(80), 20, END_STREAM)), [
-    'RST_STREAM 1 FLOW_CONTROL_ERROR',
-  ]);
-});
 
 t.test('more data than the window of the connection ends it (RFC 9113, 6.9.1)', async t => {
   // A window that is brought back in time cannot be exceeded by a frame of 16,384 octets, so there is no such client.
@@ -97,13 +75,6 @@ t.test('nothing is expected of a request that has ended', async t => {
   peer.request(3, END_BOTH);
   peer.connection.expect(peer.stream(3), 1_000);
   t.strictSame(peer.take(), []);
-});
-
-t.test('data on a stream that we have reset counts for the connection (RFC 9113, 5.1)', async t => {
-  const peer = opened(1_000_000);
-  peer.connection.reset(peer.stream(1), 8);
-  peer.take();
-  t.strictSame(peer.send(data(1, octets(16 * KIB)), data(1, octets(16 * KIB))), ['WINDOW_UPDATE 0 +32768']);
 });
 
 t.test('data of a request that is refused for its length counts as well', async t => {
