@@ -1,11 +1,10 @@
-import type { ByteWriter } from '../base/bytes.ts';
 import { asError } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { StreamHandler } from '../http2/connection/context.ts';
 import { Http2Connection } from '../http2/connection/http2-connection.ts';
 import type { ConnectionLimits } from '../http2/connection/limits.ts';
 import type { RequestHead } from '../http2/connection/request-head.ts';
-import { ERROR, type Http2Fault } from '../http2/faults.ts';
+import { ERROR } from '../http2/faults.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
 import { trailersOnlyBlock } from './blocks.ts';
 import { type Call, type CallContext, StreamCall, UnaryCall, UnfinishedCalls } from './calls.ts';
@@ -125,27 +124,8 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.connection = new Http2Connection({ limits: options.limits, handler: this }, nowMs);
   }
 
-  /** Bytes for the peer. The transport writes them and resets the writer. */
   get peer(): string {
     return this.#transport.peer;
-  }
-
-  get output(): ByteWriter {
-    return this.connection.output;
-  }
-
-  /** Whether the transport has to close the connection once the output is written. */
-  get closed(): boolean {
-    return this.connection.closed;
-  }
-
-  /** The protocol error of the peer that closed the connection; null if there was none. */
-  get fault(): Http2Fault | null {
-    return this.connection.fault;
-  }
-
-  get streamCount(): number {
-    return this.connection.streamCount;
   }
 
   /** Bytes that wait for the peer: for the operating system, for the transport, and for flow-control windows. */
@@ -161,11 +141,6 @@ export class GrpcConnection implements StreamHandler, CallContext {
   /** Bytes of unfinished requests, frames and header sections. */
   get heldBytes(): number {
     return this.#held.held;
-  }
-
-  /** Work of the last {@link receive}; see `LEAST_FRAME_WORK`. */
-  get work(): number {
-    return this.connection.work;
   }
 
   /** Handles bytes of the peer until the work reaches `maxWork`. Returns the number of bytes handled. */
@@ -186,11 +161,6 @@ export class GrpcConnection implements StreamHandler, CallContext {
     }
     this.connection.tick(nowMs);
     this.#countUnfinished();
-  }
-
-  /** Starts a graceful shutdown of the connection. */
-  drain(): void {
-    this.connection.drain();
   }
 
   /** Ends the connection immediately. */

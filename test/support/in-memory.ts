@@ -67,7 +67,7 @@ export class InMemory {
   }
 
   #take(): void {
-    const { output } = this.grpc;
+    const { output } = this.grpc.connection;
     this.#output.push(Buffer.from(output.view()));
     output.reset();
   }

@@ -163,7 +163,7 @@ function faultOf(output: Buffer): string {
 /** What a connection has left that is over, and whose methods have answered; empty when nothing. */
 function leftovers({ grpc, held, deadlines, logger }: InMemory): string {
   const left: string[] = [];
-  if (grpc.streamCount > 0) left.push(`${grpc.streamCount} streams`);
+  if (grpc.connection.streamCount > 0) left.push(`${grpc.connection.streamCount} streams`);
   if (held.held > 0) left.push(`${held.held} bytes of requests`);
   if (grpc.connection.queuedBytes > 0) left.push(`${grpc.connection.queuedBytes} bytes of answers`);
   if (grpc.abandoned !== 0) left.push(`${grpc.abandoned} calls that are worked on`);
@@ -179,8 +179,9 @@ function runCase(bytes: Buffer, random: SeededRandom): string {
     if (random.below(8) === 0) connection.pass(random.below(1_000));
   }
   if (random.below(2) === 0) connection.answer();
-  for (let passed = 0; passed < 400_000 && !connection.grpc.closed; passed += 5_000) connection.pass(5_000);
-  const isClosed = connection.grpc.closed;
+  for (let passed = 0; passed < 400_000 && !connection.grpc.connection.closed; passed += 5_000)
+    connection.pass(5_000);
+  const isClosed = connection.grpc.connection.closed;
   connection.end();
   if (!isClosed) return 'it did not run into any time limit';
   const { output } = connection;

@@ -56,25 +56,19 @@ export class Budget {
   }
 }
 
-/** The budgets of one connection. See {@link ConnectionLimits} for their meaning. */
-export class Budgets {
-  readonly resets: Budget;
-  readonly control: Budget;
-  readonly windowChanges: Budget;
-  readonly idleFrames: Budget;
-  readonly lateFrames: Budget;
-  readonly smallData: Budget;
-  readonly largeHeaders: Budget;
-  readonly streamFaults: Budget;
+/** The budgets of one connection, by their names in {@link ConnectionLimits}, which has their meaning. */
+export type Budgets = ReturnType<typeof budgetsOf>;
 
-  constructor(limits: ConnectionLimits, progress: Progress) {
-    this.resets = new Budget(limits.resets, progress);
-    this.control = new Budget(limits.control, progress);
-    this.windowChanges = new Budget(limits.windowChanges, progress);
-    this.idleFrames = new Budget(limits.idleFrames, progress);
-    this.lateFrames = new Budget(limits.lateFrames, progress);
-    this.smallData = new Budget(limits.smallData, progress);
-    this.largeHeaders = new Budget(limits.largeHeaders, progress);
-    this.streamFaults = new Budget(limits.streamFaults, progress);
-  }
+export function budgetsOf(limits: ConnectionLimits, progress: Progress) {
+  const budget = (terms: BudgetTerms): Budget => new Budget(terms, progress);
+  return {
+    resets: budget(limits.resets),
+    control: budget(limits.control),
+    windowChanges: budget(limits.windowChanges),
+    idleFrames: budget(limits.idleFrames),
+    lateFrames: budget(limits.lateFrames),
+    smallData: budget(limits.smallData),
+    largeHeaders: budget(limits.largeHeaders),
+    streamFaults: budget(limits.streamFaults),
+  };
 }

@@ -20,7 +20,7 @@ import {
 } from '../frame/frame.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import { StreamTable } from '../streams/table.ts';
-import { Budgets, type Progress } from './budgets.ts';
+import { budgetsOf, type Progress } from './budgets.ts';
 import type { ConnectionContext, StreamHandler } from './context.ts';
 import { ControlFrames } from './control-frames.ts';
 import { Drain } from './drain.ts';
@@ -87,7 +87,7 @@ export class Http2Connection {
       progress,
       sender,
       streams: new StreamTable(),
-      budgets: new Budgets(limits, progress),
+      budgets: budgetsOf(limits, progress),
     };
     this.#context = context;
     this.#sender = sender;

@@ -68,10 +68,10 @@ export class StreamEnds {
     const stream = streams.get(id);
     if (!this.#mayReset(stream)) return TOO_MANY_RESETS;
     if (stream === undefined) {
-      if (streams.closed.isUnfinished(id)) streams.closed.resetByPeer(id);
+      if (streams.closed.isUnfinished(id)) streams.closed.remember(id, true);
       return null;
     }
-    if (stream.state === 'open') streams.closed.resetByPeer(id);
+    if (stream.state === 'open') streams.closed.remember(id, true);
     sender.forget(stream);
     streams.remove(stream);
     this.#notify(stream, readUint32(bytes, start) as ErrorCode);

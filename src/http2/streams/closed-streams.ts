@@ -21,17 +21,18 @@ export class ClosedStreams {
     return this.#unfinished.size;
   }
 
-  /** Remembers a stream that the server has reset: the peer may still send frames on it. */
-  awaitEnd(id: number): void {
-    this.#remember(id, false);
-  }
-
   /**
-   * Remembers a stream that the peer reset before it had ended its request. Netty can write frames after the reset that
-   * were queued before it, if all of them are flushed together.
+   * Remembers a stream that was reset before the peer had ended its request: the peer may still send frames on it.
+   *
+   * @param byPeer whether the peer reset it. Netty can write frames after the reset that were queued before it, if all
+   *   of them are flushed together
    */
-  resetByPeer(id: number): void {
-    this.#remember(id, true);
+  remember(id: number, byPeer: boolean): void {
+    this.#unfinished.set(id, byPeer);
+    if (this.#unfinished.size <= REMEMBERED) return;
+    const oldest = this.#unfinished.keys().next().value as number;
+    this.#unfinished.delete(oldest);
+    this.#droppedUpTo = Math.max(this.#droppedUpTo, oldest);
   }
 
   /** Whether the stream is remembered as closed before the peer had ended its request. */
@@ -63,13 +64,5 @@ export class ClosedStreams {
   /** Whether the stream was closed without ever being used. */
   wasSkipped(id: number): boolean {
     return id >= this.#firstSkipped && id <= this.#lastSkipped;
-  }
-
-  #remember(id: number, isReset: boolean): void {
-    this.#unfinished.set(id, isReset);
-    if (this.#unfinished.size <= REMEMBERED) return;
-    const oldest = this.#unfinished.keys().next().value as number;
-    this.#unfinished.delete(oldest);
-    this.#droppedUpTo = Math.max(this.#droppedUpTo, oldest);
   }
 }

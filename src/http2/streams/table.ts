@@ -82,19 +82,10 @@ function placeOf(id: number): number {
 }
 
 /** The streams of a connection: live streams, and what has to be remembered of closed streams. */
-export class StreamTable {
-  readonly #live = new LiveStreams();
+export class StreamTable extends LiveStreams {
   readonly closed = new ClosedStreams();
   /** The highest id that the peer has used. */
   lastId = 0;
-
-  get size(): number {
-    return this.#live.size;
-  }
-
-  get(id: number): Http2Stream | undefined {
-    return this.#live.get(id);
-  }
 
   /** Whether the stream was never opened. Even ids belong to the server, which opens no streams. */
   isIdle(id: number): boolean {
@@ -108,23 +99,15 @@ export class StreamTable {
     this.lastId = id;
   }
 
-  add(stream: Http2Stream): void {
-    this.#live.add(stream);
-  }
-
   /** Removes a completed stream. */
   remove(stream: Http2Stream): void {
     stream.state = 'closed';
-    this.#live.delete(stream.id);
+    this.delete(stream.id);
   }
 
   /** Removes a stream that the server reset. If the peer had not ended it, its frames may still be in flight. */
   removeReset(stream: Http2Stream): void {
-    if (stream.state === 'open') this.closed.awaitEnd(stream.id);
+    if (stream.state === 'open') this.closed.remember(stream.id, false);
     this.remove(stream);
-  }
-
-  values(): Http2Stream[] {
-    return this.#live.values();
   }
 }

@@ -67,6 +67,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   readonly #socket: Socket;
   readonly #options: GrpcSocketOptions;
   readonly #grpc: GrpcConnection;
+  readonly #http2: GrpcConnection['connection'];
   readonly #maxAgeMs: number;
   #phase: Phase = 'opening';
   /** Input that arrived while the connection is opening. */
@@ -97,6 +98,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#options = options;
     this.#maxAgeMs = maxAgeMs;
     this.#grpc = new GrpcConnection(options, this, options.clock.nowMs());
+    this.#http2 = this.#grpc.connection;
     options.turns.enter(this);
     socket.setNoDelay(true);
     socket.on('data', chunk => this.#read(chunk));
@@ -140,7 +142,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   }
 
   get streamCount(): number {
-    return this.#grpc.streamCount;
+    return this.#http2.streamCount;
   }
 
   wrote(): void {
@@ -158,7 +160,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#draining = true;
     // From now on, only the grace time counts: the age would end calls in flight.
     this.#options.ages.remove(this);
-    this.#grpc.drain();
+    this.#http2.drain();
     this.#scheduleFlush();
   }
 
@@ -206,9 +208,9 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     if (wasPaused || this.#paused || hadNoTurn || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
     this.#countAnswers();
-    if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
-    else if (!this.#wasRead || this.#grpc.output.bytes.length > IDLE_OUTPUT_BYTES)
-      this.#grpc.output.bytes = NOTHING;
+    if (this.#http2.output.length > 0 || this.#http2.closed) this.#scheduleFlush();
+    else if (!this.#wasRead || this.#http2.output.bytes.length > IDLE_OUTPUT_BYTES)
+      this.#http2.output.bytes = NOTHING;
     this.#wasRead = false;
   }
 
@@ -229,7 +231,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     let taken = 0;
     if (maxWork > 0) {
       taken = this.#handle(bytes, maxWork);
-      turns.did(this, this.#grpc.work);
+      turns.did(this, this.#http2.work);
     }
     if (taken === bytes.length) return;
     this.#socket.pause();
@@ -245,7 +247,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     const input = this.#input;
     this.#setInput(input.subarray(this.#handle(input, maxWork)));
     if (this.inputBytes === 0 && !this.#paused) this.#socket.resume();
-    return this.#grpc.work;
+    return this.#http2.work;
   }
 
   #setInput(bytes: Uint8Array): void {
@@ -257,13 +259,13 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   #handle(bytes: Uint8Array, maxWork: number): number {
     this.#wasRead = true;
     // The buffer of an idle connection has been freed. Without this, it would grow in many small steps.
-    if (this.#grpc.output.bytes.length === 0) this.#grpc.output.reserve(OUTPUT_BYTES);
+    if (this.#http2.output.bytes.length === 0) this.#http2.output.reserve(OUTPUT_BYTES);
     let taken = bytes.length;
     this.#guard(() => {
       taken = this.#grpc.receive(bytes, this.#options.clock.nowMs(), maxWork);
     });
-    this.#work += this.#grpc.work;
-    if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
+    this.#work += this.#http2.work;
+    if (this.#http2.output.length > 0 || this.#http2.closed) this.#scheduleFlush();
     this.#options.grown();
     return taken;
   }
@@ -275,7 +277,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     if (protocol === 'undecided') return;
     if (protocol === 'http1') {
       this.#grpc.abort();
-      this.#grpc.output.reset();
+      this.#http2.output.reset();
       this.#socket.write(http1Answer('This port speaks gRPC, which is HTTP/2 with prior knowledge.'));
       this.#end();
       return;
@@ -320,8 +322,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
 
   readonly #flush = (): void => {
     this.#flushDue = false;
-    const { closed } = this.#grpc;
-    if (this.#phase === 'ending' || !this.#socket.writable) this.#grpc.output.reset();
+    const { closed } = this.#http2;
+    if (this.#phase === 'ending' || !this.#socket.writable) this.#http2.output.reset();
     else if (this.#phase === 'open' || closed) {
       this.#write();
       if (closed) this.#end();
@@ -341,7 +343,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
 
   #write(): void {
     const socket = this.#socket;
-    const out = this.#grpc.output;
+    const out = this.#http2.output;
     if (out.length === 0) return;
     socket.write(out.view(), this.#taken);
     const backlog = socket.writableLength;
@@ -353,7 +355,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   }
 
   #end(): void {
-    const { fault } = this.#grpc;
+    const { fault } = this.#http2;
     this.#phase = 'ending';
     this.#setInput(NOTHING);
     this.#socket.end(() => this.#linger());

@@ -72,17 +72,17 @@ t.test('what has been answered is not looked at any more', async t => {
   const before = connection.output.length;
   connection.answer();
   t.equal(connection.output.length, before);
-  t.equal(connection.grpc.streamCount, 0);
+  t.equal(connection.grpc.connection.streamCount, 0);
 });
 
 t.test('streams of answers are ended together, and none is opened after that', async t => {
   const connection = opened();
   connection.receive(Buffer.concat([grpcCall(1, '/s/Watch'), grpcCall(3, '/s/Watch')]));
-  t.equal(connection.grpc.streamCount, 2);
+  t.equal(connection.grpc.connection.streamCount, 2);
   connection.grpc.endStreams(14, 'gone');
-  t.equal(connection.grpc.streamCount, 0);
+  t.equal(connection.grpc.connection.streamCount, 0);
   connection.receive(grpcCall(5, '/s/Watch'));
-  t.equal(connection.grpc.streamCount, 0);
+  t.equal(connection.grpc.connection.streamCount, 0);
   t.equal(connection.waiting.length, 2, 'its method is not called');
 });
 
@@ -94,7 +94,7 @@ t.test(
     connection.receive(grpcCall(3, '/s/Echo').subarray(0, -1));
     t.ok(connection.held.held > 0);
     connection.answer();
-    t.ok(connection.grpc.closed, 'in good order');
+    t.ok(connection.grpc.connection.closed, 'in good order');
     connection.grpc.abort();
     t.equal(connection.held.held, 0);
   },

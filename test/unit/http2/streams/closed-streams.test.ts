@@ -4,7 +4,7 @@ import { ClosedStreams } from '../../../../src/http2/streams/closed-streams.ts';
 t.test('frames on a stream that we ended first are ignored, until the peer ends it', async t => {
   const closed = new ClosedStreams();
   t.equal(closed.late(3, false), 'fault');
-  closed.awaitEnd(3);
+  closed.remember(3, false);
   t.equal(closed.late(3, false), 'ignore');
   t.equal(closed.late(1, false), 'fault');
   t.equal(closed.late(3, true), 'ignore');
@@ -13,12 +13,12 @@ t.test('frames on a stream that we ended first are ignored, until the peer ends 
 
 t.test('of the frames on a stream that the peer reset, the first is answered with a reset', async t => {
   const closed = new ClosedStreams();
-  closed.resetByPeer(3);
+  closed.remember(3, true);
   t.equal(closed.late(3, false), 'reset');
   t.equal(closed.late(3, false), 'ignore');
   t.equal(closed.late(3, true), 'ignore');
   t.equal(closed.late(3, true), 'fault');
-  closed.resetByPeer(5);
+  closed.remember(5, true);
   t.equal(closed.late(5, true), 'reset');
   t.equal(closed.late(5, false), 'fault');
 });
@@ -26,12 +26,12 @@ t.test('of the frames on a stream that the peer reset, the first is answered wit
 t.test('frames on streams that memory has lost are ignored', async t => {
   const closed = new ClosedStreams();
   for (let id = 11; id < 11 + 2 * 1_024; id += 2) {
-    if (id % 4 === 1) closed.awaitEnd(id);
-    else closed.resetByPeer(id);
+    if (id % 4 === 1) closed.remember(id, false);
+    else closed.remember(id, true);
   }
   t.equal(closed.late(9, true), 'fault', 'all 1,024 are remembered');
   t.equal(closed.size, 1_024);
-  closed.awaitEnd(9_999);
+  closed.remember(9_999, false);
   t.equal(closed.size, 1_024, 'and no more');
   t.equal(closed.late(11, false), 'ignore', 'the oldest is lost');
   t.equal(closed.late(9, false), 'ignore', 'like those before it');
