@@ -20,7 +20,7 @@ import {
 } from './fields.ts';
 import { ALGORITHMS } from './limits-routes.ts';
 import { OperatorProblem } from './problem.ts';
-import type { OperatorCall, OperatorRoute } from './route.ts';
+import { changes, type OperatorCall, type OperatorRoute, reads } from './route.ts';
 
 /** Reads and resets the counters of a request; see `Explainer`. Rejects with a Fault. */
 interface CounterLooks {
@@ -147,11 +147,7 @@ export function countersRoutes(looks: CounterLooks): OperatorRoute[] {
   const before = { description: 'The counters as they were before the reset.', schema: COUNTERS };
   return [
     {
-      method: 'GET',
-      path: '/counters',
-      operation: 'getCounters',
-      summary: 'Read the counters of a descriptor; nothing is counted',
-      access: 'read',
+      ...reads('/counters', 'getCounters', 'Read the counters of a descriptor; nothing is counted'),
       query: QUERY,
       answer,
       handle: call => read(fromQuery(call)),
@@ -167,21 +163,23 @@ export function countersRoutes(looks: CounterLooks): OperatorRoute[] {
       handle: call => read(fromBody(call)),
     },
     {
-      method: 'DELETE',
-      path: '/counters',
-      operation: 'deleteCounters',
-      summary: 'Reset the counters of a descriptor, in all processes that share the store',
-      access: 'change',
+      ...changes(
+        'DELETE',
+        '/counters',
+        'deleteCounters',
+        'Reset the counters of a descriptor, in all processes that share the store',
+      ),
       query: { ...QUERY, reason: REASON },
       answer: before,
       handle: call => reset(fromQuery(call)),
     },
     {
-      method: 'POST',
-      path: '/counters/reset',
-      operation: 'resetCounters',
-      summary: 'Reset the counters of a descriptor in the body, in all processes that share the store',
-      access: 'change',
+      ...changes(
+        'POST',
+        '/counters/reset',
+        'resetCounters',
+        'Reset the counters of a descriptor in the body, in all processes that share the store',
+      ),
       body: { type: 'object', properties: { ...SELECTOR, reason: REASON } },
       answer: before,
       handle: call => reset(fromBody(call)),

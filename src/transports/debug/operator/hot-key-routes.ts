@@ -20,7 +20,7 @@ import {
 } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
 import { ENTRIES, REFUSALS, refusalView } from './refusal.ts';
-import type { OperatorCall, OperatorRoute } from './route.ts';
+import { type OperatorCall, type OperatorRoute, reads } from './route.ts';
 
 const MAX_COUNT = 500;
 const DEFAULT_COUNT = 50;
@@ -89,38 +89,22 @@ export function hotKeyRoutes(sources: Sources): OperatorRoute[] {
   };
   return [
     {
-      method: 'GET',
-      path: '/keys',
-      operation: 'listHotKeys',
-      summary: 'List the keys with the most hits of all limits',
-      access: 'read',
+      ...reads('/keys', 'listHotKeys', 'List the keys with the most hits of all limits'),
       ...keys,
       handle: call => ({ json: keysView(sources, call, null) }),
     },
     {
-      method: 'GET',
-      path: '/limits/:number/keys',
-      operation: 'listHotKeysOfLimit',
-      summary: 'List the keys of a limit with the most hits',
-      access: 'read',
+      ...reads('/limits/:number/keys', 'listHotKeysOfLimit', 'List the keys of a limit with the most hits'),
       ...keys,
       handle: call => ({ json: keysView(sources, call, numberOf(sources, call)) }),
     },
     {
-      method: 'GET',
-      path: '/refusals',
-      operation: 'listRefusals',
-      summary: 'List the last refusals',
-      access: 'read',
+      ...reads('/refusals', 'listRefusals', 'List the last refusals'),
       ...refusals,
       handle: call => ({ json: refusalsView(sources, call, null) }),
     },
     {
-      method: 'GET',
-      path: '/limits/:number/refusals',
-      operation: 'listRefusalsOfLimit',
-      summary: 'List the last refusals of a limit',
-      access: 'read',
+      ...reads('/limits/:number/refusals', 'listRefusalsOfLimit', 'List the last refusals of a limit'),
       ...refusals,
       handle: call => ({ json: refusalsView(sources, call, numberOf(sources, call)) }),
     },

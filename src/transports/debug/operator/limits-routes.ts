@@ -25,7 +25,7 @@ import {
 } from './fields.ts';
 import { FIGURES, figuresView, RATE_POINT, ratePointView } from './figures.ts';
 import { OperatorProblem } from './problem.ts';
-import type { OperatorCall, OperatorRoute } from './route.ts';
+import { type OperatorCall, type OperatorRoute, reads } from './route.ts';
 
 /** Maximum number of limits in an answer, and of limits that can be reached by paging. A search finds the others. */
 const MAX_COUNT = 500;
@@ -167,11 +167,7 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
   let last: Promise<unknown> = Promise.resolve();
   return [
     {
-      method: 'GET',
-      path: '/limits',
-      operation: 'listLimits',
-      summary: 'List the limits of the active rules with their figures',
-      access: 'read',
+      ...reads('/limits', 'listLimits', 'List the limits of the active rules with their figures'),
       query: {
         q: optional({ ...text('A part of the path, in any letter case.'), max: 200 }),
         domain: optional({ ...text(), max: 1_000 }),
@@ -197,11 +193,11 @@ export function limitsRoutes(rates: Pick<RuleRates, 'look'>): OperatorRoute[] {
       },
     },
     {
-      method: 'GET',
-      path: '/limits/:number',
-      operation: 'getLimit',
-      summary: 'Read one limit with its figures, the minutes of the last hour, and its definition',
-      access: 'read',
+      ...reads(
+        '/limits/:number',
+        'getLimit',
+        'Read one limit with its figures, the minutes of the last hour, and its definition',
+      ),
       answer: { description: 'The limit.', schema: objectSchema(DETAIL_FIELDS, { name: 'LimitDetails' }) },
       handle: async ({ params }) => {
         const view = await viewOf(rates);

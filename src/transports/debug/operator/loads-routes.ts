@@ -12,7 +12,7 @@ import {
   timeText,
   whole,
 } from './fields.ts';
-import type { OperatorRoute } from './route.ts';
+import { type OperatorRoute, reads } from './route.ts';
 
 const PATHS = list(text(), `At most ${MAX_LISTED} paths.`);
 
@@ -62,11 +62,11 @@ const LOAD: Fields<RuleLoad> = {
 export function loadsRoutes(loads: Pick<RuleLoads, 'all'>): OperatorRoute[] {
   return [
     {
-      method: 'GET',
-      path: '/loads',
-      operation: 'listLoads',
-      summary: `List the last ${MAX_LOADS} loads of rules, with their faults and what they changed`,
-      access: 'read',
+      ...reads(
+        '/loads',
+        'listLoads',
+        `List the last ${MAX_LOADS} loads of rules, with their faults and what they changed`,
+      ),
       answer: {
         description: 'The loads, the latest first.',
         schema: object({ loads: list(objectSchema(LOAD, { name: 'RuleLoad' })) }),

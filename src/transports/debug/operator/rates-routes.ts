@@ -1,7 +1,7 @@
 import type { RuleRates } from '../../../decision/statistics/rule-rates.ts';
 import { choice, list, object, optional, orNull, text, whole } from './fields.ts';
 import { RATE_POINT, ratePointView } from './figures.ts';
-import type { OperatorAnswer, OperatorRoute } from './route.ts';
+import { type OperatorAnswer, type OperatorRoute, reads } from './route.ts';
 
 /** Number of limits that are told apart with `by=limit`. */
 const LIMITS = 5;
@@ -28,11 +28,11 @@ const RATES_SCHEMA = object({
 export function ratesRoutes(rates: Pick<RuleRates, 'look' | 'points' | 'history'>): OperatorRoute[] {
   return [
     {
-      method: 'GET',
-      path: '/rates',
-      operation: 'getRates',
-      summary: 'Read the hits of the last hour, of all limits together or of those that refused the most',
-      access: 'read',
+      ...reads(
+        '/rates',
+        'getRates',
+        'Read the hits of the last hour, of all limits together or of those that refused the most',
+      ),
       query: {
         by: optional(
           choice(['limit'], `\`limit\`: the ${LIMITS} limits with the most refusals, and the rest together.`),

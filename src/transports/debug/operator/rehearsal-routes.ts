@@ -8,7 +8,7 @@ import { compiledLimitInWords } from '../../../rules/limit-words.ts';
 import { choice, list, number, object, optional, orNull, text, time, timeText, whole } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
 import { ENTRIES } from './refusal.ts';
-import type { OperatorCall, OperatorRoute } from './route.ts';
+import { changes, type OperatorCall, type OperatorRoute, reads } from './route.ts';
 
 const DEFAULT_COUNT = 50;
 const MAX_COUNT = 500;
@@ -74,21 +74,18 @@ export function rehearsalRoutes(rehearsals: Rehearsals): OperatorRoute[] {
   };
   return [
     {
-      method: 'GET',
-      path: '/rehearsal',
-      operation: 'getRehearsal',
-      summary: 'Read what the candidate rules would change',
-      access: 'read',
+      ...reads('/rehearsal', 'getRehearsal', 'Read what the candidate rules would change'),
       query: { count: optional({ ...whole(), min: 1, max: MAX_COUNT }) },
       answer: ANSWER,
       handle: async call => ({ json: await view(call) }),
     },
     {
-      method: 'POST',
-      path: '/rehearsal',
-      operation: 'beginRehearsal',
-      summary: 'Rehearse the rule files of the body, in place of other candidate rules',
-      access: 'change',
+      ...changes(
+        'POST',
+        '/rehearsal',
+        'beginRehearsal',
+        'Rehearse the rule files of the body, in place of other candidate rules',
+      ),
       body: object({
         files: {
           ...list(
@@ -128,11 +125,12 @@ export function rehearsalRoutes(rehearsals: Rehearsals): OperatorRoute[] {
       return { candidate: id };
     }),
     {
-      method: 'DELETE',
-      path: '/rehearsal',
-      operation: 'endRehearsal',
-      summary: 'End the rehearsal; files of RUNTIME_CANDIDATE are rehearsed again when they change',
-      access: 'change',
+      ...changes(
+        'DELETE',
+        '/rehearsal',
+        'endRehearsal',
+        'End the rehearsal; files of RUNTIME_CANDIDATE are rehearsed again when they change',
+      ),
       query: { reason: REASON },
       answer: ANSWER,
       handle: async call => {

@@ -74,3 +74,21 @@ interface EventsRoute extends Described {
 }
 
 export type OperatorRoute = JsonRoute | EventsRoute;
+
+/** What a route is, without what it accepts and answers. */
+type RouteName = Pick<Described, 'method' | 'path' | 'operation' | 'summary' | 'access'>;
+
+/** Names a route that reads. */
+export function reads(path: string, operation: string, summary: string): RouteName {
+  return { method: 'GET', path, operation, summary, access: 'read' };
+}
+
+/** Names a route that makes a change. */
+export function changes(
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  operation: string,
+  summary: string,
+): RouteName {
+  return { method, path, operation, summary, access: 'change' };
+}

@@ -10,7 +10,7 @@ import { Authorization, type Credentials, type ReadAdminToken, refuseOtherSites 
 import { openApiDocument } from './openapi.ts';
 import { API_HEADERS, OperatorProblem, problemAnswer, problemOf } from './problem.ts';
 import { CallChecks, MAX_API_BODY_BYTES, requireJson } from './read-call.ts';
-import type { OperatorAnswer, OperatorCall, OperatorRoute } from './route.ts';
+import { type OperatorAnswer, type OperatorCall, type OperatorRoute, reads } from './route.ts';
 
 /** Where the paths of the routes begin. */
 const API_PREFIX = '/api/v1';
@@ -69,11 +69,7 @@ export class OperatorApi {
       openApiDocument([...parts.routes, described], API_PREFIX, parts.version),
     );
     const described: OperatorRoute = {
-      method: 'GET',
-      path: '/openapi.json',
-      operation: 'getOpenApi',
-      summary: 'This document',
-      access: 'read',
+      ...reads('/openapi.json', 'getOpenApi', 'This document'),
       answer: { description: 'An OpenAPI 3.1 document.', schema: { type: 'object', properties: {} } },
       handle: () => ({ json: document }),
     };

@@ -2,7 +2,7 @@ import type { EventStreams } from './event-streams.ts';
 import { choice, flag, list, number, object, orNull, text, time, type ValueOf, whole } from './fields.ts';
 import { RATE_POINT } from './figures.ts';
 import { REFUSALS } from './refusal.ts';
-import type { OperatorRoute } from './route.ts';
+import { type OperatorRoute, reads } from './route.ts';
 
 const LATENCY = object(
   { p50_ms: orNull(number()), p99_ms: orNull(number()) },
@@ -74,21 +74,20 @@ export type StatusView = Omit<ValueOf<typeof STATUS>, 'rates'> & { readonly rate
 export function statusRoutes(status: () => Promise<StatusView>, streams: EventStreams): OperatorRoute[] {
   return [
     {
-      method: 'GET',
-      path: '/status',
-      operation: 'getStatus',
-      summary:
+      ...reads(
+        '/status',
+        'getStatus',
         'Read the health, the store, the rules and the latency of the process, and the other processes',
-      access: 'read',
+      ),
       answer: { description: 'The status.', schema: { ...STATUS, name: 'Status' } },
       handle: async () => ({ json: await status() }),
     },
     {
-      method: 'GET',
-      path: '/events',
-      operation: 'streamEvents',
-      summary: 'Receive the status every second, and rejections as they happen, as server-sent events',
-      access: 'read',
+      ...reads(
+        '/events',
+        'streamEvents',
+        'Receive the status every second, and rejections as they happen, as server-sent events',
+      ),
       answer: {
         description:
           'The event `status` has the answer of `/status`. The event `rejections` has the rejections since the last event.',

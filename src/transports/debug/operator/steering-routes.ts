@@ -5,7 +5,7 @@ import { recordJson, type SteeringKind, type SteeringRecord } from '../../../ste
 import type { Steering } from '../../../steering/steering.ts';
 import { choice, list, number, object, optional, text, time, whole } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
-import type { OperatorRoute } from './route.ts';
+import { changes, type OperatorRoute, reads } from './route.ts';
 
 /** The texts of the routes for one kind of records. */
 interface KindTexts {
@@ -51,11 +51,7 @@ export function steeringRoutes(steering: Steering | null): OperatorRoute[] {
 
 function listRoute(steering: Steering | null, { kind, plural }: KindTexts): OperatorRoute {
   return {
-    method: 'GET',
-    path: `/${plural}`,
-    operation: `list${capitalized(plural)}`,
-    summary: `List the ${plural}`,
-    access: 'read',
+    ...reads(`/${plural}`, `list${capitalized(plural)}`, `List the ${plural}`),
     answer: {
       description: `The ${plural} that have not ended, the oldest first.`,
       schema: object({ [plural]: list(recordSchema(kind)) }),
@@ -66,11 +62,7 @@ function listRoute(steering: Steering | null, { kind, plural }: KindTexts): Oper
 
 function putRoute(steering: Steering | null, { kind, plural, one, effect }: KindTexts): OperatorRoute {
   return {
-    method: 'PUT',
-    path: `/${plural}`,
-    operation: `put${capitalized(kind)}`,
-    summary: `Create or replace ${one}: it ${effect}`,
-    access: 'change',
+    ...changes('PUT', `/${plural}`, `put${capitalized(kind)}`, `Create or replace ${one}: it ${effect}`),
     body: object(givenFields(kind)),
     answer: {
       description: 'The record. It replaces the one for the same descriptors.',
@@ -85,11 +77,7 @@ function putRoute(steering: Steering | null, { kind, plural, one, effect }: Kind
 
 function deleteRoute(steering: Steering | null, { kind, plural, one }: KindTexts): OperatorRoute {
   return {
-    method: 'DELETE',
-    path: `/${plural}/:id`,
-    operation: `delete${capitalized(kind)}`,
-    summary: `Delete ${one}`,
-    access: 'change',
+    ...changes('DELETE', `/${plural}/:id`, `delete${capitalized(kind)}`, `Delete ${one}`),
     query: { reason: optional({ ...text('Why, for the log.'), max: 500 }) },
     answer: { description: 'The record that was deleted.', schema: recordSchema(kind) },
     handle: async ({ params }) => {

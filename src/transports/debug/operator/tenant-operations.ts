@@ -1,53 +1,29 @@
 import { OperatorProblem } from './problem.ts';
-import type { OperatorRoute } from './route.ts';
-
-type Operation = Pick<OperatorRoute, 'method' | 'path' | 'operation' | 'summary' | 'access'>;
+import { changes, type OperatorRoute, reads } from './route.ts';
 
 /** The operations on the tenants of the task service, which a process has whether or not it serves tasks. */
 export const TENANT_OPERATIONS = {
-  list: {
-    method: 'GET',
-    path: '/tenants',
-    operation: 'listTenants',
-    summary: 'List the tenants of the task service with their figures',
-    access: 'read',
-  },
-  read: {
-    method: 'GET',
-    path: '/tenants/:domain',
-    operation: 'getTenant',
-    summary: 'Read a tenant: its figures, its limits and what it uses of them',
-    access: 'read',
-  },
-  suspend: {
-    method: 'POST',
-    path: '/tenants/:domain/suspend',
-    operation: 'suspendTenant',
-    summary: 'Suspend a tenant: it becomes read-only, and its tasks do not start',
-    access: 'change',
-  },
-  resume: {
-    method: 'POST',
-    path: '/tenants/:domain/resume',
-    operation: 'resumeTenant',
-    summary: 'Resume a suspended tenant',
-    access: 'change',
-  },
-  limits: {
-    method: 'PUT',
-    path: '/tenants/:domain/limits',
-    operation: 'changeTenantLimits',
-    summary: 'Change limits of a tenant',
-    access: 'change',
-  },
-  ownerToken: {
-    method: 'POST',
-    path: '/tenants/:domain/owner-token',
-    operation: 'createOwnerToken',
-    summary: 'Create a token for the first active owner of a tenant, if the owners have lost theirs',
-    access: 'change',
-  },
-} as const satisfies Record<string, Operation>;
+  list: reads('/tenants', 'listTenants', 'List the tenants of the task service with their figures'),
+  read: reads(
+    '/tenants/:domain',
+    'getTenant',
+    'Read a tenant: its figures, its limits and what it uses of them',
+  ),
+  suspend: changes(
+    'POST',
+    '/tenants/:domain/suspend',
+    'suspendTenant',
+    'Suspend a tenant: it becomes read-only, and its tasks do not start',
+  ),
+  resume: changes('POST', '/tenants/:domain/resume', 'resumeTenant', 'Resume a suspended tenant'),
+  limits: changes('PUT', '/tenants/:domain/limits', 'changeTenantLimits', 'Change limits of a tenant'),
+  ownerToken: changes(
+    'POST',
+    '/tenants/:domain/owner-token',
+    'createOwnerToken',
+    'Create a token for the first active owner of a tenant, if the owners have lost theirs',
+  ),
+};
 
 const TEXT = { type: 'string', max: 64, optional: true } as const;
 
