@@ -26,12 +26,12 @@ const COMPARED_EVERY = 75;
 const MAX_TRIES = 300;
 
 /**
- * Random sequences of operations: every answer, and at intervals everything that can be read, must equal the model's;
- * in the end the invariants must hold. A sequence that differs is shortened and told as code.
+ * Random sequences of operations: every answer, and at intervals everything that can be read, must equal that of the
+ * model, which is SQLite on one connection; in the end the invariants must hold. A sequence that differs is shortened and told as code.
  */
 export function randomExam(t: Test, backend: Backend, size: RandomExamSize = {}): void {
   const { sequences = 40, steps: count = 300, seed: first = 1 } = size;
-  t.test(`${backend.name}: random operations are answered as by the model`, async t => {
+  t.test(`${backend.name}: random operations are answered as by SQLite`, async t => {
     for (let seed = first; seed < first + sequences; seed++) {
       const steps = await randomSteps(seed, count);
       const difference = await differenceIn(backend, steps);

@@ -4,7 +4,6 @@ import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../manual-clock.ts';
 import type { RedisServer } from '../redis-server.ts';
 import { until } from '../until.ts';
-import { MemoryStore } from './memory-store.ts';
 import { HARNESS_START_MS } from './rest-harness.ts';
 import { openedRedis, openedSqlite } from './stored-things.ts';
 import { TaskHarness } from './task-harness.ts';
@@ -20,8 +19,8 @@ export type OpenHarness = (t: Test, config?: Partial<RestConfig>) => Promise<Sto
 
 let prefixes = 0;
 
-/** The model and both stores, each empty for each test, with the account `acme`. By the name of the store. */
-export function harnessStores(redis: RedisServer): Readonly<Record<TaskStore['name'], OpenHarness>> {
+/** Both stores, each empty for each test, with the account `acme`. By the name of the store. */
+export function harnessStores(redis: RedisServer): Readonly<Record<'sqlite' | 'redis', OpenHarness>> {
   const open = async (
     store: TaskStore,
     clock: ManualClock,
@@ -45,10 +44,6 @@ export function harnessStores(redis: RedisServer): Readonly<Record<TaskStore['na
     return { rest, whenAnswered };
   };
   return {
-    memory: (_, config) => {
-      const clock = new ManualClock(HARNESS_START_MS);
-      return open(new MemoryStore(clock), clock, config);
-    },
     sqlite: async (t, config) => {
       const clock = new ManualClock(HARNESS_START_MS);
       const { store, close } = await openedSqlite(t).open(clock);

@@ -33,13 +33,18 @@ export function redisTaskStore(
   });
 }
 
-/** A backend of the exam: each store that is opened has a prefix of its own, and so begins empty. */
-export function redisBackend(name: string, servers: readonly { readonly port: number }[]): Backend {
-  let opened = 0;
+let opened = 0;
+
+/** A backend of the exam: each store that is opened has a prefix of its own unless it is given, and so begins empty. */
+export function redisBackend(
+  name: string,
+  servers: readonly { readonly port: number }[],
+  prefix?: string,
+): Backend {
   return {
     name,
     async open(time) {
-      const keyPrefix = `exam${++opened}:`;
+      const keyPrefix = prefix ?? `exam${++opened}:`;
       const start = async () => {
         const store = redisTaskStore(servers, { keyPrefix, time });
         await store.start();

@@ -3,7 +3,7 @@ import type { Backend, OpenStore } from '../../exam/task-store/scene.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import type { RedisServer } from '../redis-server.ts';
 import type { Teardown } from '../temp-directory.ts';
-import { redisTaskStore } from './redis-backend.ts';
+import { redisBackend } from './redis-backend.ts';
 import { sameThreadSqliteStore } from './same-thread-store.ts';
 import { storePath } from './sqlite-files.ts';
 
@@ -64,24 +64,7 @@ export function openedSqlite(t: Teardown): OpenedBackend {
 /** @param keyPrefix nothing else of the server may begin with it */
 export function openedRedis(server: RedisServer, keyPrefix: string): OpenedBackend {
   return {
-    name: 'redis',
-    async open(time: ManualClock): Promise<OpenStore> {
-      const open = async () => {
-        const store = redisTaskStore([server], { keyPrefix, time });
-        await store.start();
-        return store;
-      };
-      let store = await open();
-      return {
-        store,
-        close: () => store.stop(),
-        reopen: async () => {
-          await store.stop();
-          store = await open();
-          return store;
-        },
-      };
-    },
+    ...redisBackend('redis', [server], keyPrefix),
     async everything() {
       const names = (await server.command('keys', `${keyPrefix}*`)) as string[];
       const found: string[] = [];

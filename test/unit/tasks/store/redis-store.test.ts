@@ -23,7 +23,7 @@ t.teardown(() => server.stop());
 
 const backend = redisBackend('redis', [server]);
 taskStoreExam(t, backend, 8);
-randomExam(t, backend, { sequences: 10 });
+randomExam(t, backend, { sequences: 20 });
 
 let prefixes = 0;
 
