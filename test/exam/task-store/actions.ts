@@ -1,17 +1,9 @@
-import type { Test } from 'tap';
 import { TASK_STATUSES } from '../../../src/tasks/model/task.ts';
 import { USER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 
-export const actions: Topic = (t, open) => {
-  pausesAndResumes(t, open);
-  cancels(t, open);
-  runsAndExpires(t, open);
-};
-
-function pausesAndResumes(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a paused task keeps its time and does not start', async t => {
-    const scene = await open(t);
+export const actions: Topic = test => {
+  test('a paused task keeps its time and does not start', async (scene, t) => {
     const before = await scene.add();
     const paused = await scene.changed(before.id, 'pause');
     t.equal(paused.dueAt, before.dueAt);
@@ -22,16 +14,14 @@ function pausesAndResumes(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.startOne()).task.id, before.id);
   });
 
-  t.test('a task that has started is resumed to wait for its next attempt', async t => {
-    const scene = await open(t);
+  test('a task that has started is resumed to wait for its next attempt', async (scene, t) => {
     const before = await scene.taskIn('retry');
     await scene.changed(before.id, 'pause');
     const task = await scene.changed(before.id, 'resume');
     t.strictSame([task.status, task.dueAt, task.attempt], ['retry', before.dueAt, 1]);
   });
 
-  t.test('also when none of its attempts counted', async t => {
-    const scene = await open(t);
+  test('also when none of its attempts counted', async (scene, t) => {
     const { id } = await scene.add();
     await scene.end((await scene.startOne()).leaseId, 'released');
     await scene.changed(id, 'pause');
@@ -39,18 +29,14 @@ function pausesAndResumes(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([task.status, task.attempt], ['retry', 0]);
   });
 
-  t.test('a replayed task has not started', async t => {
-    const scene = await open(t);
+  test('a replayed task has not started', async (scene, t) => {
     const { id } = await scene.taskIn('failed');
     await scene.changed(id, 'replay');
     await scene.changed(id, 'pause');
     t.equal((await scene.changed(id, 'resume')).status, 'scheduled');
   });
-}
 
-function cancels(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a task that waits is canceled at once', async t => {
-    const scene = await open(t);
+  test('a task that waits is canceled at once', async (scene, t) => {
     const { id } = await scene.add();
     scene.clock.advance(1);
     const task = await scene.changed(id, 'cancel');
@@ -62,8 +48,7 @@ function cancels(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame((await scene.claim(1)).tasks, []);
   });
 
-  t.test('one that runs is asked to stop, once', async t => {
-    const scene = await open(t);
+  test('one that runs is asked to stop, once', async (scene, t) => {
     const { id } = await scene.taskIn('running');
     scene.clock.advance(1);
     const task = await scene.changed(id, 'cancel');
@@ -81,19 +66,15 @@ function cancels(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.change(id, 'cancel'), { kind: 'unchanged', task });
   });
 
-  t.test('one that succeeded although it was asked to stop cannot be canceled', async t => {
-    const scene = await open(t);
+  test('one that succeeded although it was asked to stop cannot be canceled', async (scene, t) => {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne();
     await scene.changed(id, 'cancel');
     const task = await scene.end(leaseId, 'succeeded');
     t.strictSame(await scene.change(id, 'cancel'), { kind: 'refused', reason: 'status', task });
   });
-}
 
-function runsAndExpires(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a task that is to run now is due, and keeps its time', async t => {
-    const scene = await open(t);
+  test('a task that is to run now is due, and keeps its time', async (scene, t) => {
     const { id, runAt } = await scene.add({ runAt: scene.now + 3_600_000 });
     scene.clock.advance(1);
     const task = await scene.changed(id, 'run');
@@ -103,8 +84,7 @@ function runsAndExpires(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.startOne()).task.id, id);
   });
 
-  t.test('a task expires when it has not started in time', async t => {
-    const scene = await open(t);
+  test('a task expires when it has not started in time', async (scene, t) => {
     for (const status of TASK_STATUSES) {
       const expiresAt = scene.now + 10;
       await scene.clear();
@@ -126,4 +106,4 @@ function runsAndExpires(t: Test, open: Parameters<Topic>[1]): void {
     const never = await scene.add();
     t.equal((await scene.change(never.id, 'expire')).kind, 'refused', 'nor one that may start at any time');
   });
-}
+};

@@ -1,18 +1,10 @@
-import type { Test } from 'tap';
 import type { OnFinish, TaskStatus } from '../../../src/tasks/model/task.ts';
 import { keptHeaders } from '../../../src/tasks/model/task-headers.ts';
 import { MAX_CALLBACK_RESULT, type StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
-type Open = Parameters<Topic>[1];
-
 /** Documents that stores write for tasks that end, and the creation of the callbacks themselves. */
-export const callbacks: Topic = (t, open) => {
-  whatIsWritten(t, open);
-  whenItIsWritten(t, open);
-  createdOnce(t, open);
-};
 
 const ALL = ['succeeded', 'failed', 'canceled', 'expired'] as const;
 
@@ -25,9 +17,12 @@ async function written(scene: Scene): Promise<readonly StoredDocument<'callback'
   return (await scene.store.listDocuments(ACME, query)) as readonly StoredDocument<'callback'>[];
 }
 
-function whatIsWritten(t: Test, open: Open): void {
-  t.test('the end of a task is kept, with all that a callback tells', async t => {
-    const scene = await open(t);
+function expiring(scene: Scene, status: TaskStatus): { readonly expiresAt?: number } {
+  return status === 'expired' ? { expiresAt: scene.now } : {};
+}
+
+export const callbacks: Topic = test => {
+  test('the end of a task is kept, with all that a callback tells', async (scene, t) => {
     const task = await scene.add({
       ...telling(scene),
       type: 'mail "now"/\n',
@@ -70,8 +65,7 @@ function whatIsWritten(t: Test, open: Open): void {
     t.strictSame(await written(scene), [document], 'it stays when the task is removed');
   });
 
-  t.test('a callback has the trace context of the task, however it has ended', async t => {
-    const scene = await open(t);
+  test('a callback has the trace context of the task, however it has ended', async (scene, t) => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const headers = keptHeaders({ x: 'ü"' }, { trace: { traceparent, tracestate: 'a=1' } });
     for (const event of ['succeeded', 'no_retry'] as const) {
@@ -82,8 +76,7 @@ function whatIsWritten(t: Test, open: Open): void {
     t.strictSame(traces, [`${traceparent} a=1`, `${traceparent} a=1`]);
   });
 
-  t.test('a result is part of it, unless it is large', async t => {
-    const scene = await open(t);
+  test('a result is part of it, unless it is large', async (scene, t) => {
     const largest = JSON.stringify('ä'.repeat(MAX_CALLBACK_RESULT / 2 - 1));
     for (const result of [
       null,
@@ -104,12 +97,9 @@ function whatIsWritten(t: Test, open: Open): void {
       ],
     );
   });
-}
 
-function whenItIsWritten(t: Test, open: Open): void {
   for (const status of ALL) {
-    t.test(`a task that ends as ${status}, for those who want to know of it`, async t => {
-      const scene = await open(t);
+    test(`a task that ends as ${status}, for those who want to know of it`, async (scene, t) => {
       const wanted = await scene.taskIn(status, { ...telling(scene, [status]), ...expiring(scene, status) });
       const others = ALL.filter(other => other !== status);
       await scene.taskIn(status, { ...telling(scene, others), ...expiring(scene, status) });
@@ -119,8 +109,7 @@ function whenItIsWritten(t: Test, open: Open): void {
     });
   }
 
-  t.test('a running task that is canceled is told of when it has ended', async t => {
-    const scene = await open(t);
+  test('a running task that is canceled is told of when it has ended', async (scene, t) => {
     const { task, leaseId } = await scene.add(telling(scene)).then(() => scene.startOne());
     await scene.changed(task.id, 'cancel');
     t.strictSame(await written(scene), []);
@@ -128,8 +117,7 @@ function whenItIsWritten(t: Test, open: Open): void {
     t.match(await written(scene), [{ body: { taskId: task.id, status: 'canceled' } }]);
   });
 
-  t.test('a task that is replayed ends again', async t => {
-    const scene = await open(t);
+  test('a task that is replayed ends again', async (scene, t) => {
     const { id } = await scene.taskIn('failed', telling(scene));
     await scene.changed(id, 'replay');
     t.equal((await written(scene)).length, 1);
@@ -141,46 +129,32 @@ function whenItIsWritten(t: Test, open: Open): void {
     ]);
   });
 
-  t.test(
-    'nothing is written of a task that is removed before it ends, or whose end was told before',
-    async t => {
-      const scene = await open(t);
-      const { id } = await scene.add(telling(scene));
-      await scene.store.remove(ACME, id, null);
-      await scene.add(telling(scene));
-      const { leaseId } = await scene.startOne();
-      await scene.end(leaseId, 'succeeded');
-      t.equal((await scene.settle(leaseId, 'succeeded')).kind, 'already');
-      t.equal((await scene.settle(leaseId, 'no_retry')).kind, 'lost');
-      t.equal((await written(scene)).length, 1);
-    },
-  );
-}
+  test('nothing is written of a task that is removed before it ends, or whose end was told before', async (scene, t) => {
+    const { id } = await scene.add(telling(scene));
+    await scene.store.remove(ACME, id, null);
+    await scene.add(telling(scene));
+    const { leaseId } = await scene.startOne();
+    await scene.end(leaseId, 'succeeded');
+    t.equal((await scene.settle(leaseId, 'succeeded')).kind, 'already');
+    t.equal((await scene.settle(leaseId, 'no_retry')).kind, 'lost');
+    t.equal((await written(scene)).length, 1);
+  });
 
-function expiring(scene: Scene, status: TaskStatus): { readonly expiresAt?: number } {
-  return status === 'expired' ? { expiresAt: scene.now } : {};
-}
-
-function createdOnce(t: Test, open: Open): void {
-  t.test(
-    'the document goes in the step that creates the callback: once, and not if that is refused',
-    async t => {
-      const scene = await open(t);
-      const task = await scene.taskIn('failed', telling(scene));
-      const [{ kind, id, version }] = await written(scene);
-      const documents = [{ op: 'delete', kind, id, expect: version } as const];
-      const createdBy = { type: 'task', id: task.id } as const;
-      const create = (maxOpen: number) => {
-        const callback = scene.make.newTask(scene.reporter, { createdBy });
-        const request = scene.make.createRequest([callback], { documents, atomic: true, maxOpen });
-        return scene.store.create(ACME, request);
-      };
-      t.match(await create(0), { kind: 'done', results: [{ reason: 'quota_exceeded' }] });
-      t.equal((await written(scene)).length, 1, 'a callback that was refused is still to be created');
-      t.match(await create(1), { kind: 'done', results: [{ kind: 'created', task: { createdBy } }] });
-      t.strictSame(await written(scene), []);
-      t.match(await create(9), { kind: 'documents_refused', reason: 'missing' }, 'nobody creates it twice');
-      t.equal((await scene.store.counts(ACME, scene.reporter.id)).scheduled, 1);
-    },
-  );
-}
+  test('the document goes in the step that creates the callback: once, and not if that is refused', async (scene, t) => {
+    const task = await scene.taskIn('failed', telling(scene));
+    const [{ kind, id, version }] = await written(scene);
+    const documents = [{ op: 'delete', kind, id, expect: version } as const];
+    const createdBy = { type: 'task', id: task.id } as const;
+    const create = (maxOpen: number) => {
+      const callback = scene.make.newTask(scene.reporter, { createdBy });
+      const request = scene.make.createRequest([callback], { documents, atomic: true, maxOpen });
+      return scene.store.create(ACME, request);
+    };
+    t.match(await create(0), { kind: 'done', results: [{ reason: 'quota_exceeded' }] });
+    t.equal((await written(scene)).length, 1, 'a callback that was refused is still to be created');
+    t.match(await create(1), { kind: 'done', results: [{ kind: 'created', task: { createdBy } }] });
+    t.strictSame(await written(scene), []);
+    t.match(await create(9), { kind: 'documents_refused', reason: 'missing' }, 'nobody creates it twice');
+    t.equal((await scene.store.counts(ACME, scene.reporter.id)).scheduled, 1);
+  });
+};

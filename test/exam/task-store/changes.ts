@@ -1,14 +1,8 @@
-import type { Test } from 'tap';
 import { TASK_STATUSES, type TaskStatus } from '../../../src/tasks/model/task.ts';
 import type { TaskChange } from '../../../src/tasks/store/requests.ts';
 import { taskChange, USER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
-
-export const changes: Topic = (t, open) => {
-  leadsTo(t, open);
-  removes(t, open);
-};
 
 type Action = TaskChange['action'];
 const SAME = 'unchanged';
@@ -89,10 +83,9 @@ const EVENTS: Readonly<Record<Exclude<Action, 'expire'>, string>> = {
   run: 'updated',
 };
 
-function leadsTo(t: Test, open: Parameters<Topic>[1]): void {
+export const changes: Topic = test => {
   for (const action of Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[]) {
-    t.test(`${action} leads from each status to where it should`, async t => {
-      const scene = await open(t);
+    test(`${action} leads from each status to where it should`, async (scene, t) => {
       for (const status of TASK_STATUSES) {
         await scene.clear();
         const before = await scene.taskIn(status);
@@ -126,8 +119,7 @@ function leadsTo(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('a task that is not there is missing', async t => {
-    const scene = await open(t);
+  test('a task that is not there is missing', async (scene, t) => {
     t.strictSame(await scene.change('tsk_nobody', 'pause'), {
       kind: 'refused',
       reason: 'missing',
@@ -135,8 +127,7 @@ function leadsTo(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('a version that is expected must be that of the task, whatever the change', async t => {
-    const scene = await open(t);
+  test('a version that is expected must be that of the task, whatever the change', async (scene, t) => {
     const task = await scene.taskIn('paused');
     for (const action of ['update', 'pause', 'resume', 'cancel', 'replay', 'run', 'expire'] as const) {
       const request = taskChange(action, {}, { expectVersion: task.version - 1 });
@@ -149,11 +140,8 @@ function leadsTo(t: Test, open: Parameters<Topic>[1]): void {
     const request = taskChange('resume', {}, { expectVersion: task.version });
     t.equal((await scene.store.change(ACME, task.id, request)).kind, 'done');
   });
-}
 
-function removes(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a task is removed with all that belongs to it, unless it runs', async t => {
-    const scene = await open(t);
+  test('a task is removed with all that belongs to it, unless it runs', async (scene, t) => {
     for (const status of TASK_STATUSES) {
       const task = await scene.taskIn(status, { scheduleId: 'sch_1' });
       const answer = await scene.store.remove(ACME, task.id, null);
@@ -169,8 +157,7 @@ function removes(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame((await scene.claim(10)).tasks, [], 'nothing of them starts');
   });
 
-  t.test('a version that is expected must be that of the task', async t => {
-    const scene = await open(t);
+  test('a version that is expected must be that of the task', async (scene, t) => {
     const { id, version } = await scene.taskIn('paused');
     t.equal(await scene.store.remove(ACME, id, version - 1), 'version');
     t.equal(await scene.store.remove(ACME, id, version), 'removed');
@@ -181,4 +168,4 @@ function removes(t: Test, open: Parameters<Topic>[1]): void {
       'also of one that runs',
     );
   });
-}
+};

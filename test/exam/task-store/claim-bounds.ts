@@ -1,16 +1,7 @@
-import type { Test } from 'tap';
 import type { ClaimRequest } from '../../../src/tasks/store/requests.ts';
 import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
-
-export const claimBounds: Topic = (t, open) => {
-  boundsAttempts(t, open);
-  boundsStarts(t, open);
-  boundsBytes(t, open);
-  throttles(t, open);
-  namesTheTightest(t, open);
-};
 
 /** Adds so many due tasks of the mailer. */
 async function addMany(scene: Scene, count: number): Promise<void> {
@@ -23,9 +14,8 @@ async function outcome(scene: Scene, rest: Partial<ClaimRequest>, max = 100) {
   return { started: tasks.length, in: nextAt === null ? null : nextAt - now, blocked };
 }
 
-function boundsAttempts(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a worker has no more attempts at once than its concurrency', async t => {
-    const scene = await open(t);
+export const claimBounds: Topic = test => {
+  test('a worker has no more attempts at once than its concurrency', async (scene, t) => {
     await addMany(scene, 5);
     const bound = { concurrency: 3 };
     t.strictSame(await outcome(scene, bound, 2), { started: 2, in: 0, blocked: null });
@@ -38,8 +28,7 @@ function boundsAttempts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, { concurrency: null }), { started: 1, in: 60_000, blocked: null });
   });
 
-  t.test('attempts of other workers do not count for it, but for the tenant', async t => {
-    const scene = await open(t);
+  test('attempts of other workers do not count for it, but for the tenant', async (scene, t) => {
     await scene.create([scene.make.newTask(scene.reporter), scene.make.newTask(scene.reporter)]);
     await scene.store.claim(ACME, scene.make.claimRequest(scene.reporter.id, 2));
     await addMany(scene, 5);
@@ -53,8 +42,7 @@ function boundsAttempts(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('an attempt makes room however it ends', async t => {
-    const scene = await open(t);
+  test('an attempt makes room however it ends', async (scene, t) => {
     const events = [
       'succeeded',
       'attempt_failed',
@@ -75,38 +63,8 @@ function boundsAttempts(t: Test, open: Parameters<Topic>[1]): void {
       blocked: null,
     });
   });
-}
 
-function boundsBytes(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a claim ends when the bodies of its tasks come to its bound of bytes', async t => {
-    const scene = await open(t);
-    const body = { payload: JSON.stringify('x'.repeat(READ_BYTES / 4)), headers: {} };
-    await scene.create(Array.from({ length: 9 }, () => scene.newTask({}, { body })));
-    const bound = { concurrency: 7, tenantPerSecond: 7 };
-    t.strictSame(await outcome(scene, bound), { started: 4, in: 0, blocked: null });
-    t.strictSame(
-      await outcome(scene, bound),
-      { started: 3, in: 1_000, blocked: 'concurrency' },
-      'what was not started took nothing of other bounds',
-    );
-    scene.clock.advance(1_000);
-    t.strictSame(await outcome(scene, {}), { started: 2, in: null, blocked: null });
-  });
-
-  t.test('a task whose body alone is larger starts', async t => {
-    const scene = await open(t);
-    const body = { payload: JSON.stringify('x'.repeat(2 * READ_BYTES)), headers: {} };
-    await scene.create([scene.newTask({}, { body }), scene.newTask()]);
-    const { tasks, now, nextAt } = await scene.claim(2);
-    t.strictSame([tasks.length, nextAt], [1, now]);
-    t.equal(tasks[0].body.payload, body.payload);
-    t.strictSame(await outcome(scene, {}), { started: 1, in: null, blocked: null });
-  });
-}
-
-function boundsStarts(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('the bucket of a worker is full at first, and refilled as time passes', async t => {
-    const scene = await open(t);
+  test('the bucket of a worker is full at first, and refilled as time passes', async (scene, t) => {
     await addMany(scene, 20);
     const bound = { rate: { limit: 2, perMs: 1_000, burst: 4 } };
     t.strictSame(await outcome(scene, bound), { started: 4, in: 500, blocked: 'rate' });
@@ -120,15 +78,13 @@ function boundsStarts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, bound), { started: 4, in: 500, blocked: 'rate' }, 'up to the burst');
   });
 
-  t.test('a token that takes less than a millisecond is waited for a millisecond', async t => {
-    const scene = await open(t);
+  test('a token that takes less than a millisecond is waited for a millisecond', async (scene, t) => {
     await addMany(scene, 3);
     const bound = { rate: { limit: 5_000, perMs: 1_000, burst: 1 } };
     t.strictSame(await outcome(scene, bound), { started: 1, in: 1, blocked: 'rate' });
   });
 
-  t.test('rates that are no whole number of milliseconds keep their fractions', async t => {
-    const scene = await open(t);
+  test('rates that are no whole number of milliseconds keep their fractions', async (scene, t) => {
     await addMany(scene, 40);
     const bound = { rate: { limit: 7, perMs: 1_000, burst: 2 } };
     const starts: number[] = [];
@@ -142,8 +98,7 @@ function boundsStarts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(starts.slice(0, 4), [0, 143, 286, 429]);
   });
 
-  t.test('a bucket is refilled while nothing is due', async t => {
-    const scene = await open(t);
+  test('a bucket is refilled while nothing is due', async (scene, t) => {
     await addMany(scene, 3);
     const bound = { rate: { limit: 1, perMs: 1_000, burst: 3 } };
     await scene.claim(3, bound);
@@ -154,8 +109,7 @@ function boundsStarts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, bound), { started: 2, in: 1_000, blocked: 'rate' });
   });
 
-  t.test('another rate takes over what is in the bucket, up to its burst', async t => {
-    const scene = await open(t);
+  test('another rate takes over what is in the bucket, up to its burst', async (scene, t) => {
     await addMany(scene, 30);
     await scene.claim(2, { rate: { limit: 1, perMs: 1_000, burst: 10 } });
     const smaller = { rate: { limit: 1, perMs: 1_000, burst: 5 } };
@@ -165,8 +119,7 @@ function boundsStarts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, larger), { started: 6, in: 500, blocked: 'rate' });
   });
 
-  t.test('the tenant starts no more in a second than is allowed, over all workers', async t => {
-    const scene = await open(t);
+  test('the tenant starts no more in a second than is allowed, over all workers', async (scene, t) => {
     await addMany(scene, 5);
     await scene.create(Array.from({ length: 5 }, () => scene.make.newTask(scene.reporter)));
     const bound = { tenantPerSecond: 4 };
@@ -178,18 +131,37 @@ function boundsStarts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, bound), { started: 1, in: 250, blocked: 'tenant_rate' });
   });
 
-  t.test('an attempt that is not counted has cost its token all the same', async t => {
-    const scene = await open(t);
+  test('an attempt that is not counted has cost its token all the same', async (scene, t) => {
     await addMany(scene, 2);
     const bound = { rate: { limit: 1, perMs: 1_000, burst: 1 } };
     await scene.end((await scene.startOne(bound)).leaseId, 'released');
     t.strictSame(await outcome(scene, bound), { started: 0, in: 1_000, blocked: 'rate' });
   });
-}
 
-function throttles(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a worker that asked for a pause is given nothing until it is over', async t => {
-    const scene = await open(t);
+  test('a claim ends when the bodies of its tasks come to its bound of bytes', async (scene, t) => {
+    const body = { payload: JSON.stringify('x'.repeat(READ_BYTES / 4)), headers: {} };
+    await scene.create(Array.from({ length: 9 }, () => scene.newTask({}, { body })));
+    const bound = { concurrency: 7, tenantPerSecond: 7 };
+    t.strictSame(await outcome(scene, bound), { started: 4, in: 0, blocked: null });
+    t.strictSame(
+      await outcome(scene, bound),
+      { started: 3, in: 1_000, blocked: 'concurrency' },
+      'what was not started took nothing of other bounds',
+    );
+    scene.clock.advance(1_000);
+    t.strictSame(await outcome(scene, {}), { started: 2, in: null, blocked: null });
+  });
+
+  test('a task whose body alone is larger starts', async (scene, t) => {
+    const body = { payload: JSON.stringify('x'.repeat(2 * READ_BYTES)), headers: {} };
+    await scene.create([scene.newTask({}, { body }), scene.newTask()]);
+    const { tasks, now, nextAt } = await scene.claim(2);
+    t.strictSame([tasks.length, nextAt], [1, now]);
+    t.equal(tasks[0].body.payload, body.payload);
+    t.strictSame(await outcome(scene, {}), { started: 1, in: null, blocked: null });
+  });
+
+  test('a worker that asked for a pause is given nothing until it is over', async (scene, t) => {
     await addMany(scene, 3);
     const { leaseId } = await scene.startOne();
     await scene.end(leaseId, 'deferred', { throttleMs: 5_000, delayMs: 60_000 });
@@ -200,8 +172,7 @@ function throttles(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, {}), { started: 2, in: 55_000, blocked: null });
   });
 
-  t.test('the longest pause counts, and no other worker has to wait', async t => {
-    const scene = await open(t);
+  test('the longest pause counts, and no other worker has to wait', async (scene, t) => {
     await addMany(scene, 4);
     const { tasks } = await scene.claim(3);
     const later = { delayMs: 60_000 };
@@ -214,8 +185,7 @@ function throttles(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(other.tasks.length, 1);
   });
 
-  t.test('a settlement that came too late pauses nobody', async t => {
-    const scene = await open(t);
+  test('a settlement that came too late pauses nobody', async (scene, t) => {
     await addMany(scene, 2);
     const { leaseId } = await scene.startOne();
     await scene.end(leaseId, 'succeeded');
@@ -224,15 +194,12 @@ function throttles(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, {}), { started: 1, in: null, blocked: null });
   });
 
-  t.test('nothing is blocked when nothing is due', async t => {
-    const scene = await open(t);
+  test('nothing is blocked when nothing is due', async (scene, t) => {
     await addMany(scene, 1);
     await scene.end((await scene.startOne()).leaseId, 'deferred', { throttleMs: 5_000, delayMs: 9_000 });
     t.strictSame(await outcome(scene, { concurrency: 0 }), { started: 0, in: 9_000, blocked: null });
   });
-}
 
-function namesTheTightest(t: Test, open: Parameters<Topic>[1]): void {
   const rate = { limit: 1, perMs: 1_000, burst: 2 };
   const bounds: readonly [string, Partial<ClaimRequest>, number, string | null][] = [
     [
@@ -269,16 +236,14 @@ function namesTheTightest(t: Test, open: Parameters<Topic>[1]): void {
     ],
   ];
   for (const [name, bound, started, blocked] of bounds) {
-    t.test(`of several bounds ${name} is named`, async t => {
-      const scene = await open(t);
+    test(`of several bounds ${name} is named`, async (scene, t) => {
       await addMany(scene, 6);
       const answer = await outcome(scene, bound);
       t.strictSame([answer.started, answer.blocked], [started, blocked]);
     });
   }
 
-  t.test('a claim of nothing tells what would block a claim of one task, and when to ask again', async t => {
-    const scene = await open(t);
+  test('a claim of nothing tells what would block a claim of one task, and when to ask again', async (scene, t) => {
     await addMany(scene, 4);
     t.strictSame(await outcome(scene, {}, 0), { started: 0, in: 0, blocked: null });
     t.strictSame(await outcome(scene, { concurrency: 0 }, 0), {
@@ -298,11 +263,10 @@ function namesTheTightest(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await outcome(scene, { rate }, 1), { started: 1, in: 0, blocked: null });
   });
 
-  t.test('a throttle is named before all others', async t => {
-    const scene = await open(t);
+  test('a throttle is named before all others', async (scene, t) => {
     await addMany(scene, 3);
     await scene.end((await scene.startOne()).leaseId, 'deferred', { throttleMs: 5_000 });
     const answer = await outcome(scene, { concurrency: 0, tenantInFlight: 0 });
     t.strictSame(answer, { started: 0, in: 5_000, blocked: 'throttled' });
   });
-}
+};

@@ -1,24 +1,15 @@
-import type { Test } from 'tap';
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { BAND_PENALTIES_MS, PRIORITIES } from '../../../src/tasks/model/task-content.ts';
 import { DISPATCHER, idsOf } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
-export const claims: Topic = (t, open) => {
-  starts(t, open);
-  keepsTheOrder(t, open);
-  leavesAlone(t, open);
-  saysWhenToAskAgain(t, open);
-};
-
 async function started(scene: Scene, max: number): Promise<string[]> {
   return idsOf((await scene.claim(max)).tasks.map(({ task }) => task));
 }
 
-function starts(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a task that is due starts', async t => {
-    const scene = await open(t);
+export const claims: Topic = test => {
+  test('a task that is due starts', async (scene, t) => {
     const body = { payload: '{"a":1}', headers: { a: 'b' } };
     const before = await scene.add({ timeoutMs: 20_000 }, { body });
     scene.clock.advance(500);
@@ -61,8 +52,7 @@ function starts(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('its next attempt is one more, and the start stays that of the first', async t => {
-    const scene = await open(t);
+  test('its next attempt is one more, and the start stays that of the first', async (scene, t) => {
     const { id } = await scene.add();
     const first = await scene.startOne();
     await scene.end(first.leaseId, 'attempt_failed', { delayMs: 1_000 });
@@ -73,8 +63,7 @@ function starts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([from, attempt], ['retry', 2]);
   });
 
-  t.test('each lease is that of one task, in the order of both', async t => {
-    const scene = await open(t);
+  test('each lease is that of one task, in the order of both', async (scene, t) => {
     const ids = [await scene.add(), await scene.add(), await scene.add()].map(({ id }) => id);
     const request = scene.make.claimRequest(scene.mailer.id, 5);
     const { tasks } = await scene.store.claim(ACME, request);
@@ -86,34 +75,28 @@ function starts(t: Test, open: Parameters<Topic>[1]): void {
     for (const { leaseId, task } of tasks) t.strictSame(await scene.store.leased(ACME, leaseId), task);
   });
 
-  t.test('nothing starts twice', async t => {
-    const scene = await open(t);
+  test('nothing starts twice', async (scene, t) => {
     const items = Array.from({ length: 60 }, () => scene.newTask());
     await scene.create(items);
     const answers = await Promise.all(Array.from({ length: 12 }, () => scene.claim(7)));
     const ids = answers.flatMap(({ tasks }) => tasks.map(({ task }) => task.id));
     t.strictSame([...ids].sort(), idsOf(items.map(({ task }) => task)));
   });
-}
 
-function keepsTheOrder(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('tasks start in the order of the times at which they are due', async t => {
-    const scene = await open(t);
+  test('tasks start in the order of the times at which they are due', async (scene, t) => {
     const tasks: Task[] = [];
     for (const ago of [30, 10, 20, 0]) tasks.push(await scene.add({ runAt: scene.now - ago }));
     const [a, b, c, d] = idsOf(tasks);
     t.strictSame(await started(scene, 10), [a, c, b, d]);
   });
 
-  t.test('those due at the same time in the order of their ids', async t => {
-    const scene = await open(t);
+  test('those due at the same time in the order of their ids', async (scene, t) => {
     const [a, b, c] = Array.from({ length: 3 }, () => scene.newTask({ runAt: scene.now - 5 }));
     await scene.create([b, c, a]);
     t.strictSame(await started(scene, 10), idsOf([a, b, c].map(({ task }) => task)));
   });
 
-  t.test('an urgent task comes before others, by no more than the penalty of their band', async t => {
-    const scene = await open(t);
+  test('an urgent task comes before others, by no more than the penalty of their band', async (scene, t) => {
     for (const priority of PRIORITIES) {
       const penalty = BAND_PENALTIES_MS[priority];
       const due = scene.now;
@@ -127,8 +110,7 @@ function keepsTheOrder(t: Test, open: Parameters<Topic>[1]): void {
     }
   });
 
-  t.test('ties between bands are decided by the id', async t => {
-    const scene = await open(t);
+  test('ties between bands are decided by the id', async (scene, t) => {
     const due = scene.now - 600_000;
     const items = [...PRIORITIES, ...PRIORITIES].map(priority =>
       scene.newTask({ priority, runAt: due - BAND_PENALTIES_MS[priority] }),
@@ -137,11 +119,8 @@ function keepsTheOrder(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await started(scene, 4), idsOf(items.slice(0, 4).map(({ task }) => task)));
     t.strictSame(await started(scene, 10), idsOf(items.slice(4).map(({ task }) => task)));
   });
-}
 
-function leavesAlone(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('no task starts before its time, nor one of another worker', async t => {
-    const scene = await open(t);
+  test('no task starts before its time, nor one of another worker', async (scene, t) => {
     const task = await scene.add({ runAt: scene.now + 1_000 });
     await scene.create([scene.make.newTask(scene.reporter)]);
     scene.clock.advance(999);
@@ -150,8 +129,7 @@ function leavesAlone(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await started(scene, 10), [task.id]);
   });
 
-  t.test('no task starts once it has expired, although nobody has said so yet', async t => {
-    const scene = await open(t);
+  test('no task starts once it has expired, although nobody has said so yet', async (scene, t) => {
     const { id } = await scene.add({ expiresAt: scene.now + 10 });
     const other = await scene.add({ expiresAt: scene.now + 11 });
     scene.clock.advance(10);
@@ -159,31 +137,25 @@ function leavesAlone(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.get(id)).status, 'scheduled');
   });
 
-  t.test('expired tasks take no lease from those behind them', async t => {
-    const scene = await open(t);
+  test('expired tasks take no lease from those behind them', async (scene, t) => {
     await scene.create(Array.from({ length: 20 }, () => scene.newTask({ expiresAt: scene.now + 1 })));
     const { id } = await scene.add();
     scene.clock.advance(1);
     t.strictSame(await started(scene, 1), [id]);
   });
 
-  t.test('a claim without leases starts nothing', async t => {
-    const scene = await open(t);
+  test('a claim without leases starts nothing', async (scene, t) => {
     await scene.add();
     t.strictSame(await scene.claim(0), { tasks: [], now: scene.now, nextAt: scene.now, blocked: null });
   });
-}
 
-function saysWhenToAskAgain(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('at once when more tasks are due than there were leases', async t => {
-    const scene = await open(t);
+  test('at once when more tasks are due than there were leases', async (scene, t) => {
     await scene.create([scene.newTask(), scene.newTask()]);
     t.match(await scene.claim(1), { nextAt: scene.now, blocked: null });
     t.match(await scene.claim(1), { nextAt: null, blocked: null });
   });
 
-  t.test('when the next task is due, whatever its priority', async t => {
-    const scene = await open(t);
+  test('when the next task is due, whatever its priority', async (scene, t) => {
     await scene.add({ runAt: scene.now + 5_000, priority: 'critical' });
     await scene.add({ runAt: scene.now + 3_000, priority: 'bulk' });
     const paused = await scene.add({ runAt: scene.now + 1_000 });
@@ -192,18 +164,16 @@ function saysWhenToAskAgain(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.claim(1)).nextAt, scene.now + 3_000);
   });
 
-  t.test('also when that is one that waits for its next attempt', async t => {
-    const scene = await open(t);
+  test('also when that is one that waits for its next attempt', async (scene, t) => {
     await scene.add();
     await scene.end((await scene.startOne()).leaseId, 'timed_out', { delayMs: 4_000 });
     await scene.add({ runAt: scene.now + 6_000 });
     t.equal((await scene.claim(1)).nextAt, scene.now + 4_000);
   });
 
-  t.test('never for tasks that have expired', async t => {
-    const scene = await open(t);
+  test('never for tasks that have expired', async (scene, t) => {
     await scene.add({ expiresAt: scene.now });
     await scene.add({ runAt: scene.now + 1_000, expiresAt: scene.now });
     t.equal((await scene.claim(1)).nextAt, null);
   });
-}
+};

@@ -4,16 +4,14 @@ import { ACME } from './scene.ts';
 
 const NONE = Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>;
 
-export const counts: Topic = (t, open) => {
-  t.test('there are none of any status at first', async t => {
-    const scene = await open(t);
+export const counts: Topic = test => {
+  test('there are none of any status at first', async (scene, t) => {
     t.strictSame(await scene.store.counts(ACME, null), NONE);
     t.strictSame(await scene.store.counts(ACME, scene.mailer.id), NONE);
     t.strictSame(await scene.store.counts(ACME, 'wrk_nobody'), NONE);
   });
 
-  t.test('tasks are counted by status, of a worker and of all', async t => {
-    const scene = await open(t);
+  test('tasks are counted by status, of a worker and of all', async (scene, t) => {
     for (const [i, status] of TASK_STATUSES.entries()) await scene.taskIn(status, { runAt: scene.now - i });
     await scene.create([scene.make.newTask(scene.reporter), scene.make.newTask(scene.reporter)]);
     const ofMailer = Object.fromEntries(TASK_STATUSES.map(status => [status, 1]));
@@ -22,8 +20,7 @@ export const counts: Topic = (t, open) => {
     t.strictSame(await scene.store.counts(ACME, null), { ...ofMailer, scheduled: 3 });
   });
 
-  t.test('every way from one status to another is counted', async t => {
-    const scene = await open(t);
+  test('every way from one status to another is counted', async (scene, t) => {
     const { id } = await scene.add({ key: 'k', expiresAt: scene.now + 60_000 });
     const only = async (status: TaskStatus) => {
       const expected = { ...NONE, [status]: 1 };
@@ -62,8 +59,7 @@ export const counts: Topic = (t, open) => {
     t.strictSame(await scene.store.counts(ACME, null), NONE);
   });
 
-  t.test('what is refused is not counted', async t => {
-    const scene = await open(t);
+  test('what is refused is not counted', async (scene, t) => {
     await scene.add({ key: 'k' });
     await scene.create([scene.newTask({ key: 'k' }), scene.newTask({ workerId: 'wrk_nobody' })]);
     await scene.create([scene.newTask(), scene.newTask()], { atomic: true, maxOpen: 2 });

@@ -1,17 +1,11 @@
-import type { Test } from 'tap';
 import { idempotency } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
 /** Requests that make several tasks, or more than tasks. */
-export const creatingTogether: Topic = (t, open) => {
-  isAtomic(t, open);
-  changesDocuments(t, open);
-};
 
-function isAtomic(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('an atomic request with a refused task makes none', async t => {
-    const scene = await open(t);
+export const creatingTogether: Topic = test => {
+  test('an atomic request with a refused task makes none', async (scene, t) => {
     const items = [
       scene.newTask({ key: 'k' }),
       scene.newTask({ workerId: 'wrk_nobody' }),
@@ -31,8 +25,7 @@ function isAtomic(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created', 'and no key is taken');
   });
 
-  t.test('an atomic request changes no task that it would have replaced', async t => {
-    const scene = await open(t);
+  test('an atomic request changes no task that it would have replaced', async (scene, t) => {
     const before = await scene.add({ key: 'k', type: 'old' });
     const items = [
       scene.newTask({ key: 'k', type: 'new' }, { onConflict: 'replace' }),
@@ -46,8 +39,7 @@ function isAtomic(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.events(before.id), ['created']);
   });
 
-  t.test('an atomic request without refusals is carried out', async t => {
-    const scene = await open(t);
+  test('an atomic request without refusals is carried out', async (scene, t) => {
     const results = await scene.create([scene.newTask(), scene.newTask()], { atomic: true });
     t.strictSame(
       results.map(({ kind }) => kind),
@@ -55,19 +47,15 @@ function isAtomic(t: Test, open: Parameters<Topic>[1]): void {
     );
     t.equal((await scene.store.counts(ACME, null)).scheduled, 2);
   });
-}
 
-function changesDocuments(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('documents are changed in the same step, before the tasks are made', async t => {
-    const scene = await open(t);
+  test('documents are changed in the same step, before the tasks are made', async (scene, t) => {
     const worker = scene.make.worker({ name: 'new' });
     const item = scene.make.newTask(worker);
     t.equal((await scene.result(item, { documents: [worker] })).kind, 'created');
     t.equal((await scene.store.getDocument(ACME, 'worker', worker.id))?.version, 1);
   });
 
-  t.test('a task is refused whose worker goes in the same step', async t => {
-    const scene = await open(t);
+  test('a task is refused whose worker goes in the same step', async (scene, t) => {
     const gone = { op: 'delete', kind: 'worker', id: scene.mailer.id, expect: 'any' } as const;
     t.strictSame(await scene.result(scene.newTask(), { documents: [gone] }), {
       kind: 'refused',
@@ -80,8 +68,7 @@ function changesDocuments(t: Test, open: Parameters<Topic>[1]): void {
     );
   });
 
-  t.test('a document that is refused refuses everything', async t => {
-    const scene = await open(t);
+  test('a document that is refused refuses everything', async (scene, t) => {
     const user = scene.make.user();
     const item = scene.newTask();
     const request = scene.make.createRequest([item], {
@@ -98,8 +85,7 @@ function changesDocuments(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.store.recall(ACME, idempotency('i')), { kind: 'new' });
   });
 
-  t.test('a schedule moves on exactly once with the task that it makes', async t => {
-    const scene = await open(t);
+  test('a schedule moves on exactly once with the task that it makes', async (scene, t) => {
     const schedule = scene.make.schedule(scene.mailer);
     await scene.store.apply(ACME, [schedule]);
     const fire = () => {
@@ -112,18 +98,16 @@ function changesDocuments(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.store.openOfSchedule(ACME, schedule.id, 10)).length, 1);
   });
 
-  t.test('documents stay changed although all tasks are refused one by one', async t => {
-    const scene = await open(t);
+  test('documents stay changed although all tasks are refused one by one', async (scene, t) => {
     const user = scene.make.user();
     const results = await scene.create([scene.newTask()], { maxOpen: 0, documents: [user] });
     t.strictSame(results, [{ kind: 'refused', reason: 'quota_exceeded' }]);
     t.equal((await scene.store.getDocument(ACME, 'user', user.id))?.version, 1);
   });
 
-  t.test('a request may change documents alone', async t => {
-    const scene = await open(t);
+  test('a request may change documents alone', async (scene, t) => {
     const user = scene.make.user();
     t.strictSame(await scene.create([], { documents: [user] }), []);
     t.equal((await scene.store.getDocument(ACME, 'user', user.id))?.version, 1);
   });
-}
+};

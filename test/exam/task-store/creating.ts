@@ -1,12 +1,16 @@
-import type { Test } from 'tap';
 import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
 import { retryPolicy } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
-export const creating: Topic = (t, open) => {
-  t.test('a task is scheduled for its time, and kept as it was given', async t => {
-    const scene = await open(t);
+async function created(scene: Scene, item: ReturnType<Scene['newTask']>) {
+  const result = await scene.result(item);
+  if (result.kind !== 'created') throw new Error(`not created: ${result.kind}`);
+  return result.task;
+}
+
+export const creating: Topic = test => {
+  test('a task is scheduled for its time, and kept as it was given', async (scene, t) => {
     const item = scene.newTask(
       {
         type: 'email.welcome',
@@ -52,8 +56,7 @@ export const creating: Topic = (t, open) => {
     t.strictSame(await scene.store.bodies(ACME, [task.id]), new Map([[task.id, body]]));
   });
 
-  t.test('its history begins with an entry by who made it', async t => {
-    const scene = await open(t);
+  test('its history begins with an entry by who made it', async (scene, t) => {
     const createdBy = { type: 'schedule', id: 'sch_1' } as const;
     const item = scene.newTask({ runAt: scene.now + 60_000, createdBy });
     scene.clock.advance(5);
@@ -72,8 +75,7 @@ export const creating: Topic = (t, open) => {
     ]);
   });
 
-  t.test('tasks of several makers can be made at once: the first entry of each names its own', async t => {
-    const scene = await open(t);
+  test('tasks of several makers can be made at once: the first entry of each names its own', async (scene, t) => {
     const createdBy = { type: 'schedule', id: 'sch_1' } as const;
     const { id } = await created(scene, scene.newTask({ createdBy }));
     t.same(
@@ -82,32 +84,19 @@ export const creating: Topic = (t, open) => {
     );
   });
 
-  t.test('a time in the past is kept', async t => {
-    const scene = await open(t);
+  test('a time in the past is kept', async (scene, t) => {
     const task = await scene.add({ runAt: scene.now - 3_600_000 });
     t.equal(task.runAt, scene.now - 3_600_000);
     t.equal(task.dueAt, task.runAt);
   });
 
-  t.test('what is not there is null', async t => {
-    const scene = await open(t);
+  test('what is not there is null', async (scene, t) => {
     const id = scene.make.id('task');
     t.equal(await scene.store.get(ACME, id), null);
     t.equal(await scene.store.getWhole(ACME, id), null);
     t.strictSame(await scene.store.bodies(ACME, [id]), new Map([[id, null]]));
   });
 
-  keepsContents(t, open);
-  refuses(t, open);
-};
-
-async function created(scene: Scene, item: ReturnType<Scene['newTask']>) {
-  const result = await scene.result(item);
-  if (result.kind !== 'created') throw new Error(`not created: ${result.kind}`);
-  return result.task;
-}
-
-function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
   const texts = {
     'quotes and control characters': `'"\\\n\t;--{}[]%$`,
     'characters of every plane': 'äß€漢🚀',
@@ -116,8 +105,7 @@ function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
     'an empty text': '',
   };
   for (const [name, text] of Object.entries(texts)) {
-    t.test(`${name} stay as they are`, async t => {
-      const scene = await open(t);
+    test(`${name} stay as they are`, async (scene, t) => {
       const item = scene.newTask(
         { type: text, tags: [text, 'b'], metadata: { a: text } },
         { body: { payload: JSON.stringify({ text }), headers: { 'x-text': text } } },
@@ -131,8 +119,7 @@ function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('a large payload stays as it is, and none is none', async t => {
-    const scene = await open(t);
+  test('a large payload stays as it is, and none is none', async (scene, t) => {
     const payload = JSON.stringify('ä'.repeat(131_000));
     const large = await scene.add({}, { body: { payload, headers: {} } });
     const none = await scene.add({}, { body: { payload: null, headers: {} } });
@@ -141,8 +128,7 @@ function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(bodies.get(none.id), { payload: null, headers: {}, result: null });
   });
 
-  t.test('bodies are read up to a bound of their bytes, and the rest is for the next call', async t => {
-    const scene = await open(t);
+  test('bodies are read up to a bound of their bytes, and the rest is for the next call', async (scene, t) => {
     const third = { body: { payload: JSON.stringify('ä'.repeat(150_000)), headers: {} } };
     const whole = { body: { payload: JSON.stringify('x'.repeat(READ_BYTES)), headers: {} } };
     const ids: string[] = [];
@@ -162,8 +148,7 @@ function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
     );
   });
 
-  t.test('five hundred tasks fit into one request', async t => {
-    const scene = await open(t);
+  test('five hundred tasks fit into one request', async (scene, t) => {
     const items = Array.from({ length: 500 }, (_, i) => scene.newTask({ type: `n${i}` }));
     const results = await scene.create(items);
     t.strictSame(
@@ -172,11 +157,8 @@ function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
     );
     t.equal((await scene.store.counts(ACME, null)).scheduled, 500);
   });
-}
 
-function refuses(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a task needs a worker; those beside it are made', async t => {
-    const scene = await open(t);
+  test('a task needs a worker; those beside it are made', async (scene, t) => {
     const items = [scene.newTask(), scene.newTask({ workerId: 'wrk_nobody' }), scene.newTask()];
     const results = await scene.create(items);
     t.strictSame(results[1], { kind: 'refused', reason: 'worker_missing' });
@@ -187,8 +169,7 @@ function refuses(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await scene.store.get(ACME, items[1].task.id), null);
   });
 
-  t.test('the quota counts open tasks, those of the request included', async t => {
-    const scene = await open(t);
+  test('the quota counts open tasks, those of the request included', async (scene, t) => {
     const first = await scene.add();
     const results = await scene.create([scene.newTask(), scene.newTask(), scene.newTask()], { maxOpen: 3 });
     t.strictSame(
@@ -208,8 +189,7 @@ function refuses(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.result(scene.newTask(), { maxOpen: 4 })).kind, 'created', 'a removed one is not');
   });
 
-  t.test('a task that exists, or is replaced, needs no room in the quota', async t => {
-    const scene = await open(t);
+  test('a task that exists, or is replaced, needs no room in the quota', async (scene, t) => {
     await scene.add({ key: 'k' });
     const full = { maxOpen: 1 };
     t.equal((await scene.result(scene.newTask({ key: 'k' }), full)).kind, 'existing');
@@ -217,8 +197,7 @@ function refuses(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.result(replacing, full)).kind, 'replaced');
   });
 
-  t.test('a missing worker is reported before a taken key, and a taken key before the quota', async t => {
-    const scene = await open(t);
+  test('a missing worker is reported before a taken key, and a taken key before the quota', async (scene, t) => {
     const { id } = await scene.add({ key: 'k' });
     const items = [
       scene.newTask({ key: 'k', workerId: 'wrk_nobody' }, { onConflict: 'reject' }),
@@ -231,4 +210,4 @@ function refuses(t: Test, open: Parameters<Topic>[1]): void {
       { kind: 'refused', reason: 'quota_exceeded' },
     ]);
   });
-}
+};

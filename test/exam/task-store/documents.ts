@@ -1,14 +1,6 @@
-import type { Test } from 'tap';
 import type { DocumentChange } from '../../../src/tasks/store/documents.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
-
-export const documents: Topic = (t, open) => {
-  keeps(t, open);
-  compares(t, open);
-  deletes(t, open);
-  isWhole(t, open);
-};
 
 function refused(index: number, reason: string) {
   return { kind: 'refused', index, reason };
@@ -18,9 +10,8 @@ function put(scene: Scene, ...changes: DocumentChange[]) {
   return scene.store.apply(ACME, changes);
 }
 
-function keeps(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a document is kept as it was given, and found by its id', async t => {
-    const scene = await open(t);
+export const documents: Topic = test => {
+  test('a document is kept as it was given, and found by its id', async (scene, t) => {
     const { store, make } = scene;
     const worker = make.worker({
       name: 'näme "x"',
@@ -40,8 +31,7 @@ function keeps(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('of a kind that keeps only its newest the oldest go, a few at a time', async t => {
-    const scene = await open(t);
+  test('of a kind that keeps only its newest the oldest go, a few at a time', async (scene, t) => {
     const { store, make } = scene;
     const entry = (keepNewest?: number) =>
       make.audit({}, { parent: 'p', ...(keepNewest === undefined ? {} : { keepNewest }) });
@@ -61,8 +51,7 @@ function keeps(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await store.countDocuments(ACME, 'audit'), 4, 'other parents have their own');
   });
 
-  t.test('one kind is not another, and what is not there is null', async t => {
-    const scene = await open(t);
+  test('one kind is not another, and what is not there is null', async (scene, t) => {
     const { store, make } = scene;
     const user = make.user();
     await put(scene, user);
@@ -74,8 +63,7 @@ function keeps(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await store.getDocument(ACME, 'user', user.id))?.kind, 'user');
   });
 
-  t.test('it is written whole, one version higher', async t => {
-    const scene = await open(t);
+  test('it is written whole, one version higher', async (scene, t) => {
     const { store, make } = scene;
     const user = make.user({ name: 'Ann' }, { parent: 'p', dueAt: 5 });
     await put(scene, user);
@@ -91,11 +79,8 @@ function keeps(t: Test, open: Parameters<Topic>[1]): void {
       body,
     });
   });
-}
 
-function compares(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a document is replaced only as the one that was expected', async t => {
-    const scene = await open(t);
+  test('a document is replaced only as the one that was expected', async (scene, t) => {
     const user = scene.make.user();
     t.strictSame(await put(scene, { ...user, expect: 1 }), refused(0, 'missing'));
     t.strictSame(await put(scene, { ...user, expect: 'absent' }), { kind: 'done', versions: [1] });
@@ -108,26 +93,21 @@ function compares(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, { ...other, expect: 'any' }), { kind: 'done', versions: [1] });
   });
 
-  t.test('a document that is made again begins with the first version', async t => {
-    const scene = await open(t);
+  test('a document that is made again begins with the first version', async (scene, t) => {
     const user = scene.make.user();
     await put(scene, user, { ...user, expect: 1 });
     await put(scene, { op: 'delete', kind: 'user', id: user.id, expect: 2 });
     t.strictSame(await put(scene, user), { kind: 'done', versions: [1] });
   });
 
-  t.test('of two changes at the same time one is made', async t => {
-    const scene = await open(t);
+  test('of two changes at the same time one is made', async (scene, t) => {
     const user = scene.make.user();
     await put(scene, user);
     const answers = await Promise.all([1, 2, 3].map(() => put(scene, { ...user, expect: 1 })));
     t.strictSame(answers.map(({ kind }) => kind).sort(), ['done', 'refused', 'refused']);
   });
-}
 
-function deletes(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a deleted document is gone with its names', async t => {
-    const scene = await open(t);
+  test('a deleted document is gone with its names', async (scene, t) => {
     const user = scene.make.user();
     await put(scene, user);
     const gone = { op: 'delete', kind: 'user', id: user.id } as const;
@@ -139,8 +119,7 @@ function deletes(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, { ...gone, expect: 'any' }), refused(0, 'missing'));
   });
 
-  t.test('its children of the kind that is named go with it', async t => {
-    const scene = await open(t);
+  test('its children of the kind that is named go with it', async (scene, t) => {
     const { store, make } = scene;
     const ann = make.user();
     const bea = make.user({ email: 'bea@example.com' });
@@ -157,8 +136,7 @@ function deletes(t: Test, open: Parameters<Topic>[1]): void {
     t.ok(await store.getDocument(ACME, 'secret', secret.id), 'those of other kinds stay');
   });
 
-  t.test('a worker with open tasks is not deleted', async t => {
-    const scene = await open(t);
+  test('a worker with open tasks is not deleted', async (scene, t) => {
     const { id } = scene.mailer;
     const gone = { op: 'delete', kind: 'worker', id, expect: 'any', noOpenTasksOf: id } as const;
     for (const status of ['scheduled', 'retry', 'paused'] as const) {
@@ -179,11 +157,8 @@ function deletes(t: Test, open: Parameters<Topic>[1]): void {
       'those that have ended do not count',
     );
   });
-}
 
-function isWhole(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('one change that is refused refuses all, and is named', async t => {
-    const scene = await open(t);
+  test('one change that is refused refuses all, and is named', async (scene, t) => {
     const { store, make } = scene;
     const ann = make.user();
     const bea = make.user({ email: 'bea@example.com' });
@@ -202,15 +177,13 @@ function isWhole(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, ...changes.slice(0, 3)), { kind: 'done', versions: [2, 1, 0] });
   });
 
-  t.test('no change at all is done', async t => {
-    const scene = await open(t);
+  test('no change at all is done', async (scene, t) => {
     t.strictSame(await put(scene), { kind: 'done', versions: [] });
   });
 
-  t.test('a document can be changed twice', async t => {
-    const scene = await open(t);
+  test('a document can be changed twice', async (scene, t) => {
     const user = scene.make.user();
     const answer = await put(scene, user, { ...user, expect: 1 }, { ...user, expect: 2 });
     t.strictSame(answer, { kind: 'done', versions: [1, 2, 3] });
   });
-}
+};

@@ -8,9 +8,8 @@ async function countOf(scene: Scene, max = 100): Promise<number> {
   return scene.store.countDue(max);
 }
 
-export const dueCounts: Topic = (t, open) => {
-  t.test('tasks that wait and whose time has come are counted, whoever is to do them', async t => {
-    const scene = await open(t);
+export const dueCounts: Topic = test => {
+  test('tasks that wait and whose time has come are counted, whoever is to do them', async (scene, t) => {
     t.equal(await countOf(scene), 0);
     await scene.create([
       scene.newTask({ priority: 'critical' }),
@@ -23,8 +22,7 @@ export const dueCounts: Topic = (t, open) => {
     t.equal(await countOf(scene), 4);
   });
 
-  t.test('of all tenants together', async t => {
-    const scene = await open(t);
+  test('of all tenants together', async (scene, t) => {
     const { store, make } = scene;
     await store.apply(GLOBEX, [make.account(GLOBEX), scene.mailer]);
     await store.create(GLOBEX, make.createRequest([scene.newTask(), scene.newTask()]));
@@ -32,8 +30,7 @@ export const dueCounts: Topic = (t, open) => {
     t.equal(await countOf(scene), 3);
   });
 
-  t.test('of one tenant, with the time since when the oldest one is due', async t => {
-    const scene = await open(t);
+  test('of one tenant, with the time since when the oldest one is due', async (scene, t) => {
     const { store, make } = scene;
     t.strictSame(await store.dueOf(ACME), { count: 0, oldestAt: null });
     t.strictSame(await store.dueOf('nobody'), { count: 0, oldestAt: null });
@@ -55,8 +52,7 @@ export const dueCounts: Topic = (t, open) => {
     t.match(await store.dueOf(ACME), { count: 4 }, 'without one that has started');
   });
 
-  t.test('those that run, are paused, held or over are not', async t => {
-    const scene = await open(t);
+  test('those that run, are paused, held or over are not', async (scene, t) => {
     await scene.taskIn('running');
     await scene.taskIn('succeeded');
     const retried = await scene.taskIn('retry');
@@ -72,16 +68,14 @@ export const dueCounts: Topic = (t, open) => {
     t.equal(await countOf(scene), 1, 'the one that was held');
   });
 
-  t.test('no more are counted than was asked for', async t => {
-    const scene = await open(t);
+  test('no more are counted than was asked for', async (scene, t) => {
     await scene.create(Array.from({ length: 7 }, () => scene.newTask()));
     t.equal(await countOf(scene, 5), 5);
     t.equal(await countOf(scene, 7), 7);
     t.equal(await countOf(scene, 8), 7);
   });
 
-  t.test('one that was removed is not counted any more, nor one that expired once it was ended', async t => {
-    const scene = await open(t);
+  test('one that was removed is not counted any more, nor one that expired once it was ended', async (scene, t) => {
     const [one, other] = [await scene.add(), await scene.add({ expiresAt: scene.now + 10 })];
     await scene.store.remove(ACME, one.id, null);
     t.equal(await countOf(scene), 1);

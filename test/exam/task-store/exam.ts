@@ -32,8 +32,10 @@ import { updating } from './updates.ts';
 import { usage } from './usage.ts';
 import { wakeups } from './wakeups.ts';
 
-/** A topic of the exam: `open` gives an empty store with an account and two workers. */
-export type Topic = (t: Test, open: (t: Test) => Promise<Scene>) => void;
+/** A topic of the exam, as the tests of it: each is given an empty store with an account and two workers. */
+export type Topic = (
+  test: (title: string, show: (scene: Scene, t: Test) => Promise<unknown>) => void,
+) => void;
 
 const TOPICS: Readonly<Record<string, Topic>> = {
   'creating tasks': creating,
@@ -78,7 +80,9 @@ export function taskStoreExam(t: Test, backend: Backend, atOnce = 1): void {
   t.test(backend.name, async t => {
     t.jobs = atOnce;
     for (const [name, topic] of Object.entries(TOPICS)) {
-      t.test(name, async t => topic(t, t => Scene.open(t, backend)));
+      t.test(name, async t => {
+        topic((title, show) => t.test(title, async t => show(await Scene.open(t, backend), t)));
+      });
     }
   });
 }

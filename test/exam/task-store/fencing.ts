@@ -3,7 +3,7 @@ import { settlement } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
-export const fencing: Topic = (t, open) => {
+export const fencing: Topic = test => {
   const lost = { kind: 'lost' };
 
   /** Everything of the task must be as before. */
@@ -18,13 +18,11 @@ export const fencing: Topic = (t, open) => {
     t.strictSame([await scene.store.getWhole(ACME, id), await scene.history(id)], before);
   }
 
-  t.test('a lease that nobody has is lost', async t => {
-    const scene = await open(t);
+  test('a lease that nobody has is lost', async (scene, t) => {
     t.strictSame(await scene.settle(scene.make.leaseId(), 'succeeded'), lost);
   });
 
-  t.test('the same end again is known, another is lost, and neither changes the task', async t => {
-    const scene = await open(t);
+  test('the same end again is known, another is lost, and neither changes the task', async (scene, t) => {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne();
     const task = await scene.end(leaseId, 'attempt_failed', { delayMs: 1_000 });
@@ -40,8 +38,7 @@ export const fencing: Topic = (t, open) => {
     );
   });
 
-  t.test('it is forgotten when another attempt begins, or the task is replayed or removed', async t => {
-    const scene = await open(t);
+  test('it is forgotten when another attempt begins, or the task is replayed or removed', async (scene, t) => {
     const { id } = await scene.add();
     const first = await scene.startOne();
     await scene.end(first.leaseId, 'attempt_failed');
@@ -59,16 +56,14 @@ export const fencing: Topic = (t, open) => {
     t.strictSame(await scene.settle(third.leaseId, 'succeeded'), lost);
   });
 
-  t.test('a lease past its time settles while nobody has ended it', async t => {
-    const scene = await open(t);
+  test('a lease past its time settles while nobody has ended it', async (scene, t) => {
     await scene.add({ timeoutMs: 1_000 });
     const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
     scene.clock.advance(60_000);
     t.equal((await scene.settle(leaseId, 'succeeded')).kind, 'settled');
   });
 
-  t.test('a lease has not expired before its time', async t => {
-    const scene = await open(t);
+  test('a lease has not expired before its time', async (scene, t) => {
     const { id } = await scene.add({ timeoutMs: 1_000 });
     const { leaseId, leaseUntil } = await scene.startOne();
     scene.clock.moveTo(leaseUntil - 1);
@@ -79,8 +74,7 @@ export const fencing: Topic = (t, open) => {
     t.equal((await scene.settle(leaseId, 'lease_expired')).kind, 'settled');
   });
 
-  t.test('several attempts are ended in order, each for itself', async t => {
-    const scene = await open(t);
+  test('several attempts are ended in order, each for itself', async (scene, t) => {
     await scene.create([scene.newTask(), scene.newTask()]);
     const { tasks } = await scene.claim(2);
     const [a, b] = tasks.map(({ leaseId }) => leaseId);
@@ -104,8 +98,7 @@ export const fencing: Topic = (t, open) => {
     t.strictSame(await scene.store.settle(ACME, []), []);
   });
 
-  t.test('of two ends at the same time one counts', async t => {
-    const scene = await open(t);
+  test('of two ends at the same time one counts', async (scene, t) => {
     await scene.add();
     const { leaseId } = await scene.startOne();
     const answers = await Promise.all([

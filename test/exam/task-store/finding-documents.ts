@@ -1,15 +1,7 @@
-import type { Test } from 'tap';
 import type { DocumentChange, DocumentQuery } from '../../../src/tasks/store/documents.ts';
 import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
-
-export const findingDocuments: Topic = (t, open) => {
-  knowsNames(t, open);
-  counts(t, open);
-  lists(t, open);
-  tellsWhatIsDue(t, open);
-};
 
 function refused(index: number, reason: string) {
   return { kind: 'refused', index, reason };
@@ -19,9 +11,8 @@ function put(scene: Scene, ...changes: DocumentChange[]) {
   return scene.store.apply(ACME, changes);
 }
 
-function knowsNames(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a document is found by each of its names, until it has others', async t => {
-    const scene = await open(t);
+export const findingDocuments: Topic = test => {
+  test('a document is found by each of its names, until it has others', async (scene, t) => {
     const { store, make } = scene;
     const user = make.user({ externalId: 'x|1' });
     await put(scene, user);
@@ -34,8 +25,7 @@ function knowsNames(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await store.findDocument(ACME, 'external:x|1'))?.version, 2);
   });
 
-  t.test('a name is that of one document, whatever its kind', async t => {
-    const scene = await open(t);
+  test('a name is that of one document, whatever its kind', async (scene, t) => {
     const user = scene.make.user();
     const secret = scene.make.secret(scene.mailer.id, {}, { unique: ['email:ann@example.com'] });
     await put(scene, user);
@@ -49,8 +39,7 @@ function knowsNames(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, secret), { kind: 'done', versions: [1] }, 'and leaves it when it goes');
   });
 
-  t.test('names are those after the changes before', async t => {
-    const scene = await open(t);
+  test('names are those after the changes before', async (scene, t) => {
     const ann = scene.make.user();
     const bea = scene.make.user({ email: 'bea@example.com' });
     await put(scene, ann);
@@ -63,8 +52,7 @@ function knowsNames(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, twice), refused(0, 'name_taken'));
   });
 
-  t.test('a wrong version is reported before a taken name', async t => {
-    const scene = await open(t);
+  test('a wrong version is reported before a taken name', async (scene, t) => {
     const ann = scene.make.user();
     const bea = scene.make.user({ email: 'bea@example.com' });
     await put(scene, ann, bea);
@@ -73,11 +61,8 @@ function knowsNames(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, { ...bea, expect: 'absent', unique }), refused(0, 'exists'));
     t.strictSame(await put(scene, { ...bea, expect: 1, unique }), refused(0, 'name_taken'));
   });
-}
 
-function counts(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('no more new documents are made than there may be under one parent', async t => {
-    const scene = await open(t);
+  test('no more new documents are made than there may be under one parent', async (scene, t) => {
     const secret = (parent: string) => ({ ...scene.make.secret(parent), atMost: 2 });
     const first = secret('wrk_1');
     t.strictSame(await put(scene, first, secret('wrk_1')), { kind: 'done', versions: [1, 1] });
@@ -93,16 +78,12 @@ function counts(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await put(scene, gone, secret('wrk_1')), { kind: 'done', versions: [0, 1] });
   });
 
-  t.test('a taken name is reported before the maximum number', async t => {
-    const scene = await open(t);
+  test('a taken name is reported before the maximum number', async (scene, t) => {
     await put(scene, scene.make.user());
     t.strictSame(await put(scene, { ...scene.make.user(), atMost: 1 }), refused(0, 'name_taken'));
   });
-}
 
-function lists(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('documents are listed by kind and parent, in the order of their ids', async t => {
-    const scene = await open(t);
+  test('documents are listed by kind and parent, in the order of their ids', async (scene, t) => {
     const { store, make } = scene;
     const secrets = Array.from({ length: 7 }, (_, i) => make.secret(i % 2 === 0 ? 'wrk_a' : 'wrk_b'));
     await put(scene, ...[...secrets].reverse(), make.user());
@@ -137,8 +118,7 @@ function lists(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(first, await store.getDocument(ACME, 'secret', secrets[0].id));
   });
 
-  t.test('a document that moves to another parent is listed there', async t => {
-    const scene = await open(t);
+  test('a document that moves to another parent is listed there', async (scene, t) => {
     const secret = scene.make.secret('wrk_a');
     await put(scene, secret, { ...secret, expect: 1, parent: 'wrk_b' });
     const under = async (parent: string) => {
@@ -147,11 +127,8 @@ function lists(t: Test, open: Parameters<Topic>[1]): void {
     };
     t.strictSame([await under('wrk_a'), await under('wrk_b')], [0, 1]);
   });
-}
 
-function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('documents that are due are read up to a bound of their bytes', async t => {
-    const scene = await open(t);
+  test('documents that are due are read up to a bound of their bytes', async (scene, t) => {
     const { store, make } = scene;
     const { body } = make.schedule(scene.mailer);
     const task = { ...body.task, payload: JSON.stringify('x'.repeat(READ_BYTES / 16)) };
@@ -168,8 +145,7 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     );
   });
 
-  t.test('a tenant with many due documents leaves room for those of others', async t => {
-    const scene = await open(t);
+  test('a tenant with many due documents leaves room for those of others', async (scene, t) => {
     const { store, make } = scene;
     const many = Array.from({ length: 150 }, (_, i) => {
       return make.schedule(scene.mailer, { name: `s${i}` }, { dueAt: scene.now - 1_000 + i });
@@ -185,8 +161,7 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     );
   });
 
-  t.test('a tenant with large due documents leaves room for those of others', async t => {
-    const scene = await open(t);
+  test('a tenant with large due documents leaves room for those of others', async (scene, t) => {
     const { store, make } = scene;
     const { body } = make.schedule(scene.mailer);
     const task = { ...body.task, payload: JSON.stringify('x'.repeat(READ_BYTES / 8)) };
@@ -204,8 +179,7 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     t.ok(found.length <= 9, `${found.length} were read`);
   });
 
-  t.test('documents of all tenants are due at their time, the earliest first', async t => {
-    const scene = await open(t);
+  test('documents of all tenants are due at their time, the earliest first', async (scene, t) => {
     const { store, make, clock } = scene;
     const schedule = make.schedule(scene.mailer, {}, { dueAt: scene.now + 3_000 });
     const worker = make.worker({ name: 'other' }, { dueAt: scene.now + 2_000 });
@@ -232,4 +206,4 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     clock.advance(1_000);
     t.strictSame(await due(), [], 'none, or none any more');
   });
-}
+};

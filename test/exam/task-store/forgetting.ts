@@ -16,9 +16,8 @@ async function forget(store: TaskStore, tenant: string): Promise<number> {
   return calls;
 }
 
-export const forgetting: Topic = (t, open) => {
-  t.test('what is remembered under keys is forgotten, however much it is', async t => {
-    const scene = await open(t);
+export const forgetting: Topic = test => {
+  test('what is remembered under keys is forgotten, however much it is', async (scene, t) => {
     const { store } = scene;
     const names = Array.from({ length: 600 }, (_, i) => idempotency(`i${i}`));
     await Promise.all(names.map(name => store.remember(ACME, name)));
@@ -31,8 +30,7 @@ export const forgetting: Topic = (t, open) => {
     t.equal((await store.recall(GLOBEX, idempotency('i1'))).kind, 'replayed', 'of another tenant');
   });
 
-  t.test('buckets are full and throttles over, documents and other tenants stay', async t => {
-    const scene = await open(t);
+  test('buckets are full and throttles over, documents and other tenants stay', async (scene, t) => {
     const { store, make } = scene;
     await store.apply(GLOBEX, [make.account(GLOBEX), scene.mailer]);
     const bounds = { rate: { limit: 1, perMs: 60_000, burst: 2 }, tenantPerSecond: 3 };
@@ -58,8 +56,7 @@ export const forgetting: Topic = (t, open) => {
     t.match(await store.claim(GLOBEX, make.claimRequest(scene.mailer.id, 1, bounds)), { blocked: 'rate' });
   });
 
-  t.test('a deleted worker leaves no bucket and no throttle, unless the deletion is refused', async t => {
-    const scene = await open(t);
+  test('a deleted worker leaves no bucket and no throttle, unless the deletion is refused', async (scene, t) => {
     const { store, mailer, make } = scene;
     const bounds = { rate: { limit: 1, perMs: 60_000, burst: 2 } };
     const spend = async () => {
@@ -79,8 +76,7 @@ export const forgetting: Topic = (t, open) => {
     t.match(await spend(), { tasks: { length: 2 } });
   });
 
-  t.test('a tenant that has tasks keeps everything', async t => {
-    const scene = await open(t);
+  test('a tenant that has tasks keeps everything', async (scene, t) => {
     const { store } = scene;
     await store.remember(ACME, idempotency('i'));
     const { id } = await scene.add({ key: 'k', group: 'g' });
@@ -99,8 +95,7 @@ export const forgetting: Topic = (t, open) => {
     t.equal((await store.recall(ACME, idempotency('i'))).kind, 'new');
   });
 
-  t.test('a tenant that is gone can begin again', async t => {
-    const scene = await open(t);
+  test('a tenant that is gone can begin again', async (scene, t) => {
     const { store, make } = scene;
     await scene.taskIn('succeeded', { key: 'k', keyTtlMs: 3_600_000 });
     await scene.clear();
@@ -119,8 +114,7 @@ export const forgetting: Topic = (t, open) => {
     t.equal((await store.counts(GLOBEX, null)).running, 0);
   });
 
-  t.test('of a tenant that nobody knows there is nothing to forget', async t => {
-    const scene = await open(t);
+  test('of a tenant that nobody knows there is nothing to forget', async (scene, t) => {
     t.ok((await forget(scene.store, 'nobody')) < 1_000);
     t.strictSame(await scene.store.tenants(null, 10), [ACME]);
   });

@@ -1,15 +1,6 @@
-import type { Test } from 'tap';
 import type { ClaimRequest, NewTask } from '../../../src/tasks/store/requests.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
-
-type Open = Parameters<Topic>[1];
-
-export const groups: Topic = (t, open) => {
-  limits(t, open);
-  passesBy(t, open);
-  keepsOrder(t, open);
-};
 
 const ONE = { groups: { concurrency: 1, fifo: false } };
 const TWO = { groups: { concurrency: 2, fifo: false } };
@@ -27,9 +18,8 @@ async function claimed(scene: Scene, max: number, rest: Partial<ClaimRequest>) {
   return { started, in: nextAt === null ? null : nextAt - now, blocked };
 }
 
-function limits(t: Test, open: Open): void {
-  t.test('a group has no more attempts at once than its limit, and others go on', async t => {
-    const scene = await open(t);
+export const groups: Topic = test => {
+  test('a group has no more attempts at once than its limit, and others go on', async (scene, t) => {
     for (const group of ['a', 'a', 'a', 'b', null, null]) await addTo(scene, group);
     t.strictSame(await claimed(scene, 10, TWO), {
       started: ['a', 'a', 'b', null, null],
@@ -41,8 +31,7 @@ function limits(t: Test, open: Open): void {
     t.strictSame((await claimed(scene, 10, TWO)).started, ['b']);
   });
 
-  t.test('groups of one name on two workers are two groups', async t => {
-    const scene = await open(t);
+  test('groups of one name on two workers are two groups', async (scene, t) => {
     await addTo(scene, 'a');
     await scene.create([scene.make.newTask(scene.reporter, { group: 'a' })]);
     t.equal((await scene.claim(5, ONE)).tasks.length, 1);
@@ -51,8 +40,7 @@ function limits(t: Test, open: Open): void {
   });
 
   for (const event of ['succeeded', 'attempt_failed', 'released', 'no_retry', 'canceled'] as const) {
-    t.test(`an attempt that ends as ${event} makes room in its group`, async t => {
-      const scene = await open(t);
+    test(`an attempt that ends as ${event} makes room in its group`, async (scene, t) => {
       await addTo(scene, 'a');
       const second = await addTo(scene, 'a');
       const [first] = (await scene.claim(5, ONE)).tasks;
@@ -66,8 +54,7 @@ function limits(t: Test, open: Open): void {
     });
   }
 
-  t.test('another limit, or none, holds from the next claim on', async t => {
-    const scene = await open(t);
+  test('another limit, or none, holds from the next claim on', async (scene, t) => {
     for (let i = 0; i < 6; i++) await addTo(scene, 'a');
     t.equal((await claimed(scene, 10, ONE)).started.length, 1);
     t.equal((await claimed(scene, 10, TWO)).started.length, 1);
@@ -76,8 +63,7 @@ function limits(t: Test, open: Open): void {
     t.strictSame(await claimed(scene, 10, {}), { started: ['a'], in: null, blocked: null });
   });
 
-  t.test('a blocked group that loses its due tasks blocks no more', async t => {
-    const scene = await open(t);
+  test('a blocked group that loses its due tasks blocks no more', async (scene, t) => {
     await addTo(scene, 'a');
     const second = await addTo(scene, 'a');
     t.equal((await claimed(scene, 5, ONE)).blocked, 'group');
@@ -89,15 +75,13 @@ function limits(t: Test, open: Open): void {
     t.strictSame(await claimed(scene, 5, ONE), { started: [], in: null, blocked: null });
   });
 
-  t.test('a task of another group that is due within the second is not late', async t => {
-    const scene = await open(t);
+  test('a task of another group that is due within the second is not late', async (scene, t) => {
     for (const group of ['a', 'a']) await addTo(scene, group);
     await addTo(scene, 'b', { runAt: scene.now + 300 });
     t.strictSame(await claimed(scene, 5, ONE), { started: ['a'], in: 300, blocked: 'group' });
   });
 
-  t.test('priorities order the tasks within a group', async t => {
-    const scene = await open(t);
+  test('priorities order the tasks within a group', async (scene, t) => {
     const low = await addTo(scene, 'a', { priority: 'low' });
     const high = await addTo(scene, 'a', { priority: 'high' });
     const first = await scene.claim(5, ONE);
@@ -112,11 +96,8 @@ function limits(t: Test, open: Open): void {
       [low],
     );
   });
-}
 
-function passesBy(t: Test, open: Open): void {
-  t.test('thousands of tasks of a blocked group keep nobody waiting', async t => {
-    const scene = await open(t);
+  test('thousands of tasks of a blocked group keep nobody waiting', async (scene, t) => {
     for (let i = 0; i < 6; i++) {
       await scene.create(Array.from({ length: 500 }, () => scene.newTask({ group: 'a' })));
     }
@@ -127,8 +108,7 @@ function passesBy(t: Test, open: Open): void {
     t.strictSame((await claimed(scene, 10, ONE)).started, [null]);
   });
 
-  t.test('all of more groups than one claim looks at are served', async t => {
-    const scene = await open(t);
+  test('all of more groups than one claim looks at are served', async (scene, t) => {
     const names = Array.from({ length: 100 }, (_, i) => `g${i}`);
     await scene.create(names.flatMap(group => [scene.newTask({ group }), scene.newTask({ group })]));
     const served = new Map<string | null, number>();
@@ -144,8 +124,7 @@ function passesBy(t: Test, open: Open): void {
     t.strictSame(await claimed(scene, 1, ONE), { started: [], in: null, blocked: null });
   });
 
-  t.test('one claim starts tasks of many blocked and free groups', async t => {
-    const scene = await open(t);
+  test('one claim starts tasks of many blocked and free groups', async (scene, t) => {
     const names = Array.from({ length: 60 }, (_, i) => `g${i}`);
     await scene.create(names.flatMap(group => [scene.newTask({ group }), scene.newTask({ group })]));
     let started = 0;
@@ -153,11 +132,8 @@ function passesBy(t: Test, open: Open): void {
     t.equal(started, 60);
     t.equal((await scene.claim(100, ONE)).blocked, 'group');
   });
-}
 
-function keepsOrder(t: Test, open: Open): void {
-  t.test('in a group of fifo, a task that waits for its next attempt holds up those behind it', async t => {
-    const scene = await open(t);
+  test('in a group of fifo, a task that waits for its next attempt holds up those behind it', async (scene, t) => {
     const first = await addTo(scene, 'a');
     const second = await addTo(scene, 'a', { priority: 'critical' });
     const start = await scene.claim(5, FIFO);
@@ -182,8 +158,7 @@ function keepsOrder(t: Test, open: Open): void {
     );
   });
 
-  t.test('in a group of fifo, tasks are ordered by run_at, and one for later holds nothing up', async t => {
-    const scene = await open(t);
+  test('in a group of fifo, tasks are ordered by run_at, and one for later holds nothing up', async (scene, t) => {
     const later = await addTo(scene, 'a', { runAt: scene.now + 60_000 });
     const second = await addTo(scene, 'a', { runAt: scene.now - 1_000 });
     const first = await addTo(scene, 'a', { runAt: scene.now - 2_000 });
@@ -204,8 +179,7 @@ function keepsOrder(t: Test, open: Open): void {
   });
 
   for (const action of ['pause', 'cancel'] as const) {
-    t.test(`in a group of fifo, the next task starts when the first is asked to ${action}`, async t => {
-      const scene = await open(t);
+    test(`in a group of fifo, the next task starts when the first is asked to ${action}`, async (scene, t) => {
       const first = await addTo(scene, 'a');
       const second = await addTo(scene, 'a');
       const [{ leaseId }] = (await scene.claim(5, FIFO)).tasks;
@@ -219,20 +193,16 @@ function keepsOrder(t: Test, open: Open): void {
     });
   }
 
-  t.test(
-    'in a group of fifo, a first task that expires before it is due lets the next one start',
-    async t => {
-      const scene = await open(t);
-      await addTo(scene, 'a', { expiresAt: scene.now + 10_000 });
-      const second = await addTo(scene, 'a');
-      const [{ leaseId }] = (await scene.claim(5, FIFO)).tasks;
-      await scene.end(leaseId, 'attempt_failed', { delayMs: 60_000 });
-      t.equal((await claimed(scene, 5, FIFO)).in, 60_000);
-      scene.clock.advance(10_000);
-      t.strictSame(
-        (await scene.claim(5, FIFO)).tasks.map(({ task }) => task.id),
-        [second],
-      );
-    },
-  );
-}
+  test('in a group of fifo, a first task that expires before it is due lets the next one start', async (scene, t) => {
+    await addTo(scene, 'a', { expiresAt: scene.now + 10_000 });
+    const second = await addTo(scene, 'a');
+    const [{ leaseId }] = (await scene.claim(5, FIFO)).tasks;
+    await scene.end(leaseId, 'attempt_failed', { delayMs: 60_000 });
+    t.equal((await claimed(scene, 5, FIFO)).in, 60_000);
+    scene.clock.advance(10_000);
+    t.strictSame(
+      (await scene.claim(5, FIFO)).tasks.map(({ task }) => task.id),
+      [second],
+    );
+  });
+};

@@ -3,12 +3,6 @@ import { FINAL_STATUSES, type Task } from '../../../src/tasks/model/task.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
-export const heldTasks: Topic = (t, open) => {
-  isHeld(t, open);
-  isLetGo(t, open);
-  endsItself(t, open);
-};
-
 /** A running task, its lease, and one that it holds. */
 async function pair(scene: Scene, held: Parameters<Scene['add']>[0] = {}) {
   await scene.add();
@@ -16,17 +10,15 @@ async function pair(scene: Scene, held: Parameters<Scene['add']>[0] = {}) {
   return { holder: task, leaseId, held: await scene.add({ heldBy: task.id, ...held }) };
 }
 
-function isHeld(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a held task is not due', async t => {
-    const scene = await open(t);
+export const heldTasks: Topic = test => {
+  test('a held task is not due', async (scene, t) => {
     const { holder, held } = await pair(scene);
     t.strictSame([held.status, held.heldBy, held.dueAt], ['scheduled', holder.id, null]);
     t.notOk('nextAttemptAt' in (await scene.lastEntry(held.id)));
     t.strictSame(await scene.claim(1), { tasks: [], now: scene.now, nextAt: null, blocked: null });
   });
 
-  t.test('a holder that is missing or has ended holds nobody', async t => {
-    const scene = await open(t);
+  test('a holder that is missing or has ended holds nobody', async (scene, t) => {
     for (const status of FINAL_STATUSES) {
       await scene.clear();
       const { id } = await scene.taskIn(status);
@@ -36,16 +28,14 @@ function isHeld(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.add({ heldBy: 'tsk_nobody' })).heldBy, null);
   });
 
-  t.test('a task of the same request can be the holder', async t => {
-    const scene = await open(t);
+  test('a task of the same request can be the holder', async (scene, t) => {
     const first = scene.newTask();
     const second = scene.newTask({ heldBy: first.task.id });
     await scene.create([first, second]);
     t.equal((await scene.get(second.task.id)).heldBy, first.task.id);
   });
 
-  t.test('it can be changed, paused and resumed, and is held all the same', async t => {
-    const scene = await open(t);
+  test('it can be changed, paused and resumed, and is held all the same', async (scene, t) => {
     const { holder, held } = await pair(scene);
     const runAt = scene.now + 5_000;
     const moved = await scene.changed(held.id, 'update', { runAt });
@@ -56,9 +46,7 @@ function isHeld(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([resumed.status, resumed.dueAt, resumed.heldBy], ['scheduled', null, holder.id]);
     t.strictSame(await scene.change(held.id, 'run'), { kind: 'refused', reason: 'status', task: resumed });
   });
-}
 
-function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
   async function checkLetGo(t: Test, scene: Scene, before: Task, dueAt: number): Promise<void> {
     const after = {
       ...before,
@@ -81,8 +69,7 @@ function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('it is due now when its holder has ended', async t => {
-    const scene = await open(t);
+  test('it is due now when its holder has ended', async (scene, t) => {
     const { leaseId, held } = await pair(scene);
     scene.clock.advance(700);
     await scene.end(leaseId, 'succeeded');
@@ -90,8 +77,7 @@ function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.startOne()).task.id, held.id);
   });
 
-  t.test('or at its own time, where that is later', async t => {
-    const scene = await open(t);
+  test('or at its own time, where that is later', async (scene, t) => {
     const runAt = scene.now + 60_000;
     const { leaseId, held } = await pair(scene, { runAt });
     scene.clock.advance(700);
@@ -100,15 +86,13 @@ function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.claim(1)).nextAt, runAt);
   });
 
-  t.test('it waits on while the holder only waits for its next attempt', async t => {
-    const scene = await open(t);
+  test('it waits on while the holder only waits for its next attempt', async (scene, t) => {
     const { leaseId, held } = await pair(scene);
     await scene.end(leaseId, 'attempt_failed');
     t.strictSame(await scene.get(held.id), held);
   });
 
-  t.test('a paused one is due when it is resumed', async t => {
-    const scene = await open(t);
+  test('a paused one is due when it is resumed', async (scene, t) => {
     const { leaseId, held } = await pair(scene);
     const paused = await scene.changed(held.id, 'pause');
     scene.clock.advance(700);
@@ -125,8 +109,7 @@ function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
     removed: (scene, id) => scene.store.remove(ACME, id, null),
   };
   for (const [end, act] of Object.entries(ends)) {
-    t.test(`it is let go when its holder is ${end}`, async t => {
-      const scene = await open(t);
+    test(`it is let go when its holder is ${end}`, async (scene, t) => {
       const holder = await scene.add({ expiresAt: scene.now + 1 });
       const held = await scene.add({ heldBy: holder.id });
       scene.clock.advance(1);
@@ -135,8 +118,7 @@ function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('all that one task holds are let go, of whatever worker', async t => {
-    const scene = await open(t);
+  test('all that one task holds are let go, of whatever worker', async (scene, t) => {
     const { holder, leaseId, held } = await pair(scene);
     const another = await scene.add({ heldBy: holder.id });
     const item = scene.make.newTask(scene.reporter, { heldBy: holder.id });
@@ -145,11 +127,8 @@ function isLetGo(t: Test, open: Parameters<Topic>[1]): void {
     await scene.end(leaseId, 'succeeded');
     for (const task of [held, another, elsewhere]) await checkLetGo(t, scene, task, task.runAt);
   });
-}
 
-function endsItself(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a held task that ends is held no more', async t => {
-    const scene = await open(t);
+  test('a held task that ends is held no more', async (scene, t) => {
     const { leaseId, held } = await pair(scene, { expiresAt: scene.now });
     const expired = await scene.changed(held.id, 'expire');
     t.strictSame([expired.status, expired.heldBy, expired.dueAt], ['expired', null, null]);
@@ -157,16 +136,14 @@ function endsItself(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.get(held.id), expired, 'the end of its holder is nothing to it');
   });
 
-  t.test('replayed, it does not wait', async t => {
-    const scene = await open(t);
+  test('replayed, it does not wait', async (scene, t) => {
     const { held } = await pair(scene);
     await scene.changed(held.id, 'cancel');
     await scene.changed(held.id, 'replay');
     t.equal((await scene.startOne()).task.id, held.id);
   });
 
-  t.test('a held task holds others in turn', async t => {
-    const scene = await open(t);
+  test('a held task holds others in turn', async (scene, t) => {
     const { leaseId, held } = await pair(scene);
     const last = await scene.add({ heldBy: held.id });
     await scene.end(leaseId, 'succeeded');
@@ -174,4 +151,4 @@ function endsItself(t: Test, open: Parameters<Topic>[1]): void {
     await scene.end((await scene.startOne()).leaseId, 'succeeded');
     t.equal((await scene.startOne()).task.id, last.id);
   });
-}
+};

@@ -1,12 +1,32 @@
-import type { Test } from 'tap';
 import type { HistoryEntry } from '../../../src/tasks/model/task.ts';
 import { historyQuery, PULLER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
-export const histories: Topic = (t, open) => {
-  t.test('the history of a task has every step', async t => {
-    const scene = await open(t);
+/** Makes the history of a task longer, up to so many entries. */
+async function fill(scene: Scene, id: string, leaseId: string, length: number): Promise<void> {
+  const [last] = (await scene.store.history(ACME, id, historyQuery({ limit: 1, order: 'desc' })))!;
+  for (let seq = last.seq + 1; seq <= length; seq++) {
+    await scene.store.extend(ACME, leaseId, null, {
+      percent: seq % 100,
+      note: `entry ${seq}`,
+      actor: PULLER,
+    });
+  }
+}
+
+async function running(scene: Scene) {
+  await scene.add();
+  const { task, leaseId } = await scene.startOne({ lease: { mode: 'pull', ms: 60_000 } });
+  return { id: task.id, leaseId };
+}
+
+function seqs(entries: readonly HistoryEntry[] | null): number[] {
+  return (entries ?? []).map(({ seq }) => seq);
+}
+
+export const histories: Topic = test => {
+  test('the history of a task has every step', async (scene, t) => {
     const { id } = await scene.add();
     await scene.end((await scene.startOne()).leaseId, 'timed_out');
     await scene.changed(id, 'pause');
@@ -35,40 +55,11 @@ export const histories: Topic = (t, open) => {
     );
   });
 
-  t.test('a task that is not there has none', async t => {
-    const scene = await open(t);
+  test('a task that is not there has none', async (scene, t) => {
     t.equal(await scene.store.history(ACME, 'tsk_nobody', historyQuery()), null);
   });
 
-  pages(t, open);
-  forgets(t, open);
-};
-
-/** Makes the history of a task longer, up to so many entries. */
-async function fill(scene: Scene, id: string, leaseId: string, length: number): Promise<void> {
-  const [last] = (await scene.store.history(ACME, id, historyQuery({ limit: 1, order: 'desc' })))!;
-  for (let seq = last.seq + 1; seq <= length; seq++) {
-    await scene.store.extend(ACME, leaseId, null, {
-      percent: seq % 100,
-      note: `entry ${seq}`,
-      actor: PULLER,
-    });
-  }
-}
-
-async function running(scene: Scene) {
-  await scene.add();
-  const { task, leaseId } = await scene.startOne({ lease: { mode: 'pull', ms: 60_000 } });
-  return { id: task.id, leaseId };
-}
-
-function seqs(entries: readonly HistoryEntry[] | null): number[] {
-  return (entries ?? []).map(({ seq }) => seq);
-}
-
-function pages(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('it is read in pages, from either end', async t => {
-    const scene = await open(t);
+  test('it is read in pages, from either end', async (scene, t) => {
     const { id, leaseId } = await running(scene);
     await fill(scene, id, leaseId, 9);
     const read = async (after: number | null, limit: number, order: 'asc' | 'desc') =>
@@ -81,11 +72,8 @@ function pages(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await read(6, 10, 'desc'), [5, 4, 3, 2, 1]);
     t.strictSame(await read(1, 10, 'desc'), []);
   });
-}
 
-function forgets(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('of a long history the first 50 and the last 950 entries are kept', async t => {
-    const scene = await open(t);
+  test('of a long history the first 50 and the last 950 entries are kept', async (scene, t) => {
     const { id, leaseId } = await running(scene);
     await fill(scene, id, leaseId, 50);
     scene.clock.advance(1_000);
@@ -131,4 +119,4 @@ function forgets(t: Test, open: Parameters<Topic>[1]): void {
     const { seq, event } = (await scene.history(id)).at(-1)!;
     t.strictSame([seq, event], [1_038, 'succeeded'], 'and it goes on');
   });
-}
+};

@@ -2,9 +2,8 @@ import { idempotency as remembered } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
-export const idempotency: Topic = (t, open) => {
-  t.test('the same request again is given the answer of the first time', async t => {
-    const scene = await open(t);
+export const idempotency: Topic = test => {
+  test('the same request again is given the answer of the first time', async (scene, t) => {
     const user = scene.make.user();
     const request = scene.make.createRequest(
       [scene.newTask({ key: 'k' }), scene.newTask({ workerId: 'wrk_nobody' }), scene.newTask({ key: 'k' })],
@@ -31,8 +30,7 @@ export const idempotency: Topic = (t, open) => {
     t.equal((await scene.store.getDocument(ACME, 'user', user.id))?.version, 1, 'and does nothing');
   });
 
-  t.test('another request with the same key is rejected as a conflict', async t => {
-    const scene = await open(t);
+  test('another request with the same key is rejected as a conflict', async (scene, t) => {
     await scene.add({}, {}, { idempotency: remembered('i') });
     const request = scene.make.createRequest([scene.newTask()], {
       idempotency: remembered('i', { fingerprint: 'f2' }),
@@ -41,8 +39,7 @@ export const idempotency: Topic = (t, open) => {
     t.equal((await scene.store.counts(ACME, null)).scheduled, 1);
   });
 
-  t.test('a request without tasks finds what is remembered, and leaves nothing behind', async t => {
-    const scene = await open(t);
+  test('a request without tasks finds what is remembered, and leaves nothing behind', async (scene, t) => {
     const nothing = () => scene.make.createRequest([], { maxOpen: 0, idempotency: remembered('i') });
     t.match(await scene.store.create(ACME, nothing()), { kind: 'done', results: [] });
     t.same(await scene.store.recall(ACME, remembered('i')), { kind: 'new' });
@@ -55,14 +52,12 @@ export const idempotency: Topic = (t, open) => {
     t.strictSame(await scene.store.create(ACME, other), { kind: 'reused' });
   });
 
-  t.test('a request without a key has an empty note', async t => {
-    const scene = await open(t);
+  test('a request without a key has an empty note', async (scene, t) => {
     const answer = await scene.store.create(ACME, scene.make.createRequest([scene.newTask()]));
     t.equal(answer.kind === 'done' && answer.note, '');
   });
 
-  t.test('it is remembered as long as was asked for', async t => {
-    const scene = await open(t);
+  test('it is remembered as long as was asked for', async (scene, t) => {
     const request = () =>
       scene.make.createRequest([scene.newTask()], { idempotency: remembered('i', { keepMs: 1_000 }) });
     await scene.store.create(ACME, request());
@@ -75,8 +70,7 @@ export const idempotency: Topic = (t, open) => {
     t.equal((await scene.store.create(ACME, request())).kind, 'replayed', 'and then anew');
   });
 
-  t.test('the same key in another scope is another one', async t => {
-    const scene = await open(t);
+  test('the same key in another scope is another one', async (scene, t) => {
     await scene.add({}, {}, { idempotency: remembered('i') });
     for (const other of [remembered('i', { scope: 'tok_2 /v1/tasks' }), remembered('j')]) {
       const request = scene.make.createRequest([scene.newTask()], { idempotency: other });
@@ -84,8 +78,7 @@ export const idempotency: Topic = (t, open) => {
     }
   });
 
-  t.test('a request that did nothing is not remembered', async t => {
-    const scene = await open(t);
+  test('a request that did nothing is not remembered', async (scene, t) => {
     const { id } = await scene.add({ key: 'k' });
     const rejected = () => scene.newTask({ key: 'k' }, { onConflict: 'reject' });
     await scene.create([rejected(), rejected()], { idempotency: remembered('i') });
@@ -98,8 +91,7 @@ export const idempotency: Topic = (t, open) => {
     );
   });
 
-  t.test('one that found or replaced a task is', async t => {
-    const scene = await open(t);
+  test('one that found or replaced a task is', async (scene, t) => {
     await scene.add({ key: 'k' });
     await scene.create([scene.newTask({ key: 'k' })], { idempotency: remembered('found') });
     const replacing = scene.newTask({ key: 'k' }, { onConflict: 'replace' });
@@ -108,8 +100,7 @@ export const idempotency: Topic = (t, open) => {
     t.equal((await scene.store.recall(ACME, remembered('replaced'))).kind, 'replayed');
   });
 
-  t.test('changes of documents are remembered likewise', async t => {
-    const scene = await open(t);
+  test('changes of documents are remembered likewise', async (scene, t) => {
     const key = remembered('i', { note: 'usr' });
     const user = { ...scene.make.user(), expect: 'any' as const };
     t.strictSame(await scene.store.apply(ACME, [user], key), { kind: 'done', versions: [1] });
@@ -121,15 +112,13 @@ export const idempotency: Topic = (t, open) => {
     t.strictSame(await scene.store.apply(ACME, [user], other), { kind: 'done', versions: [2] });
   });
 
-  t.test('changes that are refused are not', async t => {
-    const scene = await open(t);
+  test('changes that are refused are not', async (scene, t) => {
     const missing = { ...scene.make.user(), expect: 3 };
     t.match(await scene.store.apply(ACME, [missing], remembered('i')), { kind: 'refused' });
     t.strictSame(await scene.store.recall(ACME, remembered('i')), { kind: 'new' });
   });
 
-  t.test('what was remembered by hand is recalled', async t => {
-    const scene = await open(t);
+  test('what was remembered by hand is recalled', async (scene, t) => {
     const key = remembered('i', { note: 'ä "note"', keepMs: 1_000 });
     t.strictSame(await scene.store.recall(ACME, key), { kind: 'new' });
     await scene.store.remember(ACME, key);

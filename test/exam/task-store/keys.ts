@@ -1,19 +1,9 @@
-import type { Test } from 'tap';
 import { retryPolicy, USER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
-export const keys: Topic = (t, open) => {
-  returnsOrRejects(t, open);
-  outlivesTheEnd(t, open);
-  replaces(t, open);
-  standsBeside(t, open);
-  replays(t, open);
-};
-
-function returnsOrRejects(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a task that is asked for again is found by its key', async t => {
-    const scene = await open(t);
+export const keys: Topic = test => {
+  test('a task that is asked for again is found by its key', async (scene, t) => {
     const { id } = await scene.add({ key: 'k' });
     const task = await scene.changed(id, 'update', { tags: ['changed'] });
     const again = scene.newTask({ key: 'k', type: 'other' });
@@ -22,8 +12,7 @@ function returnsOrRejects(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.get(id), task, 'and stays as it is');
   });
 
-  t.test('or refused, with the id of the one that has the key', async t => {
-    const scene = await open(t);
+  test('or refused, with the id of the one that has the key', async (scene, t) => {
     const { id } = await scene.add({ key: 'k' });
     t.strictSame(await scene.result(scene.newTask({ key: 'k' }, { onConflict: 'reject' })), {
       kind: 'refused',
@@ -32,8 +21,7 @@ function returnsOrRejects(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('a task of the same request has its key already', async t => {
-    const scene = await open(t);
+  test('a task of the same request has its key already', async (scene, t) => {
     const [first, second, third] = await scene.create([
       scene.newTask({ key: 'k' }),
       scene.newTask({ key: 'k' }),
@@ -44,8 +32,7 @@ function returnsOrRejects(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(third, { kind: 'refused', reason: 'task_key_exists', taskId: task ? task.id : '' });
   });
 
-  t.test('keys of two workers, and texts that differ in a character, are two keys', async t => {
-    const scene = await open(t);
+  test('keys of two workers, and texts that differ in a character, are two keys', async (scene, t) => {
     const items = [
       scene.newTask({ key: 'k' }),
       scene.make.newTask(scene.reporter, { key: 'k' }),
@@ -59,19 +46,15 @@ function returnsOrRejects(t: Test, open: Parameters<Topic>[1]): void {
   });
 
   for (const status of ['scheduled', 'running', 'retry', 'paused'] as const) {
-    t.test(`a key stays taken while its task is ${status}`, async t => {
-      const scene = await open(t);
+    test(`a key stays taken while its task is ${status}`, async (scene, t) => {
       const { id } = await scene.taskIn(status, { key: 'k' });
       const result = await scene.result(scene.newTask({ key: 'k' }));
       t.equal(result.kind === 'existing' && result.task.id, id);
     });
   }
-}
 
-function outlivesTheEnd(t: Test, open: Parameters<Topic>[1]): void {
   for (const status of ['succeeded', 'failed', 'canceled', 'expired'] as const) {
-    t.test(`a key is free at once when its task is ${status}, unless it is to stay`, async t => {
-      const scene = await open(t);
+    test(`a key is free at once when its task is ${status}, unless it is to stay`, async (scene, t) => {
       await scene.taskIn(status, { key: 'k' });
       t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created');
 
@@ -94,8 +77,7 @@ function outlivesTheEnd(t: Test, open: Parameters<Topic>[1]): void {
   }
 
   for (const onConflict of ['replace', 'replace_keep_time'] as const) {
-    t.test(`${onConflict} makes a new task although the key of one that ended is not free`, async t => {
-      const scene = await open(t);
+    test(`${onConflict} makes a new task although the key of one that ended is not free`, async (scene, t) => {
       const { id } = await scene.taskIn('succeeded', { key: 'k', keyTtlMs: 60_000 });
       const result = await scene.result(scene.newTask({ key: 'k' }, { onConflict }));
       t.equal(result.kind, 'created');
@@ -106,8 +88,7 @@ function outlivesTheEnd(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('a removed task leaves its key at once', async t => {
-    const scene = await open(t);
+  test('a removed task leaves its key at once', async (scene, t) => {
     const ended = await scene.taskIn('succeeded', { key: 'k', keyTtlMs: 60_000 });
     await scene.store.remove(ACME, ended.id, null);
     const next = await scene.result(scene.newTask({ key: 'k' }));
@@ -116,19 +97,15 @@ function outlivesTheEnd(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created');
   });
 
-  t.test('a task that lost its key to another does not free it', async t => {
-    const scene = await open(t);
+  test('a task that lost its key to another does not free it', async (scene, t) => {
     const old = await scene.taskIn('succeeded', { key: 'k', keyTtlMs: 60_000 });
     const { id } = await scene.add({ key: 'k' }, { onConflict: 'replace' });
     await scene.store.remove(ACME, old.id, null);
     const result = await scene.result(scene.newTask({ key: 'k' }));
     t.equal(result.kind === 'existing' && result.task.id, id);
   });
-}
 
-function replaces(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a waiting task is given the new content, under its own id', async t => {
-    const scene = await open(t);
+  test('a waiting task is given the new content, under its own id', async (scene, t) => {
     const before = await scene.add({ key: 'k', keyTtlMs: 7, scheduleId: 'sch_1', scheduledFor: 1 });
     scene.clock.advance(10);
     const content = {
@@ -177,8 +154,7 @@ function replaces(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('it may keep its time', async t => {
-    const scene = await open(t);
+  test('it may keep its time', async (scene, t) => {
     const { id, runAt } = await scene.add({ key: 'k', runAt: scene.now + 60_000 });
     await scene.changed(id, 'run');
     scene.clock.advance(1);
@@ -191,8 +167,7 @@ function replaces(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([moved.runAt, moved.dueAt], [runAt, runAt], 'else its time is that of the new content');
   });
 
-  t.test('the same content again counts as a version, and is no event', async t => {
-    const scene = await open(t);
+  test('the same content again counts as a version, and is no event', async (scene, t) => {
     const before = await scene.add({ key: 'k', runAt: scene.now + 5 });
     scene.clock.advance(1);
     const task = await scene.add({ key: 'k', runAt: scene.now + 4 }, { onConflict: 'replace' });
@@ -200,8 +175,7 @@ function replaces(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.events(before.id), ['created']);
   });
 
-  t.test('a paused task that has not started is replaced, and stays paused', async t => {
-    const scene = await open(t);
+  test('a paused task that has not started is replaced, and stays paused', async (scene, t) => {
     const { id } = await scene.taskIn('paused', { key: 'k' });
     const task = await scene.add({ key: 'k', runAt: scene.now + 9 }, { onConflict: 'replace' });
     t.strictSame(
@@ -209,12 +183,9 @@ function replaces(t: Test, open: Parameters<Topic>[1]): void {
       [id, 'paused', scene.now + 9, scene.now + 9],
     );
   });
-}
 
-function standsBeside(t: Test, open: Parameters<Topic>[1]): void {
   for (const status of ['running', 'retry', 'paused'] as const) {
-    t.test(`beside a task that has started and is ${status} a new one waits for its end`, async t => {
-      const scene = await open(t);
+    test(`beside a task that has started and is ${status} a new one waits for its end`, async (scene, t) => {
       const first = await scene.taskIn(status === 'paused' ? 'retry' : status, { key: 'k' });
       if (status === 'paused') await scene.changed(first.id, 'pause');
       const item = scene.newTask({ key: 'k' }, { onConflict: 'replace' });
@@ -227,8 +198,7 @@ function standsBeside(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('the one that waits is replaced by a third', async t => {
-    const scene = await open(t);
+  test('the one that waits is replaced by a third', async (scene, t) => {
     const first = await scene.taskIn('running', { key: 'k' });
     const second = await scene.add({ key: 'k' }, { onConflict: 'replace' });
     const runAt = scene.now + 500;
@@ -239,8 +209,7 @@ function standsBeside(t: Test, open: Parameters<Topic>[1]): void {
     );
   });
 
-  t.test('the first one that ends leaves the key to the second', async t => {
-    const scene = await open(t);
+  test('the first one that ends leaves the key to the second', async (scene, t) => {
     await scene.add({ key: 'k', keyTtlMs: 60_000 });
     const { leaseId } = await scene.startOne();
     const second = await scene.add({ key: 'k' }, { onConflict: 'replace' });
@@ -252,8 +221,7 @@ function standsBeside(t: Test, open: Parameters<Topic>[1]): void {
 
   const ends = ['canceled', 'removed'] as const;
   for (const end of ends) {
-    t.test(`the first one has the key again when the second is ${end}`, async t => {
-      const scene = await open(t);
+    test(`the first one has the key again when the second is ${end}`, async (scene, t) => {
       const first = await scene.taskIn('running', { key: 'k' });
       const second = await scene.add({ key: 'k', keyTtlMs: 60_000 }, { onConflict: 'replace' });
       if (end === 'canceled') await scene.changed(second.id, 'cancel');
@@ -264,27 +232,22 @@ function standsBeside(t: Test, open: Parameters<Topic>[1]): void {
       t.equal(third.heldBy, first.id, 'so that never two of a key are live without order');
     });
   }
-}
 
-function replays(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a replayed task has its key again', async t => {
-    const scene = await open(t);
+  test('a replayed task has its key again', async (scene, t) => {
     const { id } = await scene.taskIn('failed', { key: 'k' });
     await scene.changed(id, 'replay');
     const result = await scene.result(scene.newTask({ key: 'k' }));
     t.strictSame(result, { kind: 'existing', task: await scene.get(id), keyFreeAt: null });
   });
 
-  t.test('also while its own key is not free yet', async t => {
-    const scene = await open(t);
+  test('also while its own key is not free yet', async (scene, t) => {
     const { id } = await scene.taskIn('failed', { key: 'k', keyTtlMs: 60_000 });
     t.equal((await scene.change(id, 'replay')).kind, 'done');
     scene.clock.advance(60_000);
     t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'existing');
   });
 
-  t.test('it is refused while another task has the key', async t => {
-    const scene = await open(t);
+  test('it is refused while another task has the key', async (scene, t) => {
     const old = await scene.taskIn('failed', { key: 'k' });
     const { id } = await scene.add({ key: 'k', keyTtlMs: 1_000 });
     const refused = { kind: 'refused', reason: 'key_taken', task: await scene.get(old.id) };
@@ -294,4 +257,4 @@ function replays(t: Test, open: Parameters<Topic>[1]): void {
     scene.clock.advance(1_000);
     t.equal((await scene.change(old.id, 'replay')).kind, 'done');
   });
-}
+};

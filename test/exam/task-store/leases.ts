@@ -1,34 +1,24 @@
-import type { Test } from 'tap';
 import { PULLER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
-export const leases: Topic = (t, open) => {
-  lasts(t, open);
-  isExtended(t, open);
-  tellsOfProgress(t, open);
-};
-
 const PUSH = { lease: { mode: 'push', ms: 15_000 } } as const;
 const PULL = { lease: { mode: 'pull', ms: 60_000 } } as const;
 
-function lasts(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a lease of a pushed task outlasts its timeout', async t => {
-    const scene = await open(t);
+export const leases: Topic = test => {
+  test('a lease of a pushed task outlasts its timeout', async (scene, t) => {
     await scene.add({ timeoutMs: 30_000 });
     t.equal((await scene.startOne(PUSH)).leaseUntil, scene.now + 45_000);
   });
 
-  t.test('a lease of a pulled task lasts as long as was asked for, at most its timeout', async t => {
-    const scene = await open(t);
+  test('a lease of a pulled task lasts as long as was asked for, at most its timeout', async (scene, t) => {
     await scene.add({ timeoutMs: 3_600_000 });
     await scene.add({ timeoutMs: 20_000 });
     t.equal((await scene.startOne(PULL)).leaseUntil, scene.now + 60_000);
     t.equal((await scene.startOne(PULL)).leaseUntil, scene.now + 20_000);
   });
 
-  t.test('the task of a lease is found until the attempt has ended', async t => {
-    const scene = await open(t);
+  test('the task of a lease is found until the attempt has ended', async (scene, t) => {
     await scene.add();
     const { leaseId, leaseUntil, task } = await scene.startOne();
     t.strictSame(await scene.store.leased(ACME, leaseId), task);
@@ -38,11 +28,8 @@ function lasts(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await scene.store.leased(ACME, leaseId), null);
     t.equal(await scene.store.leased(ACME, scene.make.leaseId()), null);
   });
-}
 
-function isExtended(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a lease is extended from now, and never shortened', async t => {
-    const scene = await open(t);
+  test('a lease is extended from now, and never shortened', async (scene, t) => {
     await scene.add({ timeoutMs: 3_600_000 });
     const { leaseId, leaseUntil, task } = await scene.startOne(PULL);
     const extended = (until: number) => ({ kind: 'extended', until, cancelRequested: false });
@@ -57,8 +44,7 @@ function isExtended(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.settle(leaseId, 'lease_expired'), { kind: 'lost' });
   });
 
-  t.test('a pulled task has no lease beyond its timeout', async t => {
-    const scene = await open(t);
+  test('a pulled task has no lease beyond its timeout', async (scene, t) => {
     await scene.add({ timeoutMs: 100_000 });
     const { leaseId } = await scene.startOne(PULL);
     const end = scene.now + 100_000;
@@ -70,16 +56,14 @@ function isExtended(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.store.overdue(10)).length, 1);
   });
 
-  t.test('a pushed one none beyond what it began with', async t => {
-    const scene = await open(t);
+  test('a pushed one none beyond what it began with', async (scene, t) => {
     await scene.add();
     const { leaseId, leaseUntil } = await scene.startOne(PUSH);
     scene.clock.advance(20_000);
     t.match(await scene.store.extend(ACME, leaseId, 60_000, null), { until: leaseUntil });
   });
 
-  t.test('a lease past its time that nobody has ended is extended', async t => {
-    const scene = await open(t);
+  test('a lease past its time that nobody has ended is extended', async (scene, t) => {
     await scene.add({ timeoutMs: 3_600_000 });
     const { leaseId, leaseUntil } = await scene.startOne(PULL);
     scene.clock.moveTo(leaseUntil + 5_000);
@@ -90,8 +74,7 @@ function isExtended(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.store.overdue(10), []);
   });
 
-  t.test('a lease whose attempt has ended is lost', async t => {
-    const scene = await open(t);
+  test('a lease whose attempt has ended is lost', async (scene, t) => {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne(PULL);
     await scene.end(leaseId, 'released');
@@ -101,18 +84,14 @@ function isExtended(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.lastEntry(id)).event, 'released');
   });
 
-  t.test('who extends it is told of a request to stop', async t => {
-    const scene = await open(t);
+  test('who extends it is told of a request to stop', async (scene, t) => {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne(PULL);
     await scene.changed(id, 'cancel');
     t.match(await scene.store.extend(ACME, leaseId, null, null), { kind: 'extended', cancelRequested: true });
   });
-}
 
-function tellsOfProgress(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('progress is an event, and no change of the task', async t => {
-    const scene = await open(t);
+  test('progress is an event, and no change of the task', async (scene, t) => {
     await scene.add();
     const { leaseId, task } = await scene.startOne(PULL);
     scene.clock.advance(1_000);
@@ -137,4 +116,4 @@ function tellsOfProgress(t: Test, open: Parameters<Topic>[1]): void {
     await scene.end(leaseId, 'succeeded');
     t.equal((await scene.lastEntry(task.id)).seq, 6);
   });
-}
+};

@@ -1,16 +1,9 @@
-import type { Test } from 'tap';
 import { TASK_STATUSES, type Task } from '../../../src/tasks/model/task.ts';
 import type { TaskQuery } from '../../../src/tasks/store/requests.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { idsOf, taskQuery } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
-
-export const lists: Topic = (t, open) => {
-  filters(t, open);
-  walks(t, open);
-  listsOpenOnes(t, open);
-};
 
 function list(scene: Scene, query: Partial<TaskQuery> = {}): Promise<readonly Task[]> {
   return scene.store.list(ACME, taskQuery(query));
@@ -31,17 +24,30 @@ async function mixed(scene: Scene): Promise<Task[]> {
   return Promise.all(ids.map(id => scene.get(id)));
 }
 
-function filters(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('all tasks are listed as they were made, or the other way round', async t => {
-    const scene = await open(t);
+/** What a list should hold. */
+function scan(tasks: readonly Task[], query: TaskQuery): Task[] {
+  const { workerId, statuses, scheduleId, createdFrom, createdBefore, after, limit, order } = query;
+  const found = tasks.filter(
+    task =>
+      (workerId === null || workerId === task.workerId) &&
+      (statuses === null || statuses.includes(task.status)) &&
+      (scheduleId === null || scheduleId === task.scheduleId) &&
+      (createdFrom === null || task.createdAt >= createdFrom) &&
+      (createdBefore === null || task.createdAt < createdBefore) &&
+      (after === null || (order === 'asc' ? task.id > after : task.id < after)),
+  );
+  return (order === 'asc' ? found : found.reverse()).slice(0, limit);
+}
+
+export const lists: Topic = test => {
+  test('all tasks are listed as they were made, or the other way round', async (scene, t) => {
     t.strictSame(await list(scene), []);
     const tasks = await mixed(scene);
     t.strictSame(await list(scene), tasks);
     t.strictSame(await list(scene, { order: 'desc' }), [...tasks].reverse());
   });
 
-  t.test('every filter finds what a look at each task would find, in pages of any size', async t => {
-    const scene = await open(t);
+  test('every filter finds what a look at each task would find, in pages of any size', async (scene, t) => {
     const tasks = await mixed(scene);
     const random = new SeededRandom(1);
     const times = tasks.flatMap(({ createdAt }) => [createdAt - 1, createdAt, createdAt + 1]);
@@ -65,8 +71,7 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     }
   });
 
-  t.test('a range holds its first moment, and not its last', async t => {
-    const scene = await open(t);
+  test('a range holds its first moment, and not its last', async (scene, t) => {
     const first = await scene.add();
     scene.clock.advance(1_000);
     const second = await scene.add();
@@ -77,8 +82,7 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await list(scene, { createdFrom: 0, createdBefore: first.createdAt }), []);
   });
 
-  t.test('a task is listed in the status that it has, as it is', async t => {
-    const scene = await open(t);
+  test('a task is listed in the status that it has, as it is', async (scene, t) => {
     const { id } = await scene.add();
     const inStatus = async () => {
       const found: string[] = [];
@@ -104,27 +108,9 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     await scene.store.remove(ACME, id, null);
     t.strictSame(await inStatus(), []);
   });
-}
 
-/** What a list should hold. */
-function scan(tasks: readonly Task[], query: TaskQuery): Task[] {
-  const { workerId, statuses, scheduleId, createdFrom, createdBefore, after, limit, order } = query;
-  const found = tasks.filter(
-    task =>
-      (workerId === null || workerId === task.workerId) &&
-      (statuses === null || statuses.includes(task.status)) &&
-      (scheduleId === null || scheduleId === task.scheduleId) &&
-      (createdFrom === null || task.createdAt >= createdFrom) &&
-      (createdBefore === null || task.createdAt < createdBefore) &&
-      (after === null || (order === 'asc' ? task.id > after : task.id < after)),
-  );
-  return (order === 'asc' ? found : found.reverse()).slice(0, limit);
-}
-
-function walks(t: Test, open: Parameters<Topic>[1]): void {
   for (const order of ['asc', 'desc'] as const) {
-    t.test(`a walk (${order}) meets each task once, although others come, go and change`, async t => {
-      const scene = await open(t);
+    test(`a walk (${order}) meets each task once, although others come, go and change`, async (scene, t) => {
       const tasks = (await scene.create(Array.from({ length: 40 }, () => scene.newTask()))).map(
         result => (result.kind === 'created' ? result.task : undefined)!,
       );
@@ -149,19 +135,15 @@ function walks(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('a cursor is a place, not a task: it may be of any', async t => {
-    const scene = await open(t);
+  test('a cursor is a place, not a task: it may be of any', async (scene, t) => {
     const [a, b, c] = [await scene.add(), await scene.add(), await scene.add()];
     await scene.store.remove(ACME, b.id, null);
     t.strictSame(idsOf(await list(scene, { after: b.id })), [c.id]);
     t.strictSame(idsOf(await list(scene, { after: b.id, order: 'desc' })), [a.id]);
     t.strictSame(await list(scene, { after: c.id }), []);
   });
-}
 
-function listsOpenOnes(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('open tasks of a schedule are found, the oldest first', async t => {
-    const scene = await open(t);
+  test('open tasks of a schedule are found, the oldest first', async (scene, t) => {
     const tasks = (await mixed(scene)).filter(
       ({ scheduleId, status }) =>
         scheduleId === 'sch_1' && ['scheduled', 'running', 'retry', 'paused'].includes(status),
@@ -173,11 +155,10 @@ function listsOpenOnes(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await store.openOfSchedule(ACME, 'sch_none', 100), []);
   });
 
-  t.test('a replayed task is open again', async t => {
-    const scene = await open(t);
+  test('a replayed task is open again', async (scene, t) => {
     const { id } = await scene.taskIn('canceled', { scheduleId: 'sch_1' });
     t.strictSame(await scene.store.openOfSchedule(ACME, 'sch_1', 10), []);
     await scene.changed(id, 'replay');
     t.strictSame(await scene.store.openOfSchedule(ACME, 'sch_1', 10), [id]);
   });
-}
+};

@@ -13,16 +13,14 @@ async function overdue(scene: Scene, max = 1_000) {
   };
 }
 
-export const overdueTasks: Topic = (t, open) => {
-  t.test('nothing is overdue at first', async t => {
-    const scene = await open(t);
+export const overdueTasks: Topic = test => {
+  test('nothing is overdue at first', async (scene, t) => {
     await scene.taskIn('running');
     await scene.add();
     t.strictSame(await scene.store.overdue(10), []);
   });
 
-  t.test('an attempt is overdue when its lease is over, until it is ended', async t => {
-    const scene = await open(t);
+  test('an attempt is overdue when its lease is over, until it is ended', async (scene, t) => {
     await scene.add({ timeoutMs: 1_000 });
     const { leaseId, leaseUntil, task } = await scene.startOne(LEASE);
     scene.clock.moveTo(leaseUntil - 1);
@@ -35,8 +33,7 @@ export const overdueTasks: Topic = (t, open) => {
     t.strictSame(await scene.store.overdue(10), []);
   });
 
-  t.test('a task is overdue when it has not started in time, until it has expired', async t => {
-    const scene = await open(t);
+  test('a task is overdue when it has not started in time, until it has expired', async (scene, t) => {
     const expiresAt = scene.now + 1_000;
     const { id: scheduled } = await scene.add({ expiresAt, runAt: scene.now + 60_000 });
     const { id: retry } = await scene.taskIn('retry', { expiresAt });
@@ -57,8 +54,7 @@ export const overdueTasks: Topic = (t, open) => {
     t.strictSame(await scene.store.overdue(10), []);
   });
 
-  t.test('a new time to start by counts', async t => {
-    const scene = await open(t);
+  test('a new time to start by counts', async (scene, t) => {
     const { id } = await scene.add({ expiresAt: scene.now + 1_000 });
     await scene.changed(id, 'update', { expiresAt: scene.now + 5_000 });
     scene.clock.advance(1_000);
@@ -69,8 +65,7 @@ export const overdueTasks: Topic = (t, open) => {
     t.strictSame((await overdue(scene)).expired, []);
   });
 
-  t.test('a paused task is overdue once it is resumed, a removed one never', async t => {
-    const scene = await open(t);
+  test('a paused task is overdue once it is resumed, a removed one never', async (scene, t) => {
     const expiresAt = scene.now + 1_000;
     const paused = await scene.taskIn('paused', { expiresAt });
     const removed = await scene.add({ expiresAt });
@@ -81,8 +76,7 @@ export const overdueTasks: Topic = (t, open) => {
     t.strictSame((await overdue(scene)).expired, [paused.id]);
   });
 
-  t.test('all tenants are looked at, and no more is told than was asked for', async t => {
-    const scene = await open(t);
+  test('all tenants are looked at, and no more is told than was asked for', async (scene, t) => {
     const tenants = [ACME, 'globex', 'initech'];
     const ids: string[] = [];
     const leaseIds: string[] = [];

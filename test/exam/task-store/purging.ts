@@ -6,9 +6,8 @@ import { ACME } from './scene.ts';
 
 const KEEP = { succeededMs: 1_000, otherMs: 5_000 };
 
-export const purging: Topic = (t, open) => {
-  t.test('tasks that ended are kept for their time, those that succeeded for another', async t => {
-    const scene = await open(t);
+export const purging: Topic = test => {
+  test('tasks that ended are kept for their time, those that succeeded for another', async (scene, t) => {
     for (const [i, status] of TASK_STATUSES.entries()) await scene.taskIn(status, { runAt: scene.now - i });
     const statuses = async () => {
       const tasks = await scene.store.list(ACME, taskQuery());
@@ -30,8 +29,7 @@ export const purging: Topic = (t, open) => {
     t.strictSame(left.map(({ status }) => status).sort(), ['paused', 'retry', 'running', 'scheduled']);
   });
 
-  t.test('a purged task is gone with all that belongs to it', async t => {
-    const scene = await open(t);
+  test('a purged task is gone with all that belongs to it', async (scene, t) => {
     const { id } = await scene.taskIn('succeeded', { scheduleId: 'sch_1' });
     scene.clock.advance(1_001);
     await scene.store.purge(ACME, KEEP, 100);
@@ -50,8 +48,7 @@ export const purging: Topic = (t, open) => {
     t.equal((await scene.store.counts(ACME, scene.mailer.id)).succeeded, 0);
   });
 
-  t.test('it leaves its key, although that was to be kept for longer', async t => {
-    const scene = await open(t);
+  test('it leaves its key, although that was to be kept for longer', async (scene, t) => {
     await scene.taskIn('succeeded', { key: 'k', keyTtlMs: 3_600_000 });
     scene.clock.advance(1_001);
     t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'existing');
@@ -59,8 +56,7 @@ export const purging: Topic = (t, open) => {
     t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created');
   });
 
-  t.test('a replayed task is not purged, and its time begins again when it ends', async t => {
-    const scene = await open(t);
+  test('a replayed task is not purged, and its time begins again when it ends', async (scene, t) => {
     const { id } = await scene.taskIn('succeeded');
     scene.clock.advance(900);
     await scene.changed(id, 'replay');
@@ -73,8 +69,7 @@ export const purging: Topic = (t, open) => {
     t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 1);
   });
 
-  t.test('no more is removed at once than was asked for', async t => {
-    const scene = await open(t);
+  test('no more is removed at once than was asked for', async (scene, t) => {
     await scene.create(Array.from({ length: 7 }, () => scene.newTask()));
     for (const { leaseId } of (await scene.claim(7)).tasks) await scene.end(leaseId, 'succeeded');
     const { id } = await scene.taskIn('failed');
@@ -90,8 +85,7 @@ export const purging: Topic = (t, open) => {
     t.strictSame(idsOf(await scene.store.list(ACME, taskQuery())), [id]);
   });
 
-  t.test('all that is over goes, however often that has to be asked for', async t => {
-    const scene = await open(t);
+  test('all that is over goes, however often that has to be asked for', async (scene, t) => {
     for (let i = 0; i < 5; i++) await scene.store.remember(ACME, idempotency(`i${i}`, { keepMs: 1_000 }));
     const keys = Array.from({ length: 5 }, (_, i) => scene.newTask({ key: `k${i}`, keyTtlMs: 2_000 }));
     await scene.create(keys);
@@ -109,8 +103,7 @@ export const purging: Topic = (t, open) => {
     t.strictSame(await scene.store.list(ACME, taskQuery()), []);
   });
 
-  t.test('what is remembered, and keys that are kept, stay until their time is over', async t => {
-    const scene = await open(t);
+  test('what is remembered, and keys that are kept, stay until their time is over', async (scene, t) => {
     await scene.store.remember(ACME, idempotency('short', { keepMs: 1_000 }));
     await scene.store.remember(ACME, idempotency('long', { keepMs: 60_000 }));
     await scene.taskIn('failed', { key: 'k', keyTtlMs: 2_000 });

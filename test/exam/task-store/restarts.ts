@@ -3,17 +3,15 @@ import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 import { snapshotOf } from './snapshot.ts';
 
-export const restarts: Topic = (t, open) => {
-  t.test('the store answers, and tells the time', async t => {
-    const scene = await open(t);
+export const restarts: Topic = test => {
+  test('the store answers, and tells the time', async (scene, t) => {
     await scene.store.ping();
     t.equal(await scene.store.now(), scene.now);
     scene.clock.advance(1_234);
     t.equal(await scene.store.now(), scene.now);
   });
 
-  t.test('a clock that was set back meanwhile empties no bucket', async t => {
-    const scene = await open(t);
+  test('a clock that was set back meanwhile empties no bucket', async (scene, t) => {
     const bound = { rate: { limit: 1, perMs: 60_000, burst: 3 }, tenantPerSecond: 3 };
     await scene.create(Array.from({ length: 4 }, () => scene.newTask({ runAt: scene.now - 7_200_000 })));
     t.equal((await scene.claim(1, bound)).tasks.length, 1);
@@ -25,8 +23,7 @@ export const restarts: Topic = (t, open) => {
     t.match(await scene.claim(3, bound), { tasks: { length: 1 }, blocked: null });
   });
 
-  t.test('a store that is opened again has all that it had', async t => {
-    const scene = await open(t);
+  test('a store that is opened again has all that it had', async (scene, t) => {
     const bound = { rate: { limit: 1, perMs: 60_000, burst: 3 }, concurrency: 5 };
     await scene.add({ key: 'k', runAt: scene.now + 30_000 }, { wake: true });
     await scene.taskIn('succeeded', { key: 'l', keyTtlMs: 60_000 });

@@ -1,16 +1,9 @@
-import type { Test } from 'tap';
 import { TASK_STATUSES, type Task } from '../../../src/tasks/model/task.ts';
 import type { TaskSearch } from '../../../src/tasks/store/requests.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { idsOf, taskSearch } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
-
-export const searches: Topic = (t, open) => {
-  filters(t, open);
-  byDueTime(t, open);
-  bounds(t, open);
-};
 
 async function search(scene: Scene, wanted: Partial<TaskSearch>): Promise<string[]> {
   return idsOf((await scene.store.search(ACME, taskSearch(wanted))).tasks);
@@ -30,9 +23,8 @@ async function walk(scene: Scene, wanted: Partial<TaskSearch>): Promise<string[]
   }
 }
 
-function filters(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('tasks are found by key, whether they hold it or not, and of any worker', async t => {
-    const scene = await open(t);
+export const searches: Topic = test => {
+  test('tasks are found by key, whether they hold it or not, and of any worker', async (scene, t) => {
     const ended = await scene.taskIn('succeeded', { key: 'order-1' });
     scene.clock.advance(1_000);
     const live = await scene.add({ key: 'order-1' });
@@ -50,8 +42,7 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await search(scene, { key: 'order-1' }), [ended.id, other.task.id]);
   });
 
-  t.test('tasks are found by type, by one of their tags, and by part of the last error', async t => {
-    const scene = await open(t);
+  test('tasks are found by type, by one of their tags, and by part of the last error', async (scene, t) => {
     const plain = await scene.add();
     const typed = await scene.add({ type: 'email.welcome', tags: ['a,b', 'ü"'] });
     const failed = await scene.add({ type: 'email', runAt: scene.now - 60_000 });
@@ -71,8 +62,7 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await search(scene, {}), [plain.id, typed.id, failed.id]);
   });
 
-  t.test('tasks are found by their group, of one worker or of all, whatever their status', async t => {
-    const scene = await open(t);
+  test('tasks are found by their group, of one worker or of all, whatever their status', async (scene, t) => {
     const ended = await scene.taskIn('succeeded', { group: 'a' });
     const live = await scene.add({ group: 'a', runAt: scene.now + 5 });
     await scene.add({ group: 'a:b' });
@@ -88,16 +78,13 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await search(scene, { group: 'b' }), []);
   });
 
-  t.test('what is changed is found by what it has now', async t => {
-    const scene = await open(t);
+  test('what is changed is found by what it has now', async (scene, t) => {
     const { id } = await scene.add({ type: 'a', tags: ['x'] });
     await scene.changed(id, 'update', { type: 'b', tags: ['y'] });
     t.strictSame(await search(scene, { type: 'a' }), []);
     t.strictSame(await search(scene, { type: 'b', tag: 'y' }), [id]);
   });
-}
 
-function byDueTime(t: Test, open: Parameters<Topic>[1]): void {
   /** Waiting tasks of the mailer: few due times, all priorities. In the order in which they are due. */
   const waiting = async (scene: Scene): Promise<Task[]> => {
     const random = new SeededRandom(2);
@@ -109,8 +96,7 @@ function byDueTime(t: Test, open: Parameters<Topic>[1]): void {
     return tasks.sort((a, b) => a.dueAt! - b.dueAt! || (a.id < b.id ? -1 : 1));
   };
 
-  t.test('waiting tasks of a worker are found in the order in which they are due', async t => {
-    const scene = await open(t);
+  test('waiting tasks of a worker are found in the order in which they are due', async (scene, t) => {
     for (const status of TASK_STATUSES) {
       if (status !== 'scheduled' && status !== 'retry') await scene.taskIn(status, { runAt: scene.now - 5 });
     }
@@ -135,8 +121,7 @@ function byDueTime(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await search(scene, { ...by, workerId: 'wrk_nobody' }), []);
   });
 
-  t.test('a task that waits for another attempt is found by the time of that', async t => {
-    const scene = await open(t);
+  test('a task that waits for another attempt is found by the time of that', async (scene, t) => {
     const soon = await scene.add({ runAt: scene.now + 60_000 });
     const { id } = await scene.add({ type: 'again' });
     const { leaseId } = await scene.startOne();
@@ -147,8 +132,7 @@ function byDueTime(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await search(scene, { ...by, type: 'again' }), [id]);
   });
 
-  t.test('what has expired waits no more, whether a claim has met it or not', async t => {
-    const scene = await open(t);
+  test('what has expired waits no more, whether a claim has met it or not', async (scene, t) => {
     await scene.add({ expiresAt: scene.now + 1_000 });
     const left = await scene.add({ runAt: scene.now + 60_000 });
     const by = { by: 'run_at', workerId: scene.mailer.id } as const;
@@ -157,11 +141,8 @@ function byDueTime(t: Test, open: Parameters<Topic>[1]): void {
     await scene.claim(1);
     t.strictSame(await search(scene, by), [left.id]);
   });
-}
 
-function bounds(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a search looks at a bounded number of tasks, and goes on where it stopped', async t => {
-    const scene = await open(t);
+  test('a search looks at a bounded number of tasks, and goes on where it stopped', async (scene, t) => {
     const wanted: string[] = [];
     for (let made = 0; made < 2_500; made += 500) {
       const items = Array.from({ length: 500 }, (_, i) =>
@@ -187,4 +168,4 @@ function bounds(t: Test, open: Parameters<Topic>[1]): void {
       }
     }
   });
-}
+};

@@ -1,21 +1,12 @@
-import type { Test } from 'tap';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
 import { DISPATCHER, retryPolicy } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
-export const settling: Topic = (t, open) => {
-  succeeds(t, open);
-  fails(t, open);
-  defers(t, open);
-  cancels(t, open);
-};
-
 const FAILURES = ['attempt_failed', 'timed_out', 'lease_expired'] as const;
 
-function succeeds(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('an attempt that succeeded ends its task', async t => {
-    const scene = await open(t);
+export const settling: Topic = test => {
+  test('an attempt that succeeded ends its task', async (scene, t) => {
     await scene.add({}, { body: { payload: '1', headers: { a: 'b' } } });
     const started = await scene.startOne();
     scene.clock.advance(700);
@@ -51,8 +42,7 @@ function succeeds(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await scene.store.leased(ACME, started.leaseId), null);
   });
 
-  t.test('success leaves the last error as it was', async t => {
-    const scene = await open(t);
+  test('success leaves the last error as it was', async (scene, t) => {
     await scene.add();
     const error = { code: 'timeout', message: 'no answer in 30 s' };
     await scene.end((await scene.startOne()).leaseId, 'timed_out', { error });
@@ -62,20 +52,16 @@ function succeeds(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(task.lastError, { ...error, at });
   });
 
-  t.test('a result is kept of success alone', async t => {
-    const scene = await open(t);
+  test('a result is kept of success alone', async (scene, t) => {
     const { id } = await scene.add();
     await scene.end((await scene.startOne()).leaseId, 'attempt_failed', { result: '1' });
     t.equal((await scene.store.getWhole(ACME, id))?.body.result, null);
     await scene.end((await scene.startOne()).leaseId, 'succeeded');
     t.equal((await scene.store.getWhole(ACME, id))?.body.result, null, 'where there is one');
   });
-}
 
-function fails(t: Test, open: Parameters<Topic>[1]): void {
   for (const event of FAILURES) {
-    t.test(`after ${event} the task waits for its next attempt, until none is left`, async t => {
-      const scene = await open(t);
+    test(`after ${event} the task waits for its next attempt, until none is left`, async (scene, t) => {
       await scene.add({ retry: retryPolicy({ maxAttempts: 2 }), timeoutMs: 1_000 });
       const started = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
       scene.clock.advance(1_000);
@@ -116,8 +102,7 @@ function fails(t: Test, open: Parameters<Topic>[1]): void {
       t.strictSame([last, to, attempt], [event, 'failed', 2]);
     });
 
-    t.test(`${event} ends the task when it is said to be the last`, async t => {
-      const scene = await open(t);
+    test(`${event} ends the task when it is said to be the last`, async (scene, t) => {
       await scene.add({ timeoutMs: 1_000 });
       const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
       scene.clock.advance(1_000);
@@ -125,8 +110,7 @@ function fails(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('no_retry ends the task, whatever attempts are left', async t => {
-    const scene = await open(t);
+  test('no_retry ends the task, whatever attempts are left', async (scene, t) => {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne();
     const error = { code: 'http_4xx', message: '410' };
@@ -136,8 +120,7 @@ function fails(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([event, to], ['no_retry', 'failed']);
   });
 
-  t.test('the number of attempts is that of the present', async t => {
-    const scene = await open(t);
+  test('the number of attempts is that of the present', async (scene, t) => {
     const { id } = await scene.taskIn('running', { retry: retryPolicy({ maxAttempts: 5 }) });
     const { leaseIdSuffix } = await scene.lastEntry(id);
     t.ok(leaseIdSuffix);
@@ -146,12 +129,9 @@ function fails(t: Test, open: Parameters<Topic>[1]): void {
     await scene.changed(other.id, 'update', { retry: retryPolicy({ maxAttempts: 1 }) });
     t.equal((await scene.end(leaseId, 'attempt_failed')).status, 'failed');
   });
-}
 
-function defers(t: Test, open: Parameters<Topic>[1]): void {
   for (const event of ['deferred', 'released'] as const) {
-    t.test(`an attempt that was ${event} does not count`, async t => {
-      const scene = await open(t);
+    test(`an attempt that was ${event} does not count`, async (scene, t) => {
       await scene.add({ retry: retryPolicy({ maxAttempts: 1 }) });
       const started = await scene.startOne();
       const error = { code: 'http_429', message: 'later' };
@@ -174,8 +154,7 @@ function defers(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('from the 101st on they count', async t => {
-    const scene = await open(t);
+  test('from the 101st on they count', async (scene, t) => {
     const { id } = await scene.add({ retry: retryPolicy({ maxAttempts: 2 }) });
     const next = async (event: Settlement['event']) => {
       const task = await scene.end((await scene.startOne()).leaseId, event);
@@ -188,9 +167,7 @@ function defers(t: Test, open: Parameters<Topic>[1]): void {
     const { event, to, attempt } = await scene.lastEntry(id);
     t.strictSame([event, to, attempt], ['deferred', 'failed', 2]);
   });
-}
 
-function cancels(t: Test, open: Parameters<Topic>[1]): void {
   const events = [
     'attempt_failed',
     'timed_out',
@@ -201,8 +178,7 @@ function cancels(t: Test, open: Parameters<Topic>[1]): void {
     'canceled',
   ] as const;
   for (const event of events) {
-    t.test(`a task that was asked to stop is canceled by ${event}`, async t => {
-      const scene = await open(t);
+    test(`a task that was asked to stop is canceled by ${event}`, async (scene, t) => {
       const { id } = await scene.add({ timeoutMs: 1_000 });
       const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
       const asked = await scene.changed(id, 'cancel');
@@ -230,8 +206,7 @@ function cancels(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('success comes before a request to stop', async t => {
-    const scene = await open(t);
+  test('success comes before a request to stop', async (scene, t) => {
     const { id } = await scene.add();
     const { leaseId } = await scene.startOne();
     const { cancelRequestedAt } = await scene.changed(id, 'cancel');
@@ -239,10 +214,9 @@ function cancels(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([task.status, task.cancelRequestedAt], ['succeeded', cancelRequestedAt]);
   });
 
-  t.test('an attempt can be canceled without a request', async t => {
-    const scene = await open(t);
+  test('an attempt can be canceled without a request', async (scene, t) => {
     await scene.add();
     const task = await scene.end((await scene.startOne()).leaseId, 'canceled');
     t.strictSame([task.status, task.attempt, task.cancelRequestedAt], ['canceled', 1, null]);
   });
-}
+};

@@ -12,9 +12,8 @@ import { ACME } from './scene.ts';
 
 const GLOBEX = 'globex';
 
-export const tenants: Topic = (t, open) => {
-  t.test('tenants are those that have an account, by name', async t => {
-    const scene = await open(t);
+export const tenants: Topic = test => {
+  test('tenants are those that have an account, by name', async (scene, t) => {
     const { store, make } = scene;
     for (const name of ['zeta', GLOBEX, 'ab']) await store.apply(name, [make.account(name)]);
     t.strictSame(await store.tenants(null, 10), ['ab', ACME, GLOBEX, 'zeta']);
@@ -28,8 +27,7 @@ export const tenants: Topic = (t, open) => {
     t.strictSame(await store.tenants(null, 10), ['ab', ACME, GLOBEX, 'zeta']);
   });
 
-  t.test('documents of the service itself are kept, and it is no tenant', async t => {
-    const scene = await open(t);
+  test('documents of the service itself are kept, and it is no tenant', async (scene, t) => {
     const document = { kind: 'master_keys', id: 'master_keys', parent: '', dueAt: null } as const;
     const put = (expect: 'absent' | number, ids: readonly string[]) =>
       scene.store.apply(SERVICE, [{ op: 'put', expect, ...document, unique: [], body: { ids } }]);
@@ -45,15 +43,13 @@ export const tenants: Topic = (t, open) => {
     t.strictSame(await scene.store.tenants(null, 10), [ACME]);
   });
 
-  t.test('an account that was refused makes no tenant', async t => {
-    const scene = await open(t);
+  test('an account that was refused makes no tenant', async (scene, t) => {
     const { store, make } = scene;
     await store.apply(GLOBEX, [make.account(GLOBEX), { ...make.user(), expect: 2 }]);
     t.strictSame(await store.tenants(null, 10), [ACME]);
   });
 
-  t.test('no tenant sees, changes or counts what is of another', async t => {
-    const scene = await open(t);
+  test('no tenant sees, changes or counts what is of another', async (scene, t) => {
     const { store, make } = scene;
     await store.apply(GLOBEX, [make.account(GLOBEX), make.worker({ name: 'own' })]);
     const { id } = await scene.add({ key: 'k', scheduleId: 'sch_1' });
@@ -87,8 +83,7 @@ export const tenants: Topic = (t, open) => {
     t.strictSame(await scene.get(running.id), before);
   });
 
-  t.test('the same ids, keys and names are different ones for two tenants', async t => {
-    const scene = await open(t);
+  test('the same ids, keys and names are different ones for two tenants', async (scene, t) => {
     const { store, make } = scene;
     t.match(await store.apply(GLOBEX, [make.account(GLOBEX), scene.mailer, scene.reporter]), {
       kind: 'done',
@@ -105,8 +100,7 @@ export const tenants: Topic = (t, open) => {
     t.strictSame(await store.recall('initech', idempotency('i')), { kind: 'new' });
   });
 
-  t.test('workers of the same id have their own tasks, room, buckets and hints', async t => {
-    const scene = await open(t);
+  test('workers of the same id have their own tasks, room, buckets and hints', async (scene, t) => {
     const { store, make } = scene;
     await store.apply(GLOBEX, [make.account(GLOBEX), scene.mailer]);
     await scene.create([scene.newTask(), scene.newTask()]);
@@ -135,8 +129,7 @@ export const tenants: Topic = (t, open) => {
     ]);
   });
 
-  t.test('a tenant that nobody knows has nothing', async t => {
-    const scene = await open(t);
+  test('a tenant that nobody knows has nothing', async (scene, t) => {
     const { store, make } = scene;
     t.strictSame(await store.list('nobody', taskQuery()), []);
     t.equal((await store.counts('nobody', null)).scheduled, 0);

@@ -1,16 +1,9 @@
-import type { Test } from 'tap';
 import { retryPolicy, USER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
 
-export const updating: Topic = (t, open) => {
-  updates(t, open);
-  replays(t, open);
-};
-
-function updates(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('an update changes what it names, and says so', async t => {
-    const scene = await open(t);
+export const updating: Topic = test => {
+  test('an update changes what it names, and says so', async (scene, t) => {
     const before = await scene.add({ tags: ['a'] }, { body: { payload: '1', headers: { a: '1' } } });
     const patch = {
       metadata: { a: 'b' },
@@ -55,8 +48,7 @@ function updates(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
-  t.test('null clears what may be empty', async t => {
-    const scene = await open(t);
+  test('null clears what may be empty', async (scene, t) => {
     const body = { payload: '1', headers: {} };
     const { id } = await scene.add({ type: 'a', expiresAt: scene.now + 9 }, { body });
     const task = await scene.changed(id, 'update', { type: null, expiresAt: null, payload: null });
@@ -65,8 +57,7 @@ function updates(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame((await scene.lastEntry(id)).changed, ['type', 'payload', 'expires_at']);
   });
 
-  t.test('a field that is as it was does not count', async t => {
-    const scene = await open(t);
+  test('a field that is as it was does not count', async (scene, t) => {
     const { id, runAt, tags } = await scene.add();
     const { leaseId } = await scene.startOne();
     const running = await scene.get(id);
@@ -79,8 +70,7 @@ function updates(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame((await scene.lastEntry(id)).changed, ['tags']);
   });
 
-  t.test('a new time is when the task is due, also for a further attempt', async t => {
-    const scene = await open(t);
+  test('a new time is when the task is due, also for a further attempt', async (scene, t) => {
     const { id } = await scene.taskIn('retry');
     const runAt = scene.now + 1_000;
     const task = await scene.changed(id, 'update', { runAt });
@@ -90,8 +80,7 @@ function updates(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.changed(paused.id, 'update', { runAt })).dueAt, runAt);
   });
 
-  t.test('while an attempt runs only tags, metadata and the number of attempts change', async t => {
-    const scene = await open(t);
+  test('while an attempt runs only tags, metadata and the number of attempts change', async (scene, t) => {
     const before = await scene.taskIn('running');
     const patch = {
       tags: ['x'],
@@ -133,18 +122,14 @@ function updates(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await scene.get(before.id), task);
   });
 
-  t.test('a task with another priority starts in another order', async t => {
-    const scene = await open(t);
+  test('a task with another priority starts in another order', async (scene, t) => {
     const first = await scene.add({ priority: 'normal' });
     const second = await scene.add({ priority: 'normal' });
     await scene.changed(first.id, 'update', { priority: 'bulk' });
     t.equal((await scene.startOne()).task.id, second.id);
   });
-}
 
-function replays(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a replayed task starts again and keeps its history', async t => {
-    const scene = await open(t);
+  test('a replayed task starts again and keeps its history', async (scene, t) => {
     const { id, runAt } = await scene.add({ retry: retryPolicy({ maxAttempts: 1 }) });
     await scene.end((await scene.startOne()).leaseId, 'deferred');
     const { leaseId } = await scene.startOne();
@@ -168,8 +153,7 @@ function replays(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame([seq, attempt, nextAttemptAt], [6, 0, scene.now]);
   });
 
-  t.test('it may be given other content, which holds from its first attempt on', async t => {
-    const scene = await open(t);
+  test('it may be given other content, which holds from its first attempt on', async (scene, t) => {
     const failed = await scene.taskIn('failed', { type: 'a', tags: ['x'] });
     const runAt = scene.now + 60_000;
     const patch = {
@@ -191,8 +175,7 @@ function replays(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame((await scene.changed(failed.id, 'update', { tags: [] })).version, task.version + 1);
   });
 
-  t.test('its result is forgotten, and so is the request to cancel', async t => {
-    const scene = await open(t);
+  test('its result is forgotten, and so is the request to cancel', async (scene, t) => {
     const { id } = await scene.add({}, { body: { payload: '1', headers: {} } });
     const { leaseId } = await scene.startOne();
     await scene.changed(id, 'cancel');
@@ -204,8 +187,7 @@ function replays(t: Test, open: Parameters<Topic>[1]): void {
     t.equal((await scene.end((await scene.startOne()).leaseId, 'attempt_failed')).status, 'retry');
   });
 
-  t.test('a time to start by that has come does not hold for it any more', async t => {
-    const scene = await open(t);
+  test('a time to start by that has come does not hold for it any more', async (scene, t) => {
     const expired = await scene.taskIn('expired', { expiresAt: scene.now });
     t.equal((await scene.changed(expired.id, 'replay')).expiresAt, null);
     t.equal((await scene.startOne()).task.id, expired.id);
@@ -213,4 +195,4 @@ function replays(t: Test, open: Parameters<Topic>[1]): void {
     const canceled = await scene.taskIn('canceled', { expiresAt: later });
     t.equal((await scene.changed(canceled.id, 'replay')).expiresAt, later, 'one that is to come does');
   });
-}
+};

@@ -24,17 +24,19 @@ function usageOf({ store, now }: Scene, span: UsageSpan, workerId: string | null
   return store.usage(tenant, { span, workerId, from, intervals });
 }
 
-export const usage: Topic = (t, open) => {
-  t.test('there is none at first', async t => {
-    const scene = await open(t);
+async function purge({ store }: Scene): Promise<void> {
+  while ((await store.purge(ACME, { succeededMs: HOUR_MS, otherMs: HOUR_MS }, 1)).more);
+}
+
+export const usage: Topic = test => {
+  test('there is none at first', async (scene, t) => {
     t.strictSame(await usageOf(scene, 'minute'), []);
     t.strictSame(await usageOf(scene, 'hour', scene.mailer.id), []);
     t.strictSame(await usageOf(scene, 'hour', 'wrk_nobody'), []);
     t.strictSame(await usageOf(scene, 'hour', null, 'nobody'), []);
   });
 
-  t.test('what is added in an interval is summed, of the tenant and of each worker', async t => {
-    const scene = await open(t);
+  test('what is added in an interval is summed, of the tenant and of each worker', async (scene, t) => {
     const { store, mailer, reporter, now } = scene;
     await scene.create([scene.newTask(), scene.make.newTask(reporter)]);
     await store.addUsage(ACME, [
@@ -65,8 +67,7 @@ export const usage: Topic = (t, open) => {
     );
   });
 
-  t.test('minutes are kept for hours, and hours for days', async t => {
-    const scene = await open(t);
+  test('minutes are kept for hours, and hours for days', async (scene, t) => {
     const { store, now } = scene;
     const add = (at: number) => store.addUsage(ACME, [{ at, workerId: null, figures: [CREATED, 1] }]);
     await add(now);
@@ -85,8 +86,7 @@ export const usage: Topic = (t, open) => {
     t.strictSame(await usageOf(scene, 'hour'), []);
   });
 
-  t.test('a bounded number of workers has figures in an interval', async t => {
-    const scene = await open(t);
+  test('a bounded number of workers has figures in an interval', async (scene, t) => {
     const { store, make, now } = scene;
     const workers = Array.from({ length: MAX_USAGE_WORKERS + 1 }, (_, i) => make.worker({ name: `w${i}` }));
     await store.apply(ACME, workers);
@@ -109,8 +109,7 @@ export const usage: Topic = (t, open) => {
     t.equal((await usageOf(scene, 'minute', last)).length, 1, 'other workers in another interval');
   });
 
-  t.test('a tenant that is forgotten, or that nobody knows, has none', async t => {
-    const scene = await open(t);
+  test('a tenant that is forgotten, or that nobody knows, has none', async (scene, t) => {
     const { store, make } = scene;
     const figures = [{ at: scene.now, workerId: null, figures: [CREATED, 1] }];
     await store.addUsage('nobody', figures);
@@ -130,8 +129,7 @@ export const usage: Topic = (t, open) => {
     t.strictSame(await usageOf(scene, 'hour', null, 'globex'), [], 'no other tenant inherits it');
   });
 
-  t.test('nothing is added to the usage of a tenant whose account is being deleted', async t => {
-    const scene = await open(t);
+  test('nothing is added to the usage of a tenant whose account is being deleted', async (scene, t) => {
     const { store, make } = scene;
     const add = (workerId: string | null) =>
       store.addUsage(ACME, [{ at: scene.now, workerId, figures: [CREATED, 1] }]);
@@ -148,7 +146,3 @@ export const usage: Topic = (t, open) => {
     t.equal((await usageOf(scene, 'hour')).length, 1, 'other accounts have usage');
   });
 };
-
-async function purge({ store }: Scene): Promise<void> {
-  while ((await store.purge(ACME, { succeededMs: HOUR_MS, otherMs: HOUR_MS }, 1)).more);
-}

@@ -1,4 +1,3 @@
-import type { Test } from 'tap';
 import type { NewTask } from '../../../src/tasks/store/requests.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
@@ -12,15 +11,14 @@ async function hint(scene: Scene): Promise<number | null> {
   return own.length === 0 ? null : own[0].at - scene.now;
 }
 
-export const wakeups: Topic = (t, open) => {
-  tellsOfTasks(t, open);
-  followsClaims(t, open);
-  isSet(t, open);
-};
+async function replaceKept(scene: Scene, id: string, key: string): Promise<void> {
+  const item: NewTask = scene.newTask({ key }, { ...WAKE, onConflict: 'replace' });
+  const result = await scene.result(item);
+  if (result.kind !== 'replaced' || result.task.id !== id) throw new Error(`not replaced: ${result.kind}`);
+}
 
-function tellsOfTasks(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a worker that is pushed to is told of, when its earliest task is due', async t => {
-    const scene = await open(t);
+export const wakeups: Topic = test => {
+  test('a worker that is pushed to is told of, when its earliest task is due', async (scene, t) => {
     t.equal(await hint(scene), null);
     await scene.add({ runAt: scene.now + 5_000 }, WAKE);
     t.equal(await hint(scene), 5_000);
@@ -33,14 +31,12 @@ function tellsOfTasks(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await hint(scene), 3_000);
   });
 
-  t.test('one that asks for its tasks itself is not', async t => {
-    const scene = await open(t);
+  test('one that asks for its tasks itself is not', async (scene, t) => {
     await scene.add();
     t.equal(await hint(scene), null);
   });
 
-  t.test('nor is one whose tasks cannot start', async t => {
-    const scene = await open(t);
+  test('nor is one whose tasks cannot start', async (scene, t) => {
     const { id } = await scene.taskIn('running');
     await scene.add({ heldBy: id }, WAKE);
     t.equal(await hint(scene), null, 'held');
@@ -65,8 +61,7 @@ function tellsOfTasks(t: Test, open: Parameters<Topic>[1]): void {
     },
   };
   for (const [name, act] of Object.entries(causes)) {
-    t.test(`a task that ${name} is told of`, async t => {
-      const scene = await open(t);
+    test(`a task that ${name} is told of`, async (scene, t) => {
       const { id } = await scene.add({ key: 'k', runAt: scene.now + 60_000 }, WAKE);
       await scene.store.setWakeup(ACME, scene.mailer.id, null);
       await act(scene, id);
@@ -74,8 +69,7 @@ function tellsOfTasks(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
-  t.test('a task that is let go is told of', async t => {
-    const scene = await open(t);
+  test('a task that is let go is told of', async (scene, t) => {
     for (const end of ['settled', 'canceled', 'removed'] as const) {
       await scene.clear();
       const holder = await scene.taskIn(end === 'settled' ? 'scheduled' : 'retry');
@@ -86,17 +80,8 @@ function tellsOfTasks(t: Test, open: Parameters<Topic>[1]): void {
       t.equal(await hint(scene), 0, end);
     }
   });
-}
 
-async function replaceKept(scene: Scene, id: string, key: string): Promise<void> {
-  const item: NewTask = scene.newTask({ key }, { ...WAKE, onConflict: 'replace' });
-  const result = await scene.result(item);
-  if (result.kind !== 'replaced' || result.task.id !== id) throw new Error(`not replaced: ${result.kind}`);
-}
-
-function followsClaims(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a claim that pushes leaves the time at which to ask again', async t => {
-    const scene = await open(t);
+  test('a claim that pushes leaves the time at which to ask again', async (scene, t) => {
     await scene.create([scene.newTask({}, WAKE), scene.newTask({ runAt: scene.now + 7_000 }, WAKE)]);
     t.equal((await scene.claim(5)).nextAt, scene.now + 7_000);
     t.equal(await hint(scene), 7_000);
@@ -107,15 +92,13 @@ function followsClaims(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await hint(scene), null);
   });
 
-  t.test('a claim that pulls takes the hint away', async t => {
-    const scene = await open(t);
+  test('a claim that pulls takes the hint away', async (scene, t) => {
     await scene.create([scene.newTask({}, WAKE), scene.newTask({ runAt: scene.now + 7_000 }, WAKE)]);
     await scene.claim(5, { lease: { mode: 'pull', ms: 60_000 } });
     t.equal(await hint(scene), null);
   });
 
-  t.test('the next attempt is told of where the last one was pushed', async t => {
-    const scene = await open(t);
+  test('the next attempt is told of where the last one was pushed', async (scene, t) => {
     await scene.create([scene.newTask(), scene.newTask({}, WAKE)]);
     const pushed = await scene.startOne();
     await scene.store.setWakeup(ACME, scene.mailer.id, null);
@@ -125,11 +108,8 @@ function followsClaims(t: Test, open: Parameters<Topic>[1]): void {
     await scene.end(pulled.leaseId, 'attempt_failed', { delayMs: 3_000 });
     t.equal(await hint(scene), null);
   });
-}
 
-function isSet(t: Test, open: Parameters<Topic>[1]): void {
-  t.test('a hint can be put off, and taken away', async t => {
-    const scene = await open(t);
+  test('a hint can be put off, and taken away', async (scene, t) => {
     await scene.add({}, WAKE);
     await scene.store.setWakeup(ACME, scene.mailer.id, scene.now + 30_000);
     t.equal(await hint(scene), 30_000);
@@ -140,8 +120,7 @@ function isSet(t: Test, open: Parameters<Topic>[1]): void {
     t.equal(await hint(scene), 0);
   });
 
-  t.test('hints of all tenants that have come are given, the earliest first', async t => {
-    const scene = await open(t);
+  test('hints of all tenants that have come are given, the earliest first', async (scene, t) => {
     const { store, make, now } = scene;
     await store.apply('globex', [make.account('globex'), scene.mailer]);
     await store.setWakeup(ACME, scene.mailer.id, now + 20);
@@ -157,4 +136,4 @@ function isSet(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await store.wakeups(now + 30, 10), all);
     t.strictSame(await store.wakeups(now + 30, 2), all.slice(0, 2));
   });
-}
+};
