@@ -100,6 +100,12 @@ export class TaskHarness extends RestHarness {
     return rest;
   }
 
+  /** The same with the worker `mailer`, which is pushed to. */
+  static async withMailer() {
+    const rest = await TaskHarness.open();
+    return { rest, worker: await rest.pushWorker() };
+  }
+
   override async ask(method: string, target: string, asked: Asked = {}): Promise<Answered> {
     const token = 'token' in asked || asked.host !== undefined ? asked.token : this.token;
     const answer = await super.ask(method, target, { ...asked, token });

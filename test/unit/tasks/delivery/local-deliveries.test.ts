@@ -63,21 +63,18 @@ t.test('an abort after the answer changes nothing', async t => {
   t.match(await deliveries.deliver(pushTo(worker.url())), { status: 200 });
 });
 
-t.test(
-  'the number of concurrent attempts is limited; further ones are not started and do not count',
-  async t => {
-    const worker = await startPushWorker(t, () => {});
-    const deliveries = localDeliveries(t, { capacity: 2 });
-    t.equal(deliveries.free, 2);
-    const outcomes = [deliveries.deliver(pushTo(worker.url())), deliveries.deliver(pushTo(worker.url()))];
-    t.equal(deliveries.free, 0);
-    t.match(await deliveries.deliver(pushTo(worker.url())), { kind: 'aborted', error: { code: 'aborted' } });
-    await worker.received(2);
-    for (const socket of worker.sockets) reply(200)(socket);
-    await Promise.all(outcomes);
-    t.equal(deliveries.free, 2);
-  },
-);
+t.test('attempts beyond the limit are not started and do not count', async t => {
+  const worker = await startPushWorker(t, () => {});
+  const deliveries = localDeliveries(t, { capacity: 2 });
+  t.equal(deliveries.free, 2);
+  const outcomes = [deliveries.deliver(pushTo(worker.url())), deliveries.deliver(pushTo(worker.url()))];
+  t.equal(deliveries.free, 0);
+  t.match(await deliveries.deliver(pushTo(worker.url())), { kind: 'aborted', error: { code: 'aborted' } });
+  await worker.received(2);
+  for (const socket of worker.sockets) reply(200)(socket);
+  await Promise.all(outcomes);
+  t.equal(deliveries.free, 2);
+});
 
 t.test('a stop ends attempts in progress and closes every connection', async t => {
   const clock = new WaitClock(1_767_225_600_000);

@@ -38,29 +38,26 @@ t.test('http is for the operator to allow; nothing else ever is', async t => {
   }
 });
 
-t.test(
-  'texts that are not absolute URLs, too long, or contain blanks or control characters are rejected',
-  async t => {
-    const urls = [
-      '',
-      'example.com',
-      '//example.com/',
-      '/a',
-      'https://',
-      'https:///',
-      'https://exa mple.com/',
-      'https://example.com/a b',
-      ' https://example.com/',
-      'https://example.com/\n',
-      'https://exa\tmple.com/',
-      'https://example.com/\r\nHost: evil',
-      'https://[::1',
-      'https://example.com:99999/',
-      `https://example.com/${'a'.repeat(2_048)}`,
-    ];
-    for (const url of urls) t.equal(verdict(url), 'invalid_url', url.slice(0, 40));
-  },
-);
+t.test('texts that are no absolute URL, too long, or hold blanks or controls are rejected', async t => {
+  const urls = [
+    '',
+    'example.com',
+    '//example.com/',
+    '/a',
+    'https://',
+    'https:///',
+    'https://exa mple.com/',
+    'https://example.com/a b',
+    ' https://example.com/',
+    'https://example.com/\n',
+    'https://exa\tmple.com/',
+    'https://example.com/\r\nHost: evil',
+    'https://[::1',
+    'https://example.com:99999/',
+    `https://example.com/${'a'.repeat(2_048)}`,
+  ];
+  for (const url of urls) t.equal(verdict(url), 'invalid_url', url.slice(0, 40));
+});
 
 t.test('credentials are refused, and pointed to where they belong', async t => {
   for (const url of [

@@ -8,6 +8,9 @@ import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
 import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/http/read-request.ts';
 import type { Call, RestAnswer, Route } from '../../../../src/tasks/rest/http/route.ts';
 import { type Asked, RestHarness } from '../../../support/tasks/rest-harness.ts';
+import { testsOf } from '../../../support/tests-of.ts';
+
+const test = testsOf(() => service());
 
 /** A route that answers by a function; by default it tells what it was called with. */
 function thing(part: Partial<Route>, handle: Route['handle'] = shown): Route {
@@ -49,8 +52,11 @@ async function service(made: (parts: RestParts) => readonly Route[] = routes) {
   return { rest, token, ownerId };
 }
 
-t.test('a route gets tenant, caller, parameters and body, checked and decoded', async t => {
-  const { rest, token, ownerId } = await service();
+test('a route gets tenant, caller, parameters and body, checked and decoded', async ({
+  rest,
+  token,
+  ownerId,
+}, t) => {
   const made = await rest.ask('POST', '/api/v1/things/a%2Fb/parts/x-1', { token, body: {} });
   t.match(made, { status: 200, json: { tenant: 'acme', params: { id: 'a/b', part: 'x-1' }, body: {} } });
   t.match(made.json.caller, { kind: 'user', userId: ownerId, role: 'owner', scopes: null });
@@ -60,8 +66,10 @@ t.test('a route gets tenant, caller, parameters and body, checked and decoded', 
   t.match(posted.json, { body: { name: 'a', size: 2 }, bodyBytes: 21, nowMs: rest.clock.nowMs() });
 });
 
-t.test('every answer has an id, the one of the request where that is well formed', async t => {
-  const { rest, token } = await service();
+test('every answer has an id, the one of the request where that is well formed', async ({
+  rest,
+  token,
+}, t) => {
   const own = await rest.ask('GET', '/api/v1/things/a', { token });
   t.match(own.headers['X-Request-Id'], /^req_[0-9A-Z]{26}$/);
   t.equal(own.json.requestId, own.headers['X-Request-Id']);
@@ -81,8 +89,10 @@ t.test('every answer has an id, the one of the request where that is well formed
   }
 });
 
-t.test('the host names the tenant, and X-Tenant-Domain does where it is enabled', async t => {
-  const { rest, token } = await service();
+test('the host names the tenant, and X-Tenant-Domain does where it is enabled', async ({
+  rest,
+  token,
+}, t) => {
   for (const host of ['nobody.tasks.test', 'a.acme.tasks.test', '.tasks.test']) {
     const answer = await rest.ask('GET', '/api/v1/things/a', { token, host });
     t.match(answer, { status: 404, json: { code: 'tenant_not_found' } }, host);
@@ -94,8 +104,10 @@ t.test('the host names the tenant, and X-Tenant-Domain does where it is enabled'
   t.equal((await open.ask('GET', '/api/v1/things/a', { ...named, token: other })).json.tenant, 'acme');
 });
 
-t.test('a path that is not there is 404, a method that it has not 405 with those it has', async t => {
-  const { rest, token } = await service();
+test('a path that is not there is 404, a method that it has not 405 with those it has', async ({
+  rest,
+  token,
+}, t) => {
   for (const path of [
     '/api/v1/thing',
     '/api/v1/things/',
@@ -115,8 +127,7 @@ t.test('a path that is not there is 404, a method that it has not 405 with those
   t.equal((await rest.ask('GET', `/api/v1/things/${'x'.repeat(256)}`, { token })).status, 404);
 });
 
-t.test('an unknown or repeated parameter is reported by name', async t => {
-  const { rest, token } = await service();
+test('an unknown or repeated parameter is reported by name', async ({ rest, token }, t) => {
   const answer = await rest.ask('GET', '/api/v1/things?colour=red&size=1&size=2&%zz=1', { token });
   t.match(answer, { status: 400, json: { code: 'invalid_parameter' } });
   t.match(answer.json.errors, [
@@ -130,8 +141,7 @@ t.test('an unknown or repeated parameter is reported by name', async t => {
   t.equal((await rest.ask('GET', '/api/v1/things?', { token })).status, 200);
 });
 
-t.test('what the caller takes and sends has to be JSON', async t => {
-  const { rest, token } = await service();
+test('what the caller takes and sends has to be JSON', async ({ rest, token }, t) => {
   const accepting = async (accept: string) =>
     (await rest.ask('GET', '/api/v1/things/a', { token, headers: { accept } })).status;
   for (const accept of [
@@ -156,8 +166,7 @@ t.test('what the caller takes and sends has to be JSON', async t => {
     t.equal(await sending(type), 415, type);
 });
 
-t.test('a body that is no JSON is refused, without repeating it', async t => {
-  const { rest, token } = await service();
+test('a body that is no JSON is refused, without repeating it', async ({ rest, token }, t) => {
   const refused = async (body: string | Uint8Array) => {
     const answer = await rest.ask('POST', '/api/v1/things', { token, body });
     t.match(answer, { status: 400, json: { code: 'invalid_json' } });
@@ -178,8 +187,7 @@ t.test('a body that is no JSON is refused, without repeating it', async t => {
   t.equal((await rest.ask('POST', '/api/v1/things', { token, body: fine })).status, 200, 'brackets in texts');
 });
 
-t.test('faults in a body are reported at once, and unknown fields are rejected', async t => {
-  const { rest, token } = await service();
+test('faults in a body are reported at once, and unknown fields are rejected', async ({ rest, token }, t) => {
   const wrong = await rest.ask('POST', '/api/v1/things', { token, body: { name: 1, size: 'x' } });
   t.match(wrong, {
     status: 422,
@@ -193,13 +201,11 @@ t.test('faults in a body are reported at once, and unknown fields are rejected',
   t.equal(none.json.code, 'unknown_field', 'also where the route takes no fields at all');
 });
 
-t.test('a body that may be left out is empty then', async t => {
-  const { rest, token } = await service();
+test('a body that may be left out is empty then', async ({ rest, token }, t) => {
   t.same((await rest.ask('POST', '/api/v1/things/batch', { token })).json.body, {});
 });
 
-t.test('a large body is taken in once it is known that its caller may send it', async t => {
-  const { rest, token } = await service();
+test('a large body is taken in once it is known that its caller may send it', async ({ rest, token }, t) => {
   const viewer = await rest.addUser(token, 'viewer');
   let taken = 0;
   const send = (authorization: string, method = 'POST', path = '/api/v1/things') => {
@@ -224,8 +230,7 @@ t.test('a large body is taken in once it is known that its caller may send it', 
   t.match(answer.body, /held/);
 });
 
-t.test('a body is bounded', async t => {
-  const { rest, token } = await service();
+test('a body is bounded', async ({ rest, token }, t) => {
   const body = Buffer.alloc(BODY_LIMIT_BYTES + 1, ' ');
   t.match(await rest.ask('POST', '/api/v1/things', { token, body }), {
     status: 413,
@@ -233,8 +238,11 @@ t.test('a body is bounded', async t => {
   });
 });
 
-t.test('calls are counted for the tenant and the user, and answers say what is left', async t => {
-  const { rest, token, ownerId } = await service();
+test('calls are counted for the tenant and the user, and answers say what is left', async ({
+  rest,
+  token,
+  ownerId,
+}, t) => {
   rest.limits.calls.length = 0;
   rest.limits.verdict = {
     allowed: true,
@@ -257,27 +265,26 @@ t.test('calls are counted for the tenant and the user, and answers say what is l
   t.equal(refused.headers['RateLimit-Policy'], '"default";q=200', 'without a window that is not known');
 });
 
-t.test(
-  'calls without a valid token are counted apart, and refused alike when there are too many',
-  async t => {
-    const { rest } = await service();
-    rest.limits.calls.length = 0;
-    t.equal((await rest.ask('GET', '/api/v1/things/a')).status, 401);
-    t.same(rest.limits.calls, [{ tenant: 'acme', kind: 'read', user: '' }]);
-    rest.limits.verdict = { allowed: false, nearest: null };
-    const refused = await rest.ask('GET', '/api/v1/things/a');
-    t.equal(refused.status, 429);
-    t.equal(refused.headers['Retry-After'], '1');
-  },
-);
+test('calls without a valid token are counted apart, and refused alike when there are too many', async ({
+  rest,
+}, t) => {
+  rest.limits.calls.length = 0;
+  t.equal((await rest.ask('GET', '/api/v1/things/a')).status, 401);
+  t.same(rest.limits.calls, [{ tenant: 'acme', kind: 'read', user: '' }]);
+  rest.limits.verdict = { allowed: false, nearest: null };
+  const refused = await rest.ask('GET', '/api/v1/things/a');
+  t.equal(refused.status, 429);
+  t.equal(refused.headers['Retry-After'], '1');
+});
 
-t.test('where no rule applies, answers say nothing of limits', async t => {
-  const { rest, token } = await service();
+test('where no rule applies, answers say nothing of limits', async ({ rest, token }, t) => {
   t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).headers['RateLimit'], undefined);
 });
 
-t.test('when nobody can decide, calls are let through, and the log says so now and then', async t => {
-  const { rest, token } = await service();
+test('when nobody can decide, calls are let through, and the log says so now and then', async ({
+  rest,
+  token,
+}, t) => {
   rest.limits.verdict = new Fault('store_failed', 'the counters are away');
   for (let i = 0; i < 3; i++) t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).status, 200);
   t.same(rest.logger.messages('warning'), ['API limits are not enforced because the decision engine failed']);
@@ -337,8 +344,7 @@ t.test('a key belongs to the token, and failures are not remembered', async t =>
   t.equal((await rest.ask('POST', '/api/v1/things', { token, body: {}, headers })).json.runs, 2);
 });
 
-t.test('a key has 1 to 255 printable characters', async t => {
-  const { rest, token } = await service();
+test('a key has 1 to 255 printable characters', async ({ rest, token }, t) => {
   for (const key of ['', 'x'.repeat(256), 'é', 'a\u0000']) {
     const answer = await rest.ask('POST', '/api/v1/things', {
       token,
@@ -388,8 +394,10 @@ t.test('a bug is a 500, with details in the log and not in the response', async 
   });
 });
 
-t.test('a suspended account can be read and not changed; one that goes away is not there', async t => {
-  const { rest, token } = await service();
+test('a suspended account can be read and not changed; one that goes away is not there', async ({
+  rest,
+  token,
+}, t) => {
   await rest.change('acme', 'account', 'account', account => ({ ...account, status: 'suspended' }));
   t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).status, 200);
   t.match(await rest.ask('POST', '/api/v1/things', { token, body: {} }), {
@@ -427,8 +435,7 @@ t.test('the connection is watched for routes that ask whether its caller has gon
   t.equal(asked, 1);
 });
 
-t.test('each response is counted by its operation', async t => {
-  const { rest, token } = await service();
+test('each response is counted by its operation', async ({ rest, token }, t) => {
   rest.answers.length = 0;
   await rest.ask('GET', '/api/v1/things/a', { token });
   await rest.ask('GET', '/api/v1/things/a');

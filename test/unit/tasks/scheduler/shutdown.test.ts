@@ -1,6 +1,8 @@
-import t from 'tap';
 import { ACME, EngineScene, type Process } from '../../../support/tasks/engine-scene.ts';
 import { PULLER } from '../../../support/tasks/factories.ts';
+import { testsOf } from '../../../support/tests-of.ts';
+
+const test = testsOf(() => EngineScene.open());
 
 /** Asks for a stop; `over` says whether it has ended. */
 function stopping(process: Process): { over: boolean } {
@@ -11,8 +13,7 @@ function stopping(process: Process): { over: boolean } {
   return state;
 }
 
-t.test('a stop waits for pushes, and tells the store how they ended', async t => {
-  const scene = await EngineScene.open();
+test('a stop waits for pushes, and tells the store how they ended', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const ids = await scene.add(worker, 2, {}, { heardBy: process });
@@ -27,8 +28,7 @@ t.test('a stop waits for pushes, and tells the store how they ended', async t =>
   t.equal(process.deliveries.stopped, 1);
 });
 
-t.test('what is not over when the drain time is, is ended and handed back uncounted', async t => {
-  const scene = await EngineScene.open();
+test('what is not over when the drain time is, is ended and handed back uncounted', async (scene, t) => {
   const process = await scene.process(t, { drainMs: 5_000 });
   const worker = await scene.worker();
   const [slow, quick] = await scene.add(worker, 2, {}, { heardBy: process });
@@ -45,8 +45,7 @@ t.test('what is not over when the drain time is, is ended and handed back uncoun
   t.same(await scene.events(slow), ['created', 'started', 'released']);
 });
 
-t.test('a delivery that does not end when it is asked to is released nevertheless', async t => {
-  const scene = await EngineScene.open();
+test('a delivery that does not end when it is asked to is released nevertheless', async (scene, t) => {
   const process = await scene.process(t, { drainMs: 1_000 });
   process.deliveries.abort = () => {};
   const [id] = await scene.add(await scene.worker(), 1, {}, { heardBy: process });
@@ -60,8 +59,7 @@ t.test('a delivery that does not end when it is asked to is released nevertheles
   t.same(await scene.events(id), ['created', 'started', 'released'], 'what it says later is not heard');
 });
 
-t.test('nothing is claimed after a stop was asked for', async t => {
-  const scene = await EngineScene.open();
+test('nothing is claimed after a stop was asked for', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const [first] = await scene.add(worker, 1, {}, { heardBy: process });
@@ -76,8 +74,7 @@ t.test('nothing is claimed after a stop was asked for', async t => {
   await scene.pass(10);
 });
 
-t.test('tasks whose claim is in progress are released, not started', async t => {
-  const scene = await EngineScene.open();
+test('tasks whose claim is in progress are released, not started', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -93,8 +90,7 @@ t.test('tasks whose claim is in progress are released, not started', async t => 
   t.match(await scene.get(id), { status: 'retry', attempt: 0 });
 });
 
-t.test('a task can be canceled while pushes are awaited, here and elsewhere', async t => {
-  const scene = await EngineScene.open();
+test('a task can be canceled while pushes are awaited, here and elsewhere', async (scene, t) => {
   const process = await scene.process(t);
   const [here, elsewhere] = await scene.add(await scene.worker(), 2, {}, { heardBy: process });
   await scene.turn();
@@ -111,8 +107,7 @@ t.test('a task can be canceled while pushes are awaited, here and elsewhere', as
   t.same(await scene.statuses([here, elsewhere]), ['canceled', 'canceled']);
 });
 
-t.test('calls of pull workers are answered at once', async t => {
-  const scene = await EngineScene.open();
+test('calls of pull workers are answered at once', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ mode: 'pull', url: null });
   const lease = process.engine.pullDesk.lease({
@@ -130,8 +125,7 @@ t.test('calls of pull workers are answered at once', async t => {
   t.same(await lease, []);
 });
 
-t.test('after a stop no timer is left', async t => {
-  const scene = await EngineScene.open();
+test('after a stop no timer is left', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ concurrency: 1 });
   await scene.add(worker, 3, {}, { heardBy: process });
@@ -145,8 +139,7 @@ t.test('after a stop no timer is left', async t => {
   t.equal(scene.clock.pending, 0);
 });
 
-t.test('a stop before the start, and a second one, are harmless', async t => {
-  const scene = await EngineScene.open();
+test('a stop before the start, and a second one, are harmless', async (scene, t) => {
   const { engine } = await scene.process(t);
   await engine.stop();
   await engine.stop();

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import { Exposition } from '../../../../src/stats/sinks/prometheus/exposition.ts';
 import { defaultMappings } from '../../../../src/stats/sinks/prometheus/mappings/default-mappings.ts';
@@ -6,6 +5,9 @@ import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { readPrometheusText } from '../../../support/prometheus-text.ts';
 import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';
 import { PULLER } from '../../../support/tasks/factories.ts';
+import { testsOf } from '../../../support/tests-of.ts';
+
+const test = testsOf(() => EngineScene.open());
 
 /** The samples of a metric, by their labels, as a scrape of this process shows them. */
 function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
@@ -30,8 +32,7 @@ function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
   return { page, samples };
 }
 
-t.test('task statistics have the names of the specification', async t => {
-  const scene = await EngineScene.open();
+test('task statistics have the names of the specification', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const retry = { ...worker.body.retry, maxAttempts: 1 };
@@ -65,8 +66,7 @@ t.test('task statistics have the names of the specification', async t => {
   t.ok(samples('sluice_tasks_store_op_seconds', 'sluice_tasks_store_op_seconds_count')['op=wakeups'] > 40);
 });
 
-t.test('the lag is the time from when a task is due to its start', async t => {
-  const scene = await EngineScene.open();
+test('the lag is the time from when a task is due to its start', async (scene, t) => {
   const process = await scene.process(t, { slots: 1 });
   const worker = await scene.worker();
   const [first] = await scene.add(worker, 2, {}, { heardBy: process });
@@ -80,8 +80,7 @@ t.test('the lag is the time from when a task is due to its start', async t => {
   t.same(samples('sluice_tasks_oldest_due_seconds'), { '': 0 });
 });
 
-t.test('the number of due tasks is the last known one, and a scrape does not query the store', async t => {
-  const scene = await EngineScene.open();
+test('the number of due tasks is the last known one, and a scrape does not query the store', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ mode: 'pull', url: null });
   const due = () => scraped(process, scene.clock).samples('sluice_tasks_due');
@@ -99,8 +98,7 @@ t.test('the number of due tasks is the last known one, and a scrape does not que
   t.same(due(), { '': 4 });
 });
 
-t.test('failures of the store are counted, and tasks that were made', async t => {
-  const scene = await EngineScene.open();
+test('failures of the store are counted, and tasks that were made', async (scene, t) => {
   const process = await scene.process(t);
   const statistics = new TaskStatistics(process.stats);
   statistics.created.add(3);
@@ -126,8 +124,7 @@ t.test('failures of the store are counted, and tasks that were made', async t =>
   t.same(samples('sluice_tasks_schedules_fired_total'), { 'result=skipped_overlap': 1 });
 });
 
-t.test('no tenant, task or worker is part of a name', async t => {
-  const scene = await EngineScene.open();
+test('no tenant, task or worker is part of a name', async (scene, t) => {
   const process = await scene.process(t);
   process.deliveries.reply = () => OK;
   await scene.add(await scene.worker({ name: 'very-own-name' }), 3, {}, { heardBy: process });
@@ -140,8 +137,7 @@ t.test('no tenant, task or worker is part of a name', async t => {
   t.notMatch(names.join(' '), /acme|very-own-name|tsk_|wrk_/);
 });
 
-t.test('lag and failures of each worker up to a bound, and of all others together', async t => {
-  const scene = await EngineScene.open();
+test('lag and failures of each worker up to a bound, and of all others together', async (scene, t) => {
   const process = await scene.process(t, { workersWithStatistics: 1 });
   const first = await scene.worker();
   const second = await scene.worker({ name: 'second' });
@@ -163,8 +159,7 @@ t.test('lag and failures of each worker up to a bound, and of all others togethe
   t.same(samples(lag, `${lag}_count`), { [own]: 1, [others]: 2 });
 });
 
-t.test('the oldest due task of a worker, also if nobody asks for it', async t => {
-  const scene = await EngineScene.open();
+test('the oldest due task of a worker, also if nobody asks for it', async (scene, t) => {
   const process = await scene.process(t, { workersWithStatistics: 2 });
   const puller = await scene.worker({ mode: 'pull', url: null });
   const idle = await scene.worker({ name: 'idle', mode: 'pull', url: null });

@@ -96,18 +96,15 @@ t.test('after a change of the master key the older one still opens', async t => 
   );
 });
 
-t.test(
-  'a fingerprint tells values apart, is the same for equal ones, and another for each tenant',
-  async t => {
-    const one = sealer();
-    const dataKey = one.newDataKey('acme');
-    const print = one.fingerprint(VALUE, dataKey, 'acme');
-    t.match(print, /^[0-9a-f]{12}$/);
-    t.equal(one.fingerprint(VALUE, dataKey, 'acme'), print);
-    t.not(one.fingerprint(`${VALUE}x`, dataKey, 'acme'), print);
-    t.not(one.fingerprint(VALUE, one.newDataKey('other'), 'other'), print);
-  },
-);
+t.test('a fingerprint is the same for equal values of one tenant only', async t => {
+  const one = sealer();
+  const dataKey = one.newDataKey('acme');
+  const print = one.fingerprint(VALUE, dataKey, 'acme');
+  t.match(print, /^[0-9a-f]{12}$/);
+  t.equal(one.fingerprint(VALUE, dataKey, 'acme'), print);
+  t.not(one.fingerprint(`${VALUE}x`, dataKey, 'acme'), print);
+  t.not(one.fingerprint(VALUE, one.newDataKey('other'), 'other'), print);
+});
 
 t.test('errors hold neither values nor keys', async t => {
   const one = sealer();

@@ -1,9 +1,11 @@
-import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { Factory } from '../../../support/tasks/factories.ts';
 import { MemoryStore } from '../../../support/tasks/memory-store.ts';
+import { testsOf } from '../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const ACME = 'acme';
 
@@ -27,8 +29,12 @@ async function open() {
   return { clock, store, directory, worker, pause, paused, asked: () => asked };
 }
 
-t.test('a document is asked for once a second, whether it is there or not', async t => {
-  const { clock, directory, paused, asked } = await open();
+test('a document is asked for once a second, whether it is there or not', async ({
+  clock,
+  directory,
+  paused,
+  asked,
+}, t) => {
   for (let i = 0; i < 3; i++) {
     t.equal(await paused(), false);
     t.equal(await directory.worker(ACME, 'wrk_none'), null);
@@ -39,8 +45,12 @@ t.test('a document is asked for once a second, whether it is there or not', asyn
   t.equal(asked(), 3);
 });
 
-t.test('a change of this process is seen at once, and asks for nothing of other tenants', async t => {
-  const { directory, pause, paused, asked } = await open();
+test('a change of this process is seen at once, and asks for nothing of other tenants', async ({
+  directory,
+  pause,
+  paused,
+  asked,
+}, t) => {
   await paused('globex');
   t.equal(await paused(), false);
   await pause();
@@ -51,8 +61,13 @@ t.test('a change of this process is seen at once, and asks for nothing of other 
   t.equal(asked(), 3);
 });
 
-t.test('what was being looked up while it changed is not kept', async t => {
-  const { store, directory, worker, pause, paused } = await open();
+test('what was being looked up while it changed is not kept', async ({
+  store,
+  directory,
+  worker,
+  pause,
+  paused,
+}, t) => {
   const { getDocument } = store;
   const held = Promise.withResolvers<void>();
   store.getDocument = (async (...args: Parameters<typeof getDocument>) => {
@@ -70,8 +85,12 @@ t.test('what was being looked up while it changed is not kept', async t => {
   t.equal(await paused(), true);
 });
 
-t.test('a failure is not kept, and a clock that is set back makes nothing last', async t => {
-  const { clock, store, pause, paused } = await open();
+test('a failure is not kept, and a clock that is set back makes nothing last', async ({
+  clock,
+  store,
+  pause,
+  paused,
+}, t) => {
   const { getDocument } = store;
   store.getDocument = (() => Promise.reject(new Fault('store_failed', 'away'))) as never;
   await t.rejects(paused(), { code: 'store_failed' });

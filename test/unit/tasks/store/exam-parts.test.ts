@@ -11,6 +11,9 @@ import { shortest } from '../../../exam/task-store/shortest.ts';
 import type { ManualClock } from '../../../support/manual-clock.ts';
 import { taskQuery } from '../../../support/tasks/factories.ts';
 import { MemoryStore } from '../../../support/tasks/memory-store.ts';
+import { testsOf } from '../../../support/tests-of.ts';
+
+const test = testsOf(work);
 
 /** The model with other answers in place of some of its own. */
 function lying(store: TaskStore, lies: Partial<TaskStore>): TaskStore {
@@ -106,8 +109,7 @@ async function work(t: Test): Promise<Scene> {
   return scene;
 }
 
-t.test('the invariants hold for the model', async t => {
-  const scene = await work(t);
+test('the invariants hold for the model', async (scene, t) => {
   const known = (await scene.store.list(ACME, EVERYTHING)).map(({ id }) => id);
   const bounds = {
     inFlight: 2,
@@ -118,8 +120,7 @@ t.test('the invariants hold for the model', async t => {
   t.strictSame(await violated(scene, {}, expectations), []);
 });
 
-t.test('what is known from elsewhere is looked for', async t => {
-  const scene = await work(t);
+test('what is known from elsewhere is looked for', async (scene, t) => {
   const rate = { limit: 1, perMs: 60_000, burst: 1 };
   const bounds = (inFlight: number, concurrency: number | null, slow: boolean) => {
     const workers = new Map([[scene.mailer.id, { concurrency, rate: slow ? rate : null }]]);
@@ -132,14 +133,12 @@ t.test('what is known from elsewhere is looked for', async t => {
   t.strictSame(await violated(scene, {}, bounds(9, null, true)), ['6']);
 });
 
-t.test('two tasks of one nominal time violate an invariant', async t => {
-  const scene = await work(t);
+test('two tasks of one nominal time violate an invariant', async (scene, t) => {
   await scene.add({ scheduleId: 'sch_1', scheduledFor: 1 });
   t.strictSame(await violated(scene, {}), ['8']);
 });
 
-t.test('a store that contradicts itself is found out', async t => {
-  const scene = await work(t);
+test('a store that contradicts itself is found out', async (scene, t) => {
   const { store } = scene;
   const histories = (
     change: (entries: readonly HistoryEntry[]) => readonly HistoryEntry[],

@@ -7,6 +7,9 @@ import { OPERATION_NAMES, storeOf } from '../../../../src/tasks/store/operations
 import { UsageCounts } from '../../../../src/tasks/store/usage-counts.ts';
 import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
 import { idempotency, settlement, taskChange } from '../../../support/tasks/factories.ts';
+import { testsOf } from '../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 async function open() {
   const scene = await EngineScene.open();
@@ -24,21 +27,26 @@ async function open() {
   return { scene, store, usage, stats, worker, totals };
 }
 
-t.test(
-  'tasks count as created once, also where a request is repeated or a task was there before',
-  async t => {
-    const { scene, store, worker, totals } = await open();
-    const tasks = [scene.make.newTask(worker), scene.make.newTask(worker, { key: 'k' })];
-    const request = scene.make.createRequest(tasks, { idempotency: idempotency('one') });
-    await store.create(ACME, request);
-    await store.create(ACME, request);
-    await store.create(ACME, scene.make.createRequest([scene.make.newTask(worker, { key: 'k' })]));
-    t.same(totals(), { created: 2 });
-  },
-);
+test('tasks count as created once, also where a request is repeated or a task was there before', async ({
+  scene,
+  store,
+  worker,
+  totals,
+}, t) => {
+  const tasks = [scene.make.newTask(worker), scene.make.newTask(worker, { key: 'k' })];
+  const request = scene.make.createRequest(tasks, { idempotency: idempotency('one') });
+  await store.create(ACME, request);
+  await store.create(ACME, request);
+  await store.create(ACME, scene.make.createRequest([scene.make.newTask(worker, { key: 'k' })]));
+  t.same(totals(), { created: 2 });
+});
 
-t.test('ends count by how they came about, and only when they do', async t => {
-  const { scene, store, worker, totals } = await open();
+test('ends count by how they came about, and only when they do', async ({
+  scene,
+  store,
+  worker,
+  totals,
+}, t) => {
   const ids = await scene.add(worker, 5);
   const { tasks } = await store.claim(ACME, scene.make.claimRequest(worker.id, 4));
   const leases = tasks.map(({ leaseId }) => leaseId);
@@ -61,8 +69,12 @@ t.test('ends count by how they came about, and only when they do', async t => {
   });
 });
 
-t.test('what happens is counted in the usage of the tenant and of the worker, in its minute', async t => {
-  const { scene, store, usage, worker } = await open();
+test('what happens is counted in the usage of the tenant and of the worker, in its minute', async ({
+  scene,
+  store,
+  usage,
+  worker,
+}, t) => {
   const { clock, make } = scene;
   const beginning = usageStart('minute', clock.nowMs());
   const retry = { ...worker.body.retry, maxAttempts: 1 };
@@ -104,8 +116,12 @@ t.test('what happens is counted in the usage of the tenant and of the worker, in
   t.ok(Math.abs(second.percentile('duration', 0.95)! - 60_000) < 12_000);
 });
 
-t.test('each operation has its times; one that fails counts as failed as well', async t => {
-  const { scene, store, stats, totals } = await open();
+test('each operation has its times; one that fails counts as failed as well', async ({
+  scene,
+  store,
+  stats,
+  totals,
+}, t) => {
   await store.now();
   await store.now();
   scene.store.fault = () => 'before';

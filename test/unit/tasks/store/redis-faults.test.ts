@@ -20,7 +20,10 @@ import {
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
+import { testsOf } from '../../../support/tests-of.ts';
 import { until } from '../../../support/until.ts';
+
+const test = testsOf(openServer);
 
 const ACME = 'acme';
 const NOW = Date.UTC(2026, 2, 1, 10);
@@ -118,8 +121,7 @@ t.test('tasks whose creation was answered survive the death of Redis', t => surv
 
 t.test('the same while it writes its file anew', t => survives(t, server => server.command('BGREWRITEAOF')));
 
-t.test('while Redis is away operations fail at once, and work when it is back', async t => {
-  const server = await openServer(t);
+test('while Redis is away operations fail at once, and work when it is back', async (server, t) => {
   const { store, add } = await open(t, server);
   await server.kill();
   await failsWith(() => store.counts(ACME, null), /not connected/);
@@ -130,8 +132,7 @@ t.test('while Redis is away operations fail at once, and work when it is back', 
   t.match(await add(), /^tsk_/);
 });
 
-t.test('the log says why Redis is away', async t => {
-  const server = await openServer(t);
+test('the log says why Redis is away', async (server, t) => {
   const logger = new KeepingLogger();
   await open(t, server, { logger });
   await server.kill();
@@ -141,8 +142,7 @@ t.test('the log says why Redis is away', async t => {
   t.match(lost()?.fields, { address: server.address, reason: 'it was closed by the server' });
 });
 
-t.test('a Redis that is frozen for a while is waited for', async t => {
-  const server = await openServer(t);
+test('a Redis that is frozen for a while is waited for', async (server, t) => {
   const { store, add } = await open(t, server, { timeoutMs: 20_000 });
   server.freeze();
   const asked = [add(), add(), store.counts(ACME, null)];
@@ -150,8 +150,7 @@ t.test('a Redis that is frozen for a while is waited for', async t => {
   t.equal((await Promise.all(asked)).length, 3);
 });
 
-t.test('for longer than the time-out: operations fail, and nothing is sent twice', async t => {
-  const server = await openServer(t);
+test('for longer than the time-out: operations fail, and nothing is sent twice', async (server, t) => {
   const { store, add } = await open(t, server, { timeoutMs: 300 });
   server.freeze();
   const failure = await fault(add());
@@ -162,8 +161,7 @@ t.test('for longer than the time-out: operations fail, and nothing is sent twice
   t.equal((await store.counts(ACME, null)).scheduled, 1, 'whether it happened was not known: it did');
 });
 
-t.test('what happened although nobody heard of it is found by those who push', async t => {
-  const server = await openServer(t);
+test('what happened although nobody heard of it is found by those who push', async (server, t) => {
   const { store, make, worker } = await open(t, server, { timeoutMs: 300, sweepMs: null });
   server.freeze();
   const task = make.newTask(worker, {}, { wake: true });
@@ -174,8 +172,7 @@ t.test('what happened although nobody heard of it is found by those who push', a
   t.match(await store.wakeups(NOW, 10), [{ tenant: ACME, workerId: worker.id }]);
 });
 
-t.test('many operations on a frozen Redis are bounded in number', async t => {
-  const server = await openServer(t);
+test('many operations on a frozen Redis are bounded in number', async (server, t) => {
   const { store } = await open(t, server, { timeoutMs: 300, maxInFlight: 50 });
   server.freeze();
   const asked = await Promise.allSettled(Array.from({ length: 80 }, () => store.counts(ACME, null)));
@@ -185,30 +182,25 @@ t.test('many operations on a frozen Redis are bounded in number', async t => {
   server.thaw();
 });
 
-t.test(
-  'what waits behind the others of its tenant fails in time as well, and nothing of it is sent later',
-  async t => {
-    const server = await openServer(t);
-    const { store, add } = await open(t, server, { timeoutMs: 1_500 });
-    server.freeze();
-    const asked = await Promise.allSettled(Array.from({ length: 1_000 }, () => add()));
-    t.ok(asked.every(({ status }) => status === 'rejected'));
-    server.thaw();
-    await until(() =>
-      add().then(
-        () => true,
-        () => false,
-      ),
-    );
-    const { scheduled } = await store.counts(ACME, null);
-    t.ok(scheduled < 900, `${scheduled} of 1000 had been sent`);
-    await Promise.all(Array.from({ length: 400 }, () => add()));
-    t.equal((await store.counts(ACME, null)).scheduled, scheduled + 400, 'and its share is free again');
-  },
-);
+test('what waits behind the others of its tenant fails in time as well, and nothing of it is sent later', async (server, t) => {
+  const { store, add } = await open(t, server, { timeoutMs: 1_500 });
+  server.freeze();
+  const asked = await Promise.allSettled(Array.from({ length: 1_000 }, () => add()));
+  t.ok(asked.every(({ status }) => status === 'rejected'));
+  server.thaw();
+  await until(() =>
+    add().then(
+      () => true,
+      () => false,
+    ),
+  );
+  const { scheduled } = await store.counts(ACME, null);
+  t.ok(scheduled < 900, `${scheduled} of 1000 had been sent`);
+  await Promise.all(Array.from({ length: 400 }, () => add()));
+  t.equal((await store.counts(ACME, null)).scheduled, scheduled + 400, 'and its share is free again');
+});
 
-t.test('with its memory full Redis takes no new tasks; those there come to their end', async t => {
-  const server = await openServer(t);
+test('with its memory full Redis takes no new tasks; those there come to their end', async (server, t) => {
   const { store, make, worker, add, time } = await open(t, server);
   const first = await add();
   const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
@@ -224,8 +216,7 @@ t.test('with its memory full Redis takes no new tasks; those there come to their
   t.match(await add('"x"'), /^tsk_/);
 });
 
-t.test('a replica that a store is led to says what is wrong', async t => {
-  const master = await openServer(t);
+test('a replica that a store is led to says what is wrong', async (master, t) => {
   const server = await openServer(t);
   const { store, add } = await open(t, server);
   await add();
@@ -327,8 +318,7 @@ t.test('a file without a password is reported, and the nodes of a cluster use th
   await answers(store);
 });
 
-t.test('a server that comes back with other settings is not ready', async t => {
-  const server = await openServer(t);
+test('a server that comes back with other settings is not ready', async (server, t) => {
   const { store } = await open(t, server);
   await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
   await server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

@@ -13,7 +13,10 @@ import {
   redisTaskStore,
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
+import { testsOf } from '../../../support/tests-of.ts';
 import { until } from '../../../support/until.ts';
+
+const test = testsOf(open);
 
 const NOW = Date.UTC(2026, 2, 1, 10);
 const ACME = 'acme';
@@ -69,8 +72,13 @@ t.test('usage expires by itself, minutes after hours and hours after days', asyn
   }
 });
 
-t.test('an attempt that an older version has started has no known beginning', async t => {
-  const { store, make, worker, clock, keyPrefix } = await open(t);
+test('an attempt that an older version has started has no known beginning', async ({
+  store,
+  make,
+  worker,
+  clock,
+  keyPrefix,
+}, t) => {
   await store.create(ACME, make.createRequest([make.newTask(worker)]));
   const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
   const key = `${keyPrefix}{${ACME}}:k:${tasks[0].task.id}`;
@@ -83,8 +91,7 @@ t.test('an attempt that an older version has started has no known beginning', as
   t.match(answer, { kind: 'settled', beganAt: null });
 });
 
-t.test('what is asked in one turn leaves in one write', async t => {
-  const { add } = await open(t);
+test('what is asked in one turn leaves in one write', async ({ add }, t) => {
   await add();
   const reads = async () =>
     Number(/total_reads_processed:(\d+)/.exec(String(await server.command('INFO')))?.[1]);
@@ -94,16 +101,19 @@ t.test('what is asked in one turn leaves in one write', async t => {
   t.ok((await reads()) - before < 50, 'far fewer reads than operations');
 });
 
-t.test('scripts that Redis has forgotten are sent again', async t => {
-  const { store, add } = await open(t);
+test('scripts that Redis has forgotten are sent again', async ({ store, add }, t) => {
   await add();
   await server.command('SCRIPT', 'FLUSH');
   await add();
   t.equal((await store.counts(ACME, null)).scheduled, 2);
 });
 
-t.test('a task without a place in the index of keys holds its key, and can be removed', async t => {
-  const { store, make, worker, keyPrefix } = await open(t);
+test('a task without a place in the index of keys holds its key, and can be removed', async ({
+  store,
+  make,
+  worker,
+  keyPrefix,
+}, t) => {
   const create = async () => {
     const made = await store.create(ACME, make.createRequest([make.newTask(worker, { key: 'k' })]));
     return made.kind === 'done' ? made.results[0] : null;
@@ -123,8 +133,7 @@ t.test('a task without a place in the index of keys holds its key, and can be re
   t.strictSame(await found(), [young?.kind === 'created' ? young.task.id : '']);
 });
 
-t.test('a hint that was lost is found by the sweep', async t => {
-  const { store, worker, keyPrefix, add } = await open(t);
+test('a hint that was lost is found by the sweep', async ({ store, worker, keyPrefix, add }, t) => {
   await add();
   await store.claim(ACME, new Factory(new ManualClock(NOW)).claimRequest(worker.id, 0));
   await server.command('DEL', `${keyPrefix}wake:0`, `${keyPrefix}reap:0`, `${keyPrefix}docs:0`);
@@ -133,8 +142,14 @@ t.test('a hint that was lost is found by the sweep', async t => {
   t.same(await store.wakeups(NOW, 10), [{ tenant: ACME, workerId: worker.id, at: NOW }]);
 });
 
-t.test('the sweep finds leases that end, and documents that are due', async t => {
-  const { clock, store, make, worker, keyPrefix, add } = await open(t);
+test('the sweep finds leases that end, and documents that are due', async ({
+  clock,
+  store,
+  make,
+  worker,
+  keyPrefix,
+  add,
+}, t) => {
   await add();
   await store.claim(ACME, make.claimRequest(worker.id, 1));
   await store.apply(ACME, [make.worker({ name: 'resumes' }, { dueAt: NOW + 500 })]);
@@ -147,8 +162,10 @@ t.test('the sweep finds leases that end, and documents that are due', async t =>
   t.equal((await store.dueDocuments(10)).length, 1);
 });
 
-t.test('the sweep leaves workers alone that are paused, or ask for their tasks themselves', async t => {
-  const { store, make } = await open(t);
+test('the sweep leaves workers alone that are paused, or ask for their tasks themselves', async ({
+  store,
+  make,
+}, t) => {
   const paused = make.worker({ name: 'paused', paused: true });
   const pulls = make.worker({ name: 'pulls', mode: 'pull', url: null });
   await store.apply(ACME, [paused, pulls]);
@@ -157,8 +174,7 @@ t.test('the sweep leaves workers alone that are paused, or ask for their tasks t
   t.same(await store.wakeups(NOW, 10), []);
 });
 
-t.test('texts that Lua cannot read keep no hint from being found', async t => {
-  const { store, make } = await open(t);
+test('texts that Lua cannot read keep no hint from being found', async ({ store, make }, t) => {
   const odd = make.worker({ name: 'odd', pauseReason: '\ud800' });
   await store.apply(ACME, [odd]);
   await store.create(ACME, make.createRequest([make.newTask(odd)]));
@@ -167,8 +183,11 @@ t.test('texts that Lua cannot read keep no hint from being found', async t => {
   t.equal(await store.countDue(10), 1);
 });
 
-t.test('a tenant that cannot be looked at keeps the sweep from no other', async t => {
-  const { store, make, keyPrefix } = await open(t);
+test('a tenant that cannot be looked at keeps the sweep from no other', async ({
+  store,
+  make,
+  keyPrefix,
+}, t) => {
   await store.apply('aaa', [make.account('aaa')]);
   const worker = make.worker({ name: 'last' });
   await store.apply('zzz', [make.account('zzz'), worker]);
@@ -179,31 +198,34 @@ t.test('a tenant that cannot be looked at keeps the sweep from no other', async 
   t.equal(await store.countDue(10), 1);
 });
 
-t.test(
-  'tasks of a schedule and another worker are looked for in pieces, so that others are served',
-  async t => {
-    const { store, make, worker } = await open(t);
-    const other = make.worker({ name: 'other' });
-    await store.apply(ACME, [other]);
-    const tasks = Array.from({ length: 2_500 }, (_, i) =>
-      make.newTask([1_200, 2_400].includes(i) ? other : worker, { scheduleId: 'sch_1' }),
-    );
-    for (let i = 0; i < tasks.length; i += 500) {
-      await store.create(ACME, make.createRequest(tasks.slice(i, i + 500)));
-    }
-    const found = [tasks[1_200].task.id, tasks[2_400].task.id];
-    const query = taskQuery({ scheduleId: 'sch_1', workerId: other.id, limit: 5 });
-    await server.command('CONFIG', 'RESETSTAT');
-    t.same(idsOf(await store.list(ACME, query)), found);
-    const stats = String(await server.command('INFO', 'commandstats'));
-    t.ok(Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]) >= 5, 'in several calls');
-    t.same(idsOf(await store.list(ACME, { ...query, order: 'desc', limit: 1 })), found.slice(1));
-    t.same(idsOf(await store.list(ACME, { ...query, after: found[0], limit: 1 })), found.slice(1));
-  },
-);
+test('tasks of a schedule and another worker are looked for in pieces, so that others are served', async ({
+  store,
+  make,
+  worker,
+}, t) => {
+  const other = make.worker({ name: 'other' });
+  await store.apply(ACME, [other]);
+  const tasks = Array.from({ length: 2_500 }, (_, i) =>
+    make.newTask([1_200, 2_400].includes(i) ? other : worker, { scheduleId: 'sch_1' }),
+  );
+  for (let i = 0; i < tasks.length; i += 500) {
+    await store.create(ACME, make.createRequest(tasks.slice(i, i + 500)));
+  }
+  const found = [tasks[1_200].task.id, tasks[2_400].task.id];
+  const query = taskQuery({ scheduleId: 'sch_1', workerId: other.id, limit: 5 });
+  await server.command('CONFIG', 'RESETSTAT');
+  t.same(idsOf(await store.list(ACME, query)), found);
+  const stats = String(await server.command('INFO', 'commandstats'));
+  t.ok(Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]) >= 5, 'in several calls');
+  t.same(idsOf(await store.list(ACME, { ...query, order: 'desc', limit: 1 })), found.slice(1));
+  t.same(idsOf(await store.list(ACME, { ...query, after: found[0], limit: 1 })), found.slice(1));
+});
 
-t.test('a request with something that Lua cannot read does nothing at all', async t => {
-  const { store, make, worker } = await open(t);
+test('a request with something that Lua cannot read does nothing at all', async ({
+  store,
+  make,
+  worker,
+}, t) => {
   const [good, running, bad] = [1, 2, 3].map(() => make.newTask(worker));
   const odd = { ...bad, task: { ...bad.task, key: '\ud800' } };
   const request = make.createRequest([good, odd], { documents: [make.user()] });
@@ -231,8 +253,14 @@ t.test('it is done again and again, by a timer of the store', async t => {
   t.equal((await store.wakeups(NOW, 10)).length, 1);
 });
 
-t.test('a hint that leads nowhere is moved to where it should be', async t => {
-  const { clock, store, make, worker, keyPrefix, add } = await open(t);
+test('a hint that leads nowhere is moved to where it should be', async ({
+  clock,
+  store,
+  make,
+  worker,
+  keyPrefix,
+  add,
+}, t) => {
   await add();
   const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
   await store.settle(ACME, [settlement(tasks[0].leaseId, 'succeeded')]);
@@ -242,8 +270,7 @@ t.test('a hint that leads nowhere is moved to where it should be', async t => {
   await until(async () => (await server.command('ZCARD', `${keyPrefix}reap:0`)) === 0);
 });
 
-t.test('the name of a tenant that is not made is not kept', async t => {
-  const { store, make } = await open(t);
+test('the name of a tenant that is not made is not kept', async ({ store, make }, t) => {
   const twice = await store.apply('other', [make.account('other'), make.account('other', {}, { expect: 7 })]);
   t.match(twice, { kind: 'refused', reason: 'version' });
   t.same(await store.tenants(null, 10), [ACME]);
@@ -258,8 +285,7 @@ t.test('operations above the maximum in progress are rejected', async t => {
   t.resolves(store.list(ACME, taskQuery()), 'and taken when there is room');
 });
 
-t.test('what was asked before a stop is answered', async t => {
-  const { store, add } = await open(t);
+test('what was asked before a stop is answered', async ({ store, add }, t) => {
   const asked = [add(), add()];
   await store.stop();
   for (const answer of await Promise.all(asked)) t.equal(answer.kind, 'done');

@@ -137,20 +137,17 @@ t.test('expressions that croner takes and schedules refuse with the place and wh
   }
 });
 
-t.test(
-  'faults whose text in croner says neither what is accepted nor, for a day, what was given',
-  async t => {
-    for (const [text, message] of [
-      ['60 * * * *', 'CronPattern: Invalid value for minute: 60'],
-      ['0 0 32 * *', 'CronPattern: Invalid value for day: 31'],
-      ['0 0 * * fri-mon', "CronPattern: From value is larger than to value: '5-1'"],
-    ]) {
-      t.throws(() => new Cron(text, { utcOffset: 0, mode: '5-or-6-parts' }), { message }, text);
-      t.match(
-        parseCron(text),
-        { kind: 'fault', detail: /^the .+ field: .+(from \d+ to \d+|write two ranges)/ },
-        text,
-      );
-    }
-  },
-);
+t.test('faults say what is accepted, where the text in croner does not', async t => {
+  for (const [text, message] of [
+    ['60 * * * *', 'CronPattern: Invalid value for minute: 60'],
+    ['0 0 32 * *', 'CronPattern: Invalid value for day: 31'],
+    ['0 0 * * fri-mon', "CronPattern: From value is larger than to value: '5-1'"],
+  ]) {
+    t.throws(() => new Cron(text, { utcOffset: 0, mode: '5-or-6-parts' }), { message }, text);
+    t.match(
+      parseCron(text),
+      { kind: 'fault', detail: /^the .+ field: .+(from \d+ to \d+|write two ranges)/ },
+      text,
+    );
+  }
+});

@@ -1,12 +1,13 @@
-import t from 'tap';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
 
 async function entries(rest: TaskHarness, query = '') {
   return (await rest.at('GET', `audit?order=asc${query}`)).json;
 }
 
-t.test('changes of users, tokens, workers, secrets and schedules are in the audit log', async t => {
-  const rest = await TaskHarness.open();
+test('changes of users, tokens, workers, secrets and schedules are in the audit log', async (rest, t) => {
   const user = await rest.made('users', { email: 'ada@x.test', role: 'admin' });
   await rest.at('PATCH', `users/${user.id}`, { role: 'viewer', name: 'Ada' });
   const token = await rest.made(`users/${user.id}/tokens`, { name: 'ci' });
@@ -46,8 +47,7 @@ t.test('changes of users, tokens, workers, secrets and schedules are in the audi
   ]);
 });
 
-t.test('an entry says who, with which token, when, what, and in which request', async t => {
-  const rest = await TaskHarness.open();
+test('an entry says who, with which token, when, what, and in which request', async (rest, t) => {
   const [owner] = (await rest.at('GET', 'users')).json.data;
   const [token] = (await rest.at('GET', `users/${owner.id}/tokens`)).json.data;
   const headers = { 'x-request-id': 'my-request' };
@@ -68,8 +68,7 @@ t.test('an entry says who, with which token, when, what, and in which request', 
   });
 });
 
-t.test('no entry has a secret, a payload, an email or a URL in it', async t => {
-  const rest = await TaskHarness.open();
+test('no entry has a secret, a payload, an email or a URL in it', async (rest, t) => {
   const canary = 'c4nary';
   const headers = { 'x-canary': canary };
   await rest.pushWorker({ url: `https://${canary}.example.com/`, headers });
@@ -84,8 +83,7 @@ t.test('no entry has a secret, a payload, an email or a URL in it', async t => {
   for (const word of [canary, signing.value, token.token]) t.notMatch(body, word);
 });
 
-t.test('what was refused, changed nothing, or only looked is not in it', async t => {
-  const rest = await TaskHarness.open();
+test('what was refused, changed nothing, or only looked is not in it', async (rest, t) => {
   const asked = { headers: { 'idempotency-key': 'k' } };
   const body = { email: 'ada@x.test' };
   await rest.at('POST', 'users', body, asked);
@@ -98,8 +96,7 @@ t.test('what was refused, changed nothing, or only looked is not in it', async t
   t.equal((await entries(rest)).data.length, before);
 });
 
-t.test('it is read page by page, in both orders', async t => {
-  const rest = await TaskHarness.open();
+test('it is read page by page, in both orders', async (rest, t) => {
   for (let i = 0; i < 5; i++) await rest.made('users', { email: `u${i}@x.test` });
   for (const order of ['asc', 'desc']) {
     const seen: string[] = [];
@@ -114,8 +111,7 @@ t.test('it is read page by page, in both orders', async t => {
   }
 });
 
-t.test('entries are due for removal after 90 days, and only the newest 5,000 are kept', async t => {
-  const rest = await TaskHarness.open();
+test('entries are due for removal after 90 days, and only the newest 5,000 are kept', async (rest, t) => {
   rest.clock.advance(90 * 86_400_000 - 1);
   t.same(await rest.store.dueDocuments(10), []);
   rest.clock.advance(1);

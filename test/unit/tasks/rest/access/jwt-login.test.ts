@@ -3,30 +3,28 @@ import t, { type Test } from 'tap';
 import { makeKey } from '../../../../support/tasks/identity-provider.ts';
 import { JwtScene } from '../../../../support/tasks/jwt-scene.ts';
 import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(t => JwtScene.open(t));
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-t.test(
-  'tokens signed with RS256, ES256 and EdDSA log in the user whose external_id is their subject',
-  async t => {
-    const scene = await JwtScene.open(t);
-    for (const alg of ['RS256', 'ES256', 'EdDSA']) {
-      const key = await scene.provider.addKey(alg);
-      scene.rest.clock.advance(61_000);
-      const answer = await scene.ask(await scene.provider.token(key));
-      t.match(answer, { status: 200, json: { id: scene.ann, external_id: 'ann' } }, alg);
-      t.same(scene.rest.limits.calls.at(-1), { tenant: 'acme', kind: 'read', user: scene.ann });
-    }
-    const { json } = await scene.ask(scene.owner);
-    t.match(json.last_seen_at, /^2026-03-01T10:/, 'when the user was last seen is noted');
-    const token = await scene.provider.token(scene.key);
-    const refused = await scene.rest.ask('GET', '/api/v1/users', { token });
-    t.match(refused, { status: 403, json: { code: 'insufficient_role' } }, 'with the role of the user');
-  },
-);
+test('tokens signed with RS256, ES256 and EdDSA log in the user whose external_id is their subject', async (scene, t) => {
+  for (const alg of ['RS256', 'ES256', 'EdDSA']) {
+    const key = await scene.provider.addKey(alg);
+    scene.rest.clock.advance(61_000);
+    const answer = await scene.ask(await scene.provider.token(key));
+    t.match(answer, { status: 200, json: { id: scene.ann, external_id: 'ann' } }, alg);
+    t.same(scene.rest.limits.calls.at(-1), { tenant: 'acme', kind: 'read', user: scene.ann });
+  }
+  const { json } = await scene.ask(scene.owner);
+  t.match(json.last_seen_at, /^2026-03-01T10:/, 'when the user was last seen is noted');
+  const token = await scene.provider.token(scene.key);
+  const refused = await scene.rest.ask('GET', '/api/v1/users', { token });
+  t.match(refused, { status: 403, json: { code: 'insufficient_role' } }, 'with the role of the user');
+});
 
-t.test('each claim that is missing or wrong is named, and its value is not', async t => {
-  const scene = await JwtScene.open(t);
+test('each claim that is missing or wrong is named, and its value is not', async (scene, t) => {
   const { provider, key } = scene;
   const secret = 's3cret-value';
   const now = Math.floor(scene.rest.clock.nowMs() / 1_000);
@@ -57,8 +55,7 @@ t.test('each claim that is missing or wrong is named, and its value is not', asy
   t.same(scene.rest.logger.messages('error'), []);
 });
 
-t.test('a token is accepted only with a signature of the provider, by an accepted algorithm', async t => {
-  const scene = await JwtScene.open(t);
+test('a token is accepted only with a signature of the provider, by an accepted algorithm', async (scene, t) => {
   const { provider, key } = scene;
   const good = await provider.token(key);
   const [head, claims, signature] = good.split('.');
@@ -109,8 +106,7 @@ function countVerified(t: Test): { count: number } {
   return verified;
 }
 
-t.test('each token is verified once while the keys of the provider stay the same', async t => {
-  const scene = await JwtScene.open(t);
+test('each token is verified once while the keys of the provider stay the same', async (scene, t) => {
   const token = await scene.provider.token(scene.key);
   t.equal(await scene.try(token), '200');
   const verified = countVerified(t);
@@ -127,54 +123,45 @@ t.test('each token is verified once while the keys of the provider stay the same
   t.match(await scene.try(token), /^401 token_expired/, 'what was verified expires');
 });
 
-t.test(
-  'forged tokens are limited before they are verified, and lock out nobody with a right one',
-  async t => {
-    const scene = await JwtScene.open(t);
-    const { provider, key } = scene;
-    const old = await provider.token(key);
-    t.equal(await scene.try(old), '200');
-    const forger = await makeKey('ES256', key.kid);
-    const forge = async (sub: string, jti: number) => scene.try(await provider.token(forger, { sub, jti }));
-    const verified = countVerified(t);
-    for (let i = 0; i < 50; i++) t.match(await forge(`stranger ${i}`, i), /^401 invalid_token/);
-    for (let i = 0; i < 5; i++) t.match(await forge('ann', i), /^401 invalid_token/);
-    t.equal(verified.count, 55);
-    for (let i = 50; i < 100; i++)
-      t.match(await forge(`stranger ${i}`, i), /^429 rate_limited: .* Retry in 1 s\.$/);
-    t.match(await forge('ann', 5), /^429 rate_limited/);
-    t.equal(verified.count, 55, 'nothing more is verified');
-    t.equal(await scene.try(old), '200', 'a token that was verified before');
-    scene.rest.clock.advance(1_000);
-    for (let i = 100; i < 151; i++) await forge(`stranger ${i}`, i);
-    t.match(await forge('stranger', 151), /^429/);
-    const renewed = await provider.token(key, { jti: 'renewed' });
-    t.equal(await scene.try(renewed), '200', 'a new token of somebody who has logged in before');
-  },
-);
+test('forged tokens are limited before they are verified, and lock out nobody with a right one', async (scene, t) => {
+  const { provider, key } = scene;
+  const old = await provider.token(key);
+  t.equal(await scene.try(old), '200');
+  const forger = await makeKey('ES256', key.kid);
+  const forge = async (sub: string, jti: number) => scene.try(await provider.token(forger, { sub, jti }));
+  const verified = countVerified(t);
+  for (let i = 0; i < 50; i++) t.match(await forge(`stranger ${i}`, i), /^401 invalid_token/);
+  for (let i = 0; i < 5; i++) t.match(await forge('ann', i), /^401 invalid_token/);
+  t.equal(verified.count, 55);
+  for (let i = 50; i < 100; i++)
+    t.match(await forge(`stranger ${i}`, i), /^429 rate_limited: .* Retry in 1 s\.$/);
+  t.match(await forge('ann', 5), /^429 rate_limited/);
+  t.equal(verified.count, 55, 'nothing more is verified');
+  t.equal(await scene.try(old), '200', 'a token that was verified before');
+  scene.rest.clock.advance(1_000);
+  for (let i = 100; i < 151; i++) await forge(`stranger ${i}`, i);
+  t.match(await forge('stranger', 151), /^429/);
+  const renewed = await provider.token(key, { jti: 'renewed' });
+  t.equal(await scene.try(renewed), '200', 'a new token of somebody who has logged in before');
+});
 
-t.test(
-  'forged tokens that arrive at once are limited like those that arrive one after the other',
-  async t => {
-    const scene = await JwtScene.open(t);
-    const forger = await makeKey('ES256', scene.key.kid);
-    const tokens = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => scene.provider.token(forger, { sub: `stranger ${i}` })),
-    );
-    const verified = countVerified(t);
-    const told = await Promise.all(tokens.map(token => scene.try(token)));
-    t.equal(verified.count, 50);
-    t.equal(told.filter(each => each.startsWith('429 rate_limited')).length, 150);
-    scene.rest.clock.advance(1_000);
-    const right = await Promise.all(
-      Array.from({ length: 100 }, (_, jti) => scene.provider.token(scene.key, { jti })),
-    );
-    t.same(new Set(await Promise.all(right.map(token => scene.try(token)))), new Set(['200']));
-  },
-);
+test('forged tokens that arrive at once are limited like those that arrive one after the other', async (scene, t) => {
+  const forger = await makeKey('ES256', scene.key.kid);
+  const tokens = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => scene.provider.token(forger, { sub: `stranger ${i}` })),
+  );
+  const verified = countVerified(t);
+  const told = await Promise.all(tokens.map(token => scene.try(token)));
+  t.equal(verified.count, 50);
+  t.equal(told.filter(each => each.startsWith('429 rate_limited')).length, 150);
+  scene.rest.clock.advance(1_000);
+  const right = await Promise.all(
+    Array.from({ length: 100 }, (_, jti) => scene.provider.token(scene.key, { jti })),
+  );
+  t.same(new Set(await Promise.all(right.map(token => scene.try(token)))), new Set(['200']));
+});
 
-t.test('expired tokens are neither verified nor counted as forged', async t => {
-  const scene = await JwtScene.open(t);
+test('expired tokens are neither verified nor counted as forged', async (scene, t) => {
   const exp = Math.floor(scene.rest.clock.nowMs() / 1_000) - 61;
   const verified = countVerified(t);
   for (let jti = 0; jti < 60; jti++)
@@ -183,8 +170,7 @@ t.test('expired tokens are neither verified nor counted as forged', async t => {
   t.equal(await scene.try(await scene.provider.token(scene.key)), '200');
 });
 
-t.test('a user who is disabled, deleted or another person is locked out at once', async t => {
-  const scene = await JwtScene.open(t);
+test('a user who is disabled, deleted or another person is locked out at once', async (scene, t) => {
   const token = await scene.provider.token(scene.key);
   const change = async (body: object) => {
     const asked = { token: scene.owner, body };
@@ -204,20 +190,17 @@ t.test('a user who is disabled, deleted or another person is locked out at once'
   t.match(await scene.try(token), /^401 invalid_token: No active user/);
 });
 
-t.test(
-  'a login with a lesser role than that of its user creates no token, which would have the greater one',
-  async t => {
-    const scene = await JwtScene.open(t, { rules: { roleClaim: 'role' } });
-    const create = async (role: string) => {
-      const token = await scene.provider.token(scene.key, { role });
-      const answer = await scene.rest.ask('POST', `/api/v1/users/${scene.ann}/tokens`, { token, body: {} });
-      return answer.status === 201 ? '201' : `${answer.status} ${answer.json.code}`;
-    };
-    t.equal(await create('viewer'), '403 insufficient_role');
-    t.equal(await create('member'), '201');
-    t.equal(await create('admin'), '201');
-  },
-);
+t.test('a login with a lesser role than that of its user creates no token', async t => {
+  const scene = await JwtScene.open(t, { rules: { roleClaim: 'role' } });
+  const create = async (role: string) => {
+    const token = await scene.provider.token(scene.key, { role });
+    const answer = await scene.rest.ask('POST', `/api/v1/users/${scene.ann}/tokens`, { token, body: {} });
+    return answer.status === 201 ? '201' : `${answer.status} ${answer.json.code}`;
+  };
+  t.equal(await create('viewer'), '403 insufficient_role');
+  t.equal(await create('member'), '201');
+  t.equal(await create('admin'), '201');
+});
 
 t.test('with a role claim the provider gives the role', async t => {
   const scene = await JwtScene.open(t, { rules: { roleClaim: 'https://acme.test/role' } });
@@ -253,8 +236,7 @@ t.test('what a user logs in for is idempotent over tokens, and is audited', asyn
   t.match(audit.body, `"actor":{"type":"user","id":"${scene.ann}"},"token_id":null`);
 });
 
-t.test('without a provider, JSON Web Tokens are tokens that are not valid', async t => {
-  const scene = await JwtScene.open(t);
+test('without a provider, JSON Web Tokens are tokens that are not valid', async (scene, t) => {
   const rest = new RestHarness();
   await rest.signUp();
   const token = await scene.provider.token(scene.key);

@@ -1,33 +1,31 @@
 import t from 'tap';
 import { HOUR_MS, MINUTE_MS } from '../../../../../src/base/clock.ts';
 import { JwtScene } from '../../../../support/tasks/jwt-scene.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(t => JwtScene.open(t));
 
 const UNAVAILABLE =
   /^503 identity_unavailable: the keys of the identity provider cannot be downloaded\. Retry/;
 const UNKNOWN_KEY = /^401 invalid_token: the key \(kid\) of the token is not among those of the provider$/;
 
-t.test(
-  'keys are downloaded when they are needed, for all calls together, and again after ten minutes',
-  async t => {
-    const scene = await JwtScene.open(t);
-    const { provider, key, rest } = scene;
-    t.equal(provider.downloads, 0, 'nobody has logged in');
-    const calls = Array.from({ length: 20 }, async (_, i) =>
-      scene.try(await provider.token(key, { jti: `${i}` })),
-    );
-    t.same(new Set(await Promise.all(calls)), new Set(['200']));
-    t.equal(provider.downloads, 1);
-    rest.clock.advance(10 * MINUTE_MS - 1);
-    t.equal(await scene.try(await provider.token(key)), '200');
-    t.equal(provider.downloads, 1);
-    rest.clock.advance(1);
-    t.equal(await scene.try(await provider.token(key)), '200');
-    t.equal(provider.downloads, 2);
-  },
-);
+test('keys are downloaded when they are needed, for all calls together, and again after ten minutes', async (scene, t) => {
+  const { provider, key, rest } = scene;
+  t.equal(provider.downloads, 0, 'nobody has logged in');
+  const calls = Array.from({ length: 20 }, async (_, i) =>
+    scene.try(await provider.token(key, { jti: `${i}` })),
+  );
+  t.same(new Set(await Promise.all(calls)), new Set(['200']));
+  t.equal(provider.downloads, 1);
+  rest.clock.advance(10 * MINUTE_MS - 1);
+  t.equal(await scene.try(await provider.token(key)), '200');
+  t.equal(provider.downloads, 1);
+  rest.clock.advance(1);
+  t.equal(await scene.try(await provider.token(key)), '200');
+  t.equal(provider.downloads, 2);
+});
 
-t.test('a new key is found at once, and strangers cause one download a minute', async t => {
-  const scene = await JwtScene.open(t);
+test('a new key is found at once, and strangers cause one download a minute', async (scene, t) => {
   const { provider, key, rest } = scene;
   t.equal(await scene.try(await provider.token(key)), '200');
   rest.clock.advance(MINUTE_MS);
@@ -53,23 +51,18 @@ t.test('a new key is found at once, and strangers cause one download a minute', 
   t.match(await scene.try(await provider.token(key, {}, { kid: undefined })), UNKNOWN_KEY, 'it could be two');
 });
 
-t.test(
-  'tokens of a key that was withdrawn are not accepted any more, also those verified before',
-  async t => {
-    const scene = await JwtScene.open(t);
-    const { provider, key, rest } = scene;
-    const token = await provider.token(key);
-    t.equal(await scene.try(token), '200');
-    const next = await provider.addKey();
-    provider.withdraw(key);
-    rest.clock.advance(10 * MINUTE_MS);
-    t.match(await scene.try(token), UNKNOWN_KEY);
-    t.equal(await scene.try(await provider.token(next)), '200');
-  },
-);
+test('tokens of a key that was withdrawn are not accepted any more, also those verified before', async (scene, t) => {
+  const { provider, key, rest } = scene;
+  const token = await provider.token(key);
+  t.equal(await scene.try(token), '200');
+  const next = await provider.addKey();
+  provider.withdraw(key);
+  rest.clock.advance(10 * MINUTE_MS);
+  t.match(await scene.try(token), UNKNOWN_KEY);
+  t.equal(await scene.try(await provider.token(next)), '200');
+});
 
-t.test('while the provider is down, the last keys count for a day, and none is waited for', async t => {
-  const scene = await JwtScene.open(t);
+test('while the provider is down, the last keys count for a day, and none is waited for', async (scene, t) => {
   const { provider, key, rest } = scene;
   const long = { exp: Math.floor(rest.clock.nowMs() / 1_000) + 100 * 3_600 };
   const token = await provider.token(key, long);
@@ -144,8 +137,7 @@ t.test('answers that are no key set are not used, and say why in the log', async
   }
 });
 
-t.test('a download ends after five seconds', async t => {
-  const scene = await JwtScene.open(t);
+test('a download ends after five seconds', async (scene, t) => {
   const { provider, rest, key } = scene;
   const asked = Promise.withResolvers<void>();
   provider.answer = response => {
@@ -161,8 +153,7 @@ t.test('a download ends after five seconds', async t => {
   t.equal(rest.clock.pending, 0);
 });
 
-t.test('unusable or damaged keys leave the others usable', async t => {
-  const scene = await JwtScene.open(t);
+test('unusable or damaged keys leave the others usable', async (scene, t) => {
   const { provider, key } = scene;
   const damaged = await provider.addKey();
   provider.keys = [

@@ -1,9 +1,12 @@
-import t from 'tap';
 import { ROLES, SCOPES } from '../../../../../src/tasks/model/documents.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import { taskRoutes } from '../../../../../src/tasks/rest/routes.ts';
 import type { Answered } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 /** The least role for each operation, and the scope of a narrowed token (specification 3.12). */
 const EXPECTED: Readonly<Record<string, readonly [role: string, scope: string]>> = {
@@ -67,8 +70,7 @@ function call(
   return rest.ask(method, `/api${target}`, { ...asked, ...(body === undefined ? {} : { body }) });
 }
 
-t.test('each operation has the role and the scope of the table', async t => {
-  const rest = await TaskHarness.open();
+test('each operation has the role and the scope of the table', async (rest, t) => {
   const routes = taskRoutes(rest.parts);
   t.same(routes.map(route => route.operation).sort(), Object.keys(EXPECTED).sort());
   for (const { operation, access } of routes) {
@@ -76,8 +78,7 @@ t.test('each operation has the role and the scope of the table', async t => {
   }
 });
 
-t.test('who has less than the role is refused, and who has it is not', async t => {
-  const rest = await TaskHarness.open();
+test('who has less than the role is refused, and who has it is not', async (rest, t) => {
   for (const role of ROLES) {
     const { token } = role === 'owner' ? rest : await rest.addUser(rest.token, role);
     for (const route of taskRoutes(rest.parts)) {
@@ -91,8 +92,7 @@ t.test('who has less than the role is refused, and who has it is not', async t =
   }
 });
 
-t.test('a narrowed token is good for its scopes alone', async t => {
-  const rest = await TaskHarness.open();
+test('a narrowed token is good for its scopes alone', async (rest, t) => {
   for (const scope of SCOPES) {
     const { token } = await rest.addUser(rest.token, 'owner', [scope]);
     for (const route of taskRoutes(rest.parts)) {
@@ -104,17 +104,14 @@ t.test('a narrowed token is good for its scopes alone', async t => {
   }
 });
 
-t.test('nobody is let in without a token', async t => {
-  const rest = await TaskHarness.open();
+test('nobody is let in without a token', async (rest, t) => {
   for (const route of taskRoutes(rest.parts)) {
     const answer = await call(rest, route, { token: '' });
     t.match(answer, { status: 401, json: { code: 'authentication_required' } }, route.operation);
   }
 });
 
-t.test('what belongs to another tenant is not there', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('what belongs to another tenant is not there', async ({ rest, worker }, t) => {
   const crawler = await rest.pullWorker();
   const running = await rest.task({ worker: 'crawler' });
   const lease = (await rest.at('POST', 'workers/crawler/leases')).json.leases[0].lease_id;
@@ -150,9 +147,7 @@ t.test('what belongs to another tenant is not there', async t => {
   t.equal(foreign.status, 401, 'a token of another tenant is none');
 });
 
-t.test('payloads, headers, results and replies are for those who may see them', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('payloads, headers, results and replies are for some only', async ({ rest, worker }, t) => {
   const { id } = await rest.task({ payload: 'HUSH', headers: { 'x-a': 'HUSH' }, key: 'k' });
   const leaseId = (await rest.start(worker.id)).get(id)!;
   const http = { status: 200, durationMs: 1, response: 'HUSH', truncated: false };
@@ -195,9 +190,7 @@ t.test('payloads, headers, results and replies are for those who may see them', 
   t.equal(seen.status, 200);
 });
 
-t.test('a failing store is reported as such, and the request may be retried', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a failing store is reported as such, and the request may be retried', async ({ rest }, t) => {
   const { Fault } = await import('../../../../../src/base/fault.ts');
   const { create } = rest.store;
   rest.store.create = async () => {

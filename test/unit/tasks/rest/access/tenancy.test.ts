@@ -12,6 +12,9 @@ import {
   SEGMENTS,
   TwoTenants,
 } from '../../../../support/tasks/two-tenants.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TwoTenants.open());
 
 type Ids = Readonly<Record<keyof typeof NOBODYS, string>>;
 
@@ -171,8 +174,7 @@ t.test('each route, field and parameter has been looked at', async t => {
   t.same(lists.map(route => route.operation).sort(), Object.keys(LISTS).sort(), 'each list has a case');
 });
 
-t.test('what is in the path and another tenant’s is as if it were nobody’s', async t => {
-  const tenants = await TwoTenants.open();
+test('what is in the path and another tenant’s is as if it were nobody’s', async (tenants, t) => {
   const before = await tenants.stateOfTheirs();
   for (const route of tenants.rest.routes) {
     const segments = Object.keys(SEGMENTS).filter(segment => route.path.includes(segment));
@@ -196,8 +198,7 @@ t.test('what is in the path and another tenant’s is as if it were nobody’s',
   t.equal(await tenants.stateOfTheirs(), before, 'nothing of theirs has changed');
 });
 
-t.test('what is in a body or a query and another tenant’s is as if it were nobody’s', async t => {
-  const tenants = await TwoTenants.open();
+test('what is in a body or a query and another tenant’s is as if it were nobody’s', async (tenants, t) => {
   const before = await tenants.stateOfTheirs();
   for (const route of tenants.rest.routes) {
     for (const { body, query } of NAMINGS[route.operation] ?? []) {
@@ -216,8 +217,7 @@ t.test('what is in a body or a query and another tenant’s is as if it were nob
   t.equal(await tenants.stateOfTheirs(), before, 'nothing of theirs has changed');
 });
 
-t.test('tokens of another tenant are as good as none that ever was, at every route', async t => {
-  const tenants = await TwoTenants.open();
+test('tokens of another tenant are as good as none that ever was, at every route', async (tenants, t) => {
   const { mine, theirs } = tenants;
   const before = await tenants.stateOfTheirs();
   const bytes = Buffer.alloc(32, 3);
@@ -254,28 +254,23 @@ t.test('tokens of another tenant are as good as none that ever was, at every rou
   t.equal(await tenants.stateOfTheirs(), before, 'nothing of theirs has changed');
 });
 
-t.test(
-  'a worker’s token is for the leases of this worker, and for nothing else of its own tenant',
-  async t => {
-    const tenants = await TwoTenants.open();
-    const { mine, rest } = tenants;
-    const asked = { token: mine.token, host: mine.host };
-    const other = await rest.made('workers', { name: 'other' }, asked);
-    const made = await rest.made(`workers/${other.id}/secrets`, { type: 'token' }, asked);
-    for (const route of rest.routes) {
-      const body = bodyOf(route, mine);
-      const request = { token: made.value, ...(body && { body }) };
-      const answer = await tenants.ask(route.method, pathOf(route, mine), request);
-      if (route.operation === 'settleLeases') t.equal(answer.json.results[0].error.code, 'lease_lost');
-      else if (route.path.startsWith('/v1/leases/')) t.equal(answer.json.code, 'lease_lost', route.path);
-      else if (route.operation === 'leaseTasks') t.equal(answer.json.code, 'insufficient_scope');
-      else t.equal(answer.json?.code, 'insufficient_role', route.operation);
-    }
-  },
-);
+test('a worker’s token is for the leases of this worker, and for nothing else of its own tenant', async (tenants, t) => {
+  const { mine, rest } = tenants;
+  const asked = { token: mine.token, host: mine.host };
+  const other = await rest.made('workers', { name: 'other' }, asked);
+  const made = await rest.made(`workers/${other.id}/secrets`, { type: 'token' }, asked);
+  for (const route of rest.routes) {
+    const body = bodyOf(route, mine);
+    const request = { token: made.value, ...(body && { body }) };
+    const answer = await tenants.ask(route.method, pathOf(route, mine), request);
+    if (route.operation === 'settleLeases') t.equal(answer.json.results[0].error.code, 'lease_lost');
+    else if (route.path.startsWith('/v1/leases/')) t.equal(answer.json.code, 'lease_lost', route.path);
+    else if (route.operation === 'leaseTasks') t.equal(answer.json.code, 'insufficient_scope');
+    else t.equal(answer.json?.code, 'insufficient_role', route.operation);
+  }
+});
 
-t.test('a cursor is good for its own list of its own tenant', async t => {
-  const tenants = await TwoTenants.open();
+test('a cursor is good for its own list of its own tenant', async (tenants, t) => {
   const { mine, theirs, rest } = tenants;
   for (const route of rest.routes.filter(({ operation }) => operation in LISTS)) {
     const target = pathOf(route, mine);
@@ -290,8 +285,7 @@ t.test('a cursor is good for its own list of its own tenant', async t => {
   }
 });
 
-t.test('an Idempotency-Key of another tenant, or another token, is nobody’s', async t => {
-  const tenants = await TwoTenants.open();
+test('an Idempotency-Key of another tenant, or another token, is nobody’s', async (tenants, t) => {
   const { mine, theirs, rest } = tenants;
   const key = { headers: { 'idempotency-key': 'same' } };
   for (const route of rest.routes.filter(({ method }) => method === 'POST')) {
@@ -309,8 +303,7 @@ t.test('an Idempotency-Key of another tenant, or another token, is nobody’s', 
   }
 });
 
-t.test('a host below that of the service without a tenant is rejected, for every path and token', async t => {
-  const tenants = await TwoTenants.open();
+test('a host below that of the service without a tenant is rejected, for every path and token', async (tenants, t) => {
   const { mine } = tenants;
   const hosts = [
     'nobody.tasks.test',

@@ -118,21 +118,18 @@ t.test('at a plain host, a forged token is not valid, and one of no tenant finds
   t.match(await ask(changed), { status: 401, json: { code: 'invalid_token' } });
 });
 
-t.test(
-  'a token with the start of the domain, as earlier versions made them, is for the host of its tenant',
-  async t => {
-    const rest = new TaskHarness();
-    await rest.signUp('acme-inc');
-    const host = 'acme-incorporated.tasks.test';
-    const { token, ownerId } = await rest.signUp('acme-incorporated');
-    const early = tokenOf('acme-inc');
-    const made = await rest.made(`users/${ownerId}/tokens`, {}, { token, host });
-    await rest.change('acme-incorporated', 'token', made.id, body => body, [`hash:${tokenHash(early)}`]);
-    t.equal((await rest.at('GET', 'tasks', undefined, { token: early, host })).status, 200);
-    const answer = await rest.at('GET', 'tasks', undefined, { token: early, host: 'localhost' });
-    t.match(answer, { status: 401, json: { code: 'invalid_token' } }, 'and never for another tenant');
-  },
-);
+t.test('a token of an earlier version is for the host of its tenant', async t => {
+  const rest = new TaskHarness();
+  await rest.signUp('acme-inc');
+  const host = 'acme-incorporated.tasks.test';
+  const { token, ownerId } = await rest.signUp('acme-incorporated');
+  const early = tokenOf('acme-inc');
+  const made = await rest.made(`users/${ownerId}/tokens`, {}, { token, host });
+  await rest.change('acme-incorporated', 'token', made.id, body => body, [`hash:${tokenHash(early)}`]);
+  t.equal((await rest.at('GET', 'tasks', undefined, { token: early, host })).status, 200);
+  const answer = await rest.at('GET', 'tasks', undefined, { token: early, host: 'localhost' });
+  t.match(answer, { status: 401, json: { code: 'invalid_token' } }, 'and never for another tenant');
+});
 
 t.test('the 404 names all ways', async t => {
   const detail = async (tenantHeader: boolean) => {

@@ -1,8 +1,10 @@
-import t from 'tap';
 import type { Role, Scope } from '../../../../../src/tasks/model/documents.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import type { Answered } from '../../../../support/tasks/rest-harness.ts';
 import { NOBODYS, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TwoTenants.open());
 
 /** Who may, of `owner admin member viewer` the first letters. */
 type Who = 'oa--' | 'oam-' | 'oamv';
@@ -135,13 +137,11 @@ function may(role: Role, operation: string): boolean {
   return TABLE[operation][0].includes(role[0]);
 }
 
-t.test('the table has each operation, and no other', async t => {
-  const { rest } = await TwoTenants.open();
+test('the table has each operation, and no other', async ({ rest }, t) => {
   t.same(rest.routes.map(({ operation }) => operation).sort(), Object.keys(TABLE).sort());
 });
 
-t.test('each role may call what the table says, about what is not its own', async t => {
-  const tenants = await TwoTenants.open();
+test('each role may call what the table says, about what is not its own', async (tenants, t) => {
   const { rest, mine } = tenants;
   for (const role of ROLES) {
     const { token } = await rest.addUser(mine.token, role);
@@ -157,8 +157,7 @@ t.test('each role may call what the table says, about what is not its own', asyn
   }
 });
 
-t.test('of somebody who is there, members and viewers are told no more than of nobody', async t => {
-  const tenants = await TwoTenants.open();
+test('of somebody who is there, members and viewers are told no more than of nobody', async (tenants, t) => {
   const { rest, mine } = tenants;
   for (const role of ['member', 'viewer']) {
     const { token } = await rest.addUser(mine.token, role);
@@ -171,8 +170,7 @@ t.test('of somebody who is there, members and viewers are told no more than of n
   }
 });
 
-t.test('each single scope lets an owner call what needs it, and nothing else', async t => {
-  const tenants = await TwoTenants.open();
+test('each single scope lets an owner call what needs it, and nothing else', async (tenants, t) => {
   const { rest, mine } = tenants;
   for (const scope of SCOPES) {
     const { token } = await rest.addUser(mine.token, 'owner', [scope]);
@@ -184,8 +182,7 @@ t.test('each single scope lets an owner call what needs it, and nothing else', a
   }
 });
 
-t.test('a scope gives nobody more than the role', async t => {
-  const tenants = await TwoTenants.open();
+test('a scope gives nobody more than the role', async (tenants, t) => {
   const { rest, mine } = tenants;
   const every = ['tasks:*', 'workers:*', 'schedules:*', 'users:*', 'leases'];
   for (const role of ['member', 'viewer'] as const) {
@@ -197,8 +194,7 @@ t.test('a scope gives nobody more than the role', async t => {
   }
 });
 
-t.test('the token of a pull worker is for leases', async t => {
-  const tenants = await TwoTenants.open();
+test('the token of a pull worker is for leases', async (tenants, t) => {
   for (const route of tenants.rest.routes) {
     const answer = await call(tenants, route, tenants.mine.workerToken, tenants.mine);
     const expected = OF_WORKERS.has(route.operation) ? 'allowed' : 'insufficient_role';
@@ -206,8 +202,7 @@ t.test('the token of a pull worker is for leases', async t => {
   }
 });
 
-t.test('who is not to come in comes in nowhere', async t => {
-  const tenants = await TwoTenants.open();
+test('who is not to come in comes in nowhere', async (tenants, t) => {
   const { rest, mine } = tenants;
   const owner = { token: mine.token, host: mine.host };
   const user = async (name: string, fields: object = {}) => {
@@ -249,8 +244,7 @@ t.test('who is not to come in comes in nowhere', async t => {
   }
 });
 
-t.test('a suspended account can be read, and nothing in it changes', async t => {
-  const tenants = await TwoTenants.open();
+test('a suspended account can be read, and nothing in it changes', async (tenants, t) => {
   const { rest, mine } = tenants;
   await rest.change('acme', 'account', 'account', body => ({ ...body, status: 'suspended' }));
   for (const token of [mine.token, mine.workerToken]) {
@@ -264,8 +258,7 @@ t.test('a suspended account can be read, and nothing in it changes', async t => 
   }
 });
 
-t.test('an account that is being deleted is not there', async t => {
-  const tenants = await TwoTenants.open();
+test('an account that is being deleted is not there', async (tenants, t) => {
   await tenants.rest.change('acme', 'account', 'account', body => ({ ...body, status: 'deleting' }));
   for (const route of tenants.rest.routes) {
     const answer = await call(tenants, route, tenants.mine.token, tenants.mine);
@@ -273,8 +266,10 @@ t.test('an account that is being deleted is not there', async t => {
   }
 });
 
-t.test('admins rule over all but owners, and nobody makes himself more than he is', async t => {
-  const { rest, mine } = await TwoTenants.open();
+test('admins rule over all but owners, and nobody makes himself more than he is', async ({
+  rest,
+  mine,
+}, t) => {
   const owner = await rest.addUser(mine.token, 'owner');
   const admin = await rest.addUser(mine.token, 'admin');
   const narrow = await rest.addUser(mine.token, 'admin', ['users:write', 'users:read']);
@@ -307,8 +302,10 @@ t.test('admins rule over all but owners, and nobody makes himself more than he i
   t.equal(await code('POST', `users/${narrow.id}/tokens`, { scopes: ['users:read'] }, narrow.token), 201);
 });
 
-t.test('payloads, headers, results and replies are for members and above, with tasks:payload', async t => {
-  const { rest, mine } = await TwoTenants.open();
+test('payloads, headers, results and replies are for members and above, with tasks:payload', async ({
+  rest,
+  mine,
+}, t) => {
   const owner = { token: mine.token, host: mine.host };
   const payload = { canary: 'p4yl0ad' };
   const headers = { 'x-canary': 'h3ader' };
@@ -347,8 +344,7 @@ t.test('payloads, headers, results and replies are for members and above, with t
   t.notOk('payload' in made.json, 'who may change a task and not see its payload');
 });
 
-t.test('to delete many at once takes an admin', async t => {
-  const { rest, mine } = await TwoTenants.open();
+test('to delete many at once takes an admin', async ({ rest, mine }, t) => {
   for (const role of ROLES) {
     const { token } = await rest.addUser(mine.token, role);
     const body = { action: 'delete', filter: { status: 'expired' } };

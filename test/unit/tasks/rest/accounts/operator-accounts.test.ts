@@ -1,9 +1,11 @@
-import t from 'tap';
 import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { deleteSome } from '../../../../../src/tasks/scheduler/upkeep/deletions.ts';
 import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts';
 import { taskQuery } from '../../../../support/tasks/factories.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const OPERATOR = { token: 'of the operator', host: 'tasks.test' };
 
@@ -28,8 +30,7 @@ async function goOn(rest: TaskHarness): Promise<void> {
   }
 }
 
-t.test('only the operator manages accounts, however accounts can be created', async t => {
-  const rest = await open();
+test('only the operator manages accounts, however accounts can be created', async (rest, t) => {
   const calls = [
     ['GET', '/accounts'],
     ['GET', '/accounts/acme'],
@@ -52,8 +53,7 @@ t.test('only the operator manages accounts, however accounts can be created', as
   t.equal(answer.json.code, 'invalid_token', 'without an operator token, no token is accepted');
 });
 
-t.test('the limits of calls count the operator apart from callers with wrong tokens', async t => {
-  const rest = await open();
+test('the limits of calls count the operator apart from callers with wrong tokens', async (rest, t) => {
   rest.limits.calls.length = 0;
   const wrong = { ...OPERATOR, token: 'wrong' };
   for (const asked of [OPERATOR, wrong]) {
@@ -66,8 +66,7 @@ t.test('the limits of calls count the operator apart from callers with wrong tok
   );
 });
 
-t.test('accounts are listed by domain, page by page, on both hosts', async t => {
-  const rest = await open();
+test('accounts are listed by domain, page by page, on both hosts', async (rest, t) => {
   for (const domain of ['zebra', 'beta', 'gamma']) await rest.signUp(domain);
   const first = await rest.ask('GET', '/accounts?limit=3', OPERATOR);
   const domains = (json: { data: { domain: string }[] }) => json.data.map(({ domain }) => domain);
@@ -77,8 +76,7 @@ t.test('accounts are listed by domain, page by page, on both hosts', async t => 
   t.same([domains(second.json), second.json.next_cursor], [['zebra'], null]);
 });
 
-t.test('an account is shown with its limits and use', async t => {
-  const rest = await open();
+test('an account is shown with its limits and use', async (rest, t) => {
   await rest.pushWorker();
   await rest.task();
   const { json } = await rest.ask('GET', '/accounts/acme', OPERATOR);
@@ -94,8 +92,7 @@ t.test('an account is shown with its limits and use', async t => {
   t.equal((await rest.ask('GET', '/accounts/nobody', OPERATOR)).json.code, 'tenant_not_found');
 });
 
-t.test('a suspended account is read only until it is resumed', async t => {
-  const rest = await open();
+test('a suspended account is read only until it is resumed', async (rest, t) => {
   await rest.pushWorker();
   const { id } = (await rest.at('GET', 'workers')).json.data[0];
   const set = (status: string) => rest.ask('PATCH', '/accounts/acme', { ...OPERATOR, body: { status } });
@@ -118,8 +115,7 @@ t.test('a suspended account is read only until it is resumed', async t => {
   ]);
 });
 
-t.test('limits are changed, shown to the tenant, and the default again', async t => {
-  const rest = await open();
+test('limits are changed, shown to the tenant, and the default again', async (rest, t) => {
   const set = (limits: object) => rest.ask('PATCH', '/accounts/acme', { ...OPERATOR, body: { limits } });
   t.same((await set({ workers: 1, retain_other: '2d' })).json.changed_limits, ['retain_other', 'workers']);
   t.match((await rest.at('GET', 'limits')).json.limits, { workers: 1, retain_other: '2d' });
@@ -133,8 +129,7 @@ t.test('limits are changed, shown to the tenant, and the default again', async t
   t.equal((await set({ sheep: 1 })).json.code, 'unknown_field');
 });
 
-t.test('the operator lets an owner in again who has lost all tokens', async t => {
-  const rest = await open();
+test('the operator lets an owner in again who has lost all tokens', async (rest, t) => {
   const asked = { ...OPERATOR, headers: { 'idempotency-key': 'k' } };
   const made = await rest.ask('POST', '/accounts/acme/owner-token', asked);
   t.match(made, { status: 201, json: { token: /^tk_acme_/ } });
@@ -146,8 +141,7 @@ t.test('the operator lets an owner in again who has lost all tokens', async t =>
   t.match(entry, { action: 'account.owner_token_created', target_id: made.json.id });
 });
 
-t.test('a deleted account is gone at once, then empty, and its domain is free after 30 days', async t => {
-  const rest = await open();
+test('a deleted account is gone at once, then empty, and its domain is free after 30 days', async (rest, t) => {
   const worker = await rest.pushWorker();
   await rest.made('workers/mailer/secrets', {});
   await rest.made('schedules', { name: 'nightly', worker: 'mailer', every: '1h' });

@@ -1,6 +1,9 @@
 import t from 'tap';
 import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(account);
 
 async function account() {
   const rest = new RestHarness();
@@ -9,8 +12,7 @@ async function account() {
   return { rest, token, ownerId, path };
 }
 
-t.test('a token is shown once, and listed without its text', async t => {
-  const { rest, token, ownerId, path } = await account();
+test('a token is shown once, and listed without its text', async ({ rest, token, ownerId, path }, t) => {
   const body = { name: 'ci', scopes: ['tasks:write', 'workers:*'] };
   const made = await rest.ask('POST', path, { token, body });
   t.equal(made.status, 201);
@@ -33,8 +35,7 @@ t.test('a token is shown once, and listed without its text', async t => {
   t.equal(listed.json.next_cursor, null);
 });
 
-t.test('a deleted token is rejected', async t => {
-  const { rest, token, path } = await account();
+test('a deleted token is rejected', async ({ rest, token, path }, t) => {
   const made = await rest.ask('POST', path, { token });
   t.equal((await rest.ask('GET', path, { token: made.json.token })).status, 200);
   t.equal((await rest.ask('DELETE', `${path}/${made.json.id}`, { token })).status, 204);
@@ -42,8 +43,7 @@ t.test('a deleted token is rejected', async t => {
   t.equal((await rest.ask('DELETE', `${path}/${made.json.id}`, { token })).json.code, 'not_found');
 });
 
-t.test('with a user its tokens go', async t => {
-  const { rest, token } = await account();
+test('with a user its tokens go', async ({ rest, token }, t) => {
   const { id, token: theirs } = await rest.addUser(token, 'member');
   await rest.ask('DELETE', `/api/v1/users/${id}`, { token });
   t.equal((await rest.ask('GET', `/api/v1/users/${id}`, { token: theirs })).json.code, 'invalid_token');
@@ -59,8 +59,7 @@ t.test('with a user its tokens go', async t => {
   );
 });
 
-t.test('a token lives at most 366 days', async t => {
-  const { rest, token, path } = await account();
+test('a token lives at most 366 days', async ({ rest, token, path }, t) => {
   const create = (ms: number) => {
     const body = { expires_at: new Date(rest.clock.nowMs() + ms).toISOString() };
     return rest.ask('POST', path, { token, body });
@@ -73,8 +72,11 @@ t.test('a token lives at most 366 days', async t => {
   t.equal((await rest.ask('POST', path, { token, body: { scopes: [] } })).status, 422);
 });
 
-t.test('users of all roles have tokens of their own; of others admins, of owners owners', async t => {
-  const { rest, token, path: ownerPath } = await account();
+test('users of all roles have tokens of their own; of others admins, of owners owners', async ({
+  rest,
+  token,
+  path: ownerPath,
+}, t) => {
   const admin = await rest.addUser(token, 'admin');
   const viewer = await rest.addUser(token, 'viewer');
   const codeOf = async (by: string, path: string, method = 'POST') => {
@@ -92,8 +94,7 @@ t.test('users of all roles have tokens of their own; of others admins, of owners
   t.equal(await codeOf(token, own), 'ok');
 });
 
-t.test('a token of one user is not found under another', async t => {
-  const { rest, token } = await account();
+test('a token of one user is not found under another', async ({ rest, token }, t) => {
   const a = await rest.addUser(token, 'member');
   const b = await rest.addUser(token, 'member');
   const made = await rest.ask('POST', `/api/v1/users/${a.id}/tokens`, { token });
@@ -101,8 +102,7 @@ t.test('a token of one user is not found under another', async t => {
   t.equal(wrong.json.code, 'not_found');
 });
 
-t.test('a narrowed token makes tokens only within its own scopes', async t => {
-  const { rest, token } = await account();
+test('a narrowed token makes tokens only within its own scopes', async ({ rest, token }, t) => {
   const { id, token: narrow } = await rest.addUser(token, 'admin', ['users:write', 'tasks:read']);
   const path = `/api/v1/users/${id}/tokens`;
   const codeOf = async (body: object) => {
@@ -115,8 +115,7 @@ t.test('a narrowed token makes tokens only within its own scopes', async t => {
   t.equal(await codeOf({ scopes: ['tasks:read'] }), 'ok');
 });
 
-t.test('the number of tokens of a user is bounded', async t => {
-  const { rest, token, path } = await account();
+test('the number of tokens of a user is bounded', async ({ rest, token, path }, t) => {
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { tokensPerUser: 2 } }));
   t.equal((await rest.ask('POST', path, { token })).status, 201);
   t.match(await rest.ask('POST', path, { token }), {
@@ -125,8 +124,11 @@ t.test('the number of tokens of a user is bounded', async t => {
   });
 });
 
-t.test('the same key makes one token, whose text the second answer does not have', async t => {
-  const { rest, token, path } = await account();
+test('the same key makes one token, whose text the second answer does not have', async ({
+  rest,
+  token,
+  path,
+}, t) => {
   const asked = { token, body: { name: 'ci' }, headers: { 'idempotency-key': 'k' } };
   const first = await rest.ask('POST', path, asked);
   const again = await rest.ask('POST', path, asked);
@@ -135,8 +137,7 @@ t.test('the same key makes one token, whose text the second answer does not have
   t.equal((await rest.ask('GET', path, { token })).json.data.length, 2);
 });
 
-t.test('limits tell what there may be and what there is', async t => {
-  const { rest, token } = await account();
+test('limits tell what there may be and what there is', async ({ rest, token }, t) => {
   const viewer = await rest.addUser(token, 'viewer');
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { workers: 7 } }));
   const { status, json } = await rest.ask('GET', '/api/v1/limits', { token: viewer.token });

@@ -42,26 +42,23 @@ t.test('a user is created, read, changed and deleted', async t => {
   t.equal((await rest.ask('DELETE', path, { token })).json.code, 'not_found');
 });
 
-t.test(
-  'emails and external ids are unique in an account, whatever the letters, and free again afterwards',
-  async t => {
-    const rest = new RestHarness();
-    const { token } = await rest.signUp();
-    const add = (email: string, externalId: string) =>
-      rest.ask('POST', USERS, { token, body: { email, external_id: externalId } });
-    const first = await add('a@x.test', '1');
-    t.match(await add('A@X.test', '2'), { status: 409, json: { code: 'name_taken' } });
-    t.match(await add('b@x.test', '1'), { status: 409, json: { code: 'name_taken' } });
-    const second = await add('b@x.test', '2');
-    const taken = await rest.ask('PUT', `${USERS}/${second.json.id}`, { token, body: { email: 'a@x.test' } });
-    t.equal(taken.json.code, 'name_taken');
-    await rest.ask('PUT', `${USERS}/${first.json.id}`, { token, body: { email: 'c@x.test' } });
-    t.equal((await add('a@x.test', '3')).status, 201);
-    const other = await rest.signUp('other');
-    const elsewhere = { token: other.token, host: 'other.tasks.test', body: { email: 'a@x.test' } };
-    t.equal((await rest.ask('POST', USERS, elsewhere)).status, 201);
-  },
-);
+t.test('emails and external ids are unique in an account, and free again afterwards', async t => {
+  const rest = new RestHarness();
+  const { token } = await rest.signUp();
+  const add = (email: string, externalId: string) =>
+    rest.ask('POST', USERS, { token, body: { email, external_id: externalId } });
+  const first = await add('a@x.test', '1');
+  t.match(await add('A@X.test', '2'), { status: 409, json: { code: 'name_taken' } });
+  t.match(await add('b@x.test', '1'), { status: 409, json: { code: 'name_taken' } });
+  const second = await add('b@x.test', '2');
+  const taken = await rest.ask('PUT', `${USERS}/${second.json.id}`, { token, body: { email: 'a@x.test' } });
+  t.equal(taken.json.code, 'name_taken');
+  await rest.ask('PUT', `${USERS}/${first.json.id}`, { token, body: { email: 'c@x.test' } });
+  t.equal((await add('a@x.test', '3')).status, 201);
+  const other = await rest.signUp('other');
+  const elsewhere = { token: other.token, host: 'other.tasks.test', body: { email: 'a@x.test' } };
+  t.equal((await rest.ask('POST', USERS, elsewhere)).status, 201);
+});
 
 t.test('fields that are not as they should be are refused', async t => {
   const rest = new RestHarness();

@@ -6,6 +6,9 @@ import { RecordedKeys } from '../../../../../src/tasks/scheduler/health/recorded
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { type Belongings, NOBODYS, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(scene);
 
 interface Scene {
   readonly rest: TaskHarness;
@@ -345,29 +348,31 @@ for (const [code, provocation] of Object.entries(PROVOCATIONS)) {
   });
 }
 
-t.test(
-  'each POST, PUT and PATCH documents what a body can be refused for, though it takes no field',
-  async t => {
-    const { rest, ask, mine } = await scene();
-    const bodies: [unknown, ProblemCode, string?][] = [
-      ['{', 'invalid_json'],
-      ['{"a":1}', 'unknown_field'],
-      ['[]', 'validation_failed'],
-      ['a', 'unsupported_media_type', 'text/plain'],
-      [Buffer.alloc(6 * 1024 * 1024 + 1, ' '), 'body_too_large'],
-    ];
-    for (const route of rest.routes.filter(({ method }) => method !== 'GET' && method !== 'DELETE')) {
-      const target = route.path.slice('/v1/'.length).replaceAll(/:\w+/g, mine.task);
-      for (const [body, code, type = 'application/json'] of bodies) {
-        const answer = await ask(route.method, target, body, { headers: { 'content-type': type } });
-        t.equal(answer.json.code, code, route.operation);
-      }
+test('each POST, PUT and PATCH documents what a body can be refused for, though it takes no field', async ({
+  rest,
+  ask,
+  mine,
+}, t) => {
+  const bodies: [unknown, ProblemCode, string?][] = [
+    ['{', 'invalid_json'],
+    ['{"a":1}', 'unknown_field'],
+    ['[]', 'validation_failed'],
+    ['a', 'unsupported_media_type', 'text/plain'],
+    [Buffer.alloc(6 * 1024 * 1024 + 1, ' '), 'body_too_large'],
+  ];
+  for (const route of rest.routes.filter(({ method }) => method !== 'GET' && method !== 'DELETE')) {
+    const target = route.path.slice('/v1/'.length).replaceAll(/:\w+/g, mine.task);
+    for (const [body, code, type = 'application/json'] of bodies) {
+      const answer = await ask(route.method, target, body, { headers: { 'content-type': type } });
+      t.equal(answer.json.code, code, route.operation);
     }
-  },
-);
+  }
+});
 
-t.test('all faults of a body are reported at once, with their positions and without values', async t => {
-  const { ask, mine } = await scene();
+test('all faults of a body are reported at once, with their positions and without values', async ({
+  ask,
+  mine,
+}, t) => {
   const canary = 'c4nary-c4nary';
   const answer = await ask('POST', 'tasks', {
     worker: mine.worker,
@@ -393,8 +398,7 @@ t.test('all faults of a body are reported at once, with their positions and with
   t.notMatch(answer.body, canary);
 });
 
-t.test('what might be a token is in no detail', async t => {
-  const { ask, mine } = await scene();
+test('what might be a token is in no detail', async ({ ask, mine }, t) => {
   const word = 'tk_acme_s3cr3t';
   for (const asked of [{ token: word }, { headers: { authorization: `Basic ${word}` } }]) {
     t.notMatch((await ask('GET', 'tasks', undefined, asked)).body, word);
@@ -402,8 +406,7 @@ t.test('what might be a token is in no detail', async t => {
   t.notMatch((await ask('GET', `tasks?cursor=${mine.token}`)).body, mine.token);
 });
 
-t.test('making an account is refused as the document says', async t => {
-  const { rest } = await scene();
+test('making an account is refused as the document says', async ({ rest }, t) => {
   const make = async (body: unknown, asked: Asked = {}) => {
     const { json, status } = await rest.ask('POST', '/', { host: 'accounts.tasks.test', body, ...asked });
     return json?.code ?? status;

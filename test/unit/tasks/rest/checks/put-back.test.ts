@@ -1,6 +1,9 @@
 import t from 'tap';
 import type { Answered } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const withMailer = testsOf(TaskHarness.withMailer);
 
 /** What changes with each change. */
 function lasting({ version: _, updated_at: __, ...rest }: Answered['json']): object {
@@ -97,9 +100,7 @@ t.test('one number of a policy can be changed in what was read, also while the t
   t.match(await rest.at('PUT', `tasks/${id}`, { ...json, retry }), { status: 200, json: { retry } });
 });
 
-t.test('a read-only field with another value is named', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('a read-only field with another value is named', async ({ rest, worker: mailer }, t) => {
   const user = await rest.made('users', { email: 'a@x.test' });
   await rest.made('schedules', { name: 's', worker: 'mailer', every: '1h' });
   const { id } = await rest.task({ payload: { a: 1 } });
@@ -124,9 +125,7 @@ t.test('a read-only field with another value is named', async t => {
   }
 });
 
-t.test('what moves by itself is of no matter', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('what moves by itself is of no matter', async ({ rest }, t) => {
   await rest.made('schedules', { name: 's', worker: 'mailer', every: '1h' });
   const read = [(await rest.at('GET', 'workers/mailer')).json, (await rest.at('GET', 'schedules/s')).json];
   await rest.task();
@@ -136,21 +135,16 @@ t.test('what moves by itself is of no matter', async t => {
   t.equal((await rest.at('PUT', 'schedules/s', read[1])).status, 200);
 });
 
-t.test(
-  'a viewer gets no payload of a schedule, and sending that response back keeps the payload',
-  async t => {
-    const rest = await TaskHarness.open();
-    await rest.pushWorker();
-    const made = await rest.made('schedules', {
-      name: 's',
-      worker: 'mailer',
-      every: '1h',
-      task: { payload: 1 },
-    });
-    const viewer = await rest.addUser(rest.token, 'viewer');
-    const { json } = await rest.at('GET', 'schedules/s', undefined, { token: viewer.token });
-    t.equal(json.task.payload, undefined);
-    t.equal((await rest.at('PUT', 'schedules/s', json)).status, 200);
-    t.equal((await rest.at('GET', `schedules/${made.id}`)).json.task.payload, 1);
-  },
-);
+withMailer('sending back a schedule that was read without payload keeps it', async ({ rest }, t) => {
+  const made = await rest.made('schedules', {
+    name: 's',
+    worker: 'mailer',
+    every: '1h',
+    task: { payload: 1 },
+  });
+  const viewer = await rest.addUser(rest.token, 'viewer');
+  const { json } = await rest.at('GET', 'schedules/s', undefined, { token: viewer.token });
+  t.equal(json.task.payload, undefined);
+  t.equal((await rest.at('PUT', 'schedules/s', json)).status, 200);
+  t.equal((await rest.at('GET', `schedules/${made.id}`)).json.task.payload, 1);
+});

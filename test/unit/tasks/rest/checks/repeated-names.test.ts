@@ -1,6 +1,9 @@
 import t from 'tap';
 import { repeatedName } from '../../../../../src/tasks/rest/checks/json-scan.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
 
 const REPEATED: readonly [text: string, pointer: string][] = [
   ['{"worker":"mailer","worker":"mailer"}', '/worker'],
@@ -17,8 +20,7 @@ const REPEATED: readonly [text: string, pointer: string][] = [
   ['{"worker":"mailer","payload":{"1":1,"x\\\\":"\\"","1":2}}', '/payload/1'],
 ];
 
-t.test('a name that an object has twice is refused, and the place is named', async t => {
-  const rest = await TaskHarness.open();
+test('a name that an object has twice is refused, and the place is named', async (rest, t) => {
   await rest.pushWorker();
   for (const [body, pointer] of REPEATED) {
     const answer = await rest.at('POST', 'tasks', body);
@@ -30,8 +32,7 @@ t.test('a name that an object has twice is refused, and the place is named', asy
   t.same((await rest.at('GET', 'tasks')).json.data, []);
 });
 
-t.test('equal names in different objects are not repeated names', async t => {
-  const rest = await TaskHarness.open();
+test('equal names in different objects are not repeated names', async (rest, t) => {
   await rest.pushWorker();
   const payload =
     '{"a":{"a":[{"a":1},{"a":1}]},"b":{"a":99999999999999999},"A":"a","toString":"{\\"a\\":1}"}';
@@ -46,8 +47,7 @@ t.test('a text without a repeated name has none', async t => {
   }
 });
 
-t.test('a long name is cut where it is named, and many of them cost little', async t => {
-  const rest = await TaskHarness.open();
+test('a long name is cut where it is named, and many of them cost little', async (rest, t) => {
   const name = 'n'.repeat(100_000);
   const answer = await rest.at('POST', 'tasks', `{"${name}":1,"${name}":2}`);
   t.equal(answer.json.errors[0].pointer, `/${'n'.repeat(64)}…`);

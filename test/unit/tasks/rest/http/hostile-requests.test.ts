@@ -1,6 +1,8 @@
-import t from 'tap';
 import type { Asked } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const MIB = 1024 * 1024;
 
@@ -25,8 +27,7 @@ async function told(rest: TaskHarness, method: string, target: string, body?: un
   return answer.json?.code ?? answer.status;
 }
 
-t.test('what is too large, too deep or too many is refused, by what it is', async t => {
-  const rest = await open();
+test('what is too large, too deep or too many is refused, by what it is', async (rest, t) => {
   const cases: [string, string, unknown][] = [
     ['a body of one byte more', 'body_too_large', Buffer.alloc(6 * MIB + 1, ' ')],
     ['65 levels', 'invalid_json', taskText(`"payload":${'['.repeat(64)}${']'.repeat(64)}`)],
@@ -72,8 +73,7 @@ t.test('what is too large, too deep or too many is refused, by what it is', asyn
   t.equal(await told(rest, 'POST', 'tasks/actions', ids), 'validation_failed');
 });
 
-t.test('numbers that no field can hold are refused', async t => {
-  const rest = await open();
+test('numbers that no field can hold are refused', async (rest, t) => {
   for (const members of [
     '"delay":1e999',
     '"delay":-1',
@@ -99,8 +99,7 @@ t.test('numbers that no field can hold are refused', async t => {
   }
 });
 
-t.test('what is not JSON in UTF-8 is refused, without a word of it in the answer', async t => {
-  const rest = await open();
+test('what is not JSON in UTF-8 is refused, without a word of it in the answer', async (rest, t) => {
   const canary = 'c4nary';
   const texts: unknown[] = [
     '',
@@ -129,8 +128,7 @@ t.test('what is not JSON in UTF-8 is refused, without a word of it in the answer
   }
 });
 
-t.test('strange characters in texts come back as they were, or are refused', async t => {
-  const rest = await open();
+test('strange characters in texts come back as they were, or are refused', async (rest, t) => {
   const strange = ['\u0000', '\ud800', '\udfff', '\u2028', '\ufeff', '😀', '\u007f', '"\\', '</script>'];
   for (const text of strange) {
     const name = [...text].map(character => character.codePointAt(0)!.toString(16)).join(' ');
@@ -156,8 +154,7 @@ t.test('strange characters in texts come back as they were, or are refused', asy
   t.equal(await told(rest, 'POST', 'users', { email: 'jürgen😀@x.test', external_id: '😀' }), 201);
 });
 
-t.test('names that mean something to JavaScript mean nothing here', async t => {
-  const rest = await open();
+test('names that mean something to JavaScript mean nothing here', async (rest, t) => {
   const refused = [
     taskText('"__proto__":{"run_at":"x"}'),
     taskText('"constructor":{"prototype":{}}'),
@@ -184,8 +181,7 @@ t.test('names that mean something to JavaScript mean nothing here', async t => {
   }
 });
 
-t.test('headers for workers cannot break out, belong to the connection, or be there twice', async t => {
-  const rest = await open();
+test('headers for workers cannot break out, belong to the connection, or be there twice', async (rest, t) => {
   const headers: object[] = [
     { a: 'x\r\nb: y' },
     { a: 'x\ny' },
@@ -227,8 +223,7 @@ t.test('headers for workers cannot break out, belong to the connection, or be th
   }
 });
 
-t.test('queries are read strictly', async t => {
-  const rest = await open();
+test('queries are read strictly', async (rest, t) => {
   const cases: Readonly<Record<string, readonly string[]>> = {
     invalid_parameter: [
       ...['%', '%ff', '%zz=1', 'worker=%', 'worker=%ff', 'worker=%C0%80', '=', '=x', 'tz=UTC', 'Worker=x'],
@@ -260,8 +255,7 @@ t.test('queries are read strictly', async t => {
   }
 });
 
-t.test('paths are compared as they are', async t => {
-  const rest = await open();
+test('paths are compared as they are', async (rest, t) => {
   const { id } = await rest.task();
   const missing = [
     ...['tasks/', 'tasks//history', `tasks/${id}/`, `tasks/${id}//history`, 'Tasks', 'tasks;a=b', 'tasks%2F'],
@@ -273,8 +267,7 @@ t.test('paths are compared as they are', async t => {
   t.equal(await told(rest, 'GET', 'workers/%6dailer'), 200);
 });
 
-t.test('for an unsupported method, the response lists the methods of the path', async t => {
-  const rest = await open();
+test('for an unsupported method, the response lists the methods of the path', async (rest, t) => {
   for (const route of rest.routes) {
     const target = route.path.slice('/v1/'.length).replaceAll(/:\w+/g, 'x');
     for (const method of ['OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'get', '']) {
@@ -300,8 +293,7 @@ t.test('for an unsupported method, the response lists the methods of the path', 
   }
 });
 
-t.test('header fields of requests are read strictly', async t => {
-  const rest = await open();
+test('header fields of requests are read strictly', async (rest, t) => {
   const { id } = await rest.task();
   const run = (headers: object) => told(rest, 'POST', `tasks/${id}/run`, '{}', { headers });
   const faulty = [
@@ -368,8 +360,7 @@ t.test('header fields of requests are read strictly', async t => {
   }
 });
 
-t.test('nothing of all this is an error of the service', async t => {
-  const rest = await open();
+test('nothing of all this is an error of the service', async (rest, t) => {
   const random = [0, 1, 2, 31, 127, 128, 255];
   for (const byte of random) {
     const bytes = Buffer.alloc(100, byte);

@@ -2,6 +2,9 @@ import t from 'tap';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TwoTenants.open());
 
 /** For each POST: a body that succeeds, and another one. */
 const BODIES: Readonly<Record<string, (ids: Belongings) => readonly [unknown, unknown]>> = {
@@ -83,8 +86,7 @@ for (const [operation, bodies] of Object.entries(BODIES)) {
   });
 }
 
-t.test('a key belongs to its path, and to its query', async t => {
-  const tenants = await TwoTenants.open();
+test('a key belongs to its path, and to its query', async (tenants, t) => {
   const { mine } = tenants;
   const headers = { 'idempotency-key': 'k' };
   const ask = (target: string, body?: object) =>
@@ -95,8 +97,7 @@ t.test('a key belongs to its path, and to its query', async t => {
   t.equal((await ask('/v1/workers', { name: 'new' })).status, 201);
 });
 
-t.test('GET, PUT, PATCH and DELETE take no notice of a key', async t => {
-  const tenants = await TwoTenants.open();
+test('GET, PUT, PATCH and DELETE take no notice of a key', async (tenants, t) => {
   const headers = { 'idempotency-key': 'k' };
   for (const [type, method] of [['a', 'PUT'] as const, ['b', 'PUT'] as const, ['c', 'PATCH'] as const]) {
     const answer = await tenants.ask(method, `/v1/tasks/${tenants.mine.task}`, { body: { type }, headers });
@@ -106,16 +107,14 @@ t.test('GET, PUT, PATCH and DELETE take no notice of a key', async t => {
   t.equal((await tenants.ask('GET', `/v1/tasks/${tenants.mine.task}`, { headers })).status, 404);
 });
 
-t.test('a refused request leaves its key free', async t => {
-  const tenants = await TwoTenants.open();
+test('a refused request leaves its key free', async (tenants, t) => {
   const headers = { 'idempotency-key': 'k' };
   const make = (worker: string) => tenants.ask('POST', '/v1/tasks', { body: { worker }, headers });
   t.equal((await make('nobody')).status, 422);
   t.equal((await make(tenants.mine.worker)).status, 201);
 });
 
-t.test('keys have 1 to 255 printable characters', async t => {
-  const tenants = await TwoTenants.open();
+test('keys have 1 to 255 printable characters', async (tenants, t) => {
   const make = (key: string) => {
     const headers = { 'idempotency-key': key };
     return tenants.ask('POST', '/v1/tasks', { body: { worker: tenants.mine.worker }, headers });
@@ -129,8 +128,7 @@ t.test('keys have 1 to 255 printable characters', async t => {
   }
 });
 
-t.test('after a day a key is new', async t => {
-  const tenants = await TwoTenants.open();
+test('after a day a key is new', async (tenants, t) => {
   const headers = { 'idempotency-key': 'k' };
   const make = (type: string) =>
     tenants.ask('POST', '/v1/tasks', { body: { worker: tenants.mine.worker, type }, headers });
@@ -162,8 +160,7 @@ t.test('whatever has become of a task, its creation is answered as the first tim
   }
 });
 
-t.test('whatever has become of the place, what was made there is answered as the first time', async t => {
-  const tenants = await TwoTenants.open();
+test('whatever has become of the place, what was made there is answered as the first time', async (tenants, t) => {
   const { mine, rest } = tenants;
   const asked = { headers: { 'idempotency-key': 'k' } };
   const soon = new Date(rest.clock.nowMs() + 60_000).toISOString();

@@ -1,6 +1,9 @@
 import t from 'tap';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(pulling);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -15,8 +18,7 @@ async function pulling(): Promise<{ rest: TaskHarness; workerId: string; token: 
 const take = (rest: TaskHarness, token: string, body: object = {}) =>
   rest.at('POST', 'workers/crawler/leases', body, { token });
 
-t.test('a worker takes tasks with its own token, with their payloads', async t => {
-  const { rest, workerId, token } = await pulling();
+test('a worker takes tasks with its own token, with their payloads', async ({ rest, workerId, token }, t) => {
   const made: string[] = [];
   for (let n = 0; n < 3; n++) made.push((await rest.task({ worker: 'crawler', payload: { n } })).id);
   const { status, json } = await take(rest, token, { max: 2, instance: 'pod-7' });
@@ -34,8 +36,7 @@ t.test('a worker takes tasks with its own token, with their payloads', async t =
   t.same((await take(rest, token)).json, { leases: [] });
 });
 
-t.test('one caller has one name in the history of an attempt', async t => {
-  const { rest, workerId, token } = await pulling();
+test('one caller has one name in the history of an attempt', async ({ rest, workerId, token }, t) => {
   const { user: owner } = (await rest.at('GET', 'me')).json;
   const user = { type: 'user', id: owner.id };
   for (const [by, actor] of [
@@ -56,8 +57,7 @@ t.test('one caller has one name in the history of an attempt', async t => {
   }
 });
 
-t.test('a call waits for the first task', async t => {
-  const { rest, token } = await pulling();
+test('a call waits for the first task', async ({ rest, token }, t) => {
   const waiting = take(rest, token, { wait: '30s' });
   await new Promise(resolve => setImmediate(resolve));
   const { id } = await rest.task({ worker: 'crawler' });
@@ -73,8 +73,7 @@ t.test('a call waits for the first task', async t => {
   t.same((await vain).json, { leases: [] });
 });
 
-t.test('a heartbeat lengthens the lease, and tells of a request to cancel', async t => {
-  const { rest, token } = await pulling();
+test('a heartbeat lengthens the lease, and tells of a request to cancel', async ({ rest, token }, t) => {
   const { id } = await rest.task({ worker: 'crawler', timeout: '10m' });
   const [{ lease_id }] = (await take(rest, token, { lease: '5s' })).json.leases;
   const beat = (body?: object) => rest.at('POST', `leases/${lease_id}/heartbeat`, body, { token });
@@ -103,8 +102,7 @@ t.test('a heartbeat lengthens the lease, and tells of a request to cancel', asyn
   }
 });
 
-t.test('a task is completed with a result, and saying so again is fine', async t => {
-  const { rest, token } = await pulling();
+test('a task is completed with a result, and saying so again is fine', async ({ rest, token }, t) => {
   const { id } = await rest.task({ worker: 'crawler' });
   const [{ lease_id }] = (await take(rest, token)).json.leases;
   const complete = (body?: object) => rest.at('POST', `leases/${lease_id}/complete`, body, { token });
@@ -126,8 +124,10 @@ t.test('a task is completed with a result, and saying so again is fine', async t
   t.match(fail, { status: 409, json: { code: 'lease_lost' } }, 'it cannot be both');
 });
 
-t.test('an attempt fails with its reason, and waits as long as the worker says at least', async t => {
-  const { rest, token } = await pulling();
+test('an attempt fails with its reason, and waits as long as the worker says at least', async ({
+  rest,
+  token,
+}, t) => {
   const { id } = await rest.task({ worker: 'crawler' });
   const leaseOf = async () => (await take(rest, token)).json.leases[0].lease_id;
   const error = { code: 'parse', message: 'line 3', details: { line: 3 } };
@@ -157,8 +157,7 @@ t.test('an attempt fails with its reason, and waits as long as the worker says a
   }
 });
 
-t.test('a task that is given back is not counted as tried', async t => {
-  const { rest, token } = await pulling();
+test('a task that is given back is not counted as tried', async ({ rest, token }, t) => {
   await rest.task({ worker: 'crawler' });
   const [{ lease_id }] = (await take(rest, token)).json.leases;
   const released = await rest.at('POST', `leases/${lease_id}/release`, { delay: '10s' }, { token });
@@ -170,8 +169,7 @@ t.test('a task that is given back is not counted as tried', async t => {
   });
 });
 
-t.test('a lease that is not live is lost, whatever is done with it', async t => {
-  const { rest, token } = await pulling();
+test('a lease that is not live is lost, whatever is done with it', async ({ rest, token }, t) => {
   await rest.pullWorker({ name: 'other' });
   await rest.task({ worker: 'other' });
   const others = await rest.at('POST', 'workers/other/leases');
@@ -196,8 +194,7 @@ t.test('a lease that is not live is lost, whatever is done with it', async t => 
   );
 });
 
-t.test('the token of a worker is good for the leases of this worker alone', async t => {
-  const { rest, token } = await pulling();
+test('the token of a worker is good for the leases of this worker alone', async ({ rest, token }, t) => {
   await rest.pullWorker({ name: 'other' });
   const other = await rest.at('POST', 'workers/other/leases', {}, { token });
   t.match(other, {
@@ -227,8 +224,7 @@ t.test('workers that are pushed to have no leases to take', async t => {
   t.equal((await rest.at('POST', 'workers/nobody/leases')).status, 404);
 });
 
-t.test('the fields of a request for leases have their bounds', async t => {
-  const { rest, token } = await pulling();
+test('the fields of a request for leases have their bounds', async ({ rest, token }, t) => {
   for (const [body, pointer] of [
     [{ max: 0 }, '/max'],
     [{ max: 101 }, '/max'],
@@ -247,8 +243,10 @@ t.test('the fields of a request for leases have their bounds', async t => {
   }
 });
 
-t.test('who has not heard the answer asks again with the same key, and gets the same leases', async t => {
-  const { rest, token } = await pulling();
+test('who has not heard the answer asks again with the same key, and gets the same leases', async ({
+  rest,
+  token,
+}, t) => {
   for (let n = 0; n < 3; n++) await rest.task({ worker: 'crawler', payload: n });
   const asked = { token, headers: { 'idempotency-key': 'k' } };
   const first = await rest.at('POST', 'workers/crawler/leases', { max: 2 }, asked);
@@ -266,8 +264,7 @@ t.test('who has not heard the answer asks again with the same key, and gets the 
   t.match(other, { status: 422, json: { code: 'idempotency_key_reused' } });
 });
 
-t.test('leases are in no log, and only their ends in a history', async t => {
-  const { rest, token } = await pulling();
+test('leases are in no log, and only their ends in a history', async ({ rest, token }, t) => {
   const { id } = await rest.task({ worker: 'crawler' });
   const [{ lease_id }] = (await take(rest, token)).json.leases;
   await rest.at('POST', `leases/${lease_id}/complete`, {}, { token });
@@ -276,8 +273,7 @@ t.test('leases are in no log, and only their ends in a history', async t => {
   t.match(history.json.data.at(-1), { event: 'succeeded', lease_id_suffix: lease_id.slice(-4) });
 });
 
-t.test('many attempts are ended in one request, each with a result of its own', async t => {
-  const { rest, token } = await pulling();
+test('many attempts are ended in one request, each with a result of its own', async ({ rest, token }, t) => {
   await rest.pullWorker({ name: 'other' });
   await rest.task({ worker: 'other' });
   const foreign = (await rest.at('POST', 'workers/other/leases')).json.leases[0].lease_id;

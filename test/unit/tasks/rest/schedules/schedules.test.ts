@@ -4,6 +4,9 @@ import { SCHEDULE_ANSWER } from '../../../../../src/tasks/rest/schedules/schedul
 import { scheduleRoutes } from '../../../../../src/tasks/rest/schedules/schedules.ts';
 import { workerRoutes } from '../../../../../src/tasks/rest/workers/workers.ts';
 import { type Answered, RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => setup());
 
 interface Setup {
   readonly rest: RestHarness;
@@ -27,8 +30,7 @@ async function setup(limits: Record<string, number> = {}): Promise<Setup> {
 
 const NIGHTLY = { name: 'nightly', worker: 'mailer', cron: '30 2 * * *', timezone: 'Europe/Berlin' };
 
-t.test('a schedule is made with what is usual where nothing is said', async t => {
-  const { rest, ask } = await setup();
+test('a schedule is made with what is usual where nothing is said', async ({ rest, ask }, t) => {
   const due: unknown[] = [];
   rest.parts.signals.listen({ scheduleDue: (...details) => due.push(details) });
   const made = await ask('POST', '/api/v1/schedules', NIGHTLY);
@@ -88,8 +90,7 @@ t.test('a schedule is made with what is usual where nothing is said', async t =>
   t.equal((await rest.store.getDocument('acme', 'schedule', made.json.id))?.dueAt, at);
 });
 
-t.test('everything that can be said of it is shown again', async t => {
-  const { ask } = await setup();
+test('everything that can be said of it is shown again', async ({ ask }, t) => {
   const said = {
     name: 'every-hour',
     worker: 'mailer',
@@ -130,8 +131,7 @@ t.test('everything that can be said of it is shown again', async t => {
   t.same(made.json.next_runs[0], '2026-03-02T00:05:00.000Z', 'the times from when it goes on');
 });
 
-t.test('it is read by id and by name, and listed', async t => {
-  const { rest, token, ask } = await setup();
+test('it is read by id and by name, and listed', async ({ rest, token, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', NIGHTLY);
   const { json: other } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'other' });
   for (const name of [made.id, 'nightly']) {
@@ -158,8 +158,7 @@ t.test('it is read by id and by name, and listed', async t => {
   t.equal(elsewhere.status, 401);
 });
 
-t.test('the last run is shown with what became of it', async t => {
-  const { rest, ask } = await setup();
+test('the last run is shown with what became of it', async ({ rest, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', NIGHTLY);
   const triggered = await ask('POST', '/api/v1/schedules/nightly/trigger');
   const scheduledFor = Date.UTC(2026, 2, 1, 9);
@@ -179,8 +178,7 @@ t.test('the last run is shown with what became of it', async t => {
   t.equal((await ask('GET', '/api/v1/schedules')).json.data[0].last_run.status, undefined);
 });
 
-t.test('a change leaves what it does not name, and null is the default again', async t => {
-  const { ask } = await setup();
+test('a change leaves what it does not name, and null is the default again', async ({ ask }, t) => {
   const task = { type: 'a', payload: 1, retry: { max_attempts: 3, schedule: ['1s'] }, tags: ['x'] };
   await ask('POST', '/api/v1/schedules', { ...NIGHTLY, task, overlap: 'allow', catch_up: { max: 5 } });
   const changed = await ask('PUT', '/api/v1/schedules/nightly', {
@@ -211,8 +209,10 @@ t.test('a change leaves what it does not name, and null is the default again', a
   t.equal((await ask('GET', '/api/v1/schedules/renamed')).status, 200);
 });
 
-t.test('its next time is another one only when something is changed that it follows from', async t => {
-  const { rest, ask } = await setup();
+test('its next time is another one only when something is changed that it follows from', async ({
+  rest,
+  ask,
+}, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, cron: '@hourly' });
   const due = async () => (await rest.store.getDocument('acme', 'schedule', made.id))!.dueAt;
   rest.clock.advance(7_200_000);
@@ -233,8 +233,7 @@ t.test('its next time is another one only when something is changed that it foll
   t.equal(resumed.json.next_runs[0], '2026-03-05T00:00:00.000Z');
 });
 
-t.test('bounds are changed and taken away again; what has ended goes on then', async t => {
-  const { rest, ask } = await setup();
+test('bounds are changed and taken away again; what has ended goes on then', async ({ rest, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, cron: '@hourly', max_runs: 2 });
   const target = `/api/v1/schedules/${made.id}`;
   const change = async (body: object) => (await ask('PUT', target, body)).json;
@@ -258,8 +257,7 @@ t.test('bounds are changed and taken away again; what has ended goes on then', a
   t.equal((await change({ start_at: null })).next_runs[0], '2026-03-01T11:00:00.000Z');
 });
 
-t.test('a preview shows the next times, and stores nothing', async t => {
-  const { rest, token, ask } = await setup();
+test('a preview shows the next times, and stores nothing', async ({ rest, token, ask }, t) => {
   const preview = (body: object) => ask('POST', '/api/v1/schedules/preview', body);
   const night = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
   const { status, json } = await preview({ ...night, count: 2, from: '2026-03-29T00:00:00Z' });
@@ -287,8 +285,7 @@ t.test('a preview shows the next times, and stores nothing', async t => {
   t.equal((await rest.ask('POST', '/api/v1/schedules/preview', asked)).status, 200, 'a viewer may look');
 });
 
-t.test('a preview says what is wrong as creating does', async t => {
-  const { ask } = await setup();
+test('a preview says what is wrong as creating does', async ({ ask }, t) => {
   for (const [body, code, pointer] of [
     [{}, 'validation_failed', ''],
     [{ cron: '61 * * * *' }, 'invalid_cron', '/cron'],
@@ -305,8 +302,7 @@ t.test('a preview says what is wrong as creating does', async t => {
   }
 });
 
-t.test('a schedule may be named preview', async t => {
-  const { ask } = await setup();
+test('a schedule may be named preview', async ({ ask }, t) => {
   await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'preview' });
   t.match(await ask('GET', '/api/v1/schedules/preview'), { status: 200, json: { name: 'preview' } });
   t.equal((await ask('DELETE', '/api/v1/schedules/preview')).status, 204);
@@ -327,8 +323,10 @@ t.test('times are those of the clock of the store, however the clock of the proc
   }
 });
 
-t.test('a schedule that is resumed does not fire again for a time that had its run', async t => {
-  const { rest, ask } = await setup();
+test('a schedule that is resumed does not fire again for a time that had its run', async ({
+  rest,
+  ask,
+}, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', {
     ...NIGHTLY,
     cron: '@hourly',
@@ -344,8 +342,7 @@ t.test('a schedule that is resumed does not fire again for a time that had its r
   t.equal(other.json.next_runs[0], '2026-03-01T10:30:00.000Z', 'other times are not waited for');
 });
 
-t.test('changes and deletions may name the version that they are about', async t => {
-  const { rest, token, ask } = await setup();
+test('changes and deletions may name the version that they are about', async ({ rest, token, ask }, t) => {
   await ask('POST', '/api/v1/schedules', NIGHTLY);
   const target = '/api/v1/schedules/nightly';
   const old = { token, headers: { 'if-match': '"7"' } };
@@ -358,8 +355,7 @@ t.test('changes and deletions may name the version that they are about', async t
   t.equal((await ask('DELETE', target)).status, 404);
 });
 
-t.test('what is wrong is said with its place', async t => {
-  const { ask } = await setup();
+test('what is wrong is said with its place', async ({ ask }, t) => {
   for (const [change, code, pointer, detail] of [
     [
       { cron: '61 * * * *' },
@@ -430,8 +426,11 @@ t.test('the number of schedules of an account is limited', async t => {
   });
 });
 
-t.test('the same request with the same key makes one schedule, and is answered the same', async t => {
-  const { rest, token, ask } = await setup();
+test('the same request with the same key makes one schedule, and is answered the same', async ({
+  rest,
+  token,
+  ask,
+}, t) => {
   const headers = { 'idempotency-key': 'k1' };
   const body = { ...NIGHTLY, task: { payload: { a: 'x'.repeat(60_000) } } };
   const first = await rest.ask('POST', '/api/v1/schedules', { token, headers, body });
@@ -444,8 +443,7 @@ t.test('the same request with the same key makes one schedule, and is answered t
   t.match(other, { status: 422, json: { code: 'idempotency_key_reused' } });
 });
 
-t.test('a trigger makes a task now, also of a schedule that is paused', async t => {
-  const { rest, token, ask } = await setup();
+test('a trigger makes a task now, also of a schedule that is paused', async ({ rest, token, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', {
     ...NIGHTLY,
     paused: true,
@@ -476,8 +474,11 @@ t.test('a trigger makes a task now, also of a schedule that is paused', async t 
   t.equal((await ask('POST', '/api/v1/schedules/none/trigger')).status, 404);
 });
 
-t.test('members read and trigger, admins write, and viewers see no payloads', async t => {
-  const { rest, token, ask } = await setup();
+test('members read and trigger, admins write, and viewers see no payloads', async ({
+  rest,
+  token,
+  ask,
+}, t) => {
   await ask('POST', '/api/v1/schedules', {
     ...NIGHTLY,
     task: { payload: 'secret', headers: { a: 'secret' } },

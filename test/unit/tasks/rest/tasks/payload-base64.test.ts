@@ -1,7 +1,9 @@
 import type { Test } from 'tap';
-import t from 'tap';
 import { bytesOf } from '../../../../../src/tasks/model/task.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const BYTES = Buffer.from([0, 255, 128, 10, 62, 63]);
 const BASE64 = BYTES.toString('base64');
@@ -22,8 +24,7 @@ async function shownOf(rest: TaskHarness, id: string): Promise<unknown[]> {
   return [json.payload, json.payload_base64, json.content_type];
 }
 
-t.test('a task may have bytes in place of JSON, which are shown where payloads are', async t => {
-  const rest = await open();
+test('a task may have bytes in place of JSON, which are shown where payloads are', async (rest, t) => {
   const task = await rest.task({ payload_base64: BASE64, content_type: CSV });
   t.match((await rest.at('GET', `tasks/${task.id}`)).json, SHOWN);
   t.match((await rest.at('GET', 'tasks?include=payload')).json.data, [SHOWN]);
@@ -37,8 +38,7 @@ t.test('a task may have bytes in place of JSON, which are shown where payloads a
   t.same(await shownOf(rest, plain.id), [{ a: 1 }, undefined, undefined]);
 });
 
-t.test('without a content type bytes are an octet stream; there may be none', async t => {
-  const rest = await open();
+test('without a content type bytes are an octet stream; there may be none', async (rest, t) => {
   for (const [fields, type] of [
     [{ payload_base64: '' }, DEFAULT],
     [{ payload_base64: '', content_type: null }, DEFAULT],
@@ -49,8 +49,7 @@ t.test('without a content type bytes are an octet stream; there may be none', as
   }
 });
 
-t.test('bytes are checked before they are stored', async t => {
-  const rest = await open();
+test('bytes are checked before they are stored', async (rest, t) => {
   const refused = async (fields: object, code: string, pointer: string) => {
     const { json } = await rest.at('POST', 'tasks', { worker: 'mailer', ...fields });
     t.match(json, { code, errors: [{ pointer }] }, JSON.stringify(fields).slice(0, 100));
@@ -77,8 +76,7 @@ t.test('bytes are checked before they are stored', async t => {
   await refused({ payload: 1, content_type: CSV }, 'validation_failed', '/content_type');
 });
 
-t.test('the decoded bytes are as many as a payload may have', async t => {
-  const rest = await open();
+test('the decoded bytes are as many as a payload may have', async (rest, t) => {
   const most = Buffer.alloc(256 * 1024, 7);
   const { id } = await rest.task({ payload_base64: most.toString('base64') });
   const [, base64] = await shownOf(rest, id);
@@ -89,8 +87,7 @@ t.test('the decoded bytes are as many as a payload may have', async t => {
   t.match(json, { code: 'payload_too_large', errors: [{ pointer: '/payload_base64' }] });
 });
 
-t.test('each task of a batch may have bytes', async t => {
-  const rest = await open();
+test('each task of a batch may have bytes', async (rest, t) => {
   const { json } = await rest.at('POST', 'tasks/batch', {
     tasks: [
       { worker: 'mailer', payload_base64: BASE64, content_type: CSV },
@@ -106,8 +103,7 @@ t.test('each task of a batch may have bytes', async t => {
   t.same(await shownOf(rest, json.results[0].task.id), [null, BASE64, CSV]);
 });
 
-t.test('a lease has the bytes and their content type', async t => {
-  const rest = await open();
+test('a lease has the bytes and their content type', async (rest, t) => {
   await rest.pullWorker();
   await rest.task({ worker: 'crawler', payload_base64: BASE64, content_type: CSV });
   const asked = { headers: { 'idempotency-key': 'a' } };
@@ -128,8 +124,7 @@ const CHANGES: readonly (readonly [object, readonly unknown[]])[] = [
   [{ tags: ['x'] }, [null, BASE64, CSV]],
 ];
 
-t.test('a change gives other bytes, another content type, JSON, or nothing', async t => {
-  const rest = await open();
+test('a change gives other bytes, another content type, JSON, or nothing', async (rest, t) => {
   for (const [change, after] of CHANGES) {
     const { id } = await rest.task({ payload_base64: BASE64, content_type: CSV });
     const { status } = await rest.at('PATCH', `tasks/${id}`, change);
@@ -148,8 +143,7 @@ t.test('a change gives other bytes, another content type, JSON, or nothing', asy
   t.match(json, { code: 'validation_failed', errors: [{ pointer: '/content_type' }] });
 });
 
-t.test('who may not see payloads changes them in the same way', async t => {
-  const rest = await open();
+test('who may not see payloads changes them in the same way', async (rest, t) => {
   const { token } = await rest.addUser(rest.token, 'member', ['tasks:write']);
   for (const [change, after] of CHANGES) {
     const { id } = await rest.task({ payload_base64: BASE64, content_type: CSV });
@@ -175,16 +169,14 @@ async function sentBack(
   t.same(await shownOf(rest, id), after, JSON.stringify(change));
 }
 
-t.test('a task with bytes that was read can be sent back, changed or not', async t => {
-  const rest = await open();
+test('a task with bytes that was read can be sent back, changed or not', async (rest, t) => {
   await sentBack(t, rest, {}, [null, BASE64, CSV]);
   await sentBack(t, rest, { payload_base64: OTHER }, [null, OTHER, CSV]);
   await sentBack(t, rest, { content_type: 'image/png' }, [null, BASE64, 'image/png']);
   await sentBack(t, rest, { payload: [1] }, [[1], undefined, undefined]);
 });
 
-t.test('a schedule gives its tasks bytes, also when it is changed or its creation is repeated', async t => {
-  const rest = await open();
+test('a schedule gives its tasks bytes, also when it is changed or its creation is repeated', async (rest, t) => {
   const fields = {
     name: 's',
     worker: 'mailer',
@@ -215,8 +207,7 @@ t.test('a schedule gives its tasks bytes, also when it is changed or its creatio
   });
 });
 
-t.test('a test of a worker may send bytes', async t => {
-  const rest = await open();
+test('a test of a worker may send bytes', async (rest, t) => {
   const sent = { method: 'POST', url: 'https://mailer.example.com/tasks', headers: { 'content-type': CSV } };
   const outcome = { kind: 'answered', status: 200, durationMs: 1, http: null, result: null } as const;
   const rest2 = { retryAfterMs: null, noRetry: false, error: null, sent } as const;

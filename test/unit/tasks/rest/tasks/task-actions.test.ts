@@ -1,5 +1,9 @@
 import t from 'tap';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const STATUSES = ['running', 'retry', 'paused', 'succeeded', 'failed', 'canceled', 'scheduled'] as const;
 
@@ -13,40 +17,37 @@ async function withAll(): Promise<{ rest: TaskHarness; ids: Record<string, strin
 
 const act = (rest: TaskHarness, body: object, asked = {}) => rest.at('POST', 'tasks/actions', body, asked);
 
-t.test(
-  'an action on ids changes what it can, says what it left, and a dry run says the same before',
-  async t => {
-    const expected = {
-      retry: ['succeeded', 'failed', 'canceled'],
-      cancel: ['running', 'retry', 'paused', 'scheduled'],
-      pause: ['retry', 'scheduled'],
-      resume: ['paused'],
-      run: ['retry', 'scheduled'],
-      delete: ['retry', 'paused', 'succeeded', 'failed', 'canceled', 'scheduled'],
-    };
-    for (const [action, changed] of Object.entries(expected)) {
-      const { rest, ids } = await withAll();
-      const unknown = 'tsk_01J0000000000000000000000A';
-      const asked = { action, ids: [...Object.values(ids), unknown, 'nonsense', unknown] };
-      const before = (await rest.at('GET', 'tasks')).json;
-      const dry = await act(rest, { ...asked, dry_run: true });
-      t.same((await rest.at('GET', 'tasks')).json, before, 'a dry run changes nothing');
-      const done = await act(rest, asked);
-      t.equal(done.status, 200);
-      t.match(done.json, { matched: 9, changed: changed.length, next_cursor: null }, action);
-      const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
-      t.same(done.json.skipped.sort(byId), dry.json.skipped.sort(byId), action);
-      t.equal(dry.json.changed, done.json.changed);
-      const skipped = new Map(
-        done.json.skipped.map(({ id, code }: { id: string; code: string }) => [id, code]),
-      );
-      t.equal(skipped.get(unknown), 'not_found');
-      t.equal(skipped.get('nonsense'), 'not_found');
-      for (const status of STATUSES)
-        t.equal(skipped.has(ids[status]), !changed.includes(status), `${action} ${status}`);
-    }
-  },
-);
+t.test('an action on ids says what it changes and leaves, as a dry run', async t => {
+  const expected = {
+    retry: ['succeeded', 'failed', 'canceled'],
+    cancel: ['running', 'retry', 'paused', 'scheduled'],
+    pause: ['retry', 'scheduled'],
+    resume: ['paused'],
+    run: ['retry', 'scheduled'],
+    delete: ['retry', 'paused', 'succeeded', 'failed', 'canceled', 'scheduled'],
+  };
+  for (const [action, changed] of Object.entries(expected)) {
+    const { rest, ids } = await withAll();
+    const unknown = 'tsk_01J0000000000000000000000A';
+    const asked = { action, ids: [...Object.values(ids), unknown, 'nonsense', unknown] };
+    const before = (await rest.at('GET', 'tasks')).json;
+    const dry = await act(rest, { ...asked, dry_run: true });
+    t.same((await rest.at('GET', 'tasks')).json, before, 'a dry run changes nothing');
+    const done = await act(rest, asked);
+    t.equal(done.status, 200);
+    t.match(done.json, { matched: 9, changed: changed.length, next_cursor: null }, action);
+    const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
+    t.same(done.json.skipped.sort(byId), dry.json.skipped.sort(byId), action);
+    t.equal(dry.json.changed, done.json.changed);
+    const skipped = new Map(
+      done.json.skipped.map(({ id, code }: { id: string; code: string }) => [id, code]),
+    );
+    t.equal(skipped.get(unknown), 'not_found');
+    t.equal(skipped.get('nonsense'), 'not_found');
+    for (const status of STATUSES)
+      t.equal(skipped.has(ids[status]), !changed.includes(status), `${action} ${status}`);
+  }
+});
 
 t.test('a filter without a status means the tasks that the action is for', async t => {
   const expected = { retry: 1, cancel: 4, pause: 2, resume: 1, run: 2, delete: 3 };
@@ -70,9 +71,7 @@ t.test('changed tasks are woken, and running tasks are asked to stop', async t =
   );
 });
 
-t.test('a filter is gone through in parts, and the cursor goes on where the last part ended', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a filter is gone through in parts, with a cursor', async ({ rest }, t) => {
   for (let n = 0; n < 25; n++) await rest.task({ delay: '1h' });
   const body = { action: 'cancel', filter: { worker: 'mailer', status: 'scheduled' }, limit: 10 };
   const changed: number[] = [];
@@ -94,9 +93,7 @@ t.test('a filter is gone through in parts, and the cursor goes on where the last
   t.match(other, { status: 400, json: { code: 'invalid_cursor' } });
 });
 
-t.test('more than one page of the store is gone through in one request', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('more than one page of the store is gone through in one request', async ({ rest, worker }, t) => {
   const tasks = Array.from({ length: 500 }, () => rest.factory.newTask({ id: worker.id, body: worker }));
   await rest.store.create('acme', rest.factory.createRequest(tasks));
   const more = Array.from({ length: 101 }, () => rest.factory.newTask({ id: worker.id, body: worker }));
@@ -105,16 +102,14 @@ t.test('more than one page of the store is gone through in one request', async t
   t.match(json, { matched: 601, changed: 601, next_cursor: null });
 });
 
-t.test('only the first hundred that were left are listed', async t => {
-  const rest = await TaskHarness.open();
+test('only the first hundred that were left are listed', async (rest, t) => {
   const ids = Array.from({ length: 150 }, (_, at) => `tsk_${at}`);
   const { json } = await act(rest, { action: 'retry', ids });
   t.match(json, { matched: 150, changed: 0 });
   t.equal(json.skipped.length, 100);
 });
 
-t.test('a request says which tasks, by ids or by a filter, within bounds', async t => {
-  const rest = await TaskHarness.open();
+test('a request says which tasks, by ids or by a filter, within bounds', async (rest, t) => {
   const cases: readonly (readonly [body: object, status: number, code: string])[] = [
     [{ action: 'cancel' }, 422, 'validation_failed'],
     [{ action: 'cancel', ids: ['x'], filter: {} }, 400, 'conflicting_fields'],
@@ -135,9 +130,7 @@ t.test('a request says which tasks, by ids or by a filter, within bounds', async
   t.match(none, { status: 422, json: { errors: [{ parameter: 'worker', code: 'not_found' }] } });
 });
 
-t.test('to delete many tasks at once takes an admin', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('to delete many tasks at once takes an admin', async ({ rest }, t) => {
   const { id } = await rest.task();
   const member = await rest.addUser(rest.token, 'member');
   const admin = await rest.addUser(rest.token, 'admin');

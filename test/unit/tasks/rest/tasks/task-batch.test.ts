@@ -1,10 +1,10 @@
-import t from 'tap';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
-t.test('each task of a batch has a result of its own, in order', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+const withMailer = testsOf(TaskHarness.withMailer);
+
+withMailer('each task of a batch has a result of its own, in order', async ({ rest, worker: mailer }, t) => {
   const crawler = await rest.pullWorker();
   const live = await rest.task({ key: 'k' });
   rest.told.length = 0;
@@ -57,9 +57,7 @@ t.test('each task of a batch has a result of its own, in order', async t => {
   );
 });
 
-t.test('an atomic batch is made whole or not at all', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('an atomic batch is made whole or not at all', async ({ rest }, t) => {
   const live = await rest.task({ key: 'k' });
   const early = await rest.at('POST', 'tasks/batch', {
     atomic: true,
@@ -86,9 +84,7 @@ t.test('an atomic batch is made whole or not at all', async t => {
   t.equal((await rest.at('GET', 'tasks')).json.data.length, 3);
 });
 
-t.test('a quota that is used up in the middle refuses the rest', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a quota that is used up in the middle refuses the rest', async ({ rest }, t) => {
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { openTasks: 2 } }));
   const tasks = Array(3).fill({ worker: 'mailer' });
   const { json } = await rest.at('POST', 'tasks/batch', { tasks });
@@ -99,9 +95,7 @@ t.test('a quota that is used up in the middle refuses the rest', async t => {
   t.match(json.results[2].error, { code: 'quota_exceeded', limit: 'open_tasks', max: 2 });
 });
 
-t.test('a batch has at most 500 tasks and 5 MiB, and at least one task', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a batch has at most 500 tasks and 5 MiB, and at least one task', async ({ rest }, t) => {
   const many = await rest.at('POST', 'tasks/batch', { tasks: Array(501).fill({ worker: 'mailer' }) });
   t.equal(many.status, 413);
   t.match(many.json, { code: 'batch_too_large', detail: /must have at most 500 items/ });
@@ -112,9 +106,7 @@ t.test('a batch has at most 500 tasks and 5 MiB, and at least one task', async t
   t.equal((await rest.at('POST', 'tasks/batch', { tasks: [] })).status, 422);
 });
 
-t.test('the tasks of a batch are counted before anything is made of its body', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the tasks of a batch are counted before anything is made of its body', async ({ rest }, t) => {
   const parsed = t.capture(JSON, 'parse', JSON.parse);
   const answer = await rest.at('POST', 'tasks/batch', `{"tasks":[${'{},'.repeat(1_900_000)}{}]}`);
   t.match(answer, { status: 413, json: { code: 'batch_too_large', errors: [{ pointer: '/tasks' }] } });
@@ -122,9 +114,7 @@ t.test('the tasks of a batch are counted before anything is made of its body', a
   t.ok(longest < 10_000, `the longest text that was parsed has ${longest} characters`);
 });
 
-t.test('the faults of a batch take no more room than the batch', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the faults of a batch take no more room than the batch', async ({ rest }, t) => {
   const names = Array.from({ length: 60 }, (_, i) => `"f${i}":0`).join(',');
   const body = `{"tasks":[${Array(500).fill(`{${names}}`).join(',')}]}`;
   const answer = await rest.at('POST', 'tasks/batch', body);
@@ -135,9 +125,7 @@ t.test('the faults of a batch take no more room than the batch', async t => {
   t.same([listed[0], listed[19], listed[20], listed[499]], [50, 50, 1, 1]);
 });
 
-t.test('the same batch with the same key gets the first answer again, the refusals among it', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the same batch with the same key gets the first answer again', async ({ rest }, t) => {
   const body = {
     tasks: [
       { worker: 'later' },
@@ -162,9 +150,7 @@ t.test('the same batch with the same key gets the first answer again, the refusa
   t.equal(other.json.code, 'idempotency_key_reused');
 });
 
-t.test('500 refusals fit into what is remembered', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('500 refusals fit into what is remembered', async ({ rest }, t) => {
   const bad = { worker: 'mailer', timeout: '1h', delay: '999d', key_ttl: '99d' };
   const body = { tasks: [...Array(499).fill(bad), { worker: 'mailer' }] };
   const headers = { 'idempotency-key': 'b1' };

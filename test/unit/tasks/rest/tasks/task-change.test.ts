@@ -1,12 +1,15 @@
 import t from 'tap';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const STATUSES = ['scheduled', 'running', 'retry', 'paused', 'succeeded', 'failed', 'canceled'] as const;
 
-t.test('what is left out of a change stays, and null clears', async t => {
-  const rest = await TaskHarness.open();
+test('what is left out of a change stays, and null clears', async (rest, t) => {
   await rest.pushWorker({ priority: 'low', timeout: '20s', retry: { max_attempts: 4 } });
   const before = await rest.task({
     type: 'a',
@@ -67,9 +70,7 @@ t.test('what is left out of a change stays, and null clears', async t => {
   t.equal(history.json.data.length, 3);
 });
 
-t.test('a new time to start wakes the worker', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a new time to start wakes the worker', async ({ rest, worker }, t) => {
   const { id } = await rest.task({ delay: '1h' });
   rest.told.length = 0;
   const later = await rest.at('PUT', `tasks/${id}`, { run_at: iso(HARNESS_START_MS + 90_000) });
@@ -82,9 +83,7 @@ t.test('a new time to start wakes the worker', async t => {
   ]);
 });
 
-t.test('fields are checked as when a task is made, and what only makers may say is unknown', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('fields are checked as when a task is made', async ({ rest }, t) => {
   const { id } = await rest.task({ delay: '1h' });
   const cases: readonly (readonly [fields: object, code: string, pointer: string])[] = [
     [{ timeout: '1h' }, 'validation_failed', '/timeout'],
@@ -106,12 +105,14 @@ t.test('fields are checked as when a task is made, and what only makers may say 
   t.match(large, { status: 413, json: { code: 'payload_too_large' } });
 });
 
-t.test('While a task is running, only metadata, tags and the number of attempts change', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('of a running task, metadata, tags and max_attempts change', async ({ rest, worker }, t) => {
   const id = await rest.taskIn('running', worker);
   const fine = { metadata: { a: 'b' }, tags: ['x'], retry: { max_attempts: 20 } };
-  t.match((await rest.at('PUT', `tasks/${id}`, fine)).json, { ...fine, status: 'running', max_attempts: 20 });
+  t.match((await rest.at('PUT', `tasks/${id}`, fine)).json, {
+    ...fine,
+    status: 'running',
+    max_attempts: 20,
+  });
   const fixed: readonly (readonly [object, string])[] = [
     [{ payload: 1 }, '/payload'],
     [{ run_at: null }, '/run_at'],
@@ -129,9 +130,7 @@ t.test('While a task is running, only metadata, tags and the number of attempts 
   }
 });
 
-t.test('a task that is over changes only by being replayed', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a task that is over changes only by being replayed', async ({ rest, worker }, t) => {
   const id = await rest.taskIn('failed', worker);
   const { status, json } = await rest.at('PUT', `tasks/${id}`, { type: 'b' });
   t.equal(status, 409);
@@ -162,9 +161,7 @@ t.test('a status that is written leads where the status before lets it', async t
   }
 });
 
-t.test('status and fields change together, and nothing runs with half of it', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('status and fields change together or not at all', async ({ rest, worker }, t) => {
   const failed = await rest.taskIn('failed', worker);
   const replayed = await rest.at('PUT', `tasks/${failed}`, {
     status: 'scheduled',
@@ -193,9 +190,7 @@ t.test('status and fields change together, and nothing runs with half of it', as
   );
 });
 
-t.test('the version that a change is meant for is said by If-Match', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the version that a change is meant for is said by If-Match', async ({ rest }, t) => {
   const { id } = await rest.task({ delay: '1h' });
   const change = (version: string, fields: object) =>
     rest.at('PUT', `tasks/${id}`, fields, { headers: { 'if-match': version } });
@@ -216,9 +211,7 @@ t.test('the version that a change is meant for is said by If-Match', async t => 
   t.equal(removed.status, 412);
 });
 
-t.test('a change that is overtaken by another begins again, with what the task is by then', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a change that is overtaken by another begins again', async ({ rest }, t) => {
   const { id } = await rest.task({ delay: '1h', retry: { base: '1s' } });
   const { change } = rest.store;
   let overtaken = 0;
@@ -233,9 +226,7 @@ t.test('a change that is overtaken by another begins again, with what the task i
   t.equal(overtaken, 1);
 });
 
-t.test('one that is always overtaken is refused in the end', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('one that is always overtaken is refused in the end', async ({ rest }, t) => {
   const { id } = await rest.task();
   rest.store.change = async () => ({ kind: 'refused', reason: 'version', task: null });
   const { status, json } = await rest.at('PUT', `tasks/${id}`, { type: 'a' });
@@ -243,9 +234,7 @@ t.test('one that is always overtaken is refused in the end', async t => {
   t.match(json.detail, /at the same time/);
 });
 
-t.test('short commands do what their names say, and repeat their answer for the same key', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('short commands do what they say, and repeat their answer', async ({ rest, worker }, t) => {
   const { id } = await rest.task({ delay: '1h', payload: 1 });
   const post = (name: string) => rest.at('POST', `tasks/${id}/${name}`);
   const paused = await post('pause');
@@ -273,9 +262,7 @@ t.test('short commands do what their names say, and repeat their answer for the 
   t.equal((await rest.at('GET', `tasks/${id}`)).json.status, 'canceled', 'nothing was done the second time');
 });
 
-t.test('a task whose key another has by now, or whose worker is gone, is not replayed', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('without its key or its worker, a task is not replayed', async ({ rest, worker }, t) => {
   const first = await rest.task({ key: 'k' });
   await rest.at('POST', `tasks/${first.id}/cancel`);
   const second = await rest.task({ key: 'k' });
@@ -285,7 +272,10 @@ t.test('a task whose key another has by now, or whose worker is gone, is not rep
   await rest.at('POST', `tasks/${second.id}/cancel`);
   t.equal((await rest.at('DELETE', `workers/${worker.id}`)).status, 204);
   const gone = await rest.at('PUT', `tasks/${first.id}`, { status: 'scheduled' });
-  t.match(gone, { status: 409, json: { code: 'invalid_transition', detail: /worker "mailer" was deleted/ } });
+  t.match(gone, {
+    status: 409,
+    json: { code: 'invalid_transition', detail: /worker "mailer" was deleted/ },
+  });
   const short = await rest.at('POST', `tasks/${first.id}/retry`);
   t.match(short, {
     status: 409,
@@ -295,9 +285,7 @@ t.test('a task whose key another has by now, or whose worker is gone, is not rep
   t.match(many.json, { changed: 0, skipped: [{ code: 'invalid_transition' }] });
 });
 
-t.test('a task is deleted with its history; one that runs has to end first', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a task is deleted with its history, unless it runs', async ({ rest, worker }, t) => {
   for (const status of STATUSES) {
     const id = await rest.taskIn(status, worker);
     const answer = await rest.at('DELETE', `tasks/${id}`);
@@ -312,8 +300,7 @@ t.test('a task is deleted with its history; one that runs has to end first', asy
   }
 });
 
-t.test('tasks that are not there have no history, and nothing can be done to them', async t => {
-  const rest = await TaskHarness.open();
+test('tasks that are not there have no history, and nothing can be done to them', async (rest, t) => {
   for (const id of [
     'tsk_01J0000000000000000000000A',
     'wrk_01J0000000000000000000000A',

@@ -1,12 +1,14 @@
-import t from 'tap';
 import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-t.test('a task gets what its worker has, is due at once, and its worker is woken', async t => {
-  const rest = await TaskHarness.open();
+test('a task gets what its worker has, is due at once, and its worker is woken', async (rest, t) => {
   const worker = await rest.pushWorker({
     timeout: '20s',
     priority: 'high',
@@ -52,9 +54,7 @@ t.test('a task gets what its worker has, is due at once, and its worker is woken
   t.same(shown, same, 'reading gives the same, and what it waits for');
 });
 
-t.test('no signal is sent for a task that is due in more than five minutes', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a task that is due in over five minutes causes no signal', async ({ rest, worker }, t) => {
   rest.told.length = 0;
   await rest.at('POST', 'tasks', { worker: 'mailer', delay: '301s' });
   t.same(rest.told, []);
@@ -62,9 +62,7 @@ t.test('no signal is sent for a task that is due in more than five minutes', asy
   t.same(rest.told, [['taskDue', 'acme', worker.id, HARNESS_START_MS + 300_000]]);
 });
 
-t.test('everything that a task can say is kept', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('everything that a task can say is kept', async ({ rest, worker }, t) => {
   const said = {
     type: 'email.welcome',
     payload: ['any', { json: null }, 1.5, true],
@@ -93,9 +91,7 @@ t.test('everything that a task can say is kept', async t => {
   });
 });
 
-t.test('a start is now, later by a delay, or at a time; one that has passed is now', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a start is now, after a delay, or at a time; a past one is now', async ({ rest }, t) => {
   const startOf = async (fields: object) => (await rest.task(fields)).run_at;
   t.equal(await startOf({ delay: '1h30m' }), iso(HARNESS_START_MS + 5_400_000));
   t.equal(await startOf({ delay: 0.25 }), iso(HARNESS_START_MS + 250));
@@ -108,9 +104,7 @@ t.test('a start is now, later by a delay, or at a time; one that has passed is n
   t.equal((await rest.task({ expires_in: '10m' })).expires_at, iso(HARNESS_START_MS + 600_000));
 });
 
-t.test('fields that exclude each other are refused, with both of their names', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('fields that exclude each other are refused, with both of their names', async ({ rest }, t) => {
   const both = [
     { run_at: '2026-03-02T00:00:00Z', delay: '1s' },
     { expires_at: '2026-03-02T00:00:00Z', expires_in: '1s' },
@@ -128,9 +122,7 @@ t.test('fields that exclude each other are refused, with both of their names', a
   }
 });
 
-t.test('each field has its bounds, and the answer says which field and what is accepted', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('each field has its bounds, which the answer names', async ({ rest }, t) => {
   const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
     [{ worker: '' }, '/worker', /must not be empty/],
@@ -208,9 +200,7 @@ t.test('each field has its bounds, and the answer says which field and what is a
   }
 });
 
-t.test('all faults are reported at once, and values are not quoted', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('all faults are reported at once, and values are not quoted', async ({ rest }, t) => {
   const fields = { delay: 'SECRET', timeout: 'SECRET', headers: { 'x-a': 'SECRET\n' } };
   const { json } = await rest.at('POST', 'tasks', { worker: 'mailer', ...fields });
   t.same(json.errors.map((error: { pointer: string }) => error.pointer).sort(), [
@@ -222,9 +212,7 @@ t.test('all faults are reported at once, and values are not quoted', async t => 
   t.notMatch(JSON.stringify(rest.logger.lines), 'SECRET');
 });
 
-t.test('a field that there is not is refused, so that a typo never starts a task', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('an unknown field is refused: a typo never starts a task', async ({ rest }, t) => {
   const { status, json } = await rest.at('POST', 'tasks', {
     worker: 'mailer',
     runat: '2026-04-01T00:00:00Z',
@@ -233,9 +221,7 @@ t.test('a field that there is not is refused, so that a typo never starts a task
   t.match(json, { code: 'unknown_field', errors: [{ pointer: '/runat' }] });
 });
 
-t.test('a payload has as many bytes of JSON as the account may have', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a payload has as many bytes of JSON as the account may have', async ({ rest }, t) => {
   const limit = 256 * 1024;
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer', payload: 'x'.repeat(limit - 2) })).status, 201);
   const { status, json } = await rest.at('POST', 'tasks', {
@@ -248,8 +234,7 @@ t.test('a payload has as many bytes of JSON as the account may have', async t =>
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer', payload: 'x'.repeat(9) })).status, 413);
 });
 
-t.test('headers are for workers that are pushed to; leases may last longer than pushes', async t => {
-  const rest = await TaskHarness.open();
+test('headers are for workers that are pushed to; leases may last longer than pushes', async (rest, t) => {
   await rest.pullWorker();
   const { json } = await rest.at('POST', 'tasks', { worker: 'crawler', headers: { a: 'b' } });
   t.match(json, {
@@ -259,20 +244,21 @@ t.test('headers are for workers that are pushed to; leases may last longer than 
   t.equal((await rest.task({ worker: 'crawler', timeout: '24h' })).timeout, '1d');
 });
 
-t.test('the tasks that are not over are counted against the limit of the account', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the open tasks of an account are limited', async ({ rest }, t) => {
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { openTasks: 1 } }));
   await rest.task();
   const { status, json, headers } = await rest.at('POST', 'tasks', { worker: 'mailer' });
   t.equal(status, 429);
-  t.match(json, { code: 'quota_exceeded', limit: 'open_tasks', max: 1, detail: /already has 1 open tasks/ });
+  t.match(json, {
+    code: 'quota_exceeded',
+    limit: 'open_tasks',
+    max: 1,
+    detail: /already has 1 open tasks/,
+  });
   t.equal(headers['Retry-After'], '60');
 });
 
-t.test('one live task has a key; what happens to another is for it to say', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('one live task has a key; another says what happens to it', async ({ rest, worker }, t) => {
   const first = await rest.task({ key: 'k', payload: 1, key_ttl: '1h' });
   const again = await rest.at('POST', 'tasks', { worker: 'mailer', key: 'k', payload: 2 });
   t.equal(again.status, 200);
@@ -308,9 +294,7 @@ t.test('one live task has a key; what happens to another is for it to say', asyn
   t.equal(kept.status, 200);
 });
 
-t.test('beside one that runs, a replacement waits for its end', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('beside one that runs, a replacement waits for its end', async ({ rest, worker }, t) => {
   const first = await rest.task({ key: 'k' });
   await rest.start(worker.id);
   rest.told.length = 0;
@@ -320,9 +304,7 @@ t.test('beside one that runs, a replacement waits for its end', async t => {
   t.same(rest.told, [], 'nothing is due');
 });
 
-t.test('the same request with the same key gets the first answer again', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('the same request with the same key gets the first answer again', async ({ rest, worker }, t) => {
   const body = { worker: 'mailer', payload: { a: 1 }, headers: { 'X-A': 'b' } };
   const headers = { 'idempotency-key': 'k1' };
   const first = await rest.at('POST', 'tasks', body, { headers });
@@ -352,9 +334,7 @@ t.test('the same request with the same key gets the first answer again', async t
   );
 });
 
-t.test('the first answer comes even when the request could not be accepted any more', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('the first answer also replaces a refusal of today', async ({ rest, worker }, t) => {
   const body = { worker: 'mailer', run_at: '2026-03-01T11:00:00Z', expires_at: '2026-03-01T12:00:00Z' };
   const headers = { 'idempotency-key': 'k1' };
   const first = await rest.at('POST', 'tasks', body, { headers });
@@ -370,17 +350,14 @@ t.test('the first answer comes even when the request could not be accepted any m
   t.equal(reused.json.code, 'idempotency_key_reused');
 });
 
-t.test('what was refused is not remembered', async t => {
-  const rest = await TaskHarness.open();
+test('what was refused is not remembered', async (rest, t) => {
   const headers = { 'idempotency-key': 'k1' };
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer' }, { headers })).status, 422);
   await rest.pushWorker();
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer' }, { headers })).status, 201);
 });
 
-t.test('a worker that another process has just deleted is reported as missing', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a worker that another process just deleted is missing', async ({ rest, worker }, t) => {
   await rest.task({});
   await rest.at('POST', 'tasks/actions', { action: 'cancel', filter: {} });
   await rest.store.apply('acme', [{ op: 'delete', kind: 'worker', id: worker.id, expect: 'any' }]);

@@ -2,14 +2,16 @@ import t, { type Test } from 'tap';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { type Asked, HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
 const idsOf = (json: any): string[] => json.data.map((task: { id: string }) => task.id);
 
-t.test('a page has the newest tasks first, without payloads, and the way to the next', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a page has the newest tasks first, without payloads', async ({ rest }, t) => {
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.push((await rest.task({ payload: n })).id);
   const first = await rest.at('GET', 'tasks?limit=2');
@@ -27,34 +29,27 @@ t.test('a page has the newest tasks first, without payloads, and the way to the 
   t.equal(none.json.data.length, 5, 'an empty filter is none');
 });
 
-t.test(
-  'tasks are found by worker, by name or id; one that is not there is refused, as by a create',
-  async t => {
-    const rest = await TaskHarness.open();
-    const mailer = await rest.pushWorker();
-    await rest.pullWorker();
-    const { id } = await rest.task();
-    await rest.task({ worker: 'crawler' });
-    for (const worker of ['mailer', mailer.id]) {
-      t.same(idsOf((await rest.at('GET', `tasks?worker=${worker}`)).json), [id]);
+withMailer('tasks are found by the name or id of an existing worker', async ({ rest, worker: mailer }, t) => {
+  await rest.pullWorker();
+  const { id } = await rest.task();
+  await rest.task({ worker: 'crawler' });
+  for (const worker of ['mailer', mailer.id]) {
+    t.same(idsOf((await rest.at('GET', `tasks?worker=${worker}`)).json), [id]);
+  }
+  for (const worker of ['nobody', 'wrk_01J0000000000000000000000A', 'NOT%20A%20NAME']) {
+    for (const path of ['tasks', 'tasks/counts']) {
+      const { status, json } = await rest.at('GET', `${path}?worker=${worker}`);
+      t.equal(status, 422);
+      t.match(json, {
+        code: 'validation_failed',
+        detail: /^There is no worker "/,
+        errors: [{ parameter: 'worker', code: 'not_found' }],
+      });
     }
-    for (const worker of ['nobody', 'wrk_01J0000000000000000000000A', 'NOT%20A%20NAME']) {
-      for (const path of ['tasks', 'tasks/counts']) {
-        const { status, json } = await rest.at('GET', `${path}?worker=${worker}`);
-        t.equal(status, 422);
-        t.match(json, {
-          code: 'validation_failed',
-          detail: /^There is no worker "/,
-          errors: [{ parameter: 'worker', code: 'not_found' }],
-        });
-      }
-    }
-  },
-);
+  }
+});
 
-t.test('tasks of a worker that was deleted are found by its id', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('tasks of a worker that was deleted are found by its id', async ({ rest, worker: mailer }, t) => {
   const { id } = await rest.task();
   await rest.at('DELETE', `workers/${mailer.id}?cancel_tasks=true`);
   t.same(idsOf((await rest.at('GET', `tasks?worker=${mailer.id}`)).json), [id]);
@@ -62,9 +57,7 @@ t.test('tasks of a worker that was deleted are found by its id', async t => {
   t.equal((await rest.at('GET', 'tasks?worker=mailer')).status, 422, 'its name may be that of another');
 });
 
-t.test('tasks are found by one status or several', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('tasks are found by one status or several', async ({ rest, worker }, t) => {
   const ids: Record<string, string> = {};
   for (const status of ['running', 'retry', 'paused', 'succeeded', 'failed', 'canceled', 'scheduled']) {
     ids[status] = await rest.taskIn(status, worker);
@@ -79,8 +72,7 @@ t.test('tasks are found by one status or several', async t => {
   t.equal((await rest.at('GET', `tasks?status=${all}`)).json.data.length, 7);
 });
 
-t.test('a status that there is not is refused, with those there are', async t => {
-  const rest = await TaskHarness.open();
+test('a status that there is not is refused, with those there are', async (rest, t) => {
   for (const status of ['done', 'failed,done', 'Failed', ',', 'failed, retry']) {
     const answer = await rest.at('GET', `tasks?status=${encodeURIComponent(status)}`);
     t.equal(answer.status, 400, status);
@@ -93,9 +85,7 @@ t.test('a status that there is not is refused, with those there are', async t =>
   }
 });
 
-t.test('start and end take partial times, which cover their whole period', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('start and end take partial times, which cover their whole period', async ({ rest }, t) => {
   const days = [
     '2026-03-01T10:00:00.000Z',
     '2026-03-01T23:59:59.999Z',
@@ -127,8 +117,7 @@ t.test('start and end take partial times, which cover their whole period', async
   t.same(await found('start=2025&end=2025'), []);
 });
 
-t.test('a range that cannot be read, or that is upside down, is refused', async t => {
-  const rest = await TaskHarness.open();
+test('a range that cannot be read, or that is upside down, is refused', async (rest, t) => {
   for (const [query, parameter] of [
     ['start=yesterday', 'start'],
     ['end=2026-13', 'end'],
@@ -140,8 +129,7 @@ t.test('a range that cannot be read, or that is upside down, is refused', async 
   }
 });
 
-t.test('parameters have their bounds', async t => {
-  const rest = await TaskHarness.open();
+test('parameters have their bounds', async (rest, t) => {
   for (const [query, parameter] of [
     ['limit=0', 'limit'],
     ['limit=201', 'limit'],
@@ -157,9 +145,7 @@ t.test('parameters have their bounds', async t => {
   }
 });
 
-t.test('payloads come when they are asked for by somebody who may see them', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('payloads come when somebody asks who may see them', async ({ rest, worker }, t) => {
   await rest.taskIn('succeeded', worker);
   await rest.task({ payload: { a: 1 }, headers: { X: 'y' } });
   const { json } = await rest.at('GET', 'tasks?include=payload');
@@ -184,9 +170,7 @@ async function walk(t: Test, rest: TaskHarness, target: string, asked: Asked = {
   return { seen, sizes };
 }
 
-t.test('a page whose payloads are large ends early, and nothing is lost', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a page whose payloads are large ends early, and nothing is lost', async ({ rest }, t) => {
   const made: string[] = [];
   for (const size of [200_000, 250_000, 260_000, 250_000, 250_000, 5, 5, 5, 250_000, 250_000, 250_000]) {
     made.push((await rest.task({ payload: 'x'.repeat(size) })).id);
@@ -197,9 +181,7 @@ t.test('a page whose payloads are large ends early, and nothing is lost', async 
   t.same(without, { seen: made, sizes: [11] });
 });
 
-t.test('a page of tasks with large metadata ends early as well', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a page of tasks with large metadata ends early as well', async ({ rest }, t) => {
   // Each of these characters has six in JSON.
   const metadata = { a: '\u0001'.repeat(4_000) };
   const made: string[] = [];
@@ -213,9 +195,7 @@ t.test('a page of tasks with large metadata ends early as well', async t => {
   t.same(sizes, [42, 42, 16]);
 });
 
-t.test('pages of schedules end early, whether or not the caller sees payloads', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('pages of schedules end early, whether or not the caller sees payloads', async ({ rest }, t) => {
   const made: string[] = [];
   for (let n = 0; n < 41; n++) {
     const task = { payload: 'x'.repeat(60_000) };
@@ -230,8 +210,7 @@ t.test('pages of schedules end early, whether or not the caller sees payloads', 
   t.equal((await rest.at('GET', 'limits')).json.use.schedules, 41);
 });
 
-t.test('a worker is given fewer leases than it asks for where their payloads are large', async t => {
-  const rest = await TaskHarness.open();
+test('a worker is given fewer leases than it asks for where their payloads are large', async (rest, t) => {
   await rest.pullWorker();
   for (let n = 0; n < 9; n++) await rest.task({ worker: 'crawler', payload: 'x'.repeat(262_000) });
   const counts: number[] = [];
@@ -247,9 +226,7 @@ t.test('a worker is given fewer leases than it asks for where their payloads are
   t.same(counts, [5, 4]);
 });
 
-t.test('a cursor that was changed, or belongs to other filters or another tenant, is refused', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a cursor is good for its tenant and filters, unchanged', async ({ rest }, t) => {
   await rest.pullWorker();
   for (let n = 0; n < 3; n++) await rest.task();
   const { json } = await rest.at('GET', 'tasks?limit=1&worker=mailer');
@@ -283,49 +260,44 @@ t.test('a cursor that was changed, or belongs to other filters or another tenant
   t.match(across, { status: 400, json: { code: 'invalid_cursor' } });
 });
 
-t.test(
-  'a walk sees each task that was there throughout exactly once, whatever happens meanwhile',
-  async t => {
-    for (const order of ['asc', 'desc']) {
-      const rest = await TaskHarness.open();
-      const random = new SeededRandom(11);
-      await rest.pushWorker();
-      const stable = new Set<string>();
-      const moving: string[] = [];
-      for (let n = 0; n < 60; n++) {
-        rest.clock.advance(random.below(3));
-        const { id } = await rest.task({ delay: '1h' });
-        if (n % 3 === 0) moving.push(id);
-        else stable.add(id);
-      }
-      const seen: string[] = [];
-      let cursor = '';
-      do {
-        const { json } = await rest.at('GET', `tasks?status=scheduled&limit=7&order=${order}${cursor}`);
-        seen.push(...idsOf(json));
-        cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`;
-        for (let n = 0; n < 4 && moving.length > 0; n++) {
-          const [id] = moving.splice(random.below(moving.length), 1);
-          await rest.at(random.below(2) === 0 ? 'DELETE' : 'PUT', `tasks/${id}`, {
-            status: random.pick(['paused', 'canceled']),
-          });
-        }
-        if (seen.length < 100) await rest.task({ delay: '1h' });
-      } while (cursor !== '');
-      t.equal(new Set(seen).size, seen.length, `${order}: none twice`);
-      t.same(
-        [...stable].filter(id => !seen.includes(id)),
-        [],
-        `${order}: none missed`,
-      );
-      t.same(seen, order === 'asc' ? [...seen].sort() : [...seen].sort().reverse(), `${order}: in order`);
+t.test('a walk sees each task that stays exactly once, whatever happens meanwhile', async t => {
+  for (const order of ['asc', 'desc']) {
+    const rest = await TaskHarness.open();
+    const random = new SeededRandom(11);
+    await rest.pushWorker();
+    const stable = new Set<string>();
+    const moving: string[] = [];
+    for (let n = 0; n < 60; n++) {
+      rest.clock.advance(random.below(3));
+      const { id } = await rest.task({ delay: '1h' });
+      if (n % 3 === 0) moving.push(id);
+      else stable.add(id);
     }
-  },
-);
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const { json } = await rest.at('GET', `tasks?status=scheduled&limit=7&order=${order}${cursor}`);
+      seen.push(...idsOf(json));
+      cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`;
+      for (let n = 0; n < 4 && moving.length > 0; n++) {
+        const [id] = moving.splice(random.below(moving.length), 1);
+        await rest.at(random.below(2) === 0 ? 'DELETE' : 'PUT', `tasks/${id}`, {
+          status: random.pick(['paused', 'canceled']),
+        });
+      }
+      if (seen.length < 100) await rest.task({ delay: '1h' });
+    } while (cursor !== '');
+    t.equal(new Set(seen).size, seen.length, `${order}: none twice`);
+    t.same(
+      [...stable].filter(id => !seen.includes(id)),
+      [],
+      `${order}: none missed`,
+    );
+    t.same(seen, order === 'asc' ? [...seen].sort() : [...seen].sort().reverse(), `${order}: in order`);
+  }
+});
 
-t.test('tasks are counted by status', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('tasks are counted by status', async ({ rest, worker: mailer }, t) => {
   await rest.pullWorker();
   await rest.taskIn('failed', mailer);
   await rest.taskIn('paused', mailer);
@@ -346,9 +318,7 @@ t.test('tasks are counted by status', async t => {
   t.same(await counts(`?worker=${mailer.id}`), { ...none, failed: 1, paused: 1 });
 });
 
-t.test('the history of a task has all that happened, in pages', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('the history of a task has all that happened, in pages', async ({ rest, worker }, t) => {
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
   await rest.end(leaseId, 'attempt_failed', {

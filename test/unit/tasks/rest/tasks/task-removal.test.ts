@@ -4,6 +4,9 @@ import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts
 import { settlement, USER } from '../../../../support/tasks/factories.ts';
 import { Firing, TENANT } from '../../../../support/tasks/firing.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const withMailer = testsOf(TaskHarness.withMailer);
 
 /** Serves the removals that are due. @returns how many there were */
 async function serve(rest: TaskHarness): Promise<number> {
@@ -14,9 +17,7 @@ async function serve(rest: TaskHarness): Promise<number> {
   return due.length;
 }
 
-t.test('a running task that is deleted by force is asked to stop, and goes when it has', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a running task deleted by force stops, then goes', async ({ rest, worker }, t) => {
   const { id } = await rest.task({ payload: 1 });
   const leaseId = (await rest.start(worker.id)).get(id)!;
   const answer = await rest.at('DELETE', `tasks/${id}?force=true`);
@@ -39,9 +40,7 @@ t.test('a running task that is deleted by force is asked to stop, and goes when 
   t.equal(await serve(rest), 0, 'nothing is left of it');
 });
 
-t.test('whatever crashes after the removal was written, it comes about', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('whatever crashes after the removal was written, it comes about', async ({ rest, worker }, t) => {
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
   rest.store.change = async () => {
@@ -54,9 +53,7 @@ t.test('whatever crashes after the removal was written, it comes about', async t
   t.equal((await rest.at('GET', `tasks/${id}`)).status, 404);
 });
 
-t.test('several processes may look at one removal', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('several processes may look at one removal', async ({ rest, worker }, t) => {
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
   await rest.at('DELETE', `tasks/${id}?force=true`);
@@ -69,9 +66,7 @@ t.test('several processes may look at one removal', async t => {
   t.equal((await rest.at('GET', `tasks/${id}`)).status, 404);
 });
 
-t.test('a task that does not run goes at once, by force as well', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a task that does not run goes at once, by force as well', async ({ rest }, t) => {
   const { id } = await rest.task();
   t.match(await rest.at('DELETE', `tasks/${id}?force=yes`), {
     status: 400,

@@ -1,14 +1,15 @@
 import t from 'tap';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
 const idsOf = (json: any): string[] => json.data.map((task: { id: string }) => task.id);
 
-t.test('tasks of a group are listed, and acted on', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('tasks of a group are listed, and acted on', async ({ rest }, t) => {
   const [one, two] = [await rest.task({ group: 'ä 1' }), await rest.task({ group: 'ä 1' })];
   const other = await rest.task({ group: 'ä' });
   const list = async () =>
@@ -23,9 +24,7 @@ t.test('tasks of a group are listed, and acted on', async t => {
   t.match((await rest.at('GET', `tasks/${other.id}`)).json, { status: 'scheduled' });
 });
 
-t.test('tasks are found by key, type, tag and schedule, and by all of them together', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('tasks are found by key, type, tag, schedule, and all together', async ({ rest }, t) => {
   const plain = await rest.task();
   const one = await rest.task({ key: 'order:1', type: 'email.welcome', tags: ['vip', 'a,b'] });
   const two = await rest.task({ key: 'order:2', type: 'email.welcome', tags: ['vip'] });
@@ -40,9 +39,7 @@ t.test('tasks are found by key, type, tag and schedule, and by all of them toget
   t.same(await found('key=&type=&tag=&error=&by='), [two.id, one.id, plain.id], 'an empty filter is none');
 });
 
-t.test('tasks are found by part of the code or message of their last error', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('tasks are found by part of their last error', async ({ rest, worker }, t) => {
   const failed = await rest.taskIn('failed', worker);
   await rest.task();
   const { code, message } = (await rest.at('GET', `tasks/${failed}`)).json.last_error;
@@ -53,9 +50,7 @@ t.test('tasks are found by part of the code or message of their last error', asy
   t.same(idsOf((await rest.at('GET', 'tasks?error=no%20such%20text')).json), []);
 });
 
-t.test('by=run_at lists the waiting tasks of a worker by the time at which they are due', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('by=run_at lists waiting tasks of a worker by their time', async ({ rest, worker: mailer }, t) => {
   const later = await rest.task({ delay: '2h', priority: 'critical' });
   const soon = await rest.task({ delay: '1h', priority: 'bulk' });
   const tomorrow = await rest.task({ delay: '24h' });
@@ -73,9 +68,7 @@ t.test('by=run_at lists the waiting tasks of a worker by the time at which they 
   t.same([...idsOf(first), ...(await found(next))], [soon.id, later.id, tomorrow.id]);
 });
 
-t.test('by=run_at takes a worker, and statuses that wait', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('by=run_at takes a worker, and statuses that wait', async ({ rest }, t) => {
   for (const query of ['by=run_at', 'by=run_at&worker=mailer&status=running,failed', 'by=name']) {
     const { status, json } = await rest.at('GET', `tasks?${query}`);
     t.equal(status, 400, query);
@@ -99,9 +92,7 @@ t.test('texts that no task can have are refused', async t => {
   }
 });
 
-t.test('a filter that passes few tasks among many has short pages, which go on', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a filter that passes few tasks among many has short pages, which go on', async ({ rest }, t) => {
   const rare: string[] = [];
   for (let n = 0; n < 5; n++) {
     const tasks = Array.from({ length: 500 }, (_, i) => ({
@@ -130,9 +121,7 @@ t.test('a filter that passes few tasks among many has short pages, which go on',
   t.match(rest2, { matched: 2, next_cursor: null });
 });
 
-t.test('an action takes the filters of lists', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('an action takes the filters of lists', async ({ rest }, t) => {
   const act = async (action: string, filter: object) =>
     (await rest.at('POST', 'tasks/actions', { action, filter })).json;
   const soon = await rest.task({ tags: ['campaign'], delay: '1h' });
@@ -149,9 +138,7 @@ t.test('an action takes the filters of lists', async t => {
   t.match(await act('cancel', { worker: 'nobody' }), { code: 'validation_failed', status: 422 });
 });
 
-t.test('every page but the last has the address of the next in its Link header', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('every page but the last has the address of the next in its Link header', async ({ rest }, t) => {
   await rest.pushWorker({ name: 'other' });
   const { id } = await rest.task({ tags: ['ä b'] });
   await rest.task({ tags: ['ä b'] });

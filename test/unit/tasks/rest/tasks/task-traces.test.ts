@@ -1,6 +1,9 @@
 import t from 'tap';
 import { traceOf } from '../../../../../src/tasks/model/task-headers.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const TRACE = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -12,9 +15,7 @@ async function kept(rest: TaskHarness, id: string) {
   return traceOf((await rest.store.getWhole('acme', id))!.body.headers);
 }
 
-t.test('a task keeps the trace context of the call that creates it, and does not show it', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a task keeps the trace context of its call unseen', async ({ rest }, t) => {
   const { id } = await rest.task({ headers: { x: 'y' } }, { headers: TRACE });
   t.same(await kept(rest, id), TRACE);
   t.same((await rest.at('GET', `tasks/${id}`)).json.headers, { x: 'y' });
@@ -27,9 +28,7 @@ t.test('a task keeps the trace context of the call that creates it, and does not
   for (const { task } of json.results) t.same(await kept(rest, task.id), TRACE);
 });
 
-t.test('an invalid context is ignored, and a task may have one of its own', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('an invalid context is ignored, and a task may have one of its own', async ({ rest }, t) => {
   const invalid = { traceparent: '00-0-0-01', tracestate: 'a=1' };
   t.equal(await kept(rest, (await rest.task({}, { headers: invalid })).id), null);
   const long = { ...TRACE, tracestate: 'x'.repeat(1_000) };
@@ -39,9 +38,7 @@ t.test('an invalid context is ignored, and a task may have one of its own', asyn
   t.same(await kept(rest, (await rest.task(own, { headers: TRACE })).id), OTHER);
 });
 
-t.test('a triggered schedule has the context of the trigger', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a triggered schedule has the context of the trigger', async ({ rest }, t) => {
   const schedule = await rest.made('schedules', {
     name: 'nightly',
     worker: 'mailer',

@@ -1,5 +1,7 @@
-import t from 'tap';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const URL = 'https://hooks.example.com/a?token=b';
 
@@ -11,8 +13,7 @@ async function open(): Promise<TaskHarness> {
   return rest;
 }
 
-t.test('a worker may leave the URL to its tasks', async t => {
-  const rest = await open();
+test('a worker may leave the URL to its tasks', async (rest, t) => {
   const read = await rest.at('GET', 'workers/direct');
   t.match(read.json, { mode: 'push', url: null, task_urls: true, concurrency: 10, timeout: '30s' });
   t.match((await rest.at('GET', 'workers/mailer')).json, { task_urls: false });
@@ -28,8 +29,7 @@ t.test('a worker may leave the URL to its tasks', async t => {
   }
 });
 
-t.test('a task names the URL that it is pushed to, which is shown as its payload is', async t => {
-  const rest = await open();
+test('a task names the URL that it is pushed to, which is shown as its payload is', async (rest, t) => {
   const headers = { 'X-Team': 'growth' };
   const task = await rest.task({ worker: 'direct', url: URL, headers });
   t.match(task, { worker: 'direct', url: URL, headers: { 'x-team': 'growth' } });
@@ -45,8 +45,7 @@ t.test('a task names the URL that it is pushed to, which is shown as its payload
   t.match(await rest.task(), { url: null }, 'that of its worker');
 });
 
-t.test('the URL has to be given for such a worker, and for no other', async t => {
-  const rest = await open();
+test('the URL has to be given for such a worker, and for no other', async (rest, t) => {
   for (const [fields, code, detail] of [
     [{ worker: 'direct' }, 'validation_failed', /required, because worker "direct" has task_urls/],
     [{ worker: 'mailer', url: URL }, 'validation_failed', /for workers with task_urls, and worker "mailer"/],
@@ -67,8 +66,7 @@ t.test('the URL has to be given for such a worker, and for no other', async t =>
   t.match(batch.json.results, [{ status: 201 }, { status: 422, error: { code: 'forbidden_address' } }]);
 });
 
-t.test('a change of the headers leaves the URL as it is', async t => {
-  const rest = await open();
+test('a change of the headers leaves the URL as it is', async (rest, t) => {
   const task = await rest.task({ worker: 'direct', url: URL, headers: { a: 'b' } });
   for (const headers of [{ c: 'd' }, null]) {
     const changed = await rest.at('PUT', `tasks/${task.id}`, { headers });
@@ -79,22 +77,19 @@ t.test('a change of the headers leaves the URL as it is', async t => {
   }
 });
 
-t.test('a header cannot take the place of the URL', async t => {
-  const rest = await open();
+test('a header cannot take the place of the URL', async (rest, t) => {
   for (const name of [':url', ':URL']) {
     const { json } = await rest.at('POST', 'tasks', { worker: 'mailer', headers: { [name]: URL } });
     t.match(json, { code: 'validation_failed', errors: [{ pointer: '/headers' }] });
   }
 });
 
-t.test('a schedule is for a worker that has a URL', async t => {
-  const rest = await open();
+test('a schedule is for a worker that has a URL', async (rest, t) => {
   const { json } = await rest.at('POST', 'schedules', { name: 'nightly', worker: 'direct', every: '1h' });
   t.match(json, { code: 'validation_failed', errors: [{ pointer: '/worker', detail: /task_urls/ }] });
 });
 
-t.test('a task that was read can be sent back, and its URL stays what it is', async t => {
-  const rest = await open();
+test('a task that was read can be sent back, and its URL stays what it is', async (rest, t) => {
   const { id } = await rest.task({ worker: 'direct', url: URL, headers: { a: 'b' } });
   const { json } = await rest.at('GET', `tasks/${id}`);
   t.match(await rest.at('PUT', `tasks/${id}`, json), { status: 200, json: { version: 1 } });

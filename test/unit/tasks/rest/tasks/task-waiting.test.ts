@@ -2,6 +2,10 @@ import t from 'tap';
 import type { DocumentBodies } from '../../../../../src/tasks/model/documents.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -36,9 +40,7 @@ async function changeDocument<K extends 'account' | 'secret'>(
   rest.parts.directory.changed('acme');
 }
 
-t.test('a task that is not due, runs or has ended waits for nothing', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('a task waits for nothing if not due, running or over', async ({ rest, worker: mailer }, t) => {
   const future = await rest.task({ delay: '1h' });
   t.same(await waitingFor(rest, future.id), [null, null]);
   for (const status of ['running', 'paused', 'succeeded', 'failed']) {
@@ -46,8 +48,7 @@ t.test('a task that is not due, runs or has ended waits for nothing', async t =>
   }
 });
 
-t.test('a due task says since when it is due, and what keeps it from starting', async t => {
-  const rest = await TaskHarness.open();
+test('a due task says since when it is due, and what keeps it from starting', async (rest, t) => {
   const mailer = await rest.pushWorker({ concurrency: 1, rate: { limit: 1, per: '10m' } });
   const first = await rest.task();
   const { id } = await rest.task({ delay: '1m' });
@@ -69,9 +70,7 @@ t.test('a due task says since when it is due, and what keeps it from starting', 
   t.same(await waitingFor(rest, id), ['capacity', since]);
 });
 
-t.test('a task waits for a worker that is throttled by Retry-After', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('a task waits for a worker throttled by Retry-After', async ({ rest, worker: mailer }, t) => {
   const first = await rest.task();
   const leaseId = (await rest.start(mailer.id)).get(first.id)!;
   const { id } = await rest.task();
@@ -81,8 +80,7 @@ t.test('a task waits for a worker that is throttled by Retry-After', async t => 
   t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
 });
 
-t.test('a task waits for its group, whatever the bounds of the worker', async t => {
-  const rest = await TaskHarness.open();
+test('a task waits for its group, whatever the bounds of the worker', async (rest, t) => {
   const mailer = await rest.pushWorker({ group_concurrency: 1 });
   const first = await rest.task({ group: 'a' });
   const behind = await rest.task({ group: 'a', delay: '1m' });
@@ -105,8 +103,7 @@ t.test('a task waits for its group, whatever the bounds of the worker', async t 
   t.same(await waitingFor(rest, behind.id), ['capacity', since]);
 });
 
-t.test('in a fifo group all but the first wait for their group', async t => {
-  const rest = await TaskHarness.open();
+test('in a fifo group all but the first wait for their group', async (rest, t) => {
   await rest.pushWorker({ group_concurrency: 1, group_order: 'fifo' });
   const tasks = [];
   for (const _ of [1, 2, 3]) tasks.push(await rest.task({ group: 'a' }));
@@ -119,24 +116,23 @@ t.test('in a fifo group all but the first wait for their group', async t => {
   t.same((await waitingFor(rest, tasks[1].id))[0], 'capacity');
 });
 
-t.test('a task waits where its account has no share left, or is suspended', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
-  await rest.pullWorker();
-  const running = await rest.task();
-  await rest.start(mailer.id);
-  const { id } = await rest.task({ worker: 'crawler' });
-  t.same(await waitingFor(rest, id), ['pull_worker', iso(HARNESS_START_MS)]);
-  await changeDocument(rest, 'account', 'account', { limits: { inFlight: 1 } });
-  t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
-  await changeDocument(rest, 'account', 'account', { status: 'suspended' });
-  t.same(await waitingFor(rest, id), ['tenant_suspended', iso(HARNESS_START_MS)]);
-  t.same(await waitingFor(rest, running.id), [null, null]);
-});
+withMailer(
+  'a task waits for the share of its account, or the account',
+  async ({ rest, worker: mailer }, t) => {
+    await rest.pullWorker();
+    const running = await rest.task();
+    await rest.start(mailer.id);
+    const { id } = await rest.task({ worker: 'crawler' });
+    t.same(await waitingFor(rest, id), ['pull_worker', iso(HARNESS_START_MS)]);
+    await changeDocument(rest, 'account', 'account', { limits: { inFlight: 1 } });
+    t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
+    await changeDocument(rest, 'account', 'account', { status: 'suspended' });
+    t.same(await waitingFor(rest, id), ['tenant_suspended', iso(HARNESS_START_MS)]);
+    t.same(await waitingFor(rest, running.id), [null, null]);
+  },
+);
 
-t.test('a task waits where its account has its share of deliveries, until this is over', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a task waits for a share of the deliveries of its account', async ({ rest }, t) => {
   await rest.pullWorker();
   const { id } = await rest.task();
   const pulled = await rest.task({ worker: 'crawler' });
@@ -147,9 +143,7 @@ t.test('a task waits where its account has its share of deliveries, until this i
   t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
 });
 
-t.test('a task waits for the one that holds it, and for secrets that can be decrypted', async t => {
-  const rest = await TaskHarness.open();
-  const mailer = await rest.pushWorker();
+withMailer('a task waits for its holder, and for secrets that open', async ({ rest, worker: mailer }, t) => {
   const running = await rest.task({ key: 'k' });
   const leaseId = (await rest.start(mailer.id)).get(running.id)!;
   const { id } = await rest.task({ key: 'k', on_conflict: 'replace' });
@@ -162,28 +156,24 @@ t.test('a task waits for the one that holds it, and for secrets that can be decr
   t.same(await waitingFor(rest, id), ['secrets_unreadable', iso(HARNESS_START_MS)]);
 });
 
-t.test(
-  'a list asks the store once for all workers on the page, and not at all if no task is due',
-  async t => {
-    const rest = await TaskHarness.open();
-    const asked: number[] = [];
-    const { blocks } = rest.store;
-    rest.store.blocks = (tenant, query) => {
-      asked.push(query.workers.length);
-      return blocks.call(rest.store, tenant, query);
-    };
-    for (const name of ['one', 'two', 'three']) await rest.pushWorker({ name });
-    await rest.task({ worker: 'one', delay: '1h' });
-    await rest.at('GET', 'tasks');
-    t.same(asked, []);
-    for (const worker of ['one', 'one', 'two', 'three', 'three']) await rest.task({ worker });
-    await rest.at('GET', 'tasks');
-    t.same(asked, [3]);
-    await rest.at('PUT', 'workers/three', { group_concurrency: 1 });
-    for (const group of ['a', 'a', 'b']) await rest.task({ worker: 'three', group });
-    await rest.at('GET', 'tasks');
-    t.same(asked, [3, 5], 'and once for all tasks of a group');
-    await rest.task({ worker: 'two' });
-    t.same(asked, [3, 5], 'and a create does not ask');
-  },
-);
+test('a list asks the store once for all workers on the page, and not at all if no task is due', async (rest, t) => {
+  const asked: number[] = [];
+  const { blocks } = rest.store;
+  rest.store.blocks = (tenant, query) => {
+    asked.push(query.workers.length);
+    return blocks.call(rest.store, tenant, query);
+  };
+  for (const name of ['one', 'two', 'three']) await rest.pushWorker({ name });
+  await rest.task({ worker: 'one', delay: '1h' });
+  await rest.at('GET', 'tasks');
+  t.same(asked, []);
+  for (const worker of ['one', 'one', 'two', 'three', 'three']) await rest.task({ worker });
+  await rest.at('GET', 'tasks');
+  t.same(asked, [3]);
+  await rest.at('PUT', 'workers/three', { group_concurrency: 1 });
+  for (const group of ['a', 'a', 'b']) await rest.task({ worker: 'three', group });
+  await rest.at('GET', 'tasks');
+  t.same(asked, [3, 5], 'and once for all tasks of a group');
+  await rest.task({ worker: 'two' });
+  t.same(asked, [3, 5], 'and a create does not ask');
+});

@@ -1,9 +1,11 @@
-import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import { placeOfCount, usageStart } from '../../../../../src/tasks/model/usage.ts';
 import type { RestRequest } from '../../../../../src/tasks/rest/http/http.ts';
 import type { TenantAsk, TenantListAsk } from '../../../../../src/tasks/rest/http/tenant-ask.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const LIST: TenantListAsk = { kind: 'list', q: '', status: null, sort: 'domain', offset: 0, count: 50 };
 
@@ -40,8 +42,7 @@ async function fill(rest: TaskHarness): Promise<void> {
   );
 }
 
-t.test('tenants are listed with their figures', async t => {
-  const { rest, list } = await open();
+test('tenants are listed with their figures', async ({ rest, list }, t) => {
   await fill(rest);
   const { tenants, total, ordered_at, time } = await list();
   t.equal(total, 3);
@@ -65,29 +66,27 @@ t.test('tenants are listed with their figures', async t => {
   t.match(tenants[2], { domain: 'initech', stored: 0, due: 0, oldest_due_at: null });
 });
 
-t.test(
-  'the names are read once for the lists of a second, and a list says when tenants are left out',
-  async t => {
-    const { rest, list } = await open();
-    const named = (number: number) => `t${String(number).padStart(6, '0')}`;
-    const store = { tenants: 99_999, questions: 0 };
-    rest.store.tenants = async (after, limit) => {
-      store.questions++;
-      const first = after === null ? 0 : Number(after.slice(1)) + 1;
-      return Array.from({ length: Math.min(limit, store.tenants - first) }, (_, i) => named(first + i));
-    };
-    t.match(await list({ count: 0 }), { total: 99_999, cut_at: null });
-    t.match(await list({ count: 0, q: '99999' }), { total: 0, cut_at: null });
-    t.equal(store.questions, 100);
-    store.tenants = 100_001;
-    t.match(await list({ count: 0 }), { total: 99_999 }, 'for a second');
-    rest.clock.advance(1_000);
-    t.match(await list({ count: 0 }), { total: 100_000, cut_at: 100_000 });
-  },
-);
+test('the names are read once for the lists of a second, and a list says when tenants are left out', async ({
+  rest,
+  list,
+}, t) => {
+  const named = (number: number) => `t${String(number).padStart(6, '0')}`;
+  const store = { tenants: 99_999, questions: 0 };
+  rest.store.tenants = async (after, limit) => {
+    store.questions++;
+    const first = after === null ? 0 : Number(after.slice(1)) + 1;
+    return Array.from({ length: Math.min(limit, store.tenants - first) }, (_, i) => named(first + i));
+  };
+  t.match(await list({ count: 0 }), { total: 99_999, cut_at: null });
+  t.match(await list({ count: 0, q: '99999' }), { total: 0, cut_at: null });
+  t.equal(store.questions, 100);
+  store.tenants = 100_001;
+  t.match(await list({ count: 0 }), { total: 99_999 }, 'for a second');
+  rest.clock.advance(1_000);
+  t.match(await list({ count: 0 }), { total: 100_000, cut_at: 100_000 });
+});
 
-t.test('what a tenant does is shown per second, and for each minute', async t => {
-  const { rest, ask, list } = await open();
+test('what a tenant does is shown per second, and for each minute', async ({ rest, ask, list }, t) => {
   const [created, succeeded, failed] = (['created', 'succeeded', 'failed'] as const).map(placeOfCount);
   const add = (minutesAgo: number, figures: readonly number[]) =>
     rest.store.addUsage('acme', [{ at: rest.clock.nowMs() - minutesAgo * 60_000, workerId: null, figures }]);
@@ -104,8 +103,12 @@ t.test('what a tenant does is shown per second, and for each minute', async t =>
   });
 });
 
-t.test('they are found by a part of the domain and by status, sorted, and read page by page', async t => {
-  const { rest, ask, list, domains } = await open();
+test('they are found by a part of the domain and by status, sorted, and read page by page', async ({
+  rest,
+  ask,
+  list,
+  domains,
+}, t) => {
   await fill(rest);
   t.same(await domains({ q: 'e' }), ['acme', 'globex', 'initech']);
   t.same(await domains({ q: 'lob' }), ['globex']);
@@ -122,8 +125,7 @@ t.test('they are found by a part of the domain and by status, sorted, and read p
   });
 });
 
-t.test('the order may be seconds old, the figures are not', async t => {
-  const { rest, list, domains } = await open();
+test('the order may be seconds old, the figures are not', async ({ rest, list, domains }, t) => {
   t.same(await domains({ sort: 'stored' }), ['acme', 'globex', 'initech']);
   await fill(rest);
   const { store, factory } = rest;
@@ -142,37 +144,40 @@ t.test('the order may be seconds old, the figures are not', async t => {
   t.same(await domains({ sort: 'stored' }), ['initech', 'acme', 'globex']);
 });
 
-t.test(
-  'while the figures of all tenants are read for long, a list uses the last order or says so',
-  async t => {
-    const { rest, ask, domains } = await open();
-    const { tenants } = rest.store;
-    const held: (() => void)[] = [];
-    rest.store.tenants = async (after, limit) => {
-      await new Promise<void>(go => held.push(go));
-      return tenants.call(rest.store, after, limit);
-    };
-    const wait = async () => {
-      while (held.length === 0) await new Promise(setImmediate);
-    };
-    const first = ask({ ...LIST, sort: 'due' });
-    await wait();
-    rest.clock.advance(3_000);
-    t.match(await first, { status: 503, json: { code: 'overloaded', detail: /still being read/ } });
-    const second = ask({ ...LIST, sort: 'due' });
-    held.pop()?.();
-    t.match(await second, { status: 200 }, 'the same reading goes on');
-    rest.clock.advance(60_000);
-    const third = domains({ sort: 'due' });
-    await wait();
-    rest.clock.advance(3_000);
-    t.same(await third, ['acme', 'globex', 'initech']);
-    held.pop()?.();
-  },
-);
+test('while the figures of all tenants are read for long, a list uses the last order or says so', async ({
+  rest,
+  ask,
+  domains,
+}, t) => {
+  const { tenants } = rest.store;
+  const held: (() => void)[] = [];
+  rest.store.tenants = async (after, limit) => {
+    await new Promise<void>(go => held.push(go));
+    return tenants.call(rest.store, after, limit);
+  };
+  const wait = async () => {
+    while (held.length === 0) await new Promise(setImmediate);
+  };
+  const first = ask({ ...LIST, sort: 'due' });
+  await wait();
+  rest.clock.advance(3_000);
+  t.match(await first, { status: 503, json: { code: 'overloaded', detail: /still being read/ } });
+  const second = ask({ ...LIST, sort: 'due' });
+  held.pop()?.();
+  t.match(await second, { status: 200 }, 'the same reading goes on');
+  rest.clock.advance(60_000);
+  const third = domains({ sort: 'due' });
+  await wait();
+  rest.clock.advance(3_000);
+  t.same(await third, ['acme', 'globex', 'initech']);
+  held.pop()?.();
+});
 
-t.test('a change that is made while all tenants are read is in the list after that', async t => {
-  const { rest, ask, domains } = await open();
+test('a change that is made while all tenants are read is in the list after that', async ({
+  rest,
+  ask,
+  domains,
+}, t) => {
   const { counts } = rest.store;
   const [reading, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   rest.store.counts = async (...args) => {
@@ -191,8 +196,11 @@ t.test('a change that is made while all tenants are read is in the list after th
   t.same(await domains({ status: 'suspended' }), ['initech']);
 });
 
-t.test('tenants that the store does not answer for are named, and the others are listed', async t => {
-  const { rest, ask, list } = await open();
+test('tenants that the store does not answer for are named, and the others are listed', async ({
+  rest,
+  ask,
+  list,
+}, t) => {
   const { counts } = rest.store;
   rest.store.counts = async (tenant, workerId) => {
     if (tenant !== 'acme') throw new Fault('store_failed', 'no answer in time');
@@ -206,8 +214,7 @@ t.test('tenants that the store does not answer for are named, and the others are
     t.match(await ask({ ...LIST, sort }), { status: 503, json: { code: 'store_unavailable' } });
 });
 
-t.test('a tenant is shown with its limits, its use and its owners', async t => {
-  const { rest, ask } = await open();
+test('a tenant is shown with its limits, its use and its owners', async ({ rest, ask }, t) => {
   await fill(rest);
   t.match((await ask({ kind: 'read', domain: 'acme' })).json, {
     domain: 'acme',
@@ -225,8 +232,10 @@ t.test('a tenant is shown with its limits, its use and its owners', async t => {
   }
 });
 
-t.test('a suspension has a time and a reason, which only operators see, and is in the audit log', async t => {
-  const { rest, ask } = await open();
+test('a suspension has a time and a reason, which only operators see, and is in the audit log', async ({
+  rest,
+  ask,
+}, t) => {
   const change = (status: 'active' | 'suspended', reason: string) =>
     ask({ kind: 'change', domain: 'acme', status, reason });
   const since = new Date(rest.clock.nowMs()).toISOString();
@@ -254,14 +263,12 @@ t.test('a suspension has a time and a reason, which only operators see, and is i
   t.equal((await change('active', 'again')).status, 200);
 });
 
-t.test('a limit that cannot be is refused, with its place', async t => {
-  const { ask } = await open();
+test('a limit that cannot be is refused, with its place', async ({ ask }, t) => {
   const answer = await ask({ kind: 'change', domain: 'acme', limits: { retain_other: '1m' }, reason: 'x' });
   t.match(answer, { status: 422, json: { errors: [{ pointer: '/limits/retain_other' }] } });
 });
 
-t.test('an owner gets a new token, which no log has', async t => {
-  const { rest, ask } = await open();
+test('an owner gets a new token, which no log has', async ({ rest, ask }, t) => {
   const { status, json } = await ask({ kind: 'owner_token', domain: 'acme' });
   t.match({ status, json }, { status: 201, json: { token: /^tk_acme_/, user_id: /^usr_/ } });
   t.match((await rest.at('GET', 'me', undefined, { token: json.token })).status, 200);

@@ -11,8 +11,11 @@ import { type SharedStore, ThreadLinks } from '../../../../../src/tasks/rest/thr
 import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/workers/worker-tests.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { NO_LIMITS } from '../../../../support/tasks/no-limits.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 import { until } from '../../../../support/until.ts';
 import { WaitClock } from '../../../../support/wait-clock.ts';
+
+const test = testsOf(open);
 
 const FRAGILE = new URL('../../../../support/tasks/rest-thread.js', import.meta.url);
 
@@ -103,8 +106,7 @@ function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-t.test('a call is answered by the thread, its body put together from its pieces', async t => {
-  const { threads } = await open(t);
+test('a call is answered by the thread, its body put together from its pieces', async ({ threads }, t) => {
   t.match(await ask(threads, head('/echo'), [bytes('a '), bytes('body')]).answer, {
     status: 200,
     text: 'a body',
@@ -114,8 +116,7 @@ t.test('a call is answered by the thread, its body put together from its pieces'
   t.equal(threads.pending, 0);
 });
 
-t.test('what comes in one turn is answered, however much it is', async t => {
-  const { threads } = await open(t);
+test('what comes in one turn is answered, however much it is', async ({ threads }, t) => {
   const texts = Array.from({ length: 1_000 }, (_, i) => `${i}`);
   const answers = await Promise.all(texts.map(text => ask(threads, head('/echo'), [bytes(text)]).answer));
   t.same(
@@ -124,8 +125,7 @@ t.test('what comes in one turn is answered, however much it is', async t => {
   );
 });
 
-t.test('a large body is taken in when the thread wants it', async t => {
-  const { threads } = await open(t);
+test('a large body is taken in when the thread wants it', async ({ threads }, t) => {
   const { call, admitted, answer } = ask(threads, head('/take'), { atMost: 1_000 });
   await admitted;
   call.body([bytes('x'.repeat(600)), bytes('y'.repeat(300))]);
@@ -283,8 +283,7 @@ t.test('a first thread that does not start ends the start', async t => {
   await t.rejects(open(t, { failing: [1] }), { message: /a REST thread does not start: it does not begin/ });
 });
 
-t.test('a waiting call takes no place, and learns when its caller disconnects', async t => {
-  const { threads } = await open(t);
+test('a waiting call takes no place, and learns when its caller disconnects', async ({ threads }, t) => {
   const { call, waits } = ask(threads, head('/poll'));
   await waits;
   t.equal(threads.pending, 0);
@@ -292,8 +291,7 @@ t.test('a waiting call takes no place, and learns when its caller disconnects', 
   await until(async () => (await ask(threads, head('/told')).answer).text.endsWith('gone'));
 });
 
-t.test('a drain ends the calls that wait, also of threads that start later', async t => {
-  const { threads } = await open(t);
+test('a drain ends the calls that wait, also of threads that start later', async ({ threads }, t) => {
   const { waits, answer } = ask(threads, head('/poll'));
   await waits;
   threads.drain();
@@ -302,8 +300,7 @@ t.test('a drain ends the calls that wait, also of threads that start later', asy
   t.equal((await ask(threads, head('/poll')).answer).text, 'drained');
 });
 
-t.test('a stop lets the calls that run finish', async t => {
-  const { threads, lost } = await open(t);
+test('a stop lets the calls that run finish', async ({ threads, lost }, t) => {
   const running = ask(threads, head('/slow'));
   t.equal((await ask(threads, head('/thread')).answer).text, '1');
   await threads.stop();
@@ -400,8 +397,7 @@ t.test('signals reach every other thread once, before the answer that follows th
   }
 });
 
-t.test('a replacement thread receives signals', async t => {
-  const { threads, signals, ports } = await open(t);
+test('a replacement thread receives signals', async ({ threads, signals, ports }, t) => {
   await ask(threads, head('/exit')).answer;
   t.equal((await ask(threads, head('/told')).answer).text, '');
   signals.tell('taskDue', 'somebody', 'wrk', 0);
@@ -409,25 +405,22 @@ t.test('a replacement thread receives signals', async t => {
   t.equal((await ask(threads, head('/told')).answer).text, 'somebody');
 });
 
-t.test(
-  'each thread gets a way to the store, the port that callers reach, and new ones when replaced',
-  async t => {
-    const ways: string[] = [];
-    const { threads } = await open(t, {
-      store: {
-        addClient: client => {
-          ways.push('joined');
-          client.connect(new MessageChannel().port1);
-          client.refused({ trouble: 'file_failed', message: 'no file' });
-          return () => ways.push('left');
-        },
-        wanted: () => {},
+t.test('each thread gets a way to the store and the port of callers, also in place of another', async t => {
+  const ways: string[] = [];
+  const { threads } = await open(t, {
+    store: {
+      addClient: client => {
+        ways.push('joined');
+        client.connect(new MessageChannel().port1);
+        client.refused({ trouble: 'file_failed', message: 'no file' });
+        return () => ways.push('left');
       },
-    });
-    threads.listeningOn(8080);
-    t.equal((await ask(threads, head('/told')).answer).text, 'store no file port 8080');
-    await ask(threads, head('/exit')).answer;
-    t.equal((await ask(threads, head('/told')).answer).text, 'store no file port 8080');
-    t.same(ways, ['joined', 'left', 'joined']);
-  },
-);
+      wanted: () => {},
+    },
+  });
+  threads.listeningOn(8080);
+  t.equal((await ask(threads, head('/told')).answer).text, 'store no file port 8080');
+  await ask(threads, head('/exit')).answer;
+  t.equal((await ask(threads, head('/told')).answer).text, 'store no file port 8080');
+  t.same(ways, ['joined', 'left', 'joined']);
+});

@@ -1,7 +1,9 @@
-import t from 'tap';
 import { HOUR_MS, MINUTE_MS } from '../../../../../src/base/clock.ts';
 import { placeOfCount, placeOfTime, type UsagePairs } from '../../../../../src/tasks/model/usage.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const CREATED = placeOfCount('created');
 const STARTED = placeOfCount('started');
@@ -32,8 +34,7 @@ async function open() {
   return { rest, clock, add, usage };
 }
 
-t.test('an account in which nothing has happened has a series of zeros', async t => {
-  const { usage } = await open();
+test('an account in which nothing has happened has a series of zeros', async ({ usage }, t) => {
   const { status, json } = await usage();
   t.equal(status, 200);
   t.match(json, { from: '2026-03-01T09:01:00.000Z', to: '2026-03-01T10:00:00.000Z', interval_seconds: 60 });
@@ -43,8 +44,7 @@ t.test('an account in which nothing has happened has a series of zeros', async t
   t.same(json.totals, NOTHING);
 });
 
-t.test('a range is a series of minutes or hours, with totals and percentiles', async t => {
-  const { usage, add } = await open();
+test('a range is a series of minutes or hours, with totals and percentiles', async ({ usage, add }, t) => {
   await add(0, [CREATED, 2, STARTED, 1, SUCCEEDED, 1, SECOND, 1, LAG, 1]);
   await add(59 * MINUTE_MS, [CREATED, 3]);
   await add(60 * MINUTE_MS, [CREATED, 7]);
@@ -72,8 +72,7 @@ t.test('a range is a series of minutes or hours, with totals and percentiles', a
   t.equal(week.totals.tasks_created, 1_112);
 });
 
-t.test('of one worker, by name or id, also after it was deleted', async t => {
-  const { rest, usage, add } = await open();
+test('of one worker, by name or id, also after it was deleted', async ({ rest, usage, add }, t) => {
   const worker = await rest.pullWorker();
   const task = await rest.task({ worker: 'crawler' });
   await add(0, [CREATED, 4], worker.id);
@@ -90,8 +89,7 @@ t.test('of one worker, by name or id, also after it was deleted', async t => {
   t.same([json.worker, json.totals.tasks_created], [{ id: worker.id, name: null }, 4]);
 });
 
-t.test('limits have what is used of them, and asking uses nothing', async t => {
-  const { rest, usage, add, clock } = await open();
+test('limits have what is used of them, and asking uses nothing', async ({ rest, usage, add, clock }, t) => {
   const worker = await rest.pushWorker();
   await rest.task();
   await rest.task();
@@ -125,8 +123,7 @@ t.test('limits have what is used of them, and asking uses nothing', async t => {
   t.match(failing, { status: 200, json: { limits: { read_calls: null, in_flight: { used: 1 } } } });
 });
 
-t.test('parameters that make no sense are refused with what is accepted', async t => {
-  const { usage } = await open();
+test('parameters that make no sense are refused with what is accepted', async ({ usage }, t) => {
   for (const range of ['2h', '1H', '60', '-1', '__proto__', 'constructor', '7d,1h', 'x'.repeat(2_000)]) {
     const { status, json } = await usage(`?range=${range}`);
     t.match([status, json.code], [400, 'invalid_parameter'], range.slice(0, 20));
@@ -142,8 +139,7 @@ t.test('parameters that make no sense are refused with what is accepted', async 
   t.equal((await usage('?range=')).status, 200, 'an empty parameter is one that is left out');
 });
 
-t.test('other tenants see nothing of it', async t => {
-  const { rest, add } = await open();
+test('other tenants see nothing of it', async ({ rest, add }, t) => {
   await add(0, [CREATED, 4]);
   const { token } = await rest.signUp('globex');
   const { json } = await rest.ask('GET', '/api/v1/usage', { token, host: 'globex.tasks.test' });

@@ -1,8 +1,11 @@
-import t from 'tap';
 import { HOUR_MS } from '../../../../../src/base/clock.ts';
 import type { Account, Secret } from '../../../../../src/tasks/model/documents.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const add = (rest: TaskHarness, body: object, asked = {}) =>
@@ -16,9 +19,7 @@ async function dataKey(rest: TaskHarness): Promise<Account['dataKey']> {
   return (await rest.store.getDocument('acme', 'account', 'account'))!.body.dataKey;
 }
 
-t.test('a signing secret is made, shown once, and kept sealed under a key of the tenant', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a signing secret is shown once, and kept sealed', async ({ rest, worker }, t) => {
   t.equal(await dataKey(rest), null);
   rest.told.length = 0;
   const { status, json } = await rest.at('POST', 'workers/mailer/secrets');
@@ -49,9 +50,7 @@ t.test('a signing secret is made, shown once, and kept sealed under a key of the
   t.not(again.json.value, json.value);
 });
 
-t.test('values are in no list, no log and no repeated answer', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('values are in no list, no log and no repeated answer', async ({ rest }, t) => {
   await rest.pullWorker();
   const given = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;
   const headers = { 'idempotency-key': 'k' };
@@ -76,9 +75,7 @@ t.test('values are in no list, no log and no repeated answer', async t => {
   t.match(lists[0].json.data[0], { type: 'header', name: 'x-api-key', state: 'active' });
 });
 
-t.test('each field has its bounds, and the answer does not repeat the value', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('each field has its bounds, and the answer does not repeat the value', async ({ rest }, t) => {
   const base64 = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`;
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
     [{ type: 'password' }, '/type', /signing/],
@@ -107,9 +104,7 @@ t.test('each field has its bounds, and the answer does not repeat the value', as
   for (const bytes of [24, 64]) t.equal((await add(rest, { value: base64(bytes) })).status, 201);
 });
 
-t.test('a new secret gives the older ones of its type and name a term', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a new secret gives the older ones of its type and name a term', async ({ rest }, t) => {
   const states = async () => {
     const { json } = await rest.at('GET', 'workers/mailer/secrets?order=asc');
     return json.data.map((secret: { state: string; expires_at: string | null }) => [
@@ -153,9 +148,7 @@ t.test('a new secret gives the older ones of its type and name a term', async t 
   t.equal((await states()).length, 3, 'what expired a week ago is gone');
 });
 
-t.test('five live signing secrets sign, and there is no room for a sixth', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('five live signing secrets sign, and there is no room for a sixth', async ({ rest }, t) => {
   for (const name of ['a', 'b', 'c', 'd']) t.equal((await add(rest, { name })).status, 201);
   const fifth = await add(rest, { name: 'a' });
   t.equal(fifth.status, 201, 'the older one is live for another day');
@@ -175,8 +168,7 @@ t.test('five live signing secrets sign, and there is no room for a sixth', async
   );
 });
 
-t.test('a deleted secret is unusable at once', async t => {
-  const rest = await TaskHarness.open();
+test('a deleted secret is unusable at once', async (rest, t) => {
   await rest.pullWorker();
   const { id, value } = await rest.made('workers/crawler/secrets', { type: 'token' });
   t.equal((await rest.at('POST', 'workers/crawler/leases', {}, { token: value })).status, 200);
@@ -193,8 +185,7 @@ t.test('a deleted secret is unusable at once', async t => {
   }
 });
 
-t.test('a token that is followed by another is good until its term', async t => {
-  const rest = await TaskHarness.open();
+test('a token that is followed by another is good until its term', async (rest, t) => {
   await rest.pullWorker();
   const old = await rest.made('workers/crawler/secrets', { type: 'token' });
   const young = await rest.made('workers/crawler/secrets', { type: 'token', expire_previous_in: '1h' });
@@ -206,9 +197,7 @@ t.test('a token that is followed by another is good until its term', async t => 
   t.equal((await lease(young.value)).status, 200);
 });
 
-t.test('two first secrets at once use one key of the tenant', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('two first secrets at once use one key of the tenant', async ({ rest, worker }, t) => {
   const made = await Promise.all([
     add(rest, { name: 'a' }),
     add(rest, { name: 'b' }),
@@ -223,16 +212,12 @@ t.test('two first secrets at once use one key of the tenant', async t => {
   t.match(await dataKey(rest), key);
 });
 
-t.test('secrets that change all the time are refused in the end', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('secrets that change all the time are refused in the end', async ({ rest }, t) => {
   rest.store.apply = async () => ({ kind: 'refused', index: 0, reason: 'version' });
   t.match(await add(rest, {}), { status: 412, json: { detail: /changing the secrets/ } });
 });
 
-t.test('the same request gets the first answer again, also when there is no room any more', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the same request gets its answer again, also without room', async ({ rest }, t) => {
   const headers = { 'idempotency-key': 'k' };
   const first = await add(rest, { name: 'a' }, { headers });
   for (const name of ['b', 'c', 'd', 'e']) await add(rest, { name });

@@ -1,6 +1,9 @@
 import t from 'tap';
 import type { LimitQuestion } from '../../../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => open());
 
 const LIMIT = { domain: 'edge', descriptor: [{ key: 'upstream', value: 'billing' }] };
 
@@ -9,8 +12,7 @@ function open(limitDomains: readonly string[] = ['edge', 'api']): Promise<TaskHa
   return TaskHarness.open({ limitDomains });
 }
 
-t.test('a worker may name a limit of a domain that the operator lists', async t => {
-  const rest = await open();
+test('a worker may name a limit of a domain that the operator lists', async (rest, t) => {
   const made = await rest.at('POST', 'workers', { name: 'billing', mode: 'pull', limit: LIMIT });
   t.match(made, { status: 201, json: { limit: LIMIT } });
   t.same((await rest.at('GET', 'workers/billing')).json.limit, LIMIT);
@@ -52,8 +54,7 @@ t.test('what was read can be sent back after the domain was taken off the list',
   t.equal((await rest.at('PUT', 'workers/billing', { limit: other })).status, 422);
 });
 
-t.test('descriptors are bounded', async t => {
-  const rest = await open();
+test('descriptors are bounded', async (rest, t) => {
   const entry = { key: 'k', value: 'v' };
   const refused: readonly (readonly [string, unknown])[] = [
     ['/limit/descriptor', []],
@@ -76,8 +77,7 @@ t.test('descriptors are bounded', async t => {
   t.equal((await rest.at('POST', 'workers', { name: 'billing', mode: 'pull', limit })).status, 201);
 });
 
-t.test('a due task says that its worker has used up its limit', async t => {
-  const rest = await open();
+test('a due task says that its worker has used up its limit', async (rest, t) => {
   await rest.pushWorker({ limit: LIMIT });
   const { id } = await rest.task();
   const asked: LimitQuestion[] = [];

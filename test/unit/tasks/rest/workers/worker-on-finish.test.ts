@@ -1,5 +1,7 @@
-import t from 'tap';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const ALL = ['succeeded', 'failed', 'canceled', 'expired'];
 
@@ -11,8 +13,7 @@ async function open() {
   return { rest, listener: listener.id as string };
 }
 
-t.test('a worker names another worker that is called when its tasks end', async t => {
-  const { rest, listener } = await open();
+test('a worker names another worker that is called when its tasks end', async ({ rest, listener }, t) => {
   t.strictSame((await rest.at('GET', 'workers/mailer')).json.on_finish, null);
   const set = await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener' } });
   t.strictSame(set.json.on_finish, { worker: listener, events: ALL });
@@ -32,8 +33,7 @@ t.test('a worker names another worker that is called when its tasks end', async 
   t.match(made.on_finish, { events: ['failed'] });
 });
 
-t.test('invalid callbacks are rejected', async t => {
-  const { rest, listener } = await open();
+test('invalid callbacks are rejected', async ({ rest, listener }, t) => {
   await rest.made('workers', { name: 'direct', task_urls: true });
   for (const [path, on_finish, pointer, detail] of [
     ['workers/listener', { worker: 'listener' }, '/on_finish/worker', /the worker itself/],
@@ -55,8 +55,7 @@ t.test('invalid callbacks are rejected', async t => {
   t.match({ status, json }, { status: 422, json: { errors: [{ detail: /the worker itself/ }] } });
 });
 
-t.test('a worker that others name is not deleted', async t => {
-  const { rest } = await open();
+test('a worker that others name is not deleted', async ({ rest }, t) => {
   await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener' } });
   const refused = await rest.at('DELETE', 'workers/listener');
   t.match(refused, {
@@ -67,8 +66,10 @@ t.test('a worker that others name is not deleted', async t => {
   t.equal((await rest.at('DELETE', 'workers/listener')).status, 204);
 });
 
-t.test('a task has what its worker says when it is created, and shows whose callback it is', async t => {
-  const { rest, listener } = await open();
+test('a task has what its worker says when it is created, and shows whose callback it is', async ({
+  rest,
+  listener,
+}, t) => {
   await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener', events: ['canceled'] } });
   const { id, callback_of } = await rest.task();
   t.equal(callback_of, null);

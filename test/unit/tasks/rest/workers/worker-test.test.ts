@@ -1,6 +1,8 @@
-import t from 'tap';
 import type { DeliveryOutcome } from '../../../../../src/tasks/delivery/delivery.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const ANSWERED: DeliveryOutcome = {
   kind: 'answered',
@@ -18,9 +20,7 @@ const ANSWERED: DeliveryOutcome = {
   },
 };
 
-t.test('a test of a worker shows what was sent and answered, and makes no task', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a test of a worker shows request and answer, without a task', async ({ rest, worker }, t) => {
   rest.testAnswer = { kind: 'sent', outcome: ANSWERED, event: 'attempt_failed' };
   const { status, json } = await rest.at('POST', 'workers/mailer/test', { payload: { to: 'ada' } });
   t.equal(status, 200);
@@ -40,9 +40,7 @@ t.test('a test of a worker shows what was sent and answered, and makes no task',
   t.same((await rest.at('GET', 'tasks')).json.data, []);
 });
 
-t.test('without a body a small payload is sent, and with null none', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('without a body a small payload is sent, and with null none', async ({ rest }, t) => {
   const { sent: _, ...outcome } = ANSWERED;
   rest.testAnswer = { kind: 'sent', outcome: { ...outcome, http: null }, event: 'timed_out' };
   const { json } = await rest.at('POST', 'workers/mailer/test');
@@ -54,9 +52,7 @@ t.test('without a body a small payload is sent, and with null none', async t => 
   );
 });
 
-t.test('a test names a URL where tasks do', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a test names a URL where tasks do', async ({ rest }, t) => {
   await rest.made('workers', { name: 'direct', task_urls: true });
   const { sent: _, ...outcome } = ANSWERED;
   rest.testAnswer = { kind: 'sent', outcome, event: 'attempt_failed' };
@@ -73,9 +69,7 @@ t.test('a test names a URL where tasks do', async t => {
   t.equal(rest.tests.length, 1);
 });
 
-t.test('a test that cannot be made says why', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a test that cannot be made says why', async ({ rest }, t) => {
   const test = async () => (await rest.at('POST', 'workers/mailer/test')) as object;
   rest.testAnswer = { kind: 'refused', reason: 'rate', retryAfterMs: 5_001 };
   t.match(await test(), { status: 429, json: { code: 'rate_limited' }, headers: { 'Retry-After': '6' } });

@@ -1,12 +1,14 @@
-import t from 'tap';
 import { placeOfCount } from '../../../../../src/tasks/model/usage.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => TaskHarness.open());
+const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-t.test('a worker with a url is pushed to; what is left out is the default', async t => {
-  const rest = await TaskHarness.open();
+test('a worker with a url is pushed to; what is left out is the default', async (rest, t) => {
   const { status, json, headers } = await rest.at('POST', 'workers', {
     name: 'mailer',
     url: 'https://mailer.example.com/tasks?x=1',
@@ -45,14 +47,12 @@ t.test('a worker with a url is pushed to; what is left out is the default', asyn
   t.same(rest.told, [['workerChanged', 'acme', json.id]]);
 });
 
-t.test('one without pulls: no bound on attempts, and leases that last a day in all', async t => {
-  const rest = await TaskHarness.open();
+test('one without pulls: no bound on attempts, and leases that last a day in all', async (rest, t) => {
   const { json } = await rest.at('POST', 'workers', { name: 'crawler' });
   t.match(json, { mode: 'pull', url: null, concurrency: null, timeout: '1d', lease: '1m' });
 });
 
-t.test('everything that a worker can say is kept', async t => {
-  const rest = await TaskHarness.open();
+test('everything that a worker can say is kept', async (rest, t) => {
   const said = {
     name: 'a.b-c_9',
     mode: 'push',
@@ -85,8 +85,7 @@ t.test('everything that a worker can say is kept', async t => {
   t.same(rate.rate, { limit: 5, per: '1s', burst: 5 });
 });
 
-t.test('each field has its bounds', async t => {
-  const rest = await TaskHarness.open();
+test('each field has its bounds', async (rest, t) => {
   const push = { name: 'w', url: 'https://example.com/' };
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp, code?: string])[] = [
     [{ ...push, name: undefined }, '/name', /required/],
@@ -140,8 +139,7 @@ t.test('each field has its bounds', async t => {
   t.same((await rest.at('GET', 'workers')).json.data, []);
 });
 
-t.test('names are unique, and there are as many workers as the account may have', async t => {
-  const rest = await TaskHarness.open();
+test('names are unique, and there are as many workers as the account may have', async (rest, t) => {
   await rest.pullWorker();
   const taken = await rest.at('POST', 'workers', { name: 'crawler' });
   t.match(taken, {
@@ -157,8 +155,7 @@ t.test('names are unique, and there are as many workers as the account may have'
   t.match(many, { status: 429, json: { code: 'quota_exceeded', limit: 'workers', max: 1 } });
 });
 
-t.test('the same request with the same key makes one worker', async t => {
-  const rest = await TaskHarness.open();
+test('the same request with the same key makes one worker', async (rest, t) => {
   const headers = { 'idempotency-key': 'k' };
   const first = await rest.at('POST', 'workers', { name: 'crawler' }, { headers });
   const again = await rest.at('POST', 'workers', { name: 'crawler' }, { headers });
@@ -169,8 +166,7 @@ t.test('the same request with the same key makes one worker', async t => {
   t.match(other, { status: 422, json: { code: 'idempotency_key_reused' } });
 });
 
-t.test('workers are listed in pages, and read by id or name', async t => {
-  const rest = await TaskHarness.open();
+test('workers are listed in pages, and read by id or name', async (rest, t) => {
   const ids: string[] = [];
   for (const name of ['a', 'b', 'c']) ids.push((await rest.made('workers', { name })).id);
   const first = await rest.at('GET', 'workers?limit=2&order=asc');
@@ -189,9 +185,7 @@ t.test('workers are listed in pages, and read by id or name', async t => {
   }
 });
 
-t.test('the health of a worker says what its tasks do', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('the health of a worker says what its tasks do', async ({ rest, worker }, t) => {
   for (const status of ['failed', 'paused', 'retry', 'running', 'scheduled'])
     await rest.taskIn(status, worker);
   t.match((await rest.at('GET', 'workers/mailer')).json.health, {
@@ -202,8 +196,7 @@ t.test('the health of a worker says what its tasks do', async t => {
   });
 });
 
-t.test('a list of workers has their health if it is asked for', async t => {
-  const rest = await TaskHarness.open();
+test('a list of workers has their health if it is asked for', async (rest, t) => {
   await rest.at('POST', 'workers', { name: 'mailer' });
   await rest.at('POST', 'workers', { name: 'billing' });
   await rest.at('POST', 'tasks', { worker: 'mailer' });
@@ -234,8 +227,7 @@ t.test('a list of workers has their health if it is asked for', async t => {
   t.match(await rest.at('GET', 'workers?include=all'), { status: 400, json: { code: 'invalid_parameter' } });
 });
 
-t.test('what is left out of a change stays, and null is the default again', async t => {
-  const rest = await TaskHarness.open();
+test('what is left out of a change stays, and null is the default again', async (rest, t) => {
   const fields = {
     timeout: '1m',
     headers: { a: 'b' },
@@ -272,9 +264,7 @@ t.test('what is left out of a change stays, and null is the default again', asyn
   t.match(await rest.at('PUT', 'workers/nobody', {}), { status: 404 });
 });
 
-t.test('a worker is paused until it is resumed, manually or at a given time', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a worker is paused until it is resumed, or until a time', async ({ rest, worker }, t) => {
   await rest.task();
   await rest.store.setWakeup('acme', worker.id, null);
   const until = iso(HARNESS_START_MS + 60_000);
@@ -296,9 +286,7 @@ t.test('a worker is paused until it is resumed, manually or at a given time', as
   t.same(rest.told, [['workerChanged', 'acme', worker.id]]);
 });
 
-t.test('the name is fixed once there are tasks, also such as are over', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('the name is fixed once there are tasks, also such as are over', async ({ rest, worker }, t) => {
   t.match((await rest.at('PUT', 'workers/mailer', { name: 'post' })).json, { name: 'post', id: worker.id });
   t.equal((await rest.at('GET', 'workers/mailer')).status, 404);
   t.equal((await rest.at('GET', 'workers/post')).status, 200);
@@ -319,8 +307,7 @@ t.test('the name is fixed once there are tasks, also such as are over', async t 
   );
 });
 
-t.test('the mode changes only while nothing runs, and what belongs to the old one goes', async t => {
-  const rest = await TaskHarness.open();
+test('the mode changes only while nothing runs, and what belongs to the old one goes', async (rest, t) => {
   const worker = await rest.pushWorker({ headers: { a: 'b' }, timeout: '1m' });
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
@@ -339,9 +326,7 @@ t.test('the mode changes only while nothing runs, and what belongs to the old on
   t.match(await rest.store.wakeups(Number.MAX_SAFE_INTEGER, 10), [{ workerId: worker.id }]);
 });
 
-t.test('the version that a change is meant for is said by If-Match', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('the version that a change is meant for is said by If-Match', async ({ rest }, t) => {
   const asked = { headers: { 'if-match': '"1"' } };
   t.equal((await rest.at('PUT', 'workers/mailer', { timeout: '1m' }, asked)).status, 200);
   t.match(await rest.at('PUT', 'workers/mailer', { timeout: '2m' }, asked), {
@@ -358,9 +343,7 @@ t.test('the version that a change is meant for is said by If-Match', async t => 
   );
 });
 
-t.test('a change that is overtaken by another begins again', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a change that is overtaken by another begins again', async ({ rest }, t) => {
   const { apply } = rest.store;
   rest.store.apply = async (...asked) => {
     rest.store.apply = apply;
@@ -371,9 +354,7 @@ t.test('a change that is overtaken by another begins again', async t => {
   t.match(json, { priority: 'high', timeout: '1m', version: 3 });
 });
 
-t.test('a worker with tasks that are not over stays, unless they are to be canceled', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a worker with open tasks stays, unless they are canceled', async ({ rest, worker }, t) => {
   await rest.at('POST', 'workers/mailer/secrets', {});
   const ids: string[] = [];
   for (const status of ['succeeded', 'retry', 'paused', 'scheduled'])
@@ -407,9 +388,7 @@ t.test('a worker with tasks that are not over stays, unless they are to be cance
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer' })).status, 422);
 });
 
-t.test('a worker whose tasks run goes when they have stopped, which is waited for', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('a worker whose tasks run goes when they have stopped', async ({ rest, worker }, t) => {
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
   rest.parts.signals.listen({
@@ -427,9 +406,7 @@ t.test('a worker whose tasks run goes when they have stopped, which is waited fo
   t.equal((await deleting).status, 204);
 });
 
-t.test('where they do not stop the worker stays, and the answer says so', async t => {
-  const rest = await TaskHarness.open();
-  const worker = await rest.pushWorker();
+withMailer('where they do not stop the worker stays, and the answer says so', async ({ rest, worker }, t) => {
   await rest.taskIn('running', worker);
   let answered = false;
   const deleting = rest.at('DELETE', 'workers/mailer?cancel_tasks=true').finally(() => {
@@ -442,9 +419,7 @@ t.test('where they do not stop the worker stays, and the answer says so', async 
   t.match(await deleting, { status: 409, json: { code: 'worker_has_tasks', running: 1 } });
 });
 
-t.test('a name that is not accepted is refused in words, for workers and schedules', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
+withMailer('a bad name of a worker or schedule is refused in words', async ({ rest }, t) => {
   for (const [target, more] of [
     ['workers', {}],
     ['schedules', { worker: 'mailer', every: '1h' }],
@@ -463,8 +438,7 @@ t.test('a name that is not accepted is refused in words, for workers and schedul
   t.equal(json.detail, 'A schedule requires cron or every.');
 });
 
-t.test('group_order fifo requires a group_concurrency of 1', async t => {
-  const rest = await TaskHarness.open();
+test('group_order fifo requires a group_concurrency of 1', async (rest, t) => {
   const faults = async (method: 'POST' | 'PUT', path: string, fields: object) => {
     const { status, json } = await rest.at(method, path, fields);
     return [status, json.errors?.map(({ pointer }: { pointer: string }) => pointer)];

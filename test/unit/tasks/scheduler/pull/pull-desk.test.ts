@@ -9,6 +9,9 @@ import {
   type ProcessOptions,
 } from '../../../../support/tasks/engine-scene.ts';
 import { PULLER } from '../../../../support/tasks/factories.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 async function open(
   t: Tap,
@@ -45,8 +48,7 @@ function asking(process: Process, workerId: string, request: Partial<LeaseReques
   return call;
 }
 
-t.test('tasks that are due are leased at once, as many as asked for', async t => {
-  const { scene, process, puller } = await open(t);
+test('tasks that are due are leased at once, as many as asked for', async ({ scene, process, puller }, t) => {
   const ids = await scene.add(puller, 5);
   const call = asking(process, puller.id, { max: 3, waitMs: 0 });
   await scene.turn();
@@ -58,8 +60,7 @@ t.test('tasks that are due are leased at once, as many as asked for', async t =>
   });
 });
 
-t.test('a call that does not wait is answered with nothing', async t => {
-  const { scene, process, puller } = await open(t);
+test('a call that does not wait is answered with nothing', async ({ scene, process, puller }, t) => {
   const call = asking(process, puller.id, { waitMs: 0 });
   await scene.turn();
   t.same(call.ids, []);
@@ -70,8 +71,11 @@ t.test('a call that does not wait is answered with nothing', async t => {
   t.equal(behind.ids, null);
 });
 
-t.test('a call that waits has its task as soon as it is due here, within a second elsewhere', async t => {
-  const { scene, process, puller } = await open(t);
+test('a call that waits has its task as soon as it is due here, within a second elsewhere', async ({
+  scene,
+  process,
+  puller,
+}, t) => {
   const first = asking(process, puller.id);
   await scene.pass(300);
   const [here] = await scene.add(puller, 1, {}, { heardBy: process });
@@ -90,8 +94,7 @@ t.test('a call that waits has its task as soon as it is due here, within a secon
   t.same(third.ids, [later], 'to the millisecond');
 });
 
-t.test('a call ends when its time is over', async t => {
-  const { scene, process, puller } = await open(t);
+test('a call ends when its time is over', async ({ scene, process, puller }, t) => {
   const call = asking(process, puller.id, { waitMs: 5_000 });
   await scene.pass(4_990);
   t.equal(call.ids, null);
@@ -99,8 +102,7 @@ t.test('a call ends when its time is over', async t => {
   t.same(call.ids, []);
 });
 
-t.test('calls are served in the order in which they came', async t => {
-  const { scene, process, puller } = await open(t);
+test('calls are served in the order in which they came', async ({ scene, process, puller }, t) => {
   const calls = Array.from({ length: 4 }, () => asking(process, puller.id));
   await scene.turn();
   const ids = await scene.add(puller, 3, {}, { heardBy: process });
@@ -111,8 +113,7 @@ t.test('calls are served in the order in which they came', async t => {
   );
 });
 
-t.test('a hundred calls that wait cost a claim a second', async t => {
-  const { scene, process, puller } = await open(t);
+test('a hundred calls that wait cost a claim a second', async ({ scene, process, puller }, t) => {
   for (let count = 0; count < 100; count++) asking(process, puller.id, { waitMs: 10_000 });
   await scene.turn();
   const before = scene.store.asked.claim;
@@ -140,8 +141,11 @@ t.test('however many workers have calls that wait, they cost a thousand claims a
   t.equal(calls[1].ids?.length, 1, 'and what others make when it is the next turn of its worker');
 });
 
-t.test('a caller that has gone gets nothing, and what was claimed for it is handed back', async t => {
-  const { scene, process, puller } = await open(t);
+test('a caller that has gone gets nothing, and what was claimed for it is handed back', async ({
+  scene,
+  process,
+  puller,
+}, t) => {
   const caller = new AbortController();
   const call = asking(process, puller.id, { gone: caller.signal });
   await scene.turn();
@@ -193,8 +197,7 @@ t.test('however many calls of twenty tenants wait, there is room for those of an
   t.equal(again.failure, null, 'and again when they have been answered');
 });
 
-t.test('a failing store fails the calls that wait', async t => {
-  const { scene, process, puller } = await open(t);
+test('a failing store fails the calls that wait', async ({ scene, process, puller }, t) => {
   const calls = [asking(process, puller.id), asking(process, puller.id)];
   await scene.turn();
   scene.store.fault = operation => (operation === 'claim' ? 'before' : 'none');
@@ -235,8 +238,12 @@ t.test('a worker at its concurrency gets the next task when one ends', async t =
   t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
 });
 
-t.test('complete can be repeated; a lost lease is reported and counted', async t => {
-  const { scene, process, puller, desk } = await open(t);
+test('complete can be repeated; a lost lease is reported and counted', async ({
+  scene,
+  process,
+  puller,
+  desk,
+}, t) => {
   await scene.add(puller);
   const call = asking(process, puller.id);
   await scene.turn();
@@ -246,8 +253,12 @@ t.test('complete can be repeated; a lost lease is reported and counted', async t
   t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), 1);
 });
 
-t.test('a failure waits by the policy, or longer where the worker says so', async t => {
-  const { scene, process, puller, desk } = await open(t);
+test('a failure waits by the policy, or longer where the worker says so', async ({
+  scene,
+  process,
+  puller,
+  desk,
+}, t) => {
   const retry = { ...puller.body.retry, jitter: 0, maxAgeMs: 3_600_000 };
   const ids = await scene.add(puller, 4, { retry });
   const { leases } = await leased(scene, process, puller.id, 4);
@@ -270,44 +281,45 @@ async function leased(scene: EngineScene, process: Process, workerId: string, ma
   return call;
 }
 
-t.test('a task that is released is not counted, and waits as long as asked for', async t => {
-  const { scene, process, puller, desk } = await open(t);
+test('a task that is released is not counted, and waits as long as asked for', async ({
+  scene,
+  process,
+  puller,
+  desk,
+}, t) => {
   const [id] = await scene.add(puller);
   const call = await leased(scene, process, puller.id, 1);
   await desk.leases.release(ACME, call.leases[0], 2_000, PULLER);
   t.match(await scene.get(id), { status: 'retry', attempt: 0, dueAt: scene.clock.nowMs() + 2_000 });
 });
 
-t.test(
-  'a heartbeat lengthens the lease, by the worker’s where it does not say, and tells of a cancel',
-  async t => {
-    const { scene, process, puller, desk } = await open(t, {}, { leaseMs: 10_000 });
-    const [id] = await scene.add(puller, 1, { timeoutMs: 60_000 });
-    const call = await leased(scene, process, puller.id, 1);
-    await scene.pass(4_000, 100);
-    const now = scene.clock.nowMs();
-    t.same(await desk.leases.heartbeat(ACME, call.leases[0], null, null), {
-      kind: 'extended',
-      until: now + 10_000,
-      cancelRequested: false,
-    });
-    t.match(
-      await desk.leases.heartbeat(ACME, call.leases[0], 20_000, {
-        percent: 40,
-        note: 'half way',
-        actor: PULLER,
-      }),
-      {
-        until: now + 20_000,
-      },
-    );
-    const actor = { type: 'user', id: 'usr_1' } as const;
-    await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
-    t.match(await desk.leases.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
-    t.same(await desk.leases.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
-    t.equal((await desk.leases.leased(ACME, call.leases[0]))?.id, id);
-  },
-);
+t.test('a heartbeat lengthens the lease, and tells of a cancel', async t => {
+  const { scene, process, puller, desk } = await open(t, {}, { leaseMs: 10_000 });
+  const [id] = await scene.add(puller, 1, { timeoutMs: 60_000 });
+  const call = await leased(scene, process, puller.id, 1);
+  await scene.pass(4_000, 100);
+  const now = scene.clock.nowMs();
+  t.same(await desk.leases.heartbeat(ACME, call.leases[0], null, null), {
+    kind: 'extended',
+    until: now + 10_000,
+    cancelRequested: false,
+  });
+  t.match(
+    await desk.leases.heartbeat(ACME, call.leases[0], 20_000, {
+      percent: 40,
+      note: 'half way',
+      actor: PULLER,
+    }),
+    {
+      until: now + 20_000,
+    },
+  );
+  const actor = { type: 'user', id: 'usr_1' } as const;
+  await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
+  t.match(await desk.leases.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
+  t.same(await desk.leases.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
+  t.equal((await desk.leases.leased(ACME, call.leases[0]))?.id, id);
+});
 
 t.test('the tasks of a worker that dies are due again when its lease is over, within a second', async t => {
   const { scene, process, puller } = await open(t, {}, { leaseMs: 10_000 });
@@ -319,8 +331,11 @@ t.test('the tasks of a worker that dies are due again when its lease is over, wi
   t.match(await scene.get(id), { status: 'retry', lastError: { code: 'lease_expired' } });
 });
 
-t.test('a caller whose access was revoked while it waited gets no task, and the next one does', async t => {
-  const { scene, process, puller } = await open(t);
+test('a caller whose access was revoked while it waited gets no task, and the next one does', async ({
+  scene,
+  process,
+  puller,
+}, t) => {
   let revoked = false;
   const problem = new Error('the token is not valid here');
   const allowed = async () => {
@@ -340,26 +355,25 @@ t.test('a caller whose access was revoked while it waited gets no task, and the 
   t.match(await scene.get(id), { status: 'running', attempt: 1 }, 'what was handed back does not count');
 });
 
-t.test(
-  'a caller whose access was revoked behind another one is answered so when its time is over',
-  async t => {
-    const { scene, process, puller } = await open(t);
-    let revoked = false;
-    const allowed = async () => {
-      if (revoked) throw new Error('revoked');
-    };
-    const first = asking(process, puller.id);
-    const behind = asking(process, puller.id, { allowed, waitMs: 2_000 });
-    await scene.turn();
-    revoked = true;
-    await scene.pass(2_000);
-    t.match(behind.failure, { message: 'revoked' });
-    t.equal(first.ids, null, 'others wait on');
-  },
-);
+test('a caller whose access was revoked behind another one is answered so when its time is over', async ({
+  scene,
+  process,
+  puller,
+}, t) => {
+  let revoked = false;
+  const allowed = async () => {
+    if (revoked) throw new Error('revoked');
+  };
+  const first = asking(process, puller.id);
+  const behind = asking(process, puller.id, { allowed, waitMs: 2_000 });
+  await scene.turn();
+  revoked = true;
+  await scene.pass(2_000);
+  t.match(behind.failure, { message: 'revoked' });
+  t.equal(first.ids, null, 'others wait on');
+});
 
-t.test('a caller that waits first in line is checked once a second', async t => {
-  const { scene, process, puller } = await open(t);
+test('a caller that waits first in line is checked once a second', async ({ scene, process, puller }, t) => {
   let revoked = false;
   const allowed = async () => {
     if (revoked) throw new Error('revoked');

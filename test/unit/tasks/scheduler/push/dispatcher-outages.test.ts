@@ -1,11 +1,12 @@
-import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => EngineScene.open());
 
 const down = (): 'before' => 'before';
 
-t.test('results are held while the store is unavailable, and written when it answers', async t => {
-  const scene = await EngineScene.open();
+test('results are held while the store is unavailable, and written when it answers', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const ids = await scene.add(worker, 3, {}, { heardBy: process });
@@ -23,25 +24,20 @@ t.test('results are held while the store is unavailable, and written when it ans
   );
 });
 
-t.test(
-  'nothing is claimed while the store is away, and it is asked whether it is back ever more rarely',
-  async t => {
-    const scene = await EngineScene.open();
-    const process = await scene.process(t);
-    const worker = await scene.worker();
-    scene.store.fault = down;
-    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.pass(60_000, 50);
-    t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
-    t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
-    scene.store.fault = () => 'none';
-    await scene.pass(2_100);
-    t.same(process.deliveries.running, [id]);
-  },
-);
+test('nothing is claimed while the store is away, and it is asked whether it is back ever more rarely', async (scene, t) => {
+  const process = await scene.process(t);
+  const worker = await scene.worker();
+  scene.store.fault = down;
+  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.pass(60_000, 50);
+  t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
+  t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
+  scene.store.fault = () => 'none';
+  await scene.pass(2_100);
+  t.same(process.deliveries.running, [id]);
+});
 
-t.test('an outcome whose lease is over is left to the reaper', async t => {
-  const scene = await EngineScene.open();
+test('an outcome whose lease is over is left to the reaper', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const [id] = await scene.add(worker, 1, { timeoutMs: 5_000 }, { heardBy: process });
@@ -57,26 +53,21 @@ t.test('an outcome whose lease is over is left to the reaper', async t => {
   t.equal(new Map(process.stats.counters()).get('tasks.leases_expired'), 1);
 });
 
-t.test(
-  'a result that was written, and whose answer was lost, is written again and changes nothing',
-  async t => {
-    const scene = await EngineScene.open();
-    const process = await scene.process(t);
-    const worker = await scene.worker();
-    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.turn();
-    let lost = 0;
-    scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
-    process.deliveries.answerAll();
-    await scene.pass(3_000);
-    t.same(await scene.events(id), ['created', 'started', 'succeeded']);
-    t.equal(lost, 2);
-    t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
-  },
-);
+test('a result that was written, and whose answer was lost, is written again and changes nothing', async (scene, t) => {
+  const process = await scene.process(t);
+  const worker = await scene.worker();
+  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.turn();
+  let lost = 0;
+  scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
+  process.deliveries.answerAll();
+  await scene.pass(3_000);
+  t.same(await scene.events(id), ['created', 'started', 'succeeded']);
+  t.equal(lost, 2);
+  t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
+});
 
-t.test('tasks that were claimed, and whose claim was not answered, are handed back uncounted', async t => {
-  const scene = await EngineScene.open();
+test('tasks that were claimed, and whose claim was not answered, are handed back uncounted', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   let lost = 0;
@@ -89,8 +80,7 @@ t.test('tasks that were claimed, and whose claim was not answered, are handed ba
   t.same(await scene.events(id), ['created', 'started', 'released', 'started']);
 });
 
-t.test('a store that reads and does not write is not stormed', async t => {
-  const scene = await EngineScene.open();
+test('a store that reads and does not write is not stormed', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   await scene.add(worker, 1, {}, { heardBy: process });
@@ -102,8 +92,7 @@ t.test('a store that reads and does not write is not stormed', async t => {
   t.ok(process.logger.messages('error').length <= 3, 'and a line a minute');
 });
 
-t.test('a defect with one attempt does not keep others from being settled', async t => {
-  const scene = await EngineScene.open();
+test('a defect with one attempt does not keep others from being settled', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const ids = await scene.add(worker, 3, {}, { heardBy: process });
@@ -133,8 +122,7 @@ t.test('a defect with one attempt does not keep others from being settled', asyn
   t.match(process.logger.messages('error'), [/Could not record the result of an attempt/]);
 });
 
-t.test('outcomes that are held take up room: what is held stays bounded', async t => {
-  const scene = await EngineScene.open();
+test('outcomes that are held take up room: what is held stays bounded', async (scene, t) => {
   const process = await scene.process(t, { slots: 10 });
   const worker = await scene.worker();
   await scene.add(worker, 100, {}, { heardBy: process });
@@ -147,8 +135,7 @@ t.test('outcomes that are held take up room: what is held stays bounded', async 
   t.ok(process.deliveries.requests.length <= 20, `${process.deliveries.requests.length} attempts`);
 });
 
-t.test('a stop tells the store what it can, and does not wait for ever', async t => {
-  const scene = await EngineScene.open();
+test('a stop tells the store what it can, and does not wait for ever', async (scene, t) => {
   const process = await scene.process(t);
   const [id] = await scene.add(await scene.worker(), 1, {}, { heardBy: process });
   await scene.turn();
@@ -166,8 +153,7 @@ t.test('a stop tells the store what it can, and does not wait for ever', async t
   t.equal((await scene.store.get(ACME, id))?.status, 'running');
 });
 
-t.test('what the store answers after a stop is over changes nothing, and nothing is left', async t => {
-  const scene = await EngineScene.open();
+test('what the store answers after a stop is over changes nothing, and nothing is left', async (scene, t) => {
   const process = await scene.process(t);
   await scene.add(await scene.worker(), 1, {}, { heardBy: process });
   await scene.turn();

@@ -8,9 +8,11 @@ import {
   OK,
   type Process,
 } from '../../../../support/tasks/engine-scene.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
-t.test('a task that is due is pushed at once where it was made', async t => {
-  const scene = await EngineScene.open();
+const test = testsOf(() => EngineScene.open());
+
+test('a task that is due is pushed at once where it was made', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const [id] = await scene.add(worker, 1, {}, { heardBy: process });
@@ -28,8 +30,7 @@ t.test('a task that is due is pushed at once where it was made', async t => {
   t.equal((await scene.store.getWhole(ACME, id))?.body.result, '{"ok":true}');
 });
 
-t.test('a task that another process made is pushed within a second', async t => {
-  const scene = await EngineScene.open();
+test('a task that another process made is pushed within a second', async (scene, t) => {
   const { deliveries } = await scene.process(t);
   const worker = await scene.worker();
   await scene.pass(300);
@@ -38,8 +39,7 @@ t.test('a task that another process made is pushed within a second', async t => 
   t.same(deliveries.running, [id]);
 });
 
-t.test('a task starts at its time to the millisecond, regardless of which process created it', async t => {
-  const scene = await EngineScene.open();
+test('a task starts at its time to the millisecond, regardless of which process created it', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   for (const heardBy of [undefined, process]) {
@@ -53,8 +53,7 @@ t.test('a task starts at its time to the millisecond, regardless of which proces
   }
 });
 
-t.test('a failed attempt is made again when its wait is over', async t => {
-  const scene = await EngineScene.open();
+test('a failed attempt is made again when its wait is over', async (scene, t) => {
   const { deliveries } = await scene.process(t);
   const worker = await scene.worker();
   const [id] = await scene.add(worker, 1, { retry: { ...worker.body.retry, jitter: 0 } });
@@ -67,8 +66,7 @@ t.test('a failed attempt is made again when its wait is over', async t => {
   t.match(deliveries.requests[1].task, { attempt: 2 });
 });
 
-t.test('no more is claimed than can be delivered', async t => {
-  const scene = await EngineScene.open();
+test('no more is claimed than can be delivered', async (scene, t) => {
   const process = await scene.process(t, { slots: 10 });
   const worker = await scene.worker();
   const ids = await scene.add(worker, 25, {}, { heardBy: process });
@@ -80,8 +78,7 @@ t.test('no more is claimed than can be delivered', async t => {
   t.equal(process.deliveries.running.length, 10, 'a slot that is free is used at once');
 });
 
-t.test('a worker at its concurrency gets the next task as soon as the store knows of an end', async t => {
-  const scene = await EngineScene.open();
+test('a worker at its concurrency gets the next task as soon as the store knows of an end', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ concurrency: 2 });
   const ids = await scene.add(worker, 5, {}, { heardBy: process });
@@ -92,8 +89,7 @@ t.test('a worker at its concurrency gets the next task as soon as the store know
   t.same(process.deliveries.running, ids.slice(1, 3));
 });
 
-t.test('a tenant at its bound does not make each of its workers ask again and again', async t => {
-  const scene = await EngineScene.open();
+test('a tenant at its bound does not make each of its workers ask again and again', async (scene, t) => {
   const process = await scene.process(t, { limits: { inFlight: 3 } });
   const workers = [];
   for (let count = 0; count < 20; count++) workers.push(await scene.worker({ name: `w${count}` }));
@@ -112,8 +108,7 @@ t.test('a tenant at its bound does not make each of its workers ask again and ag
   t.equal(process.deliveries.requests.length, 40, 'all had their turn');
 });
 
-t.test('a rate is kept, and used in full', async t => {
-  const scene = await EngineScene.open();
+test('a rate is kept, and used in full', async (scene, t) => {
   const process = await scene.process(t);
   process.deliveries.reply = () => OK;
   const worker = await scene.worker({ rate: { limit: 10, perMs: 1_000, burst: 1 } });
@@ -123,8 +118,7 @@ t.test('a rate is kept, and used in full', async t => {
   t.ok(length >= 49 && length <= 51, `${length} in five seconds at ten a second`);
 });
 
-t.test('one tenant has at most half of the slots while another waits', async t => {
-  const scene = await EngineScene.open();
+test('one tenant has at most half of the slots while another waits', async (scene, t) => {
   await scene.store.apply('other', [scene.make.account('other')]);
   const process = await scene.process(t, { slots: 20 });
   const busy = await scene.worker();
@@ -176,47 +170,42 @@ for (const processes of [1, 2]) {
   });
 }
 
-t.test(
-  'live secrets are opened for the attempt: signing ones newest first, the newest of each header',
-  async t => {
-    const scene = await EngineScene.open();
-    await scene.store.apply('sealed', [
-      scene.make.account('sealed', { dataKey: { masterKeyId: 'm', wrapped: 'w' } }),
-    ]);
-    const process = await scene.process(t);
-    const worker = await scene.worker({}, 'sealed');
-    const header = { type: 'header', name: 'X-Key' } as const;
-    await scene.store.apply('sealed', [
-      scene.make.secret(worker.id, { sealed: 'eno' }),
-      scene.make.secret(worker.id, { sealed: 'dlo', ...header }),
-      scene.make.secret(worker.id, { sealed: 'revo', expiresAt: NOON }),
-      scene.make.secret(worker.id, { sealed: 'owt', expiresAt: NOON + 60_000 }),
-      scene.make.secret(worker.id, { sealed: 'wen', ...header }),
-      scene.make.secret(worker.id, { sealed: null, type: 'token' }),
-    ]);
-    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-    await scene.turn();
-    t.match(process.deliveries.requests[0], { signing: ['two', 'one'], secretHeaders: { 'x-key': 'new' } });
-    await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'eerht' })]);
-    process.signals.tell('workerChanged', 'sealed', worker.id);
-    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-    await scene.turn();
-    t.same(process.deliveries.requests[1].signing, ['three', 'two', 'one'], 'a change is heeded at once');
-    await scene.pass(60_000, 50);
-    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-    await scene.turn();
-    t.same(process.deliveries.requests[2].signing, ['three', 'one'], 'and the end of its time as well');
-    await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'ruof' })]);
-    await scene.pass(2_000, 50);
-    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-    await scene.turn();
-    const { signing } = process.deliveries.requests[3];
-    t.same(signing, ['four', 'three', 'one'], 'a change by another process is heeded after two seconds');
-  },
-);
+test('live secrets are opened for the attempt: signing ones newest first, the newest of each header', async (scene, t) => {
+  await scene.store.apply('sealed', [
+    scene.make.account('sealed', { dataKey: { masterKeyId: 'm', wrapped: 'w' } }),
+  ]);
+  const process = await scene.process(t);
+  const worker = await scene.worker({}, 'sealed');
+  const header = { type: 'header', name: 'X-Key' } as const;
+  await scene.store.apply('sealed', [
+    scene.make.secret(worker.id, { sealed: 'eno' }),
+    scene.make.secret(worker.id, { sealed: 'dlo', ...header }),
+    scene.make.secret(worker.id, { sealed: 'revo', expiresAt: NOON }),
+    scene.make.secret(worker.id, { sealed: 'owt', expiresAt: NOON + 60_000 }),
+    scene.make.secret(worker.id, { sealed: 'wen', ...header }),
+    scene.make.secret(worker.id, { sealed: null, type: 'token' }),
+  ]);
+  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+  await scene.turn();
+  t.match(process.deliveries.requests[0], { signing: ['two', 'one'], secretHeaders: { 'x-key': 'new' } });
+  await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'eerht' })]);
+  process.signals.tell('workerChanged', 'sealed', worker.id);
+  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+  await scene.turn();
+  t.same(process.deliveries.requests[1].signing, ['three', 'two', 'one'], 'a change is heeded at once');
+  await scene.pass(60_000, 50);
+  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+  await scene.turn();
+  t.same(process.deliveries.requests[2].signing, ['three', 'one'], 'and the end of its time as well');
+  await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'ruof' })]);
+  await scene.pass(2_000, 50);
+  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+  await scene.turn();
+  const { signing } = process.deliveries.requests[3];
+  t.same(signing, ['four', 'three', 'one'], 'a change by another process is heeded after two seconds');
+});
 
-t.test('nothing leaves unsigned: a worker whose secret does not open is left alone', async t => {
-  const scene = await EngineScene.open();
+test('nothing leaves unsigned: a worker whose secret does not open is left alone', async (scene, t) => {
   await scene.store.apply('sealed', [
     scene.make.account('sealed', { dataKey: { masterKeyId: 'm', wrapped: 'w' } }),
   ]);
@@ -231,8 +220,7 @@ t.test('nothing leaves unsigned: a worker whose secret does not open is left alo
   t.notMatch(JSON.stringify(process.logger.lines), 'broken-value');
 });
 
-t.test('a task that is canceled here is ended at once', async t => {
-  const scene = await EngineScene.open();
+test('a task that is canceled here is ended at once', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const [id] = await scene.add(worker, 1, {}, { heardBy: process });
@@ -249,8 +237,7 @@ t.test('a task that is canceled here is ended at once', async t => {
   t.same(await scene.events(id), ['created', 'started', 'cancel_requested', 'canceled']);
 });
 
-t.test('a task that is canceled in another process is ended within a second or so', async t => {
-  const scene = await EngineScene.open();
+test('a task that is canceled in another process is ended within a second or so', async (scene, t) => {
   const { deliveries } = await scene.process(t);
   const worker = await scene.worker();
   const [id, other] = await scene.add(worker, 2);
@@ -266,8 +253,7 @@ t.test('a task that is canceled in another process is ended within a second or s
   t.equal((await scene.get(id)).status, 'canceled');
 });
 
-t.test('running tasks are not read while no attempt lasts', async t => {
-  const scene = await EngineScene.open();
+test('running tasks are not read while no attempt lasts', async (scene, t) => {
   const { deliveries } = await scene.process(t);
   deliveries.reply = () => OK;
   await scene.add(await scene.worker(), 10);
@@ -275,8 +261,7 @@ t.test('running tasks are not read while no attempt lasts', async t => {
   t.equal(scene.store.asked.list, 0);
 });
 
-t.test('a worker that answers 410 is paused, and its tasks wait until somebody lets it go on', async t => {
-  const scene = await EngineScene.open();
+test('a worker that answers 410 is paused, and its tasks wait until somebody lets it go on', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const [gone] = await scene.add(worker, 1, {}, { heardBy: process });
@@ -299,8 +284,7 @@ t.test('a worker that answers 410 is paused, and its tasks wait until somebody l
   t.same(process.deliveries.running, [waiting], 'at once');
 });
 
-t.test('a worker that is paused in another process gets nothing after a second', async t => {
-  const scene = await EngineScene.open();
+test('a worker that is paused in another process gets nothing after a second', async (scene, t) => {
   const { deliveries } = await scene.process(t);
   const worker = await scene.worker();
   await scene.add(worker);
@@ -312,8 +296,7 @@ t.test('a worker that is paused in another process gets nothing after a second',
   t.equal(deliveries.requests.length, 1);
 });
 
-t.test('a paused worker whose time to resume has come goes on at once', async t => {
-  const scene = await EngineScene.open();
+test('a paused worker whose time to resume has come goes on at once', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ paused: true, resumeAt: NOON + 7_000 });
   const [id] = await scene.add(worker);
@@ -329,8 +312,7 @@ t.test('a paused worker whose time to resume has come goes on at once', async t 
   t.same(await scene.store.dueDocuments(10), [], 'and is not due any more');
 });
 
-t.test('a worker that only fails is paused after the time that it allows', async t => {
-  const scene = await EngineScene.open();
+test('a worker that only fails is paused after the time that it allows', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ autoPauseAfterMs: 60_000 });
   const attempt = async (status: number) => {
@@ -355,8 +337,7 @@ t.test('a worker that only fails is paused after the time that it allows', async
   t.match((await scene.workerBody(worker.id)).pauseReason, /^only failures since 2026-03-01T12:00:5\d/);
 });
 
-t.test('a worker is not paused for failures here while it does well elsewhere', async t => {
-  const scene = await EngineScene.open();
+test('a worker is not paused for failures here while it does well elsewhere', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ autoPauseAfterMs: 60_000 });
   const [first] = await scene.add(worker, 1, {}, { heardBy: process });
@@ -388,8 +369,7 @@ t.test('a worker is not paused for failures here while it does well elsewhere', 
   t.equal((await scene.workerBody(worker.id)).paused, false);
 });
 
-t.test('a suspended account has nothing dispatched until it is active again', async t => {
-  const scene = await EngineScene.open();
+test('a suspended account has nothing dispatched until it is active again', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   const account = scene.make.account(ACME, { status: 'suspended' });
@@ -405,8 +385,7 @@ t.test('a suspended account has nothing dispatched until it is active again', as
   t.same(process.deliveries.running, [id]);
 });
 
-t.test('what ends within 5 ms is settled together, and 64 pieces at once', async t => {
-  const scene = await EngineScene.open();
+test('what ends within 5 ms is settled together, and 64 pieces at once', async (scene, t) => {
   const process = await scene.process(t, { slots: 100 });
   const worker = await scene.worker();
   const ids = await scene.add(worker, 70, {}, { heardBy: process });
@@ -428,8 +407,7 @@ t.test('what ends within 5 ms is settled together, and 64 pieces at once', async
   t.same(scene.store.settled, [5, 64, 1]);
 });
 
-t.test('an idle process asks the store once a second', async t => {
-  const scene = await EngineScene.open();
+test('an idle process asks the store once a second', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker();
   await scene.add(worker, 1, { runAt: NOON + 3_600_000 }, { heardBy: process });

@@ -117,27 +117,24 @@ t.test('no tenant is ever ahead of another that waits by more than two quanta', 
   }
 });
 
-t.test(
-  'a tenant whose tasks are spread over many workers has the share of one with a single worker',
-  async t => {
-    const scene = queueOf();
-    const { queue } = scene;
-    for (let worker = 0; worker < 20; worker++) queue.add('scattered', `w${worker}`);
-    queue.add('plain', 'w');
-    const started = new Map([
-      ['scattered', 0],
-      ['plain', 0],
-    ]);
-    for (let count = 0; count < 2_000; count++) {
-      const turn = queue.next(1_000) as Turn;
-      const tasks = turn.tenant === 'scattered' ? 1 : turn.max;
-      startAndEnd(scene, turn, tasks);
-      started.set(turn.tenant, (started.get(turn.tenant) as number) + tasks);
-    }
-    const [scattered, plain] = [...started.values()];
-    t.ok(Math.abs(scattered - plain) <= 2 * QUANTUM, `${scattered} and ${plain}`);
-  },
-);
+t.test('a tenant with many workers has the share of one with a single worker', async t => {
+  const scene = queueOf();
+  const { queue } = scene;
+  for (let worker = 0; worker < 20; worker++) queue.add('scattered', `w${worker}`);
+  queue.add('plain', 'w');
+  const started = new Map([
+    ['scattered', 0],
+    ['plain', 0],
+  ]);
+  for (let count = 0; count < 2_000; count++) {
+    const turn = queue.next(1_000) as Turn;
+    const tasks = turn.tenant === 'scattered' ? 1 : turn.max;
+    startAndEnd(scene, turn, tasks);
+    started.set(turn.tenant, (started.get(turn.tenant) as number) + tasks);
+  }
+  const [scattered, plain] = [...started.values()];
+  t.ok(Math.abs(scattered - plain) <= 2 * QUANTUM, `${scattered} and ${plain}`);
+});
 
 t.test('a tenant that found nothing in its turns does not save them up', async t => {
   const { queue } = queueOf();

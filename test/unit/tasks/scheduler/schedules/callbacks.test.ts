@@ -8,6 +8,9 @@ import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { settlement, taskChange, taskQuery } from '../../../../support/tasks/factories.ts';
 import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
 import { SchemasOfDocument } from '../../../../support/tasks/schemas-of-document.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(() => Told.begun());
 
 const START = '2026-03-01T10:00:00Z';
 const TRACE = {
@@ -98,8 +101,7 @@ class Told {
   }
 }
 
-t.test('the worker gets a task of its own, which says what has ended', async t => {
-  const told = await Told.begun();
+test('the worker gets a task of its own, which says what has ended', async (told, t) => {
   const { firing, listener } = told;
   const due: string[] = [];
   firing.signals.listen({ taskDue: (_tenant, workerId) => due.push(workerId) });
@@ -142,8 +144,7 @@ t.test('the worker gets a task of its own, which says what has ended', async t =
   await firing.stop();
 });
 
-t.test('a callback contains the result unchanged, and no error', async t => {
-  const told = await Told.begun();
+test('a callback contains the result unchanged, and no error', async (told, t) => {
   const { firing } = told;
   const { factory, store, worker } = firing;
   const onFinish = { workerId: told.listener.id, events: EVENTS };
@@ -185,8 +186,7 @@ t.test('several processes and a store that fails create each callback once', asy
   await firing.stop();
 });
 
-t.test('callbacks are created at the quota, and up to twice as many open tasks wait', async t => {
-  const told = await Told.begun();
+test('callbacks are created at the quota, and up to twice as many open tasks wait', async (told, t) => {
   const { firing } = told;
   await told.changeAccount({ limits: { openTasks: 1 } });
   const { factory, store, worker } = firing;
@@ -208,8 +208,7 @@ t.test('callbacks are created at the quota, and up to twice as many open tasks w
   await firing.stop();
 });
 
-t.test('callbacks wait while the account is suspended', async t => {
-  const told = await Told.begun();
+test('callbacks wait while the account is suspended', async (told, t) => {
   const ended = [await told.ended(), await told.ended()];
   await told.changeAccount({ status: 'suspended' });
   await told.firing.pass(5 * MINUTE, 1_000);
@@ -220,29 +219,25 @@ t.test('callbacks wait while the account is suspended', async t => {
   await told.firing.stop();
 });
 
-t.test(
-  'callbacks to a worker that was deleted are dropped, which the log says; others are created',
-  async t => {
-    const told = await Told.begun();
-    const { firing } = told;
-    const lost = await told.ended({ onFinish: { workerId: 'wrk_gone', events: EVENTS } });
-    const kept = await told.ended();
-    await firing.pass(250);
-    t.strictSame(await told.told(), [kept]);
-    t.equal(await told.waiting(), 0);
-    t.strictSame(
-      firing.logger.lines.filter(({ level }) => level === 'warning'),
-      [
-        {
-          level: 'warning',
-          message: 'Callback dropped because its worker was deleted',
-          fields: { tenant: TENANT, task: lost, worker: 'wrk_gone' },
-        },
-      ],
-    );
-    await firing.stop();
-  },
-);
+test('callbacks to a worker that was deleted are dropped, which the log says; others are created', async (told, t) => {
+  const { firing } = told;
+  const lost = await told.ended({ onFinish: { workerId: 'wrk_gone', events: EVENTS } });
+  const kept = await told.ended();
+  await firing.pass(250);
+  t.strictSame(await told.told(), [kept]);
+  t.equal(await told.waiting(), 0);
+  t.strictSame(
+    firing.logger.lines.filter(({ level }) => level === 'warning'),
+    [
+      {
+        level: 'warning',
+        message: 'Callback dropped because its worker was deleted',
+        fields: { tenant: TENANT, task: lost, worker: 'wrk_gone' },
+      },
+    ],
+  );
+  await firing.stop();
+});
 
 t.test('callbacks for many tasks that end together are created within a few checks', async t => {
   const told = await Told.begun(2);

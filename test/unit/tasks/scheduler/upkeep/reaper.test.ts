@@ -1,4 +1,3 @@
-import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../../../src/tasks/model/documents.ts';
 import { Signals } from '../../../../../src/tasks/model/signals.ts';
@@ -7,6 +6,9 @@ import { purgeAll } from '../../../../../src/tasks/scheduler/upkeep/retention.ts
 import { Directory } from '../../../../../src/tasks/store/directory.ts';
 import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 import { settlement } from '../../../../support/tasks/factories.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 const running = () => false;
 
@@ -23,8 +25,12 @@ async function open() {
   return { scene, worker, round, told };
 }
 
-t.test('an attempt whose lease is over counts, and waits at least the base of its policy', async t => {
-  const { scene, worker, round, told } = await open();
+test('an attempt whose lease is over counts, and waits at least the base of its policy', async ({
+  scene,
+  worker,
+  round,
+  told,
+}, t) => {
   const retry = { ...worker.body.retry, jitter: 0.5 };
   const [id] = await scene.add(worker, 1, { retry });
   await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
@@ -42,8 +48,7 @@ t.test('an attempt whose lease is over counts, and waits at least the base of it
   t.same(told, ['roomFor', 'taskDue 5000']);
 });
 
-t.test('with no attempt left, or its age over, it has failed', async t => {
-  const { scene, worker, round } = await open();
+test('with no attempt left, or its age over, it has failed', async ({ scene, worker, round }, t) => {
   const { retry } = worker.body;
   const ids = [
     ...(await scene.add(worker, 1, { retry: { ...retry, maxAttempts: 1 } })),
@@ -55,8 +60,11 @@ t.test('with no attempt left, or its age over, it has failed', async t => {
   t.same(await scene.statuses(ids), ['failed', 'failed']);
 });
 
-t.test('an attempt that was asked to stop is canceled when its lease is over', async t => {
-  const { scene, worker, round } = await open();
+test('an attempt that was asked to stop is canceled when its lease is over', async ({
+  scene,
+  worker,
+  round,
+}, t) => {
   const [id] = await scene.add(worker);
   await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
   const actor = { type: 'user', id: 'usr_1' } as const;
@@ -66,8 +74,7 @@ t.test('an attempt that was asked to stop is canceled when its lease is over', a
   t.equal((await scene.get(id)).status, 'canceled');
 });
 
-t.test('a task that did not start in time expires', async t => {
-  const { scene, worker, round } = await open();
+test('a task that did not start in time expires', async ({ scene, worker, round }, t) => {
   const [id] = await scene.add(worker, 1, { expiresAt: scene.clock.nowMs() + 1_000 });
   await round();
   t.equal((await scene.get(id)).status, 'scheduled');
@@ -77,8 +84,11 @@ t.test('a task that did not start in time expires', async t => {
   t.same(await scene.events(id), ['created', 'expired']);
 });
 
-t.test('a round ends whatever number is overdue, and two at once do nothing twice', async t => {
-  const { scene, worker, round } = await open();
+test('a round ends whatever number is overdue, and two at once do nothing twice', async ({
+  scene,
+  worker,
+  round,
+}, t) => {
   const ids = await scene.add(worker, 500);
   ids.push(...(await scene.add(worker, 300)));
   await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 800));
@@ -88,8 +98,7 @@ t.test('a round ends whatever number is overdue, and two at once do nothing twic
   t.same(new Set(await Promise.all(ids.map(async id => (await scene.events(id)).length))), new Set([3]));
 });
 
-t.test('what is not kept any longer is removed, by the limits of each tenant', async t => {
-  const { scene, worker } = await open();
+test('what is not kept any longer is removed, by the limits of each tenant', async ({ scene, worker }, t) => {
   const day = 86_400_000;
   const account = scene.make.account('brief', { limits: { retainSucceededMs: day } });
   await scene.store.apply('brief', [account]);
@@ -145,8 +154,7 @@ t.test('what is not kept any longer is removed, by the limits of each tenant', a
   );
 });
 
-t.test('removal goes in slices, and rests in between', async t => {
-  const { scene, worker } = await open();
+test('removal goes in slices, and rests in between', async ({ scene, worker }, t) => {
   for (let count = 0; count < 3; count++) await scene.add(worker, 400);
   const { tasks } = await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1_200));
   await scene.store.settle(
@@ -170,8 +178,7 @@ t.test('removal goes in slices, and rests in between', async t => {
   t.same(slices, [500, 500, 200]);
 });
 
-t.test('removal goes on while anything is left, be it no tasks', async t => {
-  const { scene } = await open();
+test('removal goes on while anything is left, be it no tasks', async ({ scene }, t) => {
   const answers = [true, true, false].map(more => ({ tasks: 0, more }));
   const asked: number[] = [];
   scene.store.purge = async (_tenant, _keep, max) => {
@@ -186,8 +193,11 @@ t.test('removal goes on while anything is left, be it no tasks', async t => {
   t.same(asked, [500, 500, 500]);
 });
 
-t.test('where the store fails for one tenant, those of the others are ended all the same', async t => {
-  const { scene, worker, round } = await open();
+test('where the store fails for one tenant, those of the others are ended all the same', async ({
+  scene,
+  worker,
+  round,
+}, t) => {
   await scene.store.apply('zebra', [scene.make.account('zebra')]);
   const other = await scene.worker({}, 'zebra');
   const [broken] = await scene.add(worker);
@@ -205,31 +215,28 @@ t.test('where the store fails for one tenant, those of the others are ended all 
   t.equal((await scene.get(broken)).status, 'running');
 });
 
-t.test(
-  'where the store fails for one tenant, what the others do not keep is removed all the same',
-  async t => {
-    const { scene } = await open();
-    await scene.store.apply('zebra', [scene.make.account('zebra')]);
-    const purged: string[] = [];
-    scene.store.purge = async tenant => {
-      if (tenant === ACME) throw new Fault('store_failed', 'a part of the store is away');
-      purged.push(tenant);
-      return { tasks: 0, more: false };
-    };
-    const directory = new Directory(scene.store, scene.clock);
-    const pass = purgeAll(
-      { store: scene.store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock },
-      running,
-    );
-    pass.catch(() => {});
-    await scene.pass(50);
-    await t.rejects(pass, /a part of the store is away/);
-    t.same(purged, ['zebra']);
-  },
-);
+test('where the store fails for one tenant, what the others do not keep is removed all the same', async ({
+  scene,
+}, t) => {
+  await scene.store.apply('zebra', [scene.make.account('zebra')]);
+  const purged: string[] = [];
+  scene.store.purge = async tenant => {
+    if (tenant === ACME) throw new Fault('store_failed', 'a part of the store is away');
+    purged.push(tenant);
+    return { tasks: 0, more: false };
+  };
+  const directory = new Directory(scene.store, scene.clock);
+  const pass = purgeAll(
+    { store: scene.store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock },
+    running,
+  );
+  pass.catch(() => {});
+  await scene.pass(50);
+  await t.rejects(pass, /a part of the store is away/);
+  t.same(purged, ['zebra']);
+});
 
-t.test('many tasks that did not start in time are ended together', async t => {
-  const { scene, worker, round } = await open();
+test('many tasks that did not start in time are ended together', async ({ scene, worker, round }, t) => {
   await scene.add(worker, 200, { expiresAt: scene.clock.nowMs() + 1_000 });
   scene.clock.advance(1_000);
   const { change } = scene.store;

@@ -1,9 +1,11 @@
-import t from 'tap';
 import { Signals } from '../../../../../src/tasks/model/signals.ts';
 import { WorkerSwitch } from '../../../../../src/tasks/scheduler/workers/worker-pauses.ts';
 import { Directory } from '../../../../../src/tasks/store/directory.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { ACME, EngineScene, NOON } from '../../../../support/tasks/engine-scene.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(open);
 
 async function open() {
   const scene = await EngineScene.open();
@@ -19,8 +21,7 @@ async function open() {
   return { scene, workerSwitch, changed };
 }
 
-t.test('a pause keeps what somebody else changes meanwhile', async t => {
-  const { scene, workerSwitch, changed } = await open();
+test('a pause keeps what somebody else changes meanwhile', async ({ scene, workerSwitch, changed }, t) => {
   const worker = await scene.worker();
   const { apply } = scene.store;
   scene.store.apply = async (...request) => {
@@ -38,20 +39,19 @@ t.test('a pause keeps what somebody else changes meanwhile', async t => {
   t.ok(await scene.store.findDocument(ACME, 'name:worker:mailer'), 'and its name');
 });
 
-t.test(
-  'a worker that is paused already keeps its reason; one that is gone is none of our business',
-  async t => {
-    const { scene, workerSwitch, changed } = await open();
-    const worker = await scene.worker({ paused: true, pauseReason: 'holidays', resumeAt: NOON + 1_000 });
-    await workerSwitch.pause(ACME, worker.id, worker.body, 'why not');
-    await workerSwitch.pause(ACME, 'wrk_missing', worker.body, 'why not');
-    t.match(await scene.workerBody(worker.id), { pauseReason: 'holidays', resumeAt: NOON + 1_000 });
-    t.same(changed, []);
-  },
-);
+test('a worker that is paused already keeps its reason; one that is gone is none of our business', async ({
+  scene,
+  workerSwitch,
+  changed,
+}, t) => {
+  const worker = await scene.worker({ paused: true, pauseReason: 'holidays', resumeAt: NOON + 1_000 });
+  await workerSwitch.pause(ACME, worker.id, worker.body, 'why not');
+  await workerSwitch.pause(ACME, 'wrk_missing', worker.body, 'why not');
+  t.match(await scene.workerBody(worker.id), { pauseReason: 'holidays', resumeAt: NOON + 1_000 });
+  t.same(changed, []);
+});
 
-t.test('a worker goes on when its time has come, not before', async t => {
-  const { scene, workerSwitch } = await open();
+test('a worker goes on when its time has come, not before', async ({ scene, workerSwitch }, t) => {
   const worker = await scene.worker({ paused: true, pauseReason: 'lunch', resumeAt: NOON + 1_000 });
   await workerSwitch.resume(ACME, worker.id);
   t.match(await scene.workerBody(worker.id), { paused: true });
@@ -63,8 +63,10 @@ t.test('a worker goes on when its time has come, not before', async t => {
   ]);
 });
 
-t.test('a document that is due and has nothing to resume is due no more', async t => {
-  const { scene, workerSwitch } = await open();
+test('a document that is due and has nothing to resume is due no more', async ({
+  scene,
+  workerSwitch,
+}, t) => {
   const worker = scene.make.worker({ paused: true, resumeAt: null }, { dueAt: NOON });
   await scene.store.apply(ACME, [worker]);
   t.equal((await scene.store.dueDocuments(10)).length, 1);
@@ -73,8 +75,7 @@ t.test('a document that is due and has nothing to resume is due no more', async 
   t.match(await scene.workerBody(worker.id), { paused: true });
 });
 
-t.test('of two processes that resume a worker one does it', async t => {
-  const { scene, workerSwitch, changed } = await open();
+test('of two processes that resume a worker one does it', async ({ scene, workerSwitch, changed }, t) => {
   const worker = await scene.worker({ paused: true, resumeAt: NOON });
   await Promise.all([workerSwitch.resume(ACME, worker.id), workerSwitch.resume(ACME, worker.id)]);
   t.equal((await scene.store.getDocument(ACME, 'worker', worker.id))?.version, 2);

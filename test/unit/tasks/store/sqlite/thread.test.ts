@@ -13,6 +13,9 @@ import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory, settlement, taskQuery } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
+
+const test = testsOf(t => Setting.open(t));
 
 const make = new Factory(systemClock);
 const worker = make.worker();
@@ -73,33 +76,27 @@ class Setting {
   }
 }
 
-t.test(
-  'the file and what belongs to it are only for their owner, also in a directory that all may read',
-  async t => {
-    const modes = (path: string) => ['', '-wal', '-shm'].map(end => statSync(path + end).mode & 0o777);
-    const before = process.umask(0o022);
-    t.teardown(() => process.umask(before));
-    const created = new Setting(t);
-    chmodSync(dirname(created.path), 0o755);
-    await created.store.start();
-    t.same(modes(created.path), [0o600, 0o600, 0o600]);
-    t.same(created.logger.lines, []);
+t.test('the file and what belongs to it are only for their owner in any directory', async t => {
+  const modes = (path: string) => ['', '-wal', '-shm'].map(end => statSync(path + end).mode & 0o777);
+  const before = process.umask(0o022);
+  t.teardown(() => process.umask(before));
+  const created = new Setting(t);
+  chmodSync(dirname(created.path), 0o755);
+  await created.store.start();
+  t.same(modes(created.path), [0o600, 0o600, 0o600]);
+  t.same(created.logger.lines, []);
 
-    // Files of an earlier version, which another process has opened.
-    for (const end of ['', '-wal', '-shm']) chmodSync(created.path + end, 0o644);
-    const later = new Setting(t);
-    later.path = created.path;
-    await later.store.start();
-    t.same(modes(created.path), [0o600, 0o600, 0o600]);
-    t.match(later.logger.lines, [
-      { level: 'warning', fields: { path: created.path, mode: '644, 644, 644' } },
-    ]);
-    t.equal(later.logger.lines.length, 1);
-  },
-);
+  // Files of an earlier version, which another process has opened.
+  for (const end of ['', '-wal', '-shm']) chmodSync(created.path + end, 0o644);
+  const later = new Setting(t);
+  later.path = created.path;
+  await later.store.start();
+  t.same(modes(created.path), [0o600, 0o600, 0o600]);
+  t.match(later.logger.lines, [{ level: 'warning', fields: { path: created.path, mode: '644, 644, 644' } }]);
+  t.equal(later.logger.lines.length, 1);
+});
 
-t.test('what the thread answers is what the engine answers', async t => {
-  const { store } = await Setting.open(t);
+test('what the thread answers is what the engine answers', async ({ store }, t) => {
   const [a, b] = [make.newTask(worker, { tags: ['x'] }), make.newTask(worker, { metadata: { k: 'v' } })];
   const held = make.newTask(worker, { heldBy: a.task.id });
   const created = await store.create('acme', make.createRequest([a, b, held]));
@@ -117,15 +114,13 @@ t.test('what the thread answers is what the engine answers', async t => {
   t.ok(Math.abs((await store.now()) - Date.now()) < 60_000);
 });
 
-t.test('what is asked in one turn goes in one message', async t => {
-  const setting = await Setting.open(t);
+test('what is asked in one turn goes in one message', async (setting, t) => {
   await Promise.all(Array.from({ length: 300 }, () => setting.create()));
   t.equal(setting.messages.length, 1);
   t.equal((await setting.store.counts('acme', null)).scheduled, 300);
 });
 
-t.test('a read sees what was acknowledged before', async t => {
-  const { store } = await Setting.open(t);
+test('a read sees what was acknowledged before', async ({ store }, t) => {
   await Promise.all(
     Array.from({ length: 20 }, async () => {
       const item = make.newTask(worker);
@@ -135,8 +130,7 @@ t.test('a read sees what was acknowledged before', async t => {
   );
 });
 
-t.test('more than may wait is refused, and what waits is done', async t => {
-  const setting = await Setting.open(t);
+test('more than may wait is refused, and what waits is done', async (setting, t) => {
   const asked = Array.from({ length: 9_000 }, () => setting.store.ping());
   const ends = await Promise.allSettled(asked);
   const refused = ends.filter(({ status }) => status === 'rejected');
@@ -151,8 +145,7 @@ t.test('more than may wait is refused, and what waits is done', async t => {
   t.equal(setting.operator.waiting, 0);
 });
 
-t.test('the memory of what waits is bounded as well', async t => {
-  const setting = await Setting.open(t);
+test('the memory of what waits is bounded as well', async (setting, t) => {
   const large = JSON.stringify('x'.repeat(7 * 1024 * 1024));
   const ends = await Promise.allSettled([1, 2, 3, 4, 5].map(() => setting.create(large)));
   t.strictSame(
@@ -163,8 +156,7 @@ t.test('the memory of what waits is bounded as well', async t => {
   await t.resolves(setting.create(larger), 'one by itself may be larger than what all may have');
 });
 
-t.test('a thread that is lost fails what it was asked, and is replaced', async t => {
-  const setting = await Setting.open(t);
+test('a thread that is lost fails what it was asked, and is replaced', async (setting, t) => {
   const creating = setting.create();
   const ends = Promise.allSettled([creating]);
   await new Promise(setImmediate);
@@ -184,34 +176,28 @@ t.test('a thread that is lost fails what it was asked, and is replaced', async t
   t.ok(scheduled === 1 || scheduled === 2, 'the first one was made or not');
 });
 
-t.test('what was not sent yet when the thread was lost is done by the next one', async t => {
-  const setting = await Setting.open(t);
+test('what was not sent yet when the thread was lost is done by the next one', async (setting, t) => {
   await setting.threads[0].terminate();
   await setting.ends[0];
   await Promise.all([setting.create(), setting.create()]);
   t.equal((await setting.store.counts('acme', null)).scheduled, 2);
 });
 
-t.test(
-  'where a replacement cannot open the file calls fail at once, and it is tried again later',
-  async t => {
-    const setting = await Setting.open(t);
-    const { path } = setting;
-    setting.path = `${path}/no/such/file`;
-    await setting.threads[0].terminate();
-    await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
-    await setting.ends[1];
-    await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
-    t.equal(setting.threads.length, 2, 'not yet');
-    setting.path = path;
-    setting.nowMs += 1_000;
-    await setting.create();
-    t.equal(setting.threads.length, 3);
-  },
-);
+test('where a replacement cannot open the file calls fail at once, and it is tried again later', async (setting, t) => {
+  const { path } = setting;
+  setting.path = `${path}/no/such/file`;
+  await setting.threads[0].terminate();
+  await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
+  await setting.ends[1];
+  await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
+  t.equal(setting.threads.length, 2, 'not yet');
+  setting.path = path;
+  setting.nowMs += 1_000;
+  await setting.create();
+  t.equal(setting.threads.length, 3);
+});
 
-t.test('where a replacement cannot be started calls fail at once, and it is tried again later', async t => {
-  const setting = await Setting.open(t);
+test('where a replacement cannot be started calls fail at once, and it is tried again later', async (setting, t) => {
   setting.noThread = new Error('no memory');
   await setting.threads[0].terminate();
   await t.rejects(setting.create(), { ...STORE_FAILED, message: /could not start: no memory/ });
@@ -229,8 +215,7 @@ t.test('a start without a thread fails, and leaves nothing to stop', async t => 
   await setting.store.stop();
 });
 
-t.test('a stop waits for what was asked; nothing is done after it', async t => {
-  const setting = await Setting.open(t);
+test('a stop waits for what was asked; nothing is done after it', async (setting, t) => {
   const creating = Promise.all([setting.create(), setting.create()]);
   await setting.store.stop();
   await creating;

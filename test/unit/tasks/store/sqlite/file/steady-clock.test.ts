@@ -36,19 +36,16 @@ t.test('after a step back time goes on at half speed until the host has caught u
   t.equal(clock.backsteps, 1);
 });
 
-t.test(
-  'a step forward is followed at once, and one that only corrects a step back changes nothing',
-  async t => {
-    const { host, clock } = clocks();
-    clock.nowMs();
-    host.jump(HOUR);
-    t.equal(clock.nowMs(), 11 * HOUR);
-    host.jump(-HOUR);
-    t.equal(clock.nowMs(), 11 * HOUR);
-    host.jump(HOUR);
-    t.equal(clock.nowMs(), 11 * HOUR);
-  },
-);
+t.test('a step forward is followed at once, one that corrects a step back is none', async t => {
+  const { host, clock } = clocks();
+  clock.nowMs();
+  host.jump(HOUR);
+  t.equal(clock.nowMs(), 11 * HOUR);
+  host.jump(-HOUR);
+  t.equal(clock.nowMs(), 11 * HOUR);
+  host.jump(HOUR);
+  t.equal(clock.nowMs(), 11 * HOUR);
+});
 
 t.test('time that another run has seen is not repeated', async t => {
   const { host, clock } = clocks();
