@@ -229,6 +229,12 @@ export class EngineScene {
     return scene;
   }
 
+  /** The same with a process that runs until the test ends, and a worker that is pushed to. */
+  static async serving(t: { teardown(run: () => Promise<void>): void }) {
+    const scene = await EngineScene.open();
+    return { scene, process: await scene.process(t), worker: await scene.worker() };
+  }
+
   /** A process that runs until the test ends. */
   async process(
     t: { teardown(run: () => Promise<void>): void },

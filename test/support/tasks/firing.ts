@@ -88,6 +88,13 @@ export class Firing {
     return firing;
   }
 
+  /** With one process, until the test ends. */
+  static async running(t: { teardown(run: () => Promise<void>): void }, start: string): Promise<Firing> {
+    const firing = await Firing.begun(start);
+    t.teardown(() => firing.stop());
+    return firing;
+  }
+
   /** Another process. */
   add(seed: number): ScheduleFirer {
     const { store, signals, logger } = this;

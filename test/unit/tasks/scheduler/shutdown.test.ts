@@ -3,6 +3,7 @@ import { PULLER } from '../../../support/tasks/factories.ts';
 import { testsOf } from '../../../support/tests-of.ts';
 
 const test = testsOf(() => EngineScene.open());
+const serving = testsOf(EngineScene.serving);
 
 /** Asks for a stop; `over` says whether it has ended. */
 function stopping(process: Process): { over: boolean } {
@@ -13,20 +14,21 @@ function stopping(process: Process): { over: boolean } {
   return state;
 }
 
-test('a stop waits for pushes, and tells the store how they ended', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  const ids = await scene.add(worker, 2, {}, { heardBy: process });
-  await scene.turn();
-  const stop = stopping(process);
-  await scene.pass(10_000, 50);
-  t.equal(stop.over, false);
-  process.deliveries.answerAll();
-  await scene.pass(10);
-  t.equal(stop.over, true);
-  t.same(await scene.statuses(ids), ['succeeded', 'succeeded']);
-  t.equal(process.deliveries.stopped, 1);
-});
+serving(
+  'a stop waits for pushes, and tells the store how they ended',
+  async ({ scene, process, worker }, t) => {
+    const ids = await scene.add(worker, 2, {}, { heardBy: process });
+    await scene.turn();
+    const stop = stopping(process);
+    await scene.pass(10_000, 50);
+    t.equal(stop.over, false);
+    process.deliveries.answerAll();
+    await scene.pass(10);
+    t.equal(stop.over, true);
+    t.same(await scene.statuses(ids), ['succeeded', 'succeeded']);
+    t.equal(process.deliveries.stopped, 1);
+  },
+);
 
 test('what is not over when the drain time is, is ended and handed back uncounted', async (scene, t) => {
   const process = await scene.process(t, { drainMs: 5_000 });
@@ -59,9 +61,7 @@ test('a delivery that does not end when it is asked to is released nevertheless'
   t.same(await scene.events(id), ['created', 'started', 'released'], 'what it says later is not heard');
 });
 
-test('nothing is claimed after a stop was asked for', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
+serving('nothing is claimed after a stop was asked for', async ({ scene, process, worker }, t) => {
   const [first] = await scene.add(worker, 1, {}, { heardBy: process });
   await scene.turn();
   stopping(process);
@@ -74,21 +74,22 @@ test('nothing is claimed after a stop was asked for', async (scene, t) => {
   await scene.pass(10);
 });
 
-test('tasks whose claim is in progress are released, not started', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  scene.store.claiming = promise;
-  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-  await scene.turn();
-  const stop = stopping(process);
-  await scene.turn();
-  resolve();
-  await scene.pass(10);
-  t.equal(stop.over, true);
-  t.same(process.deliveries.requests, []);
-  t.match(await scene.get(id), { status: 'retry', attempt: 0 });
-});
+serving(
+  'tasks whose claim is in progress are released, not started',
+  async ({ scene, process, worker }, t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    scene.store.claiming = promise;
+    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+    await scene.turn();
+    const stop = stopping(process);
+    await scene.turn();
+    resolve();
+    await scene.pass(10);
+    t.equal(stop.over, true);
+    t.same(process.deliveries.requests, []);
+    t.match(await scene.get(id), { status: 'retry', attempt: 0 });
+  },
+);
 
 test('a task can be canceled while pushes are awaited, here and elsewhere', async (scene, t) => {
   const process = await scene.process(t);

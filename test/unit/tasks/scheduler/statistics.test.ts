@@ -8,6 +8,7 @@ import { PULLER } from '../../../support/tasks/factories.ts';
 import { testsOf } from '../../../support/tests-of.ts';
 
 const test = testsOf(() => EngineScene.open());
+const serving = testsOf(EngineScene.serving);
 
 /** The samples of a metric, by their labels, as a scrape of this process shows them. */
 function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
@@ -32,9 +33,7 @@ function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
   return { page, samples };
 }
 
-test('task statistics have the names of the specification', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
+serving('task statistics have the names of the specification', async ({ scene, process, worker }, t) => {
   const retry = { ...worker.body.retry, maxAttempts: 1 };
   const [good, bad, slow] = await scene.add(worker, 3, { retry }, { heardBy: process });
   await scene.turn();

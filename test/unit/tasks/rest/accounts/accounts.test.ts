@@ -44,7 +44,20 @@ t.test('a domain that is taken, in whatever letters, is refused', async t => {
 
 t.test('domains have the form of a host label, and no reserved word is one', async t => {
   const rest = new RestHarness();
-  const bad = ['ab', 'a'.repeat(41), '1abc', '-abc', 'abc-', 'a--b', 'a_b', 'ab.c', 'äbc', '', 'a b c'];
+  const bad = [
+    'a\u0000b',
+    'ab',
+    'a'.repeat(41),
+    '1abc',
+    '-abc',
+    'abc-',
+    'a--b',
+    'a_b',
+    'ab.c',
+    'äbc',
+    '',
+    'a b c',
+  ];
   const reserved =
     'www api accounts auth admin app status docs mail static cdn localhost ns1 ns2 metrics'.split(' ');
   for (const domain of [...bad, ...reserved, 'WWW']) {

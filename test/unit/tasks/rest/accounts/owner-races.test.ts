@@ -70,6 +70,8 @@ for (const [name, open] of Object.entries(harnessStores(server))) {
         );
         const owners = access.filter(({ status }) => status === 200);
         t.ok(owners.length >= 1, 'an owner can still manage users');
+        const account = await rest.store.getDocument('acme', 'account', 'account');
+        t.equal(account?.body.owners, what.includes('token') ? 2 : 1);
       }
     });
   }

@@ -4,7 +4,7 @@ import type { Service } from '../../../../../src/base/lifecycle.ts';
 import { PROBLEMS, type ProblemCode } from '../../../../../src/tasks/rest/checks/problem-list.ts';
 import { RecordedKeys } from '../../../../../src/tasks/scheduler/health/recorded-keys.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
-import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import type { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { type Belongings, NOBODYS, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -370,6 +370,7 @@ test('each POST, PUT and PATCH documents what a body can be refused for, though 
 });
 
 test('all faults of a body are reported at once, with their positions and without values', async ({
+  rest,
   ask,
   mine,
 }, t) => {
@@ -395,7 +396,7 @@ test('all faults of a body are reported at once, with their positions and withou
     '/tags/1',
     '/tags/2',
   ]);
-  t.notMatch(answer.body, canary);
+  t.notMatch(answer.body + JSON.stringify(rest.logger.lines), canary);
 });
 
 test('what might be a token is in no detail', async ({ ask, mine }, t) => {
@@ -427,39 +428,6 @@ test('making an account is refused as the document says', async ({ rest }, t) =>
     'unsupported_media_type',
   );
   t.equal(await make(Buffer.alloc(6 * 1024 * 1024 + 1, ' ')), 'body_too_large');
-  for (const domain of [
-    '',
-    'ab',
-    '1abc',
-    'a--b',
-    'abc-',
-    '-abc',
-    'a.b',
-    'a_b',
-    'x'.repeat(41),
-    'äbc',
-    'a\u0000b',
-  ]) {
-    t.equal(await make({ domain }), 'invalid_domain', JSON.stringify(domain));
-  }
-  for (const domain of ['www', 'API', 'accounts', 'metrics', 'localhost', 'ns1', 'cdn']) {
-    t.equal(await make({ domain }), 'invalid_domain', domain);
-  }
   rest.limits.verdict = { allowed: false, nearest: WITHIN_LIMIT };
   t.equal(await make({ domain: 'late' }), 'rate_limited');
-});
-
-t.test('if only the operator creates accounts, requests without its token are rejected', async t => {
-  const rest = new TaskHarness({ signup: 'operator', operatorToken: 'the-operator-s-token' });
-  const make = async (token: string | undefined, domain: string) => {
-    const { json, status } = await rest.ask('POST', '/accounts', {
-      host: 'tasks.test',
-      body: { domain },
-      token,
-    });
-    return json?.code ?? status;
-  };
-  t.equal(await make(undefined, 'one'), 'authentication_required');
-  t.equal(await make('the-operator-s-token!', 'one'), 'invalid_token');
-  t.equal(await make('the-operator-s-token', 'one'), 201);
 });

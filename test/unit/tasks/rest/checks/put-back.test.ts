@@ -71,6 +71,23 @@ for (const [what, target] of Object.entries(TARGETS)) {
   });
 }
 
+for (const [what, target] of Object.entries(TARGETS)) {
+  t.test(`${what} is changed and deleted as the version that If-Match names`, async t => {
+    const rest = await TaskHarness.open();
+    const path = await target(rest);
+    const { id } = (await rest.at('GET', path)).json;
+    const ask = (method: string, version: string, body?: object) => {
+      const asked = { headers: { 'if-match': version } };
+      return rest.at(method, path.replace(/[^/]+$/, id), body, asked);
+    };
+    const stale = { status: 412, json: { code: 'version_mismatch' } };
+    t.equal((await ask('PUT', '"1"', { name: 'new' })).headers['ETag'], '"2"');
+    t.match(await ask('PUT', '"1"', { name: 'newer' }), stale);
+    t.match(await ask('DELETE', '"1"'), stale);
+    t.equal((await ask('DELETE', '"7", "2"')).status, 204);
+  });
+}
+
 for (const status of ['scheduled', 'retry', 'paused', 'canceled', 'running', 'succeeded', 'failed']) {
   t.test(`a task that is ${status} can be sent back as it was read, which changes nothing`, async t => {
     const rest = await TaskHarness.open();

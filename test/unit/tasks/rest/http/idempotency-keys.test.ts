@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Fault } from '../../../../../src/base/fault.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
@@ -27,7 +28,7 @@ const BODIES: Readonly<Record<string, (ids: Belongings) => readonly [unknown, un
   createUser: () => [{ email: 'new@x.test' }, { email: 'newer@x.test' }],
   createToken: () => [{ name: 'one' }, { name: 'two' }],
   createSchedule: ({ worker }) => [
-    { name: 'new', worker, every: '1h', task: { payload: { a: 1 } } },
+    { name: 'new', worker, every: '1h', task: { payload: { a: 'x'.repeat(60_000) } } },
     { name: 'newer', worker, every: '1h' },
   ],
   triggerSchedule: () => [undefined, {}],
@@ -75,6 +76,7 @@ for (const [operation, bodies] of Object.entries(BODIES)) {
     rest.clock.advance(1_500);
     const again = await ask(body);
     t.equal(again.headers['Idempotency-Replayed'], 'true');
+    for (const name of ['ETag', 'Location']) t.equal(again.headers[name], first.headers[name], name);
     t.equal(again.status, first.status);
     const once = ONCE[operation];
     t.same(again.json, once === undefined ? first.json : { ...first.json, [once]: null });
@@ -107,10 +109,14 @@ test('GET, PUT, PATCH and DELETE take no notice of a key', async (tenants, t) =>
   t.equal((await tenants.ask('GET', `/v1/tasks/${tenants.mine.task}`, { headers })).status, 404);
 });
 
-test('a refused request leaves its key free', async (tenants, t) => {
+test('a request that is refused, or fails, leaves its key free', async (tenants, t) => {
   const headers = { 'idempotency-key': 'k' };
   const make = (worker: string) => tenants.ask('POST', '/v1/tasks', { body: { worker }, headers });
   t.equal((await make('nobody')).status, 422);
+  const { create } = tenants.rest.store;
+  tenants.rest.store.create = () => Promise.reject(new Fault('store_failed', 'the disk is full'));
+  t.equal((await make(tenants.mine.worker)).status, 503);
+  tenants.rest.store.create = create;
   t.equal((await make(tenants.mine.worker)).status, 201);
 });
 
@@ -124,7 +130,8 @@ test('keys have 1 to 255 printable characters', async (tenants, t) => {
     t.equal((await make(key)).headers['Idempotency-Replayed'], 'true', key);
   }
   for (const key of ['', 'x'.repeat(256), 'a\tb', 'a\nb', 'é', '\u0000']) {
-    t.match((await make(key)).json, { code: 'invalid_parameter' }, JSON.stringify(key));
+    const errors = [{ parameter: 'Idempotency-Key' }];
+    t.match((await make(key)).json, { code: 'invalid_parameter', errors }, JSON.stringify(key));
   }
 });
 

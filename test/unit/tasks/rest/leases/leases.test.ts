@@ -1,4 +1,3 @@
-import t from 'tap';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -192,36 +191,6 @@ test('a lease that is not live is lost, whatever is done with it', async ({ rest
     { status: 409, json: { code: 'lease_lost' } },
     'nor what it came to is told to another worker',
   );
-});
-
-test('the token of a worker is good for the leases of this worker alone', async ({ rest, token }, t) => {
-  await rest.pullWorker({ name: 'other' });
-  const other = await rest.at('POST', 'workers/other/leases', {}, { token });
-  t.match(other, {
-    status: 403,
-    json: { code: 'insufficient_scope', detail: /only requests for the leases of that worker/ },
-  });
-  for (const [method, path, body] of [
-    ['GET', 'tasks'],
-    ['POST', 'tasks', { worker: 'crawler' }],
-    ['GET', 'workers'],
-    ['GET', 'workers/crawler'],
-    ['GET', 'workers/crawler/secrets'],
-    ['POST', 'workers/crawler/secrets', {}],
-    ['POST', 'tasks/actions', { action: 'cancel', filter: {} }],
-  ] as const) {
-    const answer = await rest.at(method, path, body, { token });
-    t.match(answer, { status: 403, json: { code: 'insufficient_role' } }, `${method} ${path}`);
-  }
-});
-
-t.test('workers that are pushed to have no leases to take', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
-  const { status, json } = await rest.at('POST', 'workers/mailer/leases');
-  t.equal(status, 409);
-  t.match(json, { code: 'worker_mode_mismatch', detail: /Worker "mailer" is a push worker/ });
-  t.equal((await rest.at('POST', 'workers/nobody/leases')).status, 404);
 });
 
 test('the fields of a request for leases have their bounds', async ({ rest, token }, t) => {

@@ -131,18 +131,14 @@ test('everything that can be said of it is shown again', async ({ ask }, t) => {
   t.same(made.json.next_runs[0], '2026-03-02T00:05:00.000Z', 'the times from when it goes on');
 });
 
-test('it is read by id and by name, and listed', async ({ rest, token, ask }, t) => {
+test('it is read by id and by name', async ({ rest, token, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', NIGHTLY);
-  const { json: other } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'other' });
   for (const name of [made.id, 'nightly']) {
     const read = await ask('GET', `/api/v1/schedules/${name}`);
     t.same(read.json, made, name);
     t.equal(read.headers['ETag'], '"1"');
   }
-  const first = await ask('GET', '/api/v1/schedules?limit=1');
-  t.same(first.json.data, [other]);
-  const second = await ask('GET', `/api/v1/schedules?limit=1&cursor=${first.json.next_cursor}`);
-  t.same(second.json, { data: [made], next_cursor: null });
+  t.same((await ask('GET', '/api/v1/schedules')).json, { data: [made], next_cursor: null });
   for (const name of ['sch_01KJMDF8HG007VQ7WRDYMX37Z7', 'none', '%00', 'mailer']) {
     t.match(
       await ask('GET', `/api/v1/schedules/${name}`),
@@ -342,19 +338,6 @@ test('a schedule that is resumed does not fire again for a time that had its run
   t.equal(other.json.next_runs[0], '2026-03-01T10:30:00.000Z', 'other times are not waited for');
 });
 
-test('changes and deletions may name the version that they are about', async ({ rest, token, ask }, t) => {
-  await ask('POST', '/api/v1/schedules', NIGHTLY);
-  const target = '/api/v1/schedules/nightly';
-  const old = { token, headers: { 'if-match': '"7"' } };
-  t.match(await rest.ask('PUT', target, { ...old, body: { overlap: 'allow' } }), {
-    status: 412,
-    json: { code: 'version_mismatch' },
-  });
-  t.equal((await rest.ask('DELETE', target, old)).status, 412);
-  t.equal((await rest.ask('DELETE', target, { token, headers: { 'if-match': '"1"' } })).status, 204);
-  t.equal((await ask('DELETE', target)).status, 404);
-});
-
 test('what is wrong is said with its place', async ({ ask }, t) => {
   for (const [change, code, pointer, detail] of [
     [
@@ -426,23 +409,6 @@ t.test('the number of schedules of an account is limited', async t => {
   });
 });
 
-test('the same request with the same key makes one schedule, and is answered the same', async ({
-  rest,
-  token,
-  ask,
-}, t) => {
-  const headers = { 'idempotency-key': 'k1' };
-  const body = { ...NIGHTLY, task: { payload: { a: 'x'.repeat(60_000) } } };
-  const first = await rest.ask('POST', '/api/v1/schedules', { token, headers, body });
-  const again = await rest.ask('POST', '/api/v1/schedules', { token, headers, body });
-  t.equal(again.status, 201);
-  t.same(again.json, first.json);
-  t.equal(again.headers['Idempotency-Replayed'], 'true');
-  t.equal((await ask('GET', '/api/v1/schedules')).json.data.length, 1);
-  const other = await rest.ask('POST', '/api/v1/schedules', { token, headers, body: NIGHTLY });
-  t.match(other, { status: 422, json: { code: 'idempotency_key_reused' } });
-});
-
 test('a trigger makes a task now, also of a schedule that is paused', async ({ rest, token, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', {
     ...NIGHTLY,
@@ -472,35 +438,4 @@ test('a trigger makes a task now, also of a schedule that is paused', async ({ r
   t.not((await ask('POST', '/api/v1/schedules/nightly/trigger')).json.id, first.json.id);
   t.match((await ask('GET', '/api/v1/schedules/nightly')).json, { version: 1, fired: 0, last_run: null });
   t.equal((await ask('POST', '/api/v1/schedules/none/trigger')).status, 404);
-});
-
-test('members read and trigger, admins write, and viewers see no payloads', async ({
-  rest,
-  token,
-  ask,
-}, t) => {
-  await ask('POST', '/api/v1/schedules', {
-    ...NIGHTLY,
-    task: { payload: 'secret', headers: { a: 'secret' } },
-  });
-  const target = '/api/v1/schedules/nightly';
-  for (const [role, change, trigger, payload] of [
-    ['viewer', 403, 403, undefined],
-    ['member', 403, 201, 'secret'],
-    ['admin', 200, 201, 'secret'],
-  ] as const) {
-    const user = await rest.addUser(token, role);
-    const read = await rest.ask('GET', target, { token: user.token });
-    t.equal(read.json.task.payload, payload, role);
-    if (payload === undefined) t.notMatch(read.body, /secret/);
-    t.equal(
-      (await rest.ask('PUT', target, { token: user.token, body: { overlap: 'skip' } })).status,
-      change,
-      role,
-    );
-    t.equal((await rest.ask('POST', `${target}/trigger`, { token: user.token })).status, trigger, role);
-  }
-  const narrowed = await rest.addUser(token, 'admin', ['schedules:read']);
-  t.equal((await rest.ask('GET', target, { token: narrowed.token })).json.task.payload, undefined);
-  t.equal((await rest.ask('DELETE', target, { token: narrowed.token })).status, 403);
 });

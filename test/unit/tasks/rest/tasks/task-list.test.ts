@@ -1,5 +1,4 @@
-import t, { type Test } from 'tap';
-import { SeededRandom } from '../../../../support/seeded-random.ts';
+import type { Test } from 'tap';
 import { type Asked, HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -224,77 +223,6 @@ test('a worker is given fewer leases than it asks for where their payloads are l
     t.ok(again.body === answer.body, 'the same again');
   }
   t.same(counts, [5, 4]);
-});
-
-withMailer('a cursor is good for its tenant and filters, unchanged', async ({ rest }, t) => {
-  await rest.pullWorker();
-  for (let n = 0; n < 3; n++) await rest.task();
-  const { json } = await rest.at('GET', 'tasks?limit=1&worker=mailer');
-  const cursor = json.next_cursor as string;
-  t.equal(
-    (await rest.at('GET', `tasks?limit=2&worker=mailer&cursor=${cursor}`)).status,
-    200,
-    'limit is no filter',
-  );
-  const refused = async (query: string) => {
-    const answer = await rest.at('GET', `tasks?${query}`);
-    t.match(
-      answer,
-      { status: 400, json: { code: 'invalid_cursor', errors: [{ parameter: 'cursor' }] } },
-      query,
-    );
-  };
-  for (let at = 0; at < cursor.length; at++) {
-    const other = cursor[at] === 'A' ? 'B' : 'A';
-    await refused(`worker=mailer&cursor=${cursor.slice(0, at)}${other}${cursor.slice(at + 1)}`);
-  }
-  for (const filters of ['', 'worker=crawler', 'worker=mailer&status=failed', 'worker=mailer&order=asc']) {
-    await refused(`${filters}&cursor=${cursor}`);
-  }
-  for (const text of ['', 'x', '%00', 'A'.repeat(300)]) await refused(`worker=mailer&cursor=${text}`);
-
-  const { token } = await rest.signUp('other');
-  const other = { host: 'other.tasks.test', token };
-  await rest.at('POST', 'workers', { name: 'mailer' }, other);
-  const across = await rest.at('GET', `tasks?worker=mailer&cursor=${cursor}`, undefined, other);
-  t.match(across, { status: 400, json: { code: 'invalid_cursor' } });
-});
-
-t.test('a walk sees each task that stays exactly once, whatever happens meanwhile', async t => {
-  for (const order of ['asc', 'desc']) {
-    const rest = await TaskHarness.open();
-    const random = new SeededRandom(11);
-    await rest.pushWorker();
-    const stable = new Set<string>();
-    const moving: string[] = [];
-    for (let n = 0; n < 60; n++) {
-      rest.clock.advance(random.below(3));
-      const { id } = await rest.task({ delay: '1h' });
-      if (n % 3 === 0) moving.push(id);
-      else stable.add(id);
-    }
-    const seen: string[] = [];
-    let cursor = '';
-    do {
-      const { json } = await rest.at('GET', `tasks?status=scheduled&limit=7&order=${order}${cursor}`);
-      seen.push(...idsOf(json));
-      cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`;
-      for (let n = 0; n < 4 && moving.length > 0; n++) {
-        const [id] = moving.splice(random.below(moving.length), 1);
-        await rest.at(random.below(2) === 0 ? 'DELETE' : 'PUT', `tasks/${id}`, {
-          status: random.pick(['paused', 'canceled']),
-        });
-      }
-      if (seen.length < 100) await rest.task({ delay: '1h' });
-    } while (cursor !== '');
-    t.equal(new Set(seen).size, seen.length, `${order}: none twice`);
-    t.same(
-      [...stable].filter(id => !seen.includes(id)),
-      [],
-      `${order}: none missed`,
-    );
-    t.same(seen, order === 'asc' ? [...seen].sort() : [...seen].sort().reverse(), `${order}: in order`);
-  }
 });
 
 withMailer('tasks are counted by status', async ({ rest, worker: mailer }, t) => {

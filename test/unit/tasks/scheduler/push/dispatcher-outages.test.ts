@@ -3,43 +3,44 @@ import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
 const test = testsOf(() => EngineScene.open());
+const serving = testsOf(EngineScene.serving);
 
 const down = (): 'before' => 'before';
 
-test('results are held while the store is unavailable, and written when it answers', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  const ids = await scene.add(worker, 3, {}, { heardBy: process });
-  await scene.turn();
-  scene.store.fault = down;
-  process.deliveries.answerAll();
-  await scene.pass(20_000, 50);
-  t.same(await scene.statuses(ids), ['running', 'running', 'running']);
-  scene.store.fault = () => 'none';
-  await scene.pass(2_100);
-  t.same(await scene.statuses(ids), ['succeeded', 'succeeded', 'succeeded']);
-  t.match(
-    process.logger.messages('error').filter(text => text.startsWith('The task store')),
-    [/^The task store is unavailable/, 'The task store is available again'],
-  );
-});
+serving(
+  'results are held while the store is unavailable, and written when it answers',
+  async ({ scene, process, worker }, t) => {
+    const ids = await scene.add(worker, 3, {}, { heardBy: process });
+    await scene.turn();
+    scene.store.fault = down;
+    process.deliveries.answerAll();
+    await scene.pass(20_000, 50);
+    t.same(await scene.statuses(ids), ['running', 'running', 'running']);
+    scene.store.fault = () => 'none';
+    await scene.pass(2_100);
+    t.same(await scene.statuses(ids), ['succeeded', 'succeeded', 'succeeded']);
+    t.match(
+      process.logger.messages('error').filter(text => text.startsWith('The task store')),
+      [/^The task store is unavailable/, 'The task store is available again'],
+    );
+  },
+);
 
-test('nothing is claimed while the store is away, and it is asked whether it is back ever more rarely', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  scene.store.fault = down;
-  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-  await scene.pass(60_000, 50);
-  t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
-  t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
-  scene.store.fault = () => 'none';
-  await scene.pass(2_100);
-  t.same(process.deliveries.running, [id]);
-});
+serving(
+  'nothing is claimed while the store is away, and it is asked whether it is back ever more rarely',
+  async ({ scene, process, worker }, t) => {
+    scene.store.fault = down;
+    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+    await scene.pass(60_000, 50);
+    t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
+    t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
+    scene.store.fault = () => 'none';
+    await scene.pass(2_100);
+    t.same(process.deliveries.running, [id]);
+  },
+);
 
-test('an outcome whose lease is over is left to the reaper', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
+serving('an outcome whose lease is over is left to the reaper', async ({ scene, process, worker }, t) => {
   const [id] = await scene.add(worker, 1, { timeoutMs: 5_000 }, { heardBy: process });
   await scene.turn();
   scene.store.fault = down;
@@ -53,36 +54,36 @@ test('an outcome whose lease is over is left to the reaper', async (scene, t) =>
   t.equal(new Map(process.stats.counters()).get('tasks.leases_expired'), 1);
 });
 
-test('a result that was written, and whose answer was lost, is written again and changes nothing', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-  await scene.turn();
-  let lost = 0;
-  scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
-  process.deliveries.answerAll();
-  await scene.pass(3_000);
-  t.same(await scene.events(id), ['created', 'started', 'succeeded']);
-  t.equal(lost, 2);
-  t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
-});
+serving(
+  'a result that was written, and whose answer was lost, is written again and changes nothing',
+  async ({ scene, process, worker }, t) => {
+    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+    await scene.turn();
+    let lost = 0;
+    scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
+    process.deliveries.answerAll();
+    await scene.pass(3_000);
+    t.same(await scene.events(id), ['created', 'started', 'succeeded']);
+    t.equal(lost, 2);
+    t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
+  },
+);
 
-test('tasks that were claimed, and whose claim was not answered, are handed back uncounted', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  let lost = 0;
-  scene.store.fault = operation => (operation === 'claim' && lost++ === 0 ? 'after' : 'none');
-  const retry = { ...worker.body.retry, maxAttempts: 1 };
-  const [id] = await scene.add(worker, 1, { retry }, { heardBy: process });
-  await scene.pass(2_000);
-  t.same(process.deliveries.running, [id]);
-  t.match(await scene.get(id), { status: 'running', attempt: 1, deferrals: 1 });
-  t.same(await scene.events(id), ['created', 'started', 'released', 'started']);
-});
+serving(
+  'tasks that were claimed, and whose claim was not answered, are handed back uncounted',
+  async ({ scene, process, worker }, t) => {
+    let lost = 0;
+    scene.store.fault = operation => (operation === 'claim' && lost++ === 0 ? 'after' : 'none');
+    const retry = { ...worker.body.retry, maxAttempts: 1 };
+    const [id] = await scene.add(worker, 1, { retry }, { heardBy: process });
+    await scene.pass(2_000);
+    t.same(process.deliveries.running, [id]);
+    t.match(await scene.get(id), { status: 'running', attempt: 1, deferrals: 1 });
+    t.same(await scene.events(id), ['created', 'started', 'released', 'started']);
+  },
+);
 
-test('a store that reads and does not write is not stormed', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
+serving('a store that reads and does not write is not stormed', async ({ scene, process, worker }, t) => {
   await scene.add(worker, 1, {}, { heardBy: process });
   scene.store.fault = operation => (['claim', 'settle'].includes(operation) ? 'before' : 'none');
   await scene.add(worker, 100);
@@ -92,35 +93,36 @@ test('a store that reads and does not write is not stormed', async (scene, t) =>
   t.ok(process.logger.messages('error').length <= 3, 'and a line a minute');
 });
 
-test('a defect with one attempt does not keep others from being settled', async (scene, t) => {
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  const ids = await scene.add(worker, 3, {}, { heardBy: process });
-  await scene.turn();
-  const { settle } = scene.store;
-  scene.store.settle = async (tenant, settlements) => {
-    if (settlements.some(({ result }) => result === '"bad"')) throw new TypeError('no such thing');
-    return settle.call(scene.store, tenant, settlements);
-  };
-  t.teardown(() => {
-    scene.store.settle = settle;
-  });
-  for (const [at, id] of ids.entries()) {
-    process.deliveries.answer(id, {
-      kind: 'answered',
-      status: 200,
-      durationMs: 1,
-      http: null,
-      result: at === 1 ? '"bad"' : null,
-      retryAfterMs: null,
-      noRetry: false,
-      error: null,
+serving(
+  'a defect with one attempt does not keep others from being settled',
+  async ({ scene, process, worker }, t) => {
+    const ids = await scene.add(worker, 3, {}, { heardBy: process });
+    await scene.turn();
+    const { settle } = scene.store;
+    scene.store.settle = async (tenant, settlements) => {
+      if (settlements.some(({ result }) => result === '"bad"')) throw new TypeError('no such thing');
+      return settle.call(scene.store, tenant, settlements);
+    };
+    t.teardown(() => {
+      scene.store.settle = settle;
     });
-  }
-  await scene.pass(20);
-  t.same(await scene.statuses(ids), ['succeeded', 'running', 'succeeded']);
-  t.match(process.logger.messages('error'), [/Could not record the result of an attempt/]);
-});
+    for (const [at, id] of ids.entries()) {
+      process.deliveries.answer(id, {
+        kind: 'answered',
+        status: 200,
+        durationMs: 1,
+        http: null,
+        result: at === 1 ? '"bad"' : null,
+        retryAfterMs: null,
+        noRetry: false,
+        error: null,
+      });
+    }
+    await scene.pass(20);
+    t.same(await scene.statuses(ids), ['succeeded', 'running', 'succeeded']);
+    t.match(process.logger.messages('error'), [/Could not record the result of an attempt/]);
+  },
+);
 
 test('outcomes that are held take up room: what is held stays bounded', async (scene, t) => {
   const process = await scene.process(t, { slots: 10 });

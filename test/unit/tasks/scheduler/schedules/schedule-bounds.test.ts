@@ -1,25 +1,24 @@
 import t from 'tap';
 import { firesAt } from '../../../../../src/tasks/model/schedules/schedule-times.ts';
 import { Firing, MINUTE } from '../../../../support/tasks/firing.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
 const START = '2026-03-01T10:00:30Z';
+const test = testsOf(t => Firing.running(t, START));
 const FIRST = Date.parse('2026-03-01T10:01:00Z');
 const HOUR = 60 * MINUTE;
 const ALL = { mode: 'all', windowMs: 3_600_000, max: 100 } as const;
 
-t.test('a schedule with an end fires for the times before it, and has no next one then', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule with an end fires for the times before it, and has no next one then', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow', endAt: FIRST + 2 * MINUTE });
   await firing.pass(5 * MINUTE, 1_000);
   t.same(await firing.fired(id), ['10:01:00', '10:02:00']);
   const { body, dueAt } = await firing.read(id);
   t.match(body, { nextAt: null, fired: 2, paused: false });
   t.equal(dueAt, null);
-  await firing.stop();
 });
 
-t.test('times before the end that were missed are made up for after it', async t => {
-  const firing = await Firing.begun(START);
+test('times before the end that were missed are made up for after it', async (firing, t) => {
   await firing.stop();
   const id = await firing.schedule({
     nextAt: FIRST,
@@ -32,31 +31,25 @@ t.test('times before the end that were missed are made up for after it', async t
   await firing.done();
   t.same(await firing.fired(id), ['10:01:00', '10:02:00']);
   t.match((await firing.read(id)).body, { nextAt: null, skippedWindow: 0 });
-  await firing.stop();
 });
 
-t.test('a schedule that is resumed does not fire before its start, and not after its end', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule that is resumed does not fire before its start, and not after its end', async (firing, t) => {
   const pause = { nextAt: FIRST, paused: true, resumeAt: FIRST } as const;
   const early = await firing.schedule({ ...pause, startAt: FIRST + 2 * MINUTE });
   const late = await firing.schedule({ ...pause, endAt: FIRST });
   await firing.pass(30_000);
   t.match((await firing.read(early)).body, { paused: false, nextAt: FIRST + 2 * MINUTE });
   t.match((await firing.read(late)).body, { paused: false, nextAt: null });
-  await firing.stop();
 });
 
-t.test('with max_runs the schedule ends after its last run', async t => {
-  const firing = await Firing.begun(START);
+test('with max_runs the schedule ends after its last run', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow', maxRuns: 3 });
   await firing.pass(6 * MINUTE, 1_000);
   t.same(await firing.fired(id), ['10:01:00', '10:02:00', '10:03:00']);
   t.match(await firing.read(id), { dueAt: null, body: { fired: 3, nextAt: null } });
-  await firing.stop();
 });
 
-t.test('times without a run leave max_runs as it is', async t => {
-  const firing = await Firing.begun(START);
+test('times without a run leave max_runs as it is', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'skip', maxRuns: 2 });
   await firing.pass(3 * MINUTE, 1_000);
   t.match((await firing.read(id)).body, { fired: 1, skippedOverlap: 2 });
@@ -64,7 +57,6 @@ t.test('times without a run leave max_runs as it is', async t => {
   await firing.pass(2 * MINUTE, 1_000);
   t.same(await firing.fired(id), ['10:01:00', '10:04:00']);
   t.match((await firing.read(id)).body, { fired: 2, skippedOverlap: 2, nextAt: null });
-  await firing.stop();
 });
 
 for (const [overlap, expected, skippedOverlap] of [
@@ -91,18 +83,15 @@ for (const [overlap, expected, skippedOverlap] of [
   });
 }
 
-t.test('a schedule whose runs were made fewer than it has had ends at its next time', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule whose runs were made fewer than it has had ends at its next time', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow', fired: 5 });
   await firing.change(id, { maxRuns: 5 });
   await firing.pass(2 * MINUTE, 1_000);
   t.same(await firing.fired(id), []);
   t.match(await firing.read(id), { dueAt: null, body: { nextAt: null, fired: 5 } });
-  await firing.stop();
 });
 
-t.test('with jitter a run is made later than its nominal time, and named after it', async t => {
-  const firing = await Firing.begun(START);
+test('with jitter a run is made later than its nominal time, and named after it', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, jitterMs: HOUR });
   const at = firesAt(id, (await firing.read(id)).body, FIRST);
   t.ok(at > FIRST + 1_000 && at < FIRST + MINUTE, 'the delay that this test is about');
@@ -112,7 +101,6 @@ t.test('with jitter a run is made later than its nominal time, and named after i
   const [task] = await firing.tasks(id);
   t.match(task, { scheduledFor: FIRST, key: `${id}@2026-03-01T10:01:00.000Z` });
   t.ok(task.runAt >= at, 'it is not earlier than its jitter says');
-  await firing.stop();
 });
 
 for (const mode of ['none', 'latest', 'all'] as const) {
@@ -134,8 +122,7 @@ for (const mode of ['none', 'latest', 'all'] as const) {
   });
 }
 
-t.test('after an outage, a time that still waits for its jitter is not made up for, but comes', async t => {
-  const firing = await Firing.begun(START);
+test('after an outage, a time that still waits for its jitter is not made up for, but comes', async (firing, t) => {
   await firing.stop();
   const id = await firing.schedule({ nextAt: FIRST, jitterMs: MINUTE, overlap: 'allow', catchUp: ALL });
   const { body } = await firing.read(id);
@@ -147,17 +134,14 @@ t.test('after an outage, a time that still waits for its jitter is not made up f
   t.match(await firing.read(id), { dueAt: firesAt(id, body, third), body: { nextAt: third } });
   await firing.pass(MINUTE, 250);
   t.ok((await firing.fired(id)).includes('10:03:00'));
-  await firing.stop();
 });
 
-t.test('a schedule that is paused while a time waits for its jitter does not fire for it', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule that is paused while a time waits for its jitter does not fire for it', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, jitterMs: MINUTE });
   await firing.pass(30_000);
   await firing.change(id, { paused: true });
   await firing.pass(2 * MINUTE, 1_000);
   t.same(await firing.fired(id), []);
-  await firing.stop();
 });
 
 t.test('where the clocks change, times with jitter stay in their order, and each has one run', async t => {
@@ -175,12 +159,10 @@ t.test('where the clocks change, times with jitter stay in their order, and each
   await firing.stop();
 });
 
-t.test('a schedule that was stored without bounds and jitter fires as ever', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule that was stored without bounds and jitter fires as ever', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   const { body } = await firing.read(id);
   for (const name of ['jitterMs', 'startAt', 'endAt', 'maxRuns']) t.notOk(name in body, name);
   await firing.pass(30_000);
   t.same(await firing.fired(id), ['10:01:00']);
-  await firing.stop();
 });

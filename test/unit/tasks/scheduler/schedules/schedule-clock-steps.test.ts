@@ -1,7 +1,9 @@
 import t from 'tap';
 import { Firing, MINUTE } from '../../../../support/tasks/firing.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
 const START = '2026-03-01T10:00:30Z';
+const test = testsOf(t => Firing.running(t, START));
 const FIRST = Date.parse('2026-03-01T10:01:00Z');
 const HOUR = 60 * MINUTE;
 const ALL = { mode: 'all', windowMs: 24 * HOUR, max: 500 } as const;
@@ -26,8 +28,7 @@ for (const [how, aheadMs] of [
   });
 }
 
-t.test('with the clock set back while no process runs, no time fires twice', async t => {
-  const firing = await Firing.begun(START);
+test('with the clock set back while no process runs, no time fires twice', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow', catchUp: ALL });
   await firing.pass(30_000 + 4 * MINUTE, 1_000);
   const before = await firing.fired(id);
@@ -40,11 +41,9 @@ t.test('with the clock set back while no process runs, no time fires twice', asy
   t.same(await firing.fired(id), before, 'it stands still for as long as the step');
   await firing.pass(2 * MINUTE, 1_000);
   t.same((await firing.fired(id)).sort(), [...before, '10:06:00', '10:07:00']);
-  await firing.stop();
 });
 
-t.test('with the clock set forward, missed times are made up for as after an outage', async t => {
-  const firing = await Firing.begun(START);
+test('with the clock set forward, missed times are made up for as after an outage', async (firing, t) => {
   const all = await firing.schedule({ nextAt: FIRST, overlap: 'allow', catchUp: ALL });
   const latest = await firing.schedule({ nextAt: FIRST, overlap: 'allow' });
   await firing.pass(30_000, 1_000);
@@ -54,11 +53,9 @@ t.test('with the clock set forward, missed times are made up for as after an out
   t.equal(new Set(times).size, times.length);
   t.equal(times.length, 12);
   t.same(await firing.fired(latest), ['10:01:00', '10:11:00', '10:12:00']);
-  await firing.stop();
 });
 
-t.test('a pause that ends by itself after the clock was set back does not repeat a time', async t => {
-  const firing = await Firing.begun(START);
+test('a pause that ends by itself after the clock was set back does not repeat a time', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow' });
   await firing.pass(30_000 + 9 * MINUTE, 1_000);
   const before = await firing.fired(id);
@@ -71,5 +68,4 @@ t.test('a pause that ends by itself after the clock was set back does not repeat
   t.match((await firing.read(id)).body, { paused: false, nextAt: FIRST + 10 * MINUTE });
   await firing.pass(6 * MINUTE, 1_000);
   t.same((await firing.fired(id)).sort(), [...before, '10:11:00']);
-  await firing.stop();
 });

@@ -2,13 +2,14 @@ import t from 'tap';
 import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { Firing, MINUTE, TENANT, type WriteFault } from '../../../../support/tasks/firing.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
 const START = '2026-03-01T10:00:30Z';
+const test = testsOf(t => Firing.running(t, START));
 const FIRST = Date.parse('2026-03-01T10:01:00Z');
 const ALL = { mode: 'all', windowMs: 86_400_000, max: 500 } as const;
 
-t.test('while the store is away it is asked less and less often, and then nothing is lost', async t => {
-  const firing = await Firing.begun(START);
+test('while the store is away it is asked less and less often, and then nothing is lost', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   firing.store.away = true;
   firing.store.looks = 0;
@@ -24,7 +25,6 @@ t.test('while the store is away it is asked less and less often, and then nothin
   await firing.pass(10_000, 250);
   t.same(await firing.fired(id), ['10:01:00']);
   t.ok(firing.logger.messages('info').includes('Schedules have resumed'));
-  await firing.stop();
 });
 
 t.test('a write that failed is repeated; one whose answer was lost is not', async t => {
@@ -82,8 +82,7 @@ t.test('several processes, whose writes fail at random, make each task once, and
   }
 });
 
-t.test('a person’s change wins over what was about to fire', async t => {
-  const firing = await Firing.begun(START);
+test('a person’s change wins over what was about to fire', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   await firing.pass(29_750);
   const create = firing.store.create.bind(firing.store);
@@ -99,11 +98,9 @@ t.test('a person’s change wins over what was about to fire', async t => {
   await firing.pass(MINUTE, 250);
   t.same(await firing.fired(id), []);
   t.match((await firing.read(id)).body, { paused: true, pauseReason: 'by hand', fired: 0 });
-  await firing.stop();
 });
 
-t.test('what another process has just fired is not canceled by one that comes late', async t => {
-  const firing = await Firing.begun(START);
+test('what another process has just fired is not canceled by one that comes late', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'cancel_running' });
   await firing.pass(29_750);
   // Between reading the schedule and looking for open tasks, the other one fires it.
@@ -121,11 +118,9 @@ t.test('what another process has just fired is not canceled by one that comes la
   await firing.pass(250);
   t.equal((await firing.store.get(TENANT, other.task.id))?.status, 'scheduled');
   t.same(await firing.fired(id), ['10:01:00']);
-  await firing.stop();
 });
 
-t.test('a schedule whose worker is gone is paused, and says why', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule whose worker is gone is paused, and says why', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   const other = await firing.schedule({ nextAt: FIRST, workerId: 'wrk_gone', worker: 'gone' });
   await firing.pass(30_000);
@@ -142,11 +137,9 @@ t.test('a schedule whose worker is gone is paused, and says why', async t => {
   ]);
   t.equal(firing.counts.get('paused'), 1);
   t.equal((await firing.read(id)).body.paused, false);
-  await firing.stop();
 });
 
-t.test('a worker that goes in the last moment pauses its schedule only', async t => {
-  const firing = await Firing.begun(START);
+test('a worker that goes in the last moment pauses its schedule only', async (firing, t) => {
   const worker = firing.factory.worker({ name: 'leaving' });
   await firing.store.apply(TENANT, [worker]);
   await firing.schedule({ nextAt: FIRST });
@@ -160,11 +153,9 @@ t.test('a worker that goes in the last moment pauses its schedule only', async t
   await firing.pass(30_000);
   t.match((await firing.read(id)).body, { paused: true, fired: 0 });
   t.same(await firing.fired(), ['10:01:00', '10:01:00']);
-  await firing.stop();
 });
 
-t.test('a schedule that is not valid any more is paused, and says why', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule that is not valid any more is paused, and says why', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, timezone: 'Europe/Bonn' });
   await firing.schedule({ nextAt: FIRST });
   await firing.pass(30_000);
@@ -173,11 +164,9 @@ t.test('a schedule that is not valid any more is paused, and says why', async t 
     pauseReason: /^timezone: "Europe\/Bonn" is not a known time zone/,
   });
   t.same(await firing.fired(), ['10:01:00']);
-  await firing.stop();
 });
 
-t.test('over the quota a schedule waits a minute, and then makes up for what it missed', async t => {
-  const firing = await Firing.begun(START);
+test('over the quota a schedule waits a minute, and then makes up for what it missed', async (firing, t) => {
   const account = await firing.store.getDocument(TENANT, 'account', 'account');
   await firing.store.apply(TENANT, [
     firing.factory.account(TENANT, { ...account!.body, limits: { openTasks: 1 } }, { expect: 'any' }),
@@ -195,11 +184,9 @@ t.test('over the quota a schedule waits a minute, and then makes up for what it 
     (await firing.tasks(second)).map(({ scheduledFor }) => scheduledFor),
     [FIRST + 1],
   );
-  await firing.stop();
 });
 
-t.test('an account that is suspended fires nothing until it is active again', async t => {
-  const firing = await Firing.begun(START);
+test('an account that is suspended fires nothing until it is active again', async (firing, t) => {
   const account = await firing.store.getDocument(TENANT, 'account', 'account');
   const put = (status: 'active' | 'suspended') =>
     firing.store.apply(TENANT, [
@@ -213,11 +200,9 @@ t.test('an account that is suspended fires nothing until it is active again', as
   await put('active');
   await firing.pass(MINUTE, 1_000);
   t.equal((await firing.fired()).length, 1);
-  await firing.stop();
 });
 
-t.test('a schedule that we fail to work out does not keep the others from firing', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule that we fail to work out does not keep the others from firing', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   const other = await firing.schedule({ nextAt: FIRST });
   const open = firing.store.openOfSchedule.bind(firing.store);
@@ -237,5 +222,4 @@ t.test('a schedule that we fail to work out does not keep the others from firing
     },
   ]);
   t.equal((await firing.read(id)).dueAt, FIRST + MINUTE, 'it is tried again later');
-  await firing.stop();
 });

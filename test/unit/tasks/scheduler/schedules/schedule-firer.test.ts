@@ -1,13 +1,14 @@
 import t from 'tap';
 import { retryPolicy } from '../../../../support/tasks/factories.ts';
 import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
 const START = '2026-03-01T10:00:30Z';
+const test = testsOf(t => Firing.running(t, START));
 /** The first full minute after the start. */
 const FIRST = Date.parse('2026-03-01T10:01:00Z');
 
-t.test('a schedule fires when its time has come, and moves on', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule fires when its time has come, and moves on', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   await firing.pass(29_750, 250);
   t.same(await firing.fired(), []);
@@ -18,7 +19,6 @@ t.test('a schedule fires when its time has come, and moves on', async t => {
   t.match(body, { nextAt: FIRST + MINUTE, fired: 1, lastRun: { scheduledFor: FIRST, taskId: task.id } });
   t.equal(dueAt, FIRST + MINUTE);
   t.same([...firing.counts], [['fired', 1]]);
-  await firing.stop();
 });
 
 t.test('its task is that of the template, and what that leaves open is the worker’s', async t => {
@@ -70,19 +70,16 @@ t.test('its task is that of the template, and what that leaves open is the worke
   await firing.stop();
 });
 
-t.test('the process that serves the worker is notified of the task', async t => {
-  const firing = await Firing.begun(START);
+test('the process that serves the worker is notified of the task', async (firing, t) => {
   await firing.schedule({ nextAt: FIRST });
   const told: unknown[] = [];
   firing.signals.listen({ taskDue: (...details) => told.push(details) });
   await firing.pass(30_000);
   t.same(told, [[TENANT, firing.worker.id, FIRST]]);
   t.same(await firing.store.wakeups(FIRST, 10), [{ tenant: TENANT, workerId: firing.worker.id, at: FIRST }]);
-  await firing.stop();
 });
 
-t.test('the store is asked every 250 ms, and at once when a schedule is due by then', async t => {
-  const firing = await Firing.begun(START);
+test('the store is asked every 250 ms, and at once when a schedule is due by then', async (firing, t) => {
   t.same(firing.clock.pendingDelaysMs, [250]);
   const before = firing.store.looks;
   await firing.pass(1_000, 250);
@@ -96,11 +93,9 @@ t.test('the store is asked every 250 ms, and at once when a schedule is due by t
   await firing.done();
   t.equal((await firing.fired()).length, 1);
   t.same(firing.clock.pendingDelaysMs, [250], 'and one timer is left');
-  await firing.stop();
 });
 
-t.test('a signal while it looks makes it look again', async t => {
-  const firing = await Firing.begun(START);
+test('a signal while it looks makes it look again', async (firing, t) => {
   const now = firing.clock.nowMs();
   const id = await firing.schedule({ nextAt: now, everyMs: 3_600_000 });
   const other = await firing.schedule({ nextAt: null });
@@ -109,11 +104,9 @@ t.test('a signal while it looks makes it look again', async t => {
   firing.signals.tell('scheduleDue', TENANT, other, now);
   await firing.done();
   t.equal(firing.store.looks - looks, 2);
-  await firing.stop();
 });
 
-t.test('after a stop nothing is left', async t => {
-  const firing = await Firing.begun(START);
+test('after a stop nothing is left', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   await firing.stop();
   t.equal(firing.clock.pending, 0);
@@ -130,8 +123,7 @@ t.test('after a stop nothing is left', async t => {
   t.equal(firing.clock.pending, 0);
 });
 
-t.test('a stop waits for what is being written', async t => {
-  const firing = await Firing.begun(START);
+test('a stop waits for what is being written', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST });
   await firing.pass(29_750);
   firing.clock.advance(250);
@@ -140,17 +132,14 @@ t.test('a stop waits for what is being written', async t => {
   t.equal(firing.clock.pending, 0);
 });
 
-t.test('documents of workers are handed on', async t => {
-  const firing = await Firing.begun(START);
+test('documents of workers are handed on', async (firing, t) => {
   const worker = firing.factory.worker({ name: 'other', paused: true, resumeAt: FIRST });
   await firing.store.apply(TENANT, [worker]);
   await firing.pass(30_000);
   t.same(firing.workersDue, [worker.id]);
-  await firing.stop();
 });
 
-t.test('a schedule that is paused does not fire, and is resumed when its time has come', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule that is paused does not fire, and is resumed when its time has come', async (firing, t) => {
   const id = await firing.schedule({
     nextAt: FIRST,
     paused: true,
@@ -169,11 +158,9 @@ t.test('a schedule that is paused does not fire, and is resumed when its time ha
   });
   await firing.pass(MINUTE, 1_000);
   t.same(await firing.fired(), ['10:07:00'], 'what came during the pause is not made up for');
-  await firing.stop();
 });
 
-t.test('a schedule without a next time is not looked at again', async t => {
-  const firing = await Firing.begun(START);
+test('a schedule without a next time is not looked at again', async (firing, t) => {
   const id = await firing.schedule({ nextAt: null });
   const put = firing.factory.schedule(firing.worker, (await firing.read(id)).body, {
     id,
@@ -184,11 +171,9 @@ t.test('a schedule without a next time is not looked at again', async t => {
   await firing.pass(30_000);
   t.equal((await firing.read(id)).dueAt, null);
   t.same(await firing.fired(), []);
-  await firing.stop();
 });
 
-t.test('many schedules of one minute all fire in it, in a bounded number of writes', async t => {
-  const firing = await Firing.begun(START);
+test('many schedules of one minute all fire in it, in a bounded number of writes', async (firing, t) => {
   const count = 600;
   for (let made = 0; made < count; made++) await firing.schedule({ nextAt: FIRST, overlap: 'allow' });
   const looks = firing.store.looks;
@@ -198,5 +183,4 @@ t.test('many schedules of one minute all fire in it, in a bounded number of writ
   t.equal(firing.store.creates, 6, 'a hundred at a time');
   t.ok(firing.store.looks - looks <= 4, `${firing.store.looks - looks} looks`);
   t.equal(firing.counts.get('fired'), count);
-  await firing.stop();
 });

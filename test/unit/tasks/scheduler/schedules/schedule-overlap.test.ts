@@ -1,13 +1,14 @@
 import t from 'tap';
 import { historyQuery } from '../../../../support/tasks/factories.ts';
 import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
 const START = '2026-03-01T10:00:30Z';
+const test = testsOf(t => Firing.running(t, START));
 const FIRST = Date.parse('2026-03-01T10:01:00Z');
 const ALL = { mode: 'all', windowMs: 3_600_000, max: 100 } as const;
 
-t.test('skip: while a task of the schedule is open, no other is made', async t => {
-  const firing = await Firing.begun(START);
+test('skip: while a task of the schedule is open, no other is made', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'skip' });
   const other = await firing.schedule({ nextAt: FIRST, overlap: 'skip' });
   await firing.pass(30_000 + 2 * MINUTE, 1_000);
@@ -24,11 +25,9 @@ t.test('skip: while a task of the schedule is open, no other is made', async t =
       ['skipped_overlap', 5],
     ],
   );
-  await firing.stop();
 });
 
-t.test('allow: tasks are made whatever is open', async t => {
-  const firing = await Firing.begun(START);
+test('allow: tasks are made whatever is open', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow' });
   await firing.pass(30_000 + 2 * MINUTE, 1_000);
   t.same(await firing.fired(id), ['10:01:00', '10:02:00', '10:03:00']);
@@ -36,11 +35,9 @@ t.test('allow: tasks are made whatever is open', async t => {
     (await firing.tasks(id)).map(({ heldBy }) => heldBy),
     [null, null, null],
   );
-  await firing.stop();
 });
 
-t.test('queue_one: one runs, one waits for it, and further ones are not made', async t => {
-  const firing = await Firing.begun(START);
+test('queue_one: one runs, one waits for it, and further ones are not made', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'queue_one' });
   await firing.pass(30_000);
   const running = await firing.run();
@@ -52,11 +49,9 @@ t.test('queue_one: one runs, one waits for it, and further ones are not made', a
   await firing.cancel(waiting.id);
   await firing.pass(MINUTE, 1_000);
   t.same(await firing.fired(id), ['10:01:00', '10:02:00', '10:05:00']);
-  await firing.stop();
 });
 
-t.test('queue_one: of several times at once the first runs and the second waits', async t => {
-  const firing = await Firing.begun(START);
+test('queue_one: of several times at once the first runs and the second waits', async (firing, t) => {
   await firing.stop();
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'queue_one', catchUp: ALL });
   await firing.pass(5 * MINUTE);
@@ -72,11 +67,9 @@ t.test('queue_one: of several times at once the first runs and the second waits'
     skippedWindow: 0,
     nextAt: FIRST + 5 * MINUTE,
   });
-  await firing.stop();
 });
 
-t.test('cancel_running: what is open is canceled, and the new task waits until it has ended', async t => {
-  const firing = await Firing.begun(START);
+test('cancel_running: what is open is canceled, and the new task waits until it has ended', async (firing, t) => {
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'cancel_running' });
   await firing.pass(30_000);
   const running = await firing.run();
@@ -105,11 +98,9 @@ t.test('cancel_running: what is open is canceled, and the new task waits until i
     ],
   );
   t.match((await firing.read(id)).body, { fired: 3, skippedOverlap: 0 });
-  await firing.stop();
 });
 
-t.test('cancel_running: of several times at once only the last is made', async t => {
-  const firing = await Firing.begun(START);
+test('cancel_running: of several times at once only the last is made', async (firing, t) => {
   await firing.stop();
   const id = await firing.schedule({ nextAt: FIRST, overlap: 'cancel_running', catchUp: ALL });
   await firing.pass(5 * MINUTE);
@@ -117,7 +108,6 @@ t.test('cancel_running: of several times at once only the last is made', async t
   await firing.done();
   t.same(await firing.fired(id), ['10:05:00']);
   t.match((await firing.read(id)).body, { fired: 1, skippedOverlap: 4 });
-  await firing.stop();
 });
 
 t.test('what was missed during an outage is made up for as the schedule says', async t => {
