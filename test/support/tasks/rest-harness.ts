@@ -9,6 +9,7 @@ import { meRoute } from '../../../src/tasks/rest/access/me.ts';
 import { limitRoutes } from '../../../src/tasks/rest/access/tenant-limits.ts';
 import { tokenRoutes } from '../../../src/tasks/rest/accounts/tokens.ts';
 import { userRoutes } from '../../../src/tasks/rest/accounts/users.ts';
+import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/checks/problem-list.ts';
 import type { ReadHeader, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import type {
   ApiCall,
@@ -245,4 +246,9 @@ function notNeeded<T extends object>(name: string): T {
       throw new Error(`${name}.${String(property)} is not part of this test`);
     },
   });
+}
+
+/** What an answer must have that is this problem, and what its body says beside. */
+export function problem(code: ProblemCode, body: object = {}) {
+  return { status: PROBLEMS[code].status, json: { code, ...body } };
 }

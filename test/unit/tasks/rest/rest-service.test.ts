@@ -4,7 +4,7 @@ import type { ObjectSchema } from '../../../../src/base/schema/schema.ts';
 import type { RestRequest } from '../../../../src/tasks/rest/http/http.ts';
 import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
 import type { Call, RestAnswer, Route } from '../../../../src/tasks/rest/http/route.ts';
-import { RestHarness } from '../../../support/tasks/rest-harness.ts';
+import { problem, RestHarness } from '../../../support/tasks/rest-harness.ts';
 import { testsOf } from '../../../support/tests-of.ts';
 
 const test = testsOf(() => service());
@@ -49,11 +49,7 @@ async function service(made: (parts: RestParts) => readonly Route[] = routes) {
   return { rest, token, ownerId };
 }
 
-test('a route gets tenant, caller, parameters and body, checked and decoded', async ({
-  rest,
-  token,
-  ownerId,
-}, t) => {
+test('a route gets tenant, caller, parameters and body, decoded', async ({ rest, token, ownerId }, t) => {
   const made = await rest.ask('POST', '/api/v1/things/a%2Fb/parts/x-1', { token, body: {} });
   t.match(made, { status: 200, json: { tenant: 'acme', params: { id: 'a/b', part: 'x-1' }, body: {} } });
   t.match(made.json.caller, { kind: 'user', userId: ownerId, role: 'owner', scopes: null });
@@ -63,10 +59,7 @@ test('a route gets tenant, caller, parameters and body, checked and decoded', as
   t.match(posted.json, { body: { name: 'a', size: 2 }, bodyBytes: 21, nowMs: rest.clock.nowMs() });
 });
 
-test('every answer has an id, the one of the request where that is well formed', async ({
-  rest,
-  token,
-}, t) => {
+test('every answer has an id, that of the request where it has one', async ({ rest, token }, t) => {
   const own = await rest.ask('GET', '/api/v1/things/a', { token });
   t.match(own.headers['X-Request-Id'], /^req_[0-9A-Z]{26}$/);
   t.equal(own.json.requestId, own.headers['X-Request-Id']);
@@ -82,10 +75,7 @@ test('every answer has an id, the one of the request where that is well formed',
   t.equal(given.headers['Content-Type'], 'application/problem+json');
 });
 
-test('a path that is not there is 404, a method that it has not 405 with those it has', async ({
-  rest,
-  token,
-}, t) => {
+test('an unknown path is 404, an unknown method 405 with those there are', async ({ rest, token }, t) => {
   for (const path of [
     '/api/v1/thing',
     '/api/v1/things/',
@@ -94,9 +84,9 @@ test('a path that is not there is 404, a method that it has not 405 with those i
     '/v1/things',
     '/',
   ])
-    t.match(await rest.ask('GET', path, { token }), { status: 404, json: { code: 'not_found' } }, path);
+    t.match(await rest.ask('GET', path, { token }), problem('not_found'), path);
   const wrong = await rest.ask('DELETE', '/api/v1/things', { token });
-  t.match(wrong, { status: 405, json: { code: 'method_not_allowed' } });
+  t.match(wrong, problem('method_not_allowed'));
   t.equal(wrong.headers['Allow'], 'GET, POST, HEAD');
   t.equal((await rest.ask('GET', '/api/v1/things/batch', { token })).json.params.id, 'batch');
   t.equal((await rest.ask('HEAD', '/api/v1/things/a', { token })).status, 200);
@@ -107,7 +97,7 @@ test('a path that is not there is 404, a method that it has not 405 with those i
 
 test('an unknown or repeated parameter is reported by name', async ({ rest, token }, t) => {
   const answer = await rest.ask('GET', '/api/v1/things?colour=red&size=1&size=2&%zz=1', { token });
-  t.match(answer, { status: 400, json: { code: 'invalid_parameter' } });
+  t.match(answer, problem('invalid_parameter'));
   t.match(answer.json.errors, [
     { parameter: 'colour', detail: /"colour" is not a known parameter; known parameters are: color, size/ },
     { parameter: 'size', detail: /twice/ },
@@ -122,7 +112,7 @@ test('an unknown or repeated parameter is reported by name', async ({ rest, toke
 test('a body that is no JSON is refused, without repeating it', async ({ rest, token }, t) => {
   const refused = async (body: string | Uint8Array) => {
     const answer = await rest.ask('POST', '/api/v1/things', { token, body });
-    t.match(answer, { status: 400, json: { code: 'invalid_json' } });
+    t.match(answer, problem('invalid_json'));
     return answer.json.detail as string;
   };
   t.match(await refused('{"name": '), /ends unexpectedly/);
@@ -142,12 +132,9 @@ test('a body that is no JSON is refused, without repeating it', async ({ rest, t
 
 test('faults in a body are reported at once, and unknown fields are rejected', async ({ rest, token }, t) => {
   const wrong = await rest.ask('POST', '/api/v1/things', { token, body: { name: 1, size: 'x' } });
-  t.match(wrong, {
-    status: 422,
-    json: { code: 'validation_failed', errors: [{ pointer: '/name' }, { pointer: '/size' }] },
-  });
+  t.match(wrong, problem('validation_failed', { errors: [{ pointer: '/name' }, { pointer: '/size' }] }));
   const unknown = await rest.ask('POST', '/api/v1/things', { token, body: { nam: 1, size: 'x' } });
-  t.match(unknown, { status: 422, json: { code: 'unknown_field' } });
+  t.match(unknown, problem('unknown_field'));
   t.same(unknown.json.errors.map((error: { pointer: string }) => error.pointer).sort(), ['/nam', '/size']);
   t.equal((await rest.ask('POST', '/api/v1/things', { token, body: [] })).json.code, 'validation_failed');
   const none = await rest.ask('POST', '/api/v1/things/a/parts/b', { token, body: { x: 1 } });
@@ -183,11 +170,7 @@ test('a large body is taken in once it is known that its caller may send it', as
   t.match(answer.body, /held/);
 });
 
-test('calls are counted for the tenant and the user, and answers say what is left', async ({
-  rest,
-  token,
-  ownerId,
-}, t) => {
+test('calls count for tenant and user; answers say what is left', async ({ rest, token, ownerId }, t) => {
   rest.limits.calls.length = 0;
   rest.limits.verdict = {
     allowed: true,
@@ -204,15 +187,13 @@ test('calls are counted for the tenant and the user, and answers say what is lef
   const nearest = { ...rest.limits.verdict.nearest!, remaining: 0, windowSeconds: null };
   rest.limits.verdict = { allowed: false, nearest };
   const refused = await rest.ask('GET', '/api/v1/things/a', { token });
-  t.match(refused, { status: 429, json: { code: 'rate_limited' } });
+  t.match(refused, problem('rate_limited'));
   t.equal(refused.headers['Retry-After'], '30');
   t.equal(refused.headers['RateLimit'], '"default";r=0;t=30');
   t.equal(refused.headers['RateLimit-Policy'], '"default";q=200', 'without a window that is not known');
 });
 
-test('calls without a valid token are counted apart, and refused alike when there are too many', async ({
-  rest,
-}, t) => {
+test('calls without a valid token are counted and refused apart', async ({ rest }, t) => {
   rest.limits.calls.length = 0;
   t.equal((await rest.ask('GET', '/api/v1/things/a')).status, 401);
   t.same(rest.limits.calls, [{ tenant: 'acme', kind: 'read', user: '' }]);
@@ -226,10 +207,7 @@ test('where no rule applies, answers say nothing of limits', async ({ rest, toke
   t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).headers['RateLimit'], undefined);
 });
 
-test('when nobody can decide, calls are let through, and the log says so now and then', async ({
-  rest,
-  token,
-}, t) => {
+test('when nobody can decide, calls are let through, which is logged', async ({ rest, token }, t) => {
   rest.limits.verdict = new Fault('store_failed', 'the counters are away');
   for (let i = 0; i < 3; i++) t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).status, 200);
   t.same(rest.logger.messages('warning'), ['API limits are not enforced because the decision engine failed']);
@@ -245,7 +223,7 @@ t.test('a store that does not answer is 503, and the log has the request', async
     }),
   ]);
   const answer = await rest.ask('GET', '/api/v1/things', { token });
-  t.match(answer, { status: 503, json: { code: 'store_unavailable' } });
+  t.match(answer, problem('store_unavailable'));
   t.equal(answer.headers['Retry-After'], '1');
   t.match(rest.logger.lines.at(-1), {
     level: 'info',
@@ -261,7 +239,7 @@ t.test('a bug is a 500, with details in the log and not in the response', async 
     }),
   ]);
   const answer = await rest.ask('GET', '/api/v1/things', { token });
-  t.match(answer, { status: 500, json: { code: 'internal' } });
+  t.match(answer, problem('internal'));
   t.notMatch(answer.body, /no such property/);
   t.match(rest.logger.lines.at(-1), {
     level: 'error',

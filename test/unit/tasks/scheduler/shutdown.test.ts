@@ -14,21 +14,18 @@ function stopping(process: Process): { over: boolean } {
   return state;
 }
 
-serving(
-  'a stop waits for pushes, and tells the store how they ended',
-  async ({ scene, process, worker }, t) => {
-    const ids = await scene.add(worker, 2, {}, { heardBy: process });
-    await scene.turn();
-    const stop = stopping(process);
-    await scene.pass(10_000, 50);
-    t.equal(stop.over, false);
-    process.deliveries.answerAll();
-    await scene.pass(10);
-    t.equal(stop.over, true);
-    t.same(await scene.statuses(ids), ['succeeded', 'succeeded']);
-    t.equal(process.deliveries.stopped, 1);
-  },
-);
+serving('a stop waits for pushes, and stores how they ended', async ({ scene, process, worker }, t) => {
+  const ids = await scene.add(worker, 2, {}, { heardBy: process });
+  await scene.turn();
+  const stop = stopping(process);
+  await scene.pass(10_000, 50);
+  t.equal(stop.over, false);
+  process.deliveries.answerAll();
+  await scene.pass(10);
+  t.equal(stop.over, true);
+  t.same(await scene.statuses(ids), ['succeeded', 'succeeded']);
+  t.equal(process.deliveries.stopped, 1);
+});
 
 test('what is not over when the drain time is, is ended and handed back uncounted', async (scene, t) => {
   const process = await scene.process(t, { drainMs: 5_000 });
@@ -74,22 +71,19 @@ serving('nothing is claimed after a stop was asked for', async ({ scene, process
   await scene.pass(10);
 });
 
-serving(
-  'tasks whose claim is in progress are released, not started',
-  async ({ scene, process, worker }, t) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    scene.store.claiming = promise;
-    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.turn();
-    const stop = stopping(process);
-    await scene.turn();
-    resolve();
-    await scene.pass(10);
-    t.equal(stop.over, true);
-    t.same(process.deliveries.requests, []);
-    t.match(await scene.get(id), { status: 'retry', attempt: 0 });
-  },
-);
+serving('tasks that are being claimed are released', async ({ scene, process, worker }, t) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  scene.store.claiming = promise;
+  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.turn();
+  const stop = stopping(process);
+  await scene.turn();
+  resolve();
+  await scene.pass(10);
+  t.equal(stop.over, true);
+  t.same(process.deliveries.requests, []);
+  t.match(await scene.get(id), { status: 'retry', attempt: 0 });
+});
 
 test('a task can be canceled while pushes are awaited, here and elsewhere', async (scene, t) => {
   const process = await scene.process(t);

@@ -27,12 +27,7 @@ async function open() {
   return { scene, store, usage, stats, worker, totals };
 }
 
-test('tasks count as created once, also where a request is repeated or a task was there before', async ({
-  scene,
-  store,
-  worker,
-  totals,
-}, t) => {
+test('a task counts as created once, however often asked', async ({ scene, store, worker, totals }, t) => {
   const tasks = [scene.make.newTask(worker), scene.make.newTask(worker, { key: 'k' })];
   const request = scene.make.createRequest(tasks, { idempotency: idempotency('one') });
   await store.create(ACME, request);
@@ -41,12 +36,7 @@ test('tasks count as created once, also where a request is repeated or a task wa
   t.same(totals(), { created: 2 });
 });
 
-test('ends count by how they came about, and only when they do', async ({
-  scene,
-  store,
-  worker,
-  totals,
-}, t) => {
+test('ends count once, by how they came about', async ({ scene, store, worker, totals }, t) => {
   const ids = await scene.add(worker, 5);
   const { tasks } = await store.claim(ACME, scene.make.claimRequest(worker.id, 4));
   const leases = tasks.map(({ leaseId }) => leaseId);
@@ -69,12 +59,7 @@ test('ends count by how they came about, and only when they do', async ({
   });
 });
 
-test('what happens is counted in the usage of the tenant and of the worker, in its minute', async ({
-  scene,
-  store,
-  usage,
-  worker,
-}, t) => {
+test('what happens is in the usage of tenant and worker', async ({ scene, store, usage, worker }, t) => {
   const { clock, make } = scene;
   const beginning = usageStart('minute', clock.nowMs());
   const retry = { ...worker.body.retry, maxAttempts: 1 };
@@ -116,12 +101,7 @@ test('what happens is counted in the usage of the tenant and of the worker, in i
   t.ok(Math.abs(second.percentile('duration', 0.95)! - 60_000) < 12_000);
 });
 
-test('each operation has its times; one that fails counts as failed as well', async ({
-  scene,
-  store,
-  stats,
-  totals,
-}, t) => {
+test('each operation has its times and failures', async ({ scene, store, stats, totals }, t) => {
   await store.now();
   await store.now();
   scene.store.fault = () => 'before';

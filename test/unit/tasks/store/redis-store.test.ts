@@ -72,13 +72,7 @@ t.test('usage expires by itself, minutes after hours and hours after days', asyn
   }
 });
 
-test('an attempt that an older version has started has no known beginning', async ({
-  store,
-  make,
-  worker,
-  clock,
-  keyPrefix,
-}, t) => {
+test('an attempt of an older version has no start', async ({ store, make, worker, clock, keyPrefix }, t) => {
   await store.create(ACME, make.createRequest([make.newTask(worker)]));
   const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
   const key = `${keyPrefix}{${ACME}}:k:${tasks[0].task.id}`;
@@ -108,12 +102,7 @@ test('scripts that Redis has forgotten are sent again', async ({ store, add }, t
   t.equal((await store.counts(ACME, null)).scheduled, 2);
 });
 
-test('a task without a place in the index of keys holds its key, and can be removed', async ({
-  store,
-  make,
-  worker,
-  keyPrefix,
-}, t) => {
+test('a task outside the index of keys holds its key', async ({ store, make, worker, keyPrefix }, t) => {
   const create = async () => {
     const made = await store.create(ACME, make.createRequest([make.newTask(worker, { key: 'k' })]));
     return made.kind === 'done' ? made.results[0] : null;
@@ -142,14 +131,7 @@ test('a hint that was lost is found by the sweep', async ({ store, worker, keyPr
   t.same(await store.wakeups(NOW, 10), [{ tenant: ACME, workerId: worker.id, at: NOW }]);
 });
 
-test('the sweep finds leases that end, and documents that are due', async ({
-  clock,
-  store,
-  make,
-  worker,
-  keyPrefix,
-  add,
-}, t) => {
+test('the sweep finds leases and documents', async ({ clock, store, make, worker, keyPrefix, add }, t) => {
   await add();
   await store.claim(ACME, make.claimRequest(worker.id, 1));
   await store.apply(ACME, [make.worker({ name: 'resumes' }, { dueAt: NOW + 500 })]);
@@ -162,10 +144,7 @@ test('the sweep finds leases that end, and documents that are due', async ({
   t.equal((await store.dueDocuments(10)).length, 1);
 });
 
-test('the sweep leaves workers alone that are paused, or ask for their tasks themselves', async ({
-  store,
-  make,
-}, t) => {
+test('the sweep leaves workers alone that are paused or pull', async ({ store, make }, t) => {
   const paused = make.worker({ name: 'paused', paused: true });
   const pulls = make.worker({ name: 'pulls', mode: 'pull', url: null });
   await store.apply(ACME, [paused, pulls]);
@@ -183,11 +162,7 @@ test('texts that Lua cannot read keep no hint from being found', async ({ store,
   t.equal(await store.countDue(10), 1);
 });
 
-test('a tenant that cannot be looked at keeps the sweep from no other', async ({
-  store,
-  make,
-  keyPrefix,
-}, t) => {
+test('an unreadable tenant keeps the sweep from no other', async ({ store, make, keyPrefix }, t) => {
   await store.apply('aaa', [make.account('aaa')]);
   const worker = make.worker({ name: 'last' });
   await store.apply('zzz', [make.account('zzz'), worker]);
@@ -198,11 +173,7 @@ test('a tenant that cannot be looked at keeps the sweep from no other', async ({
   t.equal(await store.countDue(10), 1);
 });
 
-test('tasks of a schedule and another worker are looked for in pieces, so that others are served', async ({
-  store,
-  make,
-  worker,
-}, t) => {
+test('tasks of a schedule and another worker are found in pieces', async ({ store, make, worker }, t) => {
   const other = make.worker({ name: 'other' });
   await store.apply(ACME, [other]);
   const tasks = Array.from({ length: 2_500 }, (_, i) =>
@@ -221,11 +192,7 @@ test('tasks of a schedule and another worker are looked for in pieces, so that o
   t.same(idsOf(await store.list(ACME, { ...query, after: found[0], limit: 1 })), found.slice(1));
 });
 
-test('a request with something that Lua cannot read does nothing at all', async ({
-  store,
-  make,
-  worker,
-}, t) => {
+test('a request that Lua cannot read does nothing at all', async ({ store, make, worker }, t) => {
   const [good, running, bad] = [1, 2, 3].map(() => make.newTask(worker));
   const odd = { ...bad, task: { ...bad.task, key: '\ud800' } };
   const request = make.createRequest([good, odd], { documents: [make.user()] });
@@ -253,14 +220,7 @@ t.test('it is done again and again, by a timer of the store', async t => {
   t.equal((await store.wakeups(NOW, 10)).length, 1);
 });
 
-test('a hint that leads nowhere is moved to where it should be', async ({
-  clock,
-  store,
-  make,
-  worker,
-  keyPrefix,
-  add,
-}, t) => {
+test('a hint that leads nowhere is put right', async ({ clock, store, make, worker, keyPrefix, add }, t) => {
   await add();
   const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
   await store.settle(ACME, [settlement(tasks[0].leaseId, 'succeeded')]);

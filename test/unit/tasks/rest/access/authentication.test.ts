@@ -3,7 +3,7 @@ import { ROLES } from '../../../../../src/tasks/model/documents.ts';
 import { isTokenText, newToken } from '../../../../../src/tasks/rest/access/api-token.ts';
 import type { Access, Route } from '../../../../../src/tasks/rest/http/route.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
-import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { problem, RestHarness } from '../../../../support/tasks/rest-harness.ts';
 
 /** A route for each access, named by it. */
 function routeFor(access: Access): Route {
@@ -37,7 +37,7 @@ t.test('the scopes of a token narrow what its user may do', async t => {
   t.equal((await asking(['tasks:read'])).status, 200);
   t.equal((await asking(['tasks:*'])).status, 200);
   const refused = await asking(['tasks:write', 'users:*']);
-  t.match(refused, { status: 403, json: { code: 'insufficient_scope' } });
+  t.match(refused, problem('insufficient_scope'));
   t.equal(refused.headers['WWW-Authenticate'], 'Bearer error="insufficient_scope", scope="tasks:read"');
 });
 
@@ -47,7 +47,7 @@ t.test('without a token, or with another scheme, one is asked for', async t => {
   for (const authorization of [undefined, '', 'Basic YTpi', 'Bearer', 'bearertk_']) {
     const headers = authorization === undefined ? {} : { authorization };
     const answer = await rest.ask('GET', '/api/v1/viewer/tasks:read', { headers });
-    t.match(answer, { status: 401, json: { code: 'authentication_required' } }, String(authorization));
+    t.match(answer, problem('authentication_required'), String(authorization));
     t.equal(answer.headers['WWW-Authenticate'], 'Bearer');
   }
 });
@@ -107,7 +107,7 @@ t.test('an expired token says so', async t => {
   t.equal((await rest.ask('GET', '/api/v1/viewer/tasks:read', { token: made.json.token })).status, 200);
   rest.clock.advance(1);
   const answer = await rest.ask('GET', '/api/v1/viewer/tasks:read', { token: made.json.token });
-  t.match(answer, { status: 401, json: { code: 'token_expired' } });
+  t.match(answer, problem('token_expired'));
   t.match(answer.headers['WWW-Authenticate'], /invalid_token/);
 });
 

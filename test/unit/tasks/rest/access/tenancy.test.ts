@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import type { Schema } from '../../../../../src/base/schema/schema.ts';
 import { newToken } from '../../../../../src/tasks/rest/access/api-token.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
-import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
+import { type Answered, type Asked, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import {
   type Belongings,
@@ -319,7 +319,7 @@ test('a host below that of the service without a tenant is rejected, for every p
   const seen = new Set<string>();
   const notFound = async (host: string, token: string | undefined) => {
     const answer = await tenants.ask('GET', '/v1/tasks', { host, token });
-    t.match(answer, { status: 404, json: { code: 'tenant_not_found' } }, JSON.stringify(host));
+    t.match(answer, problem('tenant_not_found'), JSON.stringify(host));
     seen.add(told(answer, []));
   };
   for (const host of hosts) {

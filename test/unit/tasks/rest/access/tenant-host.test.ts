@@ -1,6 +1,7 @@
 import t from 'tap';
 import { newToken, tokenHash } from '../../../../../src/tasks/rest/access/api-token.ts';
 import { placeOf } from '../../../../../src/tasks/rest/access/tenant-host.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
 const CONFIG = { serviceHost: 'tasks.test', tenantHeader: false, jwt: { tenantClaim: '' } };
@@ -112,10 +113,10 @@ t.test('at a plain host, a forged token is not valid, and one of no tenant finds
   const { token } = await rest.signUp('acme');
   const ask = (forged: string) => rest.at('GET', 'tasks', undefined, { token: forged, host: 'localhost' });
   t.equal((await ask(token)).status, 200);
-  t.match(await ask(tokenOf('acme')), { status: 401, json: { code: 'invalid_token' } });
-  t.match(await ask(tokenOf('nobody')), { status: 404, json: { code: 'tenant_not_found' } });
+  t.match(await ask(tokenOf('acme')), problem('invalid_token'));
+  t.match(await ask(tokenOf('nobody')), problem('tenant_not_found'));
   const changed = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`;
-  t.match(await ask(changed), { status: 401, json: { code: 'invalid_token' } });
+  t.match(await ask(changed), problem('invalid_token'));
 });
 
 t.test('a token of an earlier version is for the host of its tenant', async t => {
@@ -128,7 +129,7 @@ t.test('a token of an earlier version is for the host of its tenant', async t =>
   await rest.change('acme-incorporated', 'token', made.id, body => body, [`hash:${tokenHash(early)}`]);
   t.equal((await rest.at('GET', 'tasks', undefined, { token: early, host })).status, 200);
   const answer = await rest.at('GET', 'tasks', undefined, { token: early, host: 'localhost' });
-  t.match(answer, { status: 401, json: { code: 'invalid_token' } }, 'and never for another tenant');
+  t.match(answer, problem('invalid_token'), 'and never for another tenant');
 });
 
 t.test('the 404 names all ways', async t => {

@@ -2,6 +2,7 @@ import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { deleteSome } from '../../../../../src/tasks/scheduler/upkeep/deletions.ts';
 import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts';
 import { taskQuery } from '../../../../support/tasks/factories.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -98,10 +99,7 @@ test('a suspended account is read only until it is resumed', async (rest, t) => 
   const set = (status: string) => rest.ask('PATCH', '/accounts/acme', { ...OPERATOR, body: { status } });
   t.match(await set('suspended'), { status: 200, json: { status: 'suspended' } });
   t.equal((await rest.at('GET', 'workers')).status, 200);
-  t.match(await rest.at('POST', 'tasks', { worker: 'mailer' }), {
-    status: 403,
-    json: { code: 'tenant_suspended' },
-  });
+  t.match(await rest.at('POST', 'tasks', { worker: 'mailer' }), problem('tenant_suspended'));
   t.equal((await set('active')).status, 200);
   t.same(rest.told.filter(([name]) => name === 'accountChanged').length, 2);
   t.match(await rest.store.wakeups(rest.clock.nowMs(), 10), [{ tenant: 'acme', workerId: id }]);
@@ -124,7 +122,7 @@ test('limits are changed, shown to the tenant, and the default again', async (re
   await set({ workers: null });
   t.match((await rest.at('GET', 'limits')).json.limits, { workers: 100, retain_other: '2d' });
   for (const bad of [{ workers: 0 }, { retain_other: '1m' }, { retain_other: 'x' }, { workers: '5' }]) {
-    t.match(await set(bad), { status: 422, json: { code: 'validation_failed' } }, JSON.stringify(bad));
+    t.match(await set(bad), problem('validation_failed'), JSON.stringify(bad));
   }
   t.equal((await set({ sheep: 1 })).json.code, 'unknown_field');
 });

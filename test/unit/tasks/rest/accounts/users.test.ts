@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
-import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { problem, RestHarness } from '../../../../support/tasks/rest-harness.ts';
 
 const USERS = '/api/v1/users';
 
@@ -48,8 +48,8 @@ t.test('emails and external ids are unique in an account, and free again afterwa
   const add = (email: string, externalId: string) =>
     rest.ask('POST', USERS, { token, body: { email, external_id: externalId } });
   const first = await add('a@x.test', '1');
-  t.match(await add('A@X.test', '2'), { status: 409, json: { code: 'name_taken' } });
-  t.match(await add('b@x.test', '1'), { status: 409, json: { code: 'name_taken' } });
+  t.match(await add('A@X.test', '2'), problem('name_taken'));
+  t.match(await add('b@x.test', '1'), problem('name_taken'));
   const second = await add('b@x.test', '2');
   const taken = await rest.ask('PUT', `${USERS}/${second.json.id}`, { token, body: { email: 'a@x.test' } });
   t.equal(taken.json.code, 'name_taken');
@@ -73,7 +73,7 @@ t.test('fields that are not as they should be are refused', async t => {
   ];
   for (const [body, pointer] of faults) {
     const answer = await rest.ask('POST', USERS, { token, body });
-    t.match(answer, { status: 422, json: { code: 'validation_failed', errors: [{ pointer }] } });
+    t.match(answer, problem('validation_failed', { errors: [{ pointer }] }));
   }
 });
 
@@ -82,7 +82,7 @@ t.test('the last active owner stays, however somebody tries', async t => {
   const { token, ownerId } = await rest.signUp();
   const path = `${USERS}/${ownerId}`;
   for (const body of [{ role: 'admin' }, { status: 'disabled' }, { status: 'invited' }])
-    t.match(await rest.ask('PUT', path, { token, body }), { status: 409, json: { code: 'last_owner' } });
+    t.match(await rest.ask('PUT', path, { token, body }), problem('last_owner'));
   t.equal((await rest.ask('DELETE', path, { token })).json.code, 'last_owner');
   const invited = { email: 'b@x.test', role: 'owner', status: 'invited' };
   const second = await rest.ask('POST', USERS, { token, body: invited });
@@ -106,7 +106,7 @@ t.test('a request that keeps losing against concurrent changes is answered with 
     return { kind: 'refused', index: 1, reason: 'version' };
   }) as TaskStore['apply'];
   const answer = await rest.ask('DELETE', `${USERS}/${other.id}`, { token });
-  t.match(answer, { status: 503, json: { code: 'store_unavailable' } });
+  t.match(answer, problem('store_unavailable'));
   t.equal(answer.headers['Retry-After'], '1');
   t.equal(tries, 8);
 });
@@ -117,5 +117,5 @@ t.test('the number of users is bounded', async t => {
   await rest.change('acme', 'account', 'account', account => ({ ...account, limits: { users: 2 } }));
   t.equal((await rest.ask('POST', USERS, { token, body: { email: 'a@x.test' } })).status, 201);
   const full = await rest.ask('POST', USERS, { token, body: { email: 'b@x.test' } });
-  t.match(full, { status: 429, json: { code: 'quota_exceeded', limit: 'users', max: 2 } });
+  t.match(full, problem('quota_exceeded', { limit: 'users', max: 2 }));
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Answered } from '../../../../support/tasks/rest-harness.ts';
+import { type Answered, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -80,7 +80,7 @@ for (const [what, target] of Object.entries(TARGETS)) {
       const asked = { headers: { 'if-match': version } };
       return rest.at(method, path.replace(/[^/]+$/, id), body, asked);
     };
-    const stale = { status: 412, json: { code: 'version_mismatch' } };
+    const stale = problem('version_mismatch');
     t.equal((await ask('PUT', '"1"', { name: 'new' })).headers['ETag'], '"2"');
     t.match(await ask('PUT', '"1"', { name: 'newer' }), stale);
     t.match(await ask('DELETE', '"1"'), stale);
@@ -132,7 +132,7 @@ withMailer('a read-only field with another value is named', async ({ rest, worke
   ];
   for (const [target, change, pointers] of cases) {
     const answer = await sentBack(rest, target, change);
-    t.match(answer, { status: 422, json: { code: 'validation_failed' } }, answer.body);
+    t.match(answer, problem('validation_failed'), answer.body);
     const errors = answer.json.errors as { pointer: string; code: string }[];
     t.same(
       errors.map(({ pointer }) => pointer),

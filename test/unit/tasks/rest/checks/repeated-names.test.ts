@@ -1,5 +1,6 @@
 import t from 'tap';
 import { repeatedName } from '../../../../../src/tasks/rest/checks/json-scan.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -25,7 +26,7 @@ test('a name that an object has twice is refused, and the place is named', async
   for (const [body, pointer] of REPEATED) {
     const answer = await rest.at('POST', 'tasks', body);
     const errors = [{ pointer, code: 'repeated_name' }];
-    t.match(answer, { status: 400, json: { code: 'invalid_json', errors } }, body);
+    t.match(answer, problem('invalid_json', { errors }), body);
     const batch = await rest.at('POST', 'tasks/batch', `{"tasks":[${body}]}`);
     t.equal(batch.json.errors[0].pointer, `/tasks/0${pointer}`);
   }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
-import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
+import { type Answered, type Asked, problem } from '../../../../support/tasks/rest-harness.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -81,7 +81,7 @@ for (const [operation, bodies] of Object.entries(BODIES)) {
     const once = ONCE[operation];
     t.same(again.json, once === undefined ? first.json : { ...first.json, [once]: null });
     const reused = await ask(other);
-    t.match(reused, { status: 422, json: { code: 'idempotency_key_reused' } });
+    t.match(reused, problem('idempotency_key_reused'));
     const narrow = await rest.addUser(mine.token, 'owner');
     const stranger = await ask(body, { token: narrow.token });
     t.equal(stranger.headers['Idempotency-Replayed'], undefined, 'a key belongs to its token');

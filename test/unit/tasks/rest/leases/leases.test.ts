@@ -1,4 +1,4 @@
-import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -105,10 +105,7 @@ test('a task is completed with a result, and saying so again is fine', async ({ 
   const { id } = await rest.task({ worker: 'crawler' });
   const [{ lease_id }] = (await take(rest, token)).json.leases;
   const complete = (body?: object) => rest.at('POST', `leases/${lease_id}/complete`, body, { token });
-  t.match(await complete({ result: 'x'.repeat(16_384) }), {
-    status: 413,
-    json: { code: 'payload_too_large' },
-  });
+  t.match(await complete({ result: 'x'.repeat(16_384) }), problem('payload_too_large'));
   const done = await complete({ result: { pages: 3 } });
   t.match(done, { status: 200, json: { id, status: 'succeeded' } });
   t.notOk('result' in done.json);
@@ -120,13 +117,10 @@ test('a task is completed with a result, and saying so again is fine', async ({ 
     { error: { code: 'x', message: 'y' } },
     { token },
   );
-  t.match(fail, { status: 409, json: { code: 'lease_lost' } }, 'it cannot be both');
+  t.match(fail, problem('lease_lost'), 'it cannot be both');
 });
 
-test('an attempt fails with its reason, and waits as long as the worker says at least', async ({
-  rest,
-  token,
-}, t) => {
+test('a failed attempt has a reason, and waits as long as the worker says', async ({ rest, token }, t) => {
   const { id } = await rest.task({ worker: 'crawler' });
   const leaseOf = async () => (await take(rest, token)).json.leases[0].lease_id;
   const error = { code: 'parse', message: 'line 3', details: { line: 3 } };
@@ -177,20 +171,12 @@ test('a lease that is not live is lost, whatever is done with it', async ({ rest
   for (const id of ['0'.repeat(32), 'nonsense', lease_id, 'G'.repeat(32)]) {
     for (const [name, body] of Object.entries(bodies)) {
       const answer = await rest.at('POST', `leases/${id}/${name}`, body, { token });
-      t.match(
-        answer,
-        { status: 409, json: { code: 'lease_lost', detail: /Stop working on the task/ } },
-        `${id} ${name}`,
-      );
+      t.match(answer, problem('lease_lost', { detail: /Stop working on the task/ }), `${id} ${name}`);
     }
   }
   t.equal((await rest.at('POST', `leases/${lease_id}/complete`)).status, 200, 'a user may settle it');
   const known = await rest.at('POST', `leases/${lease_id}/complete`, {}, { token });
-  t.match(
-    known,
-    { status: 409, json: { code: 'lease_lost' } },
-    'nor what it came to is told to another worker',
-  );
+  t.match(known, problem('lease_lost'), 'nor what it came to is told to another worker');
 });
 
 test('the fields of a request for leases have their bounds', async ({ rest, token }, t) => {
@@ -212,10 +198,7 @@ test('the fields of a request for leases have their bounds', async ({ rest, toke
   }
 });
 
-test('who has not heard the answer asks again with the same key, and gets the same leases', async ({
-  rest,
-  token,
-}, t) => {
+test('asking again with the same key gives the same leases', async ({ rest, token }, t) => {
   for (let n = 0; n < 3; n++) await rest.task({ worker: 'crawler', payload: n });
   const asked = { token, headers: { 'idempotency-key': 'k' } };
   const first = await rest.at('POST', 'workers/crawler/leases', { max: 2 }, asked);
@@ -230,7 +213,7 @@ test('who has not heard the answer asks again with the same key, and gets the sa
     'what is still live',
   );
   const other = await rest.at('POST', 'workers/crawler/leases', { max: 3 }, asked);
-  t.match(other, { status: 422, json: { code: 'idempotency_key_reused' } });
+  t.match(other, problem('idempotency_key_reused'));
 });
 
 test('leases are in no log, and only their ends in a history', async ({ rest, token }, t) => {

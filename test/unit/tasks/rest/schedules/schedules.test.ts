@@ -3,7 +3,7 @@ import { schemaCheck } from '../../../../../src/base/schema/schema-check.ts';
 import { SCHEDULE_ANSWER } from '../../../../../src/tasks/rest/schedules/schedule-fields.ts';
 import { scheduleRoutes } from '../../../../../src/tasks/rest/schedules/schedules.ts';
 import { workerRoutes } from '../../../../../src/tasks/rest/workers/workers.ts';
-import { type Answered, RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { type Answered, problem, RestHarness } from '../../../../support/tasks/rest-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
 const test = testsOf(() => setup());
@@ -140,11 +140,7 @@ test('it is read by id and by name', async ({ rest, token, ask }, t) => {
   }
   t.same((await ask('GET', '/api/v1/schedules')).json, { data: [made], next_cursor: null });
   for (const name of ['sch_01KJMDF8HG007VQ7WRDYMX37Z7', 'none', '%00', 'mailer']) {
-    t.match(
-      await ask('GET', `/api/v1/schedules/${name}`),
-      { status: 404, json: { code: 'not_found' } },
-      name,
-    );
+    t.match(await ask('GET', `/api/v1/schedules/${name}`), problem('not_found'), name);
   }
   await rest.signUp('other');
   const elsewhere = await rest.ask('GET', `/api/v1/schedules/${made.id}`, {
@@ -205,10 +201,7 @@ test('a change leaves what it does not name, and null is the default again', asy
   t.equal((await ask('GET', '/api/v1/schedules/renamed')).status, 200);
 });
 
-test('its next time is another one only when something is changed that it follows from', async ({
-  rest,
-  ask,
-}, t) => {
+test('its next time changes only with what it follows from', async ({ rest, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, cron: '@hourly' });
   const due = async () => (await rest.store.getDocument('acme', 'schedule', made.id))!.dueAt;
   rest.clock.advance(7_200_000);
@@ -319,10 +312,7 @@ t.test('times are those of the clock of the store, however the clock of the proc
   }
 });
 
-test('a schedule that is resumed does not fire again for a time that had its run', async ({
-  rest,
-  ask,
-}, t) => {
+test('a schedule that is resumed does not repeat a run', async ({ rest, ask }, t) => {
   const { json: made } = await ask('POST', '/api/v1/schedules', {
     ...NIGHTLY,
     cron: '@hourly',
@@ -391,7 +381,7 @@ test('what is wrong is said with its place', async ({ ask }, t) => {
     t.match(json, { code, errors: [{ pointer, detail }] }, text);
   }
   await ask('POST', '/api/v1/schedules', NIGHTLY);
-  t.match(await ask('POST', '/api/v1/schedules', NIGHTLY), { status: 409, json: { code: 'name_taken' } });
+  t.match(await ask('POST', '/api/v1/schedules', NIGHTLY), problem('name_taken'));
   t.match(await ask('PUT', '/api/v1/schedules/nightly', { cron: null }), { status: 422 });
   t.match(await ask('PUT', '/api/v1/schedules/nightly', { cron: '* * * *' }), {
     json: { code: 'invalid_cron' },
@@ -403,10 +393,10 @@ test('what is wrong is said with its place', async ({ ask }, t) => {
 t.test('the number of schedules of an account is limited', async t => {
   const { ask } = await setup({ schedules: 1 });
   t.equal((await ask('POST', '/api/v1/schedules', NIGHTLY)).status, 201);
-  t.match(await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'other' }), {
-    status: 429,
-    json: { code: 'quota_exceeded', limit: 'schedules', max: 1 },
-  });
+  t.match(
+    await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'other' }),
+    problem('quota_exceeded', { limit: 'schedules', max: 1 }),
+  );
 });
 
 test('a trigger makes a task now, also of a schedule that is paused', async ({ rest, token, ask }, t) => {

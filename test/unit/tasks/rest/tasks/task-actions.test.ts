@@ -1,4 +1,5 @@
 import t from 'tap';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -90,7 +91,7 @@ withMailer('a filter is gone through in parts, with a cursor', async ({ rest }, 
   const real = await act(rest, { ...body, cursor: dry.json.next_cursor });
   t.equal(real.json.changed, 1, 'behind what the dry run has seen');
   const other = await act(rest, { ...body, action: 'pause', cursor: dry.json.next_cursor });
-  t.match(other, { status: 400, json: { code: 'invalid_cursor' } });
+  t.match(other, problem('invalid_cursor'));
 });
 
 withMailer('more than one page of the store is gone through in one request', async ({ rest, worker }, t) => {
@@ -135,7 +136,7 @@ withMailer('to delete many tasks at once takes an admin', async ({ rest }, t) =>
   const member = await rest.addUser(rest.token, 'member');
   const admin = await rest.addUser(rest.token, 'admin');
   const refused = await act(rest, { action: 'delete', ids: [id] }, { token: member.token });
-  t.match(refused, { status: 403, json: { code: 'insufficient_role' } });
+  t.match(refused, problem('insufficient_role'));
   t.equal((await act(rest, { action: 'pause', ids: [id] }, { token: member.token })).json.changed, 1);
   t.equal((await act(rest, { action: 'delete', ids: [id] }, { token: admin.token })).json.changed, 1);
 });

@@ -1,4 +1,4 @@
-import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -109,7 +109,7 @@ withMailer('a batch has at most 500 tasks and 5 MiB, and at least one task', asy
 withMailer('the tasks of a batch are counted before anything is made of its body', async ({ rest }, t) => {
   const parsed = t.capture(JSON, 'parse', JSON.parse);
   const answer = await rest.at('POST', 'tasks/batch', `{"tasks":[${'{},'.repeat(1_900_000)}{}]}`);
-  t.match(answer, { status: 413, json: { code: 'batch_too_large', errors: [{ pointer: '/tasks' }] } });
+  t.match(answer, problem('batch_too_large', { errors: [{ pointer: '/tasks' }] }));
   const longest = Math.max(...parsed().map(({ args: [text] }) => text.length));
   t.ok(longest < 10_000, `the longest text that was parsed has ${longest} characters`);
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -102,7 +102,7 @@ withMailer('fields are checked as when a task is made', async ({ rest }, t) => {
     t.match(json, { code, errors: [{ pointer }] }, JSON.stringify(fields));
   }
   const large = await rest.at('PUT', `tasks/${id}`, { payload: 'x'.repeat(262_143) });
-  t.match(large, { status: 413, json: { code: 'payload_too_large' } });
+  t.match(large, problem('payload_too_large'));
 });
 
 withMailer('of a running task, metadata, tags and max_attempts change', async ({ rest, worker }, t) => {
@@ -120,21 +120,19 @@ withMailer('of a running task, metadata, tags and max_attempts change', async ({
     [{ retry: null }, '/retry'],
   ];
   for (const [fields, pointer] of fixed) {
-    const { status, json } = await rest.at('PUT', `tasks/${id}`, fields);
-    t.equal(status, 409);
-    t.match(json, {
-      code: 'task_running',
-      detail: /While a task is running, only metadata/,
-      errors: [{ pointer }],
-    });
+    t.match(
+      await rest.at('PUT', `tasks/${id}`, fields),
+      problem('task_running', { detail: /While a task is running, only metadata/, errors: [{ pointer }] }),
+    );
   }
 });
 
 withMailer('a task that is over changes only by being replayed', async ({ rest, worker }, t) => {
   const id = await rest.taskIn('failed', worker);
-  const { status, json } = await rest.at('PUT', `tasks/${id}`, { type: 'b' });
-  t.equal(status, 409);
-  t.match(json, { code: 'invalid_transition', task_status: 'failed', detail: /Replay it/ });
+  t.match(
+    await rest.at('PUT', `tasks/${id}`, { type: 'b' }),
+    problem('invalid_transition', { task_status: 'failed', detail: /Replay it/ }),
+  );
 });
 
 t.test('a status that is written leads where the status before lets it', async t => {
@@ -196,9 +194,9 @@ withMailer('the version that a change is meant for is said by If-Match', async (
     rest.at('PUT', `tasks/${id}`, fields, { headers: { 'if-match': version } });
   t.equal((await change('"1"', { type: 'a' })).json.version, 2);
   const late = await change('"1"', { type: 'b' });
-  t.match(late, { status: 412, json: { code: 'version_mismatch', detail: /Read it again/ } });
+  t.match(late, problem('version_mismatch', { detail: /Read it again/ }));
   t.equal((await change('*', { type: 'b' })).status, 200);
-  t.match(await change('3', { type: 'b' }), { status: 400, json: { code: 'invalid_parameter' } });
+  t.match(await change('3', { type: 'b' }), problem('invalid_parameter'));
   t.equal((await change('"3"', { status: 'paused', type: 'c' })).json.version, 5, 'two steps, one condition');
   const paths = ['cancel', 'pause', 'resume', 'run', 'retry'];
   for (const path of paths) {
@@ -241,16 +239,13 @@ withMailer('short commands do what they say, and repeat their answer', async ({ 
   t.match(paused, { status: 200, json: { status: 'paused' }, headers: { ETag: '"2"' } });
   t.notOk('payload' in paused.json);
   t.equal((await post('pause')).status, 200, 'what is so already is fine');
-  t.match(await post('run'), {
-    status: 409,
-    json: { code: 'invalid_transition', detail: /Resume it first/ },
-  });
+  t.match(await post('run'), problem('invalid_transition', { detail: /Resume it first/ }));
   t.equal((await post('resume')).json.status, 'scheduled');
   rest.told.length = 0;
   const run = await post('run');
   t.match(run.json, { next_attempt_at: iso(HARNESS_START_MS), run_at: iso(HARNESS_START_MS + 3_600_000) });
   t.same(rest.told, [['taskDue', 'acme', worker.id, HARNESS_START_MS]]);
-  t.match(await post('retry'), { status: 409, json: { code: 'invalid_transition', detail: /run/ } });
+  t.match(await post('retry'), problem('invalid_transition', { detail: /run/ }));
   t.equal((await post('cancel')).json.status, 'canceled');
   const headers = { 'idempotency-key': 'again' };
   const replay = await rest.at('POST', `tasks/${id}/retry`, undefined, { headers });
@@ -266,21 +261,16 @@ withMailer('without its key or its worker, a task is not replayed', async ({ res
   const first = await rest.task({ key: 'k' });
   await rest.at('POST', `tasks/${first.id}/cancel`);
   const second = await rest.task({ key: 'k' });
-  const { status, json } = await rest.at('POST', `tasks/${first.id}/retry`);
-  t.equal(status, 409);
-  t.match(json, { code: 'task_key_exists', detail: /Another open task of the worker has the key "k"/ });
+  t.match(
+    await rest.at('POST', `tasks/${first.id}/retry`),
+    problem('task_key_exists', { detail: /Another open task of the worker has the key "k"/ }),
+  );
   await rest.at('POST', `tasks/${second.id}/cancel`);
   t.equal((await rest.at('DELETE', `workers/${worker.id}`)).status, 204);
   const gone = await rest.at('PUT', `tasks/${first.id}`, { status: 'scheduled' });
-  t.match(gone, {
-    status: 409,
-    json: { code: 'invalid_transition', detail: /worker "mailer" was deleted/ },
-  });
+  t.match(gone, problem('invalid_transition', { detail: /worker "mailer" was deleted/ }));
   const short = await rest.at('POST', `tasks/${first.id}/retry`);
-  t.match(short, {
-    status: 409,
-    json: { code: 'invalid_transition', detail: /worker "mailer" was deleted/ },
-  });
+  t.match(short, problem('invalid_transition', { detail: /worker "mailer" was deleted/ }));
   const many = await rest.at('POST', 'tasks/actions', { action: 'retry', ids: [first.id] });
   t.match(many.json, { changed: 0, skipped: [{ code: 'invalid_transition' }] });
 });
@@ -290,7 +280,7 @@ withMailer('a task is deleted with its history, unless it runs', async ({ rest, 
     const id = await rest.taskIn(status, worker);
     const answer = await rest.at('DELETE', `tasks/${id}`);
     if (status === 'running') {
-      t.match(answer, { status: 409, json: { code: 'task_running', detail: /force=true/ } });
+      t.match(answer, problem('task_running', { detail: /force=true/ }));
       continue;
     }
     t.equal(answer.status, 204, status);
@@ -318,9 +308,11 @@ test('tasks that are not there have no history, and nothing can be done to them'
       ['POST', '/retry'],
     ];
     for (const [method, rest1, body] of asked) {
-      const { status, json } = await rest.at(method, `tasks/${id}${rest1}`, body);
-      t.equal(status, 404, `${method} ${id}${rest1}`);
-      t.match(json, { code: 'not_found', detail: /There is no task/ });
+      t.match(
+        await rest.at(method, `tasks/${id}${rest1}`, body),
+        problem('not_found', { detail: /There is no task/ }),
+        `${method} ${id}${rest1}`,
+      );
     }
   }
 });

@@ -3,6 +3,7 @@ import { lookAtRemoval } from '../../../../../src/tasks/scheduler/upkeep/deletio
 import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts';
 import { settlement, USER } from '../../../../support/tasks/factories.ts';
 import { Firing, TENANT } from '../../../../support/tasks/firing.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -68,10 +69,7 @@ withMailer('several processes may look at one removal', async ({ rest, worker },
 
 withMailer('a task that does not run goes at once, by force as well', async ({ rest }, t) => {
   const { id } = await rest.task();
-  t.match(await rest.at('DELETE', `tasks/${id}?force=yes`), {
-    status: 400,
-    json: { code: 'invalid_parameter' },
-  });
+  t.match(await rest.at('DELETE', `tasks/${id}?force=yes`), problem('invalid_parameter'));
   t.equal((await rest.at('DELETE', `tasks/${id}?force=true`)).status, 204);
 });
 

@@ -116,21 +116,18 @@ test('in a fifo group all but the first wait for their group', async (rest, t) =
   t.same((await waitingFor(rest, tasks[1].id))[0], 'capacity');
 });
 
-withMailer(
-  'a task waits for the share of its account, or the account',
-  async ({ rest, worker: mailer }, t) => {
-    await rest.pullWorker();
-    const running = await rest.task();
-    await rest.start(mailer.id);
-    const { id } = await rest.task({ worker: 'crawler' });
-    t.same(await waitingFor(rest, id), ['pull_worker', iso(HARNESS_START_MS)]);
-    await changeDocument(rest, 'account', 'account', { limits: { inFlight: 1 } });
-    t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
-    await changeDocument(rest, 'account', 'account', { status: 'suspended' });
-    t.same(await waitingFor(rest, id), ['tenant_suspended', iso(HARNESS_START_MS)]);
-    t.same(await waitingFor(rest, running.id), [null, null]);
-  },
-);
+withMailer('a task waits for its account, or a share of it', async ({ rest, worker: mailer }, t) => {
+  await rest.pullWorker();
+  const running = await rest.task();
+  await rest.start(mailer.id);
+  const { id } = await rest.task({ worker: 'crawler' });
+  t.same(await waitingFor(rest, id), ['pull_worker', iso(HARNESS_START_MS)]);
+  await changeDocument(rest, 'account', 'account', { limits: { inFlight: 1 } });
+  t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
+  await changeDocument(rest, 'account', 'account', { status: 'suspended' });
+  t.same(await waitingFor(rest, id), ['tenant_suspended', iso(HARNESS_START_MS)]);
+  t.same(await waitingFor(rest, running.id), [null, null]);
+});
 
 withMailer('a task waits for a share of the deliveries of its account', async ({ rest }, t) => {
   await rest.pullWorker();

@@ -2,6 +2,7 @@ import { Fault } from '../../../../../src/base/fault.ts';
 import { placeOfCount, usageStart } from '../../../../../src/tasks/model/usage.ts';
 import type { RestRequest } from '../../../../../src/tasks/rest/http/http.ts';
 import type { TenantAsk, TenantListAsk } from '../../../../../src/tasks/rest/http/tenant-ask.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -66,10 +67,7 @@ test('tenants are listed with their figures', async ({ rest, list }, t) => {
   t.match(tenants[2], { domain: 'initech', stored: 0, due: 0, oldest_due_at: null });
 });
 
-test('the names are read once for the lists of a second, and a list says when tenants are left out', async ({
-  rest,
-  list,
-}, t) => {
+test('names are read once a second, and a list says what it leaves out', async ({ rest, list }, t) => {
   const named = (number: number) => `t${String(number).padStart(6, '0')}`;
   const store = { tenants: 99_999, questions: 0 };
   rest.store.tenants = async (after, limit) => {
@@ -103,12 +101,7 @@ test('what a tenant does is shown per second, and for each minute', async ({ res
   });
 });
 
-test('they are found by a part of the domain and by status, sorted, and read page by page', async ({
-  rest,
-  ask,
-  list,
-  domains,
-}, t) => {
+test('they are found by domain and status, sorted, in pages', async ({ rest, ask, list, domains }, t) => {
   await fill(rest);
   t.same(await domains({ q: 'e' }), ['acme', 'globex', 'initech']);
   t.same(await domains({ q: 'lob' }), ['globex']);
@@ -144,11 +137,7 @@ test('the order may be seconds old, the figures are not', async ({ rest, list, d
   t.same(await domains({ sort: 'stored' }), ['initech', 'acme', 'globex']);
 });
 
-test('while the figures of all tenants are read for long, a list uses the last order or says so', async ({
-  rest,
-  ask,
-  domains,
-}, t) => {
+test('while figures are read for long, a list uses the last order', async ({ rest, ask, domains }, t) => {
   const { tenants } = rest.store;
   const held: (() => void)[] = [];
   rest.store.tenants = async (after, limit) => {
@@ -161,7 +150,7 @@ test('while the figures of all tenants are read for long, a list uses the last o
   const first = ask({ ...LIST, sort: 'due' });
   await wait();
   rest.clock.advance(3_000);
-  t.match(await first, { status: 503, json: { code: 'overloaded', detail: /still being read/ } });
+  t.match(await first, problem('overloaded', { detail: /still being read/ }));
   const second = ask({ ...LIST, sort: 'due' });
   held.pop()?.();
   t.match(await second, { status: 200 }, 'the same reading goes on');
@@ -173,11 +162,7 @@ test('while the figures of all tenants are read for long, a list uses the last o
   held.pop()?.();
 });
 
-test('a change that is made while all tenants are read is in the list after that', async ({
-  rest,
-  ask,
-  domains,
-}, t) => {
+test('a change while all tenants are read is in the next list', async ({ rest, ask, domains }, t) => {
   const { counts } = rest.store;
   const [reading, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   rest.store.counts = async (...args) => {
@@ -196,11 +181,7 @@ test('a change that is made while all tenants are read is in the list after that
   t.same(await domains({ status: 'suspended' }), ['initech']);
 });
 
-test('tenants that the store does not answer for are named, and the others are listed', async ({
-  rest,
-  ask,
-  list,
-}, t) => {
+test('tenants without an answer of the store are named', async ({ rest, ask, list }, t) => {
   const { counts } = rest.store;
   rest.store.counts = async (tenant, workerId) => {
     if (tenant !== 'acme') throw new Fault('store_failed', 'no answer in time');
@@ -211,7 +192,7 @@ test('tenants that the store does not answer for are named, and the others are l
   rest.store.counts = () => Promise.reject(new Fault('store_failed', 'all are away'));
   rest.clock.advance(60_000);
   for (const sort of ['domain', 'due'] as const)
-    t.match(await ask({ ...LIST, sort }), { status: 503, json: { code: 'store_unavailable' } });
+    t.match(await ask({ ...LIST, sort }), problem('store_unavailable'));
 });
 
 test('a tenant is shown with its limits, its use and its owners', async ({ rest, ask }, t) => {
@@ -228,14 +209,11 @@ test('a tenant is shown with its limits, its use and its owners', async ({ rest,
   });
   for (const domain of ['nobody', '.service', 'a}b', '', 'A'.repeat(5_000)]) {
     const answer = await ask({ kind: 'read', domain });
-    t.match(answer, { status: 404, json: { code: 'tenant_not_found' } }, domain);
+    t.match(answer, problem('tenant_not_found'), domain);
   }
 });
 
-test('a suspension has a time and a reason, which only operators see, and is in the audit log', async ({
-  rest,
-  ask,
-}, t) => {
+test('a suspension has a time, a reason for operators, and is audited', async ({ rest, ask }, t) => {
   const change = (status: 'active' | 'suspended', reason: string) =>
     ask({ kind: 'change', domain: 'acme', status, reason });
   const since = new Date(rest.clock.nowMs()).toISOString();
@@ -276,5 +254,5 @@ test('an owner gets a new token, which no log has', async ({ rest, ask }, t) => 
   const [entry] = (await rest.at('GET', 'audit')).json.data;
   t.match(entry, { action: 'account.owner_token_created', target_id: json.id });
   await rest.change('acme', 'user', json.user_id, user => ({ ...user, status: 'disabled' }));
-  t.match(await ask({ kind: 'owner_token', domain: 'acme' }), { status: 404, json: { code: 'not_found' } });
+  t.match(await ask({ kind: 'owner_token', domain: 'acme' }), problem('not_found'));
 });

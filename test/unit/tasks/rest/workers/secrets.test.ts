@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../../../../src/base/clock.ts';
 import type { Account, Secret } from '../../../../../src/tasks/model/documents.ts';
-import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -153,7 +153,7 @@ withMailer('five live signing secrets sign, and there is no room for a sixth', a
   const fifth = await add(rest, { name: 'a' });
   t.equal(fifth.status, 201, 'the older one is live for another day');
   const sixth = await add(rest, { name: 'e' });
-  t.match(sixth, { status: 429, json: { code: 'quota_exceeded', limit: 'signing_secrets', max: 5 } });
+  t.match(sixth, problem('quota_exceeded', { limit: 'signing_secrets', max: 5 }));
   t.equal(
     (await add(rest, { type: 'header', name: 'x-key', value: 'v' })).status,
     201,
@@ -179,9 +179,11 @@ test('a deleted secret is unusable at once', async (rest, t) => {
   await rest.pushWorker();
   const other = await rest.made('workers/mailer/secrets', {});
   for (const path of [id, 'x', `${other.id}`]) {
-    const { status, json } = await rest.at('DELETE', `workers/crawler/secrets/${path}`);
-    t.equal(status, 404, path);
-    t.match(json, { code: 'not_found', detail: /The worker has no secret/ });
+    t.match(
+      await rest.at('DELETE', `workers/crawler/secrets/${path}`),
+      problem('not_found', { detail: /The worker has no secret/ }),
+      path,
+    );
   }
 });
 
@@ -193,7 +195,7 @@ test('a token that is followed by another is good until its term', async (rest, 
   t.equal((await lease(old.value)).status, 200);
   t.equal((await lease(young.value)).status, 200);
   rest.clock.advance(HOUR_MS);
-  t.match(await lease(old.value), { status: 401, json: { code: 'token_expired' } });
+  t.match(await lease(old.value), problem('token_expired'));
   t.equal((await lease(young.value)).status, 200);
 });
 
@@ -223,9 +225,6 @@ withMailer('the same request gets its answer again, also without room', async ({
   for (const name of ['b', 'c', 'd', 'e']) await add(rest, { name });
   t.equal((await add(rest, { name: 'a' })).status, 429);
   t.same((await add(rest, { name: 'a' }, { headers })).json, { ...first.json, value: null });
-  t.match(await add(rest, { name: 'b' }, { headers }), {
-    status: 422,
-    json: { code: 'idempotency_key_reused' },
-  });
+  t.match(await add(rest, { name: 'b' }, { headers }), problem('idempotency_key_reused'));
   t.equal((await rest.at('GET', 'workers/mailer/secrets')).json.data.length, 5);
 });

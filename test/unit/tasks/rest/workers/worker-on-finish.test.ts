@@ -1,3 +1,4 @@
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -46,10 +47,7 @@ test('invalid callbacks are rejected', async ({ rest, listener }, t) => {
     ['workers/mailer', { events: ['failed'] }, '/on_finish/worker', /./],
   ] as const) {
     const { status, json } = await rest.at('PUT', path, { on_finish });
-    t.match(
-      { status, json },
-      { status: 422, json: { code: 'validation_failed', errors: [{ pointer, detail }] } },
-    );
+    t.match({ status, json }, problem('validation_failed', { errors: [{ pointer, detail }] }));
   }
   const { status, json } = await rest.at('POST', 'workers', { name: 'self', on_finish: { worker: 'self' } });
   t.match({ status, json }, { status: 422, json: { errors: [{ detail: /the worker itself/ }] } });
@@ -58,18 +56,12 @@ test('invalid callbacks are rejected', async ({ rest, listener }, t) => {
 test('a worker that others name is not deleted', async ({ rest }, t) => {
   await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener' } });
   const refused = await rest.at('DELETE', 'workers/listener');
-  t.match(refused, {
-    status: 409,
-    json: { code: 'worker_in_use', worker: 'mailer', detail: /on_finish of worker "mailer"/ },
-  });
+  t.match(refused, problem('worker_in_use', { worker: 'mailer', detail: /on_finish of worker "mailer"/ }));
   await rest.at('PUT', 'workers/mailer', { on_finish: null });
   t.equal((await rest.at('DELETE', 'workers/listener')).status, 204);
 });
 
-test('a task has what its worker says when it is created, and shows whose callback it is', async ({
-  rest,
-  listener,
-}, t) => {
+test('a task has what its worker says, and shows whose callback it is', async ({ rest, listener }, t) => {
   await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener', events: ['canceled'] } });
   const { id, callback_of } = await rest.task();
   t.equal(callback_of, null);

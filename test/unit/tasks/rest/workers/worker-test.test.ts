@@ -1,4 +1,5 @@
 import type { DeliveryOutcome } from '../../../../../src/tasks/delivery/delivery.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -76,13 +77,13 @@ withMailer('a test that cannot be made says why', async ({ rest }, t) => {
   rest.testAnswer = { kind: 'refused', reason: 'busy', retryAfterMs: 1_000 };
   t.match(await test(), { status: 503, json: { code: 'overloaded' }, headers: { 'Retry-After': '1' } });
   rest.testAnswer = { kind: 'impossible', reason: 'not_pushed' };
-  t.match(await test(), { status: 409, json: { code: 'worker_mode_mismatch' } });
+  t.match(await test(), problem('worker_mode_mismatch'));
   rest.testAnswer = { kind: 'impossible', reason: 'secrets_unreadable' };
-  t.match(await test(), { status: 409, json: { code: 'secrets_unreadable' } });
+  t.match(await test(), problem('secrets_unreadable'));
   rest.testAnswer = { kind: 'impossible', reason: 'gone' };
-  t.match(await test(), { status: 404, json: { code: 'not_found' } });
+  t.match(await test(), problem('not_found'));
   rest.testAnswer = { kind: 'sent', outcome: { ...ANSWERED, kind: 'aborted' }, event: 'released' };
-  t.match(await test(), { status: 503, json: { code: 'interrupted' } });
+  t.match(await test(), problem('interrupted'));
   t.equal((await rest.at('POST', 'workers/nobody/test')).status, 404);
   const large = { payload: 'x'.repeat(65_536) };
   t.match(await rest.at('POST', 'workers/mailer/test', large), { json: { code: 'payload_too_large' } });

@@ -1,5 +1,5 @@
 import { placeOfCount } from '../../../../../src/tasks/model/usage.ts';
-import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
@@ -142,26 +142,23 @@ test('each field has its bounds', async (rest, t) => {
 test('names are unique, and there are as many workers as the account may have', async (rest, t) => {
   await rest.pullWorker();
   const taken = await rest.at('POST', 'workers', { name: 'crawler' });
-  t.match(taken, {
-    status: 409,
-    json: {
-      code: 'name_taken',
+  t.match(
+    taken,
+    problem('name_taken', {
       detail: /Another worker has the name "crawler"/,
       errors: [{ pointer: '/name' }],
-    },
-  });
+    }),
+  );
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { workers: 1 } }));
   const many = await rest.at('POST', 'workers', { name: 'other' });
-  t.match(many, { status: 429, json: { code: 'quota_exceeded', limit: 'workers', max: 1 } });
+  t.match(many, problem('quota_exceeded', { limit: 'workers', max: 1 }));
 });
 
 test('workers are read by id or name', async (rest, t) => {
   const { id } = await rest.made('workers', { name: 'b' });
   for (const text of ['b', id]) t.match((await rest.at('GET', `workers/${text}`)).json, { id, name: 'b' });
   for (const text of ['d', 'wrk_01J0000000000000000000000A', 'WRK', 'a%2Fb', 'wrk_x']) {
-    const { status, json } = await rest.at('GET', `workers/${text}`);
-    t.equal(status, 404);
-    t.match(json, { code: 'not_found', detail: /There is no worker/ });
+    t.match(await rest.at('GET', `workers/${text}`), problem('not_found', { detail: /There is no worker/ }));
   }
 });
 
@@ -204,7 +201,7 @@ test('a list of workers has their health if it is asked for', async (rest, t) =>
   ])
     t.same(health.ended_spark, [...Array(18).fill(0), 3, 0]);
   t.equal((await rest.at('GET', 'workers')).json.data[0].health, undefined);
-  t.match(await rest.at('GET', 'workers?include=all'), { status: 400, json: { code: 'invalid_parameter' } });
+  t.match(await rest.at('GET', 'workers?include=all'), problem('invalid_parameter'));
 });
 
 test('what is left out of a change stays, and null is the default again', async (rest, t) => {
@@ -272,14 +269,11 @@ withMailer('the name is fixed once there are tasks, also such as are over', asyn
   t.equal((await rest.at('GET', 'workers/post')).status, 200);
   await rest.pullWorker();
   const taken = await rest.at('PUT', 'workers/post', { name: 'crawler' });
-  t.match(taken, { status: 409, json: { code: 'name_taken' } });
+  t.match(taken, problem('name_taken'));
   const { id } = await rest.task({ worker: 'post' });
   await rest.at('POST', `tasks/${id}/cancel`);
   const fixed = await rest.at('PUT', 'workers/post', { name: 'other' });
-  t.match(fixed, {
-    status: 409,
-    json: { code: 'worker_has_tasks', detail: /name cannot change.*has 1/ },
-  });
+  t.match(fixed, problem('worker_has_tasks', { detail: /name cannot change.*has 1/ }));
   t.equal(
     (await rest.at('PUT', 'workers/post', { name: 'post', timeout: '1m' })).status,
     200,
@@ -292,7 +286,7 @@ test('the mode changes only while nothing runs, and what belongs to the old one 
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
   const running = await rest.at('PUT', 'workers/mailer', { mode: 'pull' });
-  t.match(running, { status: 409, json: { code: 'worker_has_tasks', detail: /1 are running/ } });
+  t.match(running, problem('worker_has_tasks', { detail: /1 are running/ }));
   await rest.end(leaseId, 'succeeded');
   const pulls = await rest.at('PUT', 'workers/mailer', { mode: 'pull' });
   t.match(pulls.json, { mode: 'pull', url: null, timeout: '1d', concurrency: null });
@@ -323,19 +317,11 @@ withMailer('a worker with open tasks stays, unless they are canceled', async ({ 
   for (const status of ['succeeded', 'retry', 'paused', 'scheduled'])
     ids.push(await rest.taskIn(status, worker));
   const refused = await rest.at('DELETE', 'workers/mailer');
-  t.match(refused, {
-    status: 409,
-    json: {
-      code: 'worker_has_tasks',
-      open: 3,
-      running: 0,
-      detail: /has 3 open tasks.*cancel_tasks=true/,
-    },
-  });
-  t.match(await rest.at('DELETE', 'workers/mailer?cancel_tasks=1'), {
-    status: 400,
-    json: { code: 'invalid_parameter' },
-  });
+  t.match(
+    refused,
+    problem('worker_has_tasks', { open: 3, running: 0, detail: /has 3 open tasks.*cancel_tasks=true/ }),
+  );
+  t.match(await rest.at('DELETE', 'workers/mailer?cancel_tasks=1'), problem('invalid_parameter'));
   t.equal((await rest.at('DELETE', 'workers/mailer?cancel_tasks=true')).status, 204);
   const statuses = [];
   for (const id of ids) statuses.push((await rest.at('GET', `tasks/${id}`)).json.status);
@@ -379,7 +365,7 @@ withMailer('where they do not stop the worker stays, and the answer says so', as
     await new Promise(resolve => setImmediate(resolve));
     if (rest.clock.pending > 0) rest.clock.advance(100);
   }
-  t.match(await deleting, { status: 409, json: { code: 'worker_has_tasks', running: 1 } });
+  t.match(await deleting, problem('worker_has_tasks', { running: 1 }));
 });
 
 withMailer('a bad name of a worker or schedule is refused in words', async ({ rest }, t) => {

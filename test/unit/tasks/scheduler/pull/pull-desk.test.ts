@@ -71,11 +71,7 @@ test('a call that does not wait is answered with nothing', async ({ scene, proce
   t.equal(behind.ids, null);
 });
 
-test('a call that waits has its task as soon as it is due here, within a second elsewhere', async ({
-  scene,
-  process,
-  puller,
-}, t) => {
+test('a call that waits has its task at once, or within a second', async ({ scene, process, puller }, t) => {
   const first = asking(process, puller.id);
   await scene.pass(300);
   const [here] = await scene.add(puller, 1, {}, { heardBy: process });
@@ -141,11 +137,7 @@ t.test('however many workers have calls that wait, they cost a thousand claims a
   t.equal(calls[1].ids?.length, 1, 'and what others make when it is the next turn of its worker');
 });
 
-test('a caller that has gone gets nothing, and what was claimed for it is handed back', async ({
-  scene,
-  process,
-  puller,
-}, t) => {
+test('what was claimed for a caller that has gone is handed back', async ({ scene, process, puller }, t) => {
   const caller = new AbortController();
   const call = asking(process, puller.id, { gone: caller.signal });
   await scene.turn();
@@ -238,12 +230,7 @@ t.test('a worker at its concurrency gets the next task when one ends', async t =
   t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
 });
 
-test('complete can be repeated; a lost lease is reported and counted', async ({
-  scene,
-  process,
-  puller,
-  desk,
-}, t) => {
+test('complete can be repeated; a lost lease is counted', async ({ scene, process, puller, desk }, t) => {
   await scene.add(puller);
   const call = asking(process, puller.id);
   await scene.turn();
@@ -253,12 +240,7 @@ test('complete can be repeated; a lost lease is reported and counted', async ({
   t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), 1);
 });
 
-test('a failure waits by the policy, or longer where the worker says so', async ({
-  scene,
-  process,
-  puller,
-  desk,
-}, t) => {
+test('a failure waits by the policy, or as the worker says', async ({ scene, process, puller, desk }, t) => {
   const retry = { ...puller.body.retry, jitter: 0, maxAgeMs: 3_600_000 };
   const ids = await scene.add(puller, 4, { retry });
   const { leases } = await leased(scene, process, puller.id, 4);
@@ -281,12 +263,7 @@ async function leased(scene: EngineScene, process: Process, workerId: string, ma
   return call;
 }
 
-test('a task that is released is not counted, and waits as long as asked for', async ({
-  scene,
-  process,
-  puller,
-  desk,
-}, t) => {
+test('a released task is not counted, and waits as asked', async ({ scene, process, puller, desk }, t) => {
   const [id] = await scene.add(puller);
   const call = await leased(scene, process, puller.id, 1);
   await desk.leases.release(ACME, call.leases[0], 2_000, PULLER);
@@ -331,11 +308,7 @@ t.test('the tasks of a worker that dies are due again when its lease is over, wi
   t.match(await scene.get(id), { status: 'retry', lastError: { code: 'lease_expired' } });
 });
 
-test('a caller whose access was revoked while it waited gets no task, and the next one does', async ({
-  scene,
-  process,
-  puller,
-}, t) => {
+test('a caller whose access was revoked meanwhile gets no task', async ({ scene, process, puller }, t) => {
   let revoked = false;
   const problem = new Error('the token is not valid here');
   const allowed = async () => {
@@ -355,11 +328,7 @@ test('a caller whose access was revoked while it waited gets no task, and the ne
   t.match(await scene.get(id), { status: 'running', attempt: 1 }, 'what was handed back does not count');
 });
 
-test('a caller whose access was revoked behind another one is answered so when its time is over', async ({
-  scene,
-  process,
-  puller,
-}, t) => {
+test('a caller revoked behind another one is told in the end', async ({ scene, process, puller }, t) => {
   let revoked = false;
   const allowed = async () => {
     if (revoked) throw new Error('revoked');

@@ -7,38 +7,32 @@ const serving = testsOf(EngineScene.serving);
 
 const down = (): 'before' => 'before';
 
-serving(
-  'results are held while the store is unavailable, and written when it answers',
-  async ({ scene, process, worker }, t) => {
-    const ids = await scene.add(worker, 3, {}, { heardBy: process });
-    await scene.turn();
-    scene.store.fault = down;
-    process.deliveries.answerAll();
-    await scene.pass(20_000, 50);
-    t.same(await scene.statuses(ids), ['running', 'running', 'running']);
-    scene.store.fault = () => 'none';
-    await scene.pass(2_100);
-    t.same(await scene.statuses(ids), ['succeeded', 'succeeded', 'succeeded']);
-    t.match(
-      process.logger.messages('error').filter(text => text.startsWith('The task store')),
-      [/^The task store is unavailable/, 'The task store is available again'],
-    );
-  },
-);
+serving('results are held while the store is away, then written', async ({ scene, process, worker }, t) => {
+  const ids = await scene.add(worker, 3, {}, { heardBy: process });
+  await scene.turn();
+  scene.store.fault = down;
+  process.deliveries.answerAll();
+  await scene.pass(20_000, 50);
+  t.same(await scene.statuses(ids), ['running', 'running', 'running']);
+  scene.store.fault = () => 'none';
+  await scene.pass(2_100);
+  t.same(await scene.statuses(ids), ['succeeded', 'succeeded', 'succeeded']);
+  t.match(
+    process.logger.messages('error').filter(text => text.startsWith('The task store')),
+    [/^The task store is unavailable/, 'The task store is available again'],
+  );
+});
 
-serving(
-  'nothing is claimed while the store is away, and it is asked whether it is back ever more rarely',
-  async ({ scene, process, worker }, t) => {
-    scene.store.fault = down;
-    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.pass(60_000, 50);
-    t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
-    t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
-    scene.store.fault = () => 'none';
-    await scene.pass(2_100);
-    t.same(process.deliveries.running, [id]);
-  },
-);
+serving('nothing is claimed of a store that is away, rarely asked', async ({ scene, process, worker }, t) => {
+  scene.store.fault = down;
+  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.pass(60_000, 50);
+  t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
+  t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
+  scene.store.fault = () => 'none';
+  await scene.pass(2_100);
+  t.same(process.deliveries.running, [id]);
+});
 
 serving('an outcome whose lease is over is left to the reaper', async ({ scene, process, worker }, t) => {
   const [id] = await scene.add(worker, 1, { timeoutMs: 5_000 }, { heardBy: process });
@@ -54,34 +48,28 @@ serving('an outcome whose lease is over is left to the reaper', async ({ scene, 
   t.equal(new Map(process.stats.counters()).get('tasks.leases_expired'), 1);
 });
 
-serving(
-  'a result that was written, and whose answer was lost, is written again and changes nothing',
-  async ({ scene, process, worker }, t) => {
-    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.turn();
-    let lost = 0;
-    scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
-    process.deliveries.answerAll();
-    await scene.pass(3_000);
-    t.same(await scene.events(id), ['created', 'started', 'succeeded']);
-    t.equal(lost, 2);
-    t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
-  },
-);
+serving('a result whose answer was lost is written once more', async ({ scene, process, worker }, t) => {
+  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.turn();
+  let lost = 0;
+  scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
+  process.deliveries.answerAll();
+  await scene.pass(3_000);
+  t.same(await scene.events(id), ['created', 'started', 'succeeded']);
+  t.equal(lost, 2);
+  t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
+});
 
-serving(
-  'tasks that were claimed, and whose claim was not answered, are handed back uncounted',
-  async ({ scene, process, worker }, t) => {
-    let lost = 0;
-    scene.store.fault = operation => (operation === 'claim' && lost++ === 0 ? 'after' : 'none');
-    const retry = { ...worker.body.retry, maxAttempts: 1 };
-    const [id] = await scene.add(worker, 1, { retry }, { heardBy: process });
-    await scene.pass(2_000);
-    t.same(process.deliveries.running, [id]);
-    t.match(await scene.get(id), { status: 'running', attempt: 1, deferrals: 1 });
-    t.same(await scene.events(id), ['created', 'started', 'released', 'started']);
-  },
-);
+serving('tasks whose claim was not answered are handed back', async ({ scene, process, worker }, t) => {
+  let lost = 0;
+  scene.store.fault = operation => (operation === 'claim' && lost++ === 0 ? 'after' : 'none');
+  const retry = { ...worker.body.retry, maxAttempts: 1 };
+  const [id] = await scene.add(worker, 1, { retry }, { heardBy: process });
+  await scene.pass(2_000);
+  t.same(process.deliveries.running, [id]);
+  t.match(await scene.get(id), { status: 'running', attempt: 1, deferrals: 1 });
+  t.same(await scene.events(id), ['created', 'started', 'released', 'started']);
+});
 
 serving('a store that reads and does not write is not stormed', async ({ scene, process, worker }, t) => {
   await scene.add(worker, 1, {}, { heardBy: process });
@@ -93,36 +81,33 @@ serving('a store that reads and does not write is not stormed', async ({ scene, 
   t.ok(process.logger.messages('error').length <= 3, 'and a line a minute');
 });
 
-serving(
-  'a defect with one attempt does not keep others from being settled',
-  async ({ scene, process, worker }, t) => {
-    const ids = await scene.add(worker, 3, {}, { heardBy: process });
-    await scene.turn();
-    const { settle } = scene.store;
-    scene.store.settle = async (tenant, settlements) => {
-      if (settlements.some(({ result }) => result === '"bad"')) throw new TypeError('no such thing');
-      return settle.call(scene.store, tenant, settlements);
-    };
-    t.teardown(() => {
-      scene.store.settle = settle;
+serving('a defect with one attempt leaves the others settled', async ({ scene, process, worker }, t) => {
+  const ids = await scene.add(worker, 3, {}, { heardBy: process });
+  await scene.turn();
+  const { settle } = scene.store;
+  scene.store.settle = async (tenant, settlements) => {
+    if (settlements.some(({ result }) => result === '"bad"')) throw new TypeError('no such thing');
+    return settle.call(scene.store, tenant, settlements);
+  };
+  t.teardown(() => {
+    scene.store.settle = settle;
+  });
+  for (const [at, id] of ids.entries()) {
+    process.deliveries.answer(id, {
+      kind: 'answered',
+      status: 200,
+      durationMs: 1,
+      http: null,
+      result: at === 1 ? '"bad"' : null,
+      retryAfterMs: null,
+      noRetry: false,
+      error: null,
     });
-    for (const [at, id] of ids.entries()) {
-      process.deliveries.answer(id, {
-        kind: 'answered',
-        status: 200,
-        durationMs: 1,
-        http: null,
-        result: at === 1 ? '"bad"' : null,
-        retryAfterMs: null,
-        noRetry: false,
-        error: null,
-      });
-    }
-    await scene.pass(20);
-    t.same(await scene.statuses(ids), ['succeeded', 'running', 'succeeded']);
-    t.match(process.logger.messages('error'), [/Could not record the result of an attempt/]);
-  },
-);
+  }
+  await scene.pass(20);
+  t.same(await scene.statuses(ids), ['succeeded', 'running', 'succeeded']);
+  t.match(process.logger.messages('error'), [/Could not record the result of an attempt/]);
+});
 
 test('outcomes that are held take up room: what is held stays bounded', async (scene, t) => {
   const process = await scene.process(t, { slots: 10 });

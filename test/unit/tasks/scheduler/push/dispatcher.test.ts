@@ -29,44 +29,35 @@ serving('a task that is due is pushed at once where it was made', async ({ scene
   t.equal((await scene.store.getWhole(ACME, id))?.body.result, '{"ok":true}');
 });
 
-serving(
-  'a task that another process made is pushed within a second',
-  async ({ scene, process: { deliveries }, worker }, t) => {
-    await scene.pass(300);
-    const [id] = await scene.add(worker);
-    await scene.pass(1_000);
-    t.same(deliveries.running, [id]);
-  },
-);
+serving('tasks of others are pushed in a second', async ({ scene, process: { deliveries }, worker }, t) => {
+  await scene.pass(300);
+  const [id] = await scene.add(worker);
+  await scene.pass(1_000);
+  t.same(deliveries.running, [id]);
+});
 
-serving(
-  'a task starts at its time to the millisecond, regardless of which process created it',
-  async ({ scene, process, worker }, t) => {
-    for (const heardBy of [undefined, process]) {
-      const [id] = await scene.add(worker, 1, { runAt: scene.clock.nowMs() + 5_432 }, { heardBy });
-      await scene.pass(5_431, 1);
-      t.same(process.deliveries.running, []);
-      await scene.pass(1);
-      t.same(process.deliveries.running, [id]);
-      process.deliveries.answer(id);
-      await scene.pass(5);
-    }
-  },
-);
+serving('a task starts to the millisecond, whoever made it', async ({ scene, process, worker }, t) => {
+  for (const heardBy of [undefined, process]) {
+    const [id] = await scene.add(worker, 1, { runAt: scene.clock.nowMs() + 5_432 }, { heardBy });
+    await scene.pass(5_431, 1);
+    t.same(process.deliveries.running, []);
+    await scene.pass(1);
+    t.same(process.deliveries.running, [id]);
+    process.deliveries.answer(id);
+    await scene.pass(5);
+  }
+});
 
-serving(
-  'a failed attempt is made again when its wait is over',
-  async ({ scene, process: { deliveries }, worker }, t) => {
-    const [id] = await scene.add(worker, 1, { retry: { ...worker.body.retry, jitter: 0 } });
-    await scene.pass(1_000);
-    deliveries.answer(id, answered(500));
-    await scene.pass(4_999);
-    t.match(await scene.get(id), { status: 'retry', lastError: { code: 'http_500', httpStatus: 500 } });
-    await scene.pass(50);
-    t.same(deliveries.running, [id]);
-    t.match(deliveries.requests[1].task, { attempt: 2 });
-  },
-);
+serving('a failed attempt is repeated in time', async ({ scene, process: { deliveries }, worker }, t) => {
+  const [id] = await scene.add(worker, 1, { retry: { ...worker.body.retry, jitter: 0 } });
+  await scene.pass(1_000);
+  deliveries.answer(id, answered(500));
+  await scene.pass(4_999);
+  t.match(await scene.get(id), { status: 'retry', lastError: { code: 'http_500', httpStatus: 500 } });
+  await scene.pass(50);
+  t.same(deliveries.running, [id]);
+  t.match(deliveries.requests[1].task, { attempt: 2 });
+});
 
 test('no more is claimed than can be delivered', async (scene, t) => {
   const process = await scene.process(t, { slots: 10 });
@@ -237,22 +228,19 @@ serving('a task that is canceled here is ended at once', async ({ scene, process
   t.same(await scene.events(id), ['created', 'started', 'cancel_requested', 'canceled']);
 });
 
-serving(
-  'a task that is canceled in another process is ended within a second or so',
-  async ({ scene, process: { deliveries }, worker }, t) => {
-    const [id, other] = await scene.add(worker, 2);
-    await scene.pass(3_000);
-    await scene.store.change(ACME, id, {
-      action: 'cancel',
-      patch: {},
-      expectVersion: null,
-      actor: { type: 'user', id: 'usr_1' },
-    });
-    await scene.pass(1_010);
-    t.same(deliveries.running, [other]);
-    t.equal((await scene.get(id)).status, 'canceled');
-  },
-);
+serving('a cancel elsewhere ends it in a second', async ({ scene, process: { deliveries }, worker }, t) => {
+  const [id, other] = await scene.add(worker, 2);
+  await scene.pass(3_000);
+  await scene.store.change(ACME, id, {
+    action: 'cancel',
+    patch: {},
+    expectVersion: null,
+    actor: { type: 'user', id: 'usr_1' },
+  });
+  await scene.pass(1_010);
+  t.same(deliveries.running, [other]);
+  t.equal((await scene.get(id)).status, 'canceled');
+});
 
 test('running tasks are not read while no attempt lasts', async (scene, t) => {
   const { deliveries } = await scene.process(t);
@@ -262,42 +250,36 @@ test('running tasks are not read while no attempt lasts', async (scene, t) => {
   t.equal(scene.store.asked.list, 0);
 });
 
-serving(
-  'a worker that answers 410 is paused, and its tasks wait until somebody lets it go on',
-  async ({ scene, process, worker }, t) => {
-    const [gone] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.turn();
-    process.deliveries.answer(gone, answered(410));
-    await scene.pass(10);
-    t.equal((await scene.get(gone)).status, 'failed');
-    t.match(await scene.workerBody(worker.id), {
-      paused: true,
-      pauseReason: 'the worker answered 410 Gone',
-      resumeAt: null,
-    });
-    const [waiting] = await scene.add(worker, 1, {}, { heardBy: process });
-    const claims = scene.store.asked.claim;
-    await scene.pass(25_000, 50);
-    t.equal(scene.store.asked.claim, claims, 'nothing is claimed for it');
-    t.ok(scene.store.asked.setWakeup <= 4, 'and its hint is moved away for seconds');
-    await scene.change(worker, { paused: false, pauseReason: null }, process);
-    await scene.turn();
-    t.same(process.deliveries.running, [waiting], 'at once');
-  },
-);
+serving('a worker that answers 410 is paused, and its tasks wait', async ({ scene, process, worker }, t) => {
+  const [gone] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.turn();
+  process.deliveries.answer(gone, answered(410));
+  await scene.pass(10);
+  t.equal((await scene.get(gone)).status, 'failed');
+  t.match(await scene.workerBody(worker.id), {
+    paused: true,
+    pauseReason: 'the worker answered 410 Gone',
+    resumeAt: null,
+  });
+  const [waiting] = await scene.add(worker, 1, {}, { heardBy: process });
+  const claims = scene.store.asked.claim;
+  await scene.pass(25_000, 50);
+  t.equal(scene.store.asked.claim, claims, 'nothing is claimed for it');
+  t.ok(scene.store.asked.setWakeup <= 4, 'and its hint is moved away for seconds');
+  await scene.change(worker, { paused: false, pauseReason: null }, process);
+  await scene.turn();
+  t.same(process.deliveries.running, [waiting], 'at once');
+});
 
-serving(
-  'a worker that is paused in another process gets nothing after a second',
-  async ({ scene, process: { deliveries }, worker }, t) => {
-    await scene.add(worker);
-    await scene.pass(1_000);
-    await scene.change(worker, { paused: true });
-    await scene.pass(1_010);
-    await scene.add(worker);
-    await scene.pass(3_000);
-    t.equal(deliveries.requests.length, 1);
-  },
-);
+serving('a pause elsewhere is heeded in a second', async ({ scene, process: { deliveries }, worker }, t) => {
+  await scene.add(worker);
+  await scene.pass(1_000);
+  await scene.change(worker, { paused: true });
+  await scene.pass(1_010);
+  await scene.add(worker);
+  await scene.pass(3_000);
+  t.equal(deliveries.requests.length, 1);
+});
 
 test('a paused worker whose time to resume has come goes on at once', async (scene, t) => {
   const process = await scene.process(t);
@@ -372,24 +354,19 @@ test('a worker is not paused for failures here while it does well elsewhere', as
   t.equal((await scene.workerBody(worker.id)).paused, false);
 });
 
-serving(
-  'a suspended account has nothing dispatched until it is active again',
-  async ({ scene, process, worker }, t) => {
-    const account = scene.make.account(ACME, { status: 'suspended' });
-    await scene.store.apply(ACME, [{ ...account, expect: 'any' }]);
-    process.directory.changed(ACME);
-    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-    await scene.pass(3_000);
-    t.same(process.deliveries.requests, []);
-    await scene.store.apply(ACME, [
-      { ...account, expect: 'any', body: { ...account.body, status: 'active' } },
-    ]);
-    process.directory.changed(ACME);
-    process.signals.tell('accountChanged', ACME);
-    await scene.turn();
-    t.same(process.deliveries.running, [id]);
-  },
-);
+serving('nothing is dispatched for a suspended account', async ({ scene, process, worker }, t) => {
+  const account = scene.make.account(ACME, { status: 'suspended' });
+  await scene.store.apply(ACME, [{ ...account, expect: 'any' }]);
+  process.directory.changed(ACME);
+  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+  await scene.pass(3_000);
+  t.same(process.deliveries.requests, []);
+  await scene.store.apply(ACME, [{ ...account, expect: 'any', body: { ...account.body, status: 'active' } }]);
+  process.directory.changed(ACME);
+  process.signals.tell('accountChanged', ACME);
+  await scene.turn();
+  t.same(process.deliveries.running, [id]);
+});
 
 test('what ends within 5 ms is settled together, and 64 pieces at once', async (scene, t) => {
   const process = await scene.process(t, { slots: 100 });

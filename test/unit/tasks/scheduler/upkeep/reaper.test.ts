@@ -25,12 +25,7 @@ async function open() {
   return { scene, worker, round, told };
 }
 
-test('an attempt whose lease is over counts, and waits at least the base of its policy', async ({
-  scene,
-  worker,
-  round,
-  told,
-}, t) => {
+test('an attempt whose lease is over counts, and waits', async ({ scene, worker, round, told }, t) => {
   const retry = { ...worker.body.retry, jitter: 0.5 };
   const [id] = await scene.add(worker, 1, { retry });
   await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
@@ -60,11 +55,7 @@ test('with no attempt left, or its age over, it has failed', async ({ scene, wor
   t.same(await scene.statuses(ids), ['failed', 'failed']);
 });
 
-test('an attempt that was asked to stop is canceled when its lease is over', async ({
-  scene,
-  worker,
-  round,
-}, t) => {
+test('an attempt asked to stop is canceled when its lease is over', async ({ scene, worker, round }, t) => {
   const [id] = await scene.add(worker);
   await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
   const actor = { type: 'user', id: 'usr_1' } as const;
@@ -84,11 +75,7 @@ test('a task that did not start in time expires', async ({ scene, worker, round 
   t.same(await scene.events(id), ['created', 'expired']);
 });
 
-test('a round ends whatever number is overdue, and two at once do nothing twice', async ({
-  scene,
-  worker,
-  round,
-}, t) => {
+test('a round ends all that is overdue; two do nothing twice', async ({ scene, worker, round }, t) => {
   const ids = await scene.add(worker, 500);
   ids.push(...(await scene.add(worker, 300)));
   await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 800));
@@ -193,11 +180,7 @@ test('removal goes on while anything is left, be it no tasks', async ({ scene },
   t.same(asked, [500, 500, 500]);
 });
 
-test('where the store fails for one tenant, those of the others are ended all the same', async ({
-  scene,
-  worker,
-  round,
-}, t) => {
+test('where the store fails for one tenant, others’ are ended', async ({ scene, worker, round }, t) => {
   await scene.store.apply('zebra', [scene.make.account('zebra')]);
   const other = await scene.worker({}, 'zebra');
   const [broken] = await scene.add(worker);
@@ -215,9 +198,7 @@ test('where the store fails for one tenant, those of the others are ended all th
   t.equal((await scene.get(broken)).status, 'running');
 });
 
-test('where the store fails for one tenant, what the others do not keep is removed all the same', async ({
-  scene,
-}, t) => {
+test('where the store fails for one tenant, others’ are removed', async ({ scene }, t) => {
   await scene.store.apply('zebra', [scene.make.account('zebra')]);
   const purged: string[] = [];
   scene.store.purge = async tenant => {

@@ -39,11 +39,7 @@ test('a pause keeps what somebody else changes meanwhile', async ({ scene, worke
   t.ok(await scene.store.findDocument(ACME, 'name:worker:mailer'), 'and its name');
 });
 
-test('a worker that is paused already keeps its reason; one that is gone is none of our business', async ({
-  scene,
-  workerSwitch,
-  changed,
-}, t) => {
+test('a worker that is paused already keeps its reason', async ({ scene, workerSwitch, changed }, t) => {
   const worker = await scene.worker({ paused: true, pauseReason: 'holidays', resumeAt: NOON + 1_000 });
   await workerSwitch.pause(ACME, worker.id, worker.body, 'why not');
   await workerSwitch.pause(ACME, 'wrk_missing', worker.body, 'why not');
@@ -63,10 +59,7 @@ test('a worker goes on when its time has come, not before', async ({ scene, work
   ]);
 });
 
-test('a document that is due and has nothing to resume is due no more', async ({
-  scene,
-  workerSwitch,
-}, t) => {
+test('a due document with nothing to resume is due no more', async ({ scene, workerSwitch }, t) => {
   const worker = scene.make.worker({ paused: true, resumeAt: null }, { dueAt: NOON });
   await scene.store.apply(ACME, [worker]);
   t.equal((await scene.store.dueDocuments(10)).length, 1);
