@@ -1,7 +1,10 @@
 // What a batch costs the thread with the connections, decided there or in another thread, on the embedded store.
 // Run: node build/bench/part/decision-pool.js
+import { engineCounters } from '../../src/app/decision/create-batcher.ts';
+import type { DecidingSetup } from '../../src/app/decision/deciding.ts';
 import { createDecisionThreads } from '../../src/app/decision/decision-threads.ts';
 import { engineOptions } from '../../src/app/decision/engine-settings.ts';
+import { ThreadEvents } from '../../src/app/decision/thread-events.ts';
 import { StoreHealth } from '../../src/app/stores/store-health.ts';
 import { loadStoreFactory } from '../../src/app/stores/stores.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -42,30 +45,22 @@ const generation = new RuleGeneration(new CompiledRules(compileRules(rules)));
 const log = new OutageLog({ clock: systemClock, logger: silent });
 const storeHealth = new StoreHealth(new Health(), false, log);
 const parts = { settings, stats, clock: systemClock, logger: silent, random: Math.random };
-const counter = stats.counter('any');
-const counters = {
-  storeError: counter,
-  serviceError: counter,
-  cancelled: counter,
-  globalShadowMode: counter,
-  banned: counter,
-  passed: counter,
-};
+const counters = engineCounters(stats);
 const createStore = await loadStoreFactory(settings);
 const store = createStore({ ...parts, outages: storeHealth });
 const spent = { dispatchMs: 0, handOverMs: 0 };
-const { threads, pool } = createDecisionThreads({
-  ...parts,
-  store,
+const { fingerprintKey, memory, refundMarks } = store;
+const setup: DecidingSetup = {
+  settings,
+  store: { fingerprintKey, memory, refundMarks },
+  decisionLog: null,
   steering: null,
   batchFigures: BatchFigures.create().buffer,
   rehearsal: 'none',
-  statistics,
-  counters,
-  overLimit: null,
-  decisionLog: null,
-  storeHealth,
   hotKeys: null,
+};
+const events = new ThreadEvents({ stats, statistics }, store, storeHealth, null, null);
+const { threads, pool } = createDecisionThreads(parts, setup, statistics, events, {
   placement: {
     isForPool: () => true,
     decidedHere: () => {},

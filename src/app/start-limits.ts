@@ -27,13 +27,6 @@ export interface LimitDomains {
 /** The key of the first entry of descriptors in domains that are not shared. */
 const TENANT_KEY = 'tenant';
 
-interface DecidedStartLimitsParts {
-  readonly decider: Decider;
-  readonly clock: Clock;
-  readonly domains: LimitDomains;
-  readonly refunds: StartRefunds;
-}
-
 /** Sends starts of tasks to the decision engine as rate limit requests, as a proxy does with its own requests. */
 export class DecidedStartLimits implements LimitAsker {
   readonly #decider: Decider;
@@ -42,7 +35,7 @@ export class DecidedStartLimits implements LimitAsker {
   readonly #refunds: StartRefunds;
   readonly #deadlines: ReplyDeadlines;
 
-  constructor({ decider, clock, domains, refunds }: DecidedStartLimitsParts) {
+  constructor(decider: Decider, domains: LimitDomains, refunds: StartRefunds, clock: Clock) {
     this.#decider = decider;
     this.#clock = clock;
     this.#domains = domains;

@@ -17,6 +17,21 @@ export interface Clock {
   after(delayMs: number, run: () => void): Timer;
 }
 
+/** Waits for `done`, but not longer than `boundMs`. Rejects if `done` rejects within this time. */
+export async function within(
+  clock: Pick<Clock, 'after'>,
+  boundMs: number,
+  done: Promise<unknown> | null,
+): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = clock.after(boundMs, late.resolve);
+  try {
+    await Promise.race([done, late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
 export const systemClock: Clock = {
   nowMs: Date.now,
   after(delayMs, run) {

@@ -32,7 +32,7 @@ export async function redisRecordsOpener(
       stats: new StatsRegistry(),
       outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
     });
-    return new RecordsOfProcess(counters, open!({ store: counters, clock, logger }));
+    return new RecordsOfProcess(counters, open!(counters, { clock, logger }));
   };
 }
 

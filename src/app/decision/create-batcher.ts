@@ -1,73 +1,54 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/logger.ts';
-import { AnswerAdditions } from '../../decision/answers/additions.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
 import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
 import type { QueueBounds } from '../../decision/batching/queue-room.ts';
-import { Engine, type EngineCounters } from '../../decision/engine.ts';
+import type { EngineCounters } from '../../decision/engine.ts';
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
-import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { createStoreSpans } from '../tracing/store-spans.ts';
-import { engineOptions } from './engine-settings.ts';
+import { type DecidingSetup, openEngine } from './deciding.ts';
 
-interface BatcherCreation {
-  readonly settings: Settings;
+/** What the batcher of each thread has for itself. */
+interface OwnParts {
   readonly store: OpenedStore;
   /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
-  readonly counters: EngineCounters;
   /** The local cache of this thread; null if it is disabled. */
   readonly overLimit: OverLimitCache | null;
+  readonly observers: readonly BatchObserver[];
+  /** Null if this thread decides everything. */
+  readonly pool: BatchPool | null;
   /** The rules of each batch. Without it, `Batcher.use` sets them. */
   readonly rules?: GenerationSource;
   /** If other threads have a queue as well: the bounds of all queues together. */
   readonly sharedBounds?: QueueBounds;
-  /** Null if this thread decides everything. */
-  readonly pool: BatchPool | null;
-  readonly observers: readonly BatchObserver[];
-  readonly stats: StatsRegistry;
-  /** Memory of the steering records; null if they are disabled. */
-  readonly steering: SharedArrayBuffer | null;
-  /** Memory of `BatchFigures`. */
-  readonly batchFigures: SharedArrayBuffer;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly logger: Logger;
 }
 
 /** Creates the decision engine of a thread that has connections, and the batcher that feeds it. */
-export function createBatcher(parts: BatcherCreation): Batcher {
-  const { settings, store, counters, overLimit, rules, sharedBounds, pool, stats, clock, random, logger } =
-    parts;
-  const options = engineOptions(settings);
-  const engine = new Engine({
-    options,
-    additions: new AnswerAdditions(options),
+export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: OwnParts): Batcher {
+  const { settings, stats, clock } = thread;
+  const { store, overLimit, observers, pool, rules, sharedBounds } = own;
+  const counters = engineCounters(stats);
+  const engine = openEngine(thread, setup, {
     store: store.store,
     overLimit,
     counters,
     clock,
-    logger,
-    random,
     nowMs: pool === null ? null : finely,
-    observers: parts.observers,
+    observers,
     ...(settings.tracingEnabled && { storeSpans: createStoreSpans(settings) }),
-    figures: BatchFigures.attach(parts.batchFigures),
-    ...(parts.steering !== null && { steering: new SharedRecordsReader(parts.steering) }),
   });
   const batcher = new Batcher({
     engine,
     ...(rules !== undefined && { rules }),
     ...(sharedBounds !== undefined && { sharedBounds }),
     pool,
-    named: parts.named,
+    named: own.named,
     window: openBatchWindow(settings, clock),
     // For a store server, each batch costs a call. Counters in this process gain nothing from larger batches.
     soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,

@@ -1,7 +1,3 @@
-import { threadId } from 'node:worker_threads';
-import type { Clock } from '../../base/clock.ts';
-import type { BatchObserver } from '../../decision/batch-observer.ts';
-import { HotKeyObserver } from '../../decision/hot-keys/hot-key-observer.ts';
 import { HotKeys } from '../../decision/hot-keys/hot-keys.ts';
 import { LastRefusals } from '../../decision/hot-keys/last-refusals.ts';
 import { Seats } from '../../decision/hot-keys/seats.ts';
@@ -9,38 +5,29 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
 import { servingThreads } from '../../settings/thread-counts.ts';
 import type { HotKeyReaders } from '../../transports/debug/operator/hot-key-routes.ts';
-import type { StoreSharing } from '../stores/opened-store.ts';
+import type { Surroundings } from '../surroundings.ts';
+import type { DecidingSetup } from './deciding.ts';
 
 /** Creates the memory for hot keys and last refusals; null if they are disabled. */
-export function createHotKeySeats(settings: Settings): Seats | null {
+export function createHotKeyMemory(settings: Settings): DecidingSetup['hotKeys'] {
   if (!settings.hotKeys) return null;
   const serving = servingThreads(settings).threads;
-  return Seats.create(1 + settings.workerThreads + (serving > 1 ? serving : 0));
+  return Seats.create(1 + settings.workerThreads + (serving > 1 ? serving : 0)).buffers;
 }
 
-/** The observers of this thread that record hot keys and last refusals. None if they are disabled. */
-export function hotKeyObservers(
-  { cacheKeyPrefix }: Settings,
-  { fingerprintKey }: Pick<StoreSharing, 'fingerprintKey'>,
-  seats: Seats | null,
-): BatchObserver[] {
-  if (seats === null) return [];
-  return [new HotKeyObserver({ seats, threadId, fingerprintKey, cacheKeyPrefix, random: Math.random })];
-}
-
-/** The readers of hot keys and last refusals, for the primary thread; null if they are disabled. */
+/**
+ * The readers of hot keys and last refusals, for the primary thread; null if they are disabled.
+ *
+ * @param rules returns the active rules; null before the first load
+ */
 export function hotKeyReaders(
-  { cacheKeyPrefix }: Settings,
-  { fingerprintKey }: Pick<StoreSharing, 'fingerprintKey'>,
-  { seats, ...reading }: { readonly seats: Seats | null } & Reading,
+  { clock }: Pick<Surroundings, 'clock'>,
+  { settings, store, hotKeys }: DecidingSetup,
+  rules: () => CompiledRules | null,
 ): HotKeyReaders | null {
-  if (seats === null) return null;
-  const parts = { ...reading, seats, fingerprintKey, cacheKeyPrefix };
+  if (hotKeys === null) return null;
+  const { fingerprintKey } = store;
+  const { cacheKeyPrefix } = settings;
+  const parts = { seats: new Seats(hotKeys), fingerprintKey, cacheKeyPrefix, rules, clock };
   return { hotKeys: new HotKeys(parts), refusals: new LastRefusals(parts) };
-}
-
-interface Reading {
-  /** The active rules; null before the first load. */
-  readonly rules: () => CompiledRules | null;
-  readonly clock: Pick<Clock, 'nowMs'>;
 }

@@ -1,55 +1,77 @@
-import type { Logger } from '../../base/logger.ts';
-import { logLine } from '../../base/threads/thread-log.ts';
-import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
+import type { OverLimitDelta, ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
+import type { RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import { ThreadsStats } from '../../stats/thread-stats.ts';
 import type { DecisionLog } from '../decision-log/decision-log.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
-import { ThreadsStats } from '../statistics/thread-stats.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
 
-interface ThreadEventsParts {
-  readonly store: Pick<OpenedStore, 'threadEnded'>;
-  readonly stats: StatsRegistry;
-  readonly storeHealth: StoreHealth;
-  /** Null when there is no local cache. */
-  readonly overLimit: OverLimitFigures | null;
-  /** Null if the decision log is disabled. */
-  readonly decisionLog: DecisionLog | null;
-  readonly logger: Logger;
-}
-
-/** Receives in the primary thread what threads that decide report about themselves: log lines, statistics, their store. */
+/** Receives in the primary thread what threads that decide tell about themselves: statistics, decisions, their store. */
 export class ThreadEvents {
-  readonly #parts: ThreadEventsParts;
   readonly #stats: ThreadsStats;
+  readonly #statistics: RuleStatistics;
+  readonly #store: Pick<OpenedStore, 'threadEnded'>;
+  readonly #storeHealth: StoreHealth;
+  readonly #overLimit: OverLimitFigures | null;
+  readonly #decisionLog: DecisionLog | null;
 
-  constructor(parts: ThreadEventsParts) {
-    this.#parts = parts;
-    this.#stats = new ThreadsStats(parts.stats);
+  /**
+   * @param overLimit null when there is no local cache
+   * @param decisionLog null if the decision log is disabled
+   */
+  constructor(
+    { stats, statistics }: { readonly stats: StatsRegistry; readonly statistics: RuleStatistics },
+    store: Pick<OpenedStore, 'threadEnded'>,
+    storeHealth: StoreHealth,
+    overLimit: OverLimitFigures | null,
+    decisionLog: DecisionLog | null,
+  ) {
+    this.#stats = new ThreadsStats(stats);
+    this.#statistics = statistics;
+    this.#store = store;
+    this.#storeHealth = storeHealth;
+    this.#overLimit = overLimit;
+    this.#decisionLog = decisionLog;
   }
 
-  received(message: ThreadMessage): void {
-    const { storeHealth, decisionLog, logger } = this.#parts;
-    if (message.kind === 'log') logLine(logger, message);
-    else if (message.kind === 'decisions') decisionLog?.write(message.lines);
-    else if (message.kind === 'stats') this.#stats.add(message.threadId, message);
-    else if (message.kind === 'outage') reportOutage(storeHealth, message);
-    else if (message.kind === 'connections')
-      storeHealth.connectionsChanged(message.connected, message.threadId);
+  received(threadId: number, message: ThreadMessage): void {
+    switch (message.kind) {
+      case 'stats':
+        this.#stats.add(threadId, message.stats);
+        break;
+      case 'named':
+        this.#statistics.addReport(message.named);
+        break;
+      case 'over_limit':
+        this.overLimitChanged(message.overLimit);
+        break;
+      case 'decisions':
+        this.#decisionLog?.write(message.lines);
+        break;
+      case 'outage':
+        reportOutage(this.#storeHealth, threadId, message);
+        break;
+      case 'connections':
+        this.#storeHealth.connectionsChanged(message.connected, threadId);
+    }
+  }
+
+  /** Adds the changes of the local cache of a thread. */
+  overLimitChanged(delta: OverLimitDelta): void {
+    this.#overLimit?.changed(delta);
   }
 
   /** Call when a thread executes nothing anymore. */
   ended(threadId: number): void {
-    const { store, storeHealth, overLimit } = this.#parts;
-    store.threadEnded(threadId);
+    this.#store.threadEnded(threadId);
     this.#stats.ended(threadId);
-    overLimit?.ended(threadId);
-    storeHealth.threadEnded(threadId);
+    this.#overLimit?.ended(threadId);
+    this.#storeHealth.threadEnded(threadId);
   }
 }
 
-function reportOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
+function reportOutage(health: StoreHealth, threadId: number, { texts, change }: ThreadOutage): void {
   if (change.kind === 'began') health.began(texts, change.reason, change.atStart, threadId);
   else if (change.kind === 'changed') health.changed(texts, change.reason, threadId);
   else health.over(texts, change.failedCalls, threadId);

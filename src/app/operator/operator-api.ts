@@ -1,15 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Health } from '../../base/health.ts';
-import type { AuditLogger } from '../../base/logger.ts';
-import type { Explainer } from '../../decision/explain/explain.ts';
-import type { Seats } from '../../decision/hot-keys/seats.ts';
-import type { BatchFigures } from '../../decision/statistics/batch-figures.ts';
-import type { RuleRates } from '../../decision/statistics/rule-rates.ts';
-import type { Rehearsals } from '../../rehearsal/rehearsals.ts';
-import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import type { RuleLoads } from '../../rules/rule-loads.ts';
-import type { Settings } from '../../settings/table.ts';
+import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { Steering } from '../../steering/steering.ts';
+import type { SendToRedis } from '../../steering/steering-store.ts';
 import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
 import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
@@ -22,33 +13,13 @@ import { OperatorApi } from '../../transports/debug/operator/router.ts';
 import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
 import { steeringRoutes } from '../../transports/debug/operator/steering-routes.ts';
 import { routesWithoutTasks } from '../../transports/debug/operator/tenant-operations.ts';
+import type { Decisions } from '../decision/decisions.ts';
 import { hotKeyReaders } from '../decision/hot-keys.ts';
-import type { OpenedStore } from '../stores/opened-store.ts';
+import type { Rules } from '../rules/rules.ts';
+import type { PrimaryThread } from '../surroundings.ts';
 import { adminToken, reportUnreadableToken } from './admin-token.ts';
 import { Presence } from './presence.ts';
 import { ProcessStatus } from './status.ts';
-
-interface OperatorApiParts {
-  readonly settings: Settings;
-  /** The version of the service. */
-  readonly version: string;
-  readonly store: OpenedStore;
-  /** Null if hot keys are disabled. */
-  readonly hotKeys: Seats | null;
-  readonly rules: () => CompiledRules | null;
-  readonly rates: RuleRates;
-  readonly rehearsals: Rehearsals;
-  readonly explainer: Explainer;
-  readonly loads: RuleLoads;
-  readonly health: Health;
-  readonly batchFigures: BatchFigures;
-  /** Null if steering records are disabled. */
-  readonly steering: Steering | null;
-  /** What the task service adds; null if the process does not serve tasks. */
-  readonly taskRoutes: readonly OperatorRoute[] | null;
-  readonly clock: Clock;
-  readonly logger: AuditLogger;
-}
 
 /** The operator's API, and what runs for it. */
 interface CreatedApi {
@@ -57,12 +28,23 @@ interface CreatedApi {
   readonly presence: Presence | null;
 }
 
-/** Creates the operator's API of the debug port. */
-export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
-  const { settings, version, store, hotKeys, rules, clock, logger } = parts;
-  const readers = hotKeyReaders(settings, store, { seats: hotKeys, rules, clock });
-  const status = new ProcessStatus(parts);
-  const presence = openPresence(parts, status);
+/**
+ * Creates the operator's API of the debug port.
+ *
+ * @param steering null if steering records are disabled
+ * @param taskRoutes what the task service adds; null if the process does not serve tasks
+ */
+export function createOperatorApi(
+  primary: PrimaryThread,
+  rules: Rules,
+  { setup, explainer }: Decisions,
+  steering: Steering | null,
+  taskRoutes: readonly OperatorRoute[] | null,
+): CreatedApi {
+  const { settings, version, clock, logger } = primary;
+  const readers = hotKeyReaders(primary, setup, () => rules.current);
+  const status = new ProcessStatus(primary, rules, BatchFigures.attach(setup.batchFigures));
+  const presence = openPresence(primary, steering?.send ?? null, status);
   const read = () => status.read(presence?.others ?? []);
   const streams = new EventStreams({
     status: read,
@@ -74,15 +56,15 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
   void reportUnreadableToken(token, logger);
   const api = new OperatorApi({
     routes: [
-      ...limitsRoutes(parts.rates),
-      ...ratesRoutes(parts.rates),
-      ...countersRoutes(parts.explainer),
-      ...loadsRoutes(parts.loads),
-      ...hotKeyRoutes({ readers, rules }),
-      ...steeringRoutes(parts.steering),
+      ...limitsRoutes(rules.rates),
+      ...ratesRoutes(rules.rates),
+      ...countersRoutes(explainer),
+      ...loadsRoutes(rules.loads),
+      ...hotKeyRoutes({ readers, rules: () => rules.current }),
+      ...steeringRoutes(steering),
       ...statusRoutes(read, streams),
-      ...rehearsalRoutes(parts.rehearsals),
-      ...(parts.taskRoutes ?? routesWithoutTasks()),
+      ...rehearsalRoutes(rules.rehearsals.rehearsals),
+      ...(taskRoutes ?? routesWithoutTasks()),
     ],
     version,
     token,
@@ -92,15 +74,19 @@ export function createOperatorApi(parts: OperatorApiParts): CreatedApi {
   return { api, presence };
 }
 
-/** In a cluster, the key must be at the node that has the steering records. */
+/**
+ * In a cluster, the key must be at the node that has the steering records.
+ *
+ * @param send sends commands to Redis; null if the process has none
+ */
 function openPresence(
-  { settings, steering, clock }: OperatorApiParts,
+  { settings, clock }: PrimaryThread,
+  send: SendToRedis | null,
   status: ProcessStatus,
 ): Presence | null {
-  const send = steering?.send ?? null;
   if (send === null) return null;
   const prefix = settings.cacheKeyPrefix;
   const isTagged = settings.redisType === 'cluster' && !prefix.includes('{');
   const key = isTagged ? `{${prefix}sluice:steering}:processes` : `${prefix}sluice:processes`;
-  return new Presence({ send, key, self: () => status.self(), clock });
+  return new Presence(send, key, () => status.self(), clock);
 }

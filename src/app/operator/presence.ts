@@ -17,14 +17,6 @@ const KEPT_MS = MINUTE_MS;
 const MAX_PROCESSES = 64;
 const MAX_RECORD_BYTES = 1_024;
 
-interface PresenceParts {
-  readonly send: SendToRedis;
-  /** The hash with the records by the id of the process. */
-  readonly key: string;
-  readonly self: () => ProcessView;
-  readonly clock: Clock;
-}
-
 /**
  * Tells the processes that share a Redis of each other, with a record of each in a hash. Times are those of Redis, so the
  * clocks of the processes may differ. A process that stops removes its record; that of a process that was killed expires.
@@ -32,7 +24,10 @@ interface PresenceParts {
  */
 export class Presence implements Service {
   readonly name = 'presence of the process';
-  readonly #parts: PresenceParts;
+  readonly #send: SendToRedis;
+  readonly #key: string;
+  readonly #self: () => ProcessView;
+  readonly #clock: Clock;
   readonly #id: string;
   #others: readonly ProcessView[] = [];
   #readMs = Number.NEGATIVE_INFINITY;
@@ -40,14 +35,18 @@ export class Presence implements Service {
   #exchanging: Promise<void> = Promise.resolve();
   #stopped = true;
 
-  constructor(parts: PresenceParts) {
-    this.#parts = parts;
-    this.#id = parts.self().id;
+  /** @param key the hash with the records by the id of the process */
+  constructor(send: SendToRedis, key: string, self: () => ProcessView, clock: Clock) {
+    this.#send = send;
+    this.#key = key;
+    this.#self = self;
+    this.#clock = clock;
+    this.#id = self().id;
   }
 
   /** The other processes, the oldest first. */
   get others(): readonly ProcessView[] {
-    return Math.abs(this.#parts.clock.nowMs() - this.#readMs) < EXPIRED_MS ? this.#others : [];
+    return Math.abs(this.#clock.nowMs() - this.#readMs) < EXPIRED_MS ? this.#others : [];
   }
 
   async start(): Promise<void> {
@@ -60,8 +59,7 @@ export class Presence implements Service {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#exchanging;
-    const { send, key } = this.#parts;
-    await send('HDEL', [key, this.#id]).catch(() => {});
+    await this.#send('HDEL', [this.#key, this.#id]).catch(() => {});
   }
 
   #repeat(): void {
@@ -69,22 +67,23 @@ export class Presence implements Service {
     this.#exchanging = this.#exchange()
       .catch(() => {})
       .then(() => {
-        if (!this.#stopped) this.#timer = this.#parts.clock.after(EVERY_MS, () => this.#repeat());
+        if (!this.#stopped) this.#timer = this.#clock.after(EVERY_MS, () => this.#repeat());
       });
   }
 
   async #exchange(): Promise<void> {
-    const { send, key, self, clock } = this.#parts;
+    const send = this.#send;
+    const key = this.#key;
     const redisMs = timeOf(await send('TIME', []));
     const count = Number(await send('HLEN', [key]));
     if (count < MAX_PROCESSES || Number(await send('HEXISTS', [key, this.#id])) === 1) {
-      await send('HSET', [key, this.#id, JSON.stringify({ ...self(), seen: timeText(redisMs) })]);
+      await send('HSET', [key, this.#id, JSON.stringify({ ...this.#self(), seen: timeText(redisMs) })]);
       await send('PEXPIRE', [key, String(KEPT_MS)]);
     }
     // Processes that start at the same moment may exceed the limit, but not by as much as this.
     const reply = count < 2 * MAX_PROCESSES ? await send('HGETALL', [key]) : [];
     const records = recordsIn(reply);
-    const aheadMs = redisMs - clock.nowMs();
+    const aheadMs = redisMs - this.#clock.nowMs();
     const expired: string[] = [];
     const others: ProcessView[] = [];
     for (const [id, record] of records) {
@@ -93,7 +92,7 @@ export class Presence implements Service {
       else if (id !== this.#id) others.push({ ...record, seen: timeText(seenMs - aheadMs), is_this: false });
     }
     this.#others = others.sort((a, b) => (a.started < b.started ? -1 : 1));
-    this.#readMs = clock.nowMs();
+    this.#readMs = this.#clock.nowMs();
     if (expired.length > 0) await send('HDEL', [key, ...expired]);
   }
 }

@@ -1,40 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Clock } from '../../base/clock.ts';
-import type { Health } from '../../base/health.ts';
 import type { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import { LatestFigures, type RecentFigures } from '../../decision/statistics/latest-figures.ts';
-import type { RuleRates } from '../../decision/statistics/rule-rates.ts';
-import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import type { RuleLoads } from '../../rules/rule-loads.ts';
-import type { Settings } from '../../settings/table.ts';
 import { servingThreads } from '../../settings/thread-counts.ts';
 import type { Histogram } from '../../stats/histogram.ts';
 import { ratePointView } from '../../transports/debug/operator/figures.ts';
 import type { ProcessView, StatusView } from '../../transports/debug/operator/status-routes.ts';
+import type { Rules } from '../rules/rules.ts';
 import { describeStore } from '../stores/store-text.ts';
-
-interface StatusParts {
-  readonly settings: Settings;
-  /** The version of the service. */
-  readonly version: string;
-  readonly health: Health;
-  readonly rules: () => CompiledRules | null;
-  readonly loads: RuleLoads;
-  readonly rates: RuleRates;
-  readonly batchFigures: BatchFigures;
-  readonly clock: Clock;
-}
+import type { PrimaryThread } from '../surroundings.ts';
 
 /** The status of this process, as `GET /status` answers it. */
 export class ProcessStatus {
-  readonly #parts: StatusParts;
+  readonly #primary: PrimaryThread;
+  readonly #rules: Rules;
   readonly #figures: LatestFigures;
   readonly #process: StatusView['process'];
 
-  constructor(parts: StatusParts) {
-    const { clock, batchFigures } = parts;
-    this.#parts = parts;
+  constructor(primary: PrimaryThread, rules: Rules, batchFigures: BatchFigures) {
+    const { clock } = primary;
+    this.#primary = primary;
+    this.#rules = rules;
     this.#figures = new LatestFigures(batchFigures, clock.nowMs());
     this.#process = {
       id: randomUUID(),
@@ -46,7 +32,8 @@ export class ProcessStatus {
 
   /** @param others the other processes that share the store */
   async read(others: readonly ProcessView[]): Promise<StatusView> {
-    const { version, health, rates, clock, settings } = this.#parts;
+    const { version, health, clock, settings } = this.#primary;
+    const { rates } = this.#rules;
     await rates.look();
     const nowMs = clock.nowMs();
     const { latest } = rates;
@@ -63,7 +50,7 @@ export class ProcessStatus {
         failure_mode: settings.storeFailureMode,
       },
       threads: { serving: servingThreads(settings).threads, deciding: settings.workerThreads },
-      rules: this.#rules(),
+      rules: this.#rulesView(),
       latency: latencyView(this.#figures.look(nowMs)),
       processes: [this.self(), ...others],
       admin: {
@@ -74,10 +61,9 @@ export class ProcessStatus {
     };
   }
 
-  #rules(): StatusView['rules'] {
-    const { rules, loads } = this.#parts;
+  #rulesView(): StatusView['rules'] {
+    const { current, loads } = this.#rules;
     const [last] = loads.all;
-    const current = rules();
     return {
       domains: current?.domainCount ?? 0,
       limits: current?.limitCount ?? 0,
@@ -87,19 +73,19 @@ export class ProcessStatus {
   }
 
   #loaded(): string | null {
-    const active = this.#parts.loads.all.find(({ outcome }) => outcome === 'active');
+    const active = this.#rules.loads.all.find(({ outcome }) => outcome === 'active');
     return active === undefined ? null : timeText(active.atMs);
   }
 
   /** This process, with the rates that were sampled last. */
   self(): ProcessView {
-    const { rates, clock } = this.#parts;
-    const { latest } = rates;
+    const { version, clock } = this.#primary;
+    const { latest } = this.#rules.rates;
     const perSecond = (hits: number, seconds: number) => Math.round((hits / seconds) * 10) / 10;
     return {
       ...this.#process,
       seen: timeText(clock.nowMs()),
-      version: this.#parts.version,
+      version,
       hits_per_second: latest === null ? null : perSecond(latest.hits, latest.seconds),
       rejected_per_second: latest === null ? null : perSecond(latest.refused, latest.seconds),
       rules_loaded: this.#loaded(),

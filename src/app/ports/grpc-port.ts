@@ -1,9 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../base/health.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { healthService } from '../../transports/grpc/health-service.ts';
 import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
 import type { ListenAddress } from '../../transports/grpc/listener.ts';
@@ -21,17 +18,15 @@ import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
 import { logsDecisions } from '../decision/engine-settings.ts';
 import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-/** What the gRPC server of a thread is made of. */
-export interface GrpcPortParts {
-  readonly settings: Settings;
+/** The decision service as the ports of a thread use it. */
+export interface DecisionsOnPort extends Omit<Surroundings, 'random'> {
   readonly decider: Decider;
   /** Null if tracing is disabled. */
   readonly tracing: CallTracing | null;
+  /** The health of the process. */
   readonly health: Health;
-  readonly stats: StatsRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** The address of the gRPC server by the settings. */
@@ -43,11 +38,11 @@ export function grpcAddress({ grpcSocketPath, grpcHost, grpcPort, sharePorts }: 
 
 /** The options of the gRPC server, whatever its implementation. */
 function serverOptions(
-  parts: GrpcPortParts,
+  decisions: DecisionsOnPort,
   listen: ListenAddress,
   tls: TlsHandshakes | null,
 ): GrpcServerOptions {
-  const { settings, decider, tracing, health, stats, clock, logger } = parts;
+  const { settings, decider, tracing, health, stats, clock, logger } = decisions;
   const service = joinServices([
     rateLimitService(tracedDecider(decider, tracing), logsDecisions(settings)),
     healthService(health),
@@ -71,24 +66,24 @@ function serverOptions(
 
 /** Creates the server of the settings, for the primary thread. */
 export async function createGrpcServer(
-  parts: GrpcPortParts,
+  decisions: DecisionsOnPort,
   listen: ListenAddress,
   tls: TlsHandshakes | null,
 ): Promise<GrpcServer> {
-  if (parts.settings.grpcServerEngine === 'sluice') return createOwnServer(parts, listen, tls);
+  if (decisions.settings.grpcServerEngine === 'sluice') return createOwnServer(decisions, listen, tls);
   // Loaded only when needed, because loading it takes memory and startup time.
   const { GrpcJsServer } = await import('../../transports/grpc/grpc-js-server.ts');
-  return new GrpcJsServer(serverOptions(parts, listen, tls));
+  return new GrpcJsServer(serverOptions(decisions, listen, tls));
 }
 
 /** Creates Sluice's own server, for any thread. */
 export function createOwnServer(
-  parts: GrpcPortParts,
+  decisions: DecisionsOnPort,
   listen: ListenAddress,
   tls: TlsHandshakes | null,
   shared: OwnServerParts = {},
 ): OwnGrpcServer {
-  return new OwnGrpcServer(serverOptions(parts, listen, tls), shared);
+  return new OwnGrpcServer(serverOptions(decisions, listen, tls), shared);
 }
 
 /**
@@ -97,7 +92,7 @@ export function createOwnServer(
  * @param threads number of threads that share the limit on pending handshakes
  */
 export function createHandshakes(
-  { settings, clock, logger }: Pick<GrpcPortParts, 'settings' | 'clock' | 'logger'>,
+  { settings, clock, logger }: Pick<Surroundings, 'settings' | 'clock' | 'logger'>,
   threads = 1,
 ): TlsHandshakes | null {
   if (!settings.grpcServerUseTls) return null;
@@ -108,7 +103,7 @@ export function createHandshakes(
 
 /** Creates the source of the TLS files, which the primary thread watches for all threads. Null without TLS. */
 export function createTlsSource(
-  { settings, stats, clock, logger }: Pick<GrpcPortParts, 'settings' | 'stats' | 'clock' | 'logger'>,
+  { settings, stats, clock, logger }: Omit<Surroundings, 'random'>,
   loaded: (material: TlsMaterial) => void,
 ): TlsSource | null {
   if (!settings.grpcServerUseTls) return null;

@@ -1,10 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Health } from '../../base/health.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Bound } from '../../base/threads/shared-bound.ts';
-import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { RouteStatistics } from '../../transports/http/route-statistics.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
@@ -15,28 +10,12 @@ import {
 } from '../../transports/http/routes/health-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
 import { type AddressSettings, listenFailure, listenProblem } from '../../transports/tcp-address.ts';
-import { type CallTracing, tracedDecider } from '../../transports/tracing.ts';
+import { tracedDecider } from '../../transports/tracing.ts';
 import { logsDecisions } from '../decision/engine-settings.ts';
 import type { TasksOnPort } from '../tasks/tasks-front.ts';
+import type { DecisionsOnPort } from './grpc-port.ts';
 
 const PORT_SETTINGS: AddressSettings = { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' };
-
-/** What the HTTP listener of a thread is made of. */
-interface HttpPortParts {
-  readonly settings: Settings;
-  readonly httpEngine: HttpEngine;
-  readonly decider: Decider;
-  /** Null if tracing is disabled. */
-  readonly tracing: CallTracing | null;
-  readonly health: Health;
-  /** The load of the serving threads; null if the primary thread serves alone. */
-  readonly loads: ServingLoads | null;
-  /** Null if the task service is disabled. */
-  readonly tasks: TasksOnPort | null;
-  readonly stats: StatsRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /** The port that a listener opens on the host of the settings. */
 interface HttpPort {
@@ -49,26 +28,34 @@ interface HttpPort {
   readonly connections?: Bound;
 }
 
-/** Creates the HTTP listener of a thread. */
+/**
+ * Creates the HTTP listener of a thread.
+ *
+ * @param tasks null if the task service is disabled
+ * @param loads the load of the serving threads; null if the primary thread serves alone
+ */
 export function createHttpListener(
-  parts: HttpPortParts,
+  decisions: DecisionsOnPort,
+  tasks: TasksOnPort | null,
+  loads: ServingLoads | null,
+  engine: HttpEngine,
   { port, shared, threads, connections }: HttpPort,
 ): HttpListener {
-  const { settings, health, tasks, tracing, clock, logger } = parts;
+  const { settings, health, tracing, stats, clock, logger } = decisions;
   const decisionRoutes = [
-    healthRoute(health, parts.loads),
+    healthRoute(health, loads),
     ...readinessRoutes(health, tasks?.readiness ?? {}, clock),
-    jsonRoute(tracedDecider(parts.decider, tracing), logger, {
+    jsonRoute(tracedDecider(decisions.decider, tracing), logger, {
       tracing,
       keepsOrigins: logsDecisions(settings),
       keepsPeers: settings.hotKeys,
-      observer: new RouteStatistics(parts.stats, 'json', ['200 OK', '429 Too Many Requests']),
+      observer: new RouteStatistics(stats, 'json', ['200 OK', '429 Too Many Requests']),
     }),
   ];
   const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({
     name: 'http',
-    engine: parts.httpEngine,
+    engine,
     host: settings.httpHost,
     port,
     shared,

@@ -1,43 +1,24 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import type { Health } from '../../base/health.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Decider } from '../../decision/decider.ts';
-import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
-import { DebugServer } from '../../transports/debug/debug-server.ts';
-import type { Explain } from '../../transports/debug/explain-route.ts';
-import type { OperatorApi } from '../../transports/debug/operator/router.ts';
+import { DebugServer, type DebugServerOptions } from '../../transports/debug/debug-server.ts';
 import type { GrpcServer } from '../../transports/grpc/server.ts';
 import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts';
-import type { CallTracing } from '../../transports/tracing.ts';
 import { ServingPort } from '../serving/serving-port.ts';
 import type { ServingThreads } from '../serving/serving-threads.ts';
 import type { TasksFront } from '../tasks/tasks-front.ts';
-import { createGrpcServer, createHandshakes, createTlsSource, grpcAddress } from './grpc-port.ts';
+import {
+  createGrpcServer,
+  createHandshakes,
+  createTlsSource,
+  type DecisionsOnPort,
+  grpcAddress,
+} from './grpc-port.ts';
 import { createHttpListener } from './http-port.ts';
 
-interface PortsParts {
-  readonly settings: Settings;
-  readonly decider: Decider;
-  /** Null if tracing is disabled. */
-  readonly tracing: CallTracing | null;
-  readonly health: Health;
-  readonly stats: StatsRegistry;
-  /** Returns the active rules as lines, for `/rlconfig`. */
-  readonly dumpRules: () => Iterable<string>;
-  /** Null if the task service is disabled. */
-  readonly tasks: TasksFront | null;
-  /** The threads that serve gRPC; null if this thread does. */
-  readonly serving: ServingThreads | null;
-  /** For `/explain`. */
-  readonly explain: Explain;
-  readonly operator: OperatorApi;
-  readonly httpEngine: HttpEngine;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+/** What the debug port shows. */
+type DebugPages = Pick<DebugServerOptions, 'dumpRules' | 'explain' | 'operator'>;
 
 /** Addresses of the service; `debug` is null if its port could not be opened. */
 export interface Addresses {
@@ -49,7 +30,9 @@ export interface Addresses {
 /** The gRPC, HTTP and debug ports of the service. They open and close together, once. */
 export class Ports implements Service {
   readonly name = 'ports';
-  readonly #parts: PortsParts;
+  readonly #primary: DecisionsOnPort;
+  readonly #tasks: TasksFront | null;
+  readonly #threads: ServingThreads | null;
   /** Null if the serving threads serve HTTP. */
   readonly #http: HttpListener | null;
   /** The port of the serving threads; null if this thread serves gRPC. */
@@ -59,16 +42,28 @@ export class Ports implements Service {
   readonly #debug: DebugPort;
   readonly #opened = new ServiceStack();
 
-  constructor(parts: PortsParts) {
-    this.#parts = parts;
-    const { settings, serving } = parts;
+  /**
+   * @param tasks null if the task service is disabled
+   * @param serving the threads that serve gRPC; null if this thread does
+   */
+  constructor(
+    primary: DecisionsOnPort,
+    httpEngine: HttpEngine,
+    tasks: TasksFront | null,
+    serving: ServingThreads | null,
+    pages: DebugPages,
+  ) {
+    this.#primary = primary;
+    this.#tasks = tasks;
+    this.#threads = serving;
+    const { settings } = primary;
     const { httpPort: port, sharePorts: shared } = settings;
     this.#serving = serving === null ? null : new ServingPort(serving, settings);
     const loads = serving?.figures ?? null;
     this.#http = serving?.servesHttp
       ? null
-      : createHttpListener({ ...parts, loads }, { port, shared, threads: 1 });
-    this.#debug = new DebugPort(debugServer(parts), parts);
+      : createHttpListener(primary, tasks, loads, httpEngine, { port, shared, threads: 1 });
+    this.#debug = new DebugPort(debugServer(primary, httpEngine, pages), primary);
   }
 
   /**
@@ -77,28 +72,29 @@ export class Ports implements Service {
    */
   async start(): Promise<void> {
     this.#warnOfCountsApart();
-    const { settings, serving } = this.#parts;
-    const tls = serving === null ? createHandshakes(this.#parts) : null;
-    const source = createTlsSource(this.#parts, material => {
+    const { settings } = this.#primary;
+    const serving = this.#threads;
+    const tls = serving === null ? createHandshakes(this.#primary) : null;
+    const source = createTlsSource(this.#primary, material => {
       if (serving !== null) serving.useTls(material);
       else tls?.use(material);
     });
     if (source !== null) await this.#opened.start(source);
-    this.#grpc = this.#serving ?? (await createGrpcServer(this.#parts, grpcAddress(settings), tls));
+    this.#grpc = this.#serving ?? (await createGrpcServer(this.#primary, grpcAddress(settings), tls));
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({
       name: 'http',
       start: async () => {
         await this.#http?.start();
-        this.#parts.tasks?.listeningOn(this.#httpPort);
+        this.#tasks?.listeningOn(this.#httpPort);
       },
       stop: () => this.#stopHttpAfterGrpc(),
     });
   }
 
   get addresses(): Addresses {
-    const { settings } = this.#parts;
+    const { settings } = this.#primary;
     const grpc = this.#grpc!.address;
     const debug = this.#debug.port;
     return {
@@ -128,7 +124,7 @@ export class Ports implements Service {
    * unhealthy.
    */
   async #stopHttpAfterGrpc(): Promise<void> {
-    const { settings, clock } = this.#parts;
+    const { settings, clock } = this.#primary;
     const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
     try {
       await this.#grpc?.stop();
@@ -138,7 +134,7 @@ export class Ports implements Service {
   }
 
   #warnOfCountsApart(): void {
-    const { settings, logger } = this.#parts;
+    const { settings, logger } = this.#primary;
     if (!settings.sharePorts || settings.backendType !== 'embedded') return;
     logger.warning(
       'SHARE_PORTS=true with the embedded store: each process counts separately, so several processes allow several ' +
@@ -147,19 +143,20 @@ export class Ports implements Service {
   }
 }
 
-function debugServer(parts: PortsParts): DebugServer {
-  const { settings, stats, dumpRules, explain, operator, httpEngine, clock, logger } = parts;
+function debugServer(
+  { settings, stats, clock, logger }: DecisionsOnPort,
+  engine: HttpEngine,
+  pages: DebugPages,
+): DebugServer {
   return new DebugServer({
-    engine: httpEngine,
+    ...pages,
+    engine,
     host: settings.debugHost,
     port: settings.debugPort,
     // Statistics and profiles belong to one process.
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
     hostNames: [...settings.debugHostNames, settings.debugHost],
-    dumpRules,
     stats,
-    explain,
-    operator,
     // Pages and profiles are for people, who can retry, so a shutdown does not wait for them.
     drainMs: 0,
     clock,

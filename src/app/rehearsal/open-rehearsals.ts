@@ -1,28 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import { RehearsalPublisher } from '../../rehearsal/rehearsal-channel.ts';
 import { RehearsalRefused, Rehearsals } from '../../rehearsal/rehearsals.ts';
-import type { LoadSettings } from '../../rules/parse/load.ts';
 import type { RuleLoad } from '../../rules/rule-loads.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
-import type { Settings } from '../../settings/table.ts';
+import { loadSettingsOf } from '../decision/engine-settings.ts';
 import type { RuleCompiler } from '../rules/rule-compiler.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { installRules } from './install-rules.ts';
-
-interface RehearsalParts {
-  readonly settings: Settings;
-  readonly compiler: Pick<RuleCompiler, 'compile'>;
-  readonly loadSettings: LoadSettings;
-  /** The source of the active rule files; null with xDS. */
-  readonly activeFiles: () => FileRuleSource | null;
-  /** Resolves with the last load of rules when no rules are being loaded. */
-  readonly lastLoad: () => Promise<RuleLoad | undefined>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /** The rehearsal of the process, and what starts and stops with it. */
 export interface OpenRehearsals extends Service {
@@ -32,18 +18,28 @@ export interface OpenRehearsals extends Service {
   readonly channel: string;
 }
 
-/** Creates the rehearsal of the process. When it starts, it watches `RUNTIME_CANDIDATE`. */
-export function createRehearsals(parts: RehearsalParts): OpenRehearsals {
-  const { settings, compiler, loadSettings, activeFiles, clock, logger } = parts;
+/**
+ * Creates the rehearsal of the process. When it starts, it watches `RUNTIME_CANDIDATE`.
+ *
+ * @param activeFiles returns the source of the active rule files; null with xDS
+ * @param lastLoad resolves with the last load of rules when no rules are being loaded
+ */
+export function createRehearsals(
+  primary: Omit<Surroundings, 'stats' | 'random'>,
+  compiler: Pick<RuleCompiler, 'compile'>,
+  activeFiles: () => FileRuleSource | null,
+  lastLoad: () => Promise<RuleLoad | undefined>,
+): OpenRehearsals {
+  const { settings, clock, logger } = primary;
   const channel = randomUUID();
   const publisher = new RehearsalPublisher(channel);
   const rehearsals = new Rehearsals({
     compile: (files, load) => compiler.compile(files, load),
     publisher,
-    settings: loadSettings,
+    settings: loadSettingsOf(settings),
     install: async files => {
       await installRules(files, settings, activeFiles());
-      const load = await parts.lastLoad();
+      const load = await lastLoad();
       if (load === undefined || load.outcome === 'active') return;
       throw new RehearsalRefused(
         `The rule files were replaced, but the rules are not active: ${load.reasons.join('; ')}`,
@@ -52,7 +48,7 @@ export function createRehearsals(parts: RehearsalParts): OpenRehearsals {
     clock,
     logger,
   });
-  const candidate = candidateFiles(parts, rehearsals);
+  const candidate = candidateFiles(primary, rehearsals);
   return {
     name: 'rehearsal',
     rehearsals,
@@ -68,7 +64,7 @@ export function createRehearsals(parts: RehearsalParts): OpenRehearsals {
 }
 
 function candidateFiles(
-  { settings, clock, logger }: RehearsalParts,
+  { settings, clock, logger }: Omit<Surroundings, 'stats' | 'random'>,
   rehearsals: Rehearsals,
 ): FileRuleSource | null {
   const { runtimeCandidate, runtimeIgnoreDotFiles: ignoreDotFiles } = settings;

@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina';
 import type { Service } from '../../base/lifecycle.ts';
-import { requireSameBuild } from '../../base/threads/same-build.ts';
+import { requireSameBuild, workerModule } from '../../base/threads/same-build.ts';
 import { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
 import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
@@ -24,9 +24,8 @@ export class RuleCompiler implements Service {
   #pool: Piscina<CompileRequest, CompileResponse> | null = null;
 
   async start(): Promise<void> {
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     this.#pool = new Piscina({
-      filename: new URL(`../../../workers/compile.${extension}`, import.meta.url).href,
+      filename: workerModule('compile').href,
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,

@@ -1,9 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asError } from '../../base/fault.ts';
-import type { Health } from '../../base/health.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Batcher } from '../../decision/batching/batcher.ts';
-import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
 import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
@@ -17,7 +13,9 @@ import {
   type RuleSetLoader,
   RuleSetRefused,
 } from '../../rules/rule-set.ts';
-import type { LoadStatistics } from './load-statistics.ts';
+import { loadSettingsOf } from '../decision/engine-settings.ts';
+import type { PrimaryThread } from '../surroundings.ts';
+import { LoadStatistics } from './load-statistics.ts';
 import type { RuleCompiler } from './rule-compiler.ts';
 
 /** The health component that says whether a domain is loaded (spec 3.4). */
@@ -26,22 +24,8 @@ const CONFIG_COMPONENT = 'config';
 const NO_DOMAIN = 'no domain is loaded';
 const NOT_LOADED = 'the latest rules could not be loaded; see the log for the reason';
 
-export interface RuleLoaderParts {
-  readonly compiler: Pick<RuleCompiler, 'compile'>;
-  readonly batcher: Pick<Batcher, 'use'>;
-  /** Passes the rules on to other threads; not given if this thread serves all requests. */
-  readonly publisher?: Pick<RulesPublisher, 'publish'>;
-  readonly statistics: RuleStatistics;
-  /** Records the loads for operators. */
-  readonly loads: RuleLoads;
-  readonly health: Health;
-  readonly logger: Logger;
-  readonly settings: LoadSettings;
-  /** The service is unhealthy while no domain is loaded. */
-  readonly healthNeedsDomain: boolean;
-  /** Counts the loads. */
-  readonly counted: Pick<LoadStatistics, 'succeeded' | 'failed'>;
-}
+/** What the loader uses of the primary thread. */
+type LoadingThread = Pick<PrimaryThread, 'settings' | 'stats' | 'health' | 'clock' | 'logger'>;
 
 /** A pending rule set, and the callback that receives the outcome. */
 interface Load {
@@ -55,7 +39,13 @@ interface Load {
  * load, only the latest is kept.
  */
 export class RuleLoader implements RuleSetLoader {
-  readonly #parts: RuleLoaderParts;
+  readonly #primary: LoadingThread;
+  readonly #compiler: Pick<RuleCompiler, 'compile'>;
+  readonly #statistics: RuleStatistics;
+  readonly #loads: RuleLoads;
+  #use: (generation: RuleGeneration) => void = () => {};
+  readonly #settings: LoadSettings;
+  readonly #counted: LoadStatistics;
   #current: RuleGeneration | null = null;
   /** The last warnings in the log. */
   #warned = '';
@@ -65,11 +55,27 @@ export class RuleLoader implements RuleSetLoader {
   /** Resolves when the first rules are active. */
   readonly firstLoad: Promise<void>;
 
-  constructor(parts: RuleLoaderParts) {
-    this.#parts = parts;
+  /** @param loads records the loads for operators */
+  constructor(
+    primary: LoadingThread,
+    compiler: Pick<RuleCompiler, 'compile'>,
+    statistics: RuleStatistics,
+    loads: RuleLoads,
+  ) {
+    this.#primary = primary;
+    this.#compiler = compiler;
+    this.#statistics = statistics;
+    this.#loads = loads;
+    this.#settings = loadSettingsOf(primary.settings);
+    this.#counted = new LoadStatistics(primary.stats, primary.clock);
     this.firstLoad = new Promise(resolve => {
       this.#announceFirst = resolve;
     });
+  }
+
+  /** Calls `use` with the rules of each load. Call once, before the first load. */
+  publishTo(use: (generation: RuleGeneration) => void): void {
+    this.#use = use;
     this.#tellHealth();
   }
 
@@ -87,9 +93,9 @@ export class RuleLoader implements RuleSetLoader {
   }
 
   refuse(reasons: readonly string[], faults: readonly RuleFault[] = []): void {
-    const { counted, loads, logger } = this.#parts;
-    counted.failed();
-    loads.notLoaded('refused', reasons, faults);
+    const { logger } = this.#primary;
+    this.#counted.failed();
+    this.#loads.notLoaded('refused', reasons, faults);
     for (const fault of reasons) logger.error('Fault in the rules', { fault });
     logger.error(`Rules not loaded; ${this.#whatHolds()}`, { faults: reasons.length });
     this.#tellHealth(NOT_LOADED);
@@ -111,14 +117,14 @@ export class RuleLoader implements RuleSetLoader {
 
   async #loadOne({ files, done }: Load): Promise<void> {
     try {
-      const compiled = await this.#parts.compiler.compile(files, this.#parts.settings);
+      const compiled = await this.#compiler.compile(files, this.#settings);
       if (compiled === null) return done({ kind: 'dropped' });
       const before = this.current;
       this.#publish(compiled.rules, files.length);
       this.#logWarnings(compiled.warnings);
       done({ kind: 'active' });
       await this.#carryOverStatistics();
-      await this.#parts.loads.loaded(compiled.rules, before);
+      await this.#loads.loaded(compiled.rules, before);
     } catch (failure) {
       if (failure instanceof RuleSetRefused) {
         const reasons = failure.faults.map(describeRuleFault);
@@ -129,20 +135,19 @@ export class RuleLoader implements RuleSetLoader {
   }
 
   #publish(rules: CompiledRules, fileCount: number): void {
-    const { statistics, batcher, publisher, counted, logger } = this.#parts;
     const generation = new RuleGeneration(rules);
     const replaced = this.#current;
-    statistics.publish(generation);
-    batcher.use(generation);
-    publisher?.publish(generation);
+    this.#statistics.publish(generation);
+    this.#use(generation);
     this.#current = generation;
     if (replaced !== null && !replaced.isIdle) {
       // Its last batches may end, in this or in other threads, after the statistics were carried over.
       replaced.replaced(() => void this.#carryOverStatistics());
     }
-    counted.succeeded();
+    this.#counted.succeeded();
     this.#tellHealth();
-    logger.info('Rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
+    const { domainCount: domains, limitCount: limits } = rules;
+    this.#primary.logger.info('Rules loaded', { files: fileCount, domains, limits });
     this.#announceFirst();
   }
 
@@ -151,7 +156,7 @@ export class RuleLoader implements RuleSetLoader {
     const texts = warnings.map(describeRuleFault).join('\n');
     if (texts === this.#warned) return;
     this.#warned = texts;
-    const { logger } = this.#parts;
+    const { logger } = this.#primary;
     for (const { file, line, column, path, message } of warnings) {
       logger.warning('Suspicious rule', { file, line, column, rule: path, reason: message });
     }
@@ -164,24 +169,24 @@ export class RuleLoader implements RuleSetLoader {
    * Carries statistics over in small steps, so that decisions continue. The previous rules stay in memory until then.
    */
   async #carryOverStatistics(): Promise<void> {
-    for (const _pause of this.#parts.statistics.carryOver()) await nextTurn();
+    for (const _pause of this.#statistics.carryOver()) await nextTurn();
   }
 
   /** Handles a failure of the compiler thread, for example because it ran out of memory. The rules may be valid. */
   #notCompiled(failure: Error): string {
-    this.#parts.counted.failed();
-    this.#parts.loads.notLoaded('failed', [`the rules could not be compiled: ${failure.message}`]);
-    this.#parts.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
+    this.#counted.failed();
+    this.#loads.notLoaded('failed', [`the rules could not be compiled: ${failure.message}`]);
+    this.#primary.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
     this.#tellHealth(NOT_LOADED);
     return `the rules could not be compiled: ${failure.message}`;
   }
 
   /** @param note details to show while a domain is loaded */
   #tellHealth(note: string | null = null): void {
-    const { health, healthNeedsDomain } = this.#parts;
+    const { health, settings } = this.#primary;
     const isLoaded = this.#current !== null && this.#current.rules.domainCount > 0;
     const shown = isLoaded ? note : NO_DOMAIN;
-    if (healthNeedsDomain) health.set(CONFIG_COMPONENT, isLoaded, shown);
+    if (settings.healthyWithAtLeastOneConfigLoaded) health.set(CONFIG_COMPONENT, isLoaded, shown);
     else health.report(CONFIG_COMPONENT, isLoaded, shown);
   }
 

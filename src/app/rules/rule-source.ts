@@ -1,27 +1,11 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { OutageListener } from '../../base/outage-log.ts';
 import type { RuleSetLoader } from '../../rules/rule-set.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
 import type { XdsRuleSourceOptions } from '../../rules/source/xds-source.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
 import { nodeIds, type XdsServer } from '../../settings/kinds/xds-kinds.ts';
-import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
-
-interface RuleSourceParts {
-  readonly settings: Settings;
-  readonly stats: StatsRegistry;
-  readonly logger: Logger;
-  readonly outages: OutageListener;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly loader: RuleSetLoader;
-  /** Receives the rule files in place of `loader`, to count how often they are read. */
-  readonly fileReads: RuleSetLoader;
-}
+import type { PrimaryThread, Surroundings } from '../surroundings.ts';
 
 /** A source of rules: files or xDS servers. */
 export interface RuleSource {
@@ -34,25 +18,35 @@ export interface RuleSource {
   readonly advice: string;
 }
 
+/** What a source uses of the primary thread. */
+type LoadingThread = Surroundings & Pick<PrimaryThread, 'outages'>;
+
 /**
  * Creates the rule source selected by the settings. This is the only place that knows all sources and loads their code.
+ *
+ * @param fileReads receives rule files in place of `loader`, to count how often they are read
  */
-export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSource> {
-  if (parts.settings.configType === 'file') {
+export async function createRuleSource(
+  primary: LoadingThread,
+  loader: RuleSetLoader,
+  fileReads: RuleSetLoader,
+): Promise<RuleSource> {
+  const { settings } = primary;
+  if (settings.configType === 'file') {
     // The files have been read when the source has started.
-    const files = fileSource(parts);
+    const files = fileSource(primary, fileReads);
     return { service: files, files, patienceMs: 0, advice: 'fix the rule files' };
   }
-  const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');
+  const addresses = settings.xdsServerUrl.map(({ target }) => target).join(', ');
   return {
-    service: await xdsSource(parts),
+    service: await xdsSource(primary, loader),
     files: null,
     patienceMs: 5_000,
     advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
   };
 }
 
-function fileSource({ settings, logger, clock, fileReads }: RuleSourceParts): FileRuleSource {
+function fileSource({ settings, logger, clock }: LoadingThread, fileReads: RuleSetLoader): FileRuleSource {
   return new FileRuleSource(
     {
       root: settings.runtimeRoot,
@@ -67,17 +61,17 @@ function fileSource({ settings, logger, clock, fileReads }: RuleSourceParts): Fi
   );
 }
 
-async function xdsSource(parts: RuleSourceParts): Promise<Service> {
+async function xdsSource(primary: LoadingThread, loader: RuleSetLoader): Promise<Service> {
   const { XdsSources } = await import('../../rules/source/xds-sources.ts');
-  const { settings, loader } = parts;
+  const { settings } = primary;
   const servers = settings.xdsServerUrl;
   const ids = nodeIds(settings.xdsNodeId, servers.length) ?? [];
-  const options = servers.map((server, i) => xdsOptions(parts, server, ids[i]));
+  const options = servers.map((server, i) => xdsOptions(primary, server, ids[i]));
   return new XdsSources(options, loader, settings.mergeDomainConfig);
 }
 
 function xdsOptions(
-  { settings, stats, logger, outages, clock, random }: RuleSourceParts,
+  { settings, stats, logger, outages, clock, random }: LoadingThread,
   server: XdsServer,
   nodeId: string,
 ): XdsRuleSourceOptions {

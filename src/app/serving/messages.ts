@@ -1,37 +1,20 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { HealthComponents } from '../../base/health.ts';
-import type { LogLevel } from '../../base/logger.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
+import type { ThreadLog } from '../../base/threads/thread-log.ts';
 import type { RulesFeed } from '../../decision/generations/rules-publisher.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
-import type { Settings } from '../../settings/table.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
-import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
-import type { ThreadReport } from '../statistics/thread-reporter.ts';
-import type { StoreSharing } from '../stores/opened-store.ts';
+import type { DecidingSetup } from '../decision/deciding.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import type { BoundSeats } from './serving-bounds.ts';
 
 /** The `workerData` of a serving thread. */
-export interface ServingThreadSetup {
-  readonly settings: Settings;
-  readonly store: StoreSharing;
-  /** Null if the decision log is disabled. */
-  readonly decisionLog: DecisionLogSharing | null;
-  /** Memory of the steering records; null if they are disabled. */
-  readonly steering: SharedArrayBuffer | null;
-  /** Memory of `BatchFigures`. */
-  readonly batchFigures: SharedArrayBuffer;
-  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
-  readonly rehearsal: string;
-  /** Memory of `Seats`; null if hot keys are disabled. */
-  readonly hotKeys: readonly SharedArrayBuffer[] | null;
+export interface ServingThreadSetup extends DecidingSetup {
   /** Number of serving threads. */
   readonly threads: number;
   /** Memory of `ThreadFigures`. */
   readonly figures: SharedArrayBuffer;
-  /** Log levels that the process writes. */
-  readonly logLevels: readonly LogLevel[];
 }
 
 /** The first message to a serving thread: what belongs to this thread alone. */
@@ -63,8 +46,8 @@ export type ToServingThread =
   | { readonly kind: 'health'; readonly components: HealthComponents }
   /** Open these ports. Sent once, after TLS files and health. */
   | { readonly kind: 'listen'; readonly ports: ServingPorts }
-  /** Report everything that was counted until now, with this number. */
-  | { readonly kind: 'report'; readonly request: number }
+  /** Report everything that was counted until now, and answer. */
+  | { readonly kind: 'report'; readonly number: number }
   /** Accept no more gRPC connections, and answer, which shows that everything before this message has arrived. */
   | { readonly kind: 'close_grpc_port'; readonly number: number }
   /** Ask this number of gRPC connections to reconnect. */
@@ -88,5 +71,5 @@ export type FromServingThread =
   | { readonly kind: 'moved'; readonly connections: number }
   /** Follows everything that the message with this number asked for. */
   | { readonly kind: 'answered'; readonly number: number }
-  | { readonly kind: 'report'; readonly threadId: number; readonly report: ThreadReport }
+  | ThreadLog
   | ThreadMessage;

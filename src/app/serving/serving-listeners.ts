@@ -8,14 +8,8 @@ import type { ThreadFigures } from './thread-figures.ts';
 
 type Thread = LastingThread<ToServingThread>;
 
-interface ServingListenersParts {
-  /** The threads that accept messages. */
-  readonly ready: ReadonlySet<Thread>;
-  readonly figures: ThreadFigures;
-  readonly health: ServingHealth;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+/** The threads that accept messages. */
+type ReadyThreads = Pick<ReadonlyMap<Thread, unknown>, 'has' | 'keys'>;
 
 /** Delay before a thread tries again to open its ports. */
 const JOIN_AGAIN_MS = 1_000;
@@ -25,7 +19,11 @@ const SPREAD_MS = 2_000;
 
 /** The ports of the serving threads: opens them in all threads, also in those that become ready later. */
 export class ServingListeners {
-  readonly #parts: ServingListenersParts;
+  readonly #ready: ReadyThreads;
+  readonly #figures: ThreadFigures;
+  readonly #health: ServingHealth;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #listening = new Set<Thread>();
   readonly #opening = new Map<Thread, PromiseWithResolvers<ServingPorts>>();
   /** The ports of all threads; null while they are closed. */
@@ -34,8 +32,18 @@ export class ServingListeners {
   readonly #logged = new Map<number, string>();
   readonly #timers = new Set<Timer>();
 
-  constructor(parts: ServingListenersParts) {
-    this.#parts = parts;
+  constructor(
+    ready: ReadyThreads,
+    figures: ThreadFigures,
+    health: ServingHealth,
+    clock: Clock,
+    logger: Logger,
+  ) {
+    this.#ready = ready;
+    this.#figures = figures;
+    this.#health = health;
+    this.#clock = clock;
+    this.#logger = logger;
   }
 
   /** Number of threads that listen. */
@@ -58,7 +66,7 @@ export class ServingListeners {
   async open(ports: ServingPorts): Promise<ServingPorts> {
     try {
       this.#ports = ports.grpc === 0 || ports.http === 0 ? await this.#openFirst(ports) : ports;
-      const others = [...this.#parts.ready].filter(thread => !this.#listening.has(thread));
+      const others = [...this.#ready.keys()].filter(thread => !this.#listening.has(thread));
       await Promise.all(others.map(thread => this.#listenUnlessEnded(thread, this.#ports!)));
       if (this.#listening.size === 0)
         throw new Error(
@@ -81,7 +89,7 @@ export class ServingListeners {
 
   /** Opens the ports in a thread that became ready after the others. */
   async join(thread: Thread): Promise<void> {
-    if (this.#ports === null || !this.#parts.ready.has(thread) || this.#opening.has(thread)) return;
+    if (this.#ports === null || !this.#ready.has(thread) || this.#opening.has(thread)) return;
     try {
       if ((await this.#listenUnlessEnded(thread, this.#ports)) === null) return;
       this.#logged.delete(thread.place);
@@ -105,7 +113,7 @@ export class ServingListeners {
   }
 
   async #openFirst(ports: ServingPorts): Promise<ServingPorts> {
-    for (const thread of this.#parts.ready) {
+    for (const thread of this.#ready.keys()) {
       const opened = await this.#listenUnlessEnded(thread, ports);
       if (opened !== null) return opened;
     }
@@ -117,7 +125,7 @@ export class ServingListeners {
     try {
       return await this.#listen(thread, ports);
     } catch (failure) {
-      if (this.#parts.ready.has(thread)) throw failure;
+      if (this.#ready.has(thread)) throw failure;
       return null;
     }
   }
@@ -138,13 +146,13 @@ export class ServingListeners {
   }
 
   #tellHealth(): void {
-    if (this.#ports !== null) this.#parts.health.servingThreads(this.#listening.size);
+    if (this.#ports !== null) this.#health.servingThreads(this.#listening.size);
   }
 
   #logFailure({ place }: Thread, reason: string): void {
     if (this.#logged.get(place) === reason) return;
     this.#logged.set(place, reason);
-    this.#parts.logger.error('Serving thread could not open its ports; retrying every second', {
+    this.#logger.error('Serving thread could not open its ports; retrying every second', {
       thread: place,
       reason,
     });
@@ -157,7 +165,7 @@ export class ServingListeners {
   #spread(): void {
     const loads = [...this.#listening].map(thread => ({
       thread,
-      connections: this.#parts.figures.of(thread.place).connections,
+      connections: this.#figures.of(thread.place).connections,
     }));
     const counts = loads.map(({ connections }) => connections);
     const share = Math.ceil(counts.reduce((sum, count) => sum + count, 0) / counts.length);
@@ -169,7 +177,7 @@ export class ServingListeners {
 
   #later(delayMs: number, run: () => void): void {
     if (this.#ports === null) return;
-    const timer = this.#parts.clock.after(delayMs, () => {
+    const timer = this.#clock.after(delayMs, () => {
       this.#timers.delete(timer);
       run();
     });

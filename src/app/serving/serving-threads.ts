@@ -1,58 +1,32 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Health } from '../../base/health.ts';
+import { type Timer, within } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import { LOG_LEVELS, type LogFields, type Logger } from '../../base/logger.ts';
-import type { LastingThread } from '../../base/threads/lasting-thread.ts';
+import type { LogFields } from '../../base/logger.ts';
+import type { HeardMessage, LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads } from '../../base/threads/lasting-threads.ts';
-import type { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
-import type { Seats } from '../../decision/hot-keys/seats.ts';
-import type { Settings } from '../../settings/table.ts';
-import type { Counter, StatsRegistry } from '../../stats/registry.ts';
+import { askAll, Questions } from '../../base/threads/questions.ts';
+import { workerModule } from '../../base/threads/same-build.ts';
+import type { QueueBounds } from '../../decision/batching/queue-room.ts';
+import { RulesPublisher } from '../../decision/generations/rules-publisher.ts';
+import { servingThreads } from '../../settings/thread-counts.ts';
+import type { Counter } from '../../stats/registry.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
+import type { DecidingSetup } from '../decision/deciding.ts';
 import type { ThreadEvents } from '../decision/thread-events.ts';
-import type { DecisionLogSharing } from '../decision-log/open-decision-logger.ts';
-import type { ThreadReports } from '../statistics/thread-reports.ts';
+import { ThreadReports } from '../statistics/thread-reports.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
+import type { PrimaryThread } from '../surroundings.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
-import { Answers } from './answers.ts';
 import { Balance } from './balance.ts';
 import type { FromServingThread, ServingPorts, ServingThreadSetup, ToServingThread } from './messages.ts';
-import type { ServingBounds } from './serving-bounds.ts';
+import { ServingBounds } from './serving-bounds.ts';
 import { ServingHealth } from './serving-health.ts';
 import { ServingListeners } from './serving-listeners.ts';
 import { ThreadFigures } from './thread-figures.ts';
 
 type Thread = LastingThread<ToServingThread>;
 
-interface ServingThreadsParts {
-  readonly settings: Settings;
-  readonly count: number;
-  readonly store: OpenedStore;
-  /** Memory of the steering records; null if they are disabled. */
-  readonly steering: SharedArrayBuffer | null;
-  /** Memory of `BatchFigures`. */
-  readonly batchFigures: SharedArrayBuffer;
-  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
-  readonly rehearsal: string;
-  /** Null if hot keys are disabled. */
-  readonly hotKeys: Seats | null;
-  readonly rules: RulesPublisher;
-  readonly bounds: ServingBounds;
-  /** Whether the threads serve HTTP. */
-  readonly servesHttp: boolean;
-  /** Opens a connection of a thread to the task service; null if that is disabled. */
-  readonly tasks: () => TasksConnection | null;
-  readonly health: Health;
-  readonly stats: StatsRegistry;
-  readonly events: ThreadEvents;
-  readonly reports: ThreadReports;
-  /** Null if the decision log is disabled. */
-  readonly decisionLog: DecisionLogSharing | null;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly logger: Logger;
-}
+/** The messages that threads answer. */
+type Asked = Extract<ToServingThread, { readonly number: number }>['kind'];
 
 /** How long a shutdown waits until all threads know that the process is unhealthy. */
 const CONFIRM_MS = 1_000;
@@ -71,12 +45,22 @@ const DRAIN_MARGIN_MS = 1_000;
 export class ServingThreads implements Service {
   readonly name: string;
   readonly figures: ThreadFigures;
-  readonly #parts: ServingThreadsParts;
+  /** Passes rules on to the threads. */
+  readonly rules = new RulesPublisher();
+  /** The bounds of the queue of the primary thread, as a part of those of the process. */
+  readonly queueBounds: QueueBounds;
+  /** Whether the threads serve HTTP; otherwise the primary thread does. */
+  readonly servesHttp: boolean;
+  readonly #primary: PrimaryThread;
+  readonly #count: number;
+  readonly #store: OpenedStore;
+  readonly #events: ThreadEvents;
+  readonly #tasks: () => TasksConnection | null;
+  readonly #bounds: ServingBounds;
   readonly #threads: LastingThreads<ToServingThread, FromServingThread>;
-  readonly #answers: Answers<Thread>;
   readonly #serving: ServingHealth;
-  /** The threads that accept messages. */
-  readonly #ready = new Set<Thread>();
+  /** The threads that accept messages, with the questions that each has not answered. */
+  readonly #ready = new Map<Thread, Questions<true>>();
   /** Called for each thread that becomes ready. */
   #onReady: () => void = () => {};
   readonly #listeners: ServingListeners;
@@ -88,42 +72,42 @@ export class ServingThreads implements Service {
   /** Ends the wait of the start for all threads. */
   #stopWaiting: () => void = () => {};
 
-  constructor(parts: ServingThreadsParts) {
-    const { settings, count, store, stats, logger, clock } = parts;
-    this.#parts = parts;
-    this.figures = ThreadFigures.create(count);
-    this.#balance = new Balance(this.figures);
-    this.#moved = stats.counter('ratelimit.service.serving_thread_moves');
-    this.#answers = new Answers(clock);
-    this.#serving = new ServingHealth(parts.health, clock);
-    const { figures } = this;
-    this.#listeners = new ServingListeners({
-      ready: this.#ready,
-      figures,
-      health: this.#serving,
-      clock,
-      logger,
-    });
+  /**
+   * @param store of the primary thread
+   * @param events receives what the threads tell about themselves
+   * @param tasks opens a connection of a thread to the task service; returns null if that is disabled
+   */
+  constructor(
+    primary: PrimaryThread,
+    setup: DecidingSetup,
+    store: OpenedStore,
+    events: ThreadEvents,
+    tasks: () => TasksConnection | null,
+  ) {
+    const { settings, stats, clock, logger } = primary;
+    const count = servingThreads(settings).threads;
+    const figures = ThreadFigures.create(count);
     const lost = stats.counter('ratelimit.service.serving_threads_lost');
-    const { fingerprintKey, memory, refundMarks } = store;
-    const setup: ServingThreadSetup = {
-      settings,
-      store: { fingerprintKey, memory, refundMarks },
-      decisionLog: parts.decisionLog,
-      steering: parts.steering,
-      batchFigures: parts.batchFigures,
-      rehearsal: parts.rehearsal,
-      hotKeys: parts.hotKeys?.buffers ?? null,
-      threads: count,
-      figures: this.figures.buffer,
-      logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
-    };
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const ofThreads: ServingThreadSetup = { ...setup, threads: count, figures: figures.buffer };
+    this.#primary = primary;
+    this.#count = count;
+    this.#store = store;
+    this.#events = events;
+    this.#tasks = tasks;
+    this.figures = figures;
+    this.servesHttp = primary.httpEngine.inThreads;
+    this.#bounds = new ServingBounds(settings, count);
+    this.queueBounds = this.#bounds.ofPrimary();
+    this.#balance = new Balance(figures);
+    this.#moved = stats.counter('ratelimit.service.serving_thread_moves');
+    this.#serving = new ServingHealth(primary.health, clock);
+    this.#listeners = new ServingListeners(this.#ready, figures, this.#serving, clock, logger);
     this.#threads = new LastingThreads<ToServingThread, FromServingThread>({
-      ...parts,
+      ...primary,
       what: 'serving thread',
-      module: new URL(`../../../workers/serve.${extension}`, import.meta.url),
-      workerData: () => setup,
+      module: workerModule('serve'),
+      count,
+      workerData: () => ofThreads,
       lost: () => {
         lost.add(1);
         this.#serving.died();
@@ -133,42 +117,35 @@ export class ServingThreads implements Service {
       // A thread that hangs does not serve its connections, whether or not the primary thread waits for it.
       isAwaited: ({ state }) => state === 'ready',
       ended: thread => this.#ended(thread),
-      exited: ({ threadId, place }) => {
-        parts.rules.detach(threadId);
-        parts.bounds.left(threadId);
-        parts.events.ended(threadId);
-        parts.reports.ended(threadId);
-        this.figures.clear(place);
-      },
+      exited: thread => this.#exited(thread),
     });
     this.name = this.#threads.name;
+    const reports = new ThreadReports(
+      () => this.#ready.keys(),
+      (thread: Thread) => this.#ask(thread, 'report'),
+      clock,
+    );
+    stats.onCollect(() => reports.collect());
     stats.gauge('ratelimit.service.serving_threads', () => this.#listeners.count);
     for (let place = 0; place < count; place++) this.#publishFigures(place);
   }
 
-  /** Whether the threads serve HTTP; otherwise the primary thread does. */
-  get servesHttp(): boolean {
-    return this.#parts.servesHttp;
-  }
-
   /** @throws Error if the first thread does not start */
   async start(): Promise<void> {
-    this.#stopMirroring = this.#parts.health.onComponentChange(() => this.#mirrorHealth());
+    const { health, clock, logger } = this.#primary;
+    this.#stopMirroring = health.onComponentChange(() => this.#mirrorHealth());
     await this.#threads.start();
     const allReady = Promise.withResolvers<void>();
     this.#stopWaiting = allReady.resolve;
-    const timer = this.#parts.clock.after(START_MS, allReady.resolve);
     this.#onReady = () => {
-      if (this.#ready.size === this.#parts.count) allReady.resolve();
+      if (this.#ready.size === this.#count) allReady.resolve();
     };
     this.#onReady();
-    await allReady.promise;
-    timer.cancel();
-    const { count, logger } = this.#parts;
-    if (this.#ready.size < count && !this.#threads.stopped) {
+    await within(clock, START_MS, allReady.promise);
+    if (this.#ready.size < this.#count && !this.#threads.stopped) {
       logger.warning('Some serving threads are not ready yet; they open their ports when they are', {
         ready: this.#ready.size,
-        threads: count,
+        threads: this.#count,
       });
     }
     this.#balanceLater();
@@ -210,19 +187,14 @@ export class ServingThreads implements Service {
    * where its connection would be reset if it is established at the moment when the port closes.
    */
   async close(): Promise<void> {
-    const { settings, logger } = this.#parts;
+    const { settings, clock, logger } = this.#primary;
+    const drainMs = settings.shutdownTimeoutMs + DRAIN_MARGIN_MS;
+    const all = (kind: Asked, boundMs: number): Promise<ReadonlySet<Thread>> =>
+      askAll(this.#ready.keys(), thread => this.#ask(thread, kind), clock, boundMs);
     this.#listeners.close();
     this.#balancing?.cancel();
-    await this.#answers.ask(
-      this.#ready,
-      (thread, number) => thread.post({ kind: 'close_grpc_port', number }),
-      CONFIRM_MS,
-    );
-    const late = await this.#answers.ask(
-      this.#ready,
-      (thread, number) => thread.post({ kind: 'drain', number }),
-      settings.shutdownTimeoutMs + DRAIN_MARGIN_MS,
-    );
+    await all('close_grpc_port', CONFIRM_MS);
+    const late = await all('drain', drainMs);
     if (late.size > 0) {
       logger.warning('Shutdown timeout: serving threads did not close their connections', {
         threads: late.size,
@@ -230,16 +202,20 @@ export class ServingThreads implements Service {
     }
   }
 
+  /** @throws (rejects with) Fault if the thread ends before it answers */
+  async #ask(thread: Thread, kind: Asked): Promise<void> {
+    await this.#ready.get(thread)?.ask(number => thread.post({ kind, number }));
+  }
+
   #begin(thread: Thread): void {
-    const { rules, bounds, store, tasks } = this.#parts;
     const { threadId, place } = thread;
     const message = {
       kind: 'begin',
       place,
-      rules: rules.attach(threadId),
-      bounds: bounds.join(threadId),
-      storeLink: store.links?.attach(place) ?? null,
-      tasks: this.servesHttp ? tasks() : null,
+      rules: this.rules.attach(threadId),
+      bounds: this.#bounds.join(threadId),
+      storeLink: this.#store.links?.attach(place) ?? null,
+      tasks: this.servesHttp ? this.#tasks() : null,
       waitsForStore: !this.#listeners.areOpen,
     } as const;
     const ports = [message.rules.port, message.storeLink, message.tasks?.port];
@@ -250,16 +226,14 @@ export class ServingThreads implements Service {
   }
 
   #begins(thread: Thread): void {
-    const { reports } = this.#parts;
-    this.#ready.add(thread);
-    reports.started(thread.threadId, request => thread.post({ kind: 'report', request }));
-    thread.post({ kind: 'health', components: this.#parts.health.components });
+    this.#ready.set(thread, new Questions());
+    thread.post({ kind: 'health', components: this.#primary.health.components });
     if (this.#material !== null) thread.post({ kind: 'tls', material: this.#material });
     void this.#listeners.join(thread);
     this.#onReady();
   }
 
-  #heard(thread: Thread, message: Exclude<FromServingThread, { kind: 'ready' }>): void {
+  #heard(thread: Thread, message: HeardMessage<FromServingThread>): void {
     switch (message.kind) {
       case 'hello':
         this.#begin(thread);
@@ -268,34 +242,39 @@ export class ServingThreads implements Service {
       case 'not_listening':
         this.#listeners.heard(thread, message);
         break;
-      case 'report':
-        this.#parts.reports.add(message.threadId, message.report);
-        break;
       case 'moved':
         this.#moved.add(message.connections);
         break;
       case 'answered':
-        this.#answers.answered(thread, message.number);
+        this.#ready.get(thread)?.answered(message.number, [true, '']);
         break;
       default:
-        this.#parts.events.received(message);
+        this.#events.received(thread.threadId, message);
     }
   }
 
   #ended(thread: Thread): LogFields {
+    const questions = this.#ready.get(thread);
     this.#ready.delete(thread);
     this.#listeners.ended(thread);
-    this.#answers.ended(thread);
+    questions?.lost('the serving thread ended');
     const { connections } = this.figures.of(thread.place);
     return { thread: thread.place, connections };
   }
 
+  #exited({ threadId, place }: Thread): void {
+    this.rules.detach(threadId);
+    this.#bounds.left(threadId);
+    this.#events.ended(threadId);
+    this.figures.clear(place);
+  }
+
   /** Moves connections away from a thread that has much more to do than others. */
   #balanceLater(): void {
-    this.#balancing = this.#parts.clock.after(BALANCE_MS, () => {
+    this.#balancing = this.#primary.clock.after(BALANCE_MS, () => {
       const move = this.#balance.look();
       if (move !== null) {
-        for (const thread of this.#ready)
+        for (const thread of this.#ready.keys())
           if (thread.place === move.from) thread.post({ kind: 'move', mostShare: move.mostShare });
       }
       this.#balanceLater();
@@ -303,15 +282,15 @@ export class ServingThreads implements Service {
   }
 
   #mirrorHealth(): void {
-    this.#tellAll({ kind: 'health', components: this.#parts.health.components });
+    this.#tellAll({ kind: 'health', components: this.#primary.health.components });
   }
 
   #tellAll(message: ToServingThread): void {
-    for (const thread of this.#ready) thread.post(message);
+    for (const thread of this.#ready.keys()) thread.post(message);
   }
 
   #publishFigures(place: number): void {
-    const { stats } = this.#parts;
+    const { stats } = this.#primary;
     const name = `ratelimit.service.serving_thread.${place}`;
     stats.gauge(`${name}.connections`, () => this.figures.of(place).connections);
     stats.gauge(`${name}.decisions`, () => this.figures.of(place).decisions);

@@ -66,15 +66,6 @@ export class ThreadFigures {
 /** How often a thread writes its figures. */
 const WRITE_MS = 1_000;
 
-interface FiguresWriterParts {
-  readonly figures: ThreadFigures;
-  /** The row of this thread. */
-  readonly place: number;
-  readonly clock: Clock;
-  /** Share of the time, 0 to 1, that the thread was busy since the last call. */
-  readonly busyShare: () => number;
-}
-
 /** Writes the figures of this thread, every second and on request. */
 export class FiguresWriter {
   readonly #figures: ThreadFigures;
@@ -85,9 +76,16 @@ export class FiguresWriter {
   #busy = 0;
   #timer: Timer | null = null;
 
-  /** @param read returns the present figures of this thread */
+  /**
+   * @param place the row of this thread
+   * @param busyShare returns the share of the time, 0 to 1, that the thread was busy since the last call
+   * @param read returns the present figures of this thread
+   */
   constructor(
-    { figures, place, clock, busyShare }: FiguresWriterParts,
+    figures: ThreadFigures,
+    place: number,
+    clock: Clock,
+    busyShare: () => number,
     read: () => Omit<ServingFigures, 'busy'>,
   ) {
     this.#figures = figures;

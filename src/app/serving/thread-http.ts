@@ -1,39 +1,21 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Health } from '../../base/health.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Bound } from '../../base/threads/shared-bound.ts';
-import type { Decider } from '../../decision/decider.ts';
-import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import type { HttpListener } from '../../transports/http/listener.ts';
 import { nodeEngine } from '../../transports/http/node/node-server.ts';
 import type { ServingLoads } from '../../transports/http/routes/health-routes.ts';
-import type { CallTracing } from '../../transports/tracing.ts';
+import type { DecisionsOnPort } from '../ports/grpc-port.ts';
 import { createHttpListener } from '../ports/http-port.ts';
 import { ConnectedTasks } from '../tasks/connected-tasks.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 
-interface ThreadHttpParts {
-  readonly settings: Settings;
-  /** The port that all serving threads listen on; 0 lets the system choose one. */
+/** The port that all serving threads listen on. */
+interface SharedPort {
+  /** 0 lets the system choose one. */
   readonly port: number;
   /** Number of serving threads. */
   readonly threads: number;
   /** The connections of the HTTP ports of all threads. */
   readonly connections: Bound;
-  readonly decider: Decider;
-  /** Null if tracing is disabled. */
-  readonly tracing: CallTracing | null;
-  /** Mirrors the health of the process. */
-  readonly health: Health;
-  /** The load of all serving threads. */
-  readonly loads: ServingLoads;
-  /** Null if the task service is disabled. */
-  readonly tasks: TasksConnection | null;
-  readonly stats: StatsRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** The HTTP port of a serving thread, with the engine that works in threads. */
@@ -42,14 +24,20 @@ export class ThreadHttp implements Service {
   readonly #listener: HttpListener;
   readonly #tasks: ConnectedTasks | null;
 
-  constructor(parts: ThreadHttpParts) {
-    const { settings, port, threads, connections, tasks, clock } = parts;
+  /**
+   * @param tasks null if the task service is disabled
+   * @param loads the load of all serving threads
+   */
+  constructor(
+    decisions: DecisionsOnPort,
+    tasks: TasksConnection | null,
+    loads: ServingLoads,
+    shared: SharedPort,
+  ) {
+    const { settings, clock } = decisions;
     this.#tasks = tasks === null ? null : new ConnectedTasks(tasks, settings, clock);
-    const httpEngine = nodeEngine({ maxHeaderBytes: settings.httpMaxHeaderBytes });
-    this.#listener = createHttpListener(
-      { ...parts, httpEngine, tasks: this.#tasks },
-      { port, shared: true, threads, connections },
-    );
+    const engine = nodeEngine({ maxHeaderBytes: settings.httpMaxHeaderBytes });
+    this.#listener = createHttpListener(decisions, this.#tasks, loads, engine, { ...shared, shared: true });
   }
 
   /** The port number; 0 while the port is closed. */

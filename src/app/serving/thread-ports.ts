@@ -2,7 +2,7 @@ import { Bound } from '../../base/threads/shared-bound.ts';
 import { type OwnGrpcServer, serverLimitsOf } from '../../transports/grpc/own-server.ts';
 import type { TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
-import { createHandshakes, createOwnServer, type GrpcPortParts } from '../ports/grpc-port.ts';
+import { createHandshakes, createOwnServer, type DecisionsOnPort } from '../ports/grpc-port.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import type { ServingPorts } from './messages.ts';
 import type { BoundSeats } from './serving-bounds.ts';
@@ -21,7 +21,7 @@ interface PortsSetup {
 
 /** The listeners of a serving thread. Those of the other threads listen on the same ports. */
 export class ThreadPorts {
-  readonly #parts: GrpcPortParts;
+  readonly #decisions: DecisionsOnPort;
   readonly #setup: PortsSetup;
   readonly #handshakes: TlsHandshakes | null;
   readonly #grpcBound: Bound;
@@ -33,10 +33,10 @@ export class ThreadPorts {
   /** Set when the ports begin to close; milliseconds since the epoch. */
   #deadlineMs: number | null = null;
 
-  constructor(parts: GrpcPortParts, setup: PortsSetup) {
-    this.#parts = parts;
+  constructor(decisions: DecisionsOnPort, setup: PortsSetup) {
+    this.#decisions = decisions;
     this.#setup = setup;
-    this.#handshakes = createHandshakes(parts, setup.threads);
+    this.#handshakes = createHandshakes(decisions, setup.threads);
     this.#grpcBound = Bound.at(setup.bounds.grpcConnections);
     this.#httpBound = Bound.at(setup.bounds.httpConnections);
   }
@@ -74,7 +74,7 @@ export class ThreadPorts {
 
   /** Time that is left for `close`, in milliseconds. */
   get closingMs(): number {
-    const { settings, clock } = this.#parts;
+    const { settings, clock } = this.#decisions;
     const deadlineMs = this.#deadlineMs ?? clock.nowMs() + settings.shutdownTimeoutMs;
     return Math.max(deadlineMs - clock.nowMs(), 0);
   }
@@ -99,7 +99,7 @@ export class ThreadPorts {
    * stopped after gRPC, so that health checks still receive the answer that the process is unhealthy.
    */
   async close(): Promise<void> {
-    const { settings, clock } = this.#parts;
+    const { settings, clock } = this.#decisions;
     this.#deadlineMs ??= clock.nowMs() + settings.shutdownTimeoutMs;
     await this.#opening;
     this.#http?.drain();
@@ -112,8 +112,8 @@ export class ThreadPorts {
 
   async #openGrpc(port: number): Promise<number> {
     const { threads } = this.#setup;
-    const listen = { host: this.#parts.settings.grpcHost, port, shared: true };
-    const server = createOwnServer(this.#parts, listen, this.#handshakes, {
+    const listen = { host: this.#decisions.settings.grpcHost, port, shared: true };
+    const server = createOwnServer(this.#decisions, listen, this.#handshakes, {
       limits: serverLimitsOf(threads),
       connections: this.#grpcBound,
     });
@@ -127,7 +127,7 @@ export class ThreadPorts {
     const { ThreadHttp } = await import('./thread-http.ts');
     const { threads, loads, tasks } = this.#setup;
     const connections = this.#httpBound;
-    const http = new ThreadHttp({ ...this.#parts, port, threads, connections, loads, tasks });
+    const http = new ThreadHttp(this.#decisions, tasks, loads, { port, threads, connections });
     this.#http = http;
     await http.start();
     return http.port;

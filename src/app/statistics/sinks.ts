@@ -1,13 +1,11 @@
 import { open } from 'node:fs/promises';
-import type { Clock } from '../../base/clock.ts';
 import { asError, systemCode } from '../../base/fault.ts';
 import { readWhole } from '../../base/files/auth-file.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
+import { Outage, type OutageTexts } from '../../base/outage-log.ts';
 import { parseDuration } from '../../settings/kinds/go-numbers.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { dogStatsdLines, jsonLines, type LineFormat, statsdLines } from '../../stats/sinks/line-formats.ts';
 import { type LineOutput, StreamOutput } from '../../stats/sinks/line-output.ts';
 import { Exposition } from '../../stats/sinks/prometheus/exposition.ts';
@@ -16,38 +14,27 @@ import { ADDED_MAPPINGS, defaultMappings } from '../../stats/sinks/prometheus/ma
 import { PushSink } from '../../stats/sinks/push-sink.ts';
 import { TcpOutput } from '../../stats/sinks/tcp-output.ts';
 import { UdpOutput } from '../../stats/sinks/udp-output.ts';
-import type { HttpEngine } from '../../transports/http/listener.ts';
+import { ThreadPauses } from '../../stats/thread-pauses.ts';
+import type { PrimaryThread } from '../surroundings.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
-import { ThreadPauses } from './thread-pauses.ts';
 
-/** Dependencies of the statistics sinks. */
-interface SinkParts {
-  readonly settings: Settings;
-  readonly stats: StatsRegistry;
-  readonly logger: Logger;
-  readonly outages: OutageListener;
-  readonly httpEngine: HttpEngine;
-  /** The version of this program. */
-  readonly version: string;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-}
+/** What the sinks use of the primary thread. */
+type CountingThread = Omit<PrimaryThread, 'health'>;
 
 /**
  * Creates the statistics of the primary thread itself, and the sinks.
  *
  * @throws Error that names the mapper file and its faults
  */
-export async function openStatistics(parts: SinkParts): Promise<Service[]> {
-  const { stats, clock } = parts;
+export async function openStatistics(primary: CountingThread): Promise<Service[]> {
+  const { stats, clock } = primary;
   const pauses = new ThreadPauses({ stats, kind: 'primary', clock });
   const measuring: Service = {
     name: 'pauses of the primary thread',
     start: async () => pauses.start(),
     stop: async () => pauses.stop(),
   };
-  return [measuring, ...(await openSinks(parts))];
+  return [measuring, ...(await openSinks(primary))];
 }
 
 /**
@@ -56,26 +43,28 @@ export async function openStatistics(parts: SinkParts): Promise<Service[]> {
  *
  * @throws Error that names the mapper file and its faults
  */
-export async function openSinks(parts: SinkParts): Promise<Service[]> {
-  const { settings, clock } = parts;
+export async function openSinks(primary: CountingThread): Promise<Service[]> {
+  const { settings, clock } = primary;
   if (settings.disableStats) return [];
   const sinks: Service[] = [];
-  if (settings.useStatsd) sinks.push(statsdSink(parts));
-  if (settings.useDogStatsd) sinks.push(dogStatsdSink(parts));
-  if (settings.usePrometheus) sinks.push(await prometheusEndpoint(parts));
+  if (settings.useStatsd) sinks.push(statsdSink(primary));
+  if (settings.useDogStatsd) sinks.push(dogStatsdSink(primary));
+  if (settings.usePrometheus) sinks.push(await prometheusEndpoint(primary));
   if (sinks.length > 0) return sinks;
   const output = new StreamOutput('standard output', process.stdout);
-  return [pushSink(parts, { counted: 'stdout', output, format: jsonLines(settings.extraTags, clock) })];
+  return [pushSink(primary, { counted: 'stdout', output, format: jsonLines(settings.extraTags, clock) })];
 }
 
-function statsdSink(parts: SinkParts): PushSink {
-  const { settings } = parts;
-  const output = settings.statsdProtocol.startsWith('udp') ? udpOutput(parts, 'statsd') : tcpOutput(parts);
-  return pushSink(parts, { counted: 'statsd', output, format: statsdLines(settings.extraTags) });
+function statsdSink(primary: CountingThread): PushSink {
+  const { settings } = primary;
+  const output = settings.statsdProtocol.startsWith('udp')
+    ? udpOutput(primary, 'statsd')
+    : tcpOutput(primary);
+  return pushSink(primary, { counted: 'statsd', output, format: statsdLines(settings.extraTags) });
 }
 
-function dogStatsdSink(parts: SinkParts): PushSink {
-  const { extraTags, mogrifiers, ddEntityId, ddEnv, ddService, ddVersion } = parts.settings;
+function dogStatsdSink(primary: CountingThread): PushSink {
+  const { extraTags, mogrifiers, ddEntityId, ddEnv, ddService, ddVersion } = primary.settings;
   const format = dogStatsdLines({
     globalTags: [
       ['dd.internal.entity_id', ddEntityId],
@@ -86,7 +75,7 @@ function dogStatsdSink(parts: SinkParts): PushSink {
     tags: extraTags,
     mogrifiers,
   });
-  return pushSink(parts, { counted: 'dogstatsd', output: udpOutput(parts, 'DogStatsD'), format });
+  return pushSink(primary, { counted: 'dogstatsd', output: udpOutput(primary, 'DogStatsD'), format });
 }
 
 interface Pushing {
@@ -97,7 +86,7 @@ interface Pushing {
 }
 
 function pushSink(
-  { settings, stats, clock, outages }: SinkParts,
+  { settings, stats, clock, outages }: CountingThread,
   { counted, output, format }: Pushing,
 ): PushSink {
   const { useStatsd, statsdHost, statsdPort } = settings.givenBy;
@@ -122,7 +111,7 @@ function pushSink(
   });
 }
 
-function tcpOutput({ settings, clock, random }: SinkParts): TcpOutput {
+function tcpOutput({ settings, clock, random }: CountingThread): TcpOutput {
   const { statsdHost: host, statsdPort: port, statsdProtocol: protocol } = settings;
   return new TcpOutput({
     name: shown('statsd', settings),
@@ -134,7 +123,7 @@ function tcpOutput({ settings, clock, random }: SinkParts): TcpOutput {
   });
 }
 
-function udpOutput({ settings }: SinkParts, name: string): UdpOutput {
+function udpOutput({ settings }: CountingThread, name: string): UdpOutput {
   const { statsdHost: host, statsdPort: port, statsdProtocol: protocol } = settings;
   return new UdpOutput({ name: shown(name, settings), host, port, family: familyOf(protocol) });
 }
@@ -149,8 +138,8 @@ function shown(name: string, { statsdHost, statsdPort }: Settings): string {
   return `${name} at ${statsdHost.includes(':') ? `[${statsdHost}]` : statsdHost}:${statsdPort}`;
 }
 
-async function prometheusEndpoint(parts: SinkParts): Promise<MetricsEndpoint> {
-  const { settings, stats, httpEngine, version, clock, logger } = parts;
+async function prometheusEndpoint(primary: CountingThread): Promise<MetricsEndpoint> {
+  const { settings, stats, httpEngine, version, clock, logger } = primary;
   const mappings = await readMappings(settings, logger);
   const exposition = new Exposition({ stats, mappings, tags: settings.extraTags, version, clock, logger });
   const { host, port } = settings.prometheusAddress;

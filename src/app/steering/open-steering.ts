@@ -1,21 +1,19 @@
 import { existsSync } from 'node:fs';
-import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import { FileRecords } from '../../steering/file-records.ts';
-import { Steering } from '../../steering/steering.ts';
 import type { SteeringStore } from '../../steering/steering-store.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-interface SteeringParts {
-  /** The counter store, in the primary thread. */
-  readonly store: Pick<OpenedStore, 'serverOf' | 'snapshotLock'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** Creates the store of steering records. */
-export type OpenSteeringStore = (parts: SteeringParts) => SteeringStore;
+/**
+ * Creates the store of steering records.
+ *
+ * @param store the counter store, in the primary thread
+ */
+export type OpenSteeringStore = (
+  store: Pick<OpenedStore, 'serverOf' | 'snapshotLock'>,
+  primary: Pick<Surroundings, 'clock' | 'logger'>,
+) => SteeringStore;
 
 /**
  * Loads the code of the store for steering records, which is that of the counters. A process without a token for changes
@@ -29,18 +27,13 @@ export async function loadSteeringStore(settings: Settings): Promise<OpenSteerin
   if (backendType === 'embedded') {
     const path = `${snapshotPath}.steering`;
     if (!hasToken && (snapshotPath === '' || !existsSync(path))) return null;
-    return ({ store: { snapshotLock: lock }, clock, logger }) =>
+    return ({ snapshotLock: lock }, { clock, logger }) =>
       new FileRecords({ file: lock === null ? null : { path, lock }, clock, logger });
   }
   const { RedisRecords } = await import('../../steering/redis-records.ts');
-  return ({ store: { serverOf }, clock, logger }) => {
+  return ({ serverOf }, { clock, logger }) => {
     const key = `${prefix}sluice:steering`;
     if (serverOf === null) throw new Error('the primary thread has no connection to Redis');
     return new RedisRecords({ server: serverOf(key), key, onlyReads: !hasToken, clock, logger });
   };
-}
-
-/** Creates the steering records of the process; null if they are disabled. */
-export function openSteering(open: OpenSteeringStore | null, parts: SteeringParts): Steering | null {
-  return open === null ? null : new Steering(open(parts), parts.clock);
 }

@@ -1,23 +1,16 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Clock } from '../../base/clock.ts';
 import type { FileLock } from '../../base/files/file-lock.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import type { KeyServer } from '../../counters/redis/connections/counting-server.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
+import type { Surroundings } from '../surroundings.ts';
 import type { ServingLinks } from './serving-links.ts';
 
 /** Dependencies of a counter store, which the thread that opens it provides. */
-export interface StoreParts {
-  readonly settings: Settings;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly stats: StatsRegistry;
+export interface StoreParts extends Surroundings {
   /** Called when the store, or one instance of it, becomes unavailable or available again. */
   readonly outages: OutageListener;
   /** Called when the first connection to the store is open and when the last one ends. Redis only. */

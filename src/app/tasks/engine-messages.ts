@@ -1,9 +1,10 @@
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 import type { ThreadAnswer } from '../../base/threads/questions.ts';
+import type { ThreadLog } from '../../base/threads/thread-log.ts';
+import type { ThreadStats } from '../../stats/thread-stats.ts';
 import type { LinkMessage, LinkRequest } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../tasks/scheduler/workers/worker-tests.ts';
-import type { TasksThreadReport } from './thread-reports.ts';
 
 /** Messages to the thread with the task engine. */
 export type ToEngineThread =
@@ -19,7 +20,8 @@ export type ToEngineThread =
 /** Messages of the thread with the task engine. */
 export type FromEngineThread =
   | ThreadIsReady
-  | TasksThreadReport
+  | ThreadLog
+  | ThreadStats
   /** The reason why a part of the engine does not work; null when it works again. */
   | { readonly kind: 'not_ready'; readonly part: TroubledPart; readonly notReady: NotReady | null }
   | { readonly kind: 'tested'; readonly ask: number; readonly answer: ThreadAnswer<WorkerTestAnswer> }

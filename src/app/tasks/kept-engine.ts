@@ -1,10 +1,10 @@
 import type { ResourceLimits } from 'node:worker_threads';
 import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
-import type { LastingThread } from '../../base/threads/lasting-thread.ts';
+import type { HeardMessage, LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import { Questions } from '../../base/threads/questions.ts';
-import { logLine } from '../../base/threads/thread-log.ts';
+import type { ThreadsStats } from '../../stats/thread-stats.ts';
 import type { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type {
@@ -12,7 +12,6 @@ import type {
   WorkerTestAnswer,
   WorkerTester,
 } from '../../tasks/scheduler/workers/worker-tests.ts';
-import type { ThreadsStats } from '../statistics/thread-stats.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
 
 /**
@@ -24,14 +23,6 @@ const RESOURCES: ResourceLimits = { maxYoungGenerationSizeMb: 48 };
 /** Retry delay for callers while the thread is being replaced. */
 const TEST_AGAIN_MS = 1_000;
 
-/** The module is `workers/tasks.ts`. */
-interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> {
-  readonly links: ThreadLinks;
-  readonly stats: ThreadsStats;
-  /** Called for each thread that ended without having been stopped. */
-  readonly lost: () => void;
-}
-
 type EngineThread = LastingThread<ToEngineThread>;
 
 /**
@@ -41,7 +32,8 @@ type EngineThread = LastingThread<ToEngineThread>;
  */
 export class KeptEngine implements Service, WorkerTester {
   readonly name = 'task engine';
-  readonly #parts: KeptEngineParts;
+  readonly #links: ThreadLinks;
+  readonly #stats: ThreadsStats;
   readonly #threads: LastingThreads<ToEngineThread, FromEngineThread>;
   readonly #tests = new Questions<WorkerTestAnswer>();
   /** The thread that runs the engine, or is starting it. */
@@ -52,10 +44,15 @@ export class KeptEngine implements Service, WorkerTester {
   readonly #begun = Promise.withResolvers<void>();
   readonly #drained = Promise.withResolvers<void>();
 
-  constructor(parts: KeptEngineParts) {
-    this.#parts = parts;
+  /**
+   * @param creation its module is `workers/tasks.ts`
+   * @param stats adds up the statistics of the thread
+   */
+  constructor(creation: Omit<ThreadCreation, 'count'>, links: ThreadLinks, stats: ThreadsStats) {
+    this.#links = links;
+    this.#stats = stats;
     this.#threads = new LastingThreads<ToEngineThread, FromEngineThread>({
-      ...parts,
+      ...creation,
       count: 1,
       what: 'task engine thread',
       resourceLimits: RESOURCES,
@@ -65,8 +62,8 @@ export class KeptEngine implements Service, WorkerTester {
       isAwaited: () => true,
       ended: thread => this.#ended(thread),
       lost: place => {
-        parts.lost();
-        parts.stats.ended(place);
+        creation.lost(place);
+        stats.ended(place);
       },
     });
     // The rejection is handled here in case nobody waits for the start.
@@ -119,23 +116,19 @@ export class KeptEngine implements Service, WorkerTester {
     // This thread replaces one that was lost during the drain, and will be stopped soon.
     if (this.#draining) return;
     this.#thread = thread;
-    this.#parts.links.connect(thread);
+    this.#links.connect(thread);
     thread.post({ kind: 'begin' });
   }
 
-  #heard(thread: EngineThread, message: Exclude<FromEngineThread, { kind: 'ready' }>): void {
-    const { logger, stats, links } = this.#parts;
+  #heard(thread: EngineThread, message: HeardMessage<FromEngineThread>): void {
     switch (message.kind) {
-      case 'log':
-        logLine(logger, message);
-        break;
       case 'stats':
-        stats.add(0, message.stats);
+        this.#stats.add(0, message.stats);
         break;
       case 'store_wanted':
       case 'limit_asked':
       case 'limit_unused':
-        links.heard(thread, message);
+        this.#links.heard(thread, message);
         break;
       case 'not_ready':
         if (message.notReady === null) this.#notReady.delete(message.part);
@@ -158,7 +151,7 @@ export class KeptEngine implements Service, WorkerTester {
   }
 
   #ended(thread: EngineThread): LogFields {
-    this.#parts.links.disconnect(thread);
+    this.#links.disconnect(thread);
     if (this.#thread === thread) this.#thread = null;
     this.#running = false;
     this.#notReady.clear();

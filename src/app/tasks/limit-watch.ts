@@ -3,16 +3,6 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { SharedRecordsReader } from '../../steering/shared-records.ts';
 import { type SignalMesh, SignalPorts, Signals } from '../../tasks/model/signals.ts';
 
-interface LimitWatchParts {
-  /** The threads of the task service. */
-  readonly mesh: SignalMesh;
-  /** The active rules, another object after each load; null before the first one. */
-  readonly rules: () => object | null;
-  /** Null if steering records are disabled. */
-  readonly steering: Pick<SharedRecordsReader, 'at'> | null;
-  readonly clock: Clock;
-}
-
 /** A change of limits goes unnoticed for this time, after this process has learned of it. */
 const LOOK_MS = 1_000;
 
@@ -23,19 +13,35 @@ const LOOK_MS = 1_000;
  */
 export class LimitWatch implements Service {
   readonly name = 'watch of limits';
-  readonly #parts: LimitWatchParts;
+  readonly #mesh: SignalMesh;
+  readonly #rules: () => object | null;
+  readonly #steering: Pick<SharedRecordsReader, 'at'> | null;
+  readonly #clock: Clock;
   readonly #signals = new Signals();
   readonly #ports = new SignalPorts(this.#signals, []);
   #leave: () => void = () => {};
   #timer: Timer | null = null;
   #seen: readonly unknown[] = [];
 
-  constructor(parts: LimitWatchParts) {
-    this.#parts = parts;
+  /**
+   * @param mesh the threads of the task service
+   * @param rules returns the active rules, another object after each load; null before the first one
+   * @param steering null if steering records are disabled
+   */
+  constructor(
+    mesh: SignalMesh,
+    rules: () => object | null,
+    steering: Pick<SharedRecordsReader, 'at'> | null,
+    clock: Clock,
+  ) {
+    this.#mesh = mesh;
+    this.#rules = rules;
+    this.#steering = steering;
+    this.#clock = clock;
   }
 
   async start(): Promise<void> {
-    this.#leave = this.#parts.mesh.join(port => this.#ports.connect(port));
+    this.#leave = this.#mesh.join(port => this.#ports.connect(port));
     this.#seen = this.#current();
     this.#wait();
   }
@@ -47,7 +53,7 @@ export class LimitWatch implements Service {
   }
 
   #wait(): void {
-    this.#timer = this.#parts.clock.after(LOOK_MS, () => {
+    this.#timer = this.#clock.after(LOOK_MS, () => {
       const before = this.#seen;
       this.#seen = this.#current();
       if (this.#seen.some((each, i) => each !== before[i])) this.#signals.tell('limitsChanged');
@@ -57,7 +63,6 @@ export class LimitWatch implements Service {
 
   /** At least one is another object after a change. */
   #current(): readonly unknown[] {
-    const { rules, steering, clock } = this.#parts;
-    return [rules(), steering?.at(clock.nowMs())];
+    return [this.#rules(), this.#steering?.at(this.#clock.nowMs())];
   }
 }

@@ -1,25 +1,15 @@
-import type { Clock } from '../../base/clock.ts';
 import { AuthFile } from '../../base/files/auth-file.ts';
-import type { Logger } from '../../base/logger.ts';
 import { withoutTls } from '../../base/tls/client-tls.ts';
 import type { RedisAddress } from '../../clients/redis/address.ts';
 import { explainCredentials } from '../../clients/redis/errors.ts';
 import { asksForTls, clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
-import type { Settings } from '../../settings/table.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
   type RedisTaskStoreOptions,
 } from '../../tasks/store/redis/connection/options.ts';
 import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';
 import { clientTls } from '../stores/client-tls.ts';
-
-export interface RedisTaskStoreParts {
-  readonly settings: Settings;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly logger: Logger;
-}
+import type { Surroundings } from '../surroundings.ts';
 
 /**
  * Creates the task store in Redis.
@@ -27,7 +17,7 @@ export interface RedisTaskStoreParts {
  * @throws Error that names the setting, if a TLS file cannot be used
  */
 export function redisTaskStore(
-  { settings, clock, random, logger }: RedisTaskStoreParts,
+  { settings, clock, random, logger }: Omit<Surroundings, 'stats'>,
   options: Partial<Pick<RedisTaskStoreOptions, 'startMs' | 'sweepMs'>> = {},
 ): RedisTaskStore {
   const { tasksRedisUrl: url, tasksRedisType: type } = settings;

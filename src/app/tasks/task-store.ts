@@ -2,14 +2,9 @@ import { join } from 'node:path';
 import { asError } from '../../base/fault.ts';
 import { makeDirectory } from '../../base/files/make-directory.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { type ThreadOperator, threadedSqliteStore } from '../../tasks/store/sqlite/engine/thread-operator.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import type { RedisTaskStoreParts } from './redis-task-store.ts';
-
-interface TaskStoreParts extends RedisTaskStoreParts {
-  readonly stats: StatsRegistry;
-}
+import type { Surroundings } from '../surroundings.ts';
 
 /** Name of the SQLite file in the data directory. */
 const TASKS_FILE = 'tasks.db';
@@ -25,7 +20,7 @@ interface OpenedTaskStore {
  *
  * @throws Error that names the setting, if the directory cannot be created or a TLS file cannot be used
  */
-export type TaskStoreFactory = (parts: TaskStoreParts) => OpenedTaskStore;
+export type TaskStoreFactory = (thread: Surroundings) => OpenedTaskStore;
 
 /**
  * Loads the code of the store selected by the settings. The Redis client takes memory and startup time, which a file
@@ -37,10 +32,10 @@ export async function loadTaskStoreFactory({
   if (tasksStore !== 'redis') return sqliteStore;
   const { redisTaskStore } = await import('./redis-task-store.ts');
   // The thread with the engine looks for lost hints.
-  return parts => ({ store: redisTaskStore(parts, { sweepMs: null }), shared: null });
+  return thread => ({ store: redisTaskStore(thread, { sweepMs: null }), shared: null });
 }
 
-function sqliteStore({ settings, stats, logger }: TaskStoreParts): OpenedTaskStore {
+function sqliteStore({ settings, stats, logger }: Surroundings): OpenedTaskStore {
   const { tasksDataDirectory: directory, tasksSqliteSynchronous: synchronous } = settings;
   makeDataDirectory(directory, 'TASKS_DATA_DIRECTORY');
   const { store, operator } = threadedSqliteStore({ path: join(directory, TASKS_FILE), synchronous }, logger);

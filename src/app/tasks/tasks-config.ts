@@ -2,7 +2,9 @@ import { createHmac } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Settings } from '../../settings/table.ts';
 import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
+import { SafeAddresses } from '../../tasks/delivery/worker-url.ts';
 import type { TenantLimits } from '../../tasks/model/documents.ts';
+import type { RestConfig } from '../../tasks/rest/http/parts.ts';
 import {
   type MasterKey,
   openOrMakeMasterKeyFile,
@@ -52,12 +54,6 @@ export function limitDomains(settings: Settings): LimitDomains {
   };
 }
 
-/** Returns the module of a thread, by the name of its file in `workers`. */
-export function workerModule(name: string): URL {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new URL(`../../../workers/${name}.${extension}`, import.meta.url);
-}
-
 /**
  * Loads the master keys of the settings.
  *
@@ -81,6 +77,39 @@ async function currentKey(settings: Settings, missing: 'make' | 'refuse'): Promi
 }
 
 /** Derives the key for the cursors of lists from the master key. All processes derive the same key. */
-export function cursorKey({ current }: MasterKeys): Buffer {
+function cursorKey({ current }: MasterKeys): Buffer {
   return createHmac('sha256', current.key).update('cursors of lists').digest();
+}
+
+/**
+ * The configuration of the REST interface.
+ *
+ * @param port `shown` is set when the port is open, before the first request
+ */
+export function restConfig(
+  settings: Settings,
+  keys: MasterKeys,
+  port: { readonly shown: number },
+): RestConfig {
+  const isLocal = settings.serviceHost === 'localhost';
+  const { networks, ports, allowHttp } = workerNetworks(settings);
+  return {
+    serviceHost: settings.serviceHost,
+    scheme: isLocal ? 'http' : 'https',
+    get publicPort() {
+      return isLocal ? port.shown : 0;
+    },
+    signup: settings.accountsSignup,
+    operatorToken: settings.accountsOperatorToken,
+    tenantHeader: settings.tasksTenantHeader,
+    jwt: {
+      tenantClaim: settings.tasksJwtTenantClaim,
+      autoProvision: settings.tasksJwtAutoProvision,
+      defaultRole: settings.tasksJwtDefaultRole,
+    },
+    urls: { addresses: new SafeAddresses(networks), ports, allowHttp },
+    limits: tenantLimits(settings),
+    limitDomains: Object.values(limitDomains(settings)).flat(),
+    cursorKey: cursorKey(keys),
+  };
 }

@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
-import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
-import type { Decider } from '../../decision/decider.ts';
+import { workerModule } from '../../base/threads/same-build.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
-import type { SharedRecordsReader } from '../../steering/shared-records.ts';
+import { ThreadsStats } from '../../stats/thread-stats.ts';
 import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
@@ -17,7 +14,7 @@ import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import { attemptsFor } from '../../tasks/scheduler/push/push-slots.ts';
-import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
+import { MAX_TESTS } from '../../tasks/scheduler/workers/worker-tests.ts';
 import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import { measuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
@@ -25,41 +22,25 @@ import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
 import { tenantRoutes } from '../../transports/debug/operator/tenant-routes.ts';
 import { NotReadyError, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
+import type { Decisions } from '../decision/decisions.ts';
 import { DecidedStartLimits } from '../start-limits.ts';
 import { StartRefunds } from '../start-refunds.ts';
-import { type StatsChange, ThreadsStats } from '../statistics/thread-stats.ts';
 import { readCa } from '../stores/client-tls.ts';
+import type { PrimaryThread } from '../surroundings.ts';
 import type { EngineThreadSetup } from './engine-thread.ts';
 import { KeptEngine } from './kept-engine.ts';
 import { LimitWatch } from './limit-watch.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
 import type { TaskStoreFactory } from './task-store.ts';
-import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
+import { limitDomains, workerNetworks } from './tasks-config.ts';
 import { connectTasks } from './tasks-connection.ts';
 import { restRoutes, type TasksFront, tenantNames } from './tasks-front.ts';
 
-/** Dependencies of the task service, which the process provides. */
-interface TasksServiceParts {
-  readonly settings: Settings;
-  readonly keys: MasterKeys;
-  /** Creates the store selected by the settings. */
-  readonly createStore: TaskStoreFactory;
-  /** Version of this program, for the user agent of pushes and the OpenAPI document. */
-  readonly version: string;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly logger: Logger;
-}
-
 /** Parts of the decision service that the task service uses. */
 export interface TasksShared {
-  readonly decider: Decider;
+  readonly decisions: Pick<Decisions, 'batcher' | 'records'>;
   /** Returns the active rules of the decider; null before the first rules are loaded. */
   readonly rules: () => CompiledRules | null;
-  /** Null if steering records are disabled. */
-  readonly steering: SharedRecordsReader | null;
-  readonly stats: StatsRegistry;
 }
 
 /** The task service: the store thread, the engine thread, and the threads of the REST interface. */
@@ -70,34 +51,50 @@ export class TasksService implements Service {
   readonly operatorRoutes: readonly OperatorRoute[];
   readonly #store: TaskStore;
   readonly #engine: KeptEngine;
-  readonly #rest: RestThreads<StatsChange>;
+  readonly #rest: RestThreads;
   readonly #limits: LimitWatch;
   readonly #stack = new ServiceStack();
 
   /** @throws Error that names the setting, if a file of a setting cannot be used */
-  constructor(parts: TasksServiceParts, shared: TasksShared) {
-    const { settings } = parts;
+  constructor(primary: PrimaryThread, keys: MasterKeys, createStore: TaskStoreFactory, shared: TasksShared) {
+    const { settings, stats, clock } = primary;
+    const { decisions, rules } = shared;
     const workers = new WorkerNames(settings.tasksMetricsMaxWorkers);
-    const statistics = new TaskStatistics(shared.stats, workers);
-    const opened = parts.createStore({ ...parts, stats: shared.stats });
+    const statistics = new TaskStatistics(stats, workers);
+    const opened = createStore(primary);
     this.#store = measuredStore(opened.store, { statistics, nowMs: () => performance.now(), usage: null });
     const mesh = new SignalMesh();
-    this.#limits = new LimitWatch({ ...shared, mesh, clock: parts.clock });
+    this.#limits = new LimitWatch(mesh, rules, decisions.records, clock);
     const links = new ThreadLinks({
       signals: mesh,
       store: opened.shared,
-      limitAsker: new DecidedStartLimits({
-        decider: shared.decider,
-        clock: parts.clock,
-        domains: limitDomains(settings),
-        refunds: new StartRefunds(shared.rules),
-      }),
+      limitAsker: new DecidedStartLimits(
+        decisions.batcher,
+        limitDomains(settings),
+        new StartRefunds(rules),
+        clock,
+      ),
     });
-    const engine = keptEngine(parts, new ThreadsStats(shared.stats, workers.nameHere), {
+    const engine = keptEngine(primary, keys, links, new ThreadsStats(stats, workers.nameHere));
+    const ids = new IdMaker(() => clock.nowMs(), randomBytes);
+    const setup: RestThreadSetup = { settings, keys, version: primary.version };
+    const lost = stats.counter('tasks.rest_threads_lost');
+    const rest = new RestThreads({
+      ...primary,
+      module: workerModule('rest'),
+      count: settings.tasksRestThreads,
+      workerData: () => setup,
+      tenantOf: tenantNames(settings),
+      limits: new DecidedApiLimits(decisions.batcher, rules, clock),
+      tester: engine,
       links,
-      stats: shared.stats,
+      nextRequestId: () => ids.next('request'),
+      answered: (operation, status) => statistics.httpRequests(operation, status).add(1),
+      stats: new ThreadsStats(stats, workers.nameHere),
+      lost: () => lost.add(1),
     });
-    const rest = restThreads(parts, shared, { links, workers, statistics, tester: engine });
+    stats.gauge('tasks.rest_threads', () => rest.ready);
+    stats.gauge('tasks.rest_waiting', () => rest.pending);
     this.#engine = engine;
     this.operatorRoutes = tenantRoutes(new AskedTenants(rest));
     this.#rest = rest;
@@ -114,7 +111,7 @@ export class TasksService implements Service {
     this.front = {
       routes: restRoutes(settings, rest),
       readiness,
-      connect: () => connectTasks(rest, readiness, parts.clock),
+      connect: () => connectTasks(rest, readiness, clock),
       listeningOn: port => rest.listeningOn(port),
     };
   }
@@ -149,78 +146,25 @@ async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> 
   if (notReady !== null) throw new NotReadyError(notReady.cause, notReady.text);
 }
 
-/** What the REST threads use of the rest of the service. */
-interface RestSharing {
-  readonly links: ThreadLinks;
-  readonly workers: WorkerNames;
-  readonly statistics: TaskStatistics;
-  readonly tester: WorkerTester;
-}
-
-function restThreads(
-  { settings, keys, version, clock, random, logger }: TasksServiceParts,
-  { decider, rules, stats }: TasksShared,
-  { links, workers, statistics, tester }: RestSharing,
-): RestThreads<StatsChange> {
-  const setup: RestThreadSetup = {
-    settings,
-    keys,
-    version,
-    logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
-  };
-  const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-  const threadsStats = new ThreadsStats(stats, workers.nameHere);
-  const lost = stats.counter('tasks.rest_threads_lost');
-  const threads = new RestThreads<StatsChange>({
-    module: workerModule('rest'),
-    count: settings.tasksRestThreads,
-    workerData: () => setup,
-    tenantOf: tenantNames(settings),
-    limits: new DecidedApiLimits(decider, rules, clock),
-    tester,
-    links,
-    nextRequestId: () => ids.next('request'),
-    events: {
-      answered: (operation, status) => statistics.httpRequests(operation, status).add(1),
-      counted: (place, change) => threadsStats.add(place, change),
-    },
-    lost: place => {
-      lost.add(1);
-      threadsStats.ended(place);
-    },
-    clock,
-    random,
-    logger,
-  });
-  stats.gauge('tasks.rest_threads', () => threads.ready);
-  stats.gauge('tasks.rest_waiting', () => threads.pending);
-  return threads;
-}
-
 function keptEngine(
-  { settings, keys, version, clock, random, logger }: TasksServiceParts,
+  { settings, stats, version, clock, random, logger }: PrimaryThread,
+  keys: MasterKeys,
+  links: ThreadLinks,
   threadsStats: ThreadsStats,
-  { links, stats }: { readonly links: ThreadLinks; readonly stats: StatsRegistry },
 ): KeptEngine {
-  const setup: EngineThreadSetup = {
-    settings,
-    keys,
-    delivery: deliverySetup(settings, version),
-    logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
-  };
+  const setup: EngineThreadSetup = { settings, keys, delivery: deliverySetup(settings, version) };
   const lost = stats.counter('tasks.engine_threads_lost');
   // The engine thread increments it. It is registered here so that it exists with the value 0 from the start.
   stats.counter('tasks.delivery_threads_lost');
-  return new KeptEngine({
+  const creation = {
     module: workerModule('tasks'),
     workerData: () => setup,
-    links,
-    stats: threadsStats,
     lost: () => lost.add(1),
     clock,
     random,
     logger,
-  });
+  };
+  return new KeptEngine(creation, links, threadsStats);
 }
 
 function deliverySetup(settings: Settings, version: string): DeliverySetup {

@@ -1,10 +1,13 @@
 import { getPriority, setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { MessagePort } from 'node:worker_threads';
+import type { LogLevel } from '../logger.ts';
 
 /** The one task of a thread of `LastingThreads`. The thread serves messages from the port until it receives `stop`. */
 export interface LastingTask {
   readonly port: MessagePort;
+  /** Log levels that the process writes. */
+  readonly logLevels: readonly LogLevel[];
 }
 
 /** The message that stops a thread. Every thread accepts it. */

@@ -9,8 +9,10 @@ import {
 import { Piscina } from 'piscina';
 import type { Clock, Timer } from '../clock.ts';
 import { asError } from '../fault.ts';
+import { LOG_LEVELS, type Logger } from '../logger.ts';
 import { type LastingTask, PING, type Ping, type StopThread, type ThreadIsReady } from './inside-thread.ts';
 import { requireSameBuild } from './same-build.ts';
+import { logLine, type ThreadLog } from './thread-log.ts';
 
 /** One thread, from its start to its end. */
 export interface LastingThread<To> {
@@ -21,6 +23,9 @@ export interface LastingThread<To> {
   readonly state: 'starting' | 'ready' | 'over';
   post(message: To | StopThread, transfer?: readonly Transferable[]): void;
 }
+
+/** Messages that the owner of a thread receives. The others are handled here. */
+export type HeardMessage<From> = Exclude<From, ThreadIsReady | ThreadLog>;
 
 /** How a thread ended, for the log. */
 export interface ThreadEnd {
@@ -39,9 +44,11 @@ export interface RunningThreadParts<To, From> {
   /** Whether anything waits for the thread. If so, the thread is checked, and ended when it does not respond. */
   readonly isAwaited: (thread: LastingThread<To>) => boolean;
   readonly clock: Clock;
+  /** Writes the lines of the thread. */
+  readonly logger: Logger;
   /** Called when the thread accepts messages. */
   readonly ready: (thread: RunningThread<To, From>) => void;
-  readonly heard: (thread: LastingThread<To>, message: Exclude<From, ThreadIsReady>) => void;
+  readonly heard: (thread: LastingThread<To>, message: HeardMessage<From>) => void;
   /** Called once, when results of the thread are no longer accepted. */
   readonly ended: (thread: RunningThread<To, From>, wasReady: boolean, end: ThreadEnd) => void;
   /** Called once, after `ended`, when the thread executes nothing anymore. */
@@ -80,11 +87,11 @@ export class RunningThread<To, From> implements LastingThread<To> {
       ping: () => port1.postMessage(PING),
       hung: sinceMs => this.#end({ reason: 'its event loop is blocked', error: null, hungSinceMs: sinceMs }),
     });
-    const running = startTask(this.#pool, port2);
+    const running = startTask(this.#pool, port2, parts.logger);
     const worker = this.#pool.threads[0];
     this.threadId = worker.threadId;
     this.gone = this.#exitOf(worker);
-    port1.on('message', (message: From | ThreadIsReady | Ping) => this.#heard(message));
+    port1.on('message', (message: From | ThreadIsReady | ThreadLog | Ping) => this.#heard(message));
     const failed = (failure: unknown): void => this.end(asError(failure).message, asError(failure));
     this.#pool.on('error', failed);
     running.then(() => this.#finished(), failed);
@@ -104,13 +111,14 @@ export class RunningThread<To, From> implements LastingThread<To> {
     this.#end({ reason, error, hungSinceMs: null });
   }
 
-  #heard(message: From | ThreadIsReady | Ping): void {
-    const { kind } = message as ThreadIsReady | Ping;
-    if (kind === 'ping') this.#watch.answered();
-    else if (kind === 'ready') {
+  #heard(message: From | ThreadIsReady | ThreadLog | Ping): void {
+    const own = message as ThreadIsReady | ThreadLog | Ping;
+    if (own.kind === 'ping') this.#watch.answered();
+    else if (own.kind === 'log') logLine(this.#parts.logger, own);
+    else if (own.kind === 'ready') {
       this.#state = 'ready';
       this.#parts.ready(this);
-    } else this.#parts.heard(this, message as Exclude<From, ThreadIsReady>);
+    } else this.#parts.heard(this, message as HeardMessage<From>);
   }
 
   /**
@@ -168,9 +176,10 @@ function openPool({
   });
 }
 
-function startTask(pool: Piscina<LastingTask, void>, port: MessagePort): Promise<void> {
+function startTask(pool: Piscina<LastingTask, void>, port: MessagePort, logger: Logger): Promise<void> {
+  const logLevels = LOG_LEVELS.filter(level => logger.enabled(level));
   try {
-    return pool.run({ port }, { transferList: [port] });
+    return pool.run({ port, logLevels }, { transferList: [port] });
   } catch (failure) {
     port.close();
     throw failure;

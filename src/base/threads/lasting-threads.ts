@@ -1,5 +1,5 @@
 import { backoffMs } from '../backoff.ts';
-import type { Clock, Timer } from '../clock.ts';
+import { type Clock, type Timer, within } from '../clock.ts';
 import { asError } from '../fault.ts';
 import type { Service } from '../lifecycle.ts';
 import type { LogFields, Logger } from '../logger.ts';
@@ -114,14 +114,11 @@ export class LastingThreads<To, From> implements Service {
     this.#timers.clear();
     const threads = [...this.#threads];
     const allGone = Promise.all(threads.map(({ gone }) => gone));
-    const waited = Promise.withResolvers<void>();
-    const timer = this.#parts.clock.after(STOP_MS, waited.resolve);
     for (const thread of threads) {
       if (thread.state === 'ready') thread.post({ kind: 'stop' });
       else thread.end('it is stopped');
     }
-    await Promise.race([allGone, waited.promise]);
-    timer.cancel();
+    await within(this.#parts.clock, STOP_MS, allGone);
     for (const thread of threads) thread.end('it did not shut down in time');
     await allGone;
   }

@@ -1,3 +1,4 @@
+import { type Clock, within } from '../clock.ts';
 import { asError, Fault } from '../fault.ts';
 
 /** What a thread answers to a question of another one. If it has no answer, that is null, and the reason follows. */
@@ -44,4 +45,26 @@ export class Questions<Answer> {
   lost(reason: string): void {
     for (const number of [...this.#waiting.keys()]) this.answered(number, [null, reason]);
   }
+}
+
+/**
+ * Asks several threads, and waits until each of them has answered or ended, but not longer than `boundMs`. Returns the
+ * threads that have done neither.
+ *
+ * @param ask asks a thread; rejects if the thread ends
+ */
+export async function askAll<Thread>(
+  threads: Iterable<Thread>,
+  ask: (thread: Thread) => Promise<unknown>,
+  clock: Pick<Clock, 'after'>,
+  boundMs: number,
+): Promise<ReadonlySet<Thread>> {
+  const left = new Set(threads);
+  if (left.size === 0) return left;
+  const over = [...left].map(async thread => {
+    await ask(thread).catch(() => {});
+    left.delete(thread);
+  });
+  await within(clock, boundMs, Promise.all(over));
+  return left;
 }

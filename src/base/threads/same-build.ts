@@ -36,6 +36,12 @@ export class BuildMark {
   }
 }
 
+/** The module of a thread, by the name of its file in `workers`. */
+export function workerModule(name: string): URL {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`../../../workers/${name}.${extension}`, import.meta.url);
+}
+
 const mark = new BuildMark(join(packageFolder(), 'build/.serving'));
 
 /**

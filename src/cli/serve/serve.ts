@@ -5,6 +5,7 @@ import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
 import { DecisionService, type StartedAt } from '../../app/service.ts';
 import { loadSteeringStore } from '../../app/steering/open-steering.ts';
 import { loadStoreFactory } from '../../app/stores/stores.ts';
+import type { PrimaryThread } from '../../app/surroundings.ts';
 import type { TasksShared } from '../../app/tasks/tasks-service.ts';
 import { loadTracing } from '../../app/tracing/load-tracing.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -96,7 +97,7 @@ async function startService(
       createStore: await loadStoreFactory(settings),
       openDecisionLog: logsDecisions(settings) ? await loadDecisionLog(settings, logger) : null,
       openSteeringStore: await loadSteeringStore(settings),
-      openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
+      openTasks: settings.tasksEnabled ? await loadTasks(settings, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);
     // `stop()` can fail before `start()` has finished. The rejection is handled later, by the caller of `stopped`.
@@ -114,23 +115,16 @@ async function loadDecisionLog(settings: Settings, logger: ProcessLogger) {
 }
 
 /** The task service is loaded only if it is enabled, because it takes memory and time at startup. */
-async function loadTasks(settings: Settings, logger: Logger, missingKey: 'make' | 'refuse') {
+async function loadTasks(settings: Settings, missingKey: 'make' | 'refuse') {
   const [{ TasksService }, { loadMasterKeys }, { loadTaskStoreFactory }] = await Promise.all([
     import('../../app/tasks/tasks-service.ts'),
     import('../../app/tasks/tasks-config.ts'),
     import('../../app/tasks/task-store.ts'),
   ]);
   const keys = await loadMasterKeys(settings, missingKey);
-  const parts = {
-    settings,
-    keys,
-    createStore: await loadTaskStoreFactory(settings),
-    version: packageVersion(),
-    clock: systemClock,
-    random: Math.random,
-    logger,
-  };
-  return (shared: TasksShared) => new TasksService(parts, shared);
+  const createStore = await loadTaskStoreFactory(settings);
+  return (primary: PrimaryThread, shared: TasksShared) =>
+    new TasksService(primary, keys, createStore, shared);
 }
 
 function readSettings(env: CliIo['env']): Settings {

@@ -1,6 +1,6 @@
 import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
-import type { LastingThread } from '../../base/threads/lasting-thread.ts';
+import type { HeardMessage, LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { DecidingThreads } from './decision-pool.ts';
@@ -17,7 +17,7 @@ const BATCHES_PER_THREAD = 2;
 
 /** The parts of the threads. Their module is `workers/decide.ts`. */
 interface LastingDecidingThreadsParts extends Omit<ThreadCreation, 'lost'> {
-  readonly received: (message: ThreadMessage) => void;
+  readonly received: (threadId: number, message: ThreadMessage) => void;
   /** Called once when a thread executes nothing anymore, so that the locks it held can be released. */
   readonly exited: (threadId: number) => void;
   /** Counts the threads that ended without having been stopped. */
@@ -33,7 +33,7 @@ type Batches = Map<number, PromiseWithResolvers<DecideResult>>;
  */
 export class LastingDecidingThreads implements DecidingThreads, Service {
   readonly name: string;
-  readonly #received: (message: ThreadMessage) => void;
+  readonly #received: LastingDecidingThreadsParts['received'];
   readonly #threads: LastingThreads<ToDecisionThread, FromDecisionThread>;
   /** The threads that accept batches, with the batches that each has not answered. */
   readonly #ready = new Map<Thread, Batches>();
@@ -110,9 +110,9 @@ export class LastingDecidingThreads implements DecidingThreads, Service {
     this.#waiters = this.#waiters.filter(({ count }) => ready < count);
   }
 
-  #heard(thread: Thread, message: Exclude<FromDecisionThread, { kind: 'ready' }>): void {
+  #heard(thread: Thread, message: HeardMessage<FromDecisionThread>): void {
     if (message.kind !== 'decided' && message.kind !== 'failed') {
-      this.#received(message);
+      this.#received(thread.threadId, message);
       return;
     }
     const batches = this.#ready.get(thread);

@@ -31,7 +31,7 @@ export interface DecidingThreads {
   run(task: DecideTask): Promise<DecideResult>;
 }
 
-export interface DecisionPoolParts {
+interface DecisionPoolParts {
   readonly threads: DecidingThreads;
   readonly placement: Pick<Placement, 'isForPool' | 'decidedHere' | 'decidedInPool'>;
   readonly statistics: RuleStatistics;

@@ -2,7 +2,8 @@ import type { OutageTexts } from '../../base/outage-log.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 import type { ThreadLog } from '../../base/threads/thread-log.ts';
 import type { TimedCall } from '../../counters/timed-call.ts';
-import type { Recorded } from '../../stats/histogram.ts';
+import type { ThreadStats } from '../../stats/thread-stats.ts';
+import type { NamedReport } from '../statistics/rule-statistics.ts';
 
 /** Messages to a decision thread. The primary thread numbers the batches. */
 export type ToDecisionThread =
@@ -16,43 +17,30 @@ export type FromDecisionThread =
   | { readonly kind: 'decided'; readonly number: number; readonly result: DecideResult }
   /** Hits of the batch may or may not be counted. */
   | { readonly kind: 'failed'; readonly number: number; readonly error: Error }
+  | ThreadLog
   | ThreadMessage;
 
-/** Messages of a pool thread other than its answers. */
-export type ThreadMessage = ThreadLog | ThreadDecisions | ThreadStats | ThreadOutage | ThreadConnections;
-
-interface FromThread {
-  readonly threadId: number;
-}
-
-/** Lines for the decision log, each with its line feed. */
-interface ThreadDecisions extends FromThread {
-  readonly kind: 'decisions';
-  readonly lines: string;
-}
-
-/** The increments of its counters, the values of its gauges, and what its timers have recorded. */
-export interface ThreadStats extends FromThread {
-  readonly kind: 'stats';
-  readonly counters: readonly (readonly [name: string, growth: number])[];
-  readonly gauges: readonly (readonly [name: string, value: number])[];
-  readonly timers: readonly (readonly [name: string, growth: Recorded])[];
-}
+/** What every thread that decides tells the primary thread about itself. */
+export type ThreadMessage =
+  | ThreadStats
+  /** Lines for the decision log, each with its line feed. */
+  | { readonly kind: 'decisions'; readonly lines: string }
+  /** Statistics with names made from request values. */
+  | { readonly kind: 'named'; readonly named: NamedReport }
+  /** The changes of its local cache. */
+  | { readonly kind: 'over_limit'; readonly overLimit: OverLimitDelta }
+  | ThreadOutage
+  /** Whether its store has connections. */
+  | { readonly kind: 'connections'; readonly connected: boolean };
 
 /** An outage of its store, or of an instance of the store, began, has another reason, or is over. */
-export interface ThreadOutage extends FromThread {
+export interface ThreadOutage {
   readonly kind: 'outage';
   readonly texts: OutageTexts;
   readonly change:
     | { readonly kind: 'began'; readonly reason: string; readonly atStart: boolean }
     | { readonly kind: 'changed'; readonly reason: string }
     | { readonly kind: 'over'; readonly failedCalls: number };
-}
-
-/** Whether its store has connections. */
-interface ThreadConnections extends FromThread {
-  readonly kind: 'connections';
-  readonly connected: boolean;
 }
 
 /** A batch for a pool thread. Both buffers are transferred, not copied. */

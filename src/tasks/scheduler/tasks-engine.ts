@@ -1,14 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Deliveries } from '../delivery/delivery.ts';
-import type { TenantLimits } from '../model/documents.ts';
-import type { Signals } from '../model/signals.ts';
 import type { Actor } from '../model/task.ts';
-import type { TaskStatistics } from '../model/task-statistics.ts';
-import type { Sealer } from '../sealing/sealer.ts';
-import type { Directory } from '../store/directory.ts';
-import type { TaskStore } from '../store/task-store.ts';
 import type { UsageCounts } from '../store/usage-counts.ts';
 import { Settler } from './attempts/settler.ts';
 import { type LimitAsker, StartLimits } from './attempts/start-limits.ts';
@@ -24,6 +16,7 @@ import { PushSlots } from './push/push-slots.ts';
 import { PushStarts } from './push/push-starts.ts';
 import { PushTurns } from './push/push-turns.ts';
 import { WaitingWorkers } from './push/waiting-workers.ts';
+import type { TasksThread } from './tasks-thread.ts';
 import { LOOK_EVERY_MS, OldestDue } from './upkeep/oldest-due.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
@@ -33,34 +26,22 @@ import { WorkerBook } from './workers/worker-book.ts';
 import { WorkerPauses, WorkerSwitch } from './workers/worker-pauses.ts';
 import { SecretUses } from './workers/worker-secrets.ts';
 
-export interface TasksEngineParts {
-  /** Started, and stopped after the engine; counts for itself (`measuredStore`). */
-  readonly store: TaskStore;
+/** What the engine uses beside what all work in its thread shares. */
+export interface TasksEngineParts extends TasksThread {
   /** What the store counts. */
   readonly usage: UsageCounts;
-  readonly directory: Directory;
-  readonly signals: Signals;
   /** Started and stopped by the engine. */
   readonly deliveries: Deliveries;
-  readonly sealer: Sealer;
   readonly limitAsker: LimitAsker;
   /** Creates the service that fires schedules. `workerDue` is to be called when a paused worker is due to resume. */
   readonly firer: (workerDue: (tenant: string, workerId: string) => Promise<void>) => Service;
-  readonly statistics: TaskStatistics;
   readonly notReady: NotReadyListener;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly randomBytes: (count: number) => Buffer;
-  readonly logger: Logger;
   readonly options: TasksEngineOptions;
 }
 
 interface TasksEngineOptions {
   /** The name of this process in the history. */
   readonly node: string;
-  /** Default limits of tenants, unless their operator has changed them. */
-  readonly limits: TenantLimits;
   /** Pushes that may be short at the same time; deliveries have room for `attemptsFor` them. */
   readonly pushSlots: number;
   /** How long pushes may go on after a stop was asked for. */
@@ -87,9 +68,8 @@ export class TasksEngine implements Service {
   readonly #stack = new ServiceStack();
 
   constructor(parts: TasksEngineParts) {
-    const { clock, random, logger, options } = parts;
+    const { clock, random, logger } = parts;
     const workerSwitch = new WorkerSwitch(parts);
-    const { limits } = options;
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
     const troubles = new Troubles(parts);
@@ -107,7 +87,7 @@ export class TasksEngine implements Service {
       },
       ...pushing(parts, { workerSwitch, troubles }),
       rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
-      rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
+      rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll(parts, stopped)),
       rounds('count of due tasks', COUNT_DUE_EVERY_MS, countDue),
       rounds('oldest due tasks of workers', LOOK_EVERY_MS, stopped => oldestDue.look(stopped)),
       new Rounds({
@@ -142,7 +122,7 @@ interface PushingShared {
 function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
   const { workerSwitch, troubles } = shared;
   const { deliveries, statistics, clock, options } = parts;
-  const { limits, pushSlots: slots, drainMs, node } = options;
+  const { pushSlots: slots, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
   const outage = new StoreOutage({ ...parts, troubles });
   const settler = new Settler({ ...parts, outage, maxUncertain: 2 * slots });
@@ -154,7 +134,7 @@ function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
   const pushSlots = new PushSlots({ slots, after: clock.after.bind(clock) });
   const attempts = new PushAttempts({ ...parts, slots: pushSlots, results, secretUses, drainMs });
   const claims = new PushClaims({ ...parts, results, outage, actor });
-  const book = new WorkerBook({ ...parts, limits });
+  const book = new WorkerBook(parts);
   const starts = new PushStarts({ ...parts, book, claims, attempts, waiting, startLimits });
   const turns = new PushTurns({ ...parts, slots: pushSlots, waiting, starts, attempts, outage });
   statistics.readInFlight(() => attempts.count);

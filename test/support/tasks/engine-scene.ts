@@ -287,6 +287,7 @@ export class EngineScene {
         return firer;
       },
       statistics,
+      limits: { ...DEFAULT_TENANT_LIMITS, ...options.limits },
       limitAsker: options.limitAsker ?? NO_LIMITS,
       notReady: () => {},
       clock,
@@ -295,7 +296,6 @@ export class EngineScene {
       logger,
       options: {
         node: 'node-a',
-        limits: { ...DEFAULT_TENANT_LIMITS, ...options.limits },
         pushSlots: slots,
         drainMs: options.drainMs ?? 30_000,
       },

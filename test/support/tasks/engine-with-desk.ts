@@ -14,11 +14,10 @@ export class EngineWithDesk implements Service {
   /** @param maxWaiting pull calls that may wait at once */
   constructor(parts: TasksEngineParts, maxWaiting: number) {
     this.#engine = new TasksEngine(parts);
-    const { limits } = parts.options;
     const startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
     this.pullDesk = new PullDesk({
       ...parts,
-      claims: new PullClaims({ ...parts, startLimits, limits }),
+      claims: new PullClaims({ ...parts, startLimits }),
       leases: new PullLeases(parts),
       maxWaiting,
     });

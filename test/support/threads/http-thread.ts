@@ -4,6 +4,7 @@ import type { TasksConnection } from '../../../src/app/tasks/tasks-connection.ts
 import { systemClock } from '../../../src/base/clock.ts';
 import { Health, type HealthComponents } from '../../../src/base/health.ts';
 import { Bound, type BoundSeat } from '../../../src/base/threads/shared-bound.ts';
+import type { DecisionReply } from '../../../src/decision/decider.ts';
 import type { Settings } from '../../../src/settings/table.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
@@ -26,20 +27,20 @@ export type ToHttpThread =
 /** A thread with an HTTP port, whose decisions are its number. It ends when it has stopped. */
 async function serve({ settings, port, threads, connections, tasks }: HttpThreadSetup): Promise<void> {
   const health = new Health();
-  const http = new ThreadHttp({
+  const decisions = {
     settings,
-    port,
-    threads,
-    connections: connections === undefined ? Bound.ofOneThread(1_000) : Bound.at(connections),
-    decider: { decide: (_request, _format, reply) => reply.answered(Buffer.from(`${threadId}`), false) },
+    decider: {
+      decide: (_request: unknown, _format: unknown, reply: DecisionReply) =>
+        reply.answered(Buffer.from(`${threadId}`), false),
+    },
     tracing: null,
     health,
-    loads: { all: () => [] },
-    tasks,
     stats: new StatsRegistry(),
     clock: systemClock,
     logger: new KeepingLogger(),
-  });
+  };
+  const bound = connections === undefined ? Bound.ofOneThread(1_000) : Bound.at(connections);
+  const http = new ThreadHttp(decisions, tasks, { all: () => [] }, { port, threads, connections: bound });
   await http.start();
   parentPort?.postMessage(http.port);
   parentPort?.on('message', (message: ToHttpThread) => {

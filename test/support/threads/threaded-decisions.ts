@@ -1,6 +1,9 @@
 import type { Test } from 'tap';
+import { engineCounters } from '../../../src/app/decision/create-batcher.ts';
+import type { DecidingSetup } from '../../../src/app/decision/deciding.ts';
 import { createDecisionThreads } from '../../../src/app/decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from '../../../src/app/decision/engine-settings.ts';
+import { ThreadEvents } from '../../../src/app/decision/thread-events.ts';
 import { OverLimitFigures } from '../../../src/app/statistics/over-limit-figures.ts';
 import type { StoreFactory } from '../../../src/app/stores/opened-store.ts';
 import { StoreHealth } from '../../../src/app/stores/store-health.ts';
@@ -82,27 +85,21 @@ export class ThreadedDecisions {
       outages: storeHealth,
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
     });
-    const counters = {
-      storeError: stats.counter('storeError'),
-      serviceError: stats.counter('serviceError'),
-      cancelled: stats.counter('cancelled'),
-      globalShadowMode: stats.counter('globalShadowMode'),
-      banned: stats.counter('banned'),
-      passed: stats.counter('passed'),
-    };
+    const counters = engineCounters(stats);
     const overLimit = openOverLimitCache(settings, systemClock, this.store);
-    const { threads, pool } = createDecisionThreads({
-      ...parts,
-      store: this.store,
-      statistics,
-      counters,
-      overLimit: overLimit === null ? null : new OverLimitFigures(overLimit, stats),
-      storeHealth,
+    const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
+    const { fingerprintKey, memory, refundMarks } = this.store;
+    const setup: DecidingSetup = {
+      settings,
+      store: { fingerprintKey, memory, refundMarks },
       decisionLog: null,
       steering: null,
       batchFigures: BatchFigures.create().buffer,
       rehearsal: 'none',
       hotKeys: null,
+    };
+    const events = new ThreadEvents({ stats, statistics }, this.store, storeHealth, figures, null);
+    const { threads, pool } = createDecisionThreads(parts, setup, statistics, events, {
       storeSpans: { called: (replies, call) => this.storeCalls.push({ requests: replies.length, call }) },
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
     });

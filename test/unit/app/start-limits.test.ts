@@ -32,12 +32,8 @@ async function open(
   deciderOf = (batcher: Decider): Decider => batcher,
 ) {
   const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules: RULES, ...setup });
-  const limits = new DecidedStartLimits({
-    decider: deciderOf(decisions.batcher),
-    clock: decisions.clock,
-    domains: DOMAINS,
-    refunds: new StartRefunds(() => decisions.rules),
-  });
+  const refunds = new StartRefunds(() => decisions.rules);
+  const limits = new DecidedStartLimits(deciderOf(decisions.batcher), DOMAINS, refunds, decisions.clock);
   // A window of a minute begins.
   decisions.clock.advance(60_000 - (decisions.clock.nowMs() % 60_000));
   return { decisions, limits };

@@ -2,6 +2,7 @@ import type { Transferable } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/threads/inside-thread.ts';
 import type { ThreadAnswer } from '../../../base/threads/questions.ts';
 import type { ThreadLog } from '../../../base/threads/thread-log.ts';
+import type { ThreadStats } from '../../../stats/thread-stats.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import type { RestHead } from '../http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';
@@ -72,13 +73,7 @@ export type ToRestThread =
   | { readonly kind: 'drain' }
   | StopThread;
 
-export type FromRestThread<Stats = unknown> =
-  | TurnFromRestThread
-  | ThreadIsReady
-  | ThreadLog
-  | LinkRequest
-  /** The changes of its statistics since the last message. */
-  | { readonly kind: 'stats'; readonly stats: Stats };
+export type FromRestThread = TurnFromRestThread | ThreadIsReady | ThreadLog | ThreadStats | LinkRequest;
 
 /** A message that is being assembled. */
 export type Filling<T> = {

@@ -1,9 +1,9 @@
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
-import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
+import type { HeardMessage, LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
 import { threadAnswer } from '../../../base/threads/questions.ts';
-import { logLine } from '../../../base/threads/thread-log.ts';
+import type { ThreadsStats } from '../../../stats/thread-stats.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { Problem } from '../checks/problem.ts';
 import { CALL_BOUNDS, type PlaceBounds, Places } from '../http/bounded.ts';
@@ -22,23 +22,18 @@ const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 48 };
 /** The route under which answers are counted that no route produced. */
 const UNKNOWN = 'unknown';
 
-/** Receives what happens in the threads. */
-interface RestThreadEvents<Stats> {
-  /** A response was sent. */
-  answered(operation: string, status: number): void;
-  /** The changes of the statistics of a thread. A replacement thread has the same `place`. */
-  counted(place: number, stats: Stats): void;
-}
-
 /** The module is `workers/rest.ts`. */
-interface RestThreadsParts<Stats> extends ThreadCreation {
+interface RestThreadsParts extends ThreadCreation {
   /** Returns the tenant of a call. It selects the thread and the queue of the call. */
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: EngineLimits;
   readonly tester: WorkerTester;
   readonly links: ThreadLinks;
   readonly nextRequestId: () => string;
-  readonly events: RestThreadEvents<Stats>;
+  /** Counts responses that no thread has made. */
+  readonly answered: (operation: string, status: number) => void;
+  /** Adds up the statistics of the threads. */
+  readonly stats: ThreadsStats;
   readonly bounds?: PlaceBounds;
 }
 
@@ -49,10 +44,10 @@ type RestThread = LastingThread<ToRestThread>;
  * bounded and fair to tenants. If a thread dies, only the calls that it had received are lost. All calls of a tenant go
  * to the same thread, which keeps them in order and caches the tenant's data.
  */
-export class RestThreads<Stats> implements RelayTarget, Service {
+export class RestThreads implements RelayTarget, Service {
   readonly name: string;
-  readonly #parts: RestThreadsParts<Stats>;
-  readonly #threads: LastingThreads<ToRestThread, FromRestThread<Stats>>;
+  readonly #parts: RestThreadsParts;
+  readonly #threads: LastingThreads<ToRestThread, FromRestThread>;
   readonly #places: Places;
   readonly #limits: EarlyLimits;
   /** Indexed by the place of the thread. */
@@ -61,7 +56,7 @@ export class RestThreads<Stats> implements RelayTarget, Service {
   #publicPort = 0;
   #draining = false;
 
-  constructor(parts: RestThreadsParts<Stats>) {
+  constructor(parts: RestThreadsParts) {
     this.#parts = parts;
     this.#places = new Places(parts.bounds ?? CALL_BOUNDS);
     this.#limits = new EarlyLimits(parts.limits);
@@ -69,7 +64,7 @@ export class RestThreads<Stats> implements RelayTarget, Service {
       reply.answered(this.refused(head, problem));
     const shared = { places: this.#places, limits: this.#limits, refuse };
     this.#calls = Array.from({ length: parts.count }, () => new ThreadCalls(shared));
-    this.#threads = new LastingThreads<ToRestThread, FromRestThread<Stats>>({
+    this.#threads = new LastingThreads<ToRestThread, FromRestThread>({
       ...parts,
       what: 'REST thread',
       resourceLimits: RESOURCES,
@@ -77,6 +72,10 @@ export class RestThreads<Stats> implements RelayTarget, Service {
       heard: (thread, message) => this.#heard(thread, message),
       isAwaited: ({ place }) => this.#calls[place].isAwaited,
       ended: (thread, wasReady) => this.#ended(thread, wasReady),
+      lost: place => {
+        parts.lost(place);
+        parts.stats.ended(place);
+      },
     });
     this.name = this.#threads.name;
   }
@@ -123,7 +122,7 @@ export class RestThreads<Stats> implements RelayTarget, Service {
   }
 
   countRefusal(status: number): void {
-    this.#parts.events.answered(UNKNOWN, status);
+    this.#parts.answered(UNKNOWN, status);
   }
 
   #begins(thread: RestThread): void {
@@ -143,16 +142,13 @@ export class RestThreads<Stats> implements RelayTarget, Service {
     return { calls: this.#calls[thread.place].detach(isNextSoon) };
   }
 
-  #heard(thread: RestThread, message: Exclude<FromRestThread<Stats>, { kind: 'ready' }>): void {
+  #heard(thread: RestThread, message: HeardMessage<FromRestThread>): void {
     switch (message.kind) {
       case 'turn':
         this.#turn(thread, message);
         break;
-      case 'log':
-        logLine(this.#parts.logger, message);
-        break;
       case 'stats':
-        this.#parts.events.counted(thread.place, message.stats);
+        this.#parts.stats.add(thread.place, message.stats);
         break;
       default:
         this.#parts.links.heard(thread, message);

@@ -18,7 +18,7 @@ import {
 } from './messages.ts';
 
 /** Handles the calls of a REST thread. */
-export interface ThreadService {
+interface ThreadService {
   readonly handler: RestHandler;
   listeningOn(port: number): void;
   /** Sets the port to the store, or null and the reason why there is no port. */

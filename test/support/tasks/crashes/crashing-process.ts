@@ -60,20 +60,19 @@ class CrashingProcess {
       random: Math.random,
       randomBytes,
       logger: new KeepingLogger(),
+      statistics,
+      limits: DEFAULT_TENANT_LIMITS,
     };
     const ids = new IdMaker(systemClock.nowMs, randomBytes);
-    const limits = DEFAULT_TENANT_LIMITS;
     const parts: TasksEngineParts = {
       ...common,
       usage: new UsageCounts(),
       deliveries,
       limitAsker: NO_LIMITS,
-      firer: workerDue => scheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
-      statistics,
+      firer: workerDue => scheduleFirer({ ...common, ids, workerDue, counters: { count() {} } }),
       notReady: () => {},
       options: {
         node: `process-${process.pid}`,
-        limits,
         pushSlots: LOOPBACK_SETUP.capacity,
         drainMs: 5_000,
       },

@@ -131,10 +131,10 @@ for (const open of STORES) {
     t.equal(pooled(), BATCHES_OF_THREADS * BATCH);
 
     for (const [deaths, death] of store.deaths.entries()) {
-      const failedBefore = service.counter('serviceError');
+      const failedBefore = service.counter('ratelimit.service.call.should_rate_limit.service_error');
       const answers = await askFrozen(service, store, death, () => die(workers.at(-1)!, death));
       const ok = answers.filter(answer => typeof answer === 'number').length;
-      const failed = service.counter('serviceError') - failedBefore;
+      const failed = service.counter('ratelimit.service.call.should_rate_limit.service_error') - failedBefore;
       t.same(
         answers.filter(answer => typeof answer === 'string'),
         Array.from({ length: 2 * BATCH }, () => 'internal'),

@@ -67,7 +67,7 @@ t.test('a thread that is killed is replaced; its batches are errors, and nothing
   const ok = answers.filter(answer => typeof answer === 'number');
   const failed = answers.filter(answer => typeof answer === 'string');
   t.ok(failed.every(answer => answer === 'internal'));
-  t.equal(service.counter('serviceError'), failed.length);
+  t.equal(service.counter('ratelimit.service.call.should_rate_limit.service_error'), failed.length);
   t.equal(new Set(ok).size, ok.length, 'no count was given twice');
   const counted = PER_DAY - Number(await service.ask('a=x')) - 1;
   t.ok(counted >= ok.length && counted <= answers.length, `${ok.length} OK, ${counted} counted`);

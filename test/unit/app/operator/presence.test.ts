@@ -36,7 +36,7 @@ async function running(t: Test, redis: RedisServer, id: string) {
   let isReachable = true;
   const send: SendToRedis = (command, args) =>
     isReachable ? redis.command(command, ...args) : Promise.reject(new Error('unreachable'));
-  const presence = new Presence({ send, key: KEY, self: () => view(id), clock });
+  const presence = new Presence(send, KEY, () => view(id), clock);
   await presence.start();
   t.teardown(() => presence.stop());
   /** Waits for the exchange that runs, which schedules the next one at its end. */

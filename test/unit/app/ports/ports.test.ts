@@ -21,20 +21,19 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
   const [http, grpc, debug] = [await freePort(), await freePort(), await freePort()];
   const numbers = { PORT: String(http), GRPC_PORT: String(grpc), DEBUG_PORT: String(debug) };
   const logger = new KeepingLogger();
-  const ports = new Ports({
-    tracing: null,
-    tasks: null,
-    serving: null,
+  const decisions = {
     settings: loadSettings({ ...LOOPBACK, ...numbers, ...env }),
     decider: { decide: () => t.fail('nobody asks') },
+    tracing: null,
     health: new Health(),
     stats: new StatsRegistry(),
+    clock: systemClock,
+    logger,
+  };
+  const ports = new Ports(decisions, HTTP_ENGINE, null, null, {
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nobody asks')),
     operator: operatorApi(),
-    httpEngine: HTTP_ENGINE,
-    clock: systemClock,
-    logger,
   });
   t.teardown(() => ports.stop());
   const open = async () => ({

@@ -22,20 +22,18 @@ t.test('a promotion whose rules are not loaded fails, and the rehearsal goes on'
   const { source } = await startSource(t, { root, watchRoot: true });
   const clock = new ManualClock(0);
   const loads = new RuleLoads(clock);
-  const { rehearsals, stop } = createRehearsals({
-    settings: loadSettings({ RUNTIME_ROOT: root }),
-    compiler: {
+  const settings = loadSettings({ RUNTIME_ROOT: root });
+  const { rehearsals, stop } = createRehearsals(
+    { settings, clock, logger: new KeepingLogger() },
+    {
       compile: async files => ({
         rules: new CompiledRules(compileRules(loadRuleSet(files, LOAD))),
         warnings: [],
       }),
     },
-    loadSettings: LOAD,
-    activeFiles: () => source,
-    lastLoad: async () => loads.all[0],
-    clock,
-    logger: new KeepingLogger(),
-  });
+    () => source,
+    async () => loads.all[0],
+  );
   t.teardown(stop);
   await rehearsals.begin([{ name: 'shop.yaml', content: Buffer.from(RULES) }], {
     source: 'a test',

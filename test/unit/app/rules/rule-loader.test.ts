@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { RuleCompiler } from '../../../../src/app/rules/rule-compiler.ts';
-import { RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
+import { RuleLoader } from '../../../../src/app/rules/rule-loader.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
@@ -9,38 +9,46 @@ import { RulesSubscriber } from '../../../../src/decision/generations/rules-subs
 import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { RuleLoads } from '../../../../src/rules/rule-loads.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
-import type { CounterTotal } from '../../../../src/stats/registry.ts';
+import { loadSettings } from '../../../../src/settings/load.ts';
+import { type CounterTotal, StatsRegistry } from '../../../../src/stats/registry.ts';
 import { Decisions } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
 
+interface Options {
+  readonly compiler?: Pick<RuleCompiler, 'compile'>;
+  readonly publisher?: RulesPublisher;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A loader on a compile thread of its own, or on `compiler`. */
-async function freshLoader(
-  t: Test,
-  { compiler, publisher, settings, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {},
-) {
+async function freshLoader(t: Test, { compiler, publisher, env = {} }: Options = {}) {
   const logger = new KeepingLogger();
   const health = new Health();
-  const loads = { good: 0, bad: 0 };
   const recorded = new RuleLoads(new ManualClock(0));
   const statistics = new WatchedStatistics();
   const thread = new RuleCompiler();
   await thread.start();
   t.teardown(() => thread.stop());
   const store = new EmbeddedCounterStore(CounterTable.create(1_024));
-  const loader = new RuleLoader({
-    compiler: compiler ?? thread,
-    loads: recorded,
-    batcher: new Decisions({ store, rules: null }).batcher,
-    ...(publisher !== undefined && { publisher }),
-    statistics,
-    health,
-    logger,
-    settings: settings ?? { mergeDomains: false },
-    healthNeedsDomain,
-    counted: { succeeded: () => loads.good++, failed: () => loads.bad++ },
+  const stats = new StatsRegistry();
+  const primary = { settings: loadSettings(env), stats, health, clock: new ManualClock(0), logger };
+  const loader = new RuleLoader(primary, compiler ?? thread, statistics, recorded);
+  const { batcher } = new Decisions({ store, rules: null });
+  loader.publishTo(generation => {
+    batcher.use(generation);
+    publisher?.publish(generation);
   });
+  const counted = (name: string) => new Map(stats.counters()).get(`ratelimit.service.config_${name}`) ?? 0;
+  const loads = {
+    get good() {
+      return counted('load_success');
+    },
+    get bad() {
+      return counted('load_error');
+    },
+  };
   return { loader, logger, thread, loads, recorded, statistics, health };
 }
 
@@ -73,7 +81,9 @@ t.test('what a stop cuts off is no fault of the rules: nothing is logged or coun
 t.test('the compiler refuses what memcached cannot count if the counters are there', async t => {
   const rule = '{key: k, rate_limit: {unit: day, requests_per_unit: 1, algorithm: sliding_window}}';
   const files = [file(`domain: d\ndescriptors: [${rule}]\n`)];
-  const { loader, logger } = await freshLoader(t, { settings: { mergeDomains: false, forMemcached: true } });
+  const { loader, logger } = await freshLoader(t, {
+    env: { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: 'localhost:11211' },
+  });
   t.match(await loader.load(files), {
     kind: 'refused',
     reasons: [/^a\.yaml:2:81: d\.k: memcached cannot count `algorithm: sliding_window`/],
@@ -229,7 +239,9 @@ for (const decides of [false, true]) {
   t.test(
     `the health tells whether a domain is loaded, and ${decides ? 'follows it' : 'does not follow it'}`,
     async t => {
-      const { loader, health } = await freshLoader(t, { healthNeedsDomain: decides });
+      const { loader, health } = await freshLoader(t, {
+        env: { HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: String(decides) },
+      });
       const config = () => health.components.get('config');
       t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
       t.equal(health.healthy, !decides);

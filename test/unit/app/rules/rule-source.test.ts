@@ -20,16 +20,15 @@ async function startSource(t: Test, env: Readonly<Record<string, string>>) {
   const logger = new KeepingLogger();
   const loader: RuleSetLoader = { load: async () => ({ kind: 'active' }), refuse: () => {} };
   const stats = new StatsRegistry();
-  const { service } = await createRuleSource({
+  const primary = {
     stats,
     settings: loadSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', ...env }),
     logger,
     outages: new OutageLog({ clock, logger }),
     clock,
     random: () => 0.5,
-    loader,
-    fileReads: loader,
-  });
+  };
+  const { service } = await createRuleSource(primary, loader, loader);
   t.teardown(() => service.stop());
   await service.start();
   return { clock, stats };

@@ -36,7 +36,7 @@ function fresh(count: number) {
   const threads = Array.from({ length: count }, (_, place) => new Thread(place));
   const ready = new Set(threads);
   const serving = new ServingHealth(health, clock);
-  const listeners = new ServingListeners({ ready, figures, health: serving, clock, logger });
+  const listeners = new ServingListeners(ready, figures, serving, clock, logger);
   const listens = (thread: Thread, ports = FIXED) => listeners.heard(thread, { kind: 'listening', ports });
   const ends = (thread: Thread): void => {
     ready.delete(thread);

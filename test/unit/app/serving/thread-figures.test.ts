@@ -19,8 +19,8 @@ t.test('a thread writes its figures when it starts, every second, and on request
   const figures = ThreadFigures.create(1);
   let connections = 1;
   const shares = [1, 0.25];
-  const parts = { figures, place: 0, clock, busyShare: () => shares.shift()! };
-  const writer = new FiguresWriter(parts, () => ({ connections, decisions: 7 }));
+  const busyShare = () => shares.shift()!;
+  const writer = new FiguresWriter(figures, 0, clock, busyShare, () => ({ connections, decisions: 7 }));
   writer.start();
   t.same(
     figures.of(0),

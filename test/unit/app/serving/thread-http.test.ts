@@ -6,6 +6,8 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { Bound, SharedBound } from '../../../../src/base/threads/shared-bound.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { ThreadsStats } from '../../../../src/stats/thread-stats.ts';
 import { SignalMesh } from '../../../../src/tasks/model/signals.ts';
 import { RestThreads } from '../../../../src/tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../../../src/tasks/rest/threads/thread-links.ts';
@@ -26,7 +28,7 @@ const SETTINGS = loadSettings(ENV);
 async function openTasks(t: Test, checks: ReadinessChecks = {}) {
   const answers: string[] = [];
   const begun = new Int32Array(new SharedArrayBuffer(4));
-  const rest = new RestThreads<unknown>({
+  const rest = new RestThreads({
     module: support('tasks/rest-thread'),
     count: 1,
     workerData: () => ({ begun, failing: [] }),
@@ -35,10 +37,8 @@ async function openTasks(t: Test, checks: ReadinessChecks = {}) {
     tester: { test: () => Promise.reject(new Error('not part of this test')) },
     links: new ThreadLinks({ signals: new SignalMesh(), store: null, limitAsker: NO_LIMITS }),
     nextRequestId: () => 'req',
-    events: {
-      answered: (operation, status) => answers.push(`${operation} ${status}`),
-      counted: () => {},
-    },
+    answered: (operation, status) => answers.push(`${operation} ${status}`),
+    stats: new ThreadsStats(new StatsRegistry()),
     lost: () => {},
     clock: systemClock,
     random: () => 0,

@@ -2,15 +2,23 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
+import { ThreadEvents } from '../../../../src/app/decision/thread-events.ts';
+import { countedBeside } from '../../../../src/app/serving/serving-thread.ts';
 import { OverLimitFigures } from '../../../../src/app/statistics/over-limit-figures.ts';
-import { type ThreadReport, ThreadReporter } from '../../../../src/app/statistics/thread-reporter.ts';
 import { ThreadReports } from '../../../../src/app/statistics/thread-reports.ts';
+import { StoreHealth } from '../../../../src/app/stores/store-health.ts';
+import { Health } from '../../../../src/base/health.ts';
+import { OutageLog } from '../../../../src/base/outage-log.ts';
+import { Questions } from '../../../../src/base/threads/questions.ts';
 import { OverLimitCache } from '../../../../src/decision/over-limit-cache.ts';
+import type { ThreadMessage } from '../../../../src/decision/pool/thread-messages.ts';
 import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
 import { NAMES_AT_ONCE, ThreadNames } from '../../../../src/decision/statistics/thread-names.ts';
 import { RULE_STAT } from '../../../../src/stats/names.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { StatsReporter } from '../../../../src/stats/thread-stats.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
 import type { ToCountingThread } from './counting-thread.ts';
@@ -21,14 +29,44 @@ const HITS = 'ratelimit.service.rate_limit.d.a.total_hits';
 class Process {
   readonly clock = new ManualClock(0);
   readonly stats = new StatsRegistry();
-  readonly reports: ThreadReports;
+  readonly events: ThreadEvents;
+  /** The threads that accept messages, with the requests that each has not answered. */
+  readonly threads = new Map<Asked, Questions<true>>();
 
   constructor() {
     const { stats, clock } = this;
     const statistics = new RuleStatistics();
     stats.addSource(statistics);
     const overLimit = new OverLimitFigures(new OverLimitCache(0, clock), stats);
-    this.reports = new ThreadReports({ stats, statistics, overLimit, clock });
+    const log = new OutageLog({ clock, logger: new KeepingLogger() });
+    const storeHealth = new StoreHealth(new Health(), false, log);
+    this.events = new ThreadEvents(
+      { stats, statistics },
+      { threadEnded: () => {} },
+      storeHealth,
+      overLimit,
+      null,
+    );
+    const reports = new ThreadReports(
+      () => this.threads.keys(),
+      (thread: Asked) => this.threads.get(thread)!.ask(number => thread.ask(number)),
+      clock,
+    );
+    stats.onCollect(() => reports.collect());
+  }
+
+  /** A message of a thread arrives. */
+  heard(thread: Asked, message: Sent): void {
+    if (message.kind !== 'answered') this.events.received(thread.threadId, message);
+    else this.threads.get(thread)?.answered(message.number, [true, '']);
+  }
+
+  /** A thread has ended. */
+  ended(thread: Asked): void {
+    const questions = this.threads.get(thread);
+    this.threads.delete(thread);
+    questions?.lost('it has ended');
+    this.events.ended(thread.threadId);
   }
 
   counter(name: string): number {
@@ -40,30 +78,40 @@ class Process {
   }
 }
 
+/** A thread that is asked for reports. */
+interface Asked {
+  readonly threadId: number;
+  ask(number: number): void;
+}
+
+type Sent = ThreadMessage | { readonly kind: 'answered'; readonly number: number };
+
 /** What a serving thread counts, in the thread of the test. Messages to and from it pass when the test says so. */
-class Thread {
+class Thread implements Asked {
+  readonly threadId: number;
   readonly stats = new StatsRegistry();
   readonly names = new ThreadNames();
-  readonly reporter: ThreadReporter;
+  readonly reporter: StatsReporter<ThreadMessage>;
   readonly cache: OverLimitCache;
-  readonly sent: ThreadReport[] = [];
+  readonly sent: Sent[] = [];
   readonly asked: number[] = [];
-  readonly #threadId: number;
-  readonly #reports: ThreadReports;
+  readonly #main: Process;
 
-  constructor(threadId: number, { reports, clock }: Process) {
-    this.#threadId = threadId;
-    this.#reports = reports;
-    this.cache = new OverLimitCache(0, clock);
-    this.reporter = new ThreadReporter({
-      stats: this.stats,
-      names: this.names,
-      overLimit: this.cache,
-      threadId,
-      tell: report => this.sent.push(report),
-      clock,
-    });
-    reports.started(threadId, request => this.asked.push(request));
+  constructor(threadId: number, main: Process) {
+    this.threadId = threadId;
+    this.#main = main;
+    this.cache = new OverLimitCache(0, main.clock);
+    this.reporter = new StatsReporter<ThreadMessage>(
+      this.stats,
+      main.clock,
+      message => this.sent.push(message),
+      countedBeside(this.names, this.cache),
+    );
+    main.threads.set(this, new Questions());
+  }
+
+  ask(number: number): void {
+    this.asked.push(number);
   }
 
   /** Everything that the thread can count, once. */
@@ -76,12 +124,18 @@ class Thread {
 
   /** Requests arrive in the thread. */
   hear(): void {
-    for (const request of this.asked.splice(0)) this.reporter.requested(request);
+    for (const number of this.asked.splice(0))
+      this.reporter.requested(() => this.sent.push({ kind: 'answered', number }));
+  }
+
+  /** Resolves when the thread has answered. */
+  answered(): Promise<void> {
+    return until(() => this.sent.some(({ kind }) => kind === 'answered'));
   }
 
   /** Reports arrive in the primary thread. */
   deliver(): void {
-    for (const report of this.sent.splice(0)) this.#reports.add(this.#threadId, report);
+    for (const message of this.sent.splice(0)) this.#main.heard(this, message);
   }
 }
 
@@ -135,7 +189,7 @@ t.test('a reader sees everything that threads counted before it asked', async t 
     await nextTurn();
     t.notOk(isCollected);
     thread.hear();
-    await nextTurn();
+    await thread.answered();
     thread.deliver();
   }
   await collecting;
@@ -183,6 +237,7 @@ t.test(
     slow.hear();
     slow.deliver();
     t.equal(main.counter('c'), 4);
+    await nextTurn();
     const last = main.stats.collect();
     for (const thread of [slow, quick]) {
       thread.stats.counter('c').add(1);
@@ -203,7 +258,7 @@ t.test('a thread that ends is not waited for; its counts stay, and its gauges go
   await nextTurn();
   thread.deliver();
   const collecting = main.stats.collect();
-  main.reports.ended(1);
+  main.ended(thread);
   await collecting;
   t.equal(main.counter('c'), 1);
   t.equal(main.gauge('g'), 0);
@@ -227,7 +282,7 @@ t.test('other work runs between many names; a request during a report is answere
   const collecting = main.stats.collect();
   thread.hear();
   t.equal(thread.sent.length, 1);
-  await until(() => thread.sent.some(({ answers }) => answers !== null));
+  await thread.answered();
   thread.deliver();
   await collecting;
   for (const i of [0, NAMES_AT_ONCE, 3 * NAMES_AT_ONCE - 1])
@@ -262,11 +317,12 @@ t.test('a caller that has its answer finds it counted, whichever thread has answ
       await once(worker, 'message');
       const answers: (() => void)[] = [];
       const post = (message: ToCountingThread): void => worker.postMessage(message);
-      worker.on('message', (report: ThreadReport | 'answer') => {
-        if (report === 'answer') answers.shift()?.();
-        else main.reports.add(threadId, report);
+      const thread: Asked = { threadId, ask: number => post({ kind: 'report', number }) };
+      worker.on('message', (message: Sent | 'answer') => {
+        if (message === 'answer') answers.shift()?.();
+        else main.heard(thread, message);
       });
-      main.reports.started(threadId, request => post({ kind: 'report', request }));
+      main.threads.set(thread, new Questions());
       t.teardown(() => worker.terminate());
       return {
         call: () =>

@@ -1,10 +1,10 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Test } from 'tap';
 import t from 'tap';
-import { ThreadsStats } from '../../../../src/app/statistics/thread-stats.ts';
 import { KeptEngine } from '../../../../src/app/tasks/kept-engine.ts';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { ThreadsStats } from '../../../../src/stats/thread-stats.ts';
 import { SignalMesh } from '../../../../src/tasks/model/signals.ts';
 import { ThreadLinks } from '../../../../src/tasks/rest/threads/thread-links.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -25,26 +25,26 @@ function open(t: Test, engines: FakeEngineSetup['engines'], clock: Clock = syste
   signals.join(port => ports.push(port));
   const setup: FakeEngineSetup = { begun: new Int32Array(new SharedArrayBuffer(4)), engines };
   let lost = 0;
-  const engine = new KeptEngine({
+  const links = new ThreadLinks({
+    signals,
+    store: {
+      addClient: client => {
+        client.connect(new MessageChannel().port1);
+        return () => {};
+      },
+      wanted: () => {},
+    },
+    limitAsker: NO_LIMITS,
+  });
+  const creation = {
     module: FAKE,
     workerData: () => setup,
-    links: new ThreadLinks({
-      signals,
-      store: {
-        addClient: client => {
-          client.connect(new MessageChannel().port1);
-          return () => {};
-        },
-        wanted: () => {},
-      },
-      limitAsker: NO_LIMITS,
-    }),
-    stats: new ThreadsStats(stats),
     lost: () => lost++,
     clock,
     random: () => 0,
     logger,
-  });
+  };
+  const engine = new KeptEngine(creation, links, new ThreadsStats(stats));
   t.teardown(async () => {
     await engine.stop();
     for (const port of ports) port.close();

@@ -17,12 +17,8 @@ t.test(
     signals.listen({ limitsChanged: () => changes++ });
     const records = sharedRecords();
     let rules: object | null = null;
-    const watch = new LimitWatch({
-      mesh,
-      rules: () => rules,
-      steering: new SharedRecordsReader(records.buffer),
-      clock,
-    });
+    const steering = new SharedRecordsReader(records.buffer);
+    const watch = new LimitWatch(mesh, () => rules, steering, clock);
     await watch.start();
     t.teardown(async () => {
       leave();

@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
-import { Questions, threadAnswer } from '../../../../src/base/threads/questions.ts';
+import { askAll, Questions, threadAnswer } from '../../../../src/base/threads/questions.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
 
 t.test('questions get the answers with their numbers, in any order', async t => {
   const questions = new Questions<string>();
@@ -46,4 +48,59 @@ t.test('the thread that answers sends the answer, or the reason of a failure', a
     throw new Error('stopped');
   };
   t.same(await threadAnswer(throws), [null, 'stopped']);
+});
+
+/** Threads that are asked, with what each has not answered. */
+function severalThreads() {
+  const clock = new ManualClock(0);
+  const threads = new Map(['a', 'b'].map(name => [name, new Questions<true>()]));
+  const asked: [string, number][] = [];
+  const ask = (names: readonly string[]) =>
+    askAll(names, name => threads.get(name)!.ask(number => asked.push([name, number])), clock, 100);
+  const answers = (name: string, number = 1): void => threads.get(name)?.answered(number, [true, '']);
+  const ends = (name: string): void => threads.get(name)?.lost('it has ended');
+  return { clock, asked, ask, answers, ends };
+}
+
+t.test('a question to several threads is over when every thread has answered it', async t => {
+  const { clock, asked, ask, answers } = severalThreads();
+  const late = ask(['a', 'b']);
+  t.same(asked, [
+    ['a', 1],
+    ['b', 1],
+  ]);
+  answers('a');
+  answers('b');
+  t.equal((await late).size, 0);
+  t.equal(clock.pending, 0, 'no timer is left');
+});
+
+t.test('a thread that ends is not waited for', async t => {
+  const { ask, answers, ends } = severalThreads();
+  const late = ask(['a', 'b']);
+  answers('a');
+  ends('b');
+  t.equal((await late).size, 0);
+});
+
+t.test('after the bound, the threads without an answer are named', async t => {
+  const { clock, ask, answers } = severalThreads();
+  const late = ask(['a', 'b']);
+  answers('b');
+  await nextTurn();
+  clock.advance(100);
+  t.same([...(await late)], ['a']);
+});
+
+t.test('questions to the same threads do not take the answers of each other', async t => {
+  const { clock, ask, answers } = severalThreads();
+  const [first, second] = [ask(['a']), ask(['a'])];
+  answers('a', 2);
+  t.equal((await second).size, 0);
+  clock.advance(100);
+  t.equal((await first).size, 1);
+});
+
+t.test('a question to nobody is over at once', async t => {
+  t.equal((await severalThreads().ask([])).size, 0);
 });

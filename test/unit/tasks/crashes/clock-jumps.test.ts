@@ -97,21 +97,20 @@ class Scene {
       random: () => random.next(),
       randomBytes,
       logger: new KeepingLogger(),
+      statistics: new TaskStatistics(new StatsRegistry()),
+      limits: DEFAULT_TENANT_LIMITS,
     };
-    const limits = DEFAULT_TENANT_LIMITS;
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
     const parts: TasksEngineParts = {
       ...common,
       usage: new UsageCounts(),
       deliveries: this.workers,
       sealer: TEST_SEALER as never,
-      firer: workerDue => scheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
-      statistics: new TaskStatistics(new StatsRegistry()),
+      firer: workerDue => scheduleFirer({ ...common, ids, workerDue, counters: { count() {} } }),
       limitAsker: NO_LIMITS,
       notReady: () => {},
       options: {
         node: 'node-a',
-        limits,
         pushSlots: 8,
         drainMs: 5_000,
       },

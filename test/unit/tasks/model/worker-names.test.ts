@@ -1,6 +1,6 @@
 import t from 'tap';
-import { ThreadsStats } from '../../../../src/app/statistics/thread-stats.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { ThreadsStats } from '../../../../src/stats/thread-stats.ts';
 import { WorkerNames } from '../../../../src/tasks/model/worker-names.ts';
 
 t.test('the first workers have names of their own, all others share one', async t => {

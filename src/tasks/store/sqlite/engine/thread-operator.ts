@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../../base/fault.ts';
 import { logOpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Logger } from '../../../../base/logger.ts';
-import { requireSameBuild } from '../../../../base/threads/same-build.ts';
+import { requireSameBuild, workerModule } from '../../../../base/threads/same-build.ts';
 import {
   type AnswerOf,
   type ArgumentsOf,
@@ -254,9 +254,7 @@ export function threadedSqliteStore(
  */
 export function spawnStoreThread(file: StoreFile): Worker {
   requireSameBuild();
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const module = new URL(`../../../../../workers/task-store.${extension}`, import.meta.url);
-  return new Worker(module, {
+  return new Worker(workerModule('task-store'), {
     workerData: { file: withDefaults(file) } satisfies StoreThreadSetup,
     resourceLimits: RESOURCES,
   });

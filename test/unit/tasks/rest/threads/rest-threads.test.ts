@@ -2,6 +2,8 @@ import { MessageChannel } from 'node:worker_threads';
 import type { Test } from 'tap';
 import t from 'tap';
 import { type Clock, systemClock } from '../../../../../src/base/clock.ts';
+import { StatsRegistry } from '../../../../../src/stats/registry.ts';
+import { ThreadsStats } from '../../../../../src/stats/thread-stats.ts';
 import { SIGNAL_NAMES, SignalMesh, SignalPorts, Signals } from '../../../../../src/tasks/model/signals.ts';
 import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/tasks/rest/http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/http/parts.ts';
@@ -41,7 +43,7 @@ async function open(t: Test, options: Options = {}) {
   const answers: string[] = [];
   let lost = 0;
   let lastId = 0;
-  const threads = new RestThreads<unknown>({
+  const threads = new RestThreads({
     module: FRAGILE,
     count,
     workerData: () => ({ begun, failing }),
@@ -50,10 +52,8 @@ async function open(t: Test, options: Options = {}) {
     tester: options.tester ?? { test: () => Promise.reject(new Error('not part of this test')) },
     links: new ThreadLinks({ signals: mesh, store, limitAsker: NO_LIMITS }),
     nextRequestId: () => `req_${++lastId}`,
-    events: {
-      answered: (operation, status) => answers.push(`${operation} ${status}`),
-      counted: () => {},
-    },
+    answered: (operation, status) => answers.push(`${operation} ${status}`),
+    stats: new ThreadsStats(new StatsRegistry()),
     lost: () => lost++,
     ...(options.bounds !== undefined && { bounds: options.bounds }),
     clock: options.clock ?? systemClock,
@@ -77,14 +77,10 @@ interface Asked {
   readonly answer: Promise<{ readonly status: number; readonly text: string; readonly headers: object }>;
   readonly admitted: Promise<void>;
   readonly waits: Promise<void>;
-  readonly call: ReturnType<RestThreads<unknown>['begin']>;
+  readonly call: ReturnType<RestThreads['begin']>;
 }
 
-function ask(
-  threads: RestThreads<unknown>,
-  asked: RestHead,
-  body: readonly Uint8Array[] | HeldBody = [],
-): Asked {
+function ask(threads: RestThreads, asked: RestHead, body: readonly Uint8Array[] | HeldBody = []): Asked {
   const answer = Promise.withResolvers<RenderedResponse>();
   const admitted = Promise.withResolvers<void>();
   const waits = Promise.withResolvers<void>();
@@ -239,7 +235,7 @@ t.test('a thread that answers is not terminated, however long a call takes', asy
 });
 
 /** Two tenants whose calls go to different threads. */
-async function twoTenants(threads: RestThreads<unknown>): Promise<[string, string]> {
+async function twoTenants(threads: RestThreads): Promise<[string, string]> {
   await until(() => threads.ready === 2);
   const one = await ask(threads, head('/thread', 'tenant-0')).answer;
   for (let i = 1; ; i++) {

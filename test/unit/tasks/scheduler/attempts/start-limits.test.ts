@@ -41,12 +41,9 @@ class Budget {
   constructor(scene: EngineScene, decisions: Decisions) {
     this.scene = scene;
     this.decisions = decisions;
-    const decided = new DecidedStartLimits({
-      decider: decisions.batcher,
-      clock: decisions.clock,
-      domains: { ofTenants: [], shared: ['edge'] },
-      refunds: new StartRefunds(() => decisions.rules),
-    });
+    const domains = { ofTenants: [], shared: ['edge'] };
+    const refunds = new StartRefunds(() => decisions.rules);
+    const decided = new DecidedStartLimits(decisions.batcher, domains, refunds, decisions.clock);
     this.limitAsker = {
       ask: (question: LimitQuestion) => {
         this.asked.push(question.tasks);

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { ThreadPauses } from '../../../../src/app/statistics/thread-pauses.ts';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { StatsRegistry } from '../../../src/stats/registry.ts';
+import { ThreadPauses } from '../../../src/stats/thread-pauses.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 
 t.test('how late a timer ran is measured four times a second, until the stop', async t => {
   const stats = new StatsRegistry();

@@ -1,7 +1,7 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Histogram } from '../../stats/histogram.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Histogram } from './histogram.ts';
+import type { StatsRegistry } from './registry.ts';
 
 /** Kinds of threads with statistics. Threads of one kind are measured together. */
 export type ThreadKind = 'primary' | 'serving' | 'decision' | 'tasks_rest' | 'tasks_engine';

@@ -1,51 +1,103 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { ThreadStats } from '../../decision/pool/thread-messages.ts';
-import type { Recorded } from '../../stats/histogram.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Recorded } from './histogram.ts';
+import type { StatsRegistry } from './registry.ts';
 
 /** How often a thread reports its statistics. */
-export const REPORT_MS = 1_000;
+const REPORT_MS = 1_000;
 
 /** Suffixes of the counters of opened and of closed connections. */
 const CONNECTIONS = '.cx_active';
 const CLOSED = '.cx_local_close';
 
-/** The changes of the statistics of a thread. */
-export type StatsChange = Pick<ThreadStats, 'counters' | 'gauges' | 'timers'>;
+/** The changes of the statistics of a thread: of its counters, the new values of its gauges, and what its timers recorded. */
+interface StatsChange {
+  readonly counters: readonly (readonly [name: string, growth: number])[];
+  readonly gauges: readonly (readonly [name: string, value: number])[];
+  readonly timers: readonly (readonly [name: string, growth: Recorded])[];
+}
 
-/** Runs in a thread: reports the statistics of the thread that have changed. */
-export class StatsReporter {
+/** The message of every kind of thread with the changes of its statistics since the last message. */
+export interface ThreadStats {
+  readonly kind: 'stats';
+  readonly stats: StatsChange;
+}
+
+/** Runs in a thread: reports what the thread has counted, every second and on request. */
+export class StatsReporter<Other = never> {
   readonly #changes: StatsChanges;
   readonly #clock: Clock;
-  readonly #tell: (change: StatsChange) => void;
+  readonly #post: (message: ThreadStats | Other) => void;
+  readonly #others: () => Iterable<Other>;
   #timer: Timer | null = null;
+  /** Called when everything is reported that the thread had counted before. */
+  #requests: (() => void)[] = [];
+  #isReporting = false;
+  #stopped = false;
 
-  constructor(stats: StatsRegistry, clock: Clock, tell: (change: StatsChange) => void) {
+  /**
+   * @param post sends a message to the thread that adds up the statistics of all threads
+   * @param others makes messages about what the thread counts beside its statistics; other work runs between them
+   */
+  constructor(
+    stats: StatsRegistry,
+    clock: Clock,
+    post: (message: ThreadStats | Other) => void,
+    others: () => Iterable<Other> = () => [],
+  ) {
     this.#changes = new StatsChanges(stats);
     this.#clock = clock;
-    this.#tell = tell;
+    this.#post = post;
+    this.#others = others;
   }
 
   /** Reports changes now and every second. */
   start(): void {
-    this.#report();
+    void this.#report();
     this.#timer = this.#clock.after(REPORT_MS, () => this.start());
   }
 
-  /** Reports the last changes. */
-  stop(): void {
-    this.#timer?.cancel();
-    this.#report();
+  /** Reports changes now, and calls `reported` when everything is reported that was counted until now. */
+  requested(reported: () => void): void {
+    this.#requests.push(reported);
+    void this.#report();
   }
 
-  #report(): void {
-    const change = this.#changes.take();
-    if (change !== null) this.#tell(change);
+  /** Reports the last changes, immediately. */
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#postChanges();
+    for (const other of this.#others()) this.#post(other);
+    for (const reported of this.#requests) reported();
+  }
+
+  async #report(): Promise<void> {
+    if (this.#isReporting) return;
+    this.#isReporting = true;
+    do {
+      const requests = this.#requests;
+      this.#requests = [];
+      this.#postChanges();
+      for (const other of this.#others()) {
+        this.#post(other);
+        await nextTurn();
+        if (this.#stopped) return;
+      }
+      for (const reported of requests) reported();
+      // A request that arrived meanwhile needs a report that begins after it.
+    } while (this.#requests.length > 0);
+    this.#isReporting = false;
+  }
+
+  #postChanges(): void {
+    const stats = this.#changes.take();
+    if (stats !== null) this.#post({ kind: 'stats', stats });
   }
 }
 
 /** The changes of the statistics of a thread. */
-export class StatsChanges {
+class StatsChanges {
   readonly #stats: StatsRegistry;
   readonly #totals = new Map<string, number>();
   readonly #values = new Map<string, number>();

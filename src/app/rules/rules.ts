@@ -1,0 +1,84 @@
+import type { ServiceStack } from '../../base/lifecycle.ts';
+import { RuleRates } from '../../decision/statistics/rule-rates.ts';
+import { type RuleGeneration, RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
+import { type CompiledRules, dumpRules } from '../../rules/compiled-rules.ts';
+import { RuleLoads } from '../../rules/rule-loads.ts';
+import type { FileRuleSource } from '../../rules/source/file-source.ts';
+import { createRehearsals, type OpenRehearsals } from '../rehearsal/open-rehearsals.ts';
+import type { PrimaryThread } from '../surroundings.ts';
+import { CountedFileReads } from './load-statistics.ts';
+import { RuleCompiler } from './rule-compiler.ts';
+import { RuleLoader } from './rule-loader.ts';
+import { createRuleSource, type RuleSource } from './rule-source.ts';
+
+/** The rules of the process: where they come from, how they are loaded, what is known about them, and their rehearsal. */
+export class Rules {
+  readonly statistics = new RuleStatistics();
+  readonly rates: RuleRates;
+  readonly loads: RuleLoads;
+  readonly rehearsals: OpenRehearsals;
+  readonly #primary: PrimaryThread;
+  readonly #compiler = new RuleCompiler();
+  readonly #loader: RuleLoader;
+  readonly #fileReads: CountedFileReads;
+  /** The source of the rule files; null before the start, and with xDS. */
+  #files: FileRuleSource | null = null;
+
+  constructor(primary: PrimaryThread) {
+    const { stats, clock } = primary;
+    this.#primary = primary;
+    stats.addSource(this.statistics);
+    this.rates = new RuleRates(this.statistics, clock);
+    this.loads = new RuleLoads(clock);
+    this.#loader = new RuleLoader(primary, this.#compiler, this.statistics, this.loads);
+    this.#fileReads = new CountedFileReads(this.#loader, stats);
+    this.rehearsals = createRehearsals(
+      primary,
+      this.#compiler,
+      () => this.#files,
+      () => this.#loader.settled().then(() => this.loads.all[0]),
+    );
+  }
+
+  /** Calls `use` with the rules of each load, to decide with them from now on. Call once, before the start. */
+  publishTo(use: (generation: RuleGeneration) => void): void {
+    this.#loader.publishTo(use);
+  }
+
+  /** The active rules; null before the first successful load. */
+  get current(): CompiledRules | null {
+    return this.#loader.current;
+  }
+
+  /** The active rules as lines, for `/rlconfig`. */
+  dump(): Iterable<string> {
+    return this.current === null ? [] : dumpRules(this.current);
+  }
+
+  /**
+   * Starts the compiler and the source, and waits until rules are active, unless the settings say otherwise.
+   *
+   * @param stopAsked ends the wait
+   */
+  async start(stack: ServiceStack, stopAsked: Promise<void>): Promise<void> {
+    await stack.start(this.#compiler);
+    const source = await createRuleSource(this.#primary, this.#loader, this.#fileReads);
+    this.#files = source.files;
+    await stack.start(source.service);
+    await this.#loader.settled();
+    if (!this.#primary.settings.forceStartWithoutInitialConfig) await this.#firstRules(source, stopAsked);
+  }
+
+  async #firstRules({ patienceMs, advice }: RuleSource, stopAsked: Promise<void>): Promise<void> {
+    if (this.current !== null) return;
+    const { clock, logger } = this.#primary;
+    const timer = clock.after(patienceMs, () =>
+      logger.warning(
+        'Ports stay closed until rules are loaded; set FORCE_START_WITHOUT_INITIAL_CONFIG=true to open them without rules',
+        { advice },
+      ),
+    );
+    await Promise.race([this.#loader.firstLoad, stopAsked]);
+    timer.cancel();
+  }
+}
