@@ -10,7 +10,7 @@ import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SIGNAL_NAMES, SignalPorts, Signals } from '../../tasks/model/signals.ts';
 import { AskedStartLimits } from '../../tasks/scheduler/attempts/start-limits.ts';
-import { scheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts';
+import { ScheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts';
 import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';
 import { WorkerBook } from '../../tasks/scheduler/workers/worker-book.ts';
 import { WorkerTests } from '../../tasks/scheduler/workers/worker-tests.ts';
@@ -56,7 +56,7 @@ export async function serveTasksEngine(task: LastingTask, setup: EngineThreadSet
     lost: stats.counter('tasks.delivery_threads_lost'),
   });
   const deliveries = tracing === null ? threads : new TracedDeliveries(threads, tracing);
-  const tester = new WorkerTests({ ...tasks, book: new WorkerBook(tasks), deliveries });
+  const tester = new WorkerTests(tasks, new WorkerBook(tasks), deliveries);
   const ids = new IdMaker(() => clock.nowMs(), randomBytes);
   const counters = {
     count: (result: Parameters<typeof statistics.schedulesFired>[0], by: number) =>
@@ -67,7 +67,7 @@ export async function serveTasksEngine(task: LastingTask, setup: EngineThreadSet
     usage,
     deliveries,
     limitAsker,
-    firer: workerDue => scheduleFirer({ ...tasks, ids, workerDue, counters }),
+    firer: workerDue => new ScheduleFirer({ ...tasks, ids }, counters, workerDue),
     notReady: (part, notReady) => post({ kind: 'not_ready', part, notReady }),
     options: {
       node: `${hostname()}-${process.pid}`,

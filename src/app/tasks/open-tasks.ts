@@ -5,7 +5,7 @@ import type { Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { WorkerNames } from '../../tasks/model/worker-names.ts';
 import type { LinkRequest } from '../../tasks/rest/threads/thread-links.ts';
-import type { TasksThread } from '../../tasks/scheduler/tasks-thread.ts';
+import type { TasksThread } from '../../tasks/scheduler/thread/tasks-thread.ts';
 import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { measuredStore } from '../../tasks/store/measured-store.ts';

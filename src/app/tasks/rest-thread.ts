@@ -49,17 +49,15 @@ export async function serveTasksRest(task: LastingTask, setup: RestThreadSetup):
     const opened = await openTasks(thread, signals, keys, false);
     const { tasks, usage } = opened;
     const { store, clock, statistics } = tasks;
-    const usageWriter = new UsageWriter({ store, usage, clock: systemClock, logger });
+    const usageWriter = new UsageWriter({ store, clock: systemClock, logger }, usage);
     const provider = await identityProvider(settings, clock, logger);
-    const startLimits = new StartLimits({ asker: limitAsker, clock, logger });
-    const desk = new PullDesk({
-      claims: new PullClaims({ ...tasks, startLimits }),
-      leases: new PullLeases(tasks),
-      signals,
-      clock,
-      maxWaiting: Math.ceil(MAX_WAITING_PULLS / settings.tasksRestThreads),
-      callersChanged: waiting => pullSignals.callersChanged(waiting),
-    });
+    const desk = new PullDesk(
+      tasks,
+      new PullClaims(tasks, new StartLimits(tasks, limitAsker)),
+      new PullLeases(tasks),
+      Math.ceil(MAX_WAITING_PULLS / settings.tasksRestThreads),
+      waiting => pullSignals.callersChanged(waiting),
+    );
     const shownPort = { shown: 0 };
     const parts: RestParts = {
       ...tasks,

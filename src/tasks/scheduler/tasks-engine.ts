@@ -16,7 +16,7 @@ import { PushSlots } from './push/push-slots.ts';
 import { PushStarts } from './push/push-starts.ts';
 import { PushTurns } from './push/push-turns.ts';
 import { WaitingWorkers } from './push/waiting-workers.ts';
-import type { TasksThread } from './tasks-thread.ts';
+import type { TasksThread } from './thread/tasks-thread.ts';
 import { LOOK_EVERY_MS, OldestDue } from './upkeep/oldest-due.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
@@ -26,8 +26,8 @@ import { WorkerBook } from './workers/worker-book.ts';
 import { WorkerPauses, WorkerSwitch } from './workers/worker-pauses.ts';
 import { SecretUses } from './workers/worker-secrets.ts';
 
-/** What the engine uses beside what all work in its thread shares. */
-export interface TasksEngineParts extends TasksThread {
+/** What all work in the thread with the task engine shares. */
+export interface EngineThread extends TasksThread {
   /** What the store counts. */
   readonly usage: UsageCounts;
   /** Started and stopped by the engine. */
@@ -67,27 +67,27 @@ export class TasksEngine implements Service {
   readonly #services: readonly Service[];
   readonly #stack = new ServiceStack();
 
-  constructor(parts: TasksEngineParts) {
-    const { clock, random, logger } = parts;
-    const workerSwitch = new WorkerSwitch(parts);
+  constructor(thread: EngineThread) {
+    const { clock, random, logger } = thread;
+    const workerSwitch = new WorkerSwitch(thread);
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
-    const troubles = new Troubles(parts);
-    const keyCheck = new KeyCheck({ ...parts, troubles });
-    const countDue = dueTasksCounter(parts);
-    const oldestDue = new OldestDue(parts);
+    const troubles = new Troubles(thread, thread.notReady);
+    const keyCheck = new KeyCheck(thread, troubles);
+    const countDue = dueTasksCounter(thread);
+    const oldestDue = new OldestDue(thread);
     this.#services = [
       atStop('troubles', async () => troubles.stop()),
-      new UsageWriter(parts),
+      new UsageWriter(thread, thread.usage),
       {
         name: 'first check of the master key',
         // If the store fails, the rounds try again.
         start: () => keyCheck.begin().catch(() => {}),
         stop: async () => {},
       },
-      ...pushing(parts, { workerSwitch, troubles }),
-      rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
-      rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll(parts, stopped)),
+      ...pushing(thread, workerSwitch, troubles),
+      rounds('reaper', REAP_EVERY_MS, stopped => reap(thread, stopped)),
+      rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll(thread, stopped)),
       rounds('count of due tasks', COUNT_DUE_EVERY_MS, countDue),
       rounds('oldest due tasks of workers', LOOK_EVERY_MS, stopped => oldestDue.look(stopped)),
       new Rounds({
@@ -98,7 +98,7 @@ export class TasksEngine implements Service {
         clock,
         logger,
       }),
-      parts.firer((tenant, id) => workerSwitch.resume(tenant, id)),
+      thread.firer((tenant, id) => workerSwitch.resume(tenant, id)),
     ];
   }
 
@@ -112,31 +112,22 @@ export class TasksEngine implements Service {
   }
 }
 
-/** Parts that pushing shares with the other work. */
-interface PushingShared {
-  readonly workerSwitch: WorkerSwitch;
-  readonly troubles: Troubles;
-}
-
 /** The services that push tasks, in the order in which they start. */
-function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
-  const { workerSwitch, troubles } = shared;
-  const { deliveries, statistics, clock, options } = parts;
-  const { pushSlots: slots, drainMs, node } = options;
-  const actor: Actor = { type: 'dispatcher', id: node };
-  const outage = new StoreOutage({ ...parts, troubles });
-  const settler = new Settler({ ...parts, outage, maxUncertain: 2 * slots });
-  const startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
-  const waiting = new WaitingWorkers({ ...parts, startLimits, outage });
-  const pauses = new WorkerPauses({ ...parts, workerSwitch });
-  const secretUses = new SecretUses(parts);
-  const results = new PushResults({ ...parts, settler, pauses, actor });
-  const pushSlots = new PushSlots({ slots, after: clock.after.bind(clock) });
-  const attempts = new PushAttempts({ ...parts, slots: pushSlots, results, secretUses, drainMs });
-  const claims = new PushClaims({ ...parts, results, outage, actor });
-  const book = new WorkerBook(parts);
-  const starts = new PushStarts({ ...parts, book, claims, attempts, waiting, startLimits });
-  const turns = new PushTurns({ ...parts, slots: pushSlots, waiting, starts, attempts, outage });
+function pushing(thread: EngineThread, workerSwitch: WorkerSwitch, troubles: Troubles): Service[] {
+  const { deliveries, statistics, clock, options } = thread;
+  const actor: Actor = { type: 'dispatcher', id: options.node };
+  const outage = new StoreOutage(thread, troubles);
+  const settler = new Settler(thread, outage, 2 * options.pushSlots);
+  const startLimits = new StartLimits(thread, thread.limitAsker);
+  const waiting = new WaitingWorkers(thread, startLimits, outage);
+  const pauses = new WorkerPauses(thread, workerSwitch);
+  const secretUses = new SecretUses(thread);
+  const results = new PushResults(thread, settler, pauses, actor);
+  const slots = new PushSlots({ slots: options.pushSlots, after: clock.after.bind(clock) });
+  const attempts = new PushAttempts(thread, slots, results, secretUses);
+  const claims = new PushClaims(thread, results, outage, actor);
+  const starts = new PushStarts(new WorkerBook(thread), claims, attempts, waiting, statistics);
+  const turns = new PushTurns(attempts, waiting, starts, outage, thread.logger);
   statistics.readInFlight(() => attempts.count);
   statistics.readOldestDueMs(() => waiting.oldestMs());
   return [
@@ -152,8 +143,8 @@ function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
     atStop('uses of secrets', () => secretUses.settled()),
     atStop('pauses of workers', () => pauses.settled()),
     atStop('start limits', async () => startLimits.stop()),
-    new CancelWatch({ ...parts, attempts, outage }),
-    new Dispatcher({ ...parts, waiting, turns, attempts, outage }),
+    new CancelWatch(thread, attempts, outage),
+    new Dispatcher(thread, waiting, turns, attempts, outage),
   ];
 }
 
@@ -167,7 +158,7 @@ function atStop(name: string, stop: () => Promise<void>): Service {
  *
  * @returns counts them again; rejects with a Fault if the store fails
  */
-function dueTasksCounter({ store, statistics }: TasksEngineParts): () => Promise<void> {
+function dueTasksCounter({ store, statistics }: EngineThread): () => Promise<void> {
   let count = 0;
   statistics.readDueTasks(() => count);
   return async () => {

@@ -10,7 +10,7 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import { WorkerNames } from '../../../src/tasks/model/worker-names.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push/push-slots.ts';
-import type { TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
+import type { EngineThread } from '../../../src/tasks/scheduler/tasks-engine.ts';
 import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
@@ -275,7 +275,7 @@ export class EngineScene {
     const directory = new Directory(store, clock);
     let workerDue: Process['workerDue'] | null = null;
     const firer: Service = { name: 'firer', start: async () => {}, stop: async () => {} };
-    const parts: TasksEngineParts = {
+    const parts: EngineThread = {
       store,
       usage,
       directory,

@@ -3,7 +3,8 @@ import { StartLimits } from '../../../src/tasks/scheduler/attempts/start-limits.
 import { PullClaims } from '../../../src/tasks/scheduler/pull/pull-claims.ts';
 import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
 import { PullLeases } from '../../../src/tasks/scheduler/pull/pull-leases.ts';
-import { TasksEngine, type TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
+import type { EngineThread } from '../../../src/tasks/scheduler/tasks-engine.ts';
+import { TasksEngine } from '../../../src/tasks/scheduler/tasks-engine.ts';
 
 /** The engine and what pull workers ask, in one thread; in a service the desk is in the threads of the interface. */
 export class EngineWithDesk implements Service {
@@ -12,15 +13,10 @@ export class EngineWithDesk implements Service {
   readonly #engine: TasksEngine;
 
   /** @param maxWaiting pull calls that may wait at once */
-  constructor(parts: TasksEngineParts, maxWaiting: number) {
-    this.#engine = new TasksEngine(parts);
-    const startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
-    this.pullDesk = new PullDesk({
-      ...parts,
-      claims: new PullClaims({ ...parts, startLimits }),
-      leases: new PullLeases(parts),
-      maxWaiting,
-    });
+  constructor(thread: EngineThread, maxWaiting: number) {
+    this.#engine = new TasksEngine(thread);
+    const claims = new PullClaims(thread, new StartLimits(thread, thread.limitAsker));
+    this.pullDesk = new PullDesk(thread, claims, new PullLeases(thread), maxWaiting);
   }
 
   async start(): Promise<void> {

@@ -5,7 +5,7 @@ import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { scheduleDueAt } from '../../../src/tasks/model/schedules/schedule-times.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
-import { type ScheduleFirer, scheduleFirer } from '../../../src/tasks/scheduler/schedules/schedule-firer.ts';
+import { ScheduleFirer } from '../../../src/tasks/scheduler/schedules/schedule-firer.ts';
 import type { ScheduleResult } from '../../../src/tasks/scheduler/schedules/schedule-step.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../../src/tasks/store/documents.ts';
@@ -103,7 +103,7 @@ export class Firing {
       after: (delayMs, run) => this.clock.after(delayMs, run),
     };
     const random = new SeededRandom(1_000 + seed);
-    const firer = scheduleFirer({
+    const thread = {
       store,
       directory: new Directory(store, clock),
       signals,
@@ -115,13 +115,14 @@ export class Firing {
       random: () => random.next(),
       logger,
       limits: DEFAULT_TENANT_LIMITS,
-      workerDue: async (_tenant, workerId) => {
+    };
+    const firer = new ScheduleFirer(
+      thread,
+      { count: (result, by) => this.counts.set(result, (this.counts.get(result) ?? 0) + by) },
+      async (_tenant, workerId) => {
         this.workersDue.push(workerId);
       },
-      counters: {
-        count: (result, by) => this.counts.set(result, (this.counts.get(result) ?? 0) + by),
-      },
-    });
+    );
     this.firers.push(firer);
     void firer.start();
     return firer;

@@ -69,15 +69,13 @@ export class TaskHarness extends RestHarness {
     this.#check = answerCheckOf(this.routes);
     const { directory, signals, clock, randomBytes } = this.parts;
     const statistics = new TaskStatistics(new StatsRegistry());
-    const ofStore = { store: this.store, directory, statistics, clock };
-    const startLimits = new StartLimits({ asker: NO_LIMITS, clock, logger: this.logger });
-    const storeDesk = new PullDesk({
-      claims: new PullClaims({ ...ofStore, startLimits, randomBytes, limits: DEFAULT_TENANT_LIMITS }),
-      leases: new PullLeases({ ...ofStore, signals, random: () => 0.5 }),
-      signals,
-      clock,
-      maxWaiting: 100,
-    });
+    const thread = {
+      ...{ store: this.store, directory, signals, statistics, clock, randomBytes, logger: this.logger },
+      limits: DEFAULT_TENANT_LIMITS,
+      random: () => 0.5,
+    };
+    const claims = new PullClaims(thread, new StartLimits(thread, NO_LIMITS));
+    const storeDesk = new PullDesk(thread, claims, new PullLeases(thread), 100);
     desk = storeDesk;
     // It begins to listen before its promise is there, and holds nothing that a test must close.
     void storeDesk.start();

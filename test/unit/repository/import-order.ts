@@ -49,6 +49,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
   'tasks/store/redis': [['lua'], ['connection'], [OWN_FILES]],
   'tasks/scheduler': [
+    ['thread'],
     ['health'],
     ['workers', 'attempts'],
     ['push', 'pull', 'upkeep'],

@@ -1,9 +1,8 @@
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
 import type { SettleAnswer, Settlement } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage, type StoreOutage } from '../health/store-outage.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 /** One attempt that has ended. */
 export interface EndedAttempt {
@@ -14,15 +13,6 @@ export interface EndedAttempt {
   readonly onRecorded: (answer: SettleAnswer | null) => void;
   /** The store did not answer the claim of the attempt, so the attempt may not exist. */
   readonly uncertain?: true;
-}
-
-interface SettlerParts {
-  readonly store: Pick<TaskStore, 'settle'>;
-  readonly outage: StoreOutage;
-  /** Maximum number of uncertain attempts that are held. The leases of further ones expire. */
-  readonly maxUncertain: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Results that arrive within this time are written together. */
@@ -40,7 +30,9 @@ const RETRY_MS = 1_000;
  * available again, unless their lease has expired.
  */
 export class Settler {
-  readonly #parts: SettlerParts;
+  readonly #thread: ThreadPart<'settle', 'clock' | 'logger'>;
+  readonly #outage: StoreOutage;
+  readonly #maxUncertain: number;
   /** Results that wait to be written, by tenant; lists are never empty. */
   readonly #waiting = new Map<string, EndedAttempt[]>();
   /** Number of results in `#waiting`. */
@@ -56,9 +48,12 @@ export class Settler {
   #empty: (() => void) | null = null;
   #stopped = false;
 
-  constructor(parts: SettlerParts) {
-    this.#parts = parts;
-    parts.outage.onOver(() => {
+  /** @param maxUncertain maximum number of uncertain attempts that are held; the leases of further ones expire */
+  constructor(thread: ThreadPart<'settle', 'clock' | 'logger'>, outage: StoreOutage, maxUncertain: number) {
+    this.#thread = thread;
+    this.#outage = outage;
+    this.#maxUncertain = maxUncertain;
+    outage.onOver(() => {
       this.#retryAtMs.clear();
       this.#writeAll();
     });
@@ -78,12 +73,12 @@ export class Settler {
 
   add(tenant: string, ended: EndedAttempt): void {
     if (ended.uncertain) this.#uncertain++;
-    if (this.#stopped || (ended.uncertain && this.#uncertain > this.#parts.maxUncertain)) {
+    if (this.#stopped || (ended.uncertain && this.#uncertain > this.#maxUncertain)) {
       this.#giveUp([ended]);
       return;
     }
     this.#hold(tenant, [ended]);
-    const waits = this.#parts.outage.down || this.#isLater(tenant);
+    const waits = this.#outage.down || this.#isLater(tenant);
     if (!waits && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#write(tenant);
     this.#arm(waits ? RETRY_MS : WINDOW_MS);
   }
@@ -91,7 +86,7 @@ export class Settler {
   /** Writes all held results. Gives up on the remaining ones after `boundMs`. */
   async stop(boundMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const bound = this.#parts.clock.after(boundMs, resolve);
+    const bound = this.#thread.clock.after(boundMs, resolve);
     this.#empty = resolve;
     this.#retryAtMs.clear();
     this.#writeAll();
@@ -106,14 +101,14 @@ export class Settler {
 
   #arm(delayMs: number): void {
     if (this.#held === 0) return;
-    const { clock, outage } = this.#parts;
+    const { clock } = this.#thread;
     const atMs = clock.nowMs() + delayMs;
     if (this.#timer !== null && this.#timerAtMs <= atMs) return;
     this.#timer?.cancel();
     this.#timerAtMs = atMs;
     this.#timer = clock.after(delayMs, () => {
       this.#timer = null;
-      if (outage.down) this.#dropOverdue();
+      if (this.#outage.down) this.#dropOverdue();
       else this.#writeAll();
     });
   }
@@ -135,7 +130,7 @@ export class Settler {
   #isLater(tenant: string): boolean {
     const atMs = this.#retryAtMs.get(tenant);
     if (atMs === undefined) return false;
-    const leftMs = atMs - this.#parts.clock.nowMs();
+    const leftMs = atMs - this.#thread.clock.nowMs();
     // A clock that is set back must not make it last.
     if (leftMs > 0 && leftMs <= RETRY_MS) return true;
     this.#retryAtMs.delete(tenant);
@@ -153,14 +148,14 @@ export class Settler {
   }
 
   async #writeBatch(tenant: string, batch: readonly EndedAttempt[]): Promise<void> {
-    const { store, outage } = this.#parts;
+    const { store } = this.#thread;
     this.#writing += batch.length;
     try {
       const answers = await store.settle(
         tenant,
         batch.map(({ settlement }) => settlement),
       );
-      outage.answered();
+      this.#outage.answered();
       this.#writing -= batch.length;
       batch.forEach((ended, at) => {
         this.#end(ended, answers[at]);
@@ -170,7 +165,7 @@ export class Settler {
       // The answer may arrive after the stop has given up waiting for it.
       if (this.#stopped) this.#giveUp(batch);
       else if (isOutage(failure)) {
-        outage.failed();
+        this.#outage.failed();
         this.#holdAgain(tenant, batch);
       } else this.#refused(tenant, batch, failure);
     }
@@ -183,7 +178,7 @@ export class Settler {
       for (const ended of batch) void this.#writeBatch(tenant, [ended]);
       return;
     }
-    this.#parts.logger.error(
+    this.#thread.logger.error(
       'Could not record the result of an attempt; the task will be retried when its lease expires',
       {
         tenant,
@@ -194,16 +189,16 @@ export class Settler {
   }
 
   #holdAgain(tenant: string, batch: readonly EndedAttempt[]): void {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const kept = batch.filter(({ leaseUntil }) => leaseUntil > nowMs);
     this.#giveUp(batch.filter(({ leaseUntil }) => leaseUntil <= nowMs));
     if (kept.length > 0) this.#hold(tenant, kept);
-    this.#retryAtMs.set(tenant, this.#parts.clock.nowMs() + RETRY_MS);
+    this.#retryAtMs.set(tenant, this.#thread.clock.nowMs() + RETRY_MS);
     this.#arm(RETRY_MS);
   }
 
   #dropOverdue(): void {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     for (const [tenant, list] of this.#waiting) {
       const over = list.filter(({ leaseUntil }) => leaseUntil <= nowMs);
       if (over.length === 0) continue;
@@ -219,7 +214,7 @@ export class Settler {
   #giveUp(list: readonly EndedAttempt[]): void {
     const count = list.filter(({ uncertain }) => !uncertain).length;
     if (count > 0) {
-      this.#parts.logger.warning(
+      this.#thread.logger.warning(
         'Could not record the results of attempts while the task store was unavailable; their tasks will be retried when the leases expire',
         {
           count,

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
 import { Questions, type ThreadAnswer, threadAnswer } from '../../../base/threads/questions.ts';
 import type { StartLimit } from '../../model/documents.ts';
+import type { TasksThread } from '../thread/tasks-thread.ts';
 
 /** Asks the decision service how many tasks of a worker may start. */
 export interface LimitQuestion {
@@ -91,12 +90,6 @@ export function askForThread(
   );
 }
 
-interface StartLimitsParts {
-  readonly asker: LimitAsker;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly logger: Logger;
-}
-
 /** A worker whose starts the decision service limits. */
 export interface LimitedWorker {
   readonly tenant: string;
@@ -144,13 +137,15 @@ const LOG_EVERY_MS = 60_000;
  * most about half of what is counted has to be given back.
  */
 export class StartLimits {
-  readonly #parts: StartLimitsParts;
+  readonly #thread: Pick<TasksThread, 'clock' | 'logger'>;
+  readonly #asker: LimitAsker;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_WORKERS });
   #loggedMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  constructor(parts: StartLimitsParts) {
-    this.#parts = parts;
+  constructor(thread: Pick<TasksThread, 'clock' | 'logger'>, asker: LimitAsker) {
+    this.#thread = thread;
+    this.#asker = asker;
   }
 
   /** How long the worker must not start a task; 0 if it may, or if that is to be asked. */
@@ -158,7 +153,7 @@ export class StartLimits {
     if (this.#entries.size === 0) return 0;
     const entry = this.#entries.get(keyOf(tenant, workerId));
     if (entry === undefined || entry.granted > 0) return 0;
-    const leftMs = entry.waitUntilMs - this.#parts.clock.nowMs();
+    const leftMs = entry.waitUntilMs - this.#thread.clock.nowMs();
     // A clock that is set back must not make it last.
     return leftMs > 0 && leftMs <= MAX_WAIT_MS + AFTER_END_MS ? leftMs : 0;
   }
@@ -177,7 +172,7 @@ export class StartLimits {
    * One question of a worker at a time.
    */
   async ask(worker: LimitedWorker, most: number): Promise<void> {
-    const { asker, clock } = this.#parts;
+    const { clock } = this.#thread;
     const { tenant, workerId, limit } = worker;
     const entry = this.#entryOf(worker);
     entry.asking = true;
@@ -186,7 +181,7 @@ export class StartLimits {
     const tasks = Math.max(1, Math.min(entry.next, most, left));
     let verdict: LimitVerdict;
     try {
-      verdict = await asker.ask({ tenant, limit, tasks });
+      verdict = await this.#asker.ask({ tenant, limit, tasks });
     } catch (failure) {
       this.#failed(entry, asError(failure).message);
       return;
@@ -208,7 +203,7 @@ export class StartLimits {
   take(tenant: string, workerId: string, most: number): number {
     const entry = this.#entries.get(keyOf(tenant, workerId));
     if (entry === undefined) return 0;
-    const ageMs = this.#parts.clock.nowMs() - entry.grantedAtMs;
+    const ageMs = this.#thread.clock.nowMs() - entry.grantedAtMs;
     if (ageMs < 0 || ageMs > FRESH_MS) this.#giveBack(entry);
     entry.taken = Math.min(entry.granted, most);
     entry.granted -= entry.taken;
@@ -268,7 +263,7 @@ export class StartLimits {
    * load the store at once. Returns them.
    */
   limitsChanged(): readonly LimitedWorker[] {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const waiting = [...this.#entries.values()].filter(({ waitUntilMs }) => waitUntilMs > nowMs);
     for (const [i, entry] of waiting.entries()) {
       entry.waitUntilMs = Math.min(entry.waitUntilMs, nowMs + i * APART_MS);
@@ -295,7 +290,7 @@ export class StartLimits {
   }
 
   #failed(entry: Entry, reason: string): void {
-    const { clock, logger } = this.#parts;
+    const { clock, logger } = this.#thread;
     const { tenant, workerId } = entry.worker;
     const nowMs = clock.nowMs();
     entry.asking = false;
@@ -313,7 +308,7 @@ export class StartLimits {
     const { granted: tasks, refundableUntilMs, worker } = entry;
     entry.granted = 0;
     if (tasks === 0 || refundableUntilMs === null) return;
-    this.#parts.asker.giveBack({ tenant: worker.tenant, limit: worker.limit, tasks, refundableUntilMs });
+    this.#asker.giveBack({ tenant: worker.tenant, limit: worker.limit, tasks, refundableUntilMs });
   }
 }
 

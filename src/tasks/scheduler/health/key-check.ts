@@ -1,14 +1,7 @@
-import type { Sealer } from '../../sealing/sealer.ts';
 import { ACCOUNT_ID } from '../../store/documents.ts';
-import type { TaskStore } from '../../store/task-store.ts';
-import { RecordedKeys } from './recorded-keys.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
+import { type KeyHolder, RecordedKeys } from './recorded-keys.ts';
 import type { Troubles } from './troubles.ts';
-
-interface KeyCheckParts {
-  readonly store: Pick<TaskStore, 'tenants' | 'getDocument' | 'apply'>;
-  readonly sealer: Pick<Sealer, 'knows' | 'currentKeyId' | 'keyIds'>;
-  readonly troubles: Troubles;
-}
 
 /** How often the record of the keys and some accounts are looked at. */
 export const CHECK_KEYS_EVERY_MS = 10_000;
@@ -21,7 +14,8 @@ const AT_ONCE = 16;
  * that is when a key is wrong or missing; afterwards a page of them at a time, for other processes may have other keys.
  */
 export class KeyCheck {
-  readonly #parts: KeyCheckParts;
+  readonly #thread: ThreadPart<'tenants'> & KeyHolder;
+  readonly #troubles: Troubles;
   readonly #recorded: RecordedKeys;
   /** Keys of the store, of which this process has none. */
   #foreign: readonly string[] | null = null;
@@ -31,9 +25,10 @@ export class KeyCheck {
   #after: string | null = null;
   #sawAll = false;
 
-  constructor(parts: KeyCheckParts) {
-    this.#parts = parts;
-    this.#recorded = new RecordedKeys(parts);
+  constructor(thread: ThreadPart<'tenants'> & KeyHolder, troubles: Troubles) {
+    this.#thread = thread;
+    this.#troubles = troubles;
+    this.#recorded = new RecordedKeys(thread);
   }
 
   /**
@@ -66,7 +61,7 @@ export class KeyCheck {
       if (this.#found.size === 0) [this.#after, this.#sawAll] = [null, false];
     }
     while (this.#found.size === 0 && !stopped()) {
-      const page = await this.#parts.store.tenants(this.#after, TENANTS_A_PAGE);
+      const page = await this.#thread.store.tenants(this.#after, TENANTS_A_PAGE);
       this.#found = await this.#unreadable(page);
       const isLast = page.length < TENANTS_A_PAGE;
       this.#after = isLast ? null : (page.at(-1) ?? null);
@@ -77,7 +72,7 @@ export class KeyCheck {
 
   /** Tenants whose data key is wrapped with a master key that this process does not have. */
   async #unreadable(tenants: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const { store, sealer } = this.#parts;
+    const { store, sealer } = this.#thread;
     const found = new Map<string, string>();
     for (let i = 0; i < tenants.length; i += AT_ONCE) {
       const some = tenants.slice(i, i + AT_ONCE);
@@ -91,10 +86,9 @@ export class KeyCheck {
   }
 
   #tell(): void {
-    const { troubles } = this.#parts;
     const text = this.#fault();
-    if (text !== null) troubles.began('master_key', { cause: 'wrong_master_key', text });
-    else if (this.#sawAll) troubles.over('master_key');
+    if (text !== null) this.#troubles.began('master_key', { cause: 'wrong_master_key', text });
+    else if (this.#sawAll) this.#troubles.over('master_key');
   }
 
   /** What is wrong with the keys; null for nothing. */

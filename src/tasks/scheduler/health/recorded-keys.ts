@@ -1,6 +1,6 @@
 import type { Sealer } from '../../sealing/sealer.ts';
 import { SERVICE, type StoredDocument } from '../../store/documents.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 type KeyRecord = StoredDocument<'master_keys'>;
 
@@ -9,10 +9,10 @@ const ID = 'master_keys';
 /** Keys are seldom replaced. If the record is full, the oldest key is forgotten. */
 const MAX_KEYS = 16;
 
-interface RecordedKeysParts {
-  readonly store: Pick<TaskStore, 'getDocument' | 'apply'>;
+/** A thread with the store and with master keys. */
+export type KeyHolder = ThreadPart<'getDocument' | 'apply'> & {
   readonly sealer: Pick<Sealer, 'currentKeyId' | 'keyIds' | 'knows'>;
-}
+};
 
 /**
  * The record in the store of the master keys that may be used with it. A process without any of them has a wrong key, also
@@ -20,11 +20,11 @@ interface RecordedKeysParts {
  * adds its current key: so keys can be replaced one process at a time, and previous keys can be removed later.
  */
 export class RecordedKeys {
-  readonly #parts: RecordedKeysParts;
+  readonly #thread: KeyHolder;
   #record: KeyRecord | null = null;
 
-  constructor(parts: RecordedKeysParts) {
-    this.#parts = parts;
+  constructor(thread: KeyHolder) {
+    this.#thread = thread;
   }
 
   /** Whether there was a record when it was last read. */
@@ -39,7 +39,7 @@ export class RecordedKeys {
    * @throws (rejects with) Fault when the store fails
    */
   async foreign(): Promise<readonly string[] | null> {
-    const { store, sealer } = this.#parts;
+    const { store, sealer } = this.#thread;
     this.#record = await store.getDocument(SERVICE, 'master_keys', ID);
     const ids = this.#record?.body.ids ?? null;
     return ids === null || ids.some(id => sealer.knows(id)) ? null : ids;
@@ -52,7 +52,7 @@ export class RecordedKeys {
    * @throws (rejects with) Fault when the store fails
    */
   async add(): Promise<boolean> {
-    const { store, sealer } = this.#parts;
+    const { store, sealer } = this.#thread;
     const { currentKeyId, keyIds } = sealer;
     const before = this.#record?.body.ids ?? null;
     if (before?.includes(currentKeyId)) return true;

@@ -1,17 +1,9 @@
 import { backoffMs } from '../../../base/backoff.ts';
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Timer } from '../../../base/clock.ts';
 import { asError, Fault } from '../../../base/fault.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import { StoreFault, troubleIn } from '../../store/trouble.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import type { Troubles } from './troubles.ts';
-
-interface StoreOutageParts {
-  readonly store: Pick<TaskStore, 'ping'>;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly troubles: Troubles;
-}
 
 const PROBES = { initialMs: 100, maxMs: 2_000 };
 
@@ -33,7 +25,8 @@ const ANSWER_MS = 10_000;
  * calls fail wait, and they retry from time to time.
  */
 export class StoreOutage {
-  readonly #parts: StoreOutageParts;
+  readonly #thread: ThreadPart<'ping', 'clock' | 'random'>;
+  readonly #troubles: Troubles;
   readonly #over = new Set<() => void>();
   #down = false;
   /** Calls that failed before the outage was reported. */
@@ -47,14 +40,15 @@ export class StoreOutage {
   #asked: Promise<void> | null = null;
   #stopped = false;
 
-  constructor(parts: StoreOutageParts) {
-    this.#parts = parts;
+  constructor(thread: ThreadPart<'ping', 'clock' | 'random'>, troubles: Troubles) {
+    this.#thread = thread;
+    this.#troubles = troubles;
   }
 
   /** Begins to watch the store. */
   start(): void {
     this.#timer?.cancel();
-    this.#timer = this.#parts.clock.after(WATCH_MS, () => void this.#watch());
+    this.#timer = this.#thread.clock.after(WATCH_MS, () => void this.#watch());
   }
 
   get down(): boolean {
@@ -68,16 +62,16 @@ export class StoreOutage {
 
   /** A call failed. */
   failed(): void {
-    const quietMs = this.#parts.clock.nowMs() - this.#answeredMs;
+    const quietMs = this.#thread.clock.nowMs() - this.#answeredMs;
     const concernsPart = quietMs >= 0 && quietMs < PART_MS;
     if (!this.#down && !this.#stopped && !concernsPart) this.#lost();
-    if (this.#isTold) this.#parts.troubles.callsFailed('task_store', 1);
+    if (this.#isTold) this.#troubles.callsFailed('task_store', 1);
     else if (this.#down) this.#untoldCalls++;
   }
 
   /** A write went well: the next outage is a new one. */
   answered(): void {
-    this.#answeredMs = this.#parts.clock.nowMs();
+    this.#answeredMs = this.#thread.clock.nowMs();
     if (!this.#down) this.#failures = 0;
   }
 
@@ -92,11 +86,10 @@ export class StoreOutage {
   }
 
   #tell(failure: unknown): void {
-    const { troubles } = this.#parts;
     const text = asError(failure).message;
-    troubles.began('task_store', { cause: troubleIn(failure), text });
+    this.#troubles.began('task_store', { cause: troubleIn(failure), text });
     this.#isTold = true;
-    troubles.callsFailed('task_store', this.#untoldCalls);
+    this.#troubles.callsFailed('task_store', this.#untoldCalls);
     this.#untoldCalls = 0;
   }
 
@@ -116,7 +109,7 @@ export class StoreOutage {
   }
 
   #probeLater(): void {
-    const { clock, random } = this.#parts;
+    const { clock, random } = this.#thread;
     this.#timer?.cancel();
     this.#timer = clock.after(backoffMs(PROBES, this.#failures++, random), () => void this.#probe());
   }
@@ -133,14 +126,14 @@ export class StoreOutage {
     this.#down = false;
     this.#isTold = false;
     this.#untoldCalls = 0;
-    this.#parts.troubles.over('task_store');
+    this.#troubles.over('task_store');
     for (const run of this.#over) run();
     if (!this.#stopped) this.start();
   }
 
   /** At most one ping is in flight, also while the store does not answer. */
   async #ask(): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#thread;
     this.#asked ??= store.ping().finally(() => {
       this.#asked = null;
     });

@@ -1,9 +1,6 @@
-import type { Clock } from '../../../base/clock.ts';
-import type { Logger } from '../../../base/logger.ts';
 import { Outage, OutageLog } from '../../../base/outage-log.ts';
-import type { TaskStatistics } from '../../model/task-statistics.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import { TROUBLES, type TroubleName, troublesOf } from '../../store/trouble.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 /** A component of `/readyz`. */
 export type TroubledPart = 'task_store' | 'master_key';
@@ -18,14 +15,6 @@ export interface NotReady {
 
 /** Called when the problem of a part changes; null if the part works. */
 export type NotReadyListener = (part: TroubledPart, notReady: NotReady | null) => void;
-
-interface TroublesParts {
-  readonly store: Pick<TaskStore, 'name'>;
-  readonly statistics: TaskStatistics;
-  readonly notReady: NotReadyListener;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 const TEXTS = {
   task_store: {
@@ -47,19 +36,21 @@ const KEY_ADVICE =
  * line when it begins and one when the part works again.
  */
 export class Troubles {
-  readonly #parts: TroublesParts;
+  readonly #thread: ThreadPart<'name', 'statistics' | 'clock' | 'logger'>;
+  readonly #notReady: NotReadyListener;
   readonly #log: OutageLog;
   readonly #current = new Map<TroubledPart, NotReady>();
   /** Troubles whose first line was written, by part and cause. */
   readonly #open = new Map<TroubledPart, Map<NotReady['cause'], Outage>>();
 
-  constructor(parts: TroublesParts) {
-    this.#parts = parts;
-    this.#log = new OutageLog(parts);
-    const causes: NotReady['cause'][] = [...troublesOf(parts.store.name), 'wrong_master_key'];
+  constructor(thread: ThreadPart<'name', 'statistics' | 'clock' | 'logger'>, notReady: NotReadyListener) {
+    this.#thread = thread;
+    this.#notReady = notReady;
+    this.#log = new OutageLog(thread);
+    const causes: NotReady['cause'][] = [...troublesOf(thread.store.name), 'wrong_master_key'];
     for (const cause of causes) {
       const isCurrent = () => [...this.#current.values()].some(trouble => trouble.cause === cause);
-      parts.statistics.readNotReady(cause, () => Number(isCurrent()));
+      thread.statistics.readNotReady(cause, () => Number(isCurrent()));
     }
   }
 
@@ -69,7 +60,7 @@ export class Troubles {
     const before = this.#current.get(part);
     this.#current.set(part, notReady);
     if (before?.cause === cause && before.text === text) return;
-    this.#parts.notReady(part, notReady);
+    this.#notReady(part, notReady);
     const open = this.#open.get(part) ?? new Map<NotReady['cause'], Outage>();
     this.#open.set(part, open);
     const known = open.get(cause);
@@ -79,7 +70,7 @@ export class Troubles {
     }
     const advice = cause === 'wrong_master_key' ? KEY_ADVICE : TROUBLES[cause].advice;
     const texts = { level: 'error', ...TEXTS[part], advice, fields: { cause } } as const;
-    const outage = new Outage(texts, this.#log, this.#parts.clock);
+    const outage = new Outage(texts, this.#log, this.#thread.clock);
     open.set(cause, outage);
     outage.lost(part, text);
   }
@@ -96,7 +87,7 @@ export class Troubles {
     const open = this.#open.get(part);
     this.#open.delete(part);
     for (const outage of open?.values() ?? []) outage.connected(part);
-    this.#parts.notReady(part, null);
+    this.#notReady(part, null);
   }
 
   stop(): void {

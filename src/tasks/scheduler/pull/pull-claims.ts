@@ -1,45 +1,36 @@
-import type { Clock } from '../../../base/clock.ts';
 import type { StartLimit, TenantLimits, Worker } from '../../model/documents.ts';
 import { leaseIds } from '../../model/ids.ts';
-import type { TaskStatistics } from '../../model/task-statistics.ts';
-import type { Directory } from '../../store/directory.ts';
 import type { ClaimAnswer } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import type { StartLimits } from '../attempts/start-limits.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import type { LeaseRequest } from './pull-line.ts';
-
-interface PullClaimsParts {
-  readonly store: Pick<TaskStore, 'claim'>;
-  readonly directory: Directory;
-  readonly startLimits: StartLimits;
-  readonly statistics: TaskStatistics;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly randomBytes: (count: number) => Buffer;
-  /** Default limits of tenants, unless their operator has changed them. */
-  readonly limits: TenantLimits;
-}
 
 /** Claims tasks of pull workers from the store, within the limits of the tenant, the worker and the decision service. */
 export class PullClaims {
-  readonly #parts: PullClaimsParts;
+  readonly #thread: ThreadPart<'claim', 'directory' | 'statistics' | 'clock' | 'randomBytes' | 'limits'>;
+  readonly #startLimits: StartLimits;
 
-  constructor(parts: PullClaimsParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<'claim', 'directory' | 'statistics' | 'clock' | 'randomBytes' | 'limits'>,
+    startLimits: StartLimits,
+  ) {
+    this.#thread = thread;
+    this.#startLimits = startLimits;
   }
 
   /** The worker may have another limit of the decision service, or none. */
   workerChanged(tenant: string, workerId: string): void {
-    this.#parts.startLimits.forget(tenant, workerId);
+    this.#startLimits.forget(tenant, workerId);
   }
 
   /** Limits of the decision service may have changed. */
   limitsChanged(): void {
-    this.#parts.startLimits.limitsChanged();
+    this.#startLimits.limitsChanged();
   }
 
   /** Gives back permissions of the decision service that were not used. To be called when no claim is in progress. */
   stop(): void {
-    this.#parts.startLimits.stop();
+    this.#startLimits.stop();
   }
 
   /**
@@ -48,7 +39,7 @@ export class PullClaims {
    * @throws (rejects with) Fault when the store fails
    */
   async claim(request: LeaseRequest): Promise<ClaimAnswer | null> {
-    const { directory, limits } = this.#parts;
+    const { directory, limits } = this.#thread;
     const { tenant, workerId } = request;
     const [account, document] = await Promise.all([
       directory.account(tenant),
@@ -71,9 +62,9 @@ export class PullClaims {
     bounds: TenantLimits,
   ): Promise<ClaimAnswer> {
     const { tenant, workerId, max } = request;
-    const limits = this.#parts.startLimits;
+    const limits = this.#startLimits;
     const later = (): ClaimAnswer => {
-      const now = this.#parts.clock.nowMs();
+      const now = this.#thread.clock.nowMs();
       return { tasks: [], now, nextAt: now + limits.waitMs(tenant, workerId), blocked: null };
     };
     limits.limitIs({ tenant, workerId, limit });
@@ -97,7 +88,7 @@ export class PullClaims {
     worker: Worker,
     bounds: TenantLimits,
   ): Promise<ClaimAnswer> {
-    const { store, statistics, randomBytes } = this.#parts;
+    const { store, statistics, randomBytes } = this.#thread;
     const answer = await store.claim(tenant, {
       workerId,
       leaseIds: leaseIds(max, randomBytes),

@@ -1,23 +1,11 @@
-import type { Clock } from '../../../base/clock.ts';
 import { Fault } from '../../../base/fault.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import { FairShares } from '../../../base/turns/fair-shares.ts';
-import type { Signals } from '../../model/signals.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
+import type { TasksThread } from '../thread/tasks-thread.ts';
 import type { PullClaims } from './pull-claims.ts';
 import type { PullLeases } from './pull-leases.ts';
 import { type LeaseRequest, PullLine } from './pull-line.ts';
-
-interface PullDeskParts {
-  readonly claims: PullClaims;
-  readonly leases: PullLeases;
-  readonly signals: Signals;
-  readonly clock: Clock;
-  /** Maximum number of calls that wait, divided between tenants by `FairShares`: one more is `overloaded`. */
-  readonly maxWaiting: number;
-  /** Called when the first call begins to wait, and when none waits any longer. */
-  readonly callersChanged?: (waiting: boolean) => void;
-}
 
 /** A tenant that is alone may have the total divided by this number of waiting calls; each of k tenants a k-th of that. */
 const GUARANTEED_PART = 16;
@@ -30,7 +18,11 @@ const MAX_LOOKS_PER_SECOND = 1_000;
 /** Hands out leases to pull workers. A waiting call is woken by signals of this process, and about once a second. */
 export class PullDesk implements Service {
   readonly name = 'pull desk';
-  readonly #parts: PullDeskParts;
+  /** The leases that were handed out, by this process or another. */
+  readonly leases: PullLeases;
+  readonly #thread: Pick<TasksThread, 'signals' | 'clock'>;
+  readonly #claims: PullClaims;
+  readonly #callersChanged: (waiting: boolean) => void;
   /** By tenant and worker; only those with callers. */
   readonly #lines = new Map<string, Map<string, PullLine>>();
   #lineCount = 0;
@@ -40,31 +32,39 @@ export class PullDesk implements Service {
   #unlisten: (() => void) | null = null;
   #stopped = false;
 
-  constructor(parts: PullDeskParts) {
-    this.#parts = parts;
-    const capacity = parts.maxWaiting;
-    this.#waiting = new FairShares({ capacity, base: Math.max(1, Math.floor(capacity / GUARANTEED_PART)) });
+  /**
+   * @param maxWaiting maximum number of calls that wait, divided between tenants by `FairShares`: one more is `overloaded`
+   * @param callersChanged called when the first call begins to wait, and when none waits any longer
+   */
+  constructor(
+    thread: Pick<TasksThread, 'signals' | 'clock'>,
+    claims: PullClaims,
+    leases: PullLeases,
+    maxWaiting: number,
+    callersChanged: (waiting: boolean) => void = () => {},
+  ) {
+    this.#thread = thread;
+    this.#claims = claims;
+    this.leases = leases;
+    this.#callersChanged = callersChanged;
+    const base = Math.max(1, Math.floor(maxWaiting / GUARANTEED_PART));
+    this.#waiting = new FairShares({ capacity: maxWaiting, base });
   }
 
   async start(): Promise<void> {
-    this.#unlisten ??= this.#parts.signals.listen({
+    this.#unlisten ??= this.#thread.signals.listen({
       taskDue: (tenant, workerId, at) => this.#taskDue(tenant, workerId, at),
       roomFor: (tenant, workerId) => this.#roomFor(tenant, workerId),
       workerChanged: (tenant, workerId) => {
-        this.#parts.claims.workerChanged(tenant, workerId);
+        this.#claims.workerChanged(tenant, workerId);
         this.#lines.get(tenant)?.get(workerId)?.tryNow();
       },
       // Calls that wait find it out at their next look.
-      limitsChanged: () => this.#parts.claims.limitsChanged(),
+      limitsChanged: () => this.#claims.limitsChanged(),
       accountChanged: tenant => {
         for (const line of this.#lines.get(tenant)?.values() ?? []) line.tryNow();
       },
     });
-  }
-
-  /** The leases that were handed out, by this process or another. */
-  get leases(): PullLeases {
-    return this.#parts.leases;
   }
 
   /** Whether the service is shutting down and hands out no more leases. Existing leases can still be ended. */
@@ -80,7 +80,7 @@ export class PullDesk implements Service {
     for (const lines of [...this.#lines.values()]) for (const line of [...lines.values()]) line.close();
     this.#lines.clear();
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
-    this.#parts.claims.stop();
+    this.#claims.stop();
   }
 
   /**
@@ -111,15 +111,15 @@ export class PullDesk implements Service {
     if (line === undefined) {
       line = new PullLine({
         running: claims => void this.#owned(claims),
-        claim: request => this.#parts.claims.claim(request),
+        claim: request => this.#claims.claim(request),
         handBack: (request, tasks) => this.#handBack(request, tasks),
         left: () => this.#waiting.give(tenant, 1),
         idle: () => this.#forget(tenant, workerId),
         longestWaitMs: () => Math.max(LOOK_MS, (this.#lineCount / MAX_LOOKS_PER_SECOND) * 1_000),
-        clock: this.#parts.clock,
+        clock: this.#thread.clock,
       });
       lines.set(workerId, line);
-      if (this.#lineCount++ === 0) this.#parts.callersChanged?.(true);
+      if (this.#lineCount++ === 0) this.#callersChanged(true);
     }
     return line;
   }
@@ -127,7 +127,7 @@ export class PullDesk implements Service {
   #forget(tenant: string, workerId: string): void {
     const lines = this.#lines.get(tenant);
     lines?.get(workerId)?.close();
-    if (lines?.delete(workerId) === true && --this.#lineCount === 0) this.#parts.callersChanged?.(false);
+    if (lines?.delete(workerId) === true && --this.#lineCount === 0) this.#callersChanged(false);
     if (lines?.size === 0) this.#lines.delete(tenant);
   }
 
@@ -150,7 +150,7 @@ export class PullDesk implements Service {
   #taskDue(tenant: string, workerId: string, at: number): void {
     const line = this.#lines.get(tenant)?.get(workerId);
     if (line === undefined) return;
-    const delayMs = at - this.#parts.clock.nowMs();
+    const delayMs = at - this.#thread.clock.nowMs();
     if (delayMs <= 0) line.tryNow();
     else line.tryIn(delayMs);
   }

@@ -1,11 +1,8 @@
-import type { Clock } from '../../../base/clock.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
-import { type Signals, tellEnd } from '../../model/signals.ts';
+import { tellEnd } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
-import type { TaskStatistics } from '../../model/task-statistics.ts';
-import type { Directory } from '../../store/directory.ts';
 import type { ExtendAnswer, Progress, SettleAnswer, Settlement } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 export interface PullFailure {
   readonly code: string;
@@ -16,26 +13,24 @@ export interface PullFailure {
   readonly retryAfterMs: number | null;
 }
 
-interface PullLeasesParts {
-  readonly store: Pick<TaskStore, 'settle' | 'extend' | 'leased'>;
-  readonly directory: Directory;
-  readonly signals: Signals;
-  readonly statistics: TaskStatistics;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-}
-
 type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
 
 const NOTHING: Omit<Ending, 'event'> = { delayMs: 0, last: false, result: null, error: null };
 
 /** Extends and ends the leases that pull workers hold. All methods reject with a Fault when the store fails. */
 export class PullLeases {
-  readonly #parts: PullLeasesParts;
+  readonly #thread: ThreadPart<
+    'settle' | 'extend' | 'leased',
+    'directory' | 'signals' | 'statistics' | 'clock' | 'random'
+  >;
 
-  constructor(parts: PullLeasesParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<
+      'settle' | 'extend' | 'leased',
+      'directory' | 'signals' | 'statistics' | 'clock' | 'random'
+    >,
+  ) {
+    this.#thread = thread;
   }
 
   /** Lengthens a lease to `extendMs` from now; null: to what the worker's leases have. */
@@ -45,7 +40,7 @@ export class PullLeases {
     extendMs: number | null,
     progress: Progress | null,
   ): Promise<ExtendAnswer> {
-    const { store } = this.#parts;
+    const { store } = this.#thread;
     const ms = extendMs ?? (await this.#workersLeaseMs(tenant, leaseId));
     return store.extend(tenant, leaseId, ms, progress);
   }
@@ -60,7 +55,7 @@ export class PullLeases {
     if (!failure.retry) {
       return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'no_retry', error });
     }
-    const task = await this.#parts.store.leased(tenant, leaseId);
+    const task = await this.#thread.store.leased(tenant, leaseId);
     const waiting = task === null ? NOTHING : { ...NOTHING, ...this.#wait(task, failure.retryAfterMs) };
     return this.#settle(tenant, leaseId, actor, { ...waiting, event: 'attempt_failed', error });
   }
@@ -71,24 +66,24 @@ export class PullLeases {
 
   /** The task of a live lease. */
   leased(tenant: string, leaseId: string): Promise<Task | null> {
-    return this.#parts.store.leased(tenant, leaseId);
+    return this.#thread.store.leased(tenant, leaseId);
   }
 
   async #workersLeaseMs(tenant: string, leaseId: string): Promise<number | null> {
-    const { store, directory } = this.#parts;
+    const { store, directory } = this.#thread;
     const task = await store.leased(tenant, leaseId);
     if (task === null) return null;
     return (await directory.worker(tenant, task.workerId))?.body.leaseMs ?? null;
   }
 
   #wait(task: Task, retryAfterMs: number | null): Pick<Ending, 'delayMs' | 'last'> {
-    const { random, clock } = this.#parts;
+    const { random, clock } = this.#thread;
     const delayMs = Math.max(retryWaitMs(task.retry, task.attempt, random), retryAfterMs ?? 0);
     return { delayMs, last: isPolicyOver(task.retry, task.startedAt, clock.nowMs() + delayMs) };
   }
 
   async #settle(tenant: string, leaseId: string, actor: Actor, ending: Ending): Promise<SettleAnswer> {
-    const { store, signals, statistics, clock } = this.#parts;
+    const { store, signals, statistics, clock } = this.#thread;
     const settlement: Settlement = { ...ending, leaseId, http: null, throttleMs: 0, actor };
     const [answer] = await store.settle(tenant, [settlement]);
     if (answer.kind === 'lost') statistics.settleRejected.add(1);

@@ -1,16 +1,10 @@
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Timer } from '../../../base/clock.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import type { PushAttempt, PushAttempts } from './push-attempts.ts';
-
-interface CancelWatchParts {
-  readonly store: Pick<TaskStore, 'list'>;
-  readonly attempts: Pick<PushAttempts, 'lasting' | 'cancel'>;
-  readonly outage: StoreOutage;
-  readonly clock: Clock;
-}
 
 /** How long a request to cancel that another process took may go unnoticed. */
 const LOOK_MS = 1_000;
@@ -27,12 +21,20 @@ const MAX_PAGES = 50;
  */
 export class CancelWatch implements Service {
   readonly name = 'watch for canceled tasks';
-  readonly #parts: CancelWatchParts;
+  readonly #thread: ThreadPart<'list', 'clock'>;
+  readonly #attempts: Pick<PushAttempts, 'lasting' | 'cancel'>;
+  readonly #outage: StoreOutage;
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: CancelWatchParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<'list', 'clock'>,
+    attempts: Pick<PushAttempts, 'lasting' | 'cancel'>,
+    outage: StoreOutage,
+  ) {
+    this.#thread = thread;
+    this.#attempts = attempts;
+    this.#outage = outage;
   }
 
   async start(): Promise<void> {
@@ -45,18 +47,18 @@ export class CancelWatch implements Service {
   }
 
   #lookLater(): void {
-    if (!this.#stopped) this.#timer = this.#parts.clock.after(LOOK_MS, () => void this.#look());
+    if (!this.#stopped) this.#timer = this.#thread.clock.after(LOOK_MS, () => void this.#look());
   }
 
   async #look(): Promise<void> {
-    const { store, attempts, outage } = this.#parts;
+    const { store } = this.#thread;
     try {
-      const lasting = outage.down ? [] : attempts.lasting(LASTING_MS);
+      const lasting = this.#outage.down ? [] : this.#attempts.lasting(LASTING_MS);
       for (const [tenant, ours] of lasting) {
-        for (const id of await canceledOf(store, tenant, ours)) attempts.cancel(tenant, id);
+        for (const id of await canceledOf(store, tenant, ours)) this.#attempts.cancel(tenant, id);
       }
     } catch {
-      outage.failed();
+      this.#outage.failed();
     }
     this.#lookLater();
   }

@@ -1,21 +1,10 @@
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Timer } from '../../../base/clock.ts';
 import type { Service } from '../../../base/lifecycle.ts';
-import type { Signals } from '../../model/signals.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import type { PushAttempts } from './push-attempts.ts';
 import type { PushTurns } from './push-turns.ts';
 import { LOOK_AHEAD_MS, type WaitingWorkers } from './waiting-workers.ts';
-
-interface DispatcherParts {
-  readonly store: Pick<TaskStore, 'wakeups'>;
-  readonly signals: Signals;
-  readonly waiting: WaitingWorkers;
-  readonly turns: PushTurns;
-  readonly attempts: PushAttempts;
-  readonly outage: StoreOutage;
-  readonly clock: Clock;
-}
 
 /** How often the hints of the store are read: how long a task that another process made may go unnoticed. */
 const LOOK_MS = 1_000;
@@ -29,27 +18,41 @@ const MAX_HINTS = 5_000;
  */
 export class Dispatcher implements Service {
   readonly name = 'task dispatcher';
-  readonly #parts: DispatcherParts;
+  readonly #thread: ThreadPart<'wakeups', 'signals' | 'clock'>;
+  readonly #waiting: WaitingWorkers;
+  readonly #turns: PushTurns;
+  readonly #attempts: PushAttempts;
+  readonly #outage: StoreOutage;
   #timer: Timer | null = null;
   #unlisten: () => void = () => {};
   #state: 'new' | 'running' | 'stopped' = 'new';
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<'wakeups', 'signals' | 'clock'>,
+    waiting: WaitingWorkers,
+    turns: PushTurns,
+    attempts: PushAttempts,
+    outage: StoreOutage,
+  ) {
+    this.#thread = thread;
+    this.#waiting = waiting;
+    this.#turns = turns;
+    this.#attempts = attempts;
+    this.#outage = outage;
   }
 
   async start(): Promise<void> {
     if (this.#state !== 'new') return;
     this.#state = 'running';
-    const { signals, waiting, attempts } = this.#parts;
+    const { signals } = this.#thread;
     this.#unlisten = signals.listen({
-      taskDue: (tenant, workerId, at) => waiting.dueAt(tenant, workerId, at),
-      roomFor: (tenant, workerId) => waiting.roomFor(tenant, workerId),
-      cancelRequested: (tenant, taskId) => attempts.cancel(tenant, taskId),
+      taskDue: (tenant, workerId, at) => this.#waiting.dueAt(tenant, workerId, at),
+      roomFor: (tenant, workerId) => this.#waiting.roomFor(tenant, workerId),
+      cancelRequested: (tenant, taskId) => this.#attempts.cancel(tenant, taskId),
       workerChanged: (tenant, workerId) => this.#workerChanged(tenant, workerId),
-      limitsChanged: () => waiting.limitsChanged(),
+      limitsChanged: () => this.#waiting.limitsChanged(),
       accountChanged: tenant => {
-        for (const workerId of waiting.heldOf(tenant)) this.#workerChanged(tenant, workerId);
+        for (const workerId of this.#waiting.heldOf(tenant)) this.#workerChanged(tenant, workerId);
       },
     });
     void this.#look();
@@ -60,28 +63,28 @@ export class Dispatcher implements Service {
     if (this.#state === 'stopped') return;
     this.#state = 'stopped';
     this.#timer?.cancel();
-    this.#parts.waiting.close();
-    await this.#parts.turns.stop();
-    await this.#parts.attempts.drain();
+    this.#waiting.close();
+    await this.#turns.stop();
+    await this.#attempts.drain();
     this.#unlisten();
   }
 
   readonly #look = async (): Promise<void> => {
-    const { store, waiting, turns, signals, outage, clock } = this.#parts;
-    if (!outage.down) {
+    const { store, signals, clock } = this.#thread;
+    if (!this.#outage.down) {
       try {
         const hints = await store.wakeups(clock.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
-        for (const { tenant, workerId, at } of hints) waiting.hinted(tenant, workerId, at);
+        for (const { tenant, workerId, at } of hints) this.#waiting.hinted(tenant, workerId, at);
       } catch {
-        outage.failed();
+        this.#outage.failed();
       }
     }
-    for (const tenant of turns.heldBack()) signals.tell('shareUsed', tenant);
+    for (const tenant of this.#turns.heldBack()) signals.tell('shareUsed', tenant);
     if (this.#state === 'running') this.#timer = clock.after(LOOK_MS, () => void this.#look());
   };
 
   #workerChanged(tenant: string, workerId: string): void {
-    this.#parts.turns.workerChanged(tenant, workerId);
-    this.#parts.waiting.changed(tenant, workerId);
+    this.#turns.workerChanged(tenant, workerId);
+    this.#waiting.changed(tenant, workerId);
   }
 }

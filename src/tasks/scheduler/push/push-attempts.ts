@@ -1,24 +1,19 @@
-import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
 import type { Deliveries } from '../../delivery/delivery.ts';
 import { targetOf, traceOf } from '../../model/task-headers.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
+import type { TasksThread } from '../thread/tasks-thread.ts';
 import type { ReadyPage } from '../workers/worker-book.ts';
 import type { SecretUses } from '../workers/worker-secrets.ts';
 import type { PushResults } from './push-results.ts';
 import type { PushSlots } from './push-slots.ts';
 
-interface PushAttemptsParts {
+/** What attempts use of the thread with the engine. */
+type PushingThread = Pick<TasksThread, 'clock' | 'logger'> & {
   readonly deliveries: Deliveries;
-  readonly slots: PushSlots;
-  readonly results: PushResults;
-  readonly secretUses: SecretUses;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** How long attempts may go on after a stop was asked for. */
-  readonly drainMs: number;
-}
+  /** `drainMs`: how long attempts may go on after a stop was asked for. */
+  readonly options: { readonly drainMs: number };
+};
 
 /** An attempt that is being made. */
 export interface PushAttempt {
@@ -35,13 +30,21 @@ const ABORTED_MS = 1_000;
 
 /** The attempts of this process, from the claim to the result. */
 export class PushAttempts {
-  readonly #parts: PushAttemptsParts;
+  readonly slots: PushSlots;
+  readonly #thread: PushingThread;
+  readonly #deliveries: Deliveries;
+  readonly #results: PushResults;
+  readonly #secretUses: SecretUses;
   /** By lease. */
   readonly #attempts = new Map<string, PushAttempt>();
   #idle: (() => void) | null = null;
 
-  constructor(parts: PushAttemptsParts) {
-    this.#parts = parts;
+  constructor(thread: PushingThread, slots: PushSlots, results: PushResults, secretUses: SecretUses) {
+    this.#thread = thread;
+    this.#deliveries = thread.deliveries;
+    this.slots = slots;
+    this.#results = results;
+    this.#secretUses = secretUses;
   }
 
   get count(): number {
@@ -53,26 +56,28 @@ export class PushAttempts {
    * slots as well, once there are as many of them as slots.
    */
   roomBeside(reserved: number): number {
-    const { deliveries, slots, results } = this.#parts;
-    return Math.min(deliveries.free - reserved, 2 * slots.count - slots.used - results.unstored);
+    return Math.min(
+      this.#deliveries.free - reserved,
+      2 * this.slots.count - this.slots.used - this.#results.unstored,
+    );
   }
 
   /** Makes an attempt at each of the tasks of a worker, in slots that were kept for them. */
   begin(tenant: string, tasks: readonly ClaimedTask[], page: ReadyPage): void {
     if (tasks.length === 0) return;
     for (const claimed of tasks) this.#begin(tenant, claimed, page);
-    this.#parts.secretUses.used(tenant, page.secrets.used(this.#parts.clock.nowMs()));
+    this.#secretUses.used(tenant, page.secrets.used(this.#thread.clock.nowMs()));
   }
 
   #begin(tenant: string, claimed: ClaimedTask, page: ReadyPage): void {
-    const { clock, deliveries, slots, logger } = this.#parts;
+    const { clock, logger } = this.#thread;
     const { task, leaseId, leaseUntil, body } = claimed;
     const nowMs = clock.nowMs();
     const attempt = { tenant, claimed: { task, leaseId, leaseUntil }, beganMs: nowMs, canceled: false };
     this.#attempts.set(leaseId, attempt);
-    const slot = slots.begin(tenant, body.payload?.length ?? 0);
+    const slot = this.slots.begin(tenant, body.payload?.length ?? 0);
     const { taskUrls = false } = page.worker;
-    deliveries
+    this.#deliveries
       .deliver({
         tenant,
         task,
@@ -86,7 +91,7 @@ export class PushAttempts {
       })
       .then(outcome => {
         // After a drain the task has been handed back already.
-        if (this.#attempts.has(leaseId)) this.#parts.results.ended(attempt, page, outcome);
+        if (this.#attempts.has(leaseId)) this.#results.ended(attempt, page, outcome);
       })
       .catch((failure: unknown) => {
         const reason = asError(failure).message;
@@ -97,7 +102,7 @@ export class PushAttempts {
       })
       .finally(() => {
         this.#attempts.delete(leaseId);
-        slots.end(slot);
+        this.slots.end(slot);
         if (this.#attempts.size === 0) this.#idle?.();
       });
   }
@@ -107,13 +112,13 @@ export class PushAttempts {
     for (const attempt of this.#attempts.values()) {
       if (attempt.tenant !== tenant || attempt.claimed.task.id !== taskId) continue;
       attempt.canceled = true;
-      this.#parts.deliveries.abort(tenant, taskId);
+      this.#deliveries.abort(tenant, taskId);
     }
   }
 
   /** Attempts that have taken longer than this and were not asked to stop, by tenant. */
   lasting(longerThanMs: number): Map<string, PushAttempt[]> {
-    const beganBeforeMs = this.#parts.clock.nowMs() - longerThanMs;
+    const beganBeforeMs = this.#thread.clock.nowMs() - longerThanMs;
     const found = new Map<string, PushAttempt[]>();
     for (const attempt of this.#attempts.values()) {
       if (attempt.canceled || attempt.beganMs > beganBeforeMs) continue;
@@ -127,27 +132,28 @@ export class PushAttempts {
   /** Waits for attempts up to the drain time, then aborts those that are left and hands their tasks back. */
   async drain(): Promise<void> {
     await this.#finish();
-    this.#parts.slots.stop();
+    this.slots.stop();
   }
 
   async #finish(): Promise<void> {
-    const { deliveries, results, logger, drainMs } = this.#parts;
-    await this.#untilIdle(drainMs);
+    const { logger, options } = this.#thread;
+    await this.#untilIdle(options.drainMs);
     if (this.count === 0) return;
     logger.warning(
       'The drain time is over; running attempts are aborted and their tasks returned to the queue',
       { count: this.count },
     );
-    for (const { tenant, claimed } of this.#attempts.values()) deliveries.abort(tenant, claimed.task.id);
+    for (const { tenant, claimed } of this.#attempts.values())
+      this.#deliveries.abort(tenant, claimed.task.id);
     await this.#untilIdle(ABORTED_MS);
-    for (const { tenant, claimed } of this.#attempts.values()) results.handBack(tenant, claimed);
+    for (const { tenant, claimed } of this.#attempts.values()) this.#results.handBack(tenant, claimed);
     this.#attempts.clear();
   }
 
   #untilIdle(boundMs: number): Promise<void> {
     if (this.#attempts.size === 0) return Promise.resolve();
     return new Promise(resolve => {
-      const bound = this.#parts.clock.after(boundMs, resolve);
+      const bound = this.#thread.clock.after(boundMs, resolve);
       this.#idle = () => {
         bound.cancel();
         resolve();

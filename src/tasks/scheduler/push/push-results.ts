@@ -1,25 +1,12 @@
-import type { Clock } from '../../../base/clock.ts';
 import type { DeliveryOutcome } from '../../delivery/delivery.ts';
 import { type Verdict, verdictOn } from '../../delivery/verdict.ts';
-import { type Signals, tellEnd } from '../../model/signals.ts';
+import { tellEnd } from '../../model/signals.ts';
 import type { Actor } from '../../model/task.ts';
-import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { ClaimedTask, SettleAnswer, Settlement } from '../../store/requests.ts';
 import type { EndedAttempt, Settler } from '../attempts/settler.ts';
+import type { TasksThread } from '../thread/tasks-thread.ts';
 import type { ReadyPage } from '../workers/worker-book.ts';
 import type { WorkerPauses } from '../workers/worker-pauses.ts';
-
-interface PushResultsParts {
-  readonly settler: Settler;
-  readonly pauses: WorkerPauses;
-  readonly signals: Signals;
-  readonly statistics: TaskStatistics;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  /** This process, as history names it. */
-  readonly actor: Actor;
-}
 
 /** An attempt whose delivery has ended. */
 interface DeliveredAttempt {
@@ -42,21 +29,33 @@ const NOTHING: Omit<Settlement, 'leaseId' | 'event' | 'actor'> = {
 
 /** Turns the outcomes of deliveries into results for the store, and pauses workers because of them. */
 export class PushResults {
-  readonly #parts: PushResultsParts;
+  readonly #thread: Pick<TasksThread, 'signals' | 'statistics' | 'clock' | 'random'>;
+  readonly #settler: Settler;
+  readonly #pauses: WorkerPauses;
+  readonly #actor: Actor;
 
-  constructor(parts: PushResultsParts) {
-    this.#parts = parts;
+  /** @param actor this process, as history names it */
+  constructor(
+    thread: Pick<TasksThread, 'signals' | 'statistics' | 'clock' | 'random'>,
+    settler: Settler,
+    pauses: WorkerPauses,
+    actor: Actor,
+  ) {
+    this.#thread = thread;
+    this.#settler = settler;
+    this.#pauses = pauses;
+    this.#actor = actor;
   }
 
   /** Number of results that are not stored yet. */
   get unstored(): number {
-    return this.#parts.settler.unstored;
+    return this.#settler.unstored;
   }
 
   /** The delivery of an attempt has ended. */
   ended({ tenant, claimed, canceled }: DeliveredAttempt, page: ReadyPage, outcome: DeliveryOutcome): void {
     const { task, leaseId, leaseUntil } = claimed;
-    const { settler, pauses, statistics, random, actor, clock } = this.#parts;
+    const { statistics, random, clock } = this.#thread;
     statistics.attemptDuration.record(outcome.durationMs);
     const grounds = { task, worker: page.worker, nowMs: clock.nowMs(), random };
     const { pauseWorker, ...verdict } = page.worker.taskUrls
@@ -64,19 +63,23 @@ export class PushResults {
       : verdictOn(outcome, grounds);
     const stopped = canceled && outcome.kind === 'aborted';
     const settlement: Settlement = stopped
-      ? { ...NOTHING, leaseId, event: 'canceled', actor }
-      : { ...verdict, leaseId, actor };
-    settler.add(tenant, { settlement, leaseUntil, onRecorded: answer => this.#recorded(tenant, answer) });
+      ? { ...NOTHING, leaseId, event: 'canceled', actor: this.#actor }
+      : { ...verdict, leaseId, actor: this.#actor };
+    this.#settler.add(tenant, {
+      settlement,
+      leaseUntil,
+      onRecorded: answer => this.#recorded(tenant, answer),
+    });
     const pushed = { tenant, workerId: task.workerId, worker: page.worker };
-    if (pauseWorker) pauses.gone(pushed);
-    else pauses.ended(pushed, settlement.event);
+    if (pauseWorker) this.#pauses.gone(pushed);
+    else this.#pauses.ended(pushed, settlement.event);
   }
 
   /** Hands a task back that was claimed, or may have been, and not begun: the attempt is not counted. */
   handBack(tenant: string, { leaseId, leaseUntil, uncertain }: HandBack): void {
-    this.#parts.settler.add(tenant, {
+    this.#settler.add(tenant, {
       ...(uncertain && { uncertain }),
-      settlement: { ...NOTHING, leaseId, event: 'released', actor: this.#parts.actor },
+      settlement: { ...NOTHING, leaseId, event: 'released', actor: this.#actor },
       leaseUntil,
       onRecorded: answer => {
         if (answer?.kind === 'settled') this.#recorded(tenant, answer);
@@ -85,7 +88,7 @@ export class PushResults {
   }
 
   #recorded(tenant: string, answer: SettleAnswer | null): void {
-    const { signals, statistics, clock } = this.#parts;
+    const { signals, statistics, clock } = this.#thread;
     if (answer === null || answer.kind === 'lost') statistics.settleRejected.add(1);
     else tellEnd(signals, tenant, answer.task, clock.nowMs());
   }

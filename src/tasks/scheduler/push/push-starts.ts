@@ -8,15 +8,6 @@ import type { PushAttempts } from './push-attempts.ts';
 import type { PushClaims } from './push-claims.ts';
 import type { WaitingWorkers } from './waiting-workers.ts';
 
-interface PushStartsParts {
-  readonly book: WorkerBook;
-  readonly claims: PushClaims;
-  readonly attempts: Pick<PushAttempts, 'begin'>;
-  readonly waiting: WaitingWorkers;
-  readonly startLimits: StartLimits;
-  readonly statistics: TaskStatistics;
-}
-
 /**
  * Starts the tasks of a turn: claims them and begins their attempts.
  *
@@ -24,11 +15,27 @@ interface PushStartsParts {
  * other workers, and not before a task is due.
  */
 export class PushStarts {
-  readonly #parts: PushStartsParts;
+  readonly #book: WorkerBook;
+  readonly #claims: PushClaims;
+  readonly #attempts: Pick<PushAttempts, 'begin'>;
+  readonly #waiting: WaitingWorkers;
+  readonly #startLimits: StartLimits;
+  readonly #statistics: TaskStatistics;
   #stopped = false;
 
-  constructor(parts: PushStartsParts) {
-    this.#parts = parts;
+  constructor(
+    book: WorkerBook,
+    claims: PushClaims,
+    attempts: Pick<PushAttempts, 'begin'>,
+    waiting: WaitingWorkers,
+    statistics: TaskStatistics,
+  ) {
+    this.#book = book;
+    this.#claims = claims;
+    this.#attempts = attempts;
+    this.#waiting = waiting;
+    this.#startLimits = waiting.startLimits;
+    this.#statistics = statistics;
   }
 
   /** From now on tasks that a turn has claimed are handed back. */
@@ -38,50 +45,48 @@ export class PushStarts {
 
   /** The worker, or one of its secrets, has changed. */
   workerChanged(tenant: string, workerId: string): void {
-    this.#parts.book.drop(tenant, workerId);
+    this.#book.drop(tenant, workerId);
   }
 
   /** @throws (rejects with) Fault when the store fails */
   async take(turn: Turn): Promise<TurnOutcome> {
-    const { book, waiting } = this.#parts;
     const { tenant, workerId } = turn;
-    const page = await book.page(tenant, workerId);
+    const page = await this.#book.page(tenant, workerId);
     if (page.kind !== 'ready') {
-      await waiting.leaveAlone(tenant, workerId, page);
+      await this.#waiting.leaveAlone(tenant, workerId, page);
       return NOTHING_STARTED;
     }
-    waiting.release(tenant, workerId);
+    this.#waiting.release(tenant, workerId);
     if (this.#stopped) return NOTHING_STARTED;
     const { limit = null } = page.worker;
     return limit === null ? this.#unlimited(turn, page) : this.#limited(limit, turn, page);
   }
 
   async #unlimited(turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
-    const answer = await this.#parts.claims.claim(turn, page);
-    return { started: this.#begin(turn, page, answer), more: this.#parts.waiting.claimed(turn, answer) };
+    const answer = await this.#claims.claim(turn, page);
+    return { started: this.#begin(turn, page, answer), more: this.#waiting.claimed(turn, answer) };
   }
 
   async #limited(limit: StartLimit, turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
-    const { startLimits, claims, waiting } = this.#parts;
     const { tenant, workerId } = turn;
-    startLimits.limitIs({ tenant, workerId, limit });
-    if (startLimits.isAsking(tenant, workerId) || startLimits.waitMs(tenant, workerId) > 0) {
-      waiting.passOn(tenant);
-      waiting.ready(tenant, workerId);
+    this.#startLimits.limitIs({ tenant, workerId, limit });
+    if (this.#startLimits.isAsking(tenant, workerId) || this.#startLimits.waitMs(tenant, workerId) > 0) {
+      this.#waiting.passOn(tenant);
+      this.#waiting.ready(tenant, workerId);
       return NOTHING_STARTED;
     }
     // Without a permission, the claim is for no task and only finds out whether one is due.
-    const granted = startLimits.take(tenant, workerId, turn.max);
-    const answer = await startLimits.during(tenant, workerId, () =>
-      claims.claim({ ...turn, max: granted }, page),
+    const granted = this.#startLimits.take(tenant, workerId, turn.max);
+    const answer = await this.#startLimits.during(tenant, workerId, () =>
+      this.#claims.claim({ ...turn, max: granted }, page),
     );
     const started = this.#begin(turn, page, answer);
     const more = isMore(answer);
-    if (granted > 0) startLimits.started(tenant, workerId, started, more);
-    if (!more) return { started, more: waiting.claimed(turn, answer) };
-    waiting.passOn(tenant);
-    if (startLimits.granted(tenant, workerId) > 0) return { started, more };
-    if (startLimits.waitMs(tenant, workerId) > 0) waiting.sleep(tenant, workerId);
+    if (granted > 0) this.#startLimits.started(tenant, workerId, started, more);
+    if (!more) return { started, more: this.#waiting.claimed(turn, answer) };
+    this.#waiting.passOn(tenant);
+    if (this.#startLimits.granted(tenant, workerId) > 0) return { started, more };
+    if (this.#startLimits.waitMs(tenant, workerId) > 0) this.#waiting.sleep(tenant, workerId);
     // The next turn finds out whether another task may start: the worker may be at its concurrency limit now.
     else if (started > 0) return { started, more };
     else void this.#ask({ tenant, workerId, limit }, page.worker.concurrency);
@@ -89,22 +94,20 @@ export class PushStarts {
   }
 
   async #ask(worker: LimitedWorker, concurrency: number | null): Promise<void> {
-    const { startLimits, waiting } = this.#parts;
     const { tenant, workerId } = worker;
-    await startLimits.ask(worker, Math.min(MAX_TURN, concurrency ?? MAX_TURN));
-    if (startLimits.waitMs(tenant, workerId) > 0) waiting.sleep(tenant, workerId);
-    else waiting.ready(tenant, workerId);
+    await this.#startLimits.ask(worker, Math.min(MAX_TURN, concurrency ?? MAX_TURN));
+    if (this.#startLimits.waitMs(tenant, workerId) > 0) this.#waiting.sleep(tenant, workerId);
+    else this.#waiting.ready(tenant, workerId);
   }
 
   /** Begins the attempts of a claim, and returns how many. */
   #begin({ tenant }: Turn, page: ReadyPage, { tasks, now }: ClaimAnswer): number {
-    const { claims, attempts, statistics } = this.#parts;
     if (this.#stopped) {
-      claims.handBack(tenant, tasks);
+      this.#claims.handBack(tenant, tasks);
       return 0;
     }
-    for (const { dueAt } of tasks) statistics.dispatchLag.record(Math.max(0, now - dueAt));
-    attempts.begin(tenant, tasks, page);
+    for (const { dueAt } of tasks) this.#statistics.dispatchLag.record(Math.max(0, now - dueAt));
+    this.#attempts.begin(tenant, tasks, page);
     return tasks.length;
   }
 }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { ClaimAnswer } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import type { StartLimits } from '../attempts/start-limits.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import type { WorkerPage } from '../workers/worker-book.ts';
 import type { Turn } from './fair-queue.ts';
 import { WakeList } from './wake-list.ts';
@@ -12,12 +12,6 @@ import { WakeList } from './wake-list.ts';
 interface Line {
   readonly workers: Set<string>;
   timer: Timer | null;
-}
-
-interface TenantWaitersParts {
-  readonly clock: Pick<Clock, 'after'>;
-  /** It is this worker's turn to try again. */
-  readonly wake: (tenant: string, workerId: string) => void;
 }
 
 /** A bucket of the tenant fills meanwhile, so waiting longer than for one token loses nothing and saves claims. */
@@ -29,11 +23,14 @@ const LEAST_WAIT_MS = 20;
  * workers it has.
  */
 class TenantWaiters {
-  readonly #parts: TenantWaitersParts;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #wake: (tenant: string, workerId: string) => void;
   readonly #lines = new Map<string, Line>();
 
-  constructor(parts: TenantWaitersParts) {
-    this.#parts = parts;
+  /** @param wake called when it is the turn of a worker to try again */
+  constructor(clock: Pick<Clock, 'after'>, wake: (tenant: string, workerId: string) => void) {
+    this.#clock = clock;
+    this.#wake = wake;
   }
 
   /** The worker found no room; it may find some in `delayMs`. */
@@ -44,7 +41,7 @@ class TenantWaiters {
       this.#lines.set(tenant, line);
     }
     line.workers.add(workerId);
-    line.timer ??= this.#parts.clock.after(Math.max(LEAST_WAIT_MS, delayMs), () => this.room(tenant));
+    line.timer ??= this.#clock.after(Math.max(LEAST_WAIT_MS, delayMs), () => this.room(tenant));
   }
 
   /** There may be room for one. */
@@ -56,7 +53,7 @@ class TenantWaiters {
     const [workerId] = line.workers;
     line.workers.delete(workerId);
     if (line.workers.size === 0) this.#lines.delete(tenant);
-    this.#parts.wake(tenant, workerId);
+    this.#wake(tenant, workerId);
   }
 
   clear(): void {
@@ -91,14 +88,6 @@ class DueWorkers {
   }
 }
 
-interface WaitingWorkersParts {
-  readonly store: Pick<TaskStore, 'setWakeup'>;
-  readonly startLimits: StartLimits;
-  readonly outage: StoreOutage;
-  /** Of the store. */
-  readonly clock: Clock;
-}
-
 /** Hints of the near future are read as well, so that their tasks start to the millisecond. */
 export const LOOK_AHEAD_MS = 1_500;
 /** How long a worker that nothing may be sent to is left alone. */
@@ -113,7 +102,10 @@ const MAX_HELD = 50_000;
  * pause.
  */
 export class WaitingWorkers {
-  readonly #parts: WaitingWorkersParts;
+  readonly #thread: ThreadPart<'setWakeup', 'clock'>;
+  /** Permissions of the decision service that workers wait for. */
+  readonly startLimits: StartLimits;
+  readonly #outage: StoreOutage;
   readonly #wakeList: WakeList;
   readonly #tenantWaiters: TenantWaiters;
   readonly #due = new DueWorkers();
@@ -124,17 +116,13 @@ export class WaitingWorkers {
   #onReady: (tenant: string, workerId: string) => void = () => {};
   #closed = false;
 
-  constructor(parts: WaitingWorkersParts) {
-    this.#parts = parts;
-    const { clock } = parts;
-    this.#wakeList = new WakeList({
-      clock,
-      due: ({ tenant, workerId, at }) => this.ready(tenant, workerId, at),
-    });
-    this.#tenantWaiters = new TenantWaiters({
-      clock,
-      wake: (tenant, workerId) => this.ready(tenant, workerId),
-    });
+  constructor(thread: ThreadPart<'setWakeup', 'clock'>, startLimits: StartLimits, outage: StoreOutage) {
+    this.#thread = thread;
+    this.startLimits = startLimits;
+    this.#outage = outage;
+    const { clock } = thread;
+    this.#wakeList = new WakeList(clock, ({ tenant, workerId, at }) => this.ready(tenant, workerId, at));
+    this.#tenantWaiters = new TenantWaiters(clock, (tenant, workerId) => this.ready(tenant, workerId));
   }
 
   /** Sets what is called when a worker may start tasks. */
@@ -151,20 +139,20 @@ export class WaitingWorkers {
 
   /** How long the oldest due task has waited, in milliseconds; 0 if none waits. */
   oldestMs(): number {
-    return this.#due.oldestMs(this.#parts.clock.nowMs());
+    return this.#due.oldestMs(this.#thread.clock.nowMs());
   }
 
   /** A hint of the store. A worker that is left alone has its hint postponed, so a new hint means that it was resumed. */
   hinted(tenant: string, workerId: string, at: number): void {
-    const { startLimits, clock } = this.#parts;
-    if (startLimits.waitMs(tenant, workerId) > 0) this.sleep(tenant, workerId);
+    const { clock } = this.#thread;
+    if (this.startLimits.waitMs(tenant, workerId) > 0) this.sleep(tenant, workerId);
     else if (at <= clock.nowMs()) this.ready(tenant, workerId, at);
     else this.dueAt(tenant, workerId, at);
   }
 
   /** The worker has a task that is due at this time. */
   dueAt(tenant: string, workerId: string, at: number): void {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const heldMs = (this.#held.get(keyOf(tenant, workerId)) ?? 0) - nowMs;
     // A clock that is set back must not make it last.
     if (heldMs > 0 && heldMs <= HELD_MS) return;
@@ -177,13 +165,13 @@ export class WaitingWorkers {
    *
    * @param since when the first of them was due
    */
-  ready(tenant: string, workerId: string, since = this.#parts.clock.nowMs()): void {
+  ready(tenant: string, workerId: string, since = this.#thread.clock.nowMs()): void {
     if (this.#closed) return;
     this.#full.delete(keyOf(tenant, workerId));
     this.#due.add(keyOf(tenant, workerId), since);
-    const { startLimits, clock } = this.#parts;
-    if (startLimits.isAsking(tenant, workerId)) return;
-    const waitMs = startLimits.waitMs(tenant, workerId);
+    const { clock } = this.#thread;
+    if (this.startLimits.isAsking(tenant, workerId)) return;
+    const waitMs = this.startLimits.waitMs(tenant, workerId);
     if (waitMs > 0) this.#wakeAt(tenant, workerId, clock.nowMs() + waitMs);
     else this.#onReady(tenant, workerId);
   }
@@ -201,14 +189,14 @@ export class WaitingWorkers {
 
   /** The document of the worker has changed. */
   changed(tenant: string, workerId: string): void {
-    this.#parts.startLimits.forget(tenant, workerId);
+    this.startLimits.forget(tenant, workerId);
     this.#held.delete(keyOf(tenant, workerId));
     this.ready(tenant, workerId);
   }
 
   /** Limits of the decision service may have changed: workers that wait for one ask again. */
   limitsChanged(): void {
-    for (const { tenant, workerId } of this.#parts.startLimits.limitsChanged()) this.ready(tenant, workerId);
+    for (const { tenant, workerId } of this.startLimits.limitsChanged()) this.ready(tenant, workerId);
   }
 
   /** Workers of the tenant that are left alone. */
@@ -229,20 +217,20 @@ export class WaitingWorkers {
    */
   sleep(tenant: string, workerId: string): void {
     if (this.#closed) return;
-    const { startLimits, store, outage, clock } = this.#parts;
-    const at = Math.ceil(clock.nowMs() + startLimits.waitMs(tenant, workerId));
+    const { store, clock } = this.#thread;
+    const at = Math.ceil(clock.nowMs() + this.startLimits.waitMs(tenant, workerId));
     this.#wakeList.add({ tenant, workerId, at });
-    store.setWakeup(tenant, workerId, at).catch(() => outage.failed());
+    store.setWakeup(tenant, workerId, at).catch(() => this.#outage.failed());
   }
 
   /** Tries the worker again soon. Its tenant's part of the store may be unavailable, and with it the worker's hints. */
   retry(tenant: string, workerId: string): void {
-    this.#wakeAt(tenant, workerId, this.#parts.clock.nowMs() + ODD_MS);
+    this.#wakeAt(tenant, workerId, this.#thread.clock.nowMs() + ODD_MS);
   }
 
   /** Ignores signals about the worker for a while, after a failure that is a bug. */
   ignore(tenant: string, workerId: string): void {
-    this.#held.set(keyOf(tenant, workerId), this.#parts.clock.nowMs() + ODD_MS);
+    this.#held.set(keyOf(tenant, workerId), this.#thread.clock.nowMs() + ODD_MS);
   }
 
   /**
@@ -255,14 +243,14 @@ export class WaitingWorkers {
     workerId: string,
     page: Exclude<WorkerPage, { readonly kind: 'ready' }>,
   ): Promise<void> {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const resumeAt = page.kind === 'held' && page.resumeAt !== null ? page.resumeAt : nowMs + HELD_MS;
     const until = Math.max(nowMs + ODD_MS, Math.min(resumeAt, nowMs + HELD_MS));
     this.#held.set(keyOf(tenant, workerId), until);
     this.#due.delete(keyOf(tenant, workerId));
     this.#tenantWaiters.room(tenant);
     if (page.kind === 'not_pushed') return;
-    await this.#parts.store.setWakeup(tenant, workerId, page.kind === 'gone' ? null : until);
+    await this.#thread.store.setWakeup(tenant, workerId, page.kind === 'gone' ? null : until);
   }
 
   /**
@@ -289,7 +277,7 @@ export class WaitingWorkers {
     const at = nextAt <= now ? now + ODD_MS : nextAt;
     if (at <= now + LOOK_AHEAD_MS) {
       // Relative to the answer: this clock may be ahead of the store's, and the worker would come back too early.
-      this.#wakeAt(tenant, workerId, this.#parts.clock.nowMs() + (at - now));
+      this.#wakeAt(tenant, workerId, this.#thread.clock.nowMs() + (at - now));
     }
     return false;
   }

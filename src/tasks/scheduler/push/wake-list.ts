@@ -7,13 +7,6 @@ interface DueWorker {
   readonly at: number;
 }
 
-interface WakeListParts {
-  /** Of the store. */
-  readonly clock: Clock;
-  /** Called at the time, once for the earliest of each worker. */
-  readonly due: (worker: DueWorker) => void;
-}
-
 /** Beyond it workers are left to the hints of the store. */
 const MAX_WORKERS = 100_000;
 
@@ -22,15 +15,21 @@ const MAX_WORKERS = 100_000;
  * hints of the store. A heap by time, in which a worker that got an earlier time leaves its former place behind.
  */
 export class WakeList {
-  readonly #parts: WakeListParts;
+  readonly #clock: Clock;
+  readonly #due: (worker: DueWorker) => void;
   /** The earliest time of each worker. */
   readonly #times = new Map<string, number>();
   readonly #heap: DueWorker[] = [];
   #timer: Timer | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(parts: WakeListParts) {
-    this.#parts = parts;
+  /**
+   * @param clock of the store
+   * @param due called at the time, once for the earliest of each worker
+   */
+  constructor(clock: Clock, due: (worker: DueWorker) => void) {
+    this.#clock = clock;
+    this.#due = due;
   }
 
   add(worker: DueWorker): void {
@@ -56,19 +55,19 @@ export class WakeList {
     this.#timer =
       at === Number.POSITIVE_INFINITY
         ? null
-        : this.#parts.clock.after(Math.max(0, at - this.#parts.clock.nowMs()), this.#ring);
+        : this.#clock.after(Math.max(0, at - this.#clock.nowMs()), this.#ring);
   }
 
   readonly #ring = (): void => {
     this.#timer = null;
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     while (this.#heap.length > 0 && this.#heap[0].at <= nowMs) {
       const worker = this.#pop();
       const key = `${worker.tenant}\n${worker.workerId}`;
       if (this.#times.get(key) !== worker.at) continue;
       this.#times.delete(key);
-      this.#parts.due(worker);
+      this.#due(worker);
     }
     this.#arm();
   };

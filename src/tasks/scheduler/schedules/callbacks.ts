@@ -1,25 +1,18 @@
-import type { Logger } from '../../../base/logger.ts';
-import type { Account, Callback, TenantLimits } from '../../model/documents.ts';
+import type { Account, Callback } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
-import type { Signals } from '../../model/signals.ts';
 import type { TaskError } from '../../model/task.ts';
 import { newContent } from '../../model/task-content.ts';
 import { callbackHeaders } from '../../model/task-headers.ts';
 import { formatTime } from '../../model/time.ts';
-import type { Directory } from '../../store/directory.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
-export interface CallbackParts {
-  readonly store: Pick<TaskStore, 'getDocument' | 'create' | 'apply'>;
-  readonly directory: Directory;
-  readonly signals: Signals;
-  readonly ids: IdMaker;
-  readonly logger: Logger;
-  /** Default limits of tenants, unless their operator has changed them. */
-  readonly limits: Pick<TenantLimits, 'openTasks'>;
-}
+/** What callbacks use of their thread. */
+export type CallbackThread = ThreadPart<
+  'getDocument' | 'create' | 'apply',
+  'directory' | 'signals' | 'limits' | 'logger'
+> & { readonly ids: IdMaker };
 
 /**
  * How long callbacks wait that cannot be created for a reason that may pass: an account that is suspended, or more open
@@ -46,20 +39,20 @@ interface Telling {
  * @throws (rejects with) Fault when the store fails; what was not written is still due
  */
 export async function createCallbacks(
-  parts: CallbackParts,
+  thread: CallbackThread,
   tenant: string,
   documents: readonly StoredDocument<'callback'>[],
   now: number,
 ): Promise<number> {
-  const account = (await parts.directory.account(tenant))?.body;
-  if (account?.status !== 'active') return postpone(parts, tenant, documents, now);
+  const account = (await thread.directory.account(tenant))?.body;
+  if (account?.status !== 'active') return postpone(thread, tenant, documents, now);
   const tellings = await Promise.all(
-    documents.map(async document => ({ document, worker: await workerOf(parts, tenant, document.parent) })),
+    documents.map(async document => ({ document, worker: await workerOf(thread, tenant, document.parent) })),
   );
   const gone = tellings.filter(({ worker }) => worker === null);
   const left = tellings.filter(({ worker }) => worker !== null);
-  const dropped = gone.length === 0 ? 0 : await drop(parts, tenant, gone);
-  return dropped + (left.length === 0 ? 0 : await create(parts, tenant, left, { account, now }));
+  const dropped = gone.length === 0 ? 0 : await drop(thread, tenant, gone);
+  return dropped + (left.length === 0 ? 0 : await create(thread, tenant, left, { account, now }));
 }
 
 interface Step {
@@ -73,19 +66,19 @@ interface Step {
  * not wait for long.
  */
 async function create(
-  parts: CallbackParts,
+  thread: CallbackThread,
   tenant: string,
   tellings: readonly Telling[],
   step: Step,
 ): Promise<number> {
-  const answer = await parts.store.create(tenant, {
-    tasks: tellings.flatMap(telling => taskOf(parts, telling)),
+  const answer = await thread.store.create(tenant, {
+    tasks: tellings.flatMap(telling => taskOf(thread, telling)),
     atomic: true,
-    maxOpen: maxOpenOf(parts, step.account),
+    maxOpen: maxOpenOf(thread, step.account),
     documents: tellings.map(deletionOf),
     actor: CREATOR,
   });
-  if (answer.kind !== 'done') return createPresent(parts, tenant, tellings, step);
+  if (answer.kind !== 'done') return createPresent(thread, tenant, tellings, step);
   const refusedFor = (reason: string) => {
     return tellings.filter((_, i) => {
       const result = answer.results[i];
@@ -95,43 +88,43 @@ async function create(
   const gone = refusedFor('worker_missing');
   const beyond = refusedFor('quota_exceeded');
   if (gone.length + beyond.length === 0) {
-    tellDue(parts, tenant, tellings, step.now);
+    tellDue(thread, tenant, tellings, step.now);
     return tellings.length;
   }
   const others = refusedFor('not_created');
-  const created = others.length === 0 ? 0 : await create(parts, tenant, others, step);
-  const dropped = gone.length === 0 ? 0 : await drop(parts, tenant, gone);
+  const created = others.length === 0 ? 0 : await create(thread, tenant, others, step);
+  const dropped = gone.length === 0 ? 0 : await drop(thread, tenant, gone);
   const waiting = beyond.map(({ document }) => document);
-  return created + dropped + (beyond.length === 0 ? 0 : await postpone(parts, tenant, waiting, step.now));
+  return created + dropped + (beyond.length === 0 ? 0 : await postpone(thread, tenant, waiting, step.now));
 }
 
 /** Another process may have created some or all of them: those are left out. */
 async function createPresent(
-  parts: CallbackParts,
+  thread: CallbackThread,
   tenant: string,
   tellings: readonly Telling[],
   step: Step,
 ): Promise<number> {
   const present = await Promise.all(
     tellings.map(async ({ document: { id, version } }) => {
-      return (await parts.store.getDocument(tenant, 'callback', id))?.version === version;
+      return (await thread.store.getDocument(tenant, 'callback', id))?.version === version;
     }),
   );
   const left = tellings.filter((_, i) => present[i]);
   // If all are present, they are tried again when the store is read next.
   if (left.length === 0 || left.length === tellings.length) return 0;
-  return create(parts, tenant, left, step);
+  return create(thread, tenant, left, step);
 }
 
 /**
  * A callback takes the place of the task that has ended, so it is created at the quota, too. Tasks of callers may have
  * taken that place first; they are refused from the quota on, which leaves room for callbacks up to twice as many.
  */
-function maxOpenOf({ limits }: CallbackParts, account: Account): number {
+function maxOpenOf({ limits }: CallbackThread, account: Account): number {
   return 2 * (account.limits.openTasks ?? limits.openTasks);
 }
 
-function taskOf({ ids }: CallbackParts, { document, worker }: Telling): NewTask[] {
+function taskOf({ ids }: CallbackThread, { document, worker }: Telling): NewTask[] {
   return worker === null ? [] : [callbackTask(ids, document.body, worker)];
 }
 
@@ -139,14 +132,19 @@ function deletionOf({ document: { kind, id, version } }: Telling): DeleteDocumen
   return { op: 'delete', kind, id, expect: version };
 }
 
-function tellDue({ signals }: CallbackParts, tenant: string, tellings: readonly Telling[], at: number): void {
+function tellDue(
+  { signals }: CallbackThread,
+  tenant: string,
+  tellings: readonly Telling[],
+  at: number,
+): void {
   for (const workerId of new Set(tellings.map(({ document }) => document.parent))) {
     signals.tell('taskDue', tenant, workerId, at);
   }
 }
 
 async function workerOf(
-  { directory, store }: CallbackParts,
+  { directory, store }: CallbackThread,
   tenant: string,
   id: string,
 ): Promise<StoredDocument<'worker'> | null> {
@@ -156,7 +154,7 @@ async function workerOf(
 
 /** Drops all in one step. If another process has handled one of them, the others are still due. */
 async function drop(
-  { store, logger }: CallbackParts,
+  { store, logger }: CallbackThread,
   tenant: string,
   tellings: readonly Telling[],
 ): Promise<number> {
@@ -172,7 +170,7 @@ async function drop(
 }
 
 async function postpone(
-  { store }: CallbackParts,
+  { store }: CallbackThread,
   tenant: string,
   documents: readonly StoredDocument<'callback'>[],
   now: number,

@@ -1,36 +1,23 @@
 import { backoffMs } from '../../../base/backoff.ts';
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Service } from '../../../base/lifecycle.ts';
-import type { Logger } from '../../../base/logger.ts';
 import type { DocumentKind } from '../../model/documents.ts';
-import type { Signals } from '../../model/signals.ts';
 import type { StoredDocument } from '../../store/documents.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage } from '../health/store-outage.ts';
-import { type AccountDeletionParts, deleteSome, lookAtRemoval } from '../upkeep/deletions.ts';
-import { type CallbackParts, createCallbacks } from './callbacks.ts';
-import { ScheduleWriter, type ScheduleWriterParts } from './schedule-writer.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
+import { type DeletingThread, deleteSome, lookAtRemoval } from '../upkeep/deletions.ts';
+import { type CallbackThread, createCallbacks } from './callbacks.ts';
+import { type FiringThread, type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
 
-interface ScheduleFirerParts {
-  readonly store: Pick<TaskStore, 'dueDocuments' | 'now'>;
-  readonly signals: Signals;
-  readonly work: DueWork;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-  readonly logger: Logger;
-}
+/** What the work for due documents uses of its thread. */
+type DueWorkThread = FiringThread & CallbackThread & DeletingThread & ThreadPart<'remove'>;
 
-interface DueWorkParts {
-  readonly store: Pick<TaskStore, 'apply' | 'remove' | 'now'> & AccountDeletionParts['store'];
-  readonly signals: Signals;
-  readonly writer: ScheduleWriter;
-  readonly callbacks: CallbackParts;
-  /** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
-  readonly workerDue: (tenant: string, workerId: string) => Promise<void>;
-}
+/** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
+type WorkerDue = (tenant: string, workerId: string) => Promise<void>;
+
+type FirerThread = DueWorkThread & ThreadPart<'dueDocuments', 'clock' | 'random'>;
 
 /**
  * Maximum delay until a due schedule is noticed. The store is read at full quarters of a second, and nominal times are full
@@ -57,7 +44,8 @@ type Job = () => Promise<void>;
  */
 export class ScheduleFirer implements Service {
   readonly name = 'schedules';
-  readonly #parts: ScheduleFirerParts;
+  readonly #thread: FirerThread;
+  readonly #work: DueWork;
   #unlisten: (() => void) | null = null;
   #timer: Timer | null = null;
   #looking: Promise<void> | null = null;
@@ -68,15 +56,16 @@ export class ScheduleFirer implements Service {
   /** The tenant at which the last answer of the store ended: the next one starts with the tenants that follow. */
   #lastTenant: string | null = null;
 
-  constructor(parts: ScheduleFirerParts) {
-    this.#parts = parts;
+  constructor(thread: FirerThread, counters: ScheduleCounters, workerDue: WorkerDue) {
+    this.#thread = thread;
+    this.#work = new DueWork(thread, counters, workerDue);
   }
 
   async start(): Promise<void> {
     if (this.#unlisten !== null) return;
-    this.#unlisten = this.#parts.signals.listen({
+    this.#unlisten = this.#thread.signals.listen({
       scheduleDue: (_tenant, _id, at) => {
-        if (at !== null && at <= this.#parts.clock.nowMs()) this.#nudge();
+        if (at !== null && at <= this.#thread.clock.nowMs()) this.#nudge();
       },
     });
     this.#look();
@@ -109,13 +98,13 @@ export class ScheduleFirer implements Service {
     this.#timer = null;
     this.#looking = this.#lookOnce().then(waitMs => {
       this.#looking = null;
-      if (!this.#stopped) this.#timer = this.#parts.clock.after(waitMs, () => this.#look());
+      if (!this.#stopped) this.#timer = this.#thread.clock.after(waitMs, () => this.#look());
     });
   }
 
   /** Never rejects. @returns how long to wait before the next time */
   async #lookOnce(): Promise<number> {
-    const { logger, random } = this.#parts;
+    const { logger, random } = this.#thread;
     try {
       let more: boolean;
       do {
@@ -133,27 +122,27 @@ export class ScheduleFirer implements Service {
     }
     if (this.#failures > 0) logger.info('Schedules have resumed');
     this.#failures = 0;
-    return LOOK_EVERY_MS - (this.#parts.clock.nowMs() % LOOK_EVERY_MS);
+    return LOOK_EVERY_MS - (this.#thread.clock.nowMs() % LOOK_EVERY_MS);
   }
 
   /** @returns whether to look again at once, because documents were due and some were handled */
   async #pass(): Promise<boolean> {
-    const { store, work } = this.#parts;
+    const { store } = this.#thread;
     const due = await store.dueDocuments(DOCUMENTS_AT_ONCE, this.#lastTenant);
     if (due.length === 0) return false;
     this.#lastTenant = due[due.length - 1].tenant;
     const now = await store.now();
     let moved = 0;
-    const jobs = due.flatMap(({ tenant, document }) => work.jobOf(tenant, document) ?? []);
+    const jobs = due.flatMap(({ tenant, document }) => this.#work.jobOf(tenant, document) ?? []);
     for (const [tenant, batch] of batchesOf(due, 'schedule')) {
       jobs.push(async () => {
-        moved += await work.fire(tenant, batch, now);
+        moved += await this.#work.fire(tenant, batch, now);
       });
     }
-    for (const [tenant, batch] of batchesOf(due, 'audit')) jobs.push(() => work.forget(tenant, batch));
+    for (const [tenant, batch] of batchesOf(due, 'audit')) jobs.push(() => this.#work.forget(tenant, batch));
     for (const [tenant, batch] of batchesOf(due, 'callback')) {
       jobs.push(async () => {
-        moved += await work.createCallbacks(tenant, batch, now);
+        moved += await this.#work.createCallbacks(tenant, batch, now);
       });
     }
     await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
@@ -164,15 +153,19 @@ export class ScheduleFirer implements Service {
 
 /** The work for due documents, by their kind. */
 class DueWork {
-  readonly #parts: DueWorkParts;
+  readonly #thread: DueWorkThread;
+  readonly #writer: ScheduleWriter;
+  readonly #workerDue: WorkerDue;
 
-  constructor(parts: DueWorkParts) {
-    this.#parts = parts;
+  constructor(thread: DueWorkThread, counters: ScheduleCounters, workerDue: WorkerDue) {
+    this.#thread = thread;
+    this.#writer = new ScheduleWriter(thread, counters);
+    this.#workerDue = workerDue;
   }
 
   /** @returns how many of the schedules have moved on */
   fire(tenant: string, schedules: readonly StoredDocument<'schedule'>[], now: number): Promise<number> {
-    return this.#parts.writer.fire(tenant, schedules, now);
+    return this.#writer.fire(tenant, schedules, now);
   }
 
   /** @returns how many of the callbacks are not due any more */
@@ -181,42 +174,29 @@ class DueWork {
     callbacks: readonly StoredDocument<'callback'>[],
     now: number,
   ): Promise<number> {
-    return createCallbacks(this.#parts.callbacks, tenant, callbacks, now);
+    return createCallbacks(this.#thread, tenant, callbacks, now);
   }
 
   /** Deletes expired entries of the audit log. If another process has deleted one of them, the others are still due. */
   async forget(tenant: string, entries: readonly StoredDocument<'audit'>[]): Promise<void> {
     const deletions = entries.map(({ kind, id }) => ({ op: 'delete', kind, id, expect: 'any' }) as const);
-    await this.#parts.store.apply(tenant, deletions);
+    await this.#thread.store.apply(tenant, deletions);
   }
 
   /** Null for kinds of documents that are handled in batches. */
   jobOf(tenant: string, document: StoredDocument): Job | null {
-    const { store, workerDue } = this.#parts;
+    const { store } = this.#thread;
     switch (document.kind) {
       case 'worker':
-        return () => workerDue(tenant, document.id);
+        return () => this.#workerDue(tenant, document.id);
       case 'removal':
         return () => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>);
       case 'account':
-        return () => deleteSome(this.#parts, tenant, document as StoredDocument<'account'>);
+        return () => deleteSome(this.#thread, tenant, document as StoredDocument<'account'>);
       default:
         return null;
     }
   }
-}
-
-/** Creates a {@link ScheduleFirer} with its work. */
-export function scheduleFirer(
-  parts: ScheduleWriterParts &
-    CallbackParts &
-    Pick<ScheduleFirerParts, 'store' | 'clock' | 'random'> &
-    Pick<DueWorkParts, 'store' | 'workerDue'>,
-): ScheduleFirer {
-  const { store, signals, clock, random, logger, workerDue } = parts;
-  const writer = new ScheduleWriter(parts);
-  const work = new DueWork({ store, signals, writer, callbacks: parts, workerDue });
-  return new ScheduleFirer({ store, signals, work, clock, random, logger });
 }
 
 /** The documents of a kind, up to {@link BATCH} of one tenant at a time. */

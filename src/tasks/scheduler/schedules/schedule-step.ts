@@ -7,13 +7,11 @@ import {
   reachedBy,
   runsLeft,
 } from '../../model/schedules/schedule-times.ts';
-import type { Signals } from '../../model/signals.ts';
 import { type Actor, isFinal } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
-import type { Directory } from '../../store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import { putSchedule, scheduledTask } from './schedule-task.ts';
 
 /** The result of a nominal time, or (the last two) of a schedule that cannot fire now. */
@@ -29,12 +27,13 @@ export interface ScheduleStep {
   readonly pauseReason?: string;
 }
 
-export interface ScheduleStepParts {
-  readonly store: Pick<TaskStore, 'openOfSchedule' | 'getDocument' | 'change'>;
-  readonly directory: Directory;
-  readonly signals: Signals;
+/** What the step of a schedule uses of its thread. */
+export type SteppingThread = ThreadPart<
+  'openOfSchedule' | 'getDocument' | 'change',
+  'directory' | 'signals'
+> & {
   readonly ids: IdMaker;
-}
+};
 
 /** How long a schedule waits that cannot fire for a reason that may pass: a quota, an account that is suspended. */
 const POSTPONE_MS = 60_000;
@@ -48,7 +47,7 @@ const MAX_CANCELED = 100;
  * @returns null if the schedule has changed in the meantime
  */
 export async function scheduleStep(
-  parts: ScheduleStepParts,
+  thread: SteppingThread,
   tenant: string,
   schedule: StoredDocument<'schedule'>,
   now: number,
@@ -66,19 +65,19 @@ export async function scheduleStep(
     const put = putSchedule(schedule, { ...body, nextAt: null });
     return { schedule, put, tasks: [], counts: {} };
   }
-  const account = await parts.directory.account(tenant);
+  const account = await thread.directory.account(tenant);
   if (account?.body.status !== 'active') return postponedStep(schedule, now);
-  const worker = await workerOf(parts, tenant, body);
+  const worker = await workerOf(thread, tenant, body);
   if (worker === null) return pausedStep(schedule, goneReason(body.worker));
   const reached = reachedBy(schedule.id, body, times, now);
   const due = dueTimes(times, { ...body.catchUp, jitterMs: body.jitterMs }, body.nextAt, reached);
-  const room = await roomFor(parts, tenant, schedule, due.fire);
+  const room = await roomFor(thread, tenant, schedule, due.fire);
   if (room === null) return null;
   const createdBy: Actor = { type: 'schedule', id: schedule.id };
   const tasks = room.fire.slice(0, left).map(scheduledFor => {
     const key = `${schedule.id}@${formatTime(scheduledFor)}`;
     const { heldBy } = room;
-    return scheduledTask(parts.ids, schedule, worker, {
+    return scheduledTask(thread.ids, schedule, worker, {
       scheduledFor,
       runAt: now,
       key,
@@ -133,7 +132,7 @@ export function goneReason(worker: string): string {
 }
 
 async function workerOf(
-  { directory, store }: ScheduleStepParts,
+  { directory, store }: SteppingThread,
   tenant: string,
   { workerId }: Schedule,
 ): Promise<StoredDocument<'worker'> | null> {
@@ -154,12 +153,12 @@ interface Room {
  * other. Null: the schedule has changed meanwhile.
  */
 async function roomFor(
-  parts: ScheduleStepParts,
+  thread: SteppingThread,
   tenant: string,
   schedule: StoredDocument<'schedule'>,
   times: readonly number[],
 ): Promise<Room | null> {
-  const { store } = parts;
+  const { store } = thread;
   if (times.length === 0) return { fire: times, later: null, heldBy: null };
   switch (schedule.body.overlap) {
     case 'allow':
@@ -176,7 +175,7 @@ async function roomFor(
     }
     case 'cancel_running': {
       // Each would cancel the one before: only the last is worth making.
-      const heldBy = await cancelOpen(parts, tenant, schedule);
+      const heldBy = await cancelOpen(thread, tenant, schedule);
       return heldBy === undefined ? null : { fire: times.slice(-1), later: null, heldBy };
     }
   }
@@ -192,7 +191,7 @@ async function roomFor(
  * @returns the newest task that is still open, null for none; undefined when the schedule has changed
  */
 async function cancelOpen(
-  { store, signals }: ScheduleStepParts,
+  { store, signals }: SteppingThread,
   tenant: string,
   schedule: StoredDocument<'schedule'>,
 ): Promise<string | null | undefined> {

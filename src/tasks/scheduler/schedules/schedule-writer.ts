@@ -1,31 +1,25 @@
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
-import type { TenantLimits } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { CreateResult } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage } from '../health/store-outage.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import {
   goneReason,
   pausedStep,
   postponedStep,
   type ScheduleResult,
   type ScheduleStep,
-  type ScheduleStepParts,
+  type SteppingThread,
   scheduleStep,
 } from './schedule-step.ts';
 
 /** `schedules_fired_total{result}`. */
-interface ScheduleCounters {
+export interface ScheduleCounters {
   count(result: ScheduleResult, by: number): void;
 }
 
-export interface ScheduleWriterParts extends ScheduleStepParts {
-  readonly store: ScheduleStepParts['store'] & Pick<TaskStore, 'create' | 'apply'>;
-  readonly logger: Logger;
-  readonly limits: Pick<TenantLimits, 'openTasks'>;
-  readonly counters: ScheduleCounters;
-}
+/** What the firing of schedules uses of its thread. */
+export type FiringThread = SteppingThread & ThreadPart<'create' | 'apply', 'limits' | 'logger'>;
 
 /** The store accepts at most this number of tasks in one step. */
 const MAX_TASKS = 500;
@@ -34,10 +28,12 @@ const FIRER = { type: 'system', id: 'schedules' } as const;
 
 /** Fires due schedules of one tenant, several in one step of the store. */
 export class ScheduleWriter {
-  readonly #parts: ScheduleWriterParts;
+  readonly #thread: FiringThread;
+  readonly #counters: ScheduleCounters;
 
-  constructor(parts: ScheduleWriterParts) {
-    this.#parts = parts;
+  constructor(thread: FiringThread, counters: ScheduleCounters) {
+    this.#thread = thread;
+    this.#counters = counters;
   }
 
   /**
@@ -61,11 +57,11 @@ export class ScheduleWriter {
     now: number,
   ): Promise<ScheduleStep | null> {
     try {
-      return await scheduleStep(this.#parts, tenant, schedule, now);
+      return await scheduleStep(this.#thread, tenant, schedule, now);
     } catch (failure) {
       if (isOutage(failure)) throw failure;
       const reason = asError(failure).message;
-      this.#parts.logger.error(
+      this.#thread.logger.error(
         'Could not compute the next runs of a schedule (this is a bug; please report it); retrying in a minute',
         { tenant, schedule: schedule.id, reason },
       );
@@ -74,7 +70,7 @@ export class ScheduleWriter {
   }
 
   async #write(tenant: string, steps: readonly ScheduleStep[], now: number): Promise<number> {
-    const { store, directory, limits } = this.#parts;
+    const { store, directory, limits } = this.#thread;
     const documents = steps.map(step => step.put);
     const tasks = steps.flatMap(step => step.tasks);
     let results: readonly CreateResult[] = [];
@@ -121,10 +117,10 @@ export class ScheduleWriter {
   }
 
   #done(tenant: string, steps: readonly ScheduleStep[], results: readonly CreateResult[]): void {
-    const { counters, logger, signals } = this.#parts;
+    const { logger, signals } = this.#thread;
     for (const { schedule, counts, pauseReason } of steps) {
       for (const [result, by] of Object.entries(counts)) {
-        if (by > 0) counters.count(result as ScheduleResult, by);
+        if (by > 0) this.#counters.count(result as ScheduleResult, by);
       }
       if (pauseReason !== undefined) {
         logger.warning('Schedule paused', { tenant, schedule: schedule.id, reason: pauseReason });

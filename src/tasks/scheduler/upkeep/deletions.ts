@@ -1,18 +1,16 @@
 import { DAY_MS } from '../../../base/clock.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { AccountDeletion, DocumentKind } from '../../model/documents.ts';
-import type { Signals } from '../../model/signals.ts';
 import { type Actor, TASK_STATUSES } from '../../model/task.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
-export interface AccountDeletionParts {
-  readonly store: Pick<
-    TaskStore,
-    'apply' | 'listDocuments' | 'list' | 'change' | 'purge' | 'forgetTenant' | 'counts' | 'setWakeup' | 'now'
-  >;
-  readonly signals: Signals;
-}
+/** What the deletion of an account uses of its thread. */
+export type DeletingThread = ThreadPart<
+  'apply' | 'listDocuments' | 'list' | 'change' | 'purge' | 'forgetTenant' | 'counts' | 'setWakeup' | 'now',
+  'signals'
+>;
 
 /** How long the domain of a deleted account cannot be taken by another one. */
 export const DOMAIN_KEPT_MS = 30 * DAY_MS;
@@ -55,21 +53,21 @@ const DELETION: Actor = { type: 'system', id: 'deletion' };
  * @throws (rejects with) Fault of the store
  */
 export async function deleteSome(
-  parts: AccountDeletionParts,
+  thread: DeletingThread,
   tenant: string,
   account: StoredDocument<'account'>,
 ): Promise<void> {
-  const { store } = parts;
+  const { store } = thread;
   const { kind, id, version, body } = account;
   const { deletion } = body;
-  if (deletion === undefined) return put(parts, tenant, { ...account, dueAt: null });
-  const left = await sweep(parts, tenant, deletion);
+  if (deletion === undefined) return put(thread, tenant, { ...account, dueAt: null });
+  const left = await sweep(thread, tenant, deletion);
   if (left === 'more') return;
   const now = await store.now();
   const { place: _, ...rest } = deletion;
-  if (left === 'running') return put(parts, tenant, { ...account, dueAt: now + RUNNING_MS });
+  if (left === 'running') return put(thread, tenant, { ...account, dueAt: now + RUNNING_MS });
   if (left !== null) {
-    return put(parts, tenant, { ...account, body: { ...body, deletion: { ...rest, ...left } } });
+    return put(thread, tenant, { ...account, body: { ...body, deletion: { ...rest, ...left } } });
   }
   if (rest.finishedAt === null) {
     const ended = { ...rest, finishedAt: now };
@@ -81,11 +79,11 @@ export async function deleteSome(
       dataKey: null,
       deletion: ended,
     } as const;
-    return put(parts, tenant, { ...account, body: shown, dueAt: now + SECOND_SWEEP_MS });
+    return put(thread, tenant, { ...account, body: shown, dueAt: now + SECOND_SWEEP_MS });
   }
   const freeAt = rest.finishedAt + DOMAIN_KEPT_MS;
   if (now < freeAt) {
-    return put(parts, tenant, { ...account, body: { ...body, deletion: rest }, dueAt: freeAt });
+    return put(thread, tenant, { ...account, body: { ...body, deletion: rest }, dueAt: freeAt });
   }
   await store.apply(tenant, [{ op: 'delete', kind, id, expect: version }]);
 }
@@ -93,10 +91,10 @@ export async function deleteSome(
 /** The remainder after a part of a sweep: more of it, running tasks, the rest behind a place of the store, or nothing. */
 type Left = 'more' | 'running' | { readonly place: string } | null;
 
-async function sweep(parts: AccountDeletionParts, tenant: string, deletion: AccountDeletion): Promise<Left> {
-  const { store } = parts;
-  for (const kind of KINDS) if (await deleteDocuments(parts, tenant, kind)) return 'more';
-  await cancelTasks(parts, tenant);
+async function sweep(thread: DeletingThread, tenant: string, deletion: AccountDeletion): Promise<Left> {
+  const { store } = thread;
+  for (const kind of KINDS) if (await deleteDocuments(thread, tenant, kind)) return 'more';
+  await cancelTasks(thread, tenant);
   // Of the tasks that have ended, all are to go.
   const { more } = await store.purge(tenant, { succeededMs: -1, otherMs: -1 }, PURGED_AT_ONCE);
   if (more) return 'more';
@@ -105,7 +103,7 @@ async function sweep(parts: AccountDeletionParts, tenant: string, deletion: Acco
   if (left > counts.running) return 'more';
   if (left > 0) return 'running';
   // Tasks that have ended since may have left more of them.
-  if (await deleteDocuments(parts, tenant, 'callback')) return 'more';
+  if (await deleteDocuments(thread, tenant, 'callback')) return 'more';
   let place = await store.forgetTenant(tenant, deletion.place ?? null);
   for (let part = 1; part < PARTS_AT_ONCE && place !== null; part++) {
     place = await store.forgetTenant(tenant, place);
@@ -115,7 +113,7 @@ async function sweep(parts: AccountDeletionParts, tenant: string, deletion: Acco
 
 /** If another process was faster, the next look continues. */
 async function put(
-  { store, signals }: AccountDeletionParts,
+  { store, signals }: DeletingThread,
   tenant: string,
   { kind, id, version, parent, body, dueAt }: StoredDocument<'account'>,
 ): Promise<void> {
@@ -125,7 +123,7 @@ async function put(
 
 /** @returns whether there were any */
 async function deleteDocuments(
-  { store }: AccountDeletionParts,
+  { store }: DeletingThread,
   tenant: string,
   kind: DocumentKind,
 ): Promise<boolean> {
@@ -141,7 +139,7 @@ async function deleteDocuments(
 }
 
 /** Ends what has not ended. A running attempt is asked to stop; it ends, at the latest, with its lease. */
-async function cancelTasks({ store, signals }: AccountDeletionParts, tenant: string): Promise<void> {
+async function cancelTasks({ store, signals }: DeletingThread, tenant: string): Promise<void> {
   const open = await store.list(tenant, {
     workerId: null,
     statuses: OPEN,

@@ -1,14 +1,5 @@
-import type { Clock } from '../../../base/clock.ts';
-import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { StoredDocument } from '../../store/documents.ts';
-import type { TaskStore } from '../../store/task-store.ts';
-
-interface OldestDueParts {
-  readonly store: Pick<TaskStore, 'tenants' | 'listDocuments' | 'search'>;
-  readonly statistics: TaskStatistics;
-  /** Of the store. */
-  readonly clock: Pick<Clock, 'nowMs'>;
-}
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 /** Interval between two passes. */
 export const LOOK_EVERY_MS = 30_000;
@@ -21,12 +12,12 @@ const WORKERS_AT_ONCE = 100;
  * nobody leases. The statistics never wait for the store: they show what the last pass has found, and it grows older.
  */
 export class OldestDue {
-  readonly #parts: OldestDueParts;
+  readonly #thread: ThreadPart<'tenants' | 'listDocuments' | 'search', 'statistics' | 'clock'>;
   /** When the oldest due task of a worker became due, by the id of the worker. */
   readonly #since = new Map<string, number>();
 
-  constructor(parts: OldestDueParts) {
-    this.#parts = parts;
+  constructor(thread: ThreadPart<'tenants' | 'listDocuments' | 'search', 'statistics' | 'clock'>) {
+    this.#thread = thread;
   }
 
   /**
@@ -40,7 +31,7 @@ export class OldestDue {
     let after: string | null = null;
     let tenants: readonly string[];
     do {
-      tenants = await this.#parts.store.tenants(after, TENANTS_AT_ONCE);
+      tenants = await this.#thread.store.tenants(after, TENANTS_AT_ONCE);
       for (const tenant of tenants) {
         if (stopped() || !(await this.#lookAt(tenant, before, stopped))) return;
       }
@@ -56,7 +47,7 @@ export class OldestDue {
     let workers: readonly StoredDocument<'worker'>[];
     do {
       const query = { kind: 'worker', after, limit: WORKERS_AT_ONCE, order: 'asc' } as const;
-      workers = (await this.#parts.store.listDocuments(tenant, query)) as typeof workers;
+      workers = (await this.#thread.store.listDocuments(tenant, query)) as typeof workers;
       for (const worker of workers) {
         if (stopped()) return true;
         before.delete(worker.id);
@@ -68,7 +59,7 @@ export class OldestDue {
   }
 
   async #lookAtWorker(tenant: string, { id, body }: StoredDocument<'worker'>): Promise<boolean> {
-    const { store, statistics, clock } = this.#parts;
+    const { store, statistics, clock } = this.#thread;
     const isShown = statistics.readOldestDueMsOf(tenant, body.name, () => {
       const since = this.#since.get(id);
       return since === undefined ? 0 : Math.max(0, clock.nowMs() - since);

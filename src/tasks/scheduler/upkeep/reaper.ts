@@ -1,19 +1,11 @@
-import type { Clock } from '../../../base/clock.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
-import { type Signals, tellEnd } from '../../model/signals.ts';
+import { tellEnd } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
 import type { Overdue, Settlement } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
-interface ReaperParts {
-  readonly store: Pick<TaskStore, 'overdue' | 'settle' | 'change'>;
-  readonly signals: Signals;
-  /** Of the store. */
-  readonly clock: Pick<Clock, 'nowMs'>;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-}
+type ReapingThread = ThreadPart<'overdue' | 'settle' | 'change', 'signals' | 'clock' | 'random'>;
 
 /** Interval between two rounds: well below the second within which a lost worker must be noticed. */
 export const REAP_EVERY_MS = 500;
@@ -30,27 +22,27 @@ const REAPER: Actor = { type: 'system', id: 'reaper' };
  * @param stopped returns true when the round is to be aborted
  * @throws (rejects with) Fault when the store fails
  */
-export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<void> {
+export async function reap(thread: ReapingThread, stopped: () => boolean): Promise<void> {
   let ended: number;
   do {
     ended = 0;
-    const overdue = await parts.store.overdue(MAX_AT_ONCE);
+    const overdue = await thread.store.overdue(MAX_AT_ONCE);
     const count = (by: number): void => {
       ended += by;
     };
     const jobs = overdue.flatMap(each => [
-      async () => count(await reapLeases(parts, each)),
-      ...each.expired.map(task => async () => count(await expire(parts, each.tenant, task))),
+      async () => count(await reapLeases(thread, each)),
+      ...each.expired.map(task => async () => count(await expire(thread, each.tenant, task))),
     ]);
     await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
     // If nothing was ended, other processes are ending the same leases. The rest is left to the next round.
   } while (ended >= MAX_AT_ONCE / 2 && !stopped());
 }
 
-async function reapLeases(parts: ReaperParts, { tenant, leases }: Overdue): Promise<number> {
+async function reapLeases(thread: ReapingThread, { tenant, leases }: Overdue): Promise<number> {
   if (leases.length === 0) return 0;
-  const { store, signals, clock } = parts;
-  const settlements = leases.map(({ leaseId, task }) => lapse(parts, leaseId, task));
+  const { store, signals, clock } = thread;
+  const settlements = leases.map(({ leaseId, task }) => lapse(thread, leaseId, task));
   let ended = 0;
   for (const answer of await store.settle(tenant, settlements)) {
     if (answer.kind !== 'settled') continue;
@@ -61,7 +53,7 @@ async function reapLeases(parts: ReaperParts, { tenant, leases }: Overdue): Prom
 }
 
 /** The attempt counts, and the delay is at least the base: a task that crashes its worker must not do so forever. */
-function lapse({ random, clock }: ReaperParts, leaseId: string, task: Task): Settlement {
+function lapse({ random, clock }: ReapingThread, leaseId: string, task: Task): Settlement {
   const delayMs = Math.max(task.retry.baseMs, retryWaitMs(task.retry, task.attempt, random));
   return {
     leaseId,
@@ -81,7 +73,7 @@ function lapse({ random, clock }: ReaperParts, leaseId: string, task: Task): Set
 
 /** @returns how many were ended: one, or none */
 async function expire(
-  { store, signals, clock }: ReaperParts,
+  { store, signals, clock }: ReapingThread,
   tenant: string,
   { id }: Pick<Task, 'id'>,
 ): Promise<number> {

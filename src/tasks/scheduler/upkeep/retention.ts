@@ -1,15 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { TenantLimits } from '../../model/documents.ts';
-import type { Directory } from '../../store/directory.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
-interface RetentionParts {
-  readonly store: Pick<TaskStore, 'tenants' | 'purge'>;
-  readonly directory: Directory;
-  /** Default limits of tenants, unless their operator has changed them. */
-  readonly limits: TenantLimits;
-  readonly clock: Clock;
-}
+type RetainingThread = ThreadPart<'tenants' | 'purge', 'directory' | 'limits' | 'clock'>;
 
 /** Between two passes over all tenants. */
 export const RETAIN_EVERY_MS = 10_000;
@@ -31,16 +23,16 @@ const MAX_REST_MS = 10_000;
  * @param stopped returns true when the pass is to be aborted
  * @throws (rejects with) Fault when the store fails
  */
-export async function purgeAll(parts: RetentionParts, stopped: () => boolean): Promise<void> {
+export async function purgeAll(thread: RetainingThread, stopped: () => boolean): Promise<void> {
   const failures: unknown[] = [];
   let after: string | null = null;
   let tenants: readonly string[];
   do {
-    tenants = await parts.store.tenants(after, TENANTS_AT_ONCE);
+    tenants = await thread.store.tenants(after, TENANTS_AT_ONCE);
     for (const tenant of tenants) {
       if (stopped()) break;
       // A part of the store may be unavailable. One tenant that fails must not keep the others from being purged.
-      await purgeTenant(parts, tenant, stopped).catch(failure => failures.push(failure));
+      await purgeTenant(thread, tenant, stopped).catch(failure => failures.push(failure));
       if (failures.length >= MAX_FAILURES) throw failures[0];
     }
     after = tenants.at(-1) ?? null;
@@ -48,15 +40,15 @@ export async function purgeAll(parts: RetentionParts, stopped: () => boolean): P
   if (failures.length > 0) throw failures[0];
 }
 
-async function purgeTenant(parts: RetentionParts, tenant: string, stopped: () => boolean): Promise<void> {
-  const account = await parts.directory.account(tenant);
-  const limits = { ...parts.limits, ...account?.body.limits };
+async function purgeTenant(thread: RetainingThread, tenant: string, stopped: () => boolean): Promise<void> {
+  const account = await thread.directory.account(tenant);
+  const limits = { ...thread.limits, ...account?.body.limits };
   const keep = { succeededMs: limits.retainSucceededMs, otherMs: limits.retainOtherMs };
   let isLeft = true;
   while (isLeft && !stopped()) {
-    const startMs = parts.clock.nowMs();
-    isLeft = (await parts.store.purge(tenant, keep, SLICE)).more;
-    await rest(parts.clock, parts.clock.nowMs() - startMs);
+    const startMs = thread.clock.nowMs();
+    isLeft = (await thread.store.purge(tenant, keep, SLICE)).more;
+    await rest(thread.clock, thread.clock.nowMs() - startMs);
   }
 }
 

@@ -1,18 +1,9 @@
-import type { Clock } from '../../../base/clock.ts';
 import { Fault } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Service } from '../../../base/lifecycle.ts';
-import type { Logger } from '../../../base/logger.ts';
-import type { TaskStore } from '../../store/task-store.ts';
 import type { TakenUsage, UsageCounts } from '../../store/usage-counts.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import { Rounds } from './rounds.ts';
-
-interface UsageWriterParts {
-  readonly store: Pick<TaskStore, 'addUsage'>;
-  readonly usage: UsageCounts;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /** Interval between two writes. A crash loses what was counted since the last one. */
 export const WRITE_USAGE_EVERY_MS = 10_000;
@@ -27,13 +18,15 @@ const MAX_FAILURES = 10;
  */
 export class UsageWriter implements Service {
   readonly name = 'usage';
-  readonly #parts: UsageWriterParts;
+  readonly #thread: ThreadPart<'addUsage', 'clock' | 'logger'>;
+  readonly #usage: UsageCounts;
   readonly #rounds: Rounds;
 
-  constructor(parts: UsageWriterParts) {
-    this.#parts = parts;
+  constructor(thread: ThreadPart<'addUsage', 'clock' | 'logger'>, usage: UsageCounts) {
+    this.#thread = thread;
+    this.#usage = usage;
     this.#rounds = new Rounds({
-      ...parts,
+      ...thread,
       name: 'usage of tenants',
       waitMs: WRITE_USAGE_EVERY_MS,
       firstWaitMs: WRITE_USAGE_EVERY_MS,
@@ -54,20 +47,20 @@ export class UsageWriter implements Service {
   /** @throws (rejects with) Fault of the first tenant that failed */
   async #write(): Promise<void> {
     const failures: unknown[] = [];
-    await forEachLimited(this.#parts.usage.take(), TENANTS_AT_ONCE, async taken => {
-      if (failures.length >= MAX_FAILURES) this.#parts.usage.giveBack(taken);
+    await forEachLimited(this.#usage.take(), TENANTS_AT_ONCE, async taken => {
+      if (failures.length >= MAX_FAILURES) this.#usage.giveBack(taken);
       else await this.#add(taken).catch(failure => failures.push(failure));
     });
     if (failures.length > 0) throw failures[0];
   }
 
   async #add(taken: TakenUsage): Promise<void> {
-    const { store, usage } = this.#parts;
+    const { store } = this.#thread;
     try {
       await store.addUsage(taken.tenant, taken.increments);
     } catch (failure) {
       // After other failures it may have been added, and twice is worse than not at all.
-      if (failure instanceof Fault && failure.code === 'overloaded') usage.giveBack(taken);
+      if (failure instanceof Fault && failure.code === 'overloaded') this.#usage.giveBack(taken);
       throw failure;
     }
   }

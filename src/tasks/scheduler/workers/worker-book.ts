@@ -1,11 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../base/clock.ts';
-import type { Logger } from '../../../base/logger.ts';
 import type { Account, TenantLimits, Worker } from '../../model/documents.ts';
-import type { Sealer } from '../../sealing/sealer.ts';
-import type { Directory } from '../../store/directory.ts';
 import { ACCOUNT_ID, type StoredDocument } from '../../store/documents.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import { readSecrets, WorkerSecrets } from './worker-secrets.ts';
 
 /** How tasks of a worker can be pushed, if at all. */
@@ -26,16 +22,6 @@ export type WorkerPage =
 /** A worker that can be pushed to. */
 export type ReadyPage = Extract<WorkerPage, { readonly kind: 'ready' }>;
 
-interface WorkerBookParts {
-  readonly store: Pick<TaskStore, 'listDocuments' | 'getDocument'>;
-  readonly directory: Directory;
-  readonly sealer: Sealer;
-  /** Default limits of tenants, unless their operator has changed them. */
-  readonly limits: TenantLimits;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 interface Entry {
   readonly since: number;
   /** Null: they do not open. */
@@ -48,16 +34,24 @@ const MAX_ENTRIES = 10_000;
 
 /** Push workers: their documents, limits and decrypted secrets. */
 export class WorkerBook {
-  readonly #parts: WorkerBookParts;
+  readonly #thread: ThreadPart<
+    'listDocuments' | 'getDocument',
+    'directory' | 'sealer' | 'limits' | 'clock' | 'logger'
+  >;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
 
-  constructor(parts: WorkerBookParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<
+      'listDocuments' | 'getDocument',
+      'directory' | 'sealer' | 'limits' | 'clock' | 'logger'
+    >,
+  ) {
+    this.#thread = thread;
   }
 
   /** @throws (rejects with) Fault when the store fails */
   async page(tenant: string, workerId: string): Promise<WorkerPage> {
-    const { directory, limits } = this.#parts;
+    const { directory, limits } = this.#thread;
     const [known, worker] = await Promise.all([
       directory.account(tenant),
       directory.worker(tenant, workerId),
@@ -74,7 +68,7 @@ export class WorkerBook {
   }
 
   #readAccount(tenant: string): Promise<StoredDocument<'account'> | null> {
-    return this.#parts.store.getDocument(tenant, 'account', ACCOUNT_ID);
+    return this.#thread.store.getDocument(tenant, 'account', ACCOUNT_ID);
   }
 
   /** The worker or one of its secrets has changed. */
@@ -84,7 +78,7 @@ export class WorkerBook {
 
   #secrets(tenant: string, workerId: string, account: Account): Promise<WorkerSecrets | null> {
     const key = `${tenant}\n${workerId}`;
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const kept = this.#entries.get(key);
     // A clock that is set back must not make them last.
     if (kept !== undefined && nowMs >= kept.since && nowMs - kept.since < FRESH_MS) return kept.secrets;
@@ -104,9 +98,9 @@ export class WorkerBook {
    * @throws (rejects with) Fault when the store fails
    */
   async openSecrets(tenant: string, workerId: string, account: Account): Promise<WorkerSecrets | null> {
-    const opened = await readSecrets(this.#parts, tenant, workerId, account);
+    const opened = await readSecrets(this.#thread, tenant, workerId, account);
     if (opened instanceof WorkerSecrets) return opened;
-    this.#parts.logger.error(
+    this.#thread.logger.error(
       'A secret cannot be decrypted, so no tasks are pushed to its worker; check the master key or replace the secret',
       { tenant, worker: workerId, ...opened },
     );

@@ -1,30 +1,24 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
 import type { Worker } from '../../model/documents.ts';
-import type { Signals } from '../../model/signals.ts';
-import type { Directory } from '../../store/directory.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { Settlement } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
-
-interface WorkerSwitchParts {
-  readonly store: Pick<TaskStore, 'apply' | 'getDocument' | 'setWakeup' | 'now'>;
-  readonly directory: Directory;
-  readonly signals: Signals;
-  readonly logger: Logger;
-}
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 /** Maximum number of tries: another process may change the document between the read and the write. */
 const ATTEMPTS = 5;
 
 /** Pauses and resumes workers on behalf of the service itself. */
 export class WorkerSwitch {
-  readonly #parts: WorkerSwitchParts;
+  readonly #thread: ThreadPart<
+    'apply' | 'getDocument' | 'setWakeup' | 'now',
+    'directory' | 'signals' | 'logger'
+  >;
 
-  constructor(parts: WorkerSwitchParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<'apply' | 'getDocument' | 'setWakeup' | 'now', 'directory' | 'signals' | 'logger'>,
+  ) {
+    this.#thread = thread;
   }
 
   /**
@@ -44,7 +38,7 @@ export class WorkerSwitch {
         : { paused: true, pauseReason: reason, resumeAt: null },
     );
     if (!paused) return;
-    this.#parts.logger.warning('Worker paused', { tenant, worker: workerId, reason });
+    this.#thread.logger.warning('Worker paused', { tenant, worker: workerId, reason });
     this.#changed(tenant, workerId);
   }
 
@@ -54,7 +48,7 @@ export class WorkerSwitch {
    * @throws (rejects with) Fault when the store fails
    */
   async resume(tenant: string, workerId: string): Promise<void> {
-    const nowMs = await this.#parts.store.now();
+    const nowMs = await this.#thread.store.now();
     const resumed = await this.#change(tenant, workerId, ({ dueAt, body }) => {
       if (dueAt === null || dueAt > nowMs) return null;
       // One that waits for a later time, or for none, is written all the same: it would be due for ever.
@@ -62,8 +56,8 @@ export class WorkerSwitch {
       return { paused: false, pauseReason: null, resumeAt: null };
     });
     if (!resumed) return;
-    this.#parts.logger.info('Worker resumed', { tenant, worker: workerId });
-    await this.#parts.store.setWakeup(tenant, workerId, nowMs);
+    this.#thread.logger.info('Worker resumed', { tenant, worker: workerId });
+    await this.#thread.store.setWakeup(tenant, workerId, nowMs);
     this.#changed(tenant, workerId);
   }
 
@@ -73,7 +67,7 @@ export class WorkerSwitch {
     workerId: string,
     change: (document: StoredDocument<'worker'>) => Partial<Worker> | null,
   ): Promise<boolean> {
-    const { store } = this.#parts;
+    const { store } = this.#thread;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const document = await store.getDocument(tenant, 'worker', workerId);
       const changes = document === null ? null : change(document);
@@ -97,17 +91,9 @@ export class WorkerSwitch {
   }
 
   #changed(tenant: string, workerId: string): void {
-    this.#parts.directory.changed(tenant);
-    this.#parts.signals.tell('workerChanged', tenant, workerId);
+    this.#thread.directory.changed(tenant);
+    this.#thread.signals.tell('workerChanged', tenant, workerId);
   }
-}
-
-interface WorkerPausesParts {
-  readonly store: Pick<TaskStore, 'list'>;
-  readonly workerSwitch: WorkerSwitch;
-  /** Of the store. */
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly logger: Logger;
 }
 
 /** A worker that was pushed to, as it was then. */
@@ -129,13 +115,15 @@ const LOOKED_AT = 50;
  * well meanwhile. A process that starts knows of no failures: a worker is paused later than it might be, never sooner.
  */
 export class WorkerPauses {
-  readonly #parts: WorkerPausesParts;
+  readonly #thread: ThreadPart<'list', 'clock' | 'logger'>;
+  readonly #workerSwitch: WorkerSwitch;
   readonly #failingSince = new LRUCache<string, number>({ max: MAX_WORKERS });
   /** By worker, so that many attempts that end at once pause it once. */
   readonly #running = new Map<string, Promise<void>>();
 
-  constructor(parts: WorkerPausesParts) {
-    this.#parts = parts;
+  constructor(thread: ThreadPart<'list', 'clock' | 'logger'>, workerSwitch: WorkerSwitch) {
+    this.#thread = thread;
+    this.#workerSwitch = workerSwitch;
   }
 
   /** The worker has answered that it is gone. */
@@ -148,7 +136,7 @@ export class WorkerPauses {
     const key = keyOf(pushed);
     if (event === 'succeeded') this.#failingSince.delete(key);
     if (event !== 'attempt_failed' && event !== 'timed_out') return;
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const since = Math.max(this.#failingSince.get(key) ?? nowMs, pushed.worker.updatedAt);
     this.#failingSince.set(key, since);
     const { autoPauseAfterMs } = pushed.worker;
@@ -168,11 +156,11 @@ export class WorkerPauses {
   }
 
   #pause({ tenant, workerId, worker }: PushedWorker, reason: string): Promise<void> {
-    return this.#parts.workerSwitch.pause(tenant, workerId, worker, reason);
+    return this.#workerSwitch.pause(tenant, workerId, worker, reason);
   }
 
   async #hasSucceeded(tenant: string, workerId: string, since: number): Promise<boolean> {
-    const newest = await this.#parts.store.list(tenant, {
+    const newest = await this.#thread.store.list(tenant, {
       workerId,
       statuses: ['succeeded'],
       scheduleId: null,
@@ -193,7 +181,7 @@ export class WorkerPauses {
         // The next failure tries again.
         const { tenant, workerId } = pushed;
         const reason = asError(failure).message;
-        this.#parts.logger.warning('Could not pause a failing worker; the next failure tries again', {
+        this.#thread.logger.warning('Could not pause a failing worker; the next failure tries again', {
           tenant,
           worker: workerId,
           reason,

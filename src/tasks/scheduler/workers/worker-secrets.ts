@@ -1,11 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
 import type { Account, Secret } from '../../model/documents.ts';
-import type { Sealer } from '../../sealing/sealer.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastUsedAt'> {
   readonly id: string;
@@ -28,15 +25,11 @@ interface UnreadableSecret {
   readonly reason: string;
 }
 
-interface ReadingParts {
-  readonly store: Pick<TaskStore, 'listDocuments'>;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-}
+type ReadingThread = ThreadPart<'listDocuments', 'sealer' | 'clock'>;
 
 /** Reads and opens the secrets of a worker that pushes need. */
 export async function readSecrets(
-  { store, sealer, clock }: ReadingParts,
+  { store, sealer, clock }: ReadingThread,
   tenant: string,
   workerId: string,
   { dataKey }: Account,
@@ -59,7 +52,7 @@ export async function readSecrets(
 
 /** Newest first. */
 async function listSecrets(
-  store: ReadingParts['store'],
+  store: ReadingThread['store'],
   tenant: string,
   workerId: string,
 ): Promise<StoredDocument<'secret'>[]> {
@@ -120,29 +113,22 @@ function isLive({ expiresAt }: Pick<Secret, 'expiresAt'>, nowMs: number): boolea
   return expiresAt === null || expiresAt > nowMs;
 }
 
-interface SecretUsesParts {
-  readonly store: Pick<TaskStore, 'getDocument' | 'apply'>;
-  /** Of the store. */
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly logger: Logger;
-}
-
 /** Precision of the last use of a secret. A write for each push would be too expensive. */
 const EXACT_TO_MS = 600_000;
 const MAX_SECRETS = 20_000;
 
 /** Records when the secrets of push workers were last used. Pushes do not wait for it. */
 export class SecretUses {
-  readonly #parts: SecretUsesParts;
+  readonly #thread: ThreadPart<'getDocument' | 'apply', 'clock' | 'logger'>;
   readonly #notedAt = new LRUCache<string, number>({ max: MAX_SECRETS });
   readonly #running = new Set<Promise<void>>();
 
-  constructor(parts: SecretUsesParts) {
-    this.#parts = parts;
+  constructor(thread: ThreadPart<'getDocument' | 'apply', 'clock' | 'logger'>) {
+    this.#thread = thread;
   }
 
   used(tenant: string, secrets: readonly UsedSecret[]): void {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const due = secrets.filter(
       ({ id, lastUsedAt }) => nowMs - (this.#notedAt.get(id) ?? lastUsedAt ?? 0) >= EXACT_TO_MS,
     );
@@ -163,7 +149,7 @@ export class SecretUses {
 
   /** If a document has changed in the meantime, nothing is written until the next use. Never rejects. */
   async #note(tenant: string, ids: readonly string[], nowMs: number): Promise<void> {
-    const { store, logger } = this.#parts;
+    const { store, logger } = this.#thread;
     try {
       const documents = await Promise.all(ids.map(id => store.getDocument(tenant, 'secret', id)));
       const changes = documents

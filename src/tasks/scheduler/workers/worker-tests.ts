@@ -1,11 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../base/clock.ts';
 import { type Deliveries, type DeliveryOutcome, HIDDEN } from '../../delivery/delivery.ts';
 import { verdictOn } from '../../delivery/verdict.ts';
 import type { Worker } from '../../model/documents.ts';
-import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { Settlement } from '../../store/requests.ts';
-import type { TaskStore } from '../../store/task-store.ts';
+import type { ThreadPart } from '../thread/tasks-thread.ts';
 import type { WorkerBook } from './worker-book.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
 
@@ -35,16 +33,6 @@ export interface WorkerTester {
   test(test: WorkerTest): Promise<WorkerTestAnswer>;
 }
 
-interface WorkerTestsParts {
-  readonly store: Pick<TaskStore, 'getDocument'>;
-  readonly book: Pick<WorkerBook, 'openSecrets'>;
-  readonly deliveries: Pick<Deliveries, 'deliver' | 'free'>;
-  readonly statistics: TaskStatistics;
-  readonly clock: Clock;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-}
-
 /** Maximum duration of a test. The caller waits for it. */
 const MAX_TEST_MS = 20_000;
 /** Maximum number of tests in progress: those of one tenant, and all, which have deliveries of their own. */
@@ -58,21 +46,29 @@ const BUSY_MS = 1_000;
 
 /** Sends tests through the threads that deliver tasks, with the checks that tasks get, within bounds of its own. */
 export class WorkerTests implements WorkerTester {
-  readonly #parts: WorkerTestsParts;
+  readonly #thread: ThreadPart<'getDocument', 'statistics' | 'clock' | 'random'>;
+  readonly #book: Pick<WorkerBook, 'openSecrets'>;
+  readonly #deliveries: Pick<Deliveries, 'deliver' | 'free'>;
   /** When the allowance of a tenant will be whole again, in milliseconds since the epoch. */
   readonly #wholeAt = new LRUCache<string, number>({ max: MAX_TENANTS });
   /** Tests in progress, by tenant. */
   readonly #running = new Map<string, number>();
   #runningInAll = 0;
 
-  constructor(parts: WorkerTestsParts) {
-    this.#parts = parts;
+  constructor(
+    thread: ThreadPart<'getDocument', 'statistics' | 'clock' | 'random'>,
+    book: Pick<WorkerBook, 'openSecrets'>,
+    deliveries: Pick<Deliveries, 'deliver' | 'free'>,
+  ) {
+    this.#thread = thread;
+    this.#book = book;
+    this.#deliveries = deliveries;
   }
 
   async test(test: WorkerTest): Promise<WorkerTestAnswer> {
     const { tenant } = test;
     const ofTenant = this.#running.get(tenant) ?? 0;
-    if (ofTenant >= MAX_OF_TENANT || this.#runningInAll >= MAX_TESTS || this.#parts.deliveries.free < 1) {
+    if (ofTenant >= MAX_OF_TENANT || this.#runningInAll >= MAX_TESTS || this.#deliveries.free < 1) {
       return { kind: 'refused', reason: 'busy', retryAfterMs: BUSY_MS };
     }
     const waitMs = this.#take(tenant);
@@ -91,7 +87,7 @@ export class WorkerTests implements WorkerTester {
 
   /** Takes one test from the allowance of a tenant. @returns 0, or how long until there is one */
   #take(tenant: string): number {
-    const nowMs = this.#parts.clock.nowMs();
+    const nowMs = this.#thread.clock.nowMs();
     const kept = this.#wholeAt.get(tenant) ?? 0;
     // Farther ahead than any allowance: the clock was set back.
     const wholeAt = kept > nowMs + BURST * EVERY_MS ? nowMs : Math.max(kept, nowMs);
@@ -102,7 +98,7 @@ export class WorkerTests implements WorkerTester {
   }
 
   async #send({ tenant, workerId, id, url, payload }: WorkerTest): Promise<WorkerTestAnswer> {
-    const { store, book, deliveries, clock, random, statistics } = this.#parts;
+    const { store, clock, random, statistics } = this.#thread;
     const [account, document] = await Promise.all([
       store.getDocument(tenant, 'account', 'account'),
       store.getDocument(tenant, 'worker', workerId),
@@ -110,12 +106,12 @@ export class WorkerTests implements WorkerTester {
     if (account === null || document === null) return { kind: 'impossible', reason: 'gone' };
     const worker = document.body;
     if (worker.mode !== 'push') return { kind: 'impossible', reason: 'not_pushed' };
-    const secrets = await book.openSecrets(tenant, workerId, account.body);
+    const secrets = await this.#book.openSecrets(tenant, workerId, account.body);
     if (secrets === null) return { kind: 'impossible', reason: 'secrets_unreadable' };
     const nowMs = clock.nowMs();
     const { taskUrls = false } = worker;
     const secretHeaders = taskUrls ? {} : secrets.headers(nowMs);
-    const outcome = await deliveries.deliver({
+    const outcome = await this.#deliveries.deliver({
       tenant,
       task: testTask(id, worker, nowMs),
       payload,

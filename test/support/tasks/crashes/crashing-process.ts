@@ -12,8 +12,8 @@ import type { ApiLimits, RestParts } from '../../../../src/tasks/rest/http/parts
 import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import { UsedShares } from '../../../../src/tasks/rest/threads/thread-signals.ts';
-import { scheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
-import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
+import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
+import type { EngineThread } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import type { WorkerTester } from '../../../../src/tasks/scheduler/workers/worker-tests.ts';
 import { parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
 import { Sealer } from '../../../../src/tasks/sealing/sealer.ts';
@@ -64,12 +64,12 @@ class CrashingProcess {
       limits: DEFAULT_TENANT_LIMITS,
     };
     const ids = new IdMaker(systemClock.nowMs, randomBytes);
-    const parts: TasksEngineParts = {
+    const parts: EngineThread = {
       ...common,
       usage: new UsageCounts(),
       deliveries,
       limitAsker: NO_LIMITS,
-      firer: workerDue => scheduleFirer({ ...common, ids, workerDue, counters: { count() {} } }),
+      firer: workerDue => new ScheduleFirer({ ...common, ids }, { count() {} }, workerDue),
       notReady: () => {},
       options: {
         node: `process-${process.pid}`,

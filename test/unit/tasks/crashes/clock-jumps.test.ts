@@ -10,8 +10,8 @@ import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { type HistoryEntry, isFinal } from '../../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { attemptsFor } from '../../../../src/tasks/scheduler/push/push-slots.ts';
-import { scheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
-import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
+import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
+import type { EngineThread } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import { StoreClock } from '../../../../src/tasks/store/store-clock.ts';
@@ -101,12 +101,12 @@ class Scene {
       limits: DEFAULT_TENANT_LIMITS,
     };
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-    const parts: TasksEngineParts = {
+    const parts: EngineThread = {
       ...common,
       usage: new UsageCounts(),
       deliveries: this.workers,
       sealer: TEST_SEALER as never,
-      firer: workerDue => scheduleFirer({ ...common, ids, workerDue, counters: { count() {} } }),
+      firer: workerDue => new ScheduleFirer({ ...common, ids }, { count() {} }, workerDue),
       limitAsker: NO_LIMITS,
       notReady: () => {},
       options: {

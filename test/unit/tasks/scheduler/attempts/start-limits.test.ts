@@ -246,7 +246,7 @@ t.test('after a change of limits, at most a thousand workers ask in a second', a
   const window = { leftMs: 60_000, refundableUntilMs: 0 };
   const verdict = { granted: 0, isUsedUp: true, remaining: 0, window };
   const asker = { ask: async () => verdict, giveBack: () => {} };
-  const limits = new StartLimits({ asker, clock, logger: new KeepingLogger() });
+  const limits = new StartLimits({ clock, logger: new KeepingLogger() }, asker);
   for (let n = 0; n < 3_000; n++) await limits.ask({ tenant: ACME, workerId: `wrk_${n}`, limit: LIMIT }, 1);
   const { length } = limits.limitsChanged().filter(({ workerId }) => limits.waitMs(ACME, workerId) < 1_000);
   t.equal(length, 1_000);

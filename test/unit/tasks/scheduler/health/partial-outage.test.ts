@@ -58,8 +58,8 @@ t.test('attempts that there may be never take the place of those that there were
   const clock = new ManualClock(NOON);
   const logger = new KeepingLogger();
   const statistics = new TaskStatistics(new StatsRegistry());
-  const troubles = new Troubles({ store: { name: 'memory' }, statistics, notReady: () => {}, clock, logger });
-  const outage = new StoreOutage({ store: { ping: async () => {} }, clock, random: () => 0, troubles });
+  const troubles = new Troubles({ store: { name: 'memory' }, statistics, clock, logger }, () => {});
+  const outage = new StoreOutage({ store: { ping: async () => {} }, clock, random: () => 0 }, troubles);
   const told: string[] = [];
   const store = {
     settle: async (_tenant: string, settlements: readonly Settlement[]): Promise<SettleAnswer[]> => {
@@ -67,7 +67,7 @@ t.test('attempts that there may be never take the place of those that there were
       return settlements.map(() => ({ kind: 'lost' }));
     },
   };
-  const settler = new Settler({ store, outage, maxUncertain: 2, clock, logger });
+  const settler = new Settler({ store, clock, logger }, outage, 2);
   const end = (leaseId: string, uncertain: boolean): string[] => {
     const answers: string[] = [];
     settler.add(ACME, {

@@ -19,13 +19,8 @@ function scene() {
   const logger = new KeepingLogger();
   const stats = new StatsRegistry();
   const told: (NotReady['cause'] | null)[] = [];
-  const troubles = new Troubles({
-    store: { name: 'sqlite' },
-    statistics: new TaskStatistics(stats),
-    notReady: (_part, notReady) => told.push(notReady?.cause ?? null),
-    clock,
-    logger,
-  });
+  const thread = { store: { name: 'sqlite' as const }, statistics: new TaskStatistics(stats), clock, logger };
+  const troubles = new Troubles(thread, (_part, notReady) => told.push(notReady?.cause ?? null));
   const gauge = (cause: string) => stats.gauges().get(`tasks.not_ready.${cause}`);
   const lines = () => logger.lines.map(({ message, fields }) => [message, fields?.['cause']]);
   return { clock, logger, troubles, told, gauge, lines };
@@ -38,7 +33,7 @@ function watched() {
     store.asked++;
     return store.answer();
   };
-  const outage = new StoreOutage({ store: { ping }, clock, random: () => 0.5, troubles: rest.troubles });
+  const outage = new StoreOutage({ store: { ping }, clock, random: () => 0.5 }, rest.troubles);
   outage.start();
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 100) {
@@ -164,7 +159,7 @@ t.test('accounts whose secrets need another master key are found, wherever they 
   await store.apply('t349-last', [account('t349-last', 'theirs')]);
   const keys = new Set(['ours']);
   const sealer = { currentKeyId: 'ours', keyIds: ['ours'], knows: (id: string) => keys.has(id) };
-  const check = new KeyCheck({ store, sealer, troubles });
+  const check = new KeyCheck({ store, sealer }, troubles);
   const look = () => check.look(() => false);
   await look();
   t.same(told, ['wrong_master_key'], 'the first look is at all of them');
@@ -188,7 +183,7 @@ t.test('the key of the store is that of its first process, also before there is 
   await process(store, ['first']).check.begin();
 
   const other = process(store, ['other']);
-  const wrong = new KeyCheck({ store, sealer: other.sealer, troubles });
+  const wrong = new KeyCheck({ store, sealer: other.sealer }, troubles);
   await wrong.begin();
   t.same(told, ['wrong_master_key'], 'it is known before the first call is served');
   t.equal(gauge('wrong_master_key'), 1);
@@ -250,7 +245,7 @@ t.test('a store of an earlier version gets its record from a process that opens 
 function process(store: MemoryStore, keyIds: readonly string[]) {
   const { troubles, told } = scene();
   const sealer = { currentKeyId: keyIds.at(-1)!, keyIds, knows: (id: string) => keyIds.includes(id) };
-  return { told, sealer, check: new KeyCheck({ store, sealer, troubles }) };
+  return { told, sealer, check: new KeyCheck({ store, sealer }, troubles) };
 }
 
 async function recordOf(store: MemoryStore) {

@@ -8,10 +8,9 @@ t.test('workers are served at their times, each at its earliest', async t => {
     const random = new SeededRandom(seed);
     const clock = new ManualClock(0);
     const served: string[] = [];
-    const list = new WakeList({
-      clock,
-      due: ({ tenant, workerId, at }) => served.push(`${tenant} ${workerId} ${at} ${clock.nowMs()}`),
-    });
+    const list = new WakeList(clock, ({ tenant, workerId, at }) =>
+      served.push(`${tenant} ${workerId} ${at} ${clock.nowMs()}`),
+    );
     const earliest = new Map<string, number>();
     for (let count = 0; count < 60; count++) {
       const [tenant, workerId] = [random.pick(['a', 'b']), `w${random.below(10)}`];
@@ -29,10 +28,7 @@ t.test('workers are served at their times, each at its earliest', async t => {
 
 t.test('one timer is enough, and none is left when the list is cleared', async t => {
   const clock = new ManualClock(0);
-  const list = new WakeList({
-    clock,
-    due: () => t.fail('it was cleared'),
-  });
+  const list = new WakeList(clock, () => t.fail('it was cleared'));
   for (let at = 100; at > 0; at -= 10) list.add({ tenant: 'a', workerId: `w${at}`, at });
   t.same(clock.pendingDelaysMs, [10]);
   list.clear();

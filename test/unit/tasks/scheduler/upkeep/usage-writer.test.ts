@@ -47,7 +47,7 @@ t.test('what an overloaded store has not taken is written later, and nothing is 
     },
   };
   const logger = new KeepingLogger();
-  const writer = new UsageWriter({ store, usage, clock, logger });
+  const writer = new UsageWriter({ store, clock, logger }, usage);
   await writer.start();
   const task = { workerId: 'wrk_1', updatedAt: clock.nowMs() };
   const round = async () => {

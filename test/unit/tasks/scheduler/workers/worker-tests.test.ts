@@ -52,13 +52,9 @@ async function setup(t: Test, { answer = reply(200), worker = {}, secrets = [], 
   const stats = new StatsRegistry();
   const parts = { store, directory: new Directory(store, clock), clock, logger: new KeepingLogger() };
   const book = new WorkerBook({ ...parts, sealer: TEST_SEALER as Sealer, limits: DEFAULT_TENANT_LIMITS });
-  const tests = new WorkerTests({
-    ...parts,
-    book,
-    deliveries: localDeliveries(t, { clock, capacity }),
-    statistics: new TaskStatistics(stats),
-    random: () => 0.5,
-  });
+  const statistics = new TaskStatistics(stats);
+  const deliveries = localDeliveries(t, { clock, capacity });
+  const tests = new WorkerTests({ ...parts, statistics, random: () => 0.5 }, book, deliveries);
   const test = (tenant = 'acme', url: string | null = null): Promise<WorkerTestAnswer> =>
     tests.test({ tenant, workerId: document.id, id: ID, url, payload: '{"a":1}' });
   return { clock, store, make, receiver, document, test, stats };
