@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { integer } from '../../settings/kinds/kinds.ts';
+import { TEMPLATE_FIELDS } from '../../tasks/rest/fields/content-fields.ts';
+import { SCHEDULE_FIELDS, TIMING } from '../../tasks/rest/schedules/schedule-fields.ts';
 import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
+import { fieldsOfFlags, flagsOf } from './field-flags.ts';
 import { allOf, callApi, type Json, rowsOf } from './tasks-api.ts';
 import {
   noArguments,
@@ -15,38 +18,16 @@ import {
   targetOf,
   timeText,
 } from './tasks-command.ts';
-import { COMMON_FLAGS, PAYLOAD_FLAGS, payloadFields, TASK_FLAGS, TEXT } from './tasks-flags.ts';
+import { COMMON_FLAGS, PAYLOAD_FLAGS, payloadFields, TEXT } from './tasks-flags.ts';
 
-const TIMING_FLAGS = {
-  cron: { ...TEXT, placeholder: 'TEXT', help: "cron expression, such as '30 2 * * *' or @daily" },
-  every: { ...TEXT, placeholder: 'DURATION', help: 'interval between runs, instead of --cron: 1h30m' },
-  timezone: {
-    ...TEXT,
-    placeholder: 'NAME',
-    help: 'time zone of --cron, such as Europe/Berlin (default: UTC)',
-  },
-  'start-at': { ...TEXT, placeholder: 'TIME', help: 'time of the first possible run: 2026-03-01T10:00:00Z' },
-  'end-at': { ...TEXT, placeholder: 'TIME', help: 'time at which the schedule ends' },
-} as const;
+const TIMING_FLAGS = flagsOf(TIMING);
 
 /** Fields of a schedule. */
 const SCHEDULE_FLAGS = {
   ...COMMON_FLAGS,
-  ...TIMING_FLAGS,
-  'max-runs': { ...TEXT, placeholder: 'N', help: 'end after this number of runs' },
-  jitter: { ...TEXT, placeholder: 'DURATION', help: 'maximum random delay of each run' },
-  overlap: {
-    ...TEXT,
-    placeholder: 'WORD',
-    help: 'if the previous task is unfinished: skip, allow, queue_one or cancel_running',
-  },
+  ...flagsOf(SCHEDULE_FIELDS),
   ...PAYLOAD_FLAGS,
-  ...TASK_FLAGS,
-  'expires-in': {
-    ...TEXT,
-    placeholder: 'DURATION',
-    help: 'expire tasks that have not started within this time after they were due',
-  },
+  ...flagsOf(TEMPLATE_FIELDS),
 } as const;
 
 const CREATE_SCHEDULE_FLAGS = {
@@ -207,7 +188,7 @@ async function update(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, UPDATE_SCHEDULE_FLAGS);
   const name = onlyArgument(positionals, 'name of the schedule');
   const { worker } = flags;
-  const body = { ...given({ worker }), ...scheduleFields(flags) };
+  const body = { ...(worker !== '' && { worker }), ...scheduleFields(flags) };
   if (Object.keys(body).length === 0)
     throw new UsageFault('nothing to change: give at least one flag, such as --every 2h.');
   const schedule = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body });
@@ -217,19 +198,9 @@ async function update(args: readonly string[], io: CliIo): Promise<number> {
 
 /** Fields of a schedule from flags, except its name, its worker and `paused`. @throws UsageFault, CommandFault */
 function scheduleFields(flags: FlagValues<typeof SCHEDULE_FLAGS>): Json {
-  const { type, priority, group, tags, jitter, overlap } = flags;
-  const maxRuns = flags['max-runs'];
-  const task = {
-    ...given({ type, priority, group, expires_in: flags['expires-in'] }),
-    ...(tags !== '' && { tags: tags.split(',') }),
-    ...payloadFields(flags),
-  };
+  const task = { ...fieldsOfFlags(TEMPLATE_FIELDS, flags), ...payloadFields(flags) };
   return {
-    ...timing(flags),
-    ...given({ jitter, overlap }),
-    ...(maxRuns !== '' && {
-      max_runs: readFlag('max-runs', maxRuns, integer({ min: 1, max: 1_000_000_000 })),
-    }),
+    ...fieldsOfFlags(SCHEDULE_FIELDS, flags),
     ...(Object.keys(task).length > 0 && { task }),
   };
 }
@@ -262,13 +233,15 @@ async function preview(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, PREVIEW_FLAGS);
   const target = targetOf(flags, io);
   const count = readFlag('count', flags.count, integer({ min: 1, max: 50 }));
-  const body = { ...given({ from: flags.from }), count };
+  const { from } = flags;
+  const body = { ...(from !== '' && { from }), count };
+  const given = fieldsOfFlags(TIMING, flags);
   const fields =
     positionals.length === 0
-      ? timing(flags)
+      ? given
       : storedTiming(
           await callApi(target, { method: 'GET', path: pathOf(onlyArgument(positionals, 'name')) }),
-          timing(flags),
+          given,
         );
   const answer = await callApi(target, {
     method: 'POST',
@@ -294,17 +267,6 @@ function storedTiming(schedule: Json, changes: Json): Json {
   const pattern = cron === null ? { every, phase } : { cron };
   const replaces = 'cron' in changes || 'every' in changes;
   return { ...(replaces ? {} : pattern), timezone, dst, start_at, end_at, ...changes };
-}
-
-function timing(
-  flags: Readonly<Record<'cron' | 'every' | 'timezone' | 'start-at' | 'end-at', string>>,
-): Json {
-  const { cron, every, timezone } = flags;
-  return given({ cron, every, timezone, start_at: flags['start-at'], end_at: flags['end-at'] });
-}
-
-function given(texts: Readonly<Record<string, string>>): Json {
-  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
 }
 
 function pathOf(name: string): string {

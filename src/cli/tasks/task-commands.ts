@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { integer } from '../../settings/kinds/kinds.ts';
+import { TASK_FIELDS } from '../../tasks/rest/fields/task-fields.ts';
 import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT } from '../terminal/io.ts';
+import { fieldsOfFlags, flagsOf } from './field-flags.ts';
 import { type ApiTarget, allOf, callApi, type Json, rowsOf } from './tasks-api.ts';
 import {
   noArguments,
@@ -17,34 +19,12 @@ import {
   targetOf,
   timeText,
 } from './tasks-command.ts';
-import {
-  COMMON_FLAGS,
-  FILTER_FLAGS,
-  PAYLOAD_FLAGS,
-  PUSH_TO_FLAG,
-  payloadFields,
-  TASK_FLAGS,
-  TEXT,
-} from './tasks-flags.ts';
+import { COMMON_FLAGS, FILTER_FLAGS, PAYLOAD_FLAGS, payloadFields } from './tasks-flags.ts';
 
 const CREATE_FLAGS = {
   ...COMMON_FLAGS,
   ...PAYLOAD_FLAGS,
-  'push-to': PUSH_TO_FLAG,
-  ...TASK_FLAGS,
-  delay: { ...TEXT, placeholder: 'DURATION', help: 'start after this delay at the earliest: 1h30m' },
-  'run-at': {
-    ...TEXT,
-    placeholder: 'TIME',
-    help: 'start at this time at the earliest: 2026-03-01T10:00:00Z',
-  },
-  'expires-in': { ...TEXT, placeholder: 'DURATION', help: 'expire if it has not started within this time' },
-  key: { ...TEXT, placeholder: 'TEXT', help: 'unique key: a worker has at most one unfinished task with it' },
-  'on-conflict': {
-    ...TEXT,
-    placeholder: 'WORD',
-    help: 'what to do if a task with the key exists: return, reject, replace or replace_keep_time',
-  },
+  ...flagsOf(TASK_FIELDS),
 } as const;
 
 const LIST_FLAGS = {
@@ -168,19 +148,7 @@ async function createTask(args: readonly string[], io: CliIo): Promise<number> {
 }
 
 function fieldsOf(flags: FlagValues<typeof CREATE_FLAGS>): Json {
-  const { type, priority, delay, key, group, tags } = flags;
-  const texts = {
-    ...{ type, priority, delay, key, group },
-    run_at: flags['run-at'],
-    expires_in: flags['expires-in'],
-    on_conflict: flags['on-conflict'],
-    url: flags['push-to'],
-  };
-  return {
-    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
-    ...(tags !== '' && { tags: tags.split(',') }),
-    ...payloadFields(flags),
-  };
+  return { ...fieldsOfFlags(TASK_FIELDS, flags), ...payloadFields(flags) };
 }
 
 const FOLLOW_MS = 500;

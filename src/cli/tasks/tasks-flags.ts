@@ -52,14 +52,6 @@ export const FILTER_FLAGS = {
   },
 } as const;
 
-/** Fields of a task, as a task and a schedule name them. */
-export const TASK_FLAGS = {
-  type: { ...TEXT, placeholder: 'TEXT', help: 'type of the task, such as email.welcome' },
-  priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
-  group: { ...TEXT, placeholder: 'TEXT', help: 'group that shares --group-concurrency of the worker' },
-  tags: { ...TEXT, placeholder: 'LIST', help: 'tags, such as urgent,eu' },
-} as const;
-
 /** The URL of the worker that a task or a test is pushed to. */
 export const PUSH_TO_FLAG = {
   ...TEXT,

@@ -1,6 +1,7 @@
-import { integer } from '../../settings/kinds/kinds.ts';
-import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
+import { WORKER_FIELDS } from '../../tasks/rest/fields/worker-fields.ts';
+import { type FlagValues, parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
+import { fieldsOfFlags, flagsOf } from './field-flags.ts';
 import { allOf, callApi, type Json } from './tasks-api.ts';
 import {
   noArguments,
@@ -16,7 +17,7 @@ import {
 } from './tasks-command.ts';
 import { COMMON_FLAGS, PAYLOAD_FLAGS, PUSH_TO_FLAG, payloadFields, TEXT } from './tasks-flags.ts';
 
-/** Fields of a worker. */
+/** Flags for fields of a worker, of which some are written in a short form. */
 const WORKER_FLAGS = {
   'on-finish': {
     ...TEXT,
@@ -28,28 +29,12 @@ const WORKER_FLAGS = {
     placeholder: 'LIST',
     help: 'with --on-finish: results to report, a list of succeeded, failed, canceled and expired',
   },
-  'push-to': {
-    ...TEXT,
-    placeholder: 'URL',
-    help: 'URL that tasks are pushed to; without it, a new worker pulls',
-  },
-  concurrency: { ...TEXT, placeholder: 'N', help: 'maximum number of attempts at the same time, or none' },
   limit: {
     ...TEXT,
     placeholder: 'LIMIT',
     help: 'rate limit that each start counts against: DOMAIN:KEY=VALUE,KEY=VALUE, or none',
   },
-  timeout: { ...TEXT, placeholder: 'DURATION', help: 'maximum duration of an attempt' },
-  'group-concurrency': {
-    ...TEXT,
-    placeholder: 'N',
-    help: 'maximum number of concurrent attempts per group, or none',
-  },
-  'group-order': {
-    ...TEXT,
-    placeholder: 'WORD',
-    help: 'any, or fifo (one after the other; requires --group-concurrency 1)',
-  },
+  ...flagsOf(WORKER_FIELDS),
 } as const;
 
 const UPDATE_WORKER_FLAGS = { ...COMMON_FLAGS, ...WORKER_FLAGS } as const;
@@ -225,9 +210,9 @@ async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
   const target = targetOf(flags, io);
   if (flags.json && flags.export) throw new UsageFault('--json and --export cannot be combined.');
   const fields = workerFields(flags);
-  const pushTo = flags['push-to'];
+  const pushTo = fields['url'];
   const taskUrls = flags['task-urls'];
-  const pulls = pushTo === '' && !taskUrls;
+  const pulls = pushTo === undefined && !taskUrls;
   const worker = await callApi(target, {
     method: 'POST',
     path: '/api/v1/workers',
@@ -261,13 +246,10 @@ async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
 
 /** Fields of a worker from flags, except its name and mode. @throws UsageFault */
 function workerFields(flags: FlagValues<typeof WORKER_FLAGS>): Json {
-  const texts = { url: flags['push-to'], timeout: flags.timeout, group_order: flags['group-order'] };
   return {
-    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
+    ...fieldsOfFlags(WORKER_FIELDS, flags),
     ...onFinishField(flags['on-finish'], flags.events),
     ...limitField(flags.limit),
-    ...countField('concurrency', flags.concurrency),
-    ...countField('group-concurrency', flags['group-concurrency']),
   };
 }
 
@@ -294,12 +276,6 @@ function limitField(text: string): Json {
     );
   }
   return { limit: { domain, descriptor } };
-}
-
-function countField(flag: string, text: string): Json {
-  if (text === '') return {};
-  const count = text === 'none' ? null : readFlag(flag, text, integer({ min: 1, max: 1_000 }));
-  return { [flag.replace('-', '_')]: count };
 }
 
 function secretWords(pulls: boolean): string {

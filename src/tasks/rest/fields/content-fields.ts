@@ -161,6 +161,12 @@ export const GROUP: Schema = {
   description: "Tasks of a worker with the same group share the worker's group_concurrency and group_order.",
 };
 
+/** The flag that sets it. */
+export const GROUP_FLAG = {
+  placeholder: 'TEXT',
+  help: 'group that shares --group-concurrency of the worker',
+} as const;
+
 /** The form of a retry policy of which a template may set only some fields. */
 const RETRY_PART: ObjectSchema = {
   type: 'object',
@@ -172,14 +178,14 @@ const RETRY_PART: ObjectSchema = {
 };
 
 /** The template of the tasks of a schedule. Null leaves priority, timeout and retry policy to the worker. */
-const TEMPLATE_FIELDS: FieldTable<never> = {
+export const TEMPLATE_FIELDS: FieldTable<never> = {
   ...CONTENT_FIELDS,
   priority: { ...CONTENT_FIELDS.priority, shows: { type: 'string', enum: PRIORITIES, nullable: true } },
   timeout: { ...CONTENT_FIELDS.timeout, shows: TEXT_OR_NULL },
   retry: { ...CONTENT_FIELDS.retry, shows: RETRY_PART },
   ...PAYLOAD,
   headers: HEADERS,
-  group: { takes: GROUP, shows: TEXT_OR_NULL },
+  group: { takes: GROUP, shows: TEXT_OR_NULL, flag: GROUP_FLAG },
   expires_in: {
     takes: {
       ...DURATION,

@@ -20,7 +20,7 @@ import {
   takenBy,
   viewOf,
 } from '../checks/resource.ts';
-import { CONTENT_FIELDS, GROUP, HEADERS } from './content-fields.ts';
+import { CONTENT_FIELDS, GROUP, GROUP_FLAG, HEADERS } from './content-fields.ts';
 import { PAYLOAD, payloadText, payloadView } from './payload-fields.ts';
 
 /** The actor of a change in responses. */
@@ -111,7 +111,7 @@ export const TASK_FIELDS: FieldTable<Task> = {
     },
     shows: { ...TIME, example: '2026-03-01T10:15:00.000Z' },
     show: ({ runAt }) => formatTime(runAt),
-    flag: { placeholder: 'TIME', help: 'earliest start: 2026-03-01T10:00:00Z' },
+    flag: { placeholder: 'TIME', help: 'start at this time at the earliest: 2026-03-01T10:00:00Z' },
   },
   next_attempt_at: of.stamp('dueAt', {
     nullable: true,
@@ -143,7 +143,7 @@ export const TASK_FIELDS: FieldTable<Task> = {
       description:
         'The task expires if it has not started within this time. Cannot be combined with expires_at.',
     },
-    flag: { placeholder: 'DURATION', help: 'expire the task if it has not started within this time' },
+    flag: { placeholder: 'DURATION', help: 'expire if it has not started within this time' },
   },
   delay: {
     only: 'new',
@@ -152,7 +152,7 @@ export const TASK_FIELDS: FieldTable<Task> = {
       nullable: true,
       description: 'Delay until the earliest start. Cannot be combined with run_at.',
     },
-    flag: { placeholder: 'DURATION', help: 'delay until the earliest start: 15m' },
+    flag: { placeholder: 'DURATION', help: 'start after this delay at the earliest: 1h30m' },
   },
   timeout: CONTENT_FIELDS.timeout,
   retry: CONTENT_FIELDS.retry,
@@ -175,7 +175,7 @@ export const TASK_FIELDS: FieldTable<Task> = {
     },
     shows: { ...TEXT_OR_NULL, example: 'welcome:ann' },
     show: ({ key }) => key,
-    flag: { placeholder: 'TEXT', help: 'unique key: a worker has at most one open task with it' },
+    flag: { placeholder: 'TEXT', help: 'unique key: a worker has at most one unfinished task with it' },
   },
   on_conflict: {
     only: 'new',
@@ -186,7 +186,7 @@ export const TASK_FIELDS: FieldTable<Task> = {
     },
     flag: {
       placeholder: 'WORD',
-      help: 'if an open task has the key: return, reject, replace or replace_keep_time',
+      help: 'what to do if a task with the key exists: return, reject, replace or replace_keep_time',
     },
   },
   key_ttl: {
@@ -208,7 +208,7 @@ export const TASK_FIELDS: FieldTable<Task> = {
     takes: GROUP,
     shows: TEXT_OR_NULL,
     show: ({ group }) => group,
-    flag: { placeholder: 'TEXT', help: 'group that shares --group-concurrency of the worker' },
+    flag: GROUP_FLAG,
   },
   schedule_id: of.shown('scheduleId', TEXT_OR_NULL),
   scheduled_for: of.stamp('scheduledFor', { nullable: true }),

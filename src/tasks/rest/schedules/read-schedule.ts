@@ -69,7 +69,7 @@ export function readScheduleFields(fields: Fields, context: ScheduleContext): Sc
 }
 
 /**
- * Reads when a schedule with these {@link TIMING_FIELDS} would fire.
+ * Reads when a schedule with these `TIMING` would fire.
  *
  * @throws Problem `validation_failed`, including the faults that the reader already has, or `conflicting_fields`
  */

@@ -6,7 +6,7 @@ import type { CreateAnswer } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { TIME } from '../checks/resource.ts';
+import { TIME, takenBy } from '../checks/resource.ts';
 import { readSchedule } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-fields.ts';
@@ -16,7 +16,7 @@ import { entityTag, traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { doneOrThrow, firstAnswer, refusedProblem, signalDue } from '../tasks/task-create.ts';
 import { MAX_START_MS, readTimingFields, timingProblem } from './read-schedule.ts';
-import { TIMING_EXAMPLE, TIMING_FIELDS } from './schedule-fields.ts';
+import { TIMING, TIMING_EXAMPLE } from './schedule-fields.ts';
 
 const DEFAULT_COUNT = 10;
 const MAX_COUNT = 50;
@@ -25,7 +25,7 @@ const PREVIEW_FIELDS: ObjectSchema = {
   type: 'object',
   name: 'SchedulePreviewFields',
   properties: {
-    ...TIMING_FIELDS,
+    ...takenBy(TIMING, 'new'),
     count: {
       type: 'number',
       integer: true,

@@ -285,15 +285,12 @@ export const SCHEDULE_FIELDS: FieldTable<Schedule> = {
   updated_at: of.stamp('updatedAt', { example: '2026-02-27T06:30:00.000Z' }),
 };
 
-/** The fields that define when a schedule fires, as a request for a preview has them. */
-export const TIMING_FIELDS = takenBy(
-  Object.fromEntries(
-    ['cron', 'every', 'phase', 'timezone', 'dst', 'start_at', 'end_at'].map(name => [
-      name,
-      SCHEDULE_FIELDS[name],
-    ]),
-  ),
-  'new',
+/** The fields that define when a schedule fires. */
+export const TIMING: FieldTable<Schedule> = Object.fromEntries(
+  ['cron', 'every', 'phase', 'timezone', 'dst', 'start_at', 'end_at'].map(name => [
+    name,
+    SCHEDULE_FIELDS[name],
+  ]),
 );
 
 export const TIMING_EXAMPLE = { cron: '30 7 * * 1-5', timezone: 'Europe/Berlin' };
