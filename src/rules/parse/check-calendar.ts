@@ -2,10 +2,9 @@ import type { CalendarTerms } from '../../base/calendar/calendar-windows.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from '../../base/calendar/time-zone.ts';
 import { nearest } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
-import { checkKeys } from './field-names.ts';
-import { fieldOf, isNull, textField, writtenField } from './fields.ts';
+import { hasValue, offsetOf, textField, writtenField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
+import { checkedMap } from './repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 type Period = CalendarTerms['period'];
@@ -62,9 +61,7 @@ interface Calendar {
 
 /** Checks a `calendar`. Returns null after reporting a fault. */
 export function checkCalendar(check: FileCheck, written: YamlMap): Calendar | null {
-  const map = withUniqueKeys(check, written, 'calendar');
-  warnAboutRepeats(check, written, map, 'calendar');
-  checkKeys(check, map, 'calendar');
+  const map = checkedMap(check, written, 'calendar');
   const period = checkPeriod(check, map);
   const zone = checkZone(check, map);
   const starts = period === null ? null : checkStarts(check, map, period);
@@ -102,16 +99,13 @@ function checkZone(check: FileCheck, map: YamlMap): string | null {
 }
 
 function checkStarts(check: FileCheck, map: YamlMap, period: Period): number | null {
-  const node = fieldOf(map, 'starts');
-  if (node === null || isNull(node)) return STARTS[period].first;
+  if (!hasValue(map, 'starts')) return STARTS[period].first;
   const text = writtenField(check, map, 'starts');
   if (text === null) return null;
   const starts = STARTS[period].read(text);
   if (starts !== null) return starts;
-  check.fault(
-    node.offset,
-    `a ${period} cannot start at ${quote(text)}: \`starts\` is ${STARTS[period].accepted}`,
-  );
+  const message = `a ${period} cannot start at ${quote(text)}: \`starts\` is ${STARTS[period].accepted}`;
+  check.fault(offsetOf(map, 'starts'), message);
   return null;
 }
 
@@ -127,8 +121,4 @@ function monthAndDay(text: string): number | null {
 
 function twoDigits(number: number): string {
   return String(number).padStart(2, '0');
-}
-
-function offsetOf(map: YamlMap, name: string): number {
-  return fieldOf(map, name)?.offset ?? map.offset;
 }

@@ -3,7 +3,7 @@ import { sanitiseStatName } from '../../stats/names.ts';
 import type { RuleEntry } from '../rule-set.ts';
 import { checkLimits } from './check-limits.ts';
 import { checkKeys } from './field-names.ts';
-import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
+import { fieldOf, flagField, listField, mapField, offsetOf, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import type { LoadScope } from './load-scope.ts';
 import { readMetadata } from './metadata.ts';
@@ -96,10 +96,7 @@ function checkEntry(
 function checkKey(check: FileCheck, map: YamlMap): string | null {
   const key = textField(check, map, 'key');
   if (key !== '') return key;
-  check.fault(
-    fieldOf(map, 'key')?.offset ?? map.offset,
-    'the entry has no key: write `key: ` and the name of the descriptor key',
-  );
+  check.fault(offsetOf(map, 'key'), 'the entry has no key: write `key: ` and the name of the descriptor key');
   return null;
 }
 
@@ -145,7 +142,7 @@ function checkShareThreshold(check: FileCheck, map: YamlMap, composite: string):
   const flag = flagField(check, map, 'share_threshold');
   if (flag && !composite.includes('*')) {
     check.fault(
-      fieldOf(map, 'share_threshold')?.offset ?? map.offset,
+      offsetOf(map, 'share_threshold'),
       `\`share_threshold\` is only for values with a \`*\`, and ${quote(composite)} has none: ` +
         'remove the flag, or put a `*` into the value',
     );

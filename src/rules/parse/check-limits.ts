@@ -2,10 +2,20 @@ import { quote } from '../../base/printable.ts';
 import { type LimitTerms, MAX_LIMITS, type RuleLimit, type Unit } from '../rule-set.ts';
 import { addedField, checkTerms, isPlain } from './check-terms.ts';
 import { checkKeys, ITEM_EXAMPLES } from './field-names.ts';
-import { countField, fieldOf, flagField, isNull, listField, mapField, textField } from './fields.ts';
+import {
+  countField,
+  fieldOf,
+  flagField,
+  hasValue,
+  isNull,
+  listField,
+  mapField,
+  offsetOf,
+  textField,
+} from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import type { LoadScope } from './load-scope.ts';
-import { emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
+import { checkedMap, emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import { checkUnit, unitOf } from './window-length.ts';
 import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
 
@@ -30,10 +40,9 @@ export function checkLimits(check: FileCheck, entry: YamlMap, scope: LoadScope):
 
 /** Reports a limit with a penalty in quota mode. A request may use up a quota and be allowed nevertheless. */
 function refuseQuota(check: FileCheck, modes: YamlMap, block: YamlMap): void {
-  const flag = fieldOf(modes, 'quota_mode');
-  if (flag === null || isNull(flag) || !flagField(check, modes, 'quota_mode')) return;
+  if (!flagField(check, modes, 'quota_mode')) return;
   check.fault(
-    fieldOf(block, 'penalty')?.offset ?? block.offset,
+    offsetOf(block, 'penalty'),
     'a quota cannot have a `penalty`, because using it up does not have to reject a request: remove `penalty` or ' +
       '`quota_mode`',
   );
@@ -47,9 +56,7 @@ function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
 
 /** Checks a `rate_limit`. */
 function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleLimit {
-  const block = withUniqueKeys(check, written, 'rate_limit');
-  warnAboutRepeats(check, written, block, 'rate_limit');
-  checkKeys(check, block, 'rate_limit');
+  const block = checkedMap(check, written, 'rate_limit');
   const unlimited = flagField(check, block, 'unlimited');
   const requestsPerUnit = countField(check, block, 'requests_per_unit');
   const added = addedField(block);
@@ -83,10 +90,7 @@ function checkUnlimited(check: FileCheck, block: YamlMap, added: string | null):
   if (field === null) return;
   const shown = hasUnit ? `unit: ${unit}` : field;
   const has = hasUnit ? 'has no unit' : 'is not counted';
-  check.fault(
-    fieldOf(block, field)?.offset ?? block.offset,
-    `an unlimited rule ${has}: remove \`${shown}\` or \`unlimited: true\``,
-  );
+  check.fault(offsetOf(block, field), `an unlimited rule ${has}: remove \`${shown}\` or \`unlimited: true\``);
 }
 
 /**
@@ -94,8 +98,7 @@ function checkUnlimited(check: FileCheck, block: YamlMap, added: string | null):
  * have.
  */
 function checkCountIsWritten(check: FileCheck, block: YamlMap, isOwn: boolean): void {
-  const count = fieldOf(block, 'requests_per_unit');
-  if (count !== null && !isNull(count)) return;
+  if (hasValue(block, 'requests_per_unit')) return;
   const advice = 'write `requests_per_unit: ` and a number';
   if (isOwn) {
     check.fault(block.offset, `the limit has no \`requests_per_unit\`: ${advice}`);
@@ -113,14 +116,14 @@ function checkStore(check: FileCheck, block: YamlMap, terms: LimitTerms, { forMe
   if (!forMemcached) return;
   if (terms.penalty !== null) {
     check.fault(
-      fieldOf(block, 'penalty')?.offset ?? block.offset,
+      offsetOf(block, 'penalty'),
       'memcached cannot keep a `penalty`, because it cannot compare and change a record in one step: ' +
         'remove it, or set BACKEND_TYPE to `redis` or `memory`',
     );
   }
   if (terms.algorithm === 'fixed_window') return;
   check.fault(
-    fieldOf(block, 'algorithm')?.offset ?? block.offset,
+    offsetOf(block, 'algorithm'),
     `memcached cannot count \`algorithm: ${terms.algorithm}\`, because it cannot compare and add in one step: ` +
       'remove the line for a fixed window, or set BACKEND_TYPE to `redis` or `memory`',
   );
@@ -198,14 +201,14 @@ function checkNames(check: FileCheck, items: readonly Item[]): void {
     const own = replaces.find(replaced => items.some(item => item.limit.name === replaced));
     if (own !== undefined && own !== name) {
       check.fault(
-        fieldOf(block, 'replaces')?.offset ?? block.offset,
+        offsetOf(block, 'replaces'),
         `a limit cannot replace ${quote(own)}, which is a limit of the same entry: remove one of the two`,
       );
     }
     const before = items.slice(0, index);
     if (name !== '' && before.some(item => item.limit.name === name)) {
       check.fault(
-        fieldOf(block, 'name')?.offset ?? block.offset,
+        offsetOf(block, 'name'),
         `two limits of the entry have the name ${quote(name)}: give each one a name of its own`,
       );
     } else if (
@@ -259,16 +262,16 @@ function checkReplaces(check: FileCheck, block: YamlMap, ownName: string): reado
   if (items.length === 0) return NO_NAMES;
   const names: string[] = [];
   for (const written of items) {
-    const item = withUniqueKeys(check, written, 'replaces');
-    warnAboutRepeats(check, written, item, 'replaces');
-    checkKeys(check, item, 'replaces');
+    const item = checkedMap(check, written, 'replaces');
     const name = textField(check, item, 'name');
     if (name === null) continue;
-    const offset = fieldOf(item, 'name')?.offset ?? item.offset;
     if (name === '') {
-      check.fault(offset, 'an item of `replaces` has no name: write `- name: ` and the name of a limit');
+      check.fault(
+        offsetOf(item, 'name'),
+        'an item of `replaces` has no name: write `- name: ` and the name of a limit',
+      );
     } else if (name === ownName) {
-      check.fault(offset, `a limit cannot replace itself: ${quote(name)} is its own name`);
+      check.fault(offsetOf(item, 'name'), `a limit cannot replace itself: ${quote(name)} is its own name`);
     }
     names.push(name);
   }

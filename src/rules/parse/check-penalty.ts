@@ -1,9 +1,8 @@
 import { quote } from '../../base/printable.ts';
 import { MOST_VIOLATIONS, type PenaltyRule } from '../rule-set.ts';
-import { checkKeys } from './field-names.ts';
-import { fieldOf, isNull, mapField, wholeField, writtenField } from './fields.ts';
+import { hasValue, mapField, offsetOf, wholeField, writtenField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
+import { checkedMap } from './repeated-keys.ts';
 import { ACCEPTED_LENGTH, writtenSeconds } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
@@ -15,29 +14,27 @@ const GREATEST_FACTOR = 100;
 export function checkPenalty(check: FileCheck, block: YamlMap): PenaltyRule | null {
   const written = mapField(check, block, 'penalty');
   if (written === null) return null;
-  const map = withUniqueKeys(check, written, 'penalty');
-  warnAboutRepeats(check, written, map, 'penalty');
-  checkKeys(check, map, 'penalty');
+  const map = checkedMap(check, written, 'penalty');
   const after = wholeField(check, map, 'after', { least: 1, greatest: MOST_VIOLATIONS }) ?? 1;
   const factor = wholeField(check, map, 'factor', { least: 1, greatest: GREATEST_FACTOR });
   const forS = checkLength(check, map, 'for');
   const maxS = checkLength(check, map, 'max');
-  if (!has(map, 'for')) {
+  if (!hasValue(map, 'for')) {
     check.fault(
       map.offset,
       'the penalty has no `for`: write `for: ` and the length of a penalty, such as `2m`',
     );
   }
   // A faulty factor is reported.
-  if (factor !== null || !has(map, 'factor')) checkMaximum(check, map, { factor: factor ?? 1, forS, maxS });
+  if (factor !== null || !hasValue(map, 'factor'))
+    checkMaximum(check, map, { factor: factor ?? 1, forS, maxS });
   return forS === null ? null : { after, forS, factor: factor ?? 1, maxS: maxS ?? forS };
 }
 
 /** Seconds; null if absent or faulty. */
 function checkLength(check: FileCheck, map: YamlMap, name: string): number | null {
-  const node = fieldOf(map, name);
-  const text = node === null || isNull(node) ? null : writtenField(check, map, name);
-  if (node === null || text === null) return null;
+  const text = hasValue(map, name) ? writtenField(check, map, name) : null;
+  if (text === null) return null;
   const seconds = writtenSeconds(text);
   if (seconds !== null && seconds >= 1 && seconds <= LONGEST_S) return seconds;
   const isNumber = /^[0-9]+$/.test(text);
@@ -50,7 +47,7 @@ function checkLength(check: FileCheck, map: YamlMap, name: string): number | nul
       : isNumber
         ? [`\`${name}: ${text}\` has no unit`, `\`${name}: ${text}s\` for seconds`]
         : [`${quote(text)} is not a length of time`, ACCEPTED_LENGTH];
-  check.fault(node.offset, `${found}: write ${advice}`);
+  check.fault(offsetOf(map, name), `${found}: write ${advice}`);
   return null;
 }
 
@@ -60,23 +57,14 @@ function checkMaximum(
   map: YamlMap,
   { factor, forS, maxS }: { factor: number; forS: number | null; maxS: number | null },
 ): void {
-  if (factor > 1 && !has(map, 'max')) {
+  if (factor > 1 && !hasValue(map, 'max')) {
     const advice = 'write `max: ` and the length of the longest penalty, such as `1h`';
     check.fault(offsetOf(map, 'factor'), `penalties that grow need a \`max\`: ${advice}`);
-  } else if (factor === 1 && has(map, 'max')) {
+  } else if (factor === 1 && hasValue(map, 'max')) {
     const advice = 'write `factor: 2` or more, or remove `max`';
     check.fault(offsetOf(map, 'max'), `without a \`factor\`, all penalties are equally long: ${advice}`);
   } else if (forS !== null && maxS !== null && maxS < forS) {
     const advice = 'write a longer `max` or a shorter `for`';
     check.fault(offsetOf(map, 'max'), `the longest penalty is shorter than the first one: ${advice}`);
   }
-}
-
-function has(map: YamlMap, name: string): boolean {
-  const node = fieldOf(map, name);
-  return node !== null && !isNull(node);
-}
-
-function offsetOf(map: YamlMap, name: string): number {
-  return fieldOf(map, name)?.offset ?? map.offset;
 }

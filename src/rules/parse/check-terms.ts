@@ -5,7 +5,7 @@ import { ALGORITHMS, type Algorithm, type LimitTerms, type Unit } from '../rule-
 import { checkCalendar } from './check-calendar.ts';
 import { checkPenalty } from './check-penalty.ts';
 import { ADDED_FIELDS } from './field-names.ts';
-import { fieldOf, isNull, mapField, textField, wholeField } from './fields.ts';
+import { hasValue, mapField, offsetOf, textField, wholeField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { LONGEST_S, lengthS, unitWindow, type WindowLength, writtenWindow } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
@@ -66,30 +66,26 @@ export function isPlain({ algorithm, multiplier, calendar, penalty }: LimitTerms
 export function addedField(block: YamlMap): string | null {
   // Only a second look finds out whether a field has a value, because most limits have no such field at all.
   if (!block.pairs.some(pair => ADDED_FIELDS.has(pair.key))) return null;
-  for (const name of ADDED_FIELDS) if (has(block, name)) return name;
+  for (const name of ADDED_FIELDS) if (hasValue(block, name)) return name;
   return null;
 }
 
-function has(block: YamlMap, name: string): boolean {
-  const node = fieldOf(block, name);
-  return node !== null && !isNull(node);
-}
-
 function checkWindow(check: FileCheck, block: YamlMap, alternative: string): Window | null {
-  if (has(block, 'calendar')) {
+  if (hasValue(block, 'calendar')) {
     for (const name of ['window', 'unit', 'unit_multiplier']) {
       const why = 'the `period` of the `calendar` is the window';
-      if (has(block, name)) refuseField(check, block, name, `${why}: remove \`${name}\` or \`calendar\``);
+      if (hasValue(block, name))
+        check.fault(offsetOf(block, name), `${why}: remove \`${name}\` or \`calendar\``);
     }
     return calendarWindow(check, block);
   }
-  if (!has(block, 'window')) {
+  if (!hasValue(block, 'window')) {
     const window = unitWindow(check, block, alternative);
     return window && { ...window, calendar: null };
   }
   for (const name of ['unit', 'unit_multiplier']) {
     const why = '`window` is the whole length of the window';
-    if (has(block, name)) refuseField(check, block, name, `${why}: remove \`${name}\` or \`window\``);
+    if (hasValue(block, name)) check.fault(offsetOf(block, name), `${why}: remove \`${name}\` or \`window\``);
   }
   const window = writtenWindow(check, block);
   return window && { ...window, calendar: null };
@@ -117,14 +113,12 @@ function checkAlgorithm(check: FileCheck, block: YamlMap, calendar: CalendarTerm
     const guess = names.find(known => name !== '' && known.startsWith(name)) ?? nearestWithin(name, names, 4);
     const hint = guess === null ? '' : `did you mean \`${guess}\`? `;
     const list = `accepted here: ${names.join(', ')}`;
-    refuseField(check, block, 'algorithm', `${quote(text)} is not an algorithm; ${hint}${list}`);
+    check.fault(offsetOf(block, 'algorithm'), `${quote(text)} is not an algorithm; ${hint}${list}`);
     return 'fixed_window';
   }
   if (calendar !== null && name !== 'fixed_window') {
-    refuseField(
-      check,
-      block,
-      'algorithm',
+    check.fault(
+      offsetOf(block, 'algorithm'),
       `the windows of a calendar have different lengths, so they are always fixed windows: ` +
         `remove \`algorithm: ${name}\`, or write \`window: \` and a length instead of \`calendar\``,
     );
@@ -138,13 +132,13 @@ function checkBurst(check: FileCheck, block: YamlMap, algorithm: Algorithm, limi
   if (burst === null) return algorithm === 'token_bucket' ? limit : 0;
   if (algorithm !== 'token_bucket') {
     const message = '`burst` is only for token buckets: write `algorithm: token_bucket` or remove `burst`';
-    refuseField(check, block, 'burst', message);
+    check.fault(offsetOf(block, 'burst'), message);
     return 0;
   }
   if (limit === 0) {
     const message =
       'the bucket is never filled because `requests_per_unit` is 0: remove `burst`, or write a number from 1';
-    refuseField(check, block, 'burst', message);
+    check.fault(offsetOf(block, 'burst'), message);
   }
   return burst;
 }
@@ -170,10 +164,8 @@ function checkCapacity(check: FileCheck, block: YamlMap, { window, requestsPerUn
     burst > mostExact
       ? ['cannot be counted exactly', ', or a rounder number for `requests_per_unit`']
       : ['takes more than ten years to become full', ''];
-  refuseField(
-    check,
-    block,
-    has(block, 'burst') ? 'burst' : 'requests_per_unit',
+  check.fault(
+    offsetOf(block, hasValue(block, 'burst') ? 'burst' : 'requests_per_unit'),
     `a bucket of ${burst} tokens that gets ${requestsPerUnit} in ${window.text} ${why}: ` +
       `write \`burst: ${Math.min(mostExact, mostFilled)}\` or less${instead}`,
   );
@@ -181,8 +173,4 @@ function checkCapacity(check: FileCheck, block: YamlMap, { window, requestsPerUn
 
 function greatestDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestDivisor(b, a % b);
-}
-
-function refuseField(check: FileCheck, block: YamlMap, name: string, message: string): void {
-  check.fault(fieldOf(block, name)?.offset ?? block.offset, message);
 }

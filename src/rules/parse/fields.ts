@@ -18,6 +18,22 @@ export function fieldOf(map: YamlMap, name: string): YamlNode | null {
   return null;
 }
 
+/** The value of a field; null if it is absent or null. */
+function presentField(map: YamlMap, name: string): YamlNode | null {
+  const node = fieldOf(map, name);
+  return node === null || isNull(node) ? null : node;
+}
+
+/** Whether a field is present and not null. */
+export function hasValue(map: YamlMap, name: string): boolean {
+  return presentField(map, name) !== null;
+}
+
+/** Where a fault of a field is reported: at its value, or at the map if the field is absent. */
+export function offsetOf(map: YamlMap, name: string): number {
+  return fieldOf(map, name)?.offset ?? map.offset;
+}
+
 /** A text; empty if absent or null, null if faulty. For booleans, whole numbers and dates, the text as written. */
 export function textField(check: FileCheck, map: YamlMap, name: string): string | null {
   const node = fieldOf(map, name);
@@ -39,8 +55,8 @@ export function writtenField(check: FileCheck, map: YamlMap, name: string): stri
 
 /** A YAML 1.1 boolean (`yes`, `off`, `y`, ...); false if absent, null or faulty. */
 export function flagField(check: FileCheck, map: YamlMap, name: string): boolean {
-  const node = fieldOf(map, name);
-  if (node === null || isNull(node)) return false;
+  const node = presentField(map, name);
+  if (node === null) return false;
   const type = node.kind === 'scalar' && node.plain ? typedScalar(node.text) : null;
   if (typeof type === 'boolean') return type;
   check.fault(node.offset, `\`${name}\` must be true or false, without quotes, not ${shown(node)}`);
@@ -64,8 +80,8 @@ const COUNTS: NumberRange = { least: 0, greatest: 0xffff_ffff };
 
 /** A whole number in a range; null if absent, null or faulty. */
 export function wholeField(check: FileCheck, map: YamlMap, name: string, range: NumberRange): number | null {
-  const node = fieldOf(map, name);
-  if (node === null || isNull(node)) return null;
+  const node = presentField(map, name);
+  if (node === null) return null;
   const type = node.kind === 'scalar' && node.plain ? typedScalar(node.text) : null;
   if (typeof type === 'bigint' && type >= range.least && type <= range.greatest) return Number(type);
   check.fault(
@@ -82,8 +98,8 @@ export function listField(
   name: string,
   exampleItem: string,
 ): readonly YamlMap[] {
-  const node = fieldOf(map, name);
-  if (node === null || isNull(node)) return NO_MAPS;
+  const node = presentField(map, name);
+  if (node === null) return NO_MAPS;
   if (node.kind === 'list')
     return node.items.filter(item => isMapItem(check, item, `\`${name}\``, exampleItem));
   check.fault(node.offset, `\`${name}\` must be a list, not ${shown(node)}: write \`${exampleItem}\``);
@@ -92,8 +108,8 @@ export function listField(
 
 /** A map; null if absent, null or faulty. */
 export function mapField(check: FileCheck, map: YamlMap, name: string): YamlMap | null {
-  const node = fieldOf(map, name);
-  if (node === null || isNull(node)) return null;
+  const node = presentField(map, name);
+  if (node === null) return null;
   if (node.kind === 'map') return node;
   check.fault(node.offset, `\`${name}\` must be a map, not ${shown(node)}: indent its keys below it`);
   return null;

@@ -11,7 +11,7 @@ import type {
 import { checkAnswers } from './check-answers.ts';
 import { checkEntries, type Level } from './check-entries.ts';
 import { checkKeys } from './field-names.ts';
-import { fieldOf, textField } from './fields.ts';
+import { offsetOf, textField } from './fields.ts';
 import { FaultList, type FileCheck } from './file-check.ts';
 import { EntryBudget, type LoadScope, PlainLimits } from './load-scope.ts';
 import { readRuleFile } from './read-file.ts';
@@ -83,7 +83,7 @@ function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
   const name = textField(check, root, 'domain');
   if (name === '') {
     check.fault(
-      fieldOf(root, 'domain')?.offset ?? root.offset,
+      offsetOf(root, 'domain'),
       `the ${check.source.noun} has no domain: write \`domain: \` and a name at the top`,
     );
   }
@@ -103,7 +103,7 @@ function addAnswers(check: FileCheck, root: YamlMap, domain: Domain): void {
   if (domain.answers === null) domain.answers = { file, block };
   else {
     check.fault(
-      fieldOf(root, 'answers')?.offset ?? root.offset,
+      offsetOf(root, 'answers'),
       `the domain already has \`answers\` in ${domain.answers.file}: write them in one of the files`,
     );
   }
@@ -120,7 +120,7 @@ function openDomain(check: FileCheck, root: YamlMap, name: string, state: LoadSt
   }
   if (state.mergeDomains) return known;
   check.fault(
-    fieldOf(root, 'domain')?.offset ?? root.offset,
+    offsetOf(root, 'domain'),
     `the domain ${quote(name)} is already defined in ${known.firstFile}: give this one another name, ` +
       'move the entries there, or set MERGE_DOMAIN_CONFIG=true',
   );

@@ -1,5 +1,5 @@
 import { excerpt } from '../../base/printable.ts';
-import { FIELD_KINDS, type FieldKind, ITEM_EXAMPLES, type MapKind } from './field-names.ts';
+import { checkKeys, FIELD_KINDS, type FieldKind, ITEM_EXAMPLES, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
@@ -22,6 +22,14 @@ export function withUniqueKeys(check: FileCheck, map: YamlMap, kind: MapKind): Y
   }
   const pairs = Array.from(byKey, ([key, written]) => result(check, written, FIELD_KINDS[kind].get(key)));
   return { ...map, pairs };
+}
+
+/** The map with every key once. Warns about repeated keys, and reports keys that this kind of map does not have. */
+export function checkedMap(check: FileCheck, written: YamlMap, kind: MapKind): YamlMap {
+  const map = withUniqueKeys(check, written, kind);
+  warnAboutRepeats(check, written, map, kind);
+  checkKeys(check, map, kind);
+  return map;
 }
 
 /** The result of all pairs of one key. For an unknown key, the last pair. */

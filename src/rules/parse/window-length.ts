@@ -1,7 +1,7 @@
 import { quote } from '../../base/printable.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import { UNIT_NUMBERS, type Unit } from '../rule-set.ts';
-import { fieldOf, textField, wholeField, writtenField } from './fields.ts';
+import { fieldOf, offsetOf, textField, wholeField, writtenField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
@@ -55,7 +55,7 @@ export function checkUnit(check: FileCheck, block: YamlMap, alternative: string)
   const multiplied = fieldOf(block, 'unit_multiplier') === null ? '' : ' for its `unit_multiplier`';
   const found = text === '' ? `the limit has no \`unit\`${multiplied}` : `${quote(text)} is not a unit`;
   const advice = WRITTEN.test(text) ? `\`window: ${text}\`` : `one of ${UNIT_LIST}, or ${alternative}`;
-  check.fault(fieldOf(block, 'unit')?.offset ?? block.offset, `${found}: write ${advice}`);
+  check.fault(offsetOf(block, 'unit'), `${found}: write ${advice}`);
   return null;
 }
 
@@ -67,7 +67,7 @@ export function writtenWindow(check: FileCheck, block: YamlMap): WindowLength | 
   const unit = LETTERS.get(letter);
   const seconds = writtenSeconds(text) ?? 0;
   if (unit !== undefined && seconds >= 1 && seconds <= LONGEST_S) return windowOf(unit, Number(digits));
-  check.fault(fieldOf(block, 'window')?.offset ?? block.offset, refusal(text, unit !== undefined, seconds));
+  check.fault(offsetOf(block, 'window'), refusal(text, unit !== undefined, seconds));
   return null;
 }
 
