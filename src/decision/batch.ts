@@ -232,3 +232,22 @@ export function hitsOf({ requests }: DecisionBatch, request: number, row: number
   const shared = requests.requestHits[request];
   return shared === 0 ? 1 : shared;
 }
+
+/** The row of the first limit of a descriptor: its own row, unless the rule has several limits. */
+export function firstLimit({ kind, firstPart }: DecisionTable, row: number): number {
+  return kind[row] === KIND.several ? firstPart[row] : row;
+}
+
+/** The row after those of the limits of a descriptor that start at {@link firstLimit}. */
+export function endOfLimits({ kind, firstPart, partCount }: DecisionTable, row: number): number {
+  return kind[row] === KIND.several ? firstPart[row] + partCount[row] : row + 1;
+}
+
+/** Hits that count against the limit of a row, after those of the request; NaN if the store did not count. */
+export function usedAfter({ decisions, counters }: DecisionBatch, row: number): number {
+  const op = decisions.op[row];
+  if (op < 0) return Number.NaN;
+  const terms = decisions.terms[row];
+  const after = counters.opAfters[op];
+  return terms === null || terms.admission === null ? after : terms.usedAt(after);
+}

@@ -3,7 +3,7 @@ import { RULE_STAT } from '../stats/names.ts';
 import type { Counter } from '../stats/registry.ts';
 import { overriddenLimit, type SteeringRecord } from '../steering/record.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
-import { type DecisionBatch, hitsOf, KIND, OVERRIDDEN } from './batch.ts';
+import { type DecisionBatch, endOfLimits, firstLimit, hitsOf, KIND, OVERRIDDEN } from './batch.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -104,23 +104,17 @@ function overrideLimits(
       decisions.terms[limitRow] = generation.terms.withRequests(decisions.limit[limitRow], requests);
     }
   };
-  if (decisions.kind[row] !== KIND.several) {
-    override(row);
-    return;
-  }
   // One number for limits with different windows would make no sense.
-  if (record.factor === null) return;
-  const first = decisions.firstPart[row];
-  for (let part = first; part < first + decisions.partCount[row]; part++) override(part);
+  if (decisions.kind[row] === KIND.several && record.factor === null) return;
+  const end = endOfLimits(decisions, row);
+  for (let limitRow = firstLimit(decisions, row); limitRow < end; limitRow++) override(limitRow);
 }
 
 /** Adds the hits of a descriptor to the statistics of its limits. */
 function countHits({ decisions }: DecisionBatch, row: number, hits: number, statistic: number): void {
   if (decisions.kind[row] === KIND.none) return;
-  const isSeveral = decisions.kind[row] === KIND.several;
-  const first = isSeveral ? decisions.firstPart[row] : row;
-  const end = isSeveral ? first + decisions.partCount[row] : row + 1;
-  for (let limitRow = first; limitRow < end; limitRow++) {
+  const end = endOfLimits(decisions, row);
+  for (let limitRow = firstLimit(decisions, row); limitRow < end; limitRow++) {
     if (decisions.kind[limitRow] === KIND.none) continue;
     const base = decisions.statisticsBase[limitRow];
     addTotal(decisions.statistics[limitRow], base + RULE_STAT.totalHits, hits);

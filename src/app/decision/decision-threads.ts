@@ -47,7 +47,7 @@ export function createDecisionThreads(
   const nowMs = (): number => performance.now();
   const pool = new DecisionPool({
     threads,
-    placement: options.placement ?? new Placement({ nowMs, busyShare: busyShare() }),
+    placement: options.placement ?? new Placement(nowMs, busyShare()),
     statistics,
     counters: engineCounters(stats),
     pooled: stats.counter('ratelimit.service.worker_threads_requests'),

@@ -1,7 +1,15 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../../rules/layout.ts';
-import { CODE, type DecisionBatch, type DecisionTable, isLimited, KIND } from '../batch.ts';
+import {
+  CODE,
+  type DecisionBatch,
+  type DecisionTable,
+  endOfLimits,
+  firstLimit,
+  isLimited,
+  KIND,
+} from '../batch.ts';
 import { bindsMore } from '../binding-limit.ts';
 import { type GlobalModes, isQuota } from '../overall-code.ts';
 import { overridePolicy, Policies, type Policy } from './policies.ts';
@@ -79,10 +87,8 @@ export class ShownLimits {
     const first = requests.firstDescriptor[request];
     const end = first + requests.descriptorCount[request];
     for (let row = first; row < end && this.count < MAX_POLICIES; row++) {
-      const isSeveral = decisions.kind[row] === KIND.several;
-      const firstPart = isSeveral ? decisions.firstPart[row] : row;
-      const endPart = isSeveral ? firstPart + decisions.partCount[row] : row + 1;
-      for (let part = firstPart; part < endPart; part++) {
+      const endPart = endOfLimits(decisions, row);
+      for (let part = firstLimit(decisions, row); part < endPart; part++) {
         if (!this.#isShown(decisions, part, violated)) continue;
         const isOverride = decisions.limit[part] < 0;
         const policy = isOverride

@@ -1,6 +1,6 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Counter } from '../../stats/registry.ts';
-import { type DecisionBatch, isLimited, KIND } from '../batch.ts';
+import { type DecisionBatch, endOfLimits, firstLimit, isLimited, KIND } from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
 import type { GlobalModes } from '../overall-code.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
@@ -65,12 +65,10 @@ export class DecisionLogger implements BatchObserver {
       // The row of the descriptor shows whether any of its limits is exceeded.
       if (decisions.isOver[descriptor] === 0) continue;
       exceeded++;
-      const isSeveral = kind === KIND.several;
-      const row = isSeveral ? decisions.firstPart[descriptor] : descriptor;
-      const last = isSeveral ? row + decisions.partCount[descriptor] - 1 : row;
-      for (let each = row; each <= last; each++) {
-        if (decisions.kind[each] === KIND.none || decisions.isOver[each] === 0) continue;
-        if (this.#admits(batch)) this.#log(batch, rules, { request, descriptor, row: each });
+      const endRow = endOfLimits(decisions, descriptor);
+      for (let row = firstLimit(decisions, descriptor); row < endRow; row++) {
+        if (decisions.kind[row] === KIND.none || decisions.isOver[row] === 0) continue;
+        if (this.#admits(batch)) this.#log(batch, rules, { request, descriptor, row });
       }
     }
     return limits > 0 && exceeded === 0;

@@ -1,6 +1,6 @@
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { CODE, type DecisionBatch, KIND, OVERRIDDEN, PENALIZED } from '../batch.ts';
+import { CODE, type DecisionBatch, KIND, OVERRIDDEN, PENALIZED, usedAfter } from '../batch.ts';
 import { nameOfLimit } from '../metric-key.ts';
 import { type GlobalModes, overallCode } from '../overall-code.ts';
 import type { LogTexts } from './log-texts.ts';
@@ -90,9 +90,10 @@ function ruleOf(rules: CompiledRules, limit: number, texts: LogTexts): { rule?: 
 function limitOf({ batch, texts }: RecordParts, row: number): Readonly<Record<string, unknown>> {
   const { decisions, keys } = batch;
   const terms = decisions.terms[row]?.window.terms;
+  const used = usedAfter(batch, row);
   return {
     key: texts.personal(keys.bytes, decisions.keyStart[row], decisions.keyEnd[row]),
-    count: countOf(batch, row),
+    count: Number.isNaN(used) ? undefined : used,
     limit: decisions.requestsPerUnit[row],
     overridden: (decisions.flags[row] & OVERRIDDEN) !== 0 || undefined,
     window: terms?.window ?? UNIT_NAMES[decisions.unit[row]].toLowerCase(),
@@ -100,16 +101,6 @@ function limitOf({ batch, texts }: RecordParts, row: number): Readonly<Record<st
     penalized: (decisions.flags[row] & PENALIZED) !== 0 || undefined,
     remaining: decisions.remaining[row],
   };
-}
-
-/** Hits that count against the limit after the request; undefined if the store did not count. */
-function countOf({ decisions, counters }: DecisionBatch, row: number): number | undefined {
-  const op = decisions.op[row];
-  if (op < 0) return undefined;
-  const after = counters.opAfters[op];
-  if (Number.isNaN(after)) return undefined;
-  const terms = decisions.terms[row];
-  return terms === null || terms.admission === null ? after : terms.usedAt(after);
 }
 
 function sourceOf({ decisions, counters }: DecisionBatch, row: number): string {

@@ -1,5 +1,5 @@
+import { createHmac } from 'node:crypto';
 import type { RequestTable } from '../../messages/request-table.ts';
-import { keyedHash } from './keyed-hash.ts';
 
 /** Marks a text that was cut. */
 const CUT_MARK = '…[cut]';
@@ -10,6 +10,12 @@ const MAX_TEXT_BYTES = 256;
 /** Maximum number of entries of a descriptor, and of the bytes of all of them. */
 const MAX_ENTRIES = 16;
 const MAX_ENTRY_BYTES = 1_024;
+
+/** Number of hexadecimal digits of a hash: 64 bits, of which two of a million values are equal with a chance of 3 in 10^8. */
+const HASH_DIGITS = 16;
+
+/** Marks a text as a hash. */
+const HASH_MARK = 'hash:';
 
 /**
  * Texts for the lines of the decision log. Each is short: a longer one is cut and marked. Texts that come from a request, and
@@ -64,4 +70,12 @@ function cut(bytes: Uint8Array, start: number, end: number, maxBytes: number): s
 
 function textOf(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8');
+}
+
+/**
+ * The hash of a text under a secret key (HMAC-SHA-256, RFC 2104, truncated). Equal texts have equal hashes, and without the
+ * key nobody can find out which text a hash is of, not even by trying all texts.
+ */
+function keyedHash(key: Uint8Array, text: Uint8Array): string {
+  return HASH_MARK + createHmac('sha256', key).update(text).digest('hex').slice(0, HASH_DIGITS);
 }

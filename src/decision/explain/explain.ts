@@ -67,11 +67,15 @@ const NO_COUNTERS = {
  */
 export class Explainer {
   readonly #parts: ExplainerParts;
+  /** A request as it would be answered now. */
+  readonly #look: Look;
   /** The rules with separate statistics, kept for the next request. */
   #generation: RuleGeneration | null = null;
 
   constructor(parts: ExplainerParts) {
     this.#parts = parts;
+    const { clock, steering, store } = parts;
+    this.#look = { clock, steering, counts: batch => readCounts(store, batch) };
   }
 
   /**
@@ -79,11 +83,7 @@ export class Explainer {
    * @throws Fault as the decision would, or `too_large` above {@link MAX_EXPLAINED_DESCRIPTORS}
    */
   explain(request: Uint8Array): Promise<Explanation> {
-    return this.#explain(request, {
-      ...this.#parts,
-      steering: this.#parts.steering,
-      counts: batch => readCounts(this.#parts.store, batch),
-    });
+    return this.#explain(request, this.#look);
   }
 
   /**
@@ -91,11 +91,7 @@ export class Explainer {
    * {@link explain}.
    */
   explainAt(nowMs: number, request: Uint8Array): Promise<Explanation> {
-    return this.#explain(request, {
-      clock: { nowMs: () => nowMs },
-      steering: this.#parts.steering,
-      counts: batch => readCounts(this.#parts.store, batch),
-    });
+    return this.#explain(request, { ...this.#look, clock: { nowMs: () => nowMs } });
   }
 
   /**
@@ -104,7 +100,7 @@ export class Explainer {
    */
   reset(request: Uint8Array): Promise<Explanation> {
     const counts = (batch: CounterBatch) => this.#reset(batch);
-    return this.#explain(request, { ...this.#parts, steering: undefined, counts });
+    return this.#explain(request, { ...this.#look, steering: undefined, counts });
   }
 
   async #reset(batch: CounterBatch): Promise<void> {
@@ -123,18 +119,15 @@ export class Explainer {
     const { options, store, fingerprintKey, logger } = this.#parts;
     const generation = this.#currentGeneration();
     const reading = new ReadingStore(store, counts);
-    const counters = NO_COUNTERS;
-    const random = (): number => 0;
-    const additions = new AnswerAdditions(options);
     const parts = {
       options,
-      additions,
+      additions: new AnswerAdditions(options),
       store: reading,
       overLimit: null,
-      counters,
+      counters: NO_COUNTERS,
       clock,
       logger,
-      random,
+      random: () => 0,
       nowMs: null,
       ...(steering !== undefined && { steering }),
     };

@@ -1,6 +1,6 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
-import { type DecisionBatch, hitsOf, KIND, PENALIZED } from '../batch.ts';
+import { type DecisionBatch, endOfLimits, firstLimit, hitsOf, KIND, PENALIZED, usedAfter } from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { type KeyIdentity, ObservedKey } from './observed-key.ts';
@@ -81,9 +81,8 @@ export class HotKeyObserver implements BatchObserver {
     const { interval } = this.#sampler;
     noteInterval(minute, interval);
     noteInterval(hour, interval);
-    const first = firstLimit(batch, key.row);
-    const end = first + limitCount(batch, key.row);
-    for (let row = first; row < end; row++) {
+    const end = endOfLimits(decisions, key.row);
+    for (let row = firstLimit(decisions, key.row); row < end; row++) {
       if (!isOfLimit(decisions.kind[row])) continue;
       key.limited(batch, rules, row, interval);
       const keyBucket = bucketOfKey(key);
@@ -114,9 +113,8 @@ export class HotKeyObserver implements BatchObserver {
       this.#addRefusal(batch, rules, seat, descriptor);
       return;
     }
-    const first = firstLimit(batch, descriptor);
-    const end = first + limitCount(batch, descriptor);
-    for (let row = first; row < end; row++) {
+    const end = endOfLimits(decisions, descriptor);
+    for (let row = firstLimit(decisions, descriptor); row < end; row++) {
       if (decisions.isOver[row] === 0 || decisions.kind[row] !== KIND.limited) continue;
       key.limited(batch, rules, row, 1);
       this.#addRefusal(batch, rules, seat, row);
@@ -138,14 +136,14 @@ export class HotKeyObserver implements BatchObserver {
       path: key.limit < 0 ? '' : rules.path(key.limit),
       text: key.text,
       hits: isBanned ? hitsOf(batch, key.request, row) : decisions.hits[row],
-      count: isBanned ? Number.NaN : countOf(batch, row),
+      count: isBanned ? Number.NaN : usedAfter(batch, row),
       requestsPerUnit,
       most: (isBanned ? null : decisions.terms[row])?.most ?? requestsPerUnit,
       isShadow: !isBanned && (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0,
       isPenalized: !isBanned && (decisions.flags[row] & PENALIZED) !== 0,
       isBanned,
-      peer: origin?.peer ?? '',
-      traceId: origin?.traceId ?? '',
+      peer: origin?.peer ?? null,
+      traceId: origin?.traceId ?? null,
     });
   }
 }
@@ -177,14 +175,6 @@ function isOfLimit(kind: number): boolean {
   return kind === KIND.limited || kind === KIND.unlimited;
 }
 
-function firstLimit({ decisions }: DecisionBatch, row: number): number {
-  return decisions.kind[row] === KIND.several ? decisions.firstPart[row] : row;
-}
-
-function limitCount({ decisions }: DecisionBatch, row: number): number {
-  return decisions.kind[row] === KIND.several ? decisions.partCount[row] : 1;
-}
-
 /** The request of a descriptor. */
 function requestOf({ requests }: DecisionBatch, row: number): number {
   let low = 0;
@@ -195,13 +185,4 @@ function requestOf({ requests }: DecisionBatch, row: number): number {
     else high = middle - 1;
   }
   return low;
-}
-
-/** Hits in the window, after those of the request; NaN if the store was not asked or could not count. */
-function countOf({ decisions, counters }: DecisionBatch, row: number): number {
-  const op = decisions.op[row];
-  if (op < 0) return Number.NaN;
-  const terms = decisions.terms[row];
-  const after = counters.opAfters[op];
-  return terms === null || terms.admission === null ? after : terms.usedAt(after);
 }

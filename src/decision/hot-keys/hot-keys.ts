@@ -10,7 +10,8 @@ import { RuleIds } from './rule-ids.ts';
 import type { Seats } from './seats.ts';
 import { type Span, spanStartMs } from './span-sketch.ts';
 
-interface HotKeysParts extends KeyIdentity {
+/** What the readers of hot keys and last refusals need. */
+export interface HotKeysParts extends KeyIdentity {
   readonly seats: Seats;
   /** The active rules; null before the first load. */
   readonly rules: () => CompiledRules | null;

@@ -1,49 +1,13 @@
-import type { Clock } from '../../base/clock.ts';
-import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import type { KeyText } from './key-text.ts';
-import type { KeyIdentity } from './observed-key.ts';
-import type { ReadRefusal } from './refusal-table.ts';
+import type { HotKeysParts } from './hot-keys.ts';
+import type { ReadRefusal, Refusal } from './refusal-table.ts';
 import { RuleIds } from './rule-ids.ts';
-import type { Seats } from './seats.ts';
-
-interface LastRefusalsParts extends Pick<KeyIdentity, 'fingerprintKey'> {
-  readonly seats: Seats;
-  /** The active rules; null before the first load. */
-  readonly rules: () => CompiledRules | null;
-  readonly clock: Pick<Clock, 'nowMs'>;
-}
-
-/** A limit that was exceeded by a request. */
-export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
-  /** When it was decided, in milliseconds since the epoch. */
-  readonly timeMs: number;
-  /** The path of the rule, as configured; empty for an override. The end of a long path is cut off. */
-  readonly path: string;
-  /** The entries of the descriptor, as `key=value, key=value`. It may contain control characters. */
-  readonly key: string;
-  readonly hits: number;
-  /** Hits in the window, after those of the request; null if the local cache refused the request, or without a store. */
-  readonly count: number | null;
-  readonly requestsPerUnit: number;
-  /** The most hits that the limit admits: the burst of a token bucket, else `requestsPerUnit`. */
-  readonly most: number;
-  /** True if the limit is in shadow mode, so that it did not refuse the request. */
-  readonly isShadow: boolean;
-  /** True if the key is penalized, so that the request was rejected without counting it. */
-  readonly isPenalized: boolean;
-  /** True if an operator has banned the key, so that no limit was asked. */
-  readonly isBanned: boolean;
-  /** The address of the caller, and the trace ID that it sent; null if they are not known. */
-  readonly peer: string | null;
-  readonly traceId: string | null;
-}
 
 /** Reads the last refusals that the observers of all threads have recorded. */
 export class LastRefusals {
-  readonly #parts: LastRefusalsParts;
+  readonly #parts: HotKeysParts;
   readonly #ids: RuleIds;
 
-  constructor(parts: LastRefusalsParts) {
+  constructor(parts: HotKeysParts) {
     this.#parts = parts;
     this.#ids = new RuleIds(parts.fingerprintKey);
   }
@@ -80,39 +44,7 @@ export class LastRefusals {
 
 function latest(read: ReadRefusal[], count: number): Refusal[] {
   return read
-    .sort((a, b) => b.timeMs - a.timeMs || b.number - a.number)
+    .sort((a, b) => b.refusal.timeMs - a.refusal.timeMs || b.number - a.number)
     .slice(0, count)
-    .map(refusalOf);
-}
-
-function refusalOf({
-  timeMs,
-  path,
-  text,
-  hits,
-  count,
-  requestsPerUnit,
-  most,
-  isShadow,
-  isPenalized,
-  isBanned,
-  peer,
-  traceId,
-}: ReadRefusal): Refusal {
-  return {
-    timeMs,
-    path,
-    key: text.key,
-    domain: text.domain,
-    entries: text.entries,
-    hits,
-    count: Number.isNaN(count) ? null : count,
-    requestsPerUnit,
-    most,
-    isShadow,
-    isPenalized,
-    isBanned,
-    peer: peer === '' ? null : peer,
-    traceId: traceId === '' ? null : traceId,
-  };
+    .map(({ refusal }) => refusal);
 }

@@ -16,33 +16,49 @@ const TRACE_BYTES = 40;
 /** How a request was rejected. */
 const MARK = { shadow: 1, penalized: 2, banned: 4 } as const;
 
-/** A refusal, as it is recorded. */
-interface RefusalRecord {
+/** A limit that was exceeded by a request. */
+export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
+  /** When it was decided, in milliseconds since the epoch. */
   readonly timeMs: number;
-  /** Words of a keyed hash of the path of the rule. */
-  readonly ruleA: number;
-  readonly ruleB: number;
+  /** The path of the rule, as configured; empty for an override. The end of a long path is cut off. */
   readonly path: string;
-  /** Of `TEXT_BYTES`. */
-  readonly text: Uint8Array;
+  /** The entries of the descriptor, as `key=value, key=value`. It may contain control characters. */
+  readonly key: string;
   readonly hits: number;
-  /** NaN if it is not known. */
-  readonly count: number;
+  /** Hits in the window, after those of the request; null if the local cache refused the request, or without a store. */
+  readonly count: number | null;
   readonly requestsPerUnit: number;
   /** The most hits that the limit admits: the burst of a token bucket, else `requestsPerUnit`. */
   readonly most: number;
+  /** True if the limit is in shadow mode, so that it did not refuse the request. */
   readonly isShadow: boolean;
+  /** True if the key is penalized, so that the request was rejected without counting it. */
   readonly isPenalized: boolean;
+  /** True if an operator has banned the key, so that no limit was asked. */
   readonly isBanned: boolean;
-  /** Empty if they are not known. */
-  readonly peer: string;
-  readonly traceId: string;
+  /** The address of the caller, and the trace ID that it sent; null if they are not known. */
+  readonly peer: string | null;
+  readonly traceId: string | null;
+}
+
+/** Words of a keyed hash of the path of the rule. */
+interface RuleWords {
+  readonly ruleA: number;
+  readonly ruleB: number;
+}
+
+/** A refusal, as it is recorded. */
+interface RefusalRecord extends Omit<Refusal, 'key' | 'domain' | 'entries' | 'count'>, RuleWords {
+  /** Of `TEXT_BYTES`. */
+  readonly text: Uint8Array;
+  /** NaN if it is not known. */
+  readonly count: number;
 }
 
 /** A refusal, as read from shared memory. */
-export interface ReadRefusal extends Omit<RefusalRecord, 'text'> {
+export interface ReadRefusal extends RuleWords {
   readonly number: number;
-  readonly text: KeyText;
+  readonly refusal: Refusal;
 }
 
 /**
@@ -108,8 +124,8 @@ export class RefusalTable {
       (refusal.isBanned ? MARK.banned : 0);
     this.#text.set(refusal.text, record * TEXT_BYTES);
     writeText(this.#path, record, PATH_BYTES, refusal.path);
-    writeText(this.#peer, record, PEER_BYTES, refusal.peer);
-    writeText(this.#trace, record, TRACE_BYTES, refusal.traceId);
+    writeText(this.#peer, record, PEER_BYTES, refusal.peer ?? '');
+    writeText(this.#trace, record, TRACE_BYTES, refusal.traceId ?? '');
   }
 
   /** The recorded refusals that are still there, from a time on in milliseconds since the epoch, each once, in no order. */
@@ -124,23 +140,24 @@ export class RefusalTable {
   }
 
   #read(record: number, number: number): ReadRefusal {
-    return {
-      number,
+    const { key, domain, entries } = readKeyText(this.#text, record * TEXT_BYTES);
+    const refusal = {
       timeMs: this.#timeMs[record],
-      ruleA: this.#ruleA[record],
-      ruleB: this.#ruleB[record],
       path: readText(this.#path, record, PATH_BYTES),
-      text: readKeyText(this.#text, record * TEXT_BYTES),
+      key,
+      domain,
+      entries,
       hits: this.#hits[record],
-      count: this.#count[record],
+      count: Number.isNaN(this.#count[record]) ? null : this.#count[record],
       requestsPerUnit: this.#requestsPerUnit[record],
       most: this.#most[record],
       isShadow: (this.#marks[record] & MARK.shadow) !== 0,
       isPenalized: (this.#marks[record] & MARK.penalized) !== 0,
       isBanned: (this.#marks[record] & MARK.banned) !== 0,
-      peer: readText(this.#peer, record, PEER_BYTES),
-      traceId: readText(this.#trace, record, TRACE_BYTES),
+      peer: readText(this.#peer, record, PEER_BYTES) || null,
+      traceId: readText(this.#trace, record, TRACE_BYTES) || null,
     };
+    return { number, ruleA: this.#ruleA[record], ruleB: this.#ruleB[record], refusal };
   }
 }
 

@@ -1,11 +1,3 @@
-/** The measurements of a {@link Placement}. */
-interface PlacementParts {
-  /** A monotonic clock, in milliseconds with fractions. */
-  readonly nowMs: () => number;
-  /** Returns the fraction of time, 0 to 1, that this thread was busy since the last call. */
-  readonly busyShare: () => number;
-}
-
 /** Smaller batches are never passed to another thread, which would cost more than deciding them. */
 const LEAST_REQUESTS = 8;
 
@@ -42,7 +34,8 @@ const WEIGHT = 0.1;
  * The minimum size of a large batch follows from the measured costs of deciding a request here and of passing on a batch.
  */
 export class Placement {
-  readonly #parts: PlacementParts;
+  readonly #nowMs: () => number;
+  readonly #busyShare: () => number;
   /** Milliseconds of this thread: to decide a request here, to pass on a batch, to deliver one of its answers. */
   #inlineMs = 0.002;
   #dispatchMs = 0.03;
@@ -59,9 +52,14 @@ export class Placement {
   #nextTrialMs: number;
   #waitMs = FIRST_WAIT_MS;
 
-  constructor(parts: PlacementParts) {
-    this.#parts = parts;
-    this.#spanBeganMs = parts.nowMs();
+  /**
+   * @param nowMs a monotonic clock, in milliseconds with fractions
+   * @param busyShare returns the fraction of time, 0 to 1, that this thread was busy since the last call
+   */
+  constructor(nowMs: () => number, busyShare: () => number) {
+    this.#nowMs = nowMs;
+    this.#busyShare = busyShare;
+    this.#spanBeganMs = nowMs();
     this.#nextTrialMs = this.#spanBeganMs;
   }
 
@@ -73,7 +71,7 @@ export class Placement {
   /** Whether a batch of this size should go to the pool if a thread is free. */
   isForPool(requests: number): boolean {
     if (requests < LEAST_REQUESTS) return false;
-    const nowMs = this.#parts.nowMs();
+    const nowMs = this.#nowMs();
     if (nowMs - this.#spanBeganMs >= SPAN_MS) this.#endSpan(nowMs);
     return this.#pooling && requests * (this.#inlineMs - this.#handOverMs) > this.#dispatchMs;
   }
@@ -94,7 +92,7 @@ export class Placement {
   #endSpan(nowMs: number): void {
     const lengthMs = nowMs - this.#spanBeganMs;
     const rate = this.#answered / lengthMs;
-    const busy = this.#parts.busyShare();
+    const busy = this.#busyShare();
     this.#spanBeganMs = nowMs;
     this.#answered = 0;
     if (lengthMs > SPAN_MS * PAUSE_SPANS) this.#use(false);

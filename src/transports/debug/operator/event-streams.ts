@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import type { LastRefusals, Refusal } from '../../../decision/hot-keys/last-refusals.ts';
+import type { LastRefusals } from '../../../decision/hot-keys/last-refusals.ts';
+import type { Refusal } from '../../../decision/hot-keys/refusal-table.ts';
 import type { AnswerHead } from '../../http/answer.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { API_HEADERS, OperatorProblem } from './problem.ts';

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../../decision/hot-keys/last-refusals.ts';
+import type { Refusal } from '../../../decision/hot-keys/refusal-table.ts';
 import {
   type Fields,
   flag,

@@ -24,10 +24,10 @@ class Bench {
 
   constructor(machine: Machine) {
     this.machine = machine;
-    this.placement = new Placement({
-      nowMs: () => this.nowMs,
-      busyShare: () => (this.#pooling ? this.machine.busyPooled : this.machine.busyAlone),
-    });
+    this.placement = new Placement(
+      () => this.nowMs,
+      () => (this.#pooling ? this.machine.busyPooled : this.machine.busyAlone),
+    );
   }
 
   run(seconds: number, batch = BATCH): void {
@@ -87,7 +87,10 @@ t.test('lone requests are never for the pool', async t => {
 });
 
 t.test('how large a batch must be follows from what a request costs here', async t => {
-  const dear = new Placement({ nowMs: () => 0, busyShare: () => 1 });
+  const dear = new Placement(
+    () => 0,
+    () => 1,
+  );
   t.notOk(dear.isForPool(512), 'nothing is for the pool before it was found to be of use');
   const bench = new Bench(SATURATED_WITH_CORES);
   bench.run(5);

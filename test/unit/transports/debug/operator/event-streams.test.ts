@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Refusal } from '../../../../../src/decision/hot-keys/last-refusals.ts';
+import type { Refusal } from '../../../../../src/decision/hot-keys/refusal-table.ts';
 import { EventStreams, MAX_STREAMS } from '../../../../../src/transports/debug/operator/event-streams.ts';
 import type { OperatorRoute } from '../../../../../src/transports/debug/operator/route.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
