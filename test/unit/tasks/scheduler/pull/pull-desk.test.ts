@@ -48,18 +48,6 @@ function asking(process: Process, workerId: string, request: Partial<LeaseReques
   return call;
 }
 
-test('tasks that are due are leased at once, as many as asked for', async ({ scene, process, puller }, t) => {
-  const ids = await scene.add(puller, 5);
-  const call = asking(process, puller.id, { max: 3, waitMs: 0 });
-  await scene.turn();
-  t.same(call.ids, ids.slice(0, 3));
-  t.match(await scene.get(ids[0]), { status: 'running', attempt: 1 });
-  t.match((await scene.store.history(ACME, ids[0], { after: null, limit: 10, order: 'desc' }))?.[0].actor, {
-    type: 'worker',
-    id: 'host-1',
-  });
-});
-
 test('a call that does not wait is answered with nothing', async ({ scene, process, puller }, t) => {
   const call = asking(process, puller.id, { waitMs: 0 });
   await scene.turn();
@@ -262,41 +250,6 @@ async function leased(scene: EngineScene, process: Process, workerId: string, ma
   await scene.turn();
   return call;
 }
-
-test('a released task is not counted, and waits as asked', async ({ scene, process, puller, desk }, t) => {
-  const [id] = await scene.add(puller);
-  const call = await leased(scene, process, puller.id, 1);
-  await desk.leases.release(ACME, call.leases[0], 2_000, PULLER);
-  t.match(await scene.get(id), { status: 'retry', attempt: 0, dueAt: scene.clock.nowMs() + 2_000 });
-});
-
-t.test('a heartbeat lengthens the lease, and tells of a cancel', async t => {
-  const { scene, process, puller, desk } = await open(t, {}, { leaseMs: 10_000 });
-  const [id] = await scene.add(puller, 1, { timeoutMs: 60_000 });
-  const call = await leased(scene, process, puller.id, 1);
-  await scene.pass(4_000, 100);
-  const now = scene.clock.nowMs();
-  t.same(await desk.leases.heartbeat(ACME, call.leases[0], null, null), {
-    kind: 'extended',
-    until: now + 10_000,
-    cancelRequested: false,
-  });
-  t.match(
-    await desk.leases.heartbeat(ACME, call.leases[0], 20_000, {
-      percent: 40,
-      note: 'half way',
-      actor: PULLER,
-    }),
-    {
-      until: now + 20_000,
-    },
-  );
-  const actor = { type: 'user', id: 'usr_1' } as const;
-  await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
-  t.match(await desk.leases.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
-  t.same(await desk.leases.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
-  t.equal((await desk.leases.leased(ACME, call.leases[0]))?.id, id);
-});
 
 t.test('the tasks of a worker that dies are due again when its lease is over, within a second', async t => {
   const { scene, process, puller } = await open(t, {}, { leaseMs: 10_000 });

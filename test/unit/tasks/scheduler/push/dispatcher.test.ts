@@ -8,6 +8,7 @@ import {
   OK,
   type Process,
 } from '../../../../support/tasks/engine-scene.ts';
+import { settlement, taskChange } from '../../../../support/tasks/factories.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
 const test = testsOf(() => EngineScene.open());
@@ -216,12 +217,7 @@ test('nothing leaves unsigned: a worker whose secret does not open is left alone
 serving('a task that is canceled here is ended at once', async ({ scene, process, worker }, t) => {
   const [id] = await scene.add(worker, 1, {}, { heardBy: process });
   await scene.turn();
-  await scene.store.change(ACME, id, {
-    action: 'cancel',
-    patch: {},
-    expectVersion: null,
-    actor: { type: 'user', id: 'usr_1' },
-  });
+  await scene.store.change(ACME, id, taskChange('cancel'));
   process.signals.tell('cancelRequested', ACME, id);
   await scene.pass(5);
   t.same(process.deliveries.running, []);
@@ -231,12 +227,7 @@ serving('a task that is canceled here is ended at once', async ({ scene, process
 serving('a cancel elsewhere ends it in a second', async ({ scene, process: { deliveries }, worker }, t) => {
   const [id, other] = await scene.add(worker, 2);
   await scene.pass(3_000);
-  await scene.store.change(ACME, id, {
-    action: 'cancel',
-    patch: {},
-    expectVersion: null,
-    actor: { type: 'user', id: 'usr_1' },
-  });
+  await scene.store.change(ACME, id, taskChange('cancel'));
   await scene.pass(1_010);
   t.same(deliveries.running, [other]);
   t.equal((await scene.get(id)).status, 'canceled');
@@ -335,19 +326,7 @@ test('a worker is not paused for failures here while it does well elsewhere', as
     claim.tasks.map(({ task }) => task.id),
     elsewhere,
   );
-  await scene.store.settle(ACME, [
-    {
-      leaseId: claim.tasks[0].leaseId,
-      event: 'succeeded',
-      delayMs: 0,
-      last: false,
-      result: null,
-      error: null,
-      http: null,
-      throttleMs: 0,
-      actor: { type: 'dispatcher', id: 'node-b' },
-    },
-  ]);
+  await scene.store.settle(ACME, [settlement(claim.tasks[0].leaseId, 'succeeded')]);
   process.deliveries.reply = () => answered(500);
   await scene.pass(70_000, 100);
   t.ok(process.deliveries.requests.length > 2);
