@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,9 +12,10 @@ import { KeepingLogger } from '../support/keeping-logger.ts';
 import { headerOf, type PushWorker, reply, startPushWorker } from '../support/push-workers.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
+import { fillDisk, smallDisk } from '../support/small-disk.ts';
 import { redisTaskStore, TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { TaskCaller, taskSettings } from '../support/tasks/served-tasks.ts';
-import { makeTempDirectory, removeDirectory, tempDirectory } from '../support/temp-directory.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
 /** Tasks that are being pushed while the store is away. */
@@ -143,19 +143,11 @@ t.test('SQLite, and another process holds the write lock: outcomes are held, cal
 });
 
 t.test('SQLite, and the disk is full: what was accepted is kept, and it goes on with room', async t => {
-  const directory = makeTempDirectory();
-  t.teardown(() => removeDirectory(directory));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory], { stdio: 'ignore' });
-  } catch {
-    return t.pass('not shown: this user may not mount a small file system');
-  }
-  t.teardown(() => execFileSync('umount', ['--lazy', directory]));
+  const directory = smallDisk(t, '8m');
+  if (directory === null) return t.pass('not shown: this user may not mount a small file system');
   const scene = await Scene.open(t, taskSettings(t, { directory }));
   await scene.push(PUSHED);
-  const filler = join(directory, 'filler');
-  const { bavail, bsize } = statfsSync(directory);
-  writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 64 * 1024)));
+  const filler = fillDisk(directory, 64 * 1024);
 
   const payload = 'x'.repeat(100_000);
   let refused: Awaited<ReturnType<Scene['create']>> | null = null;

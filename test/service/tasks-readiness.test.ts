@@ -1,12 +1,12 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { getPage, statistic } from '../support/asking.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { ServiceProcess, startService } from '../support/service.ts';
+import { fillDisk, smallDisk } from '../support/small-disk.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { TaskCaller, taskSettings } from '../support/tasks/served-tasks.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -55,26 +55,6 @@ async function isSaid(
   await until(async () => (await gauge()) === 0);
 }
 
-/** A small file system; null where this process may not mount one. */
-function smallDisk(t: Test): string | null {
-  const directory = join(tempDirectory(t), 'disk');
-  mkdirSync(directory);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory], { stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-  t.teardown(() => execFileSync('umount', ['--lazy', directory]));
-  return directory;
-}
-
-function fill(directory: string): string {
-  const { bavail, bsize } = statfsSync(directory);
-  const filler = join(directory, 'filler');
-  writeFileSync(filler, Buffer.alloc(bavail * bsize));
-  return filler;
-}
-
 t.test('SQLite: a lock of another process', SIDE_BY_SIDE, async t => {
   const directory = tempDirectory(t);
   const service = await start(t, taskSettings(t, { directory }));
@@ -93,14 +73,14 @@ t.test('SQLite: the file was moved away', SIDE_BY_SIDE, async t => {
 });
 
 t.test('SQLite: the disk is full, at work and at the start', SIDE_BY_SIDE, async t => {
-  const directory = smallDisk(t);
+  const directory = smallDisk(t, '8m');
   if (directory === null) return t.comment('this process may not mount a file system');
   const env = taskSettings(t, { directory });
   const service = await start(t, env);
-  const filler = fill(directory);
+  const filler = fillDisk(directory);
   await isSaid(t, service, { cause: 'disk_full', end: () => rmSync(filler) });
   await service.terminate();
-  fill(directory);
+  fillDisk(directory);
   const failing = new ServiceProcess({ env });
   const end = await failing.ended;
   t.not(end.status, 0);

@@ -18,6 +18,24 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
+/** Waits until the operation succeeds. */
+export function untilDone(operation: () => Promise<unknown>): Promise<void> {
+  return until(() =>
+    operation().then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+/** Waits until the operation fails in this way. */
+export function untilFailed(
+  operation: () => Promise<unknown>,
+  isExpected: (failure: Error) => boolean,
+): Promise<void> {
+  return until(() => operation().then(() => false, isExpected));
+}
+
 /** The most that one question and the pause after it take on a machine that is not busy. */
 const ROUND_MS = 20;
 

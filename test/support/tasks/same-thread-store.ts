@@ -12,6 +12,7 @@ import { type StoreFile, withDefaults } from '../../../src/tasks/store/sqlite/en
 import { SteadyClock } from '../../../src/tasks/store/sqlite/file/steady-clock.ts';
 import { isRead } from '../../../src/tasks/store/sqlite/operations/operations.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
+import type { Teardown } from '../temp-directory.ts';
 
 /** A clock for tests. `monotonicMs` is a second clock that is never set; by default that of the system. */
 interface TestClock extends Pick<Clock, 'nowMs'> {
@@ -20,11 +21,23 @@ interface TestClock extends Pick<Clock, 'nowMs'> {
 
 /** The SQLite store without its thread, so that tests can control its time. */
 export function sameThreadSqliteStore(file: StoreFile, clock: TestClock): TaskStore {
+  return storeOf('sqlite', new SameThread(engineOf(file, clock)));
+}
+
+/** The engine alone, open until the test ends. */
+export function openedEngine(t: Teardown, file: StoreFile, clock: TestClock): SqliteEngine {
+  const engine = engineOf(file, clock);
+  engine.open();
+  t.teardown(() => engine.close());
+  return engine;
+}
+
+function engineOf(file: StoreFile, clock: TestClock): SqliteEngine {
   const steady = new SteadyClock(
     () => clock.nowMs(),
     () => clock.monotonicMs?.() ?? performance.now(),
   );
-  return storeOf('sqlite', new SameThread(new SqliteEngine(withDefaults(file), steady)));
+  return new SqliteEngine(withDefaults(file), steady);
 }
 
 /** Runs each operation at once in the calling thread, which it blocks. */

@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { makeDirectory } from '../../../../src/base/files/make-directory.ts';
+import { smallDisk } from '../../../support/small-disk.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -38,18 +39,6 @@ function reasonsFor(paths: readonly string[], uid?: number): string[] {
   if (signal !== null) throw new Error(`creating a directory has not ended: ${paths.join(', ')}`);
   if (stderr !== '') throw new Error(stderr);
   return stdout.trimEnd().split('\n');
-}
-
-/** A file system that is mounted read-only; null where this process may not mount one. */
-function readOnlyMount(t: Test): string | null {
-  const directory = tempDirectory(t);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,ro', 'tmpfs', directory], { stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-  t.teardown(() => execFileSync('umount', ['--lazy', directory]));
-  return directory;
 }
 
 t.test('missing directories are created for their owner only, whatever the umask is', async t => {
@@ -105,7 +94,7 @@ t.test(
 );
 
 t.test('a file system that is mounted read-only, and a directory of another user', async t => {
-  const mounted = readOnlyMount(t);
+  const mounted = smallDisk(t, '1m,ro');
   if (mounted === null || !isRoot) return t.comment('this process may not mount a file system');
   const theirs = tempDirectory(t);
   chmodSync(theirs, 0o755);

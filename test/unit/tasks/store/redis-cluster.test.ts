@@ -6,14 +6,15 @@ import { randomExam } from '../../../exam/task-store/random.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { type RedisCluster, startCluster } from '../../../support/redis-cluster.ts';
 import type { RedisServer } from '../../../support/redis-server.ts';
-import { Factory, settlement } from '../../../support/tasks/factories.ts';
+import { settlement } from '../../../support/tasks/factories.ts';
 import {
   type RedisTaskStoreSetting,
   redisBackend,
   redisTaskStore,
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
-import { until } from '../../../support/until.ts';
+import { withWorker } from '../../../support/tasks/store-with-worker.ts';
+import { until, untilDone } from '../../../support/until.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 10);
 const ACME = 'acme';
@@ -27,17 +28,8 @@ randomExam(t, backend, { sequences: 3, seed: 101 });
 
 async function open(t: Test, options: RedisTaskStoreSetting = {}) {
   const time = new ManualClock(NOW);
-  const make = new Factory(time);
-  const store = redisTaskStore(cluster.nodes, {
-    keyPrefix: 'own:',
-    time,
-    ...options,
-  });
-  t.teardown(() => store.stop());
-  await store.start();
-  const worker = make.worker();
-  await store.apply(ACME, [make.account(ACME), worker]);
-  return { time, make, store, worker };
+  const store = redisTaskStore(cluster.nodes, { keyPrefix: 'own:', time, ...options });
+  return { time, ...(await withWorker(t, store, time)) };
 }
 
 t.test('a store that stops while the map of the cluster is read leaves no timer', async t => {
@@ -209,13 +201,8 @@ t.test('a replica takes over from its master', async t => {
   const master = await cluster.owner(`{${ACME}}`);
   const replica = await cluster.addReplica(master);
   t.teardown(() => replica.stop());
-  const make = new Factory(new ManualClock(NOW));
-  const store = redisTaskStore(cluster.nodes, { keyPrefix: 'takeover:' });
-  t.teardown(() => store.stop());
-  await store.start();
-  const worker = make.worker();
-  await store.apply(ACME, [make.account(ACME), worker]);
-  const add = () => store.create(ACME, make.createRequest([make.newTask(worker)]));
+  const takenOver = redisTaskStore(cluster.nodes, { keyPrefix: 'takeover:' });
+  const { store, add } = await withWorker(t, takenOver, new ManualClock(NOW));
   await add();
   const old = cluster.nodes[master];
   await until(async () => (await offset(old, 'master')) === (await offset(replica, 'slave')));
@@ -226,16 +213,11 @@ t.test('a replica takes over from its master', async t => {
   await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
   await until(async () => (await replication(old)).includes('role:slave'));
   // Calls may fail until the store has a connection to the new master.
-  const succeeds = (call: () => Promise<unknown>) => () =>
-    call().then(
-      () => true,
-      () => false,
-    );
-  await until(succeeds(() => store.counts(ACME, null)));
+  await untilDone(() => store.counts(ACME, null));
   t.equal((await store.counts(ACME, null)).scheduled, 1, 'what was there is there');
-  await until(succeeds(add));
+  await untilDone(() => add());
   await old.kill();
-  await until(succeeds(add));
+  await untilDone(() => add());
   // Of those that failed it is not known whether they happened.
   t.ok((await store.counts(ACME, null)).scheduled >= 3);
 });

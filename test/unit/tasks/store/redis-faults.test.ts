@@ -6,22 +6,22 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
 import { AuthFile } from '../../../../src/base/files/auth-file.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
-import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { Authority } from '../../../support/certificates.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
-import { Factory, settlement } from '../../../support/tasks/factories.ts';
+import { settlement } from '../../../support/tasks/factories.ts';
 import {
   type RedisTaskStoreSetting,
   redisTaskStore,
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
+import { withWorker } from '../../../support/tasks/store-with-worker.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 import { testsOf } from '../../../support/tests-of.ts';
-import { until } from '../../../support/until.ts';
+import { until, untilDone, untilFailed } from '../../../support/until.ts';
 
 const test = testsOf(openServer);
 
@@ -36,18 +36,7 @@ async function openServer(t: Test, args: readonly string[] = []): Promise<RedisS
 
 async function open(t: Test, server: RedisServer, options: RedisTaskStoreSetting = {}) {
   const time = new ManualClock(NOW);
-  const make = new Factory(time);
-  const store = redisTaskStore([server], { time, ...options });
-  t.teardown(() => store.stop());
-  await store.start();
-  const worker = make.worker();
-  await store.apply(ACME, [make.account(ACME), worker]);
-  const add = async (payload: string | null = null) => {
-    const item = make.newTask(worker, {}, { body: { payload, headers: {} } });
-    await store.create(ACME, make.createRequest([item]));
-    return item.task.id;
-  };
-  return { store, make, worker, add, time };
+  return { time, ...(await withWorker(t, redisTaskStore([server], { time, ...options }), time)) };
 }
 
 /** What the operation failed with. */
@@ -61,23 +50,8 @@ async function fault(operation: Promise<unknown>): Promise<Fault> {
   throw new Error('the operation succeeded');
 }
 
-/** Waits until the operation fails with such a message. */
 function failsWith(operation: () => Promise<unknown>, message: RegExp): Promise<void> {
-  return until(() =>
-    operation().then(
-      () => false,
-      (failure: Error) => message.test(failure.message),
-    ),
-  );
-}
-
-function answers(store: TaskStore): Promise<void> {
-  return until(() =>
-    store.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
+  return untilFailed(operation, failure => message.test(failure.message));
 }
 
 async function survives(t: Test, meanwhile: (server: RedisServer) => Promise<unknown>): Promise<void> {
@@ -108,7 +82,7 @@ async function survives(t: Test, meanwhile: (server: RedisServer) => Promise<unk
   }
 
   await server.start();
-  await answers(store);
+  await untilDone(() => store.ping());
   const kept = await store.bodies(ACME, answered.slice(-200));
   t.equal(kept.size, 200, 'the last ones are there');
   const { scheduled } = await store.counts(ACME, null);
@@ -128,7 +102,7 @@ test('while Redis is away operations fail at once, and work when it is back', as
   const failure = await fault(add());
   t.equal(failure.code, 'store_failed');
   await server.start();
-  await answers(store);
+  await untilDone(() => store.ping());
   t.match(await add(), /^tsk_/);
 });
 
@@ -156,7 +130,7 @@ test('for longer than the time-out: operations fail, and nothing is sent twice',
   const failure = await fault(add());
   t.match(failure, { code: 'store_failed', message: /create: no answer within 300 ms/ });
   server.thaw();
-  await answers(store);
+  await untilDone(() => store.ping());
   await until(async () => (await store.counts(ACME, null)).scheduled > 0);
   t.equal((await store.counts(ACME, null)).scheduled, 1, 'whether it happened was not known: it did');
 });
@@ -188,12 +162,7 @@ test('what waits behind the others of its tenant fails in time as well, and noth
   const asked = await Promise.allSettled(Array.from({ length: 1_000 }, () => add()));
   t.ok(asked.every(({ status }) => status === 'rejected'));
   server.thaw();
-  await until(() =>
-    add().then(
-      () => true,
-      () => false,
-    ),
-  );
+  await untilDone(() => add());
   const { scheduled } = await store.counts(ACME, null);
   t.ok(scheduled < 900, `${scheduled} of 1000 had been sent`);
   await Promise.all(Array.from({ length: 400 }, () => add()));
@@ -224,7 +193,7 @@ test('a replica that a store is led to says what is wrong', async (master, t) =>
   await failsWith(add, /READONLY .*the address must lead to the master/);
   await failsWith(() => store.ping(), /it is a replica: the address must lead to the master/);
   await server.command('REPLICAOF', 'NO', 'ONE');
-  await answers(store);
+  await untilDone(() => store.ping());
 });
 
 t.test('a failed handshake is reported with the setting that helps', async t => {
@@ -292,12 +261,12 @@ t.test('a password in a file is read again when the connection is lost or refuse
   };
   write('app:second');
   await replace('second');
-  await answers(store);
+  await untilDone(() => store.ping());
   // The file is late.
   await replace('third');
   await failsWith(() => store.ping(), /WRONGPASS|NOAUTH/);
   write('app:third');
-  await answers(store);
+  await untilDone(() => store.ping());
 });
 
 t.test('a file without a password is reported, and the nodes of a cluster use the file', async t => {
@@ -315,7 +284,7 @@ t.test('a file without a password is reported, and the nodes of a cluster use th
   await Promise.all(
     cluster.nodes.map(node => node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')),
   );
-  await answers(store);
+  await untilDone(() => store.ping());
 });
 
 test('a server that comes back with other settings is not ready', async (server, t) => {
@@ -324,5 +293,5 @@ test('a server that comes back with other settings is not ready', async (server,
   await server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await failsWith(() => store.ping(), /maxmemory-policy is 'allkeys-lru'/);
   await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  await answers(store);
+  await untilDone(() => store.ping());
 });

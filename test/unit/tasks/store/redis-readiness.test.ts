@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap';
+import type { StoreFault } from '../../../../src/tasks/store/trouble.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
 import { redisTaskStore, TASK_SERVER_ARGS } from '../../../support/tasks/redis-backend.ts';
-import { until } from '../../../support/until.ts';
+import { untilDone, untilFailed } from '../../../support/until.ts';
 
 async function open(t: Test) {
   const server = await startRedis({ args: TASK_SERVER_ARGS });
@@ -12,26 +13,6 @@ async function open(t: Test) {
   await store.start();
   await store.ping();
   return { server, store };
-}
-
-/** Waits for the ping that says so. */
-function isSaid(ping: () => Promise<void>, trouble: string, message: RegExp): Promise<void> {
-  return until(() =>
-    ping().then(
-      () => false,
-      failure => failure.trouble === trouble && message.test(failure.message),
-    ),
-  );
-}
-
-/** Pings that find no connection are those of a client that is connecting again. */
-function answers(ping: () => Promise<void>): Promise<void> {
-  return until(() =>
-    ping().then(
-      () => true,
-      () => false,
-    ),
-  );
 }
 
 /** What is done to a Redis, what the ping says then, and what ends it. */
@@ -77,9 +58,12 @@ for (const { name, begin, trouble, message, end } of FAULTS) {
     const { server, store } = await open(t);
     const ping = () => store.ping();
     await begin(server);
-    await isSaid(ping, trouble, message);
+    await untilFailed(ping, failure => {
+      return (failure as StoreFault).trouble === trouble && message.test(failure.message);
+    });
     await end(server);
-    await answers(ping);
+    // Pings that find no connection are those of a client that is connecting again.
+    await untilDone(ping);
     t.same(await server.command('KEYS', '*'), [], 'a ping leaves nothing behind');
   });
 }

@@ -13,6 +13,7 @@ import {
   redisTaskStore,
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
+import { withWorker } from '../../../support/tasks/store-with-worker.ts';
 import { testsOf } from '../../../support/tests-of.ts';
 import { until } from '../../../support/until.ts';
 
@@ -33,18 +34,11 @@ let prefixes = 0;
 /** A started store with an account and a worker that is pushed to. */
 async function open(t: Test, options: RedisTaskStoreSetting = {}) {
   const clock = new ManualClock(NOW);
-  const make = new Factory(clock);
   const keyPrefix = `own${++prefixes}:`;
-  const store = redisTaskStore([server], { keyPrefix, time: clock, ...options });
-  t.teardown(() => store.stop());
-  await store.start();
-  const worker = make.worker();
-  await store.apply(ACME, [make.account(ACME), worker]);
-  const add = (count = 1) => {
-    const tasks = Array.from({ length: count }, () => make.newTask(worker, {}, { wake: true }));
-    return store.create(ACME, make.createRequest(tasks));
-  };
-  return { clock, make, keyPrefix, store, worker, add };
+  const opened = await withWorker(t, redisTaskStore([server], { keyPrefix, time: clock, ...options }), clock);
+  const { store, make, worker } = opened;
+  const add = () => store.create(ACME, make.createRequest([make.newTask(worker, {}, { wake: true })]));
+  return { ...opened, clock, keyPrefix, add };
 }
 
 t.test('time is that of Redis, unless a clock is given', async t => {

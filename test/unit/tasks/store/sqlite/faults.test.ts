@@ -1,67 +1,33 @@
 import { execFileSync } from 'node:child_process';
-import fs, { mkdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import fs, { rmSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import type { Operation } from '../../../../../src/tasks/store/operations.ts';
-import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine/engine.ts';
 import { boundWal, nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
-import { SteadyClock } from '../../../../../src/tasks/store/sqlite/file/steady-clock.ts';
-import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
+import { fillDisk, smallDisk } from '../../../../support/small-disk.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
-import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
+import { openedEngine, sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
-import { tempDirectory } from '../../../../support/temp-directory.ts';
+import { withWorker } from '../../../../support/tasks/store-with-worker.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 2, 1));
 const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
 
-interface Opened {
-  readonly store: TaskStore;
-  readonly create: (payloadBytes?: number) => Promise<string>;
-}
-
-async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}): Promise<Opened> {
-  const make = new Factory(clock);
-  const worker = make.worker();
-  const store = sameThreadSqliteStore({ path, ...file }, clock);
-  await store.start();
-  t.teardown(() => store.stop());
-  await store.apply('acme', [worker]);
-  const create = async (payloadBytes = 10) => {
-    const body = { payload: JSON.stringify('x'.repeat(payloadBytes)), headers: {} };
-    const item = make.newTask(worker, {}, { body });
-    await store.create('acme', make.createRequest([item]));
-    return item.task.id;
-  };
-  return { store, create };
-}
-
-/** A file system of a few megabytes; null where this process may not mount one. */
-function smallDisk(t: Test): { readonly directory: string; remount(options: string): void } | null {
-  const directory = join(tempDirectory(t), 'disk');
-  mkdirSync(directory);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', directory], { stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-  t.teardown(() => execFileSync('umount', ['-l', directory], { stdio: 'ignore' }));
-  return {
-    directory,
-    remount: options => execFileSync('mount', ['-o', `remount,${options}`, directory], { stdio: 'ignore' }),
-  };
+async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}) {
+  const { store, add } = await withWorker(t, sameThreadSqliteStore({ path, ...file }, clock), clock);
+  return { store, create: (payloadBytes = 10) => add(JSON.stringify('x'.repeat(payloadBytes))) };
 }
 
 const NO_MOUNT = 'this process may not mount a file system';
 
 t.test('on a full disk tasks are refused whole, until there is room again', async t => {
-  const disk = smallDisk(t);
-  if (disk === null) return t.comment(NO_MOUNT);
-  const { store, create } = await open(t, join(disk.directory, 'tasks.db'));
-  const ballast = join(disk.directory, 'ballast');
+  const directory = smallDisk(t, '2m');
+  if (directory === null) return t.comment(NO_MOUNT);
+  const { store, create } = await open(t, join(directory, 'tasks.db'));
+  const ballast = join(directory, 'ballast');
   writeFileSync(ballast, Buffer.alloc(1_000_000));
   const made: string[] = [];
   const fill = async () => {
@@ -77,8 +43,7 @@ t.test('on a full disk tasks are refused whole, until there is room again', asyn
     'reading goes on',
   );
   t.equal((await store.counts('acme', null)).scheduled, made.length);
-  const left = statfsSync(disk.directory);
-  writeFileSync(join(disk.directory, 'rest'), Buffer.alloc(left.bavail * left.bsize));
+  fillDisk(directory);
   // What the failed transaction had allocated still takes a few small writes.
   const probe = async () => {
     for (let i = 0; i < 20; i++) {
@@ -95,14 +60,15 @@ t.test('on a full disk tasks are refused whole, until there is room again', asyn
 });
 
 t.test('a file that can only be read is refused at the start, and opened once it can be written', async t => {
-  const disk = smallDisk(t);
-  if (disk === null) return t.comment(NO_MOUNT);
-  const path = join(disk.directory, 'tasks.db');
+  const directory = smallDisk(t, '2m');
+  if (directory === null) return t.comment(NO_MOUNT);
+  const path = join(directory, 'tasks.db');
   const { store } = await open(t, path);
   await store.stop();
-  disk.remount('ro');
+  const remount = (how: string) => execFileSync('mount', ['-o', `remount,${how}`, directory]);
+  remount('ro');
   await t.rejects(store.start(), STORE_FAILED);
-  disk.remount('rw');
+  remount('rw');
   await store.start();
   await store.ping();
 });
@@ -141,23 +107,12 @@ t.test('a row that cannot be read fails what needs it, and nothing else', async 
 });
 
 t.test('an operation that fails by itself fails alone in its group', async t => {
-  const make = new Factory(clock);
-  const worker = make.worker();
-  const engine = new SqliteEngine(
-    { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 },
-    new SteadyClock(
-      () => clock.nowMs(),
-      () => performance.now(),
-    ),
-  );
-  engine.open();
-  t.teardown(() => engine.close());
+  const { engine, make, worker } = openEngine(t);
   const create = (...items: ReturnType<Factory['newTask']>[]): Operation => ({
     name: 'create',
     args: ['acme', make.createRequest(items)],
   });
   const [a, b, c] = Array.from({ length: 3 }, () => make.newTask(worker));
-  engine.write([{ name: 'apply', args: ['acme', [worker]] }]);
   const outcomes = engine.write([create(a), create(b, a), create(c)]);
   t.strictSame(
     outcomes.map(({ ok }) => ok),
@@ -174,22 +129,13 @@ t.test('an operation that fails by itself fails alone in its group', async t => 
 function openEngine(t: Test) {
   const make = new Factory(clock);
   const worker = make.worker();
-  const file = { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 } as const;
-  const engine = new SqliteEngine(
-    file,
-    new SteadyClock(
-      () => clock.nowMs(),
-      () => clock.monotonicMs(),
-    ),
-  );
-  engine.open();
-  t.teardown(() => engine.close());
+  const engine = openedEngine(t, { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 }, clock);
   engine.write([{ name: 'apply', args: ['acme', [worker]] }]);
   const create = (): Operation => ({
     name: 'create',
     args: ['acme', make.createRequest([make.newTask(worker)])],
   });
-  return { engine, create };
+  return { engine, make, worker, create };
 }
 
 t.test('what is on the disk is answered so, although the WAL cannot be looked at', async t => {

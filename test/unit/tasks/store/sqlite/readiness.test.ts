@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -11,9 +10,9 @@ import {
 } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
-import { Factory } from '../../../../support/tasks/factories.ts';
+import { fillDisk, smallDisk } from '../../../../support/small-disk.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
-import { tempDirectory } from '../../../../support/temp-directory.ts';
+import { withWorker } from '../../../../support/tasks/store-with-worker.ts';
 
 /** A store on a thread of its own, with a worker. */
 async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}) {
@@ -22,18 +21,8 @@ async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}
     monotonicMs: () => performance.now(),
     logger: new KeepingLogger(),
   });
-  const store = storeOf('sqlite', operator);
-  await store.start();
-  t.teardown(() => store.stop());
-  const make = new Factory(systemClock);
-  const worker = make.worker();
-  await store.apply('acme', [make.account('acme'), worker]);
-  const create = async (payload: string | null = null) => {
-    const item = make.newTask(worker, {}, { body: { payload, headers: {} } });
-    await store.create('acme', make.createRequest([item]));
-    return item.task.id;
-  };
-  return { store, create };
+  const { store, add } = await withWorker(t, storeOf('sqlite', operator), systemClock);
+  return { store, create: add };
 }
 
 function lockOf(t: Test, path: string) {
@@ -41,26 +30,6 @@ function lockOf(t: Test, path: string) {
   t.teardown(() => other.close());
   other.exec('BEGIN IMMEDIATE');
   return other;
-}
-
-/** A file system of this size; null where this process may not mount one. */
-function mounted(t: Test, size: string): string | null {
-  const directory = join(tempDirectory(t), 'disk');
-  mkdirSync(directory);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory], { stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-  t.teardown(() => execFileSync('umount', ['-l', directory], { stdio: 'ignore' }));
-  return directory;
-}
-
-function fill(directory: string): string {
-  const { bavail, bsize } = statfsSync(directory);
-  const filler = join(directory, 'filler');
-  writeFileSync(filler, Buffer.alloc(bavail * bsize));
-  return filler;
 }
 
 t.test('while another process holds the write lock reading goes on, and writing waits for it', async t => {
@@ -92,10 +61,10 @@ t.test('a lock that is held for too long is the reason, at once from then on', a
 });
 
 t.test('a full disk is the reason, also while small writes still go well', async t => {
-  const directory = mounted(t, '4m');
+  const directory = smallDisk(t, '4m');
   if (directory === null) return t.comment('this process may not mount a file system');
   const { store, create } = await open(t, join(directory, 'tasks.db'));
-  const filler = fill(directory);
+  const filler = fillDisk(directory);
   const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: free some space/ };
   await t.rejects(create('x'.repeat(100_000)), full);
   for (let i = 0; i < 3; i++) await t.rejects(store.ping(), full);
@@ -105,17 +74,17 @@ t.test('a full disk is the reason, also while small writes still go well', async
 });
 
 t.test('a file on a full disk is not opened, whether it is new or not, and the reason is said', async t => {
-  const directory = mounted(t, '1m');
+  const directory = smallDisk(t, '1m');
   if (directory === null) return t.comment('this process may not mount a file system');
   const path = join(directory, 'tasks.db');
   const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: free some space/ };
-  const filler = fill(directory);
+  const filler = fillDisk(directory);
   await t.rejects(open(t, path), full, 'a new one');
   rmSync(filler);
   rmSync(path, { force: true });
   const { store } = await open(t, path);
   await store.stop();
-  fill(directory);
+  fillDisk(directory);
   await t.rejects(store.start(), full, 'one that was there');
 });
 

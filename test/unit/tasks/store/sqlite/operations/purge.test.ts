@@ -1,9 +1,8 @@
 import t from 'tap';
 import type { Operation } from '../../../../../../src/tasks/store/operations.ts';
-import { SqliteEngine } from '../../../../../../src/tasks/store/sqlite/engine/engine.ts';
-import { SteadyClock } from '../../../../../../src/tasks/store/sqlite/file/steady-clock.ts';
 import { ManualClock } from '../../../../../support/manual-clock.ts';
 import { Factory, PULLER, settlement } from '../../../../../support/tasks/factories.ts';
+import { openedEngine } from '../../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../../support/tasks/sqlite-files.ts';
 
 const ACME = 'acme';
@@ -16,15 +15,7 @@ t.test('tasks with long histories are removed in steps that hold nobody up for l
   const make = new Factory(clock);
   const worker = make.worker();
   const file = { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 1_000 } as const;
-  const engine = new SqliteEngine(
-    file,
-    new SteadyClock(
-      () => clock.nowMs(),
-      () => clock.monotonicMs(),
-    ),
-  );
-  engine.open();
-  t.teardown(() => engine.close());
+  const engine = openedEngine(t, file, clock);
   const run = (...operations: Operation[]) =>
     engine.write(operations).map(outcome => {
       if (!outcome.ok) throw outcome.fault;
