@@ -1,5 +1,6 @@
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { BAND_PENALTIES_MS, PRIORITIES } from '../../../src/tasks/model/task-content.ts';
+import { each } from '../../support/each.ts';
 import { DISPATCHER, idsOf } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
@@ -68,10 +69,7 @@ export const claims: Topic = test => {
     const request = scene.make.claimRequest(scene.mailer.id, 5);
     const { tasks } = await scene.store.claim(ACME, request);
     t.strictSame(idsOf(tasks.map(({ task }) => task)), ids);
-    t.strictSame(
-      tasks.map(({ leaseId }) => leaseId),
-      request.leaseIds.slice(0, 3),
-    );
+    t.strictSame(each(tasks, 'leaseId'), request.leaseIds.slice(0, 3));
     for (const { leaseId, task } of tasks) t.strictSame(await scene.store.leased(ACME, leaseId), task);
   });
 

@@ -1,3 +1,4 @@
+import { each } from '../../support/each.ts';
 import { idempotency } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
@@ -41,10 +42,7 @@ export const creatingTogether: Topic = test => {
 
   test('an atomic request without refusals is carried out', async (scene, t) => {
     const results = await scene.create([scene.newTask(), scene.newTask()], { atomic: true });
-    t.strictSame(
-      results.map(({ kind }) => kind),
-      ['created', 'created'],
-    );
+    t.strictSame(each(results, 'kind'), ['created', 'created']);
     t.equal((await scene.store.counts(ACME, null)).scheduled, 2);
   });
 

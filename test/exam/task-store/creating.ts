@@ -1,4 +1,5 @@
 import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
+import { each } from '../../support/each.ts';
 import { retryPolicy } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
@@ -162,20 +163,14 @@ export const creating: Topic = test => {
     const items = [scene.newTask(), scene.newTask({ workerId: 'wrk_nobody' }), scene.newTask()];
     const results = await scene.create(items);
     t.strictSame(results[1], { kind: 'refused', reason: 'worker_missing' });
-    t.strictSame(
-      results.map(({ kind }) => kind),
-      ['created', 'refused', 'created'],
-    );
+    t.strictSame(each(results, 'kind'), ['created', 'refused', 'created']);
     t.equal(await scene.store.get(ACME, items[1].task.id), null);
   });
 
   test('the quota counts open tasks, those of the request included', async (scene, t) => {
     const first = await scene.add();
     const results = await scene.create([scene.newTask(), scene.newTask(), scene.newTask()], { maxOpen: 3 });
-    t.strictSame(
-      results.map(({ kind }) => kind),
-      ['created', 'created', 'refused'],
-    );
+    t.strictSame(each(results, 'kind'), ['created', 'created', 'refused']);
     t.strictSame(results[2], { kind: 'refused', reason: 'quota_exceeded' });
     await scene.changed(first.id, 'cancel');
     t.equal(

@@ -1,4 +1,5 @@
 import type { DocumentChange } from '../../../src/tasks/store/documents.ts';
+import { each } from '../../support/each.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -128,10 +129,7 @@ export const documents: Topic = test => {
     await put(scene, ann, bea, ...tokens, secret);
     await put(scene, { op: 'delete', kind: 'user', id: ann.id, expect: 'any', children: 'token' });
     const left = await store.listDocuments(ACME, { kind: 'token', after: null, limit: 10, order: 'asc' });
-    t.strictSame(
-      left.map(({ id }) => id),
-      [tokens[2].id],
-    );
+    t.strictSame(each(left, 'id'), [tokens[2].id]);
     t.equal(await store.findDocument(ACME, 'hash:h1'), null);
     t.ok(await store.getDocument(ACME, 'secret', secret.id), 'those of other kinds stay');
   });

@@ -1,3 +1,4 @@
+import { each } from '../../support/each.ts';
 import { idempotency as remembered } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
@@ -85,10 +86,9 @@ export const idempotency: Topic = test => {
     await scene.create([scene.newTask(), rejected()], { idempotency: remembered('i'), atomic: true });
     t.strictSame(await scene.store.recall(ACME, remembered('i')), { kind: 'new' });
     await scene.store.remove(ACME, id, null);
-    t.strictSame(
-      (await scene.create([rejected()], { idempotency: remembered('i') })).map(({ kind }) => kind),
-      ['created'],
-    );
+    t.strictSame(each(await scene.create([rejected()], { idempotency: remembered('i') }), 'kind'), [
+      'created',
+    ]);
   });
 
   test('one that found or replaced a task is', async (scene, t) => {

@@ -116,6 +116,30 @@ export class TaskHarness extends RestHarness {
     return this.ask(method, `/api/v1/${target}`, { ...asked, ...(body === undefined ? {} : { body }) });
   }
 
+  /** The body of what is read at a path below `/api/v1/`. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
+  async read(target: string, asked: Asked = {}): Promise<any> {
+    return (await this.at('GET', target, undefined, asked)).json;
+  }
+
+  /** The pages of a list from the first to the last; `between` is run after each. The target has a query. */
+  async pages(
+    target: string,
+    asked: Asked = {},
+    between: () => Promise<void> = async () => {},
+    // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
+  ): Promise<any[]> {
+    const pages = [];
+    for (let cursor = ''; ; ) {
+      const page = await this.read(`${target}${cursor}`, asked);
+      if (page.data === undefined) throw new Error(`no page: ${JSON.stringify(page)}`);
+      pages.push(page);
+      await between();
+      if (page.next_cursor === null) return pages;
+      cursor = `&cursor=${page.next_cursor}`;
+    }
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
   async made(target: string, body: unknown, asked: Asked = {}): Promise<any> {
     const answer = await this.at('POST', target, body, asked);

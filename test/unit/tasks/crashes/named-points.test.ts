@@ -4,6 +4,7 @@ import t from 'tap';
 import type { HistoryEntry, Task } from '../../../../src/tasks/model/task.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { Child, type ChildEnd } from '../../../support/child-process.ts';
+import { each } from '../../../support/each.ts';
 import { headerOf, type PushWorker, reply, startPushWorker } from '../../../support/push-workers.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import {
@@ -214,10 +215,7 @@ async function crashAndGoOn(t: Test, store: PlanOfStore, row: Row): Promise<void
 
   const { tasks, histories } = await leftIn(t, store);
   t.equal(tasks.length, 1, 'there is one task');
-  t.strictSame(
-    histories[0].map(({ event }) => event),
-    row.events,
-  );
+  t.strictSame(each(histories[0], 'event'), row.events);
   t.strictSame(
     worker.requests.map(request => [
       headerOf(request, 'webhook-id'),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import type { DeliveryOutcome } from '../../../../src/tasks/delivery/delivery.ts';
+import { each } from '../../../support/each.ts';
 import { localDeliveries, pushTo, reply, startPushWorker } from '../../../support/push-workers.ts';
 import { until } from '../../../support/until.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';
@@ -142,10 +143,7 @@ t.test('an answer of 64 KiB leaves the connection for the next attempt, one byte
   await deliveries.deliver(pushTo(worker.url()));
   await worker.openAre(0);
   await deliveries.deliver(pushTo(worker.url()));
-  t.same(
-    worker.requests.map(({ connection }) => connection),
-    [1, 1, 2],
-  );
+  t.same(each(worker.requests, 'connection'), [1, 1, 2]);
 });
 
 const BROKEN: readonly (readonly [how: string, begin: string, code: string])[] = [

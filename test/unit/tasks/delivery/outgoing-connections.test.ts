@@ -3,6 +3,7 @@ import type { TlsOptions } from 'node:tls';
 import t from 'tap';
 import type { HostAddress, Resolve } from '../../../../src/tasks/delivery/host-addresses.ts';
 import { Authority, selfSigned } from '../../../support/certificates.ts';
+import { each } from '../../../support/each.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { headerOf, localDeliveries, pushTo, reply, startPushWorker } from '../../../support/push-workers.ts';
 import type { Teardown } from '../../../support/temp-directory.ts';
@@ -156,10 +157,7 @@ t.test('connections are kept for the next attempt of the same tenant to the same
   for (const tenant of ['acme', 'acme', 'other', 'acme', 'other']) {
     await deliveries.deliver(pushTo(worker.url(), { tenant }));
   }
-  t.same(
-    worker.requests.map(({ connection }) => connection),
-    [1, 1, 2, 1, 2],
-  );
+  t.same(each(worker.requests, 'connection'), [1, 1, 2, 1, 2]);
 });
 
 t.test('connections that nobody uses are bounded: the one that has been idle the longest goes', async t => {
@@ -169,10 +167,7 @@ t.test('connections that nobody uses are bounded: the one that has been idle the
   t.equal(deliveries.connections, 2);
   await worker.openAre(2);
   for (const tenant of ['b', 'c', 'a']) await deliveries.deliver(pushTo(worker.url(), { tenant }));
-  t.same(
-    worker.requests.map(({ connection }) => connection),
-    [1, 2, 3, 2, 3, 4],
-  );
+  t.same(each(worker.requests, 'connection'), [1, 2, 3, 2, 3, 4]);
 });
 
 t.test('a worker that asks for the connection to be closed gets a new one for each attempt', async t => {

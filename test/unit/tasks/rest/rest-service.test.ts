@@ -4,6 +4,7 @@ import type { ObjectSchema } from '../../../../src/base/schema/schema.ts';
 import type { RestRequest } from '../../../../src/tasks/rest/http/http.ts';
 import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
 import type { Call, RestAnswer, Route } from '../../../../src/tasks/rest/http/route.ts';
+import { each } from '../../../support/each.ts';
 import { problem, RestHarness } from '../../../support/tasks/rest-harness.ts';
 import { testsOf } from '../../../support/tests-of.ts';
 
@@ -135,7 +136,7 @@ test('faults in a body are reported at once, and unknown fields are rejected', a
   t.match(wrong, problem('validation_failed', { errors: [{ pointer: '/name' }, { pointer: '/size' }] }));
   const unknown = await rest.ask('POST', '/api/v1/things', { token, body: { nam: 1, size: 'x' } });
   t.match(unknown, problem('unknown_field'));
-  t.same(unknown.json.errors.map((error: { pointer: string }) => error.pointer).sort(), ['/nam', '/size']);
+  t.same(each(unknown.json.errors, 'pointer').sort(), ['/nam', '/size']);
   t.equal((await rest.ask('POST', '/api/v1/things', { token, body: [] })).json.code, 'validation_failed');
   const none = await rest.ask('POST', '/api/v1/things/a/parts/b', { token, body: { x: 1 } });
   t.equal(none.json.code, 'unknown_field', 'also where the route takes no fields at all');

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { each } from '../../../support/each.ts';
 import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
 
 const HOUR = 3_600_000;
@@ -55,10 +56,7 @@ for (const [how, stepMs] of Object.entries({ 'set back': -HOUR, 'set forward': H
       await scene.pass(5_000, 100);
       await scene.add(worker, 1, {}, { tenant, heardBy: process });
       await scene.pass(1_000, 100);
-      t.same(
-        process.deliveries.requests.map(({ signing }) => signing),
-        [['secret'], []],
-      );
+      t.same(each(process.deliveries.requests, 'signing'), [['secret'], []]);
     },
   );
 }

@@ -4,7 +4,7 @@ import { testsOf } from '../../../../support/tests-of.ts';
 const test = testsOf(() => TaskHarness.open());
 
 async function entries(rest: TaskHarness, query = '') {
-  return (await rest.at('GET', `audit?order=asc${query}`)).json;
+  return await rest.read(`audit?order=asc${query}`);
 }
 
 test('changes of users, tokens, workers, secrets and schedules are in the audit log', async (rest, t) => {
@@ -48,8 +48,8 @@ test('changes of users, tokens, workers, secrets and schedules are in the audit 
 });
 
 test('an entry says who, with which token, when, what, and in which request', async (rest, t) => {
-  const [owner] = (await rest.at('GET', 'users')).json.data;
-  const [token] = (await rest.at('GET', `users/${owner.id}/tokens`)).json.data;
+  const [owner] = (await rest.read('users')).data;
+  const [token] = (await rest.read(`users/${owner.id}/tokens`)).data;
   const headers = { 'x-request-id': 'my-request' };
   const { id } = await rest.made('users', { email: 'ada@x.test', role: 'member' }, { headers });
   const { data } = await entries(rest);

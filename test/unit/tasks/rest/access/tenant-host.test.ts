@@ -135,7 +135,7 @@ t.test('a token of an earlier version is for the host of its tenant', async t =>
 t.test('the 404 names all ways', async t => {
   const detail = async (tenantHeader: boolean) => {
     const rest = new TaskHarness({ tenantHeader });
-    return (await rest.at('GET', 'tasks', undefined, { host: 'localhost' })).json.detail;
+    return (await rest.read('tasks', { host: 'localhost' })).detail;
   };
   const start = 'The request does not name an existing tenant. Use the host {domain}.tasks.test, ';
   const end =

@@ -95,7 +95,7 @@ test('an account is shown with its limits and use', async (rest, t) => {
 
 test('a suspended account is read only until it is resumed', async (rest, t) => {
   await rest.pushWorker();
-  const { id } = (await rest.at('GET', 'workers')).json.data[0];
+  const { id } = (await rest.read('workers')).data[0];
   const set = (status: string) => rest.ask('PATCH', '/accounts/acme', { ...OPERATOR, body: { status } });
   t.match(await set('suspended'), { status: 200, json: { status: 'suspended' } });
   t.equal((await rest.at('GET', 'workers')).status, 200);
@@ -104,7 +104,7 @@ test('a suspended account is read only until it is resumed', async (rest, t) => 
   t.same(rest.told.filter(([name]) => name === 'accountChanged').length, 2);
   t.match(await rest.store.wakeups(rest.clock.nowMs(), 10), [{ tenant: 'acme', workerId: id }]);
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer' })).status, 201);
-  const { data } = (await rest.at('GET', 'audit')).json;
+  const { data } = await rest.read('audit');
   const entries = data.map((entry: { action: string; actor: object }) => [entry.action, entry.actor]);
   const operator = { type: 'system', id: 'operator' };
   t.same(entries.slice(0, 2), [
@@ -116,11 +116,11 @@ test('a suspended account is read only until it is resumed', async (rest, t) => 
 test('limits are changed, shown to the tenant, and the default again', async (rest, t) => {
   const set = (limits: object) => rest.ask('PATCH', '/accounts/acme', { ...OPERATOR, body: { limits } });
   t.same((await set({ workers: 1, retain_other: '2d' })).json.changed_limits, ['retain_other', 'workers']);
-  t.match((await rest.at('GET', 'limits')).json.limits, { workers: 1, retain_other: '2d' });
+  t.match((await rest.read('limits')).limits, { workers: 1, retain_other: '2d' });
   await rest.pushWorker();
   t.equal((await rest.at('POST', 'workers', { name: 'two' })).json.code, 'quota_exceeded');
   await set({ workers: null });
-  t.match((await rest.at('GET', 'limits')).json.limits, { workers: 100, retain_other: '2d' });
+  t.match((await rest.read('limits')).limits, { workers: 100, retain_other: '2d' });
   for (const bad of [{ workers: 0 }, { retain_other: '1m' }, { retain_other: 'x' }, { workers: '5' }]) {
     t.match(await set(bad), problem('validation_failed'), JSON.stringify(bad));
   }
@@ -135,7 +135,7 @@ test('the operator lets an owner in again who has lost all tokens', async (rest,
   t.match(user.json, { role: 'owner' });
   const again = await rest.ask('POST', '/accounts/acme/owner-token', asked);
   t.same(again.json, { ...made.json, token: null });
-  const [entry] = (await rest.at('GET', 'audit')).json.data;
+  const [entry] = (await rest.read('audit')).data;
   t.match(entry, { action: 'account.owner_token_created', target_id: made.json.id });
 });
 
@@ -151,7 +151,7 @@ test('a deleted account is gone at once, then empty, and its domain is free afte
   t.ok(lease > 0);
   const removed = await rest.ask('DELETE', '/accounts/acme', OPERATOR);
   t.match(removed, { status: 202, json: { status: 'deleting', deletion: { finished_at: null } } });
-  t.equal((await rest.at('GET', 'tasks')).json.code, 'tenant_not_found');
+  t.equal((await rest.read('tasks')).code, 'tenant_not_found');
   t.equal((await rest.ask('DELETE', '/accounts/acme', OPERATOR)).status, 202, 'it may be repeated');
   const change = { ...OPERATOR, body: { status: 'active' } };
   t.equal((await rest.ask('PATCH', '/accounts/acme', change)).json.code, 'invalid_transition');

@@ -40,8 +40,8 @@ async function addOwner(rest: TaskHarness, email: string): Promise<Owner> {
 
 /** The first owner, with the one token of the account. */
 async function firstOwner(rest: TaskHarness): Promise<Owner> {
-  const [{ id }] = (await rest.at('GET', 'users')).json.data;
-  const [{ id: tokenId }] = (await rest.at('GET', `users/${id}/tokens`)).json.data;
+  const [{ id }] = (await rest.read('users')).data;
+  const [{ id: tokenId }] = (await rest.read(`users/${id}/tokens`)).data;
   return { id, token: rest.token, tokenId };
 }
 

@@ -3,6 +3,7 @@ import { Fault } from '../../../../../src/base/fault.ts';
 import type { Service } from '../../../../../src/base/lifecycle.ts';
 import { PROBLEMS, type ProblemCode } from '../../../../../src/tasks/rest/checks/problem-list.ts';
 import { RecordedKeys } from '../../../../../src/tasks/scheduler/health/recorded-keys.ts';
+import { each } from '../../../../support/each.ts';
 import type { Answered, Asked } from '../../../../support/tasks/rest-harness.ts';
 import type { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { type Belongings, NOBODYS, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
@@ -377,7 +378,7 @@ test('all faults of a body are reported at once, without values', async ({ rest,
     nonsense: canary,
   });
   t.equal(answer.status, 422);
-  const pointers = answer.json.errors.map((error: { pointer: string }) => error.pointer).sort();
+  const pointers = each(answer.json.errors, 'pointer').sort();
   t.same(pointers, [
     '/metadata/a~1b~0c',
     '/nonsense',

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { each } from '../../../../support/each.ts';
 import { type Answered, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -11,7 +12,7 @@ function lasting({ version: _, updated_at: __, ...rest }: Answered['json']): obj
 }
 
 async function sentBack(rest: TaskHarness, target: string, change: object = {}): Promise<Answered> {
-  const { json } = await rest.at('GET', target);
+  const json = await rest.read(target);
   return rest.at('PUT', target, { ...json, ...change });
 }
 
@@ -67,7 +68,7 @@ for (const [what, target] of Object.entries(TARGETS)) {
     rest.clock.advance(1_000);
     const after = await sentBack(rest, path);
     t.equal(after.status, 200, after.body);
-    t.same(lasting((await rest.at('GET', path)).json), lasting(before.json));
+    t.same(lasting(await rest.read(path)), lasting(before.json));
   });
 }
 
@@ -75,7 +76,7 @@ for (const [what, target] of Object.entries(TARGETS)) {
   t.test(`${what} is changed and deleted as the version that If-Match names`, async t => {
     const rest = await TaskHarness.open();
     const path = await target(rest);
-    const { id } = (await rest.at('GET', path)).json;
+    const { id } = await rest.read(path);
     const ask = (method: string, version: string, body?: object) => {
       const asked = { headers: { 'if-match': version } };
       return rest.at(method, path.replace(/[^/]+$/, id), body, asked);
@@ -100,7 +101,7 @@ for (const status of ['scheduled', 'retry', 'paused', 'canceled', 'running', 'su
     // Why a task waits is shown where one is read.
     const { waiting_for: _, waiting_since: __, ...same } = before.json;
     t.match(after.json, same);
-    t.same((await rest.at('GET', `tasks/${id}`)).json, before.json);
+    t.same(await rest.read(`tasks/${id}`), before.json);
     const tags = { tags: ['new'] };
     const changed = await sentBack(rest, `tasks/${id}`, tags);
     if (['canceled', 'succeeded', 'failed'].includes(status))
@@ -112,7 +113,7 @@ for (const status of ['scheduled', 'retry', 'paused', 'canceled', 'running', 'su
 t.test('one number of a policy can be changed in what was read, also while the task runs', async t => {
   const rest = await TaskHarness.open();
   const id = await rest.taskIn('running', await rest.pushWorker());
-  const { json } = await rest.at('GET', `tasks/${id}`);
+  const json = await rest.read(`tasks/${id}`);
   const retry = { ...json.retry, max_attempts: 40 };
   t.match(await rest.at('PUT', `tasks/${id}`, { ...json, retry }), { status: 200, json: { retry } });
 });
@@ -134,17 +135,14 @@ withMailer('a read-only field with another value is named', async ({ rest, worke
     const answer = await sentBack(rest, target, change);
     t.match(answer, problem('validation_failed'), answer.body);
     const errors = answer.json.errors as { pointer: string; code: string }[];
-    t.same(
-      errors.map(({ pointer }) => pointer),
-      pointers,
-    );
+    t.same(each(errors, 'pointer'), pointers);
     t.ok(errors.every(({ code }) => code === 'read_only'));
   }
 });
 
 withMailer('what moves by itself is of no matter', async ({ rest }, t) => {
   await rest.made('schedules', { name: 's', worker: 'mailer', every: '1h' });
-  const read = [(await rest.at('GET', 'workers/mailer')).json, (await rest.at('GET', 'schedules/s')).json];
+  const read = [await rest.read('workers/mailer'), await rest.read('schedules/s')];
   await rest.task();
   await rest.at('PUT', 'schedules/s', {});
   rest.clock.advance(3_600_000);
@@ -163,5 +161,5 @@ withMailer('sending back a schedule that was read without payload keeps it', asy
   const { json } = await rest.at('GET', 'schedules/s', undefined, { token: viewer.token });
   t.equal(json.task.payload, undefined);
   t.equal((await rest.at('PUT', 'schedules/s', json)).status, 200);
-  t.equal((await rest.at('GET', `schedules/${made.id}`)).json.task.payload, 1);
+  t.equal((await rest.read(`schedules/${made.id}`)).task.payload, 1);
 });

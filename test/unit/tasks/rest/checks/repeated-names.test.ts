@@ -30,7 +30,7 @@ test('a name that an object has twice is refused, and the place is named', async
     const batch = await rest.at('POST', 'tasks/batch', `{"tasks":[${body}]}`);
     t.equal(batch.json.errors[0].pointer, `/tasks/0${pointer}`);
   }
-  t.same((await rest.at('GET', 'tasks')).json.data, []);
+  t.same((await rest.read('tasks')).data, []);
 });
 
 test('equal names in different objects are not repeated names', async (rest, t) => {

@@ -134,7 +134,7 @@ test('strange characters in texts come back as they were, or are refused', async
     const name = [...text].map(character => character.codePointAt(0)!.toString(16)).join(' ');
     const body = { worker: 'mailer', payload: { [text]: text }, tags: [text], metadata: { [text]: text } };
     const { id } = await rest.made('tasks', body);
-    const read = (await rest.at('GET', `tasks/${id}`)).json;
+    const read = await rest.read(`tasks/${id}`);
     t.same([read.payload, read.tags, read.metadata], [body.payload, body.tags, body.metadata], name);
     t.equal(await told(rest, 'POST', 'tasks', { worker: text }), 'validation_failed', name);
     t.equal(await told(rest, 'POST', 'tasks', { worker: 'mailer', key: text }), 'validation_failed', name);

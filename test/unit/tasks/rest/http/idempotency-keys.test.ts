@@ -1,6 +1,7 @@
 import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { Route } from '../../../../../src/tasks/rest/http/route.ts';
+import { each } from '../../../../support/each.ts';
 import { type Answered, type Asked, problem } from '../../../../support/tasks/rest-harness.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -183,7 +184,7 @@ test('whatever has become of the place, what was made there is answered as the f
   const first = [];
   for (const request of requests) first.push(await ask(request));
   t.same(
-    first.map(({ status }) => status),
+    each(first, 'status'),
     requests.map(() => 201),
   );
   rest.clock.advance(3_600_000);

@@ -1,6 +1,5 @@
 import t from 'tap';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
-import type { Answered } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { LISTS, pathOf, TwoTenants } from '../../../../support/tasks/two-tenants.ts';
 
@@ -20,24 +19,8 @@ const FILTERS = [
 ];
 
 /** All items of a list, page by page; `between` is run after each page. */
-async function walk(
-  rest: TaskHarness,
-  query: string,
-  between: () => Promise<void> = async () => {},
-): Promise<Item[]> {
-  const items: Item[] = [];
-  let cursor: string | null = null;
-  do {
-    const answer: Answered = await rest.at(
-      'GET',
-      `tasks?${query}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
-    );
-    if (answer.status !== 200) throw new Error(answer.body);
-    items.push(...answer.json.data);
-    cursor = answer.json.next_cursor;
-    await between();
-  } while (cursor !== null);
-  return items;
+async function walk(rest: TaskHarness, query: string, between?: () => Promise<void>): Promise<Item[]> {
+  return (await rest.pages(`tasks?${query}`, {}, between)).flatMap(({ data }) => data);
 }
 
 /** Tasks of worker `stable` in all statuses, which nobody touches, among others of worker `busy`. */
@@ -51,7 +34,7 @@ async function scene(count: number): Promise<{ rest: TaskHarness; stable: string
     ids.push(await rest.taskIn(STATUSES[i % STATUSES.length], stable));
     await rest.taskIn(STATUSES[(i + 3) % STATUSES.length], busy);
   }
-  const all = (await rest.at('GET', 'tasks?limit=200&order=asc')).json.data as Item[];
+  const all = (await rest.read('tasks?limit=200&order=asc')).data as Item[];
   return { rest, stable: ids, all };
 }
 
@@ -110,22 +93,18 @@ t.test('while tasks come, change and go, nothing is seen twice and nothing that 
 
 t.test('each list can be walked in both orders, one by one, to its end', async t => {
   const { rest, mine } = await TwoTenants.open();
-  const ask = (target: string) => rest.ask('GET', target, { token: mine.token, host: mine.host });
+  const asked = { token: mine.token, host: mine.host };
   for (const route of rest.routes.filter(({ operation }) => operation in LISTS)) {
-    const target = `/api${pathOf(route, mine)}`;
-    const whole = (await ask(`${target}?limit=200&order=asc`)).json;
+    const target = pathOf(route, mine).slice('/v1/'.length);
+    const whole = await rest.read(`${target}?limit=200&order=asc`, asked);
     t.equal(whole.next_cursor, null);
     for (const order of ['asc', 'desc']) {
-      const found = [];
-      let cursor: string | null = null;
-      do {
-        const page: Answered = await ask(
-          `${target}?limit=1&order=${order}${cursor === null ? '' : `&cursor=${cursor}`}`,
-        );
-        t.equal(page.json.data.length, 1, `${route.operation}: no empty page at the end`);
-        found.push(...page.json.data);
-        cursor = page.json.next_cursor;
-      } while (cursor !== null);
+      const pages = await rest.pages(`${target}?limit=1&order=${order}`, asked);
+      t.ok(
+        pages.every(({ data }) => data.length === 1),
+        `${route.operation}: no empty page at the end`,
+      );
+      const found = pages.flatMap(({ data }) => data);
       t.same(found, order === 'asc' ? whole.data : [...whole.data].reverse(), `${route.operation} ${order}`);
     }
   }
@@ -133,7 +112,7 @@ t.test('each list can be walked in both orders, one by one, to its end', async t
 
 t.test('a cursor whose any character is another one is refused', async t => {
   const { rest } = await scene(2);
-  const cursor: string = (await rest.at('GET', 'tasks?limit=1')).json.next_cursor;
+  const cursor: string = (await rest.read('tasks?limit=1')).next_cursor;
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const go = async (text: string) => {
     const answer = await rest.at('GET', `tasks?limit=1&cursor=${encodeURIComponent(text)}`);
@@ -167,7 +146,7 @@ t.test('a cursor whose any character is another one is refused', async t => {
 t.test('a cursor belongs to its filters and its order; only the size of pages may change', async t => {
   const { rest } = await scene(14);
   const base = 'worker=stable&status=paused,canceled&start=2026&include=payload&order=asc&limit=1';
-  const cursor = (await rest.at('GET', `tasks?${base}`)).json.next_cursor;
+  const cursor = (await rest.read(`tasks?${base}`)).next_cursor;
   const go = async (query: string) => {
     const answer = await rest.at('GET', `tasks?${query}&cursor=${cursor}`);
     return answer.json.code ?? answer.status;

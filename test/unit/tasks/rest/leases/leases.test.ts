@@ -1,3 +1,4 @@
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -36,7 +37,7 @@ test('a worker takes tasks with its own token, with their payloads', async ({ re
 });
 
 test('one caller has one name in the history of an attempt', async ({ rest, workerId, token }, t) => {
-  const { user: owner } = (await rest.at('GET', 'me')).json;
+  const { user: owner } = await rest.read('me');
   const user = { type: 'user', id: owner.id };
   for (const [by, actor] of [
     [token, { type: 'worker', id: workerId }],
@@ -46,7 +47,7 @@ test('one caller has one name in the history of an attempt', async ({ rest, work
     const [{ lease_id }] = (await take(rest, by)).json.leases;
     await rest.at('POST', `leases/${lease_id}/heartbeat`, { progress: 50 }, { token: by });
     await rest.at('POST', `leases/${lease_id}/complete`, {}, { token: by });
-    const { json } = await rest.at('GET', `tasks/${id}/history`);
+    const json = await rest.read(`tasks/${id}/history`);
     t.match(json.data, [
       { event: 'created', actor: user },
       { event: 'started', actor },
@@ -110,7 +111,7 @@ test('a task is completed with a result, and saying so again is fine', async ({ 
   t.match(done, { status: 200, json: { id, status: 'succeeded' } });
   t.notOk('result' in done.json);
   t.equal((await complete({ result: { pages: 3 } })).status, 200);
-  t.same((await rest.at('GET', `tasks/${id}`)).json.result, { pages: 3 });
+  t.same((await rest.read(`tasks/${id}`)).result, { pages: 3 });
   const fail = await rest.at(
     'POST',
     `leases/${lease_id}/fail`,
@@ -207,11 +208,7 @@ test('asking again with the same key gives the same leases', async ({ rest, toke
   t.equal(again.headers['Idempotency-Replayed'], 'true');
   await rest.at('POST', `leases/${first.json.leases[0].lease_id}/complete`, {}, { token });
   const left = await rest.at('POST', 'workers/crawler/leases', { max: 2 }, asked);
-  t.same(
-    left.json.leases.map((lease: { lease_id: string }) => lease.lease_id),
-    [first.json.leases[1].lease_id],
-    'what is still live',
-  );
+  t.same(each(left.json.leases, 'lease_id'), [first.json.leases[1].lease_id], 'what is still live');
   const other = await rest.at('POST', 'workers/crawler/leases', { max: 3 }, asked);
   t.match(other, problem('idempotency_key_reused'));
 });

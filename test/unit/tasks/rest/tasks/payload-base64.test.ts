@@ -21,14 +21,14 @@ async function open(): Promise<TaskHarness> {
 
 /** The payload of a task as a GET shows it. */
 async function shownOf(rest: TaskHarness, id: string): Promise<unknown[]> {
-  const { json } = await rest.at('GET', `tasks/${id}`);
+  const json = await rest.read(`tasks/${id}`);
   return [json.payload, json.payload_base64, json.content_type];
 }
 
 test('a task may have bytes in place of JSON, which are shown where payloads are', async (rest, t) => {
   const task = await rest.task({ payload_base64: BASE64, content_type: CSV });
-  t.match((await rest.at('GET', `tasks/${task.id}`)).json, SHOWN);
-  t.match((await rest.at('GET', 'tasks?include=payload')).json.data, [SHOWN]);
+  t.match(await rest.read(`tasks/${task.id}`), SHOWN);
+  t.match((await rest.read('tasks?include=payload')).data, [SHOWN]);
   const whole = await rest.store.getWhole('acme', task.id);
   t.same(bytesOf(whole!.body.payload), { contentType: CSV, base64: BASE64 });
   const viewer = await rest.addUser(rest.token, 'viewer');
@@ -133,7 +133,7 @@ test('a change gives other bytes, another content type, JSON, or nothing', async
     t.equal(status, 200);
     t.same(await shownOf(rest, id), after, JSON.stringify(change));
     if (!('tags' in change)) {
-      const { json } = await rest.at('GET', `tasks/${id}/history?order=desc&limit=1`);
+      const json = await rest.read(`tasks/${id}/history?order=desc&limit=1`);
       t.match(json.data, [{ changed: ['payload'] }], JSON.stringify(change));
     }
   }
@@ -164,7 +164,7 @@ async function sentBack(
   after: readonly unknown[],
 ): Promise<void> {
   const { id } = await rest.task({ payload_base64: BASE64, content_type: CSV });
-  const { json } = await rest.at('GET', `tasks/${id}`);
+  const json = await rest.read(`tasks/${id}`);
   const answer = await rest.at('PUT', `tasks/${id}`, { ...json, ...change });
   t.equal(answer.status, 200, answer.body);
   t.equal(answer.json.version, Object.keys(change).length === 0 ? 1 : 2);
@@ -191,7 +191,7 @@ test('a schedule gives its tasks bytes, also when it is changed or its creation 
     t.equal(made.status, status);
     t.match(made.json.task, SHOWN);
   }
-  const { json } = await rest.at('GET', 'schedules/s');
+  const json = await rest.read('schedules/s');
   t.match((await rest.at('PUT', 'schedules/s', json)).json.task, SHOWN);
   const { json: task } = await rest.at('POST', 'schedules/s/trigger');
   t.same(await shownOf(rest, task.id), [null, BASE64, CSV]);

@@ -31,9 +31,9 @@ t.test('an action on ids says what it changes and leaves, as a dry run', async t
     const { rest, ids } = await withAll();
     const unknown = 'tsk_01J0000000000000000000000A';
     const asked = { action, ids: [...Object.values(ids), unknown, 'nonsense', unknown] };
-    const before = (await rest.at('GET', 'tasks')).json;
+    const before = await rest.read('tasks');
     const dry = await act(rest, { ...asked, dry_run: true });
-    t.same((await rest.at('GET', 'tasks')).json, before, 'a dry run changes nothing');
+    t.same(await rest.read('tasks'), before, 'a dry run changes nothing');
     const done = await act(rest, asked);
     t.equal(done.status, 200);
     t.match(done.json, { matched: 9, changed: changed.length, next_cursor: null }, action);
@@ -150,7 +150,7 @@ t.test('the same request with the same key is done once', async t => {
   const again = await act(rest, body, { headers });
   t.same(again.json, first.json);
   t.equal(again.headers['Idempotency-Replayed'], 'true');
-  t.equal((await rest.at('GET', 'tasks/counts')).json.counts.scheduled, 0);
+  t.equal((await rest.read('tasks/counts')).counts.scheduled, 0);
 });
 
 t.test('the log has one line for an action, and none for a dry run', async t => {

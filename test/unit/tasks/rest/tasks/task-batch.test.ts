@@ -1,3 +1,4 @@
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -46,7 +47,7 @@ withMailer('each task of a batch has a result of its own, in order', async ({ re
   t.match(results[3].error, { task_id: live.id });
   t.same(results[1].error.errors[0].pointer, '/worker', 'pointers are those of the task');
   t.notOk('payload' in results[5].task, 'payloads are not sent back');
-  t.match((await rest.at('GET', `tasks/${results[5].task.id}`)).json, { worker: 'crawler', payload: [1] });
+  t.match(await rest.read(`tasks/${results[5].task.id}`), { worker: 'crawler', payload: [1] });
   t.same(
     rest.told,
     [
@@ -75,23 +76,20 @@ withMailer('an atomic batch is made whole or not at all', async ({ rest }, t) =>
   });
   t.equal(late.status, 409);
   t.match(late.json, { code: 'task_key_exists', task_id: live.id, errors: [{ pointer: '/tasks/1' }] });
-  t.equal((await rest.at('GET', 'tasks')).json.data.length, 1);
+  t.equal((await rest.read('tasks')).data.length, 1);
   const whole = await rest.at('POST', 'tasks/batch', {
     atomic: true,
     tasks: [{ worker: 'mailer' }, { worker: 'mailer' }],
   });
   t.equal(whole.status, 200);
-  t.equal((await rest.at('GET', 'tasks')).json.data.length, 3);
+  t.equal((await rest.read('tasks')).data.length, 3);
 });
 
 withMailer('a quota that is used up in the middle refuses the rest', async ({ rest }, t) => {
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { openTasks: 2 } }));
   const tasks = Array(3).fill({ worker: 'mailer' });
   const { json } = await rest.at('POST', 'tasks/batch', { tasks });
-  t.same(
-    json.results.map((result: { status: number }) => result.status),
-    [201, 201, 429],
-  );
+  t.same(each(json.results, 'status'), [201, 201, 429]);
   t.match(json.results[2].error, { code: 'quota_exceeded', limit: 'open_tasks', max: 2 });
 });
 
@@ -124,17 +122,14 @@ withMailer('the same batch with the same key gets the first answer again', async
   };
   const headers = { 'idempotency-key': 'b1' };
   const first = await rest.at('POST', 'tasks/batch', body, { headers });
-  t.same(
-    first.json.results.map((result: { status: number }) => result.status),
-    [422, 201, 201],
-  );
+  t.same(each(first.json.results, 'status'), [422, 201, 201]);
   // Now the first one could be made, and the second one could not.
   await rest.pullWorker({ name: 'later' });
   rest.clock.advance(4 * 3_600_000);
   const again = await rest.at('POST', 'tasks/batch', body, { headers });
   t.same(again.json, first.json);
   t.equal(again.headers['Idempotency-Replayed'], 'true');
-  t.equal((await rest.at('GET', 'tasks')).json.data.length, 2);
+  t.equal((await rest.read('tasks')).data.length, 2);
   const other = await rest.at('POST', 'tasks/batch', { tasks: [{ worker: 'mailer' }] }, { headers });
   t.equal(other.json.code, 'idempotency_key_reused');
 });
@@ -145,8 +140,7 @@ withMailer('500 refusals fit into what is remembered', async ({ rest }, t) => {
   const headers = { 'idempotency-key': 'b1' };
   const first = await rest.at('POST', 'tasks/batch', body, { headers });
   const again = await rest.at('POST', 'tasks/batch', body, { headers });
-  const statuses = (answer: typeof first) =>
-    answer.json.results.map((result: { status: number }) => result.status);
+  const statuses = (answer: typeof first) => each(answer.json.results, 'status');
   t.same(statuses(again), statuses(first));
   t.equal(again.json.results[499].task.id, first.json.results[499].task.id);
 });

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -172,7 +173,7 @@ withMailer('status and fields change together or not at all', async ({ rest, wor
     payload: { fixed: true },
     next_attempt_at: iso(HARNESS_START_MS + 5_000),
   });
-  const events = (await rest.at('GET', `tasks/${failed}/history?order=desc`)).json.data;
+  const events = (await rest.read(`tasks/${failed}/history?order=desc`)).data;
   t.match(events[0], { event: 'replayed', changed: ['payload', 'run_at'] }, 'in one step');
 
   const paused = await rest.at('PUT', `tasks/${failed}`, { status: 'paused', type: 'a' });
@@ -181,11 +182,15 @@ withMailer('status and fields change together or not at all', async ({ rest, wor
   t.match(resumed.json, { status: 'scheduled', type: 'b' });
   const canceled = await rest.at('PUT', `tasks/${failed}`, { status: 'canceled', tags: ['bad'] });
   t.match(canceled.json, { status: 'canceled', tags: ['bad'] });
-  const order = (await rest.at('GET', `tasks/${failed}/history?order=desc`)).json.data;
-  t.same(
-    order.slice(0, 6).map((entry: { event: string }) => entry.event),
-    ['canceled', 'updated', 'resumed', 'updated', 'updated', 'paused'],
-  );
+  const order = (await rest.read(`tasks/${failed}/history?order=desc`)).data;
+  t.same(each(order.slice(0, 6), 'event'), [
+    'canceled',
+    'updated',
+    'resumed',
+    'updated',
+    'updated',
+    'paused',
+  ]);
 });
 
 withMailer('the version that a change is meant for is said by If-Match', async ({ rest }, t) => {
@@ -254,7 +259,7 @@ withMailer('short commands do what they say, and repeat their answer', async ({ 
   const repeated = await rest.at('POST', `tasks/${id}/retry`, undefined, { headers });
   t.same(repeated.json, replay.json);
   t.equal(repeated.headers['Idempotency-Replayed'], 'true');
-  t.equal((await rest.at('GET', `tasks/${id}`)).json.status, 'canceled', 'nothing was done the second time');
+  t.equal((await rest.read(`tasks/${id}`)).status, 'canceled', 'nothing was done the second time');
 });
 
 withMailer('without its key or its worker, a task is not replayed', async ({ rest, worker }, t) => {

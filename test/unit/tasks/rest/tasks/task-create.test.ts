@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../../../src/base/clock.ts';
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -78,7 +79,7 @@ withMailer('everything that a task can say is kept', async ({ rest, worker }, t)
     metadata: { team: 'blue', __proto__x: 'y' },
   };
   const { id } = await rest.task({ ...said, worker: worker.id });
-  const { json } = await rest.at('GET', `tasks/${id}`);
+  const json = await rest.read(`tasks/${id}`);
   t.match(json, {
     ...said,
     worker: 'mailer',
@@ -116,7 +117,7 @@ withMailer('fields that exclude each other are refused, with both of their names
     t.equal(json.code, 'conflicting_fields');
     t.equal(json.detail, `/${names.join(' and /')} exclude each other. Give only one of them.`);
     t.same(
-      json.errors.map((error: { pointer: string }) => error.pointer),
+      each(json.errors, 'pointer'),
       names.map(name => `/${name}`),
     );
   }
@@ -263,7 +264,7 @@ withMailer('one live task has a key; another says what happens to it', async ({ 
   t.equal(replaced.status, 200);
   t.match(replaced.json, { id: first.id, deduplicated: true, replaced: true, payload: 3, version: 2 });
   t.same(rest.told, [['taskDue', 'acme', worker.id, HARNESS_START_MS + 5_000]]);
-  t.match((await rest.at('GET', `tasks/${first.id}`)).json, {
+  t.match(await rest.read(`tasks/${first.id}`), {
     payload: 3,
     run_at: iso(HARNESS_START_MS + 5_000),
   });

@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { each } from '../../../../support/each.ts';
 import { type Asked, HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -8,7 +9,7 @@ const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
-const idsOf = (json: any): string[] => json.data.map((task: { id: string }) => task.id);
+const idsOf = (json: any): string[] => each(json.data, 'id');
 
 withMailer('a page has the newest tasks first, without payloads', async ({ rest }, t) => {
   const ids: string[] = [];
@@ -23,7 +24,7 @@ withMailer('a page has the newest tasks first, without payloads', async ({ rest 
   const last = await rest.at('GET', `tasks?cursor=${second.json.next_cursor}&limit=200`);
   t.same(idsOf(last.json), [ids[0]]);
   t.equal(last.json.next_cursor, null);
-  t.same(idsOf((await rest.at('GET', 'tasks?order=asc&limit=3')).json), ids.slice(0, 3));
+  t.same(idsOf(await rest.read('tasks?order=asc&limit=3')), ids.slice(0, 3));
   const none = await rest.at('GET', 'tasks?worker=&status=&start=&end=&include=');
   t.equal(none.json.data.length, 5, 'an empty filter is none');
 });
@@ -33,7 +34,7 @@ withMailer('tasks are found by the name or id of an existing worker', async ({ r
   const { id } = await rest.task();
   await rest.task({ worker: 'crawler' });
   for (const worker of ['mailer', mailer.id]) {
-    t.same(idsOf((await rest.at('GET', `tasks?worker=${worker}`)).json), [id]);
+    t.same(idsOf(await rest.read(`tasks?worker=${worker}`)), [id]);
   }
   for (const worker of ['nobody', 'wrk_01J0000000000000000000000A', 'NOT%20A%20NAME']) {
     for (const path of ['tasks', 'tasks/counts']) {
@@ -51,8 +52,8 @@ withMailer('tasks are found by the name or id of an existing worker', async ({ r
 withMailer('tasks of a worker that was deleted are found by its id', async ({ rest, worker: mailer }, t) => {
   const { id } = await rest.task();
   await rest.at('DELETE', `workers/${mailer.id}?cancel_tasks=true`);
-  t.same(idsOf((await rest.at('GET', `tasks?worker=${mailer.id}`)).json), [id]);
-  t.equal((await rest.at('GET', `tasks/counts?worker=${mailer.id}`)).json.counts.canceled, 1);
+  t.same(idsOf(await rest.read(`tasks?worker=${mailer.id}`)), [id]);
+  t.equal((await rest.read(`tasks/counts?worker=${mailer.id}`)).counts.canceled, 1);
   t.equal((await rest.at('GET', 'tasks?worker=mailer')).status, 422, 'its name may be that of another');
 });
 
@@ -62,13 +63,13 @@ withMailer('tasks are found by one status or several', async ({ rest, worker }, 
     ids[status] = await rest.taskIn(status, worker);
   }
   for (const [status, id] of Object.entries(ids)) {
-    t.same(idsOf((await rest.at('GET', `tasks?status=${status}&worker=mailer`)).json), [id], status);
+    t.same(idsOf(await rest.read(`tasks?status=${status}&worker=mailer`)), [id], status);
   }
-  t.same(idsOf((await rest.at('GET', 'tasks?status=expired')).json), []);
+  t.same(idsOf(await rest.read('tasks?status=expired')), []);
   const several = await rest.at('GET', 'tasks?status=failed,retry,failed&order=asc');
   t.same(idsOf(several.json), [ids['retry'], ids['failed']]);
   const all = 'scheduled,running,retry,paused,succeeded,failed,canceled,expired';
-  t.equal((await rest.at('GET', `tasks?status=${all}`)).json.data.length, 7);
+  t.equal((await rest.read(`tasks?status=${all}`)).data.length, 7);
 });
 
 test('a status that there is not is refused, with those there are', async (rest, t) => {
@@ -97,7 +98,7 @@ withMailer('start and end take partial times, which cover their whole period', a
     await rest.task();
   }
   const found = async (query: string) => {
-    const { json } = await rest.at('GET', `tasks?order=asc&${query}`);
+    const json = await rest.read(`tasks?order=asc&${query}`);
     return json.data.map((task: { created_at: string }) => days.indexOf(task.created_at));
   };
   t.same(await found('start=2026&end=2026'), [0, 1, 2, 3]);
@@ -145,7 +146,7 @@ test('parameters have their bounds', async (rest, t) => {
 withMailer('payloads come when somebody asks who may see them', async ({ rest, worker }, t) => {
   await rest.taskIn('succeeded', worker);
   await rest.task({ payload: { a: 1 }, headers: { X: 'y' } });
-  const { json } = await rest.at('GET', 'tasks?include=payload');
+  const json = await rest.read('tasks?include=payload');
   t.match(json.data, [
     { payload: { a: 1 }, headers: { x: 'y' }, result: null },
     { payload: null, result: { ok: true } },
@@ -154,17 +155,12 @@ withMailer('payloads come when somebody asks who may see them', async ({ rest, w
 
 /** A list from its beginning to its end: the ids, and how many of them each page had. No page is larger than a MiB. */
 async function walk(t: Test, rest: TaskHarness, target: string, asked: Asked = {}) {
-  const seen: string[] = [];
-  const sizes: number[] = [];
-  let cursor = '';
-  do {
-    const { json, body } = await rest.at('GET', `${target}${cursor}`, undefined, asked);
-    t.ok(Buffer.byteLength(body) < 1024 * 1024 + 100, `${body.length} characters`);
-    seen.push(...idsOf(json));
-    sizes.push(json.data.length);
-    cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`;
-  } while (cursor !== '');
-  return { seen, sizes };
+  const pages = await rest.pages(target, asked);
+  for (const page of pages) {
+    const bytes = Buffer.byteLength(JSON.stringify(page));
+    t.ok(bytes < 1024 * 1024 + 100, `${bytes} bytes`);
+  }
+  return { seen: pages.flatMap(idsOf), sizes: pages.map(({ data }) => data.length) };
 }
 
 withMailer('a page whose payloads are large ends early, and nothing is lost', async ({ rest }, t) => {
@@ -204,7 +200,7 @@ withMailer('pages of schedules end early, whether or not the caller sees payload
   const viewer = { token: (await rest.addUser(rest.token, 'viewer')).token };
   t.same((await walk(t, rest, 'schedules?order=asc&limit=200', viewer)).seen, made);
   t.same((await walk(t, rest, 'schedules?order=asc&limit=41', viewer)).seen, made);
-  t.equal((await rest.at('GET', 'limits')).json.use.schedules, 41);
+  t.equal((await rest.read('limits')).use.schedules, 41);
 });
 
 test('a worker is given fewer leases than it asks for where their payloads are large', async (rest, t) => {
@@ -238,7 +234,7 @@ withMailer('tasks are counted by status', async ({ rest, worker: mailer }, t) =>
     canceled: 0,
     expired: 0,
   };
-  const counts = async (query: string) => (await rest.at('GET', `tasks/counts${query}`)).json.counts;
+  const counts = async (query: string) => (await rest.read(`tasks/counts${query}`)).counts;
   t.same(await counts(''), { ...none, failed: 1, paused: 1, scheduled: 1 });
   t.same(await counts('?worker=mailer'), { ...none, failed: 1, paused: 1 });
   t.same(await counts(`?worker=${mailer.id}`), { ...none, failed: 1, paused: 1 });
@@ -252,7 +248,7 @@ withMailer('the history of a task has all that happened, in pages', async ({ res
     http: { status: 503, durationMs: 212, response: 'busy', truncated: false },
   });
   await rest.at('POST', `tasks/${id}/pause`);
-  const { json } = await rest.at('GET', `tasks/${id}/history`);
+  const json = await rest.read(`tasks/${id}/history`);
   const due = iso(HARNESS_START_MS + 60_000);
   t.match(json.data, [
     {
@@ -287,19 +283,19 @@ withMailer('the history of a task has all that happened, in pages', async ({ res
     { seq: 4, event: 'paused', from: 'retry', to: 'paused' },
   ]);
   t.notMatch(JSON.stringify(json), leaseId);
-  t.match((await rest.at('GET', `tasks/${id}`)).json.last_error, {
+  t.match((await rest.read(`tasks/${id}`)).last_error, {
     code: 'http_5xx',
     http_status: 503,
     at: iso(HARNESS_START_MS),
   });
-  const seqs: number[] = [];
-  let cursor = '';
-  do {
-    const page = await rest.at('GET', `tasks/${id}/history?order=desc&limit=3${cursor}`);
-    seqs.push(...page.json.data.map((entry: { seq: number }) => entry.seq));
-    cursor = page.json.next_cursor === null ? '' : `&cursor=${page.json.next_cursor}`;
-  } while (cursor !== '');
-  t.same(seqs, [4, 3, 2, 1]);
+  const pages = await rest.pages(`tasks/${id}/history?order=desc&limit=3`);
+  t.same(
+    each(
+      pages.flatMap(({ data }) => data),
+      'seq',
+    ),
+    [4, 3, 2, 1],
+  );
   const other = await rest.task();
   const page = await rest.at('GET', `tasks/${id}/history?limit=1`);
   const across = await rest.at('GET', `tasks/${other.id}/history?limit=1&cursor=${page.json.next_cursor}`);

@@ -30,7 +30,7 @@ withMailer('a running task deleted by force stops, then goes', async ({ rest, wo
   t.equal(await serve(rest), 0, 'it gets a second to stop');
   rest.clock.advance(1_000);
   t.equal(await serve(rest), 1);
-  t.equal((await rest.at('GET', `tasks/${id}`)).json.status, 'running', 'it does not stop yet');
+  t.equal((await rest.read(`tasks/${id}`)).status, 'running', 'it does not stop yet');
   t.equal(await serve(rest), 0, 'and is looked at again later');
 
   await rest.end(leaseId, 'attempt_failed');

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -7,13 +8,12 @@ const withMailer = testsOf(TaskHarness.withMailer);
 
 const iso = (ms: number) => new Date(ms).toISOString();
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
-const idsOf = (json: any): string[] => json.data.map((task: { id: string }) => task.id);
+const idsOf = (json: any): string[] => each(json.data, 'id');
 
 withMailer('tasks of a group are listed, and acted on', async ({ rest }, t) => {
   const [one, two] = [await rest.task({ group: 'ä 1' }), await rest.task({ group: 'ä 1' })];
   const other = await rest.task({ group: 'ä' });
-  const list = async () =>
-    (await rest.at('GET', `tasks?order=asc&group=${encodeURIComponent('ä 1')}`)).json.data;
+  const list = async () => (await rest.read(`tasks?order=asc&group=${encodeURIComponent('ä 1')}`)).data;
   t.match(await list(), [{ id: one.id, group: 'ä 1' }, { id: two.id }]);
   const filter = { group: 'ä 1' };
   t.match((await rest.at('POST', 'tasks/actions', { action: 'cancel', filter })).json, {
@@ -21,14 +21,14 @@ withMailer('tasks of a group are listed, and acted on', async ({ rest }, t) => {
     changed: 2,
   });
   t.match(await list(), [{ status: 'canceled' }, { status: 'canceled' }]);
-  t.match((await rest.at('GET', `tasks/${other.id}`)).json, { status: 'scheduled' });
+  t.match(await rest.read(`tasks/${other.id}`), { status: 'scheduled' });
 });
 
 withMailer('tasks are found by key, type, tag, schedule, and all together', async ({ rest }, t) => {
   const plain = await rest.task();
   const one = await rest.task({ key: 'order:1', type: 'email.welcome', tags: ['vip', 'a,b'] });
   const two = await rest.task({ key: 'order:2', type: 'email.welcome', tags: ['vip'] });
-  const found = async (query: string) => idsOf((await rest.at('GET', `tasks?${query}`)).json);
+  const found = async (query: string) => idsOf(await rest.read(`tasks?${query}`));
   t.same(await found('key=order:1'), [one.id]);
   t.same(await found('type=email.welcome'), [two.id, one.id]);
   t.same(await found('tag=vip&order=asc'), [one.id, two.id]);
@@ -42,12 +42,12 @@ withMailer('tasks are found by key, type, tag, schedule, and all together', asyn
 withMailer('tasks are found by part of their last error', async ({ rest, worker }, t) => {
   const failed = await rest.taskIn('failed', worker);
   await rest.task();
-  const { code, message } = (await rest.at('GET', `tasks/${failed}`)).json.last_error;
+  const { code, message } = (await rest.read(`tasks/${failed}`)).last_error;
   for (const text of [code, message, message.slice(1, 4).toUpperCase()]) {
     const { json } = await rest.at('GET', `tasks?error=${encodeURIComponent(text)}`);
     t.same(idsOf(json), [failed], text);
   }
-  t.same(idsOf((await rest.at('GET', 'tasks?error=no%20such%20text')).json), []);
+  t.same(idsOf(await rest.read('tasks?error=no%20such%20text')), []);
 });
 
 withMailer('by=run_at lists waiting tasks of a worker by their time', async ({ rest, worker: mailer }, t) => {
@@ -55,15 +55,14 @@ withMailer('by=run_at lists waiting tasks of a worker by their time', async ({ r
   const soon = await rest.task({ delay: '1h', priority: 'bulk' });
   const tomorrow = await rest.task({ delay: '24h' });
   for (const status of ['running', 'paused', 'failed']) await rest.taskIn(status, mailer);
-  const found = async (query: string) =>
-    idsOf((await rest.at('GET', `tasks?worker=mailer&by=run_at&${query}`)).json);
+  const found = async (query: string) => idsOf(await rest.read(`tasks?worker=mailer&by=run_at&${query}`));
   t.same(await found('order=asc'), [soon.id, later.id, tomorrow.id]);
   t.same(await found(''), [tomorrow.id, later.id, soon.id]);
   const [start, end] = [HARNESS_START_MS + 3_600_000, HARNESS_START_MS + 7_200_000].map(iso);
   t.same(await found(`start=${start}&end=${end}`), [soon.id], 'the range is one of due times');
   t.same(await found('status=retry'), []);
   t.same(await found('status=scheduled&order=asc'), [soon.id, later.id, tomorrow.id]);
-  const first = (await rest.at('GET', 'tasks?worker=mailer&by=run_at&order=asc&limit=2')).json;
+  const first = await rest.read('tasks?worker=mailer&by=run_at&order=asc&limit=2');
   const next = `order=asc&limit=2&cursor=${first.next_cursor}`;
   t.same([...idsOf(first), ...(await found(next))], [soon.id, later.id, tomorrow.id]);
 });
@@ -106,17 +105,8 @@ withMailer('a filter that passes few tasks among many has short pages, which go 
     const { json } = await rest.at('POST', 'tasks/batch', { tasks });
     rare.push(json.results[3].task.id);
   }
-  const seen: string[] = [];
-  const sizes: number[] = [];
-  let cursor = '';
-  do {
-    const { json } = await rest.at('GET', `tasks?type=rare&order=asc${cursor}`);
-    seen.push(...idsOf(json));
-    sizes.push(json.data.length);
-    cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`;
-  } while (cursor !== '');
-  t.same(seen, rare);
-  t.same(sizes, [2, 2, 1]);
+  const pages = await rest.pages('tasks?type=rare&order=asc');
+  t.same(pages.map(idsOf), [rare.slice(0, 2), rare.slice(2, 4), rare.slice(4)]);
   const dry = { action: 'cancel', filter: { type: 'rare' }, dry_run: true };
   t.match((await rest.at('POST', 'tasks/actions', dry)).json, { matched: 5, changed: 5, next_cursor: null });
   const most = (await rest.at('POST', 'tasks/actions', { ...dry, limit: 3 })).json;
@@ -131,7 +121,7 @@ withMailer('an action takes the filters of lists', async ({ rest }, t) => {
   const soon = await rest.task({ tags: ['campaign'], delay: '1h' });
   const later = await rest.task({ tags: ['campaign'], delay: '3h' });
   const other = await rest.task({ delay: '1h' });
-  const statusOf = async (id: string) => (await rest.at('GET', `tasks/${id}`)).json.status;
+  const statusOf = async (id: string) => (await rest.read(`tasks/${id}`)).status;
   const until = iso(HARNESS_START_MS + 7_200_000);
   const paused = await act('pause', { worker: 'mailer', by: 'run_at', end: until, tag: 'campaign' });
   t.match(paused, { matched: 1, changed: 1, next_cursor: null });

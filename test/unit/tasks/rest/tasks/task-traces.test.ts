@@ -18,8 +18,8 @@ async function kept(rest: TaskHarness, id: string) {
 withMailer('a task keeps the trace context of its call unseen', async ({ rest }, t) => {
   const { id } = await rest.task({ headers: { x: 'y' } }, { headers: TRACE });
   t.same(await kept(rest, id), TRACE);
-  t.same((await rest.at('GET', `tasks/${id}`)).json.headers, { x: 'y' });
-  t.same((await rest.at('GET', 'tasks?include=payload')).json.data[0].headers, { x: 'y' });
+  t.same((await rest.read(`tasks/${id}`)).headers, { x: 'y' });
+  t.same((await rest.read('tasks?include=payload')).data[0].headers, { x: 'y' });
 
   await rest.at('PUT', `tasks/${id}`, { headers: { z: '1' } }, { headers: OTHER });
   t.same(await kept(rest, id), TRACE, 'a change leaves it in place');

@@ -16,7 +16,7 @@ async function open(): Promise<TaskHarness> {
 test('a worker may leave the URL to its tasks', async (rest, t) => {
   const read = await rest.at('GET', 'workers/direct');
   t.match(read.json, { mode: 'push', url: null, task_urls: true, concurrency: 10, timeout: '30s' });
-  t.match((await rest.at('GET', 'workers/mailer')).json, { task_urls: false });
+  t.match(await rest.read('workers/mailer'), { task_urls: false });
   const changed = await rest.at('PUT', 'workers/direct', { url: URL, task_urls: false });
   t.match(changed.json, { url: URL, task_urls: false });
   for (const [fields, pointer] of [
@@ -38,7 +38,7 @@ test('a task names the URL that it is pushed to, which is shown as its payload i
   t.same(read.json.headers, { 'x-team': 'growth' });
   const listed = await rest.at('GET', 'tasks?include=payload');
   t.match(listed.json.data, [{ url: URL, headers: { 'x-team': 'growth' } }]);
-  t.equal((await rest.at('GET', 'tasks')).json.data[0].url, undefined);
+  t.equal((await rest.read('tasks')).data[0].url, undefined);
   const viewer = await rest.addUser(rest.token, 'viewer');
   const hidden = await rest.ask('GET', `/api/v1/tasks/${task.id}`, { token: viewer.token });
   t.notMatch(hidden.body, /hooks\.example/);
@@ -71,7 +71,7 @@ test('a change of the headers leaves the URL as it is', async (rest, t) => {
   for (const headers of [{ c: 'd' }, null]) {
     const changed = await rest.at('PUT', `tasks/${task.id}`, { headers });
     t.equal(changed.status, 200);
-    const { json } = await rest.at('GET', `tasks/${task.id}`);
+    const json = await rest.read(`tasks/${task.id}`);
     t.equal(json.url, URL);
     t.same(json.headers, headers ?? {});
   }
@@ -91,7 +91,7 @@ test('a schedule is for a worker that has a URL', async (rest, t) => {
 
 test('a task that was read can be sent back, and its URL stays what it is', async (rest, t) => {
   const { id } = await rest.task({ worker: 'direct', url: URL, headers: { a: 'b' } });
-  const { json } = await rest.at('GET', `tasks/${id}`);
+  const json = await rest.read(`tasks/${id}`);
   t.match(await rest.at('PUT', `tasks/${id}`, json), { status: 200, json: { version: 1 } });
   const other = await rest.at('PUT', `tasks/${id}`, { url: 'https://other.example.com/' });
   t.match(other.json, { code: 'validation_failed', errors: [{ pointer: '/url', code: 'read_only' }] });

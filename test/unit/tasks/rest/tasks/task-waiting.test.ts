@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { DocumentBodies } from '../../../../../src/tasks/model/documents.ts';
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -11,8 +12,8 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 /** What a task waits for when it is read, which is what a list says. */
 async function waitingFor(rest: TaskHarness, id: string): Promise<[unknown, unknown]> {
-  const { json } = await rest.at('GET', `tasks/${id}`);
-  const list = (await rest.at('GET', 'tasks?limit=200')).json.data as Record<string, unknown>[];
+  const json = await rest.read(`tasks/${id}`);
+  const list = (await rest.read('tasks?limit=200')).data as Record<string, unknown>[];
   const listed = list.find(task => task['id'] === id)!;
   t.same([listed['waiting_for'], listed['waiting_since']], [json.waiting_for, json.waiting_since]);
   return [json.waiting_for, json.waiting_since];
@@ -107,11 +108,8 @@ test('in a fifo group all but the first wait for their group', async (rest, t) =
   await rest.pushWorker({ group_concurrency: 1, group_order: 'fifo' });
   const tasks = [];
   for (const _ of [1, 2, 3]) tasks.push(await rest.task({ group: 'a' }));
-  const { data } = (await rest.at('GET', 'tasks?order=asc')).json;
-  t.same(
-    data.map((task: Record<string, unknown>) => task['waiting_for']),
-    ['capacity', 'group', 'group'],
-  );
+  const { data } = await rest.read('tasks?order=asc');
+  t.same(each(data, 'waiting_for'), ['capacity', 'group', 'group']);
   await rest.at('POST', `tasks/${tasks[0].id}/pause`);
   t.same((await waitingFor(rest, tasks[1].id))[0], 'capacity');
 });

@@ -2,6 +2,7 @@ import { Fault } from '../../../../../src/base/fault.ts';
 import { placeOfCount, usageStart } from '../../../../../src/tasks/model/usage.ts';
 import type { RestRequest } from '../../../../../src/tasks/rest/http/http.ts';
 import type { TenantAsk, TenantListAsk } from '../../../../../src/tasks/rest/http/tenant-ask.ts';
+import { each } from '../../../../support/each.ts';
 import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -129,10 +130,7 @@ test('the order may be seconds old, the figures are not', async ({ rest, list, d
     factory.createRequest(Array.from({ length: 9 }, () => factory.newTask(worker))),
   );
   const before = await list({ sort: 'stored' });
-  t.same(
-    before.tenants.map((each: { stored: number }) => each.stored),
-    [6, 1, 9],
-  );
+  t.same(each(before.tenants, 'stored'), [6, 1, 9]);
   rest.clock.advance(1_000);
   t.same(await domains({ sort: 'stored' }), ['initech', 'acme', 'globex']);
 });
@@ -233,10 +231,11 @@ test('a suspension has a time, a reason for operators, and is audited', async ({
   );
   t.match((await change('active', 'resolved')).json, { status: 'active', suspended: null });
   const audit = await rest.at('GET', 'audit');
-  t.same(
-    audit.json.data.slice(0, 3).map(({ action }: { action: string }) => action),
-    ['account.resumed', 'account.limits_changed', 'account.suspended'],
-  );
+  t.same(each(audit.json.data.slice(0, 3), 'action'), [
+    'account.resumed',
+    'account.limits_changed',
+    'account.suspended',
+  ]);
   t.notMatch(audit.body, /spam|fraud|resolved/);
   t.equal((await change('active', 'again')).status, 200);
 });
@@ -251,7 +250,7 @@ test('an owner gets a new token, which no log has', async ({ rest, ask }, t) => 
   t.match({ status, json }, { status: 201, json: { token: /^tk_acme_/, user_id: /^usr_/ } });
   t.match((await rest.at('GET', 'me', undefined, { token: json.token })).status, 200);
   t.notMatch(JSON.stringify(rest.logger.lines), json.token);
-  const [entry] = (await rest.at('GET', 'audit')).json.data;
+  const [entry] = (await rest.read('audit')).data;
   t.match(entry, { action: 'account.owner_token_created', target_id: json.id });
   await rest.change('acme', 'user', json.user_id, user => ({ ...user, status: 'disabled' }));
   t.match(await ask({ kind: 'owner_token', domain: 'acme' }), problem('not_found'));

@@ -9,6 +9,7 @@ import type {
   RestRequest,
   RestResponse,
 } from '../../../../../src/tasks/rest/http/http.ts';
+import { each } from '../../../../support/each.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
 import { relayed } from '../../../../support/tasks/relayed.ts';
@@ -95,10 +96,7 @@ t.test('what comes in one turn goes in one message, and each call gets its answe
     return told;
   });
   await until(() => asked.every(({ answer }) => answer !== null));
-  t.same(
-    asked.map(({ text }) => text),
-    ['one', 'two', 'three'],
-  );
+  t.same(each(asked, 'text'), ['one', 'two', 'three']);
   t.equal(turns.length, 1);
 });
 

@@ -11,6 +11,7 @@ import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-l
 import { RestThreads } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
 import { type SharedStore, ThreadLinks } from '../../../../../src/tasks/rest/threads/thread-links.ts';
 import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/workers/worker-tests.ts';
+import { each } from '../../../../support/each.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { NO_LIMITS } from '../../../../support/tasks/no-limits.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -115,10 +116,7 @@ test('a call is answered by the thread, its body put together from its pieces', 
 test('what comes in one turn is answered, however much it is', async ({ threads }, t) => {
   const texts = Array.from({ length: 1_000 }, (_, i) => `${i}`);
   const answers = await Promise.all(texts.map(text => ask(threads, head('/echo'), [bytes(text)]).answer));
-  t.same(
-    answers.map(({ text }) => text),
-    texts,
-  );
+  t.same(each(answers, 'text'), texts);
 });
 
 test('a large body is taken in when the thread wants it', async ({ threads }, t) => {
@@ -333,10 +331,7 @@ t.test('tests of workers are made by the thread with the engine', async t => {
   const answer = await ask(threads, head('/test')).answer;
   t.same(JSON.parse(answer.text), { kind: 'refused', reason: 'rate', retryAfterMs: 7 });
   t.same(JSON.parse((await ask(threads, head('/test', 'globex')).answer).text), 'the store is away');
-  t.same(
-    made.map(({ tenant }) => tenant),
-    ['acme', 'globex'],
-  );
+  t.same(each(made, 'tenant'), ['acme', 'globex']);
 });
 
 t.test('each call is counted once, whether or not its caller is known when it is sent', async t => {

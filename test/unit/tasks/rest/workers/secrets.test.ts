@@ -106,7 +106,7 @@ withMailer('each field has its bounds, and the answer does not repeat the value'
 
 withMailer('a new secret gives the older ones of its type and name a term', async ({ rest }, t) => {
   const states = async () => {
-    const { json } = await rest.at('GET', 'workers/mailer/secrets?order=asc');
+    const json = await rest.read('workers/mailer/secrets?order=asc');
     return json.data.map((secret: { state: string; expires_at: string | null }) => [
       secret.state,
       secret.expires_at,
@@ -226,5 +226,5 @@ withMailer('the same request gets its answer again, also without room', async ({
   t.equal((await add(rest, { name: 'a' })).status, 429);
   t.same((await add(rest, { name: 'a' }, { headers })).json, { ...first.json, value: null });
   t.match(await add(rest, { name: 'b' }, { headers }), problem('idempotency_key_reused'));
-  t.equal((await rest.at('GET', 'workers/mailer/secrets')).json.data.length, 5);
+  t.equal((await rest.read('workers/mailer/secrets')).data.length, 5);
 });

@@ -15,7 +15,7 @@ function open(limitDomains: readonly string[] = ['edge', 'api']): Promise<TaskHa
 test('a worker may name a limit of a domain that the operator lists', async (rest, t) => {
   const made = await rest.at('POST', 'workers', { name: 'billing', mode: 'pull', limit: LIMIT });
   t.match(made, { status: 201, json: { limit: LIMIT } });
-  t.same((await rest.at('GET', 'workers/billing')).json.limit, LIMIT);
+  t.same((await rest.read('workers/billing')).limit, LIMIT);
   const other = { domain: 'api', descriptor: [{ key: 'a', value: 'b' }, ...LIMIT.descriptor] };
   t.same((await rest.at('PUT', 'workers/billing', { limit: other })).json.limit, other);
   t.same(
@@ -48,7 +48,7 @@ t.test('what was read can be sent back after the domain was taken off the list',
   const rest = await open(domains);
   await rest.made('workers', { name: 'billing', mode: 'pull', limit: LIMIT });
   domains.pop();
-  const { json } = await rest.at('GET', 'workers/billing');
+  const json = await rest.read('workers/billing');
   t.equal((await rest.at('PUT', 'workers/billing', json)).status, 200);
   const other = { ...LIMIT, descriptor: [{ key: 'upstream', value: 'other' }] };
   t.equal((await rest.at('PUT', 'workers/billing', { limit: other })).status, 422);
@@ -89,7 +89,7 @@ test('a due task says that its worker has used up its limit', async (rest, t) =>
     },
     giveBack: () => {},
   };
-  const waitingFor = async () => (await rest.at('GET', `tasks/${id}`)).json.waiting_for;
+  const waitingFor = async () => (await rest.read(`tasks/${id}`)).waiting_for;
   t.equal(await waitingFor(), 'capacity');
   isUsedUp = true;
   t.equal(await waitingFor(), 'limit');

@@ -15,7 +15,7 @@ async function open() {
 }
 
 test('a worker names another worker that is called when its tasks end', async ({ rest, listener }, t) => {
-  t.strictSame((await rest.at('GET', 'workers/mailer')).json.on_finish, null);
+  t.strictSame((await rest.read('workers/mailer')).on_finish, null);
   const set = await rest.at('PUT', 'workers/mailer', { on_finish: { worker: 'listener' } });
   t.strictSame(set.json.on_finish, { worker: listener, events: ALL });
   const some = { worker: listener, events: ['expired', 'failed', 'failed'] };

@@ -1,4 +1,5 @@
 import type { DeliveryOutcome } from '../../../../../src/tasks/delivery/delivery.ts';
+import { each } from '../../../../support/each.ts';
 import { problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -38,7 +39,7 @@ withMailer('a test of a worker shows request and answer, without a task', async 
     error: { code: 'http_5xx', message: '500 from worker' },
   });
   t.match(rest.tests, [{ tenant: 'acme', workerId: worker.id, id: /^tsk_/, payload: '{"to":"ada"}' }]);
-  t.same((await rest.at('GET', 'tasks')).json.data, []);
+  t.same((await rest.read('tasks')).data, []);
 });
 
 withMailer('without a body a small payload is sent, and with null none', async ({ rest }, t) => {
@@ -47,10 +48,7 @@ withMailer('without a body a small payload is sent, and with null none', async (
   const { json } = await rest.at('POST', 'workers/mailer/test');
   t.match(json, { outcome: 'timed_out', request: null, response: null });
   await rest.at('POST', 'workers/mailer/test', { payload: null });
-  t.same(
-    rest.tests.map(({ payload }) => payload),
-    ['{"test":true}', null],
-  );
+  t.same(each(rest.tests, 'payload'), ['{"test":true}', null]);
 });
 
 withMailer('a test names a URL where tasks do', async ({ rest }, t) => {

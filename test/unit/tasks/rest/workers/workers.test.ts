@@ -136,7 +136,7 @@ test('each field has its bounds', async (rest, t) => {
     t.equal(json.errors[0].pointer, pointer, name);
     t.match(json.errors[0].detail, detail, name);
   }
-  t.same((await rest.at('GET', 'workers')).json.data, []);
+  t.same((await rest.read('workers')).data, []);
 });
 
 test('names are unique, and there are as many workers as the account may have', async (rest, t) => {
@@ -156,7 +156,7 @@ test('names are unique, and there are as many workers as the account may have', 
 
 test('workers are read by id or name', async (rest, t) => {
   const { id } = await rest.made('workers', { name: 'b' });
-  for (const text of ['b', id]) t.match((await rest.at('GET', `workers/${text}`)).json, { id, name: 'b' });
+  for (const text of ['b', id]) t.match(await rest.read(`workers/${text}`), { id, name: 'b' });
   for (const text of ['d', 'wrk_01J0000000000000000000000A', 'WRK', 'a%2Fb', 'wrk_x']) {
     t.match(await rest.at('GET', `workers/${text}`), problem('not_found', { detail: /There is no worker/ }));
   }
@@ -165,7 +165,7 @@ test('workers are read by id or name', async (rest, t) => {
 withMailer('the health of a worker says what its tasks do', async ({ rest, worker }, t) => {
   for (const status of ['failed', 'paused', 'retry', 'running', 'scheduled'])
     await rest.taskIn(status, worker);
-  t.match((await rest.at('GET', 'workers/mailer')).json.health, {
+  t.match((await rest.read('workers/mailer')).health, {
     in_flight: 1,
     waiting: 2,
     paused: 1,
@@ -196,11 +196,11 @@ test('a list of workers has their health if it is asked for', async (rest, t) =>
   };
   await rest.store.addUsage('acme', [ended]);
   for (const { health } of [
-    (await rest.at('GET', `workers/${mailer.id}`)).json,
-    (await rest.at('GET', 'workers?include=health')).json.data[1],
+    await rest.read(`workers/${mailer.id}`),
+    (await rest.read('workers?include=health')).data[1],
   ])
     t.same(health.ended_spark, [...Array(18).fill(0), 3, 0]);
-  t.equal((await rest.at('GET', 'workers')).json.data[0].health, undefined);
+  t.equal((await rest.read('workers')).data[0].health, undefined);
   t.match(await rest.at('GET', 'workers?include=all'), problem('invalid_parameter'));
 });
 
@@ -324,7 +324,7 @@ withMailer('a worker with open tasks stays, unless they are canceled', async ({ 
   t.match(await rest.at('DELETE', 'workers/mailer?cancel_tasks=1'), problem('invalid_parameter'));
   t.equal((await rest.at('DELETE', 'workers/mailer?cancel_tasks=true')).status, 204);
   const statuses = [];
-  for (const id of ids) statuses.push((await rest.at('GET', `tasks/${id}`)).json.status);
+  for (const id of ids) statuses.push((await rest.read(`tasks/${id}`)).status);
   t.same(statuses, ['succeeded', 'canceled', 'canceled', 'canceled']);
   t.equal((await rest.at('GET', 'workers/mailer')).status, 404);
   const secrets = await rest.store.listDocuments('acme', {

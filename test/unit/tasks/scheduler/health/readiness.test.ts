@@ -7,6 +7,7 @@ import { StoreOutage } from '../../../../../src/tasks/scheduler/health/store-out
 import { type NotReady, Troubles } from '../../../../../src/tasks/scheduler/health/troubles.ts';
 import { SERVICE } from '../../../../../src/tasks/store/documents.ts';
 import { StoreFault } from '../../../../../src/tasks/store/trouble.ts';
+import { each } from '../../../../support/each.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { NOON } from '../../../../support/tasks/engine-scene.ts';
@@ -202,10 +203,7 @@ t.test('of two processes that start together with different keys, one is wrong',
   const processes = [process(store, ['a']), process(store, ['b'])];
   await Promise.all(processes.map(({ check }) => check.begin()));
   const [winner] = (await recordOf(store)).ids;
-  t.same(
-    processes.map(({ told }) => told),
-    winner === 'a' ? [[], ['wrong_master_key']] : [['wrong_master_key'], []],
-  );
+  t.same(each(processes, 'told'), winner === 'a' ? [[], ['wrong_master_key']] : [['wrong_master_key'], []]);
 });
 
 t.test('keys are replaced one process at a time, and previous keys can be removed later', async t => {

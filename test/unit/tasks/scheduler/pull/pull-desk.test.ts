@@ -2,6 +2,7 @@ import t from 'tap';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { LeaseRequest } from '../../../../../src/tasks/scheduler/pull/pull-line.ts';
 import type { PutDocument } from '../../../../../src/tasks/store/documents.ts';
+import { each } from '../../../../support/each.ts';
 import {
   ACME,
   EngineScene,
@@ -91,10 +92,7 @@ test('calls are served in the order in which they came', async ({ scene, process
   await scene.turn();
   const ids = await scene.add(puller, 3, {}, { heardBy: process });
   await scene.turn();
-  t.same(
-    calls.map(call => call.ids),
-    [[ids[0]], [ids[1]], [ids[2]], null],
-  );
+  t.same(each(calls, 'ids'), [[ids[0]], [ids[1]], [ids[2]], null]);
 });
 
 test('a hundred calls that wait cost a claim a second', async ({ scene, process, puller }, t) => {
@@ -273,10 +271,7 @@ test('a caller whose access was revoked meanwhile gets no task', async ({ scene,
   revoked = true;
   const [id] = await scene.add(puller, 1, {}, { heardBy: process });
   await scene.pass(20);
-  t.same(
-    calls.map(({ failure }) => failure),
-    [problem, problem],
-  );
+  t.same(each(calls, 'failure'), [problem, problem]);
   t.same(other.ids, [id]);
   t.match(await scene.get(id), { status: 'running', attempt: 1 }, 'what was handed back does not count');
 });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
+import { each } from '../../../../support/each.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { Firing, MINUTE, TENANT, type WriteFault } from '../../../../support/tasks/firing.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -180,10 +181,7 @@ test('over the quota a schedule waits a minute, and then makes up for what it mi
   await firing.cancel((await firing.tasks(first))[0].id);
   await firing.change(first, { paused: true });
   await firing.pass(MINUTE, 250);
-  t.same(
-    (await firing.tasks(second)).map(({ scheduledFor }) => scheduledFor),
-    [FIRST + 1],
-  );
+  t.same(each(await firing.tasks(second), 'scheduledFor'), [FIRST + 1]);
 });
 
 test('an account that is suspended fires nothing until it is active again', async (firing, t) => {

@@ -6,6 +6,7 @@ import type { Test } from 'tap';
 import t from 'tap';
 import type { Operation } from '../../../../../src/tasks/store/operations.ts';
 import { boundWal, nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
+import { each } from '../../../../support/each.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { fillDisk, smallDisk } from '../../../../support/small-disk.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
@@ -37,11 +38,7 @@ t.test('on a full disk tasks are refused whole, until there is room again', asyn
   t.ok(made.length > 10, `${made.length} tasks fit`);
 
   const query = taskQuery({ limit: 1_000 });
-  t.strictSame(
-    (await store.list('acme', query)).map(({ id }) => id),
-    made,
-    'reading goes on',
-  );
+  t.strictSame(each(await store.list('acme', query), 'id'), made, 'reading goes on');
   t.equal((await store.counts('acme', null)).scheduled, made.length);
   fillDisk(directory);
   // What the failed transaction had allocated still takes a few small writes.
@@ -89,10 +86,7 @@ t.test('while another process holds the write lock, writing fails and reading do
   other.exec('ROLLBACK');
   await store.ping();
   const after = await create();
-  t.strictSame(
-    (await store.list('acme', taskQuery())).map(({ id }) => id),
-    [before, after],
-  );
+  t.strictSame(each(await store.list('acme', taskQuery()), 'id'), [before, after]);
 });
 
 t.test('a row that cannot be read fails what needs it, and nothing else', async t => {
@@ -114,11 +108,7 @@ t.test('an operation that fails by itself fails alone in its group', async t => 
   });
   const [a, b, c] = Array.from({ length: 3 }, () => make.newTask(worker));
   const outcomes = engine.write([create(a), create(b, a), create(c)]);
-  t.strictSame(
-    outcomes.map(({ ok }) => ok),
-    [true, false, true],
-    'one gave an id twice',
-  );
+  t.strictSame(each(outcomes, 'ok'), [true, false, true], 'one gave an id twice');
   const [list] = engine.read([{ name: 'list', args: ['acme', taskQuery()] }]);
   t.match(list, { ok: true, answer: [{ id: a.task.id }, { id: c.task.id }] });
   const [counts] = engine.read([{ name: 'counts', args: ['acme', worker.id] }]);

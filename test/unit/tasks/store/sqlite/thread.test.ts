@@ -10,6 +10,7 @@ import {
   ThreadOperator,
 } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
+import { each } from '../../../../support/each.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory, settlement, taskQuery } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
@@ -148,10 +149,7 @@ test('more than may wait is refused, and what waits is done', async (setting, t)
 test('the memory of what waits is bounded as well', async (setting, t) => {
   const large = JSON.stringify('x'.repeat(7 * 1024 * 1024));
   const ends = await Promise.allSettled([1, 2, 3, 4, 5].map(() => setting.create(large)));
-  t.strictSame(
-    ends.map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
-  );
+  t.strictSame(each(ends, 'status'), ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
   const larger = JSON.stringify('x'.repeat(80 * 1024 * 1024));
   await t.resolves(setting.create(larger), 'one by itself may be larger than what all may have');
 });
