@@ -52,7 +52,7 @@ export function inWords(frame: ServerFrame): string {
  */
 export class ServerFrames {
   readonly #reader = new FrameReader();
-  readonly #hpack = new HpackDecoder({ maxTableSize: 4_096, maxListBytes: 65_536, maxFields: 100 });
+  readonly #hpack = new HpackDecoder({ maxListBytes: 65_536, maxFields: 100 });
   /** The parts of a header section whose end is to come. */
   #section: Frame[] = [];
   /** Field blocks as they came, for those who look at their octets. */

@@ -36,7 +36,7 @@ export class WireClient {
   /** Whether pings of the server are answered. */
   answersPings = true;
   readonly #reader = new FrameReader();
-  readonly #decoder = new HpackDecoder({ maxTableSize: 4_096, maxListBytes: 1_000_000, maxFields: 10_000 });
+  readonly #decoder = new HpackDecoder({ maxListBytes: 1_000_000, maxFields: 10_000 });
   readonly #blocks = new WeakMap<Frame, Record<string, string>>();
   #waiting: (() => void)[] = [];
   #isOver = false;

@@ -11,7 +11,6 @@ import {
 import { DEFAULT_MAX_FRAME_BYTES, FLAG, type Range } from '../frame/frame.ts';
 import { readHeaders } from '../frame/headers.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
-import { INITIAL_TABLE_SIZE } from '../hpack/dynamic-table.ts';
 import type { HeaderBlock } from '../hpack/header-list.ts';
 import { HpackFault } from '../hpack/primitives.ts';
 import type { ConnectionContext } from './context.ts';
@@ -106,8 +105,6 @@ export class HeaderSections {
     this.#requests = requests;
     this.#collector = new HeaderCollector(context.limits.maxHeaderListBytes);
     this.#hpack = new HpackDecoder({
-      // The server does not announce another size.
-      maxTableSize: INITIAL_TABLE_SIZE,
       maxListBytes: context.limits.maxHeaderListBytes,
       maxFields: context.limits.maxHeaderFields,
     });

@@ -15,31 +15,21 @@ import { STATIC_ENTRIES, STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
 /** One for the smallest size since the last block and one for the final size (RFC 7541, 4.2). */
 const MAX_SIZE_UPDATES = 2;
 
-export interface HpackDecoderOptions extends HeaderListLimits {
-  /**
-   * SETTINGS_HEADER_TABLE_SIZE of this end, in octets. It cannot change during the connection. The table starts with at
-   * most 4096 octets, because the peer has to announce a larger size with a table size update.
-   */
-  readonly maxTableSize: number;
-}
-
 /**
  * Decodes the header blocks of one direction of a connection, in the order of their arrival (RFC 7541).
  *
  * The decoder does not check rules of HTTP: names may be in upper case and values may contain any octet. It does not
- * report whether a literal was marked as never indexed, because the server forwards no fields.
+ * report whether a literal was marked as never indexed, because the server forwards no fields. The dynamic table has the
+ * size that connections start with, because the server does not announce another one.
  */
 export class HpackDecoder {
-  readonly #table: DynamicTable;
+  readonly #table = new DynamicTable(INITIAL_TABLE_SIZE);
   readonly #cache = new BlockCache();
   readonly #cursor = new BlockCursor();
   readonly #list: HeaderList;
-  readonly #maxTableSize: number;
 
-  constructor(options: HpackDecoderOptions) {
-    this.#table = new DynamicTable(Math.min(options.maxTableSize, INITIAL_TABLE_SIZE));
-    this.#list = new HeaderList(options);
-    this.#maxTableSize = options.maxTableSize;
+  constructor(limits: HeaderListLimits) {
+    this.#list = new HeaderList(limits);
   }
 
   /**
@@ -74,8 +64,8 @@ export class HpackDecoder {
       if (count === MAX_SIZE_UPDATES)
         throw cursor.fault('4.2', `more than ${MAX_SIZE_UPDATES} table size updates`, at);
       const size = readInteger(cursor, SIZE_UPDATE.prefix);
-      if (size > this.#maxTableSize) {
-        const text = `table size update to ${size}, but at most ${this.#maxTableSize} is allowed`;
+      if (size > INITIAL_TABLE_SIZE) {
+        const text = `table size update to ${size}, but at most ${INITIAL_TABLE_SIZE} is allowed`;
         throw cursor.fault('6.3', text, at);
       }
       this.#table.resize(size);

@@ -5,7 +5,7 @@ export interface ExampleStep {
   readonly hex: string;
   readonly fields: readonly HeaderField[];
   readonly table: readonly HeaderField[];
-  readonly tableSize: number;
+  readonly size: number;
 }
 
 /** Blocks that follow each other on one connection. */
@@ -13,7 +13,8 @@ export interface Example {
   /** Section of RFC 7541. */
   readonly section: string;
   readonly title: string;
-  readonly maxTableSize: number;
+  /** What the table is made smaller to before the first block. */
+  readonly tableSize?: number;
   readonly steps: readonly ExampleStep[];
 }
 
@@ -21,47 +22,43 @@ const SINGLE_FIELDS: readonly Example[] = [
   {
     section: 'C.2.1',
     title: 'literal with indexing',
-    maxTableSize: 4096,
     steps: [
       {
         hex: '400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572',
         fields: [['custom-key', 'custom-header']],
         table: [['custom-key', 'custom-header']],
-        tableSize: 55,
+        size: 55,
       },
     ],
   },
   {
     section: 'C.2.2',
     title: 'literal without indexing',
-    maxTableSize: 4096,
     steps: [
       {
         hex: '040c 2f73 616d 706c 652f 7061 7468',
         fields: [[':path', '/sample/path']],
         table: [],
-        tableSize: 0,
+        size: 0,
       },
     ],
   },
   {
     section: 'C.2.3',
     title: 'literal never indexed',
-    maxTableSize: 4096,
     steps: [
       {
         hex: '1008 7061 7373 776f 7264 0673 6563 7265 74',
         fields: [['password', 'secret']],
         table: [],
-        tableSize: 0,
+        size: 0,
       },
     ],
   },
   {
     section: 'C.2.4',
     title: 'indexed',
-    maxTableSize: 4096,
-    steps: [{ hex: '82', fields: [[':method', 'GET']], table: [], tableSize: 0 }],
+    steps: [{ hex: '82', fields: [[':method', 'GET']], table: [], size: 0 }],
   },
 ];
 
@@ -74,17 +71,17 @@ const REQUESTS: readonly Omit<ExampleStep, 'hex'>[] = [
   {
     fields: [[':method', 'GET'], [':scheme', 'http'], [':path', '/'], AUTHORITY],
     table: [AUTHORITY],
-    tableSize: 57,
+    size: 57,
   },
   {
     fields: [[':method', 'GET'], [':scheme', 'http'], [':path', '/'], AUTHORITY, NO_CACHE],
     table: [NO_CACHE, AUTHORITY],
-    tableSize: 110,
+    size: 110,
   },
   {
     fields: [[':method', 'GET'], [':scheme', 'https'], [':path', '/index.html'], AUTHORITY, CUSTOM],
     table: [CUSTOM, NO_CACHE, AUTHORITY],
-    tableSize: 164,
+    size: 164,
   },
 ];
 
@@ -102,17 +99,17 @@ const RESPONSES: readonly Omit<ExampleStep, 'hex'>[] = [
   {
     fields: [STATUS_302, PRIVATE, DATE_21, LOCATION],
     table: [LOCATION, DATE_21, PRIVATE, STATUS_302],
-    tableSize: 222,
+    size: 222,
   },
   {
     fields: [STATUS_307, PRIVATE, DATE_21, LOCATION],
     table: [STATUS_307, LOCATION, DATE_21, PRIVATE],
-    tableSize: 222,
+    size: 222,
   },
   {
     fields: [[':status', '200'], PRIVATE, DATE_22, LOCATION, GZIP, COOKIE],
     table: [COOKIE, GZIP, DATE_22],
-    tableSize: 215,
+    size: 215,
   },
 ];
 
@@ -126,7 +123,6 @@ export const EXAMPLES: readonly Example[] = [
   {
     section: 'C.3',
     title: 'requests without Huffman coding',
-    maxTableSize: 4096,
     steps: withHex(REQUESTS, [
       '8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d',
       '8286 84be 5808 6e6f 2d63 6163 6865',
@@ -136,7 +132,6 @@ export const EXAMPLES: readonly Example[] = [
   {
     section: 'C.4',
     title: 'requests with Huffman coding',
-    maxTableSize: 4096,
     steps: withHex(REQUESTS, [
       '8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff',
       '8286 84be 5886 a8eb 1064 9cbf',
@@ -146,7 +141,7 @@ export const EXAMPLES: readonly Example[] = [
   {
     section: 'C.5',
     title: 'responses without Huffman coding',
-    maxTableSize: 256,
+    tableSize: 256,
     steps: withHex(RESPONSES, [
       `4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133
        2032 303a 3133 3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70
@@ -161,7 +156,7 @@ export const EXAMPLES: readonly Example[] = [
   {
     section: 'C.6',
     title: 'responses with Huffman coding',
-    maxTableSize: 256,
+    tableSize: 256,
     steps: withHex(RESPONSES, [
       `4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6
        2d1b ff6e 919d 29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3`,

@@ -1,8 +1,8 @@
 import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { HpackDecoder, type HpackDecoderOptions } from '../../../../src/http2/hpack/decoder.ts';
+import { HpackDecoder } from '../../../../src/http2/hpack/decoder.ts';
 import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
-import type { HeaderBlock } from '../../../../src/http2/hpack/header-list.ts';
-import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
+import type { HeaderBlock, HeaderListLimits } from '../../../../src/http2/hpack/header-list.ts';
+import { HpackFault, SIZE_UPDATE, writeInteger } from '../../../../src/http2/hpack/primitives.ts';
 import type { HpackEncoder, Indexing } from '../../../support/hpack-encoder.ts';
 
 /** Octets from hex digits; spaces may stand anywhere. */
@@ -14,9 +14,18 @@ export function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
 }
 
-/** A decoder with limits that are out of the way unless a test sets them. */
-export function decoderWith(options: Partial<HpackDecoderOptions> = {}): HpackDecoder {
-  return new HpackDecoder({ maxTableSize: 4096, maxListBytes: 1_000_000, maxFields: 10_000, ...options });
+/** A decoder with limits that are out of the way unless a test sets them, and a table that the peer has made smaller. */
+export function decoderWith({
+  tableSize = 4096,
+  ...limits
+}: Partial<HeaderListLimits> & { readonly tableSize?: number | undefined } = {}): HpackDecoder {
+  const decoder = new HpackDecoder({ maxListBytes: 1_000_000, maxFields: 10_000, ...limits });
+  if (tableSize < 4096) {
+    const update = new ByteWriter();
+    writeInteger(update, SIZE_UPDATE.pattern, SIZE_UPDATE.prefix, tableSize);
+    decodeAll(decoder, update.take());
+  }
+  return decoder;
 }
 
 export function decodeAll(decoder: HpackDecoder, block: Uint8Array): HeaderBlock {

@@ -137,7 +137,7 @@ t.test('an eviction in between makes an index a fault, not an old answer', async
 });
 
 t.test('an entry that is too large for the table empties it, and the kept blocks with it', async t => {
-  const decoder = decoderWith({ maxTableSize: 100 });
+  const decoder = decoderWith({ tableSize: 100 });
   decodeHex(decoder, adding('a', '1'));
   t.same(fieldsIn(decoder, 'be'), [['a', '1']]);
   decodeAll(decoder, Buffer.concat([octets('40 01 61 64'), Buffer.alloc(100, 0x62)]));
@@ -212,7 +212,7 @@ t.test(
     let decoded = 0;
     let repeated = 0;
     for (let connection = 0; connection < 200; connection++) {
-      const decoder = decoderWith({ maxTableSize: 120 });
+      const decoder = decoderWith({ tableSize: 120 });
       const plain = new PlainDecoder(120);
       const seen = new Set<HeaderBlock>();
       for (let i = 0; i < 40; i++) {

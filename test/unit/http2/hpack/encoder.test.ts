@@ -73,6 +73,7 @@ t.test(
       const decoder = decoderWith();
       const values = Array.from({ length: 30 }, () => text(80));
       for (let i = 0; i < 200; i++) {
+        if (random.below(4) === 0) encoder.setPeerTableSize(random.pick([0, 50, 100, 500, 4096, 8192]));
         const fields = Array.from(
           { length: random.below(10) },
           (): HeaderField => [random.pick(names), random.pick(values)],
