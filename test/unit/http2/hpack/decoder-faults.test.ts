@@ -2,81 +2,46 @@ import t from 'tap';
 import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
 import { decodeAll, decoderWith, octets } from './blocks.ts';
 
-interface Bad {
-  readonly what: string;
-  /** A block that came before; it puts one entry into the table. */
-  readonly before?: string;
-  readonly hex: string;
-  readonly section: string;
-  readonly offset: number;
-}
-
 const ONE_ENTRY = '40 01 61 01 62';
 
-const BAD: readonly Bad[] = [
-  { what: 'an indexed field with index 0', hex: '82 80', section: '6.1', offset: 1 },
-  {
-    what: 'an index behind the static table while the other is empty',
-    hex: 'be',
-    section: '2.3.3',
-    offset: 0,
-  },
-  {
-    what: 'an index one behind the last entry',
-    before: ONE_ENTRY,
-    hex: '82 be bf',
-    section: '2.3.3',
-    offset: 2,
-  },
-  { what: 'an index of two octets behind the tables', hex: 'ff 00', section: '2.3.3', offset: 0 },
-  { what: 'the highest index there is', hex: 'ff 80 ff ff ff 0f', section: '2.3.3', offset: 0 },
-  { what: 'a name index behind the tables, with indexing', hex: '7e 01 62', section: '2.3.3', offset: 0 },
-  {
-    what: 'a name index behind the tables, without indexing',
-    hex: '0f 2f 01 62',
-    section: '2.3.3',
-    offset: 0,
-  },
-  { what: 'a name index behind the tables, never indexed', hex: '1f 2f 01 62', section: '2.3.3', offset: 0 },
-  { what: 'an index that does not end', hex: '82 ff', section: '5.1', offset: 1 },
-  { what: 'an index above 2^32 - 1', hex: 'ff ff ff ff ff 7f', section: '5.1', offset: 0 },
-  {
-    what: 'an index of more octets than any number needs',
-    hex: 'ff 80 80 80 80 80 00',
-    section: '5.1',
-    offset: 0,
-  },
-  { what: 'a name index that does not end', hex: '0f', section: '5.1', offset: 0 },
-  { what: 'a literal without a name', hex: '40', section: '5.2', offset: 1 },
-  { what: 'a literal without a value', hex: '40 01 61', section: '5.2', offset: 3 },
-  { what: 'an indexed name without a value', hex: '04', section: '5.2', offset: 1 },
-  { what: 'a string length that does not end', hex: '04 7f', section: '5.1', offset: 1 },
-  { what: 'a string length above 2^32 - 1', hex: '04 7f 81 ff ff ff 0f', section: '5.1', offset: 1 },
-  { what: 'a string one octet longer than the block', hex: '04 02 61', section: '5.2', offset: 1 },
-  { what: 'a string of four gigabytes', hex: '04 7f 80 ff ff ff 0f', section: '5.2', offset: 1 },
-  { what: 'a coded string longer than the block', hex: '04 82 1f', section: '5.2', offset: 1 },
-  { what: 'a name longer than the block', hex: '00 03 61 62', section: '5.2', offset: 1 },
-  { what: 'a coded string with the code of EOS', hex: '04 84 ff ff ff ff', section: '5.2', offset: 2 },
-  { what: 'a coded string with eight bits of padding', hex: '04 82 1f ff', section: '5.2', offset: 2 },
-  { what: 'a coded string with padding of zeros', hex: '04 81 18', section: '5.2', offset: 2 },
-  { what: 'a coded name with padding of zeros', hex: '00 81 18 01 61', section: '5.2', offset: 2 },
-  { what: 'a size update above our limit', hex: '3f e2 1f', section: '6.3', offset: 0 },
-  { what: 'a size update of 2^32 - 1', hex: '3f e0 ff ff ff 0f', section: '6.3', offset: 0 },
-  { what: 'a second size update above our limit', hex: '20 3f e2 1f', section: '6.3', offset: 1 },
-  { what: 'a size update that does not end', hex: '3f', section: '5.1', offset: 0 },
-  { what: 'a size update behind a field', hex: '82 20', section: '4.2', offset: 1 },
-  { what: 'a size update between fields', hex: '82 20 82', section: '4.2', offset: 1 },
-  { what: 'three size updates', hex: '20 20 20', section: '4.2', offset: 2 },
-  {
-    what: 'a reference to what a size update evicted',
-    before: ONE_ENTRY,
-    hex: '20 be',
-    section: '2.3.3',
-    offset: 1,
-  },
+/** Blocks, and the section and the octet of their fault; some behind a block that puts one entry into the table. */
+const BAD: readonly [what: string, hex: string, section: string, offset: number, before?: string][] = [
+  ['an indexed field with index 0', '82 80', '6.1', 1],
+  ['an index behind the static table while the other is empty', 'be', '2.3.3', 0],
+  ['an index one behind the last entry', '82 be bf', '2.3.3', 2, ONE_ENTRY],
+  ['an index of two octets behind the tables', 'ff 00', '2.3.3', 0],
+  ['the highest index there is', 'ff 80 ff ff ff 0f', '2.3.3', 0],
+  ['a name index behind the tables, with indexing', '7e 01 62', '2.3.3', 0],
+  ['a name index behind the tables, without indexing', '0f 2f 01 62', '2.3.3', 0],
+  ['a name index behind the tables, never indexed', '1f 2f 01 62', '2.3.3', 0],
+  ['an index that does not end', '82 ff', '5.1', 1],
+  ['an index above 2^32 - 1', 'ff ff ff ff ff 7f', '5.1', 0],
+  ['an index of more octets than any number needs', 'ff 80 80 80 80 80 00', '5.1', 0],
+  ['a name index that does not end', '0f', '5.1', 0],
+  ['a literal without a name', '40', '5.2', 1],
+  ['a literal without a value', '40 01 61', '5.2', 3],
+  ['an indexed name without a value', '04', '5.2', 1],
+  ['a string length that does not end', '04 7f', '5.1', 1],
+  ['a string length above 2^32 - 1', '04 7f 81 ff ff ff 0f', '5.1', 1],
+  ['a string one octet longer than the block', '04 02 61', '5.2', 1],
+  ['a string of four gigabytes', '04 7f 80 ff ff ff 0f', '5.2', 1],
+  ['a coded string longer than the block', '04 82 1f', '5.2', 1],
+  ['a name longer than the block', '00 03 61 62', '5.2', 1],
+  ['a coded string with the code of EOS', '04 84 ff ff ff ff', '5.2', 2],
+  ['a coded string with eight bits of padding', '04 82 1f ff', '5.2', 2],
+  ['a coded string with padding of zeros', '04 81 18', '5.2', 2],
+  ['a coded name with padding of zeros', '00 81 18 01 61', '5.2', 2],
+  ['a size update above our limit', '3f e2 1f', '6.3', 0],
+  ['a size update of 2^32 - 1', '3f e0 ff ff ff 0f', '6.3', 0],
+  ['a second size update above our limit', '20 3f e2 1f', '6.3', 1],
+  ['a size update that does not end', '3f', '5.1', 0],
+  ['a size update behind a field', '82 20', '4.2', 1],
+  ['a size update between fields', '82 20 82', '4.2', 1],
+  ['three size updates', '20 20 20', '4.2', 2],
+  ['a reference to what a size update evicted', '20 be', '2.3.3', 1, ONE_ENTRY],
 ];
 
-for (const { what, before = '', hex, section, offset } of BAD) {
+for (const [what, hex, section, offset, before = ''] of BAD) {
   t.test(`${what} is a fault`, async t => {
     const decoder = decoderWith();
     decodeAll(decoder, octets(before));

@@ -6,7 +6,7 @@ import type { Clock } from '../../../../src/base/clock.ts';
 import type { Logger } from '../../../../src/base/logger.ts';
 import { Outage, OutageLog } from '../../../../src/base/outage-log.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { jsonLines, statsdLines } from '../../../../src/stats/sinks/line-formats.ts';
+import { jsonLines, type LineFormat, statsdLines } from '../../../../src/stats/sinks/line-formats.ts';
 import { type LineOutput, StreamOutput } from '../../../../src/stats/sinks/line-output.ts';
 import { LAST_FLUSH_MS, PushSink } from '../../../../src/stats/sinks/push-sink.ts';
 import { TcpOutput } from '../../../../src/stats/sinks/tcp-output.ts';
@@ -18,24 +18,22 @@ import { until } from '../../../support/until.ts';
 
 const INTERVAL_MS = 10_000;
 
-interface Sinking {
-  readonly t: Test;
-  readonly output: LineOutput;
-  readonly clock: ManualClock;
-  readonly stats?: StatsRegistry;
-}
-
 function outageOf(clock: Clock, logger: Logger): Outage {
   const texts = { level: 'warning', began: 'unavailable', over: 'available again', fields: {} } as const;
   return new Outage(texts, new OutageLog({ clock, logger }), clock);
 }
 
-/** A sink that has started, with a counter `c`. */
-async function started({ t, output, clock, stats = new StatsRegistry() }: Sinking) {
+/** A sink, with a counter `c`. */
+function sinkTo(
+  output: LineOutput,
+  clock: ManualClock,
+  stats = new StatsRegistry(),
+  format: LineFormat = statsdLines([]),
+) {
   const logger = new KeepingLogger();
   const sink = new PushSink({
     stats,
-    format: statsdLines([]),
+    format,
     output,
     intervalMs: INTERVAL_MS,
     failedFlushes: stats.counter('failed'),
@@ -43,12 +41,37 @@ async function started({ t, output, clock, stats = new StatsRegistry() }: Sinkin
     outage: outageOf(clock, logger),
     clock,
   });
-  t.teardown(() => {
-    output.close();
-    return sink.stop();
-  });
-  await sink.start();
   return { sink, stats, logger, counter: stats.counter('c') };
+}
+
+/** The same, started, and stopped at the end of the test. */
+async function started(t: Test, ...parts: Parameters<typeof sinkTo>) {
+  const made = sinkTo(...parts);
+  t.teardown(() => {
+    parts[0].close();
+    return made.sink.stop();
+  });
+  await made.sink.start();
+  return made;
+}
+
+/** A sink over TCP that has started, and its receiver. */
+async function overTcp(t: Test, stats = new StatsRegistry(), receiver = {}) {
+  const clock = new ManualClock(0);
+  const server = await tcpReceiver(t, receiver);
+  const output = tcpOutput(server.port, clock);
+  return { ...(await started(t, output, clock, stats)), clock, server, output };
+}
+
+/** Statistics with more lines than a connection takes at once. */
+function many(): StatsRegistry {
+  const stats = new StatsRegistry();
+  stats.addSource({
+    *totals() {
+      for (let number = 0; number < 150_000; number++) yield [`source.with.a.long.name.number.${number}`, 1];
+    },
+  });
+  return stats;
 }
 
 const total = (stats: StatsRegistry, name: string): number =>
@@ -79,10 +102,7 @@ async function advanceUntil(clock: ManualClock, isThere: () => boolean): Promise
 }
 
 t.test('TCP: each interval sends what was added, over one connection', async t => {
-  const clock = new ManualClock(0);
-  const server = await tcpReceiver(t);
-  const output = tcpOutput(server.port, clock);
-  const { counter } = await started({ t, output, clock });
+  const { counter, clock, server, output } = await overTcp(t);
   await output.ready();
   counter.add(3);
   clock.advance(INTERVAL_MS);
@@ -94,12 +114,9 @@ t.test('TCP: each interval sends what was added, over one connection', async t =
 });
 
 t.test('a flush sends what other threads have counted as well', async t => {
-  const clock = new ManualClock(0);
-  const server = await tcpReceiver(t);
   const stats = new StatsRegistry();
   stats.onCollect(async () => stats.counter('fetched').add(1));
-  const output = tcpOutput(server.port, clock);
-  const { sink } = await started({ t, output, clock, stats });
+  const { sink, clock, server, output } = await overTcp(t, stats);
   await output.ready();
   clock.advance(INTERVAL_MS);
   await server.received.until(({ text }) => text === 'fetched:1|c\n');
@@ -108,9 +125,7 @@ t.test('a flush sends what other threads have counted as well', async t => {
 });
 
 t.test('a stop sends what was added since the last flush, and closes the connection', async t => {
-  const clock = new ManualClock(0);
-  const server = await tcpReceiver(t);
-  const { sink, counter } = await started({ t, output: tcpOutput(server.port, clock), clock });
+  const { sink, counter, clock, server } = await overTcp(t);
   counter.add(3);
   await sink.stop();
   await server.received.until(({ text }) => text === 'c:3|c\n');
@@ -118,10 +133,7 @@ t.test('a stop sends what was added since the last flush, and closes the connect
 });
 
 t.test('while the receiver is unavailable nothing is lost: the next flush sends everything', async t => {
-  const clock = new ManualClock(0);
-  const first = await tcpReceiver(t);
-  const output = tcpOutput(first.port, clock);
-  const { counter, stats, logger } = await started({ t, output, clock });
+  const { counter, stats, logger, clock, server: first, output } = await overTcp(t);
   await output.ready();
   counter.add(1);
   clock.advance(INTERVAL_MS);
@@ -178,17 +190,7 @@ t.test('attempts to connect become rarer, up to 30 s', async t => {
 t.test(
   'the connection to a receiver that does not read is closed; what it did not get is sent later',
   async t => {
-    const clock = new ManualClock(0);
-    const stats = new StatsRegistry();
-    const count = 150_000;
-    stats.addSource({
-      *totals() {
-        for (let number = 0; number < count; number++) yield [`source.with.a.long.name.number.${number}`, 1];
-      },
-    });
-    const silent = await tcpReceiver(t, { reads: false });
-    const output = tcpOutput(silent.port, clock);
-    const { logger } = await started({ t, output, clock, stats });
+    const { logger, stats, clock, output } = await overTcp(t, many(), { reads: false });
     await output.ready();
     await advanceUntil(clock, () => logger.messages('warning').length > 0);
     t.match(logger.lines[0], { message: 'unavailable', fields: { reason: 'it accepted no data for 5 s' } });
@@ -199,16 +201,7 @@ t.test(
 );
 
 t.test('a stop does not wait for a receiver that does not read', async t => {
-  const clock = new ManualClock(0);
-  const stats = new StatsRegistry();
-  stats.addSource({
-    *totals() {
-      for (let number = 0; number < 150_000; number++) yield [`source.with.a.long.name.number.${number}`, 1];
-    },
-  });
-  const silent = await tcpReceiver(t, { reads: false });
-  const output = tcpOutput(silent.port, clock);
-  const { sink } = await started({ t, output, clock, stats });
+  const { sink, clock, output } = await overTcp(t, many(), { reads: false });
   await output.ready();
   const stopped = sink.stop();
   clock.advance(LAST_FLUSH_MS);
@@ -219,17 +212,7 @@ t.test('a stop does not wait for a receiver that does not read', async t => {
 
 t.test('a stop without a start, and a second one, are harmless', async t => {
   const clock = new ManualClock(0);
-  const output = tcpOutput(1, clock);
-  const sink = new PushSink({
-    stats: new StatsRegistry(),
-    format: statsdLines([]),
-    output,
-    intervalMs: INTERVAL_MS,
-    failedFlushes: { add() {} },
-    lostLines: { add() {} },
-    outage: outageOf(clock, new KeepingLogger()),
-    clock,
-  });
+  const { sink } = sinkTo(tcpOutput(1, clock), clock);
   await sink.stop();
   await sink.stop();
   await sink.start();
@@ -242,7 +225,7 @@ t.test('UDP: packets of whole lines that fit a network, to the address of the ho
   const stats = new StatsRegistry();
   for (let number = 0; number < 1_000; number++) stats.counter(`counter.${number}.é`).add(number + 1);
   const output = new UdpOutput({ name: 'statsd', host: 'localhost', port: receiver.port, family: 4 });
-  const { sink } = await started({ t, output, clock, stats });
+  const { sink } = await started(t, output, clock, stats);
   await sink.stop();
   await receiver.received.until(({ lines }) => lines.length === 1_000);
   t.equal(receiver.received.counted('counter.999.é'), 1_000);
@@ -256,7 +239,7 @@ t.test('UDP: packets of whole lines that fit a network, to the address of the ho
 t.test('UDP: a host without an address is logged, and counters wait', async t => {
   const clock = new ManualClock(0);
   const output = new UdpOutput({ name: 'statsd', host: 'no-such-host.invalid', port: 8125, family: 0 });
-  const { counter, logger, stats } = await started({ t, output, clock });
+  const { counter, logger, stats } = await started(t, output, clock);
   counter.add(1);
   clock.advance(INTERVAL_MS);
   await until(() => logger.lines.length !== 0);
@@ -269,19 +252,8 @@ t.test('a stream gets JSON lines, and a stream whose reader has closed it ends n
   const stream = new PassThrough();
   const received = new ReceivedLines();
   stream.setEncoding('utf8').on('data', text => received.take(text));
-  const stats = new StatsRegistry();
-  const logger = new KeepingLogger();
-  const sink = new PushSink({
-    stats,
-    format: jsonLines([], clock),
-    output: new StreamOutput('standard output', stream),
-    intervalMs: INTERVAL_MS,
-    failedFlushes: stats.counter('failed'),
-    lostLines: stats.counter('lost'),
-    outage: outageOf(clock, logger),
-    clock,
-  });
-  await sink.start();
+  const output = new StreamOutput('standard output', stream);
+  const { stats, logger, sink } = await started(t, output, clock, new StatsRegistry(), jsonLines([], clock));
   stats.counter('c').add(1);
   clock.advance(INTERVAL_MS);
   await received.until(({ lines }) => lines.length === 2);
@@ -300,7 +272,7 @@ t.test('a stream gets JSON lines, and a stream whose reader has closed it ends n
 t.test('a stream that nobody reads holds up neither the others nor a stop', async t => {
   const clock = new ManualClock(0);
   const stream = new PassThrough({ highWaterMark: 1 });
-  const { sink, counter } = await started({ t, output: new StreamOutput('standard output', stream), clock });
+  const { sink, counter } = await started(t, new StreamOutput('standard output', stream), clock);
   // The first write is held by the stream itself, and waits for its reader from then on.
   for (let flush = 0; flush < 3; flush++) {
     counter.add(1);

@@ -1,6 +1,7 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { LogFields } from '../../../../src/base/logger.ts';
 import type { UnaryMethod } from '../../../../src/grpc/service.ts';
+import type { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
 import { HeldCalls } from '../../../exam/grpc-examinee.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { connectionsDownTo, serveOwn } from '../../../support/own-server.ts';
@@ -112,16 +113,6 @@ t.test('a caller of HTTP/1.1 that keeps its end open is cut', async t => {
   );
 });
 
-t.test('a preface that comes octet by octet is one', async t => {
-  const { server } = await serveOwn(t);
-  const client = await WireClient.connect(t, server.address);
-  for (const octet of Buffer.concat([CLIENT_PREFACE, settings()])) {
-    client.send(Buffer.from([octet]));
-    await new Promise(resolve => setImmediate(resolve));
-  }
-  t.equal(await client.call(1, '/s/Echo'), '0');
-});
-
 t.test('nothing is said to a peer before it is known to speak HTTP/2', async t => {
   const { server, clock, honest } = await serveOwn(t);
   const client = await WireClient.connect(t, server.address);
@@ -161,20 +152,33 @@ t.test('a connection whose handling fails is cut and logged, and the others go o
   t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
 });
 
+/** A client whose windows never hold anything back. */
+async function unlimited(t: Test, server: OwnGrpcServer): Promise<WireClient> {
+  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
+  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  return client;
+}
+
+/** Asks for large answers until so many bytes wait for a client that does not read. Returns the last stream. */
+async function fill(client: WireClient, server: OwnGrpcServer, bytes: number): Promise<number> {
+  let stream = -1;
+  while (server.queuedBytes < bytes) {
+    stream += 2;
+    client.send(grpcCall(stream, '/s/Large'));
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  return stream;
+}
+
 t.test('a peer that reads little by little is not blocked', async t => {
   const large: UnaryMethod = (_request, reply) => reply.send(Buffer.alloc(65_536));
   const { server, clock } = await serveOwn(t, {
     unary: { '/s/Large': large },
     limits: { connection: { stallMs: 30_000 } },
   });
-  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
-  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  const client = await unlimited(t, server);
   client.socket.pause();
-  let asked = 0;
-  for (; server.queuedBytes < 200_000; asked++) {
-    client.send(grpcCall(2 * asked + 1, '/s/Large'));
-    await new Promise(resolve => setImmediate(resolve));
-  }
+  const last = await fill(client, server, 200_000);
   for (let left = server.queuedBytes; left > 0; left = server.queuedBytes) {
     clock.advance(20_000);
     client.socket.resume();
@@ -182,7 +186,7 @@ t.test('a peer that reads little by little is not blocked', async t => {
     client.socket.pause();
   }
   client.socket.resume();
-  t.equal((await client.answer(2 * asked - 1)).content.length, 65_541);
+  t.equal((await client.answer(last)).content.length, 65_541);
   clock.advance(40_000);
   t.equal((await client.answer(1)).content.length, 65_541);
   await client.settled();
@@ -194,26 +198,20 @@ t.test('a peer that the server does not read from is not blamed for its silence'
     unary: { '/s/Large': large },
     limits: { connection: { keepaliveIdleMs: 5_000, keepaliveTimeoutMs: 5_000, stallMs: 100_000 } },
   });
-  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
-  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  const client = await unlimited(t, server);
   client.socket.pause();
-  let asked = 0;
-  for (; server.queuedBytes < 262_144; asked++) {
-    client.send(grpcCall(2 * asked + 1, '/s/Large'));
-    await new Promise(resolve => setImmediate(resolve));
-  }
+  const last = await fill(client, server, 262_144);
   clock.advance(60_000);
   t.equal(server.connectionCount, 1);
   client.socket.resume();
-  t.equal((await client.answer(2 * asked - 1)).content.length, 262_149);
+  t.equal((await client.answer(last)).content.length, 262_149);
   clock.advance(1_000);
   await client.settled();
 });
 
 t.test('small answers that the system took leave nothing that could count against the peer', async t => {
   const { server, clock } = await serveOwn(t, { limits: { connection: { stallMs: 5_000 } } });
-  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
-  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  const client = await unlimited(t, server);
   for (let call = 0; call < 20; call++) {
     t.equal(await client.call(2 * call + 1, '/s/Echo', 'x'.repeat(16_000)), '0');
     t.equal(server.queuedBytes, 0);
@@ -228,8 +226,7 @@ t.test('what is left of the answers is read in peace after a graceful end', asyn
     options: { maxConnectionAgeMs: 1_000_000 },
     limits: { connection: { stallMs: 30_000 } },
   });
-  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
-  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  const client = await unlimited(t, server);
   await client.settled();
   // Between ticks, so that the age comes before anything else does.
   for (let passed = 0; passed < 960_000; passed += 20_000) {
@@ -237,14 +234,10 @@ t.test('what is left of the answers is read in peace after a graceful end', asyn
     await client.settled();
   }
   client.socket.pause();
-  let asked = 0;
-  for (; server.queuedBytes < 100_000; asked++) {
-    client.send(grpcCall(2 * asked + 1, '/s/Large'));
-    await new Promise(resolve => setImmediate(resolve));
-  }
+  const last = await fill(client, server, 100_000);
   client.send(frame(TYPE.goAway, 0, 0, Buffer.alloc(8)));
   clock.advance(20_000);
   t.equal(server.connectionCount, 1);
   client.socket.resume();
-  t.equal((await client.answer(2 * asked - 1)).content.length, 262_149);
+  t.equal((await client.answer(last)).content.length, 262_149);
 });
