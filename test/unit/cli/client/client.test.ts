@@ -247,6 +247,8 @@ t.test('a port that accepts connections but never answers is distinguished from 
   }
 });
 
+const AB = ['-domain', 'd', '-descriptors', 'a=b'];
+
 t.test('wrong arguments are refused with the flag, the reason and the way out', async t => {
   const cases: [string[], RegExp][] = [
     [['-domain', 'd'], /--descriptors is missing: give at least one, such as --descriptors user=anna\./],
@@ -256,31 +258,13 @@ t.test('wrong arguments are refused with the flag, the reason and the way out', 
       /--descriptors a=b,c: "c" has no "="\. Write each pair as key=value/,
     ],
     [['-domain', 'd', '-descriptors', '=b'], /"=b" has no key before its "="/],
-    [
-      ['-domain', 'd', '-descriptors', 'a=b', '-hits', '1.5'],
-      /--hits=1\.5: not a whole number\. Write a whole number from 0 to 4294967295/,
-    ],
-    [['-domain', 'd', '-descriptors', 'a=b', '-hits', '4294967296'], /--hits=4294967296: out of range/],
-    [
-      ['-domain', 'd', '-descriptors', 'a=b', '-timeout', '5'],
-      /--timeout=5: a number without a unit\. Write a duration from 1ms to 1h/,
-    ],
-    [
-      ['-domain', 'd', '-descriptors', 'a=b', 'c=d'],
-      /unexpected argument "c=d"\. Give descriptors with --descriptors/,
-    ],
-    [
-      ['-domain', 'd', '-descriptors', 'a=b', '-descriptor', 'c=d'],
-      /unknown flag -descriptor\. Did you mean --descriptors\?/,
-    ],
-    [
-      ['-domain', 'd', '-descriptors', 'a=b', '-grpc-cert-file', 'c.pem'],
-      /c\.pem has no effect without --grpc-use-tls/,
-    ],
-    [
-      ['-domain', 'd', '-descriptors', 'a=b', '-grpc-use-tls', '-grpc-cert-file', 'c.pem'],
-      /a client certificate requires its key/,
-    ],
+    [[...AB, '-hits', '1.5'], /--hits=1\.5: not a whole number\. Write a whole number from 0 to 4294967295/],
+    [[...AB, '-hits', '4294967296'], /--hits=4294967296: out of range/],
+    [[...AB, '-timeout', '5'], /--timeout=5: a number without a unit\. Write a duration from 1ms to 1h/],
+    [[...AB, 'c=d'], /unexpected argument "c=d"\. Give descriptors with --descriptors/],
+    [[...AB, '-descriptor', 'c=d'], /unknown flag -descriptor\. Did you mean --descriptors\?/],
+    [[...AB, '-grpc-cert-file', 'c.pem'], /c\.pem has no effect without --grpc-use-tls/],
+    [[...AB, '-grpc-use-tls', '-grpc-cert-file', 'c.pem'], /a client certificate requires its key/],
   ];
   for (const [args, text] of cases) {
     const { status, stdout, stderr } = await run('client', ...args);
@@ -306,12 +290,17 @@ t.test('an address that gRPC would misread is refused before it is tried', async
   }
 });
 
-t.test('TLS with a client certificate works where both sides know the CA', async t => {
-  const directory = tempDirectory(t);
+/** A pair for localhost, also as files. */
+function pairIn(directory: string) {
   const { certificate, key } = selfSigned('localhost');
   const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
   writeFileSync(certFile, certificate);
   writeFileSync(keyFile, key);
+  return { certificate, key, certFile, keyFile };
+}
+
+t.test('TLS with a client certificate works where both sides know the CA', async t => {
+  const { certificate, key, certFile, keyFile } = pairIn(tempDirectory(t));
   const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(key) };
   const credentials = ServerCredentials.createSsl(Buffer.from(certificate), [pair], true);
   const { address } = await startRateLimitServer(t, { credentials, answer: OK });
@@ -337,11 +326,7 @@ t.test('TLS with a client certificate works where both sides know the CA', async
 t.test(
   'a server that ends the connection after the handshake may want another client certificate',
   async t => {
-    const directory = tempDirectory(t);
-    const { certificate, key } = selfSigned('localhost');
-    const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
-    writeFileSync(certFile, certificate);
-    writeFileSync(keyFile, key);
+    const { certificate, key, certFile, keyFile } = pairIn(tempDirectory(t));
     const pair = ['-grpc-cert-file', certFile, '-grpc-key-file', keyFile];
     for (const end of ['close', 'reset'] as const) {
       const server = createTlsServer({ cert: certificate, key, ALPNProtocols: ['h2'] });
@@ -373,9 +358,8 @@ t.test(
 
 t.test('TLS files that cannot be used are named', async t => {
   const directory = tempDirectory(t);
-  const certFile = join(directory, 'cert.pem');
-  const keyFile = join(directory, 'key.pem');
-  writeFileSync(certFile, selfSigned('localhost').certificate);
+  const { certFile } = pairIn(directory);
+  const keyFile = join(directory, 'other.pem');
   writeFileSync(keyFile, selfSigned('localhost').key);
   const tls = ['-grpc-use-tls', '-grpc-cert-file', certFile, '-grpc-key-file'];
   t.match(await ask('localhost:8081', ...tls, keyFile), {

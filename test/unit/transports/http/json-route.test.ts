@@ -54,6 +54,14 @@ async function front(t: Test, log = new KeepingLogger(), others: readonly Route[
   return { listener, decider, log, connection };
 }
 
+/** Asks for a decision, and returns its reply, which answers nothing by itself. */
+async function heldBy(decider: ScriptedDecider, connection: RawConnection): Promise<DecisionReply> {
+  decider.become(() => {});
+  const asked = decider.next();
+  await connection.write(post('/json', REQUEST));
+  return (await asked).reply;
+}
+
 onEachEngine('the decider gets the request in protobuf and its answer goes out as 200', async t => {
   const { decider, connection } = await front(t);
   const response = await connection.ask(post('/json', REQUEST));
@@ -77,10 +85,7 @@ onEachEngine('over limit is 429 with the answer as body', async t => {
 
 onEachEngine('an answer that comes later is written when it comes', async t => {
   const { decider, connection, listener } = await front(t);
-  decider.become(() => {});
-  const asked = decider.next();
-  await connection.write(post('/json', REQUEST));
-  const { reply } = await asked;
+  const reply = await heldBy(decider, connection);
   t.equal(listener.inFlight, 1);
   allow(reply);
   t.match(await connection.response(), { status: 200, body: ALLOWED });
@@ -291,11 +296,8 @@ onEachEngine('a caller that goes away in the middle of its body is forgotten', a
 onEachEngine('a caller that goes away while the decision is made is noticed with its answer', async t => {
   const { connection, listener, decider } = await front(t);
   for (const reply of [allow, (each: DecisionReply) => each.refused(new Fault('store_failed', 'away'))]) {
-    decider.become(() => {});
-    const asked = decider.next();
     const caller = await RawConnection.open(listener.port);
-    await caller.write(post('/json', REQUEST));
-    const { reply: waiting } = await asked;
+    const waiting = await heldBy(decider, caller);
     caller.destroy();
     // The answer to a later request shows that the event loop has turned.
     decider.become(allow);
@@ -340,11 +342,8 @@ onEachEngine(
   'a request that comes before the answer to the last waits, and both are answered in order',
   async t => {
     const { listener, decider, connection: other } = await front(t);
-    decider.become(() => {});
-    const asked = decider.next();
     const caller = await RawConnection.openFor(t, listener.port);
-    await caller.write(post('/json', REQUEST));
-    const { reply } = await asked;
+    const reply = await heldBy(decider, caller);
     await caller.write(post('/json', REQUEST));
     decider.become(allow);
     await other.ask(post('/json', REQUEST));

@@ -59,6 +59,16 @@ function makeSource(t: Test, paths: TlsPaths, clock: Clock = systemClock) {
   return { source, log, attempts, failures, inUse: () => subjects.at(-1) };
 }
 
+/** A source that has loaded the old pair from a directory of its own. */
+async function startedWithOld(t: Test, clock?: Clock) {
+  const directory = tempDirectory(t);
+  write(directory, OLD);
+  const paths = pathsIn(directory);
+  const made = makeSource(t, paths, clock);
+  await made.source.start();
+  return { ...made, directory, paths };
+}
+
 /** Resolves once a pair of this subject was loaded, however often it could not be on the way. */
 async function untilLoaded(log: AwaitedLog, subject: string): Promise<void> {
   for (let count = 1; ; count++) {
@@ -68,10 +78,7 @@ async function untilLoaded(log: AwaitedLog, subject: string): Promise<void> {
 }
 
 t.test('the files are loaded before the start is done', async t => {
-  const directory = tempDirectory(t);
-  write(directory, OLD);
-  const { source, log, attempts, failures, inUse } = makeSource(t, pathsIn(directory));
-  await source.start();
+  const { log, attempts, failures, inUse } = await startedWithOld(t);
   t.equal(inUse(), 'CN=old');
   t.strictSame([attempts.total, failures.total], [1, 0]);
   t.match(log.lines, [{ level: 'info', subject: 'CN=old', validTo: 'Dec 31 00:00:00 2099 GMT' }]);
@@ -105,6 +112,11 @@ t.test('what makes peers refuse the certificate is warned of at each load', asyn
   ]);
 });
 
+function inTls(base: string): string {
+  write(join(base, 'tls'), OLD);
+  return join(base, 'tls');
+}
+
 /** Ways to put a new pair where an old one is: `prepare` gives the directory of the files that the settings name. */
 const CHANGES: readonly {
   readonly name: string;
@@ -113,18 +125,12 @@ const CHANGES: readonly {
 }[] = [
   {
     name: 'both files are written in place',
-    prepare(base) {
-      write(join(base, 'tls'), OLD);
-      return join(base, 'tls');
-    },
+    prepare: inTls,
     change: base => write(join(base, 'tls'), NEW),
   },
   {
     name: 'both files are replaced by others of their names',
-    prepare(base) {
-      write(join(base, 'tls'), OLD);
-      return join(base, 'tls');
-    },
+    prepare: inTls,
     change(base) {
       write(join(base, 'next'), NEW);
       for (const file of ['tls.crt', 'tls.key'])
@@ -133,10 +139,7 @@ const CHANGES: readonly {
   },
   {
     name: 'the directory is moved away and another put in its place',
-    prepare(base) {
-      write(join(base, 'tls'), OLD);
-      return join(base, 'tls');
-    },
+    prepare: inTls,
     change(base) {
       write(join(base, 'next'), NEW);
       renameSync(join(base, 'tls'), join(base, 'former'));
@@ -145,10 +148,7 @@ const CHANGES: readonly {
   },
   {
     name: 'the directory is removed, and made again later',
-    prepare(base) {
-      write(join(base, 'tls'), OLD);
-      return join(base, 'tls');
-    },
+    prepare: inTls,
     change(base) {
       rmSync(join(base, 'tls'), { recursive: true });
       write(join(base, 'tls'), NEW);
@@ -262,10 +262,7 @@ t.test('the client CA is reloaded as well', async t => {
 t.test(
   'a half-changed pair is logged once, counted once, and fixed by the change that completes it',
   async t => {
-    const directory = tempDirectory(t);
-    write(directory, OLD);
-    const { source, log, attempts, failures, inUse } = makeSource(t, pathsIn(directory));
-    await source.start();
+    const { directory, log, attempts, failures, inUse } = await startedWithOld(t);
     writeFileSync(join(directory, 'tls.crt.new'), NEW.certificate);
     renameSync(join(directory, 'tls.crt.new'), join(directory, 'tls.crt'));
     t.match(await log.until(REFUSED), [
@@ -287,11 +284,7 @@ t.test(
 );
 
 t.test('bad files leave the former pair in use, and no line of the log holds a key', async t => {
-  const directory = tempDirectory(t);
-  write(directory, OLD);
-  const paths = pathsIn(directory);
-  const { source, log, failures, inUse } = makeSource(t, paths);
-  await source.start();
+  const { directory, paths, log, failures, inUse } = await startedWithOld(t);
   const bad: readonly (() => void)[] = [
     () => writeFileSync(paths.certificate, 'nothing'),
     () => writeFileSync(paths.certificate, NEW.key),
@@ -311,10 +304,7 @@ t.test('bad files leave the former pair in use, and no line of the log holds a k
 });
 
 t.test('other files in the same directory are ignored', async t => {
-  const directory = tempDirectory(t);
-  write(directory, OLD);
-  const { source, log, attempts } = makeSource(t, pathsIn(directory));
-  await source.start();
+  const { directory, log, attempts } = await startedWithOld(t);
   for (let i = 0; i < 20; i++) writeFileSync(join(directory, `other-${i}`), '');
   writeFileSync(join(directory, 'tls.crt'), OLD.certificate);
   write(directory, NEW);
