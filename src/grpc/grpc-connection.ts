@@ -121,7 +121,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.deadlines = options.deadlines;
     this.maxStreamQueuedBytes = options.callLimits.maxStreamQueuedBytes;
     this.#held = new HeldBytes(options.callLimits.maxHeldBytes, options.held);
-    this.connection = new Http2Connection({ limits: options.limits, handler: this }, nowMs);
+    this.connection = new Http2Connection(options.limits, this, nowMs);
   }
 
   get peer(): string {

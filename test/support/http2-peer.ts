@@ -97,10 +97,7 @@ export class Http2Peer {
   nowMs = 1_000_000;
 
   constructor({ limits, chunking }: PeerOptions = {}) {
-    this.connection = new Http2Connection(
-      { limits: { ...DEFAULT_LIMITS, ...limits }, handler: this.handler },
-      this.nowMs,
-    );
+    this.connection = new Http2Connection({ ...DEFAULT_LIMITS, ...limits }, this.handler, this.nowMs);
     this.#chunking = chunking ?? atOnce;
   }
 

@@ -45,11 +45,6 @@ const UNLIMITED_WORK = 0x3fff_ffff;
 /** Opaque data of keepalive pings. */
 const KEEPALIVE_PING = Buffer.from('alive?..');
 
-interface ConnectionOptions {
-  readonly limits: ConnectionLimits;
-  readonly handler: StreamHandler;
-}
-
 const NO_LEAD = new Uint8Array(0);
 
 /**
@@ -76,7 +71,7 @@ export class Http2Connection {
   #over = false;
   #fault: Http2Fault | null = null;
 
-  constructor({ limits, handler }: ConnectionOptions, nowMs: number) {
+  constructor(limits: ConnectionLimits, handler: StreamHandler, nowMs: number) {
     const progress = { nowMs: 0, requests: 0, work: 0 };
     this.#progress = progress;
     this.#beganMs = nowMs;
@@ -96,11 +91,7 @@ export class Http2Connection {
     this.#drain = new Drain(context);
     this.#ends = new StreamEnds(context);
     this.#control = new ControlFrames(context, this.#drain, this.#liveness);
-    this.#requests = new Requests(context, {
-      windows: this.#windows,
-      control: this.#control,
-      drain: this.#drain,
-    });
+    this.#requests = new Requests(context, this.#windows, this.#control, this.#drain);
     this.#sections = new HeaderSections(context, this.#requests);
     this.#greet();
   }

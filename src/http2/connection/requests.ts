@@ -51,12 +51,6 @@ interface Section {
   readonly fault: Http2Fault | null;
 }
 
-interface RequestsParts {
-  readonly windows: ReceiveWindows;
-  readonly control: ControlFrames;
-  readonly drain: Drain;
-}
-
 /** Turns header sections and DATA frames into requests for the handler (RFC 9113, 8.1). */
 export class Requests {
   readonly #limits: ConnectionLimits;
@@ -70,7 +64,7 @@ export class Requests {
   readonly #drain: Drain;
   readonly #range: Range = { start: 0, end: 0 };
 
-  constructor(context: ConnectionContext, { windows, control, drain }: RequestsParts) {
+  constructor(context: ConnectionContext, windows: ReceiveWindows, control: ControlFrames, drain: Drain) {
     this.#limits = context.limits;
     this.#handler = context.handler;
     this.#progress = context.progress;

@@ -100,12 +100,11 @@ export class PushSink implements Service {
   }
 
   async #send(): Promise<void> {
-    const { stats, format, output, lostLines } = this.#options;
+    const { stats, output } = this.#options;
     await output.ready();
     const collecting = stats.collect();
     if (collecting !== null) await collecting;
-    const parts = { stats, format, counters: this.#counters, timers: this.#timers, lostLines };
-    for (const piece of flushLines(parts)) {
+    for (const piece of flushLines({ ...this.#options, counters: this.#counters, timers: this.#timers })) {
       if (piece !== '') await this.#write(piece);
       await nextTurn();
       if (this.#outputClosed) return;
@@ -139,14 +138,11 @@ const MAX_LINE_CHARACTERS = 16 * 1024;
 /** After this many unchanged counters in a row, other work may run. */
 const UNCHANGED_PER_PAUSE = 256;
 
-interface FlushParts {
-  readonly stats: StatsReader;
-  readonly format: LineFormat;
+/** What a flush is made of: where statistics are read, and what was sent before. */
+type FlushParts = Pick<PushSinkOptions, 'stats' | 'format' | 'lostLines'> & {
   readonly counters: CounterDeltas;
   readonly timers: TimerDeltas;
-  /** Counts lines that are too long. */
-  readonly lostLines: Counter;
-}
+};
 
 /**
  * Yields all gauges, and the changes since the previous flush, in pieces of whole lines. Pieces are produced on demand.

@@ -7,7 +7,6 @@ import type { NodeConnection } from './node-connection.ts';
 
 const NOTHING = new Uint8Array(0);
 
-/** The status of answers that never have a body. */
 /** Statuses of answers whose length must not be stated (RFC 9110, 8.6). */
 const WITHOUT_LENGTH = new Set([204, 304]);
 
@@ -30,18 +29,16 @@ export class NodeExchange extends Exchange {
   #missing = 0;
 
   constructor(
-    parts: {
-      readonly request: IncomingMessage;
-      readonly response: ServerResponse;
-      readonly connection: NodeConnection;
-    },
+    request: IncomingMessage,
+    response: ServerResponse,
+    connection: NodeConnection,
     shape: RequestShape,
     context: ExchangeContext,
   ) {
     super(context, shape);
-    this.#request = parts.request;
-    this.#response = parts.response;
-    this.#connection = parts.connection;
+    this.#request = request;
+    this.#response = response;
+    this.#connection = connection;
     this.#turns = context.turns;
     this.#continues = shape.expectsContinue;
     this.#connection.began(this);

@@ -194,7 +194,7 @@ class NodeServer implements EngineServer {
       // HTTP/1.0 has no `100 Continue` (RFC 9110, 10.1.1).
       expectsContinue: framing.expects && request.httpVersionMinor > 0,
     };
-    return new NodeExchange({ request, response, connection }, shape, this.#context);
+    return new NodeExchange(request, response, connection, shape, this.#context);
   }
 }
 

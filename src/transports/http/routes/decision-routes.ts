@@ -58,7 +58,7 @@ export function jsonRoute(
       refuse(exchange, fault, log);
       return;
     }
-    const reply = new JsonReply(exchange, log, { origin, keepsPeers });
+    const reply = new JsonReply(exchange, log, origin, keepsPeers);
     if (span === null) decider.decide(request.view(), 'json', reply);
     else {
       const traced = new TracedDecisionReply(reply, span, STATUS_OUTCOMES);
@@ -102,19 +102,14 @@ export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null 
   }
 }
 
-/** Where a request comes from, and whether that is looked up for a rejection. */
-interface Origins {
-  readonly origin: CallOrigin | undefined;
-  readonly keepsPeers: boolean;
-}
-
 class JsonReply implements DecisionReply {
   readonly #exchange: Exchange;
   readonly #log: Logger;
   readonly #keepsPeers: boolean;
   #origin: CallOrigin | undefined;
 
-  constructor(exchange: Exchange, log: Logger, { origin, keepsPeers }: Origins) {
+  /** @param keepsPeers whether the address of the caller is looked up for a rejection */
+  constructor(exchange: Exchange, log: Logger, origin: CallOrigin | undefined, keepsPeers: boolean) {
     this.#exchange = exchange;
     this.#log = log;
     this.#origin = origin;

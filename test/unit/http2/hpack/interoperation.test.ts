@@ -32,7 +32,7 @@ async function serve(t: Test, respond: (i: number) => readonly HeaderField[]) {
       data() {},
       aborted() {},
     };
-    const connection = new Http2Connection({ limits: DEFAULT_LIMITS, handler }, 0);
+    const connection = new Http2Connection(DEFAULT_LIMITS, handler, 0);
     const flush = () => {
       socket.write(Uint8Array.from(connection.output.view()));
       connection.output.reset();
