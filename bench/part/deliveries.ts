@@ -5,7 +5,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { systemClock } from '../../src/base/clock.ts';
-import { StatsRegistry } from '../../src/stats/registry.ts';
 import type { Deliveries, DeliveryRequest } from '../../src/tasks/delivery/delivery.ts';
 import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
@@ -123,15 +122,15 @@ async function measure(name: string, deliveries: Deliveries, url: string): Promi
 
 function threads(count: number, setup: DeliverySetup): PiscinaDeliveries {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new PiscinaDeliveries({
+  const creation = {
     module: new URL(`../../workers/deliver.${extension}`, import.meta.url),
     count,
-    setup,
-    lost: new StatsRegistry().counter('lost'),
+    lost: () => {},
     clock: systemClock,
     random: Math.random,
     logger: standardErrorLogger,
-  });
+  };
+  return new PiscinaDeliveries(creation, setup);
 }
 
 async function bench(): Promise<void> {

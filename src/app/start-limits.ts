@@ -55,23 +55,15 @@ export class DecidedStartLimits implements LimitAsker {
     if (request === null) {
       throw new Fault('bad_request', `TASKS_LIMIT_DOMAINS does not list the domain "${limit.domain}"`);
     }
-    return new Promise((resolve, reject) => {
-      const count = Math.max(1, tasks);
-      const refundableUntilMs = this.#refunds.untilMs(request, this.#clock.nowMs());
-      const tally = new Tally({
-        clock: this.#clock,
-        caller: this,
-        count,
-        refundableUntilMs,
-        onlyAsks: tasks === 0,
-        resolve,
-        reject,
-        settled: () => this.#deadlines.answered(tally),
-        grantedLate: () => this.giveBack({ ...question, tasks: 1, refundableUntilMs }),
-      });
-      this.#deadlines.add(tally);
-      for (let i = 0; i < count; i++) this.#decider.decide(request, 'protobuf', tally);
-    });
+    const refundableUntilMs = this.#refunds.untilMs(request, this.#clock.nowMs());
+    const tally = new Tally(this, question, refundableUntilMs, this.#clock);
+    this.#deadlines.add(tally);
+    for (let i = 0; i < tally.count; i++) this.#decider.decide(request, 'protobuf', tally);
+    try {
+      return await tally.verdict;
+    } finally {
+      this.#deadlines.answered(tally);
+    }
   }
 
   giveBack(unused: UnusedHits): void {
@@ -98,28 +90,17 @@ export class DecidedStartLimits implements LimitAsker {
   }
 }
 
-interface TallyParts {
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly caller: object;
-  /** Number of decisions to wait for. */
-  readonly count: number;
-  readonly refundableUntilMs: number;
-  /** Whether the decisions count no hits. */
-  readonly onlyAsks: boolean;
-  readonly resolve: (verdict: LimitVerdict) => void;
-  readonly reject: (fault: Fault) => void;
-  /** Called when all decisions have been made. */
-  readonly settled: () => void;
-  /** Called for each task that is granted too late. */
-  readonly grantedLate: () => void;
-}
-
 /** Collects the decisions of one question. */
 class Tally implements DecisionReply {
   /** Whether further decisions come too late. */
   gone = false;
-  readonly caller: object;
-  readonly #parts: TallyParts;
+  readonly caller: DecidedStartLimits;
+  /** Number of decisions to wait for. */
+  readonly count: number;
+  readonly #question: LimitQuestion;
+  readonly #refundableUntilMs: number;
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #verdict = Promise.withResolvers<LimitVerdict>();
   readonly #askedMs: number;
   #left: number;
   #granted = 0;
@@ -130,22 +111,40 @@ class Tally implements DecisionReply {
   #endsAtMs: number | null = null;
   #fault: Fault | null = null;
 
-  constructor(parts: TallyParts) {
-    this.#parts = parts;
-    this.caller = parts.caller;
-    this.#left = parts.count;
-    this.#askedMs = Math.floor(parts.clock.nowMs());
+  constructor(
+    caller: DecidedStartLimits,
+    question: LimitQuestion,
+    refundableUntilMs: number,
+    clock: Pick<Clock, 'nowMs'>,
+  ) {
+    this.caller = caller;
+    this.count = Math.max(1, question.tasks);
+    this.#question = question;
+    this.#refundableUntilMs = refundableUntilMs;
+    this.#clock = clock;
+    this.#left = this.count;
+    this.#askedMs = Math.floor(clock.nowMs());
+  }
+
+  /** Rejects with a Fault if no task may start because a decision failed, or was not made in time. */
+  get verdict(): Promise<LimitVerdict> {
+    return this.#verdict.promise;
+  }
+
+  /** Whether the decisions count no hits. */
+  get #onlyAsks(): boolean {
+    return this.#question.tasks === 0;
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
     if (this.gone) {
-      if (!overLimit && !this.#parts.onlyAsks) this.#parts.grantedLate();
+      if (!overLimit && !this.#onlyAsks) this.#giveBackOne();
       return;
     }
     // All decisions are about the same limit, so the first response contains the window.
     if (!this.#isRead) this.#read(decodeRateLimitResponse(response).statuses[0]);
     if (overLimit) this.#isUsedUp = true;
-    else if (!this.#parts.onlyAsks) this.#granted++;
+    else if (!this.#onlyAsks) this.#granted++;
     this.#one();
   }
 
@@ -166,7 +165,7 @@ class Tally implements DecisionReply {
     if (currentLimit === null || durationUntilReset === null) return;
     this.#firstLeft = limitRemaining;
     this.#endsAtMs = this.#endOf(durationUntilReset);
-    if (this.#parts.onlyAsks && limitRemaining === 0) this.#isUsedUp = true;
+    if (this.#onlyAsks && limitRemaining === 0) this.#isUsedUp = true;
   }
 
   /** When the limit resets, in milliseconds since the epoch. Whole seconds count from the second of the question. */
@@ -177,20 +176,29 @@ class Tally implements DecisionReply {
 
   #one(): void {
     if (this.gone || --this.#left > 0) return;
-    this.#parts.settled();
     this.#end();
   }
 
   #end(): void {
-    const { clock, refundableUntilMs, resolve, reject } = this.#parts;
     if (this.#fault !== null && this.#granted === 0) {
-      reject(this.#fault);
+      this.#verdict.reject(this.#fault);
       return;
     }
+    const refundableUntilMs = this.#refundableUntilMs;
     const endsAtMs = this.#endsAtMs;
     const window =
-      endsAtMs === null ? null : { refundableUntilMs, leftMs: Math.max(1, endsAtMs - clock.nowMs()) };
-    resolve({ granted: this.#granted, isUsedUp: this.#isUsedUp, remaining: this.#remaining(), window });
+      endsAtMs === null ? null : { refundableUntilMs, leftMs: Math.max(1, endsAtMs - this.#clock.nowMs()) };
+    this.#verdict.resolve({
+      granted: this.#granted,
+      isUsedUp: this.#isUsedUp,
+      remaining: this.#remaining(),
+      window,
+    });
+  }
+
+  /** A task was granted too late. */
+  #giveBackOne(): void {
+    this.caller.giveBack({ ...this.#question, tasks: 1, refundableUntilMs: this.#refundableUntilMs });
   }
 
   /** Null if unknown. In shadow mode, more tasks can be granted than hits remain. */

@@ -66,7 +66,7 @@ export function insideThread<From>(
   const clock = systemClock;
   const stats = new StatsRegistry();
   const changes = new StatsReporter<From>(stats, clock, post, others);
-  const pauses = new ThreadPauses({ stats, kind, clock });
+  const pauses = new ThreadPauses(stats, kind, clock);
   const reporter: ThreadSurroundings<From>['reporter'] = {
     start() {
       pauses.start();

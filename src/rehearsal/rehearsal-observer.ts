@@ -6,34 +6,32 @@ import type { Rehearsal } from './rehearsal.ts';
 import type { RehearsalSource } from './rehearsal-channel.ts';
 import { ShadowEngine, type ShadowSettings } from './shadow-engine.ts';
 
-interface ObserverParts extends ShadowSettings {
-  readonly source: RehearsalSource;
-  /** The steering records, which apply to candidate rules as well; null if they are disabled. */
-  readonly steering: SharedRecordsReader | null;
-}
-
 /**
  * Decides each batch once more with the candidate rules, after its answers were passed on, and compares the outcomes of
  * each descriptor. Costs nothing while there is no rehearsal.
  */
 export class RehearsalObserver implements BatchObserver {
-  readonly #parts: ObserverParts;
+  readonly #settings: ShadowSettings;
+  readonly #source: RehearsalSource;
+  readonly #steering: SharedRecordsReader | null;
   readonly #text = new KeyTextWriter();
   /** The engine of the last rehearsal; null while there is none. */
   #engine: ShadowEngine | null = null;
 
-  constructor(parts: ObserverParts) {
-    this.#parts = parts;
+  /** @param steering the steering records, which apply to candidate rules as well; null if they are disabled */
+  constructor(settings: ShadowSettings, source: RehearsalSource, steering: SharedRecordsReader | null) {
+    this.#settings = settings;
+    this.#source = source;
+    this.#steering = steering;
   }
 
   observe(live: DecisionBatch): void {
     const engine = this.#present();
     if (engine === null) return;
-    const { steering } = this.#parts;
     const { generation } = engine.rehearsal;
     generation.begin();
     try {
-      engine.decide(live, steering?.at(live.nowMs) ?? null);
+      engine.decide(live, this.#steering?.at(live.nowMs) ?? null);
       for (let request = 0; request < live.size; request++) {
         if (live.faults[request] === null && engine.evaluate(request)) this.#compare(live, engine, request);
       }
@@ -45,9 +43,9 @@ export class RehearsalObserver implements BatchObserver {
 
   /** The engine of the present rehearsal. The memory of the one before is released. */
   #present(): ShadowEngine | null {
-    const { current } = this.#parts.source;
+    const { current } = this.#source;
     if (current === (this.#engine?.rehearsal ?? null)) return this.#engine;
-    this.#engine = current === null ? null : new ShadowEngine(current, this.#parts);
+    this.#engine = current === null ? null : new ShadowEngine(current, this.#settings);
     return this.#engine;
   }
 

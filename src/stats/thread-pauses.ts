@@ -25,14 +25,6 @@ interface CollectionEntry extends PerformanceEntry {
   readonly detail: { readonly kind: number };
 }
 
-interface ThreadPausesParts {
-  readonly stats: StatsRegistry;
-  readonly kind: ThreadKind;
-  readonly clock: Pick<Clock, 'after'>;
-  /** A monotonic clock in milliseconds with fractions. Default: `performance.now`. */
-  readonly nowMs?: () => number;
-}
-
 /**
  * Measures what delays the work of this thread: how late its timers run (`ratelimit.event_loop.KIND.delay`), and pauses
  * for garbage collection (`ratelimit.gc.KIND.COLLECTION.duration`).
@@ -45,7 +37,13 @@ export class ThreadPauses {
   readonly #observer: PerformanceObserver;
   #timer: Timer | null = null;
 
-  constructor({ stats, kind, clock, nowMs = () => performance.now() }: ThreadPausesParts) {
+  /** @param nowMs a monotonic clock in milliseconds with fractions */
+  constructor(
+    stats: StatsRegistry,
+    kind: ThreadKind,
+    clock: Pick<Clock, 'after'>,
+    nowMs: () => number = () => performance.now(),
+  ) {
     this.#clock = clock;
     this.#nowMs = nowMs;
     this.#delay = stats.timer(`ratelimit.event_loop.${kind}.delay`);

@@ -20,13 +20,6 @@ interface RecordFile {
   readonly lock: FileLock;
 }
 
-interface FileRecordsParts {
-  /** Null to keep the records in memory only. */
-  readonly file: RecordFile | null;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /**
  * The records of a process with counters of its own: in memory, and in a file if the counters have a snapshot. The file is
  * replaced as a whole with each change.
@@ -36,7 +29,9 @@ interface FileRecordsParts {
  */
 export class FileRecords implements SteeringStore {
   readonly send = null;
-  readonly #parts: FileRecordsParts;
+  readonly #file: RecordFile | null;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
   #records: readonly SteeringRecord[] = [];
   #listener: RecordsListener = { records: () => {}, ahead: () => {} };
   /** Identifies the state of the file that was read last. */
@@ -48,14 +43,17 @@ export class FileRecords implements SteeringStore {
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: FileRecordsParts) {
-    this.#parts = parts;
+  /** @param file null to keep the records in memory only */
+  constructor(file: RecordFile | null, clock: Clock, logger: Logger) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#logger = logger;
   }
 
   async start(listener: RecordsListener): Promise<void> {
     this.#listener = listener;
     listener.records([]);
-    if (this.#parts.file !== null) await this.#follow(this.#parts.file);
+    if (this.#file !== null) await this.#follow(this.#file);
   }
 
   async stop(): Promise<void> {
@@ -66,13 +64,12 @@ export class FileRecords implements SteeringStore {
 
   change(plan: PlanChange): Promise<void> {
     return this.#inTurn(async () => {
-      const { file } = this.#parts;
-      if (file !== null && this.#denied !== '') await this.#look(file);
-      if (file !== null && this.#denied !== '') throw notOwner(file.path, this.#denied);
+      if (this.#file !== null && this.#denied !== '') await this.#look(this.#file);
+      if (this.#file !== null && this.#denied !== '') throw notOwner(this.#file.path, this.#denied);
       const change = plan(this.#records);
       if (change === null) return;
       const records = changedRecords(this.#records, change);
-      if (file !== null) await save(file.path, records);
+      if (this.#file !== null) await save(this.#file.path, records);
       this.#take(records);
     });
   }
@@ -81,12 +78,11 @@ export class FileRecords implements SteeringStore {
   async #follow(file: RecordFile): Promise<void> {
     await this.#inTurn(() => this.#look(file));
     if (this.#denied === '' || this.#stopped) return;
-    this.#timer = this.#parts.clock.after(EVERY_MS, () => void this.#follow(file));
+    this.#timer = this.#clock.after(EVERY_MS, () => void this.#follow(file));
   }
 
   /** Takes the lock if it is free. Reads the file if it was changed, and for the last time with the lock. */
   async #look(file: RecordFile): Promise<void> {
-    const { logger } = this.#parts;
     const before = this.#denied;
     this.#denied = await file.lock.take().then(
       isOwner => (isOwner ? '' : 'another process uses it'),
@@ -94,25 +90,24 @@ export class FileRecords implements SteeringStore {
     );
     await this.#load(file.path);
     const { path } = file;
-    if (before === '' && this.#denied !== '') logger.warning(READ_ONLY, { path, reason: this.#denied });
-    if (before !== '' && this.#denied === '') logger.warning(OWNER, { path });
+    if (before === '' && this.#denied !== '') this.#logger.warning(READ_ONLY, { path, reason: this.#denied });
+    if (before !== '' && this.#denied === '') this.#logger.warning(OWNER, { path });
   }
 
   async #load(path: string): Promise<void> {
     try {
       const state = await stateOf(path);
       if (state === this.#readState) return;
-      logOpenToOthers(this.#parts.logger, restrictToOwner([path]));
+      logOpenToOthers(this.#logger, restrictToOwner([path]));
       this.#readState = state;
       this.#take(this.#readable(path, JSON.parse(await readFile(path, 'utf8'))));
     } catch (failure) {
       if (systemCode(failure) === 'ENOENT') return;
-      const { logger } = this.#parts;
       const error = asError(failure).message;
       const isOwner = this.#denied === '';
       const kept = isOwner ? `${path}.damaged` : path;
       if (isOwner) await rename(path, kept).catch(() => {});
-      logger.error('Could not read the steering records; no override, ban or pass applies', {
+      this.#logger.error('Could not read the steering records; no override, ban or pass applies', {
         path,
         error,
         kept,
@@ -124,7 +119,7 @@ export class FileRecords implements SteeringStore {
     const readable = inOrder(stored.flatMap(each => readRecord(each) ?? []));
     const records = readable.slice(0, MAX_RECORDS);
     const ignored = readable.length - records.length;
-    if (ignored > 0) this.#parts.logger.error(TOO_MANY, { path, ignored });
+    if (ignored > 0) this.#logger.error(TOO_MANY, { path, ignored });
     return records;
   }
 

@@ -4,13 +4,6 @@ import type { Logger } from '../base/logger.ts';
 import { RedisReplyError } from '../clients/redis/errors.ts';
 import type { SendToRedis } from './steering-store.ts';
 
-interface RecordClockParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Called with {@link RecordClock.aheadMs} when it has changed. */
-  readonly changed: (aheadMs: number) => void;
-}
-
 /** After this number of successive requests for the time without a reply, it is no longer asked for. */
 const MAX_UNANSWERED = 3;
 /** A difference of this size or more is logged. */
@@ -24,13 +17,18 @@ const TOLD_MS = 1_000;
  * known difference is kept while it is in the range, so it settles at the narrowest range and does not follow delays.
  */
 export class RecordClock {
-  readonly #parts: RecordClockParts;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #changed: (aheadMs: number) => void;
   #aheadMs = 0;
   #unanswered = 0;
   #isReported = false;
 
-  constructor(parts: RecordClockParts) {
-    this.#parts = parts;
+  /** @param changed called with {@link RecordClock.aheadMs} when it has changed */
+  constructor(clock: Clock, logger: Logger, changed: (aheadMs: number) => void) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#changed = changed;
   }
 
   /** How many milliseconds the clock of Redis is ahead of that of this process. */
@@ -44,18 +42,17 @@ export class RecordClock {
    */
   async read(send: SendToRedis): Promise<void> {
     if (this.#unanswered >= MAX_UNANSWERED) return;
-    const { clock } = this.#parts;
     this.#unanswered++;
-    const sentMs = clock.nowMs();
+    const sentMs = this.#clock.nowMs();
     try {
       const redisMs = timeOf(await send('TIME', []));
       this.#unanswered = 0;
-      this.#take(redisMs, { sentMs, receivedMs: clock.nowMs() });
+      this.#take(redisMs, { sentMs, receivedMs: this.#clock.nowMs() });
     } catch (failure) {
       const isRefused = failure instanceof RedisReplyError;
       if (isRefused) this.#unanswered = MAX_UNANSWERED;
       if (this.#unanswered >= MAX_UNANSWERED) {
-        this.#parts.logger.warning(NO_TIME, { error: asError(failure).message });
+        this.#logger.warning(NO_TIME, { error: asError(failure).message });
       }
       if (!isRefused) throw failure;
     }
@@ -72,10 +69,10 @@ export class RecordClock {
     const aheadMs = Math.min(Math.max(this.#aheadMs, least), most);
     if (aheadMs === this.#aheadMs) return;
     this.#aheadMs = aheadMs;
-    this.#parts.changed(aheadMs);
+    this.#changed(aheadMs);
     if (Math.abs(aheadMs) < TOLD_MS || this.#isReported) return;
     this.#isReported = true;
-    this.#parts.logger.warning(DIFFERENT, { ahead_seconds: aheadMs / 1_000 });
+    this.#logger.warning(DIFFERENT, { ahead_seconds: aheadMs / 1_000 });
   }
 }
 

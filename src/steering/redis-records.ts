@@ -17,17 +17,6 @@ import { isForbidden, RecordReports } from './record-reports.ts';
 import { changedRecords, type PlanChange, type RecordsChange } from './records-change.ts';
 import type { RecordsListener, SendToRedis, SteeringStore } from './steering-store.ts';
 
-interface RedisRecordsParts {
-  /** The server of the counters that has the hash. */
-  readonly server: KeyServer;
-  /** The hash with the records; see {@link RecordHash}. */
-  readonly key: string;
-  /** Whether this process only applies records, and needs no connection of its own while there are none. */
-  readonly onlyReads: boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** How often the version is read. */
 const EVERY_MS = 250;
 /**
@@ -61,7 +50,9 @@ const MAX_ATTEMPTS = 100;
  */
 export class RedisRecords implements SteeringStore {
   readonly send: SendToRedis | null;
-  readonly #parts: RedisRecordsParts;
+  readonly #server: KeyServer;
+  readonly #onlyReads: boolean;
+  readonly #clock: Clock;
   readonly #hash: RecordHash;
   readonly #recordClock: RecordClock;
   readonly #reports: RecordReports;
@@ -81,11 +72,17 @@ export class RedisRecords implements SteeringStore {
   #interrupt: () => void = () => {};
   #stopped = false;
 
-  constructor(parts: RedisRecordsParts) {
-    const { clock, logger, key, server, onlyReads } = parts;
-    this.#parts = parts;
+  /**
+   * @param server the server of the counters that has the hash
+   * @param key the hash with the records; see {@link RecordHash}
+   * @param onlyReads whether this process only applies records, and needs no connection of its own while there are none
+   */
+  constructor(server: KeyServer, key: string, onlyReads: boolean, clock: Clock, logger: Logger) {
+    this.#server = server;
+    this.#onlyReads = onlyReads;
+    this.#clock = clock;
     this.#hash = new RecordHash(key);
-    this.#recordClock = new RecordClock({ clock, logger, changed: aheadMs => this.#listener.ahead(aheadMs) });
+    this.#recordClock = new RecordClock(clock, logger, aheadMs => this.#listener.ahead(aheadMs));
     this.#reports = new RecordReports(logger, { address: server.address, key });
     this.#waits = new Waits(clock);
     this.send = onlyReads ? null : (command, args) => this.#send(command, args);
@@ -96,7 +93,7 @@ export class RedisRecords implements SteeringStore {
     this.#listener = listener;
     this.#started = first.resolve;
     this.#running = this.#run();
-    const timer = this.#parts.clock.after(START_MS, first.resolve);
+    const timer = this.#clock.after(START_MS, first.resolve);
     await first.promise;
     timer.cancel();
   }
@@ -167,7 +164,6 @@ export class RedisRecords implements SteeringStore {
   }
 
   async #run(): Promise<void> {
-    const { server } = this.#parts;
     while (!this.#stopped) {
       try {
         await this.#watch();
@@ -175,8 +171,8 @@ export class RedisRecords implements SteeringStore {
       } catch (failure) {
         if (this.#stopped) return;
         const { message } = asError(failure);
-        server.lookAgain();
-        this.#reports.failed(message, !this.#mayWatch || server.isUp());
+        this.#server.lookAgain();
+        this.#reports.failed(message, !this.#mayWatch || this.#server.isUp());
         this.#started();
         if (isForbidden(message)) await this.#waits.wait(FORBIDDEN_RETRY_MS);
         else if (this.#reports.failures > 1) await this.#waits.wait(RETRY_MS);
@@ -197,7 +193,7 @@ export class RedisRecords implements SteeringStore {
 
   /** Null if there is no reply in time, or an error reply. */
   async #versionBesideCounts(): Promise<string | null> {
-    const link = this.#parts.server.link();
+    const link = this.#server.link();
     if (link === null) return null;
     try {
       const send = this.#timed((command, args) => link.sendBeside(command, args));
@@ -209,8 +205,8 @@ export class RedisRecords implements SteeringStore {
 
   /** True while no connection of its own is needed. */
   get #mayWatch(): boolean {
-    if (!this.#parts.onlyReads) return false;
-    const nowMs = this.#parts.clock.nowMs() + this.#recordClock.aheadMs;
+    if (!this.#onlyReads) return false;
+    const nowMs = this.#clock.nowMs() + this.#recordClock.aheadMs;
     return this.#records.every(({ untilS }) => untilS * SECOND_MS <= nowMs);
   }
 
@@ -218,15 +214,14 @@ export class RedisRecords implements SteeringStore {
    * Connects, and reads as long as a connection is needed. Throws when it is lost, or when the counters are at another server.
    */
   async #follow(): Promise<void> {
-    const { server } = this.#parts;
     if (this.#stopped) return;
-    const endpoint = await Promise.race([server.find(), this.#interruption()]);
+    const endpoint = await Promise.race([this.#server.find(), this.#interruption()]);
     if (endpoint === null || this.#stopped) return;
     const connection = new RedisConnection({ endpoint, timeoutMs: CONNECTION_MS });
     void connection.closed.then(() => this.#waits.cancelAll());
     this.#interrupt = () => connection.close();
     try {
-      const { mustBeMaster } = server;
+      const { mustBeMaster } = this.#server;
       await this.#inTime(connection.open({ tryScripts: false, mustBeMaster }), CONNECT_MS);
       this.#connection = connection;
       for (let quiet = 0; quiet < QUIET_READS && !this.#stopped; quiet = this.#mayWatch ? quiet + 1 : 0) {
@@ -234,7 +229,7 @@ export class RedisRecords implements SteeringStore {
         await this.#inTurn(() => this.#look(connection));
         this.#reports.succeeded();
         await this.#waits.wait(EVERY_MS);
-        if (server.isUp() && !server.isCurrent(endpoint.shown))
+        if (this.#server.isUp() && !this.#server.isCurrent(endpoint.shown))
           throw new Error(`${endpoint.shown} is no longer in use`);
       }
     } finally {
@@ -274,7 +269,7 @@ export class RedisRecords implements SteeringStore {
     const late = Promise.withResolvers<never>();
     const fail = () => late.reject(new CommandTimeout(noAnswerWithin(boundMs)));
     // If this thread was busy, the reply may have arrived meanwhile, and is read before an immediate runs.
-    const timer = this.#parts.clock.after(boundMs, () => setImmediate(fail));
+    const timer = this.#clock.after(boundMs, () => setImmediate(fail));
     try {
       return await Promise.race([replied, late.promise]);
     } finally {

@@ -1,24 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { readSecret } from '../../base/files/auth-file.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { SharedRate } from '../../decision/decision-log/shared-rate.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { LogFile } from './log-file.ts';
 import { type DecisionLogSharing, openDecisionLogger } from './open-decision-logger.ts';
-
-interface DecisionLogParts {
-  readonly settings: Settings;
-  readonly sharing: DecisionLogSharing;
-  readonly stats: StatsRegistry;
-  /** Writes a line to standard error; false if it was dropped because standard error is not being read. */
-  readonly writeLine: (line: string) => boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 const HASH_KEY_BYTES = 32;
 
@@ -33,11 +22,16 @@ export class DecisionLog implements Service {
   readonly write: (lines: string) => void;
   readonly #file: LogFile | null;
 
-  constructor({ settings, sharing, stats, writeLine, clock, logger }: DecisionLogParts) {
+  /** @param writeLine writes a line to standard error; false if it was dropped because standard error is not being read */
+  constructor(
+    { settings, stats, clock, logger }: Omit<Surroundings, 'random'>,
+    sharing: DecisionLogSharing,
+    writeLine: (line: string) => boolean,
+  ) {
     const written = stats.counter('ratelimit.decision_log.written');
     const dropped = stats.counter('ratelimit.decision_log.dropped_by_output');
     const { decisionLogFile: path } = settings;
-    const file = path === '' ? null : new LogFile({ path, written, dropped, clock, logger });
+    const file = path === '' ? null : new LogFile(path, written, dropped, clock, logger);
     this.sharing = sharing;
     this.#file = file;
     this.write =
@@ -64,16 +58,18 @@ export interface OpenedDecisionLog {
 /**
  * Prepares the decision log. The function that it returns opens the log, with the statistics of the process.
  *
+ * @param writeLine see {@link DecisionLog}
  * @throws Error that names the setting, if the file with the secret of the hashes cannot be read
  */
 export async function openDecisionLog(
-  parts: Omit<DecisionLogParts, 'sharing' | 'stats'>,
+  process: Pick<Surroundings, 'settings' | 'clock' | 'logger'>,
+  writeLine: (line: string) => boolean,
 ): Promise<(stats: StatsRegistry) => OpenedDecisionLog> {
-  const { settings } = parts;
+  const { settings } = process;
   const hashKey = settings.decisionLogHashKeys ? await hashKeyOf(settings) : null;
   const sharing = { rate: SharedRate.memory(), hashKey };
   return stats => {
-    const log = new DecisionLog({ ...parts, sharing, stats });
+    const log = new DecisionLog({ ...process, stats }, sharing, writeLine);
     return { log, observer: openDecisionLogger({ settings, sharing, stats, write: log.write }) };
   };
 }

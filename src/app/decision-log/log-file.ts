@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, within } from '../../base/clock.ts';
 import { asError, systemCode } from '../../base/fault.ts';
 import { OWNER_ONLY } from '../../base/files/owner-only.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -26,21 +26,15 @@ const LINE_FEED = 10;
 /** Name of the only part of an outage. */
 const FILE = 'file';
 
-interface LogFileParts {
-  readonly path: string;
-  /** Counts the lines that are in the file, and those that are not. */
-  readonly written: Counter;
-  readonly dropped: Counter;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /**
  * Appends lines to a file, in the background. If the file was renamed or removed, as tools that rotate logs do, the next lines
  * create it again. Lines that cannot be written are dropped and counted, and the next ones are tried again.
  */
 export class LogFile {
-  readonly #parts: LogFileParts;
+  readonly #path: string;
+  readonly #written: Counter;
+  readonly #dropped: Counter;
+  readonly #clock: Clock;
   readonly #outages: OutageLog;
   readonly #outage: Outage;
   #waiting: Buffer[] = [];
@@ -52,9 +46,12 @@ export class LogFile {
   /** Resolves when nothing waits; null then. */
   #writing: Promise<void> | null = null;
 
-  constructor(parts: LogFileParts) {
-    const { clock, logger, path } = parts;
-    this.#parts = parts;
+  /** @param written counts the lines that are in the file, and `dropped` those that are not */
+  constructor(path: string, written: Counter, dropped: Counter, clock: Clock, logger: Logger) {
+    this.#path = path;
+    this.#written = written;
+    this.#dropped = dropped;
+    this.#clock = clock;
     this.#outages = new OutageLog({ clock, logger });
     const texts = {
       level: 'warning',
@@ -80,11 +77,7 @@ export class LogFile {
 
   /** Writes what waits, for at most one second, and closes the file. */
   async stop(): Promise<void> {
-    const { clock } = this.#parts;
-    const late = Promise.withResolvers<void>();
-    const timer = clock.after(STOP_MS, late.resolve);
-    await Promise.race([this.#writing, late.promise]);
-    timer.cancel();
+    await within(this.#clock, STOP_MS, this.#writing);
     if (this.#writing === null) await this.#close();
     this.#outages.stop();
   }
@@ -113,27 +106,26 @@ export class LogFile {
       await this.#close();
     }
     const complete = linesIn(bytes.subarray(0, at));
-    if (complete > 0) this.#parts.written.add(complete);
+    if (complete > 0) this.#written.add(complete);
   }
 
   #failed(reason: string, lines: number): void {
     this.#outage.failed(FILE, reason);
     this.#outage.callsFailed(lines);
-    this.#parts.dropped.add(lines);
+    this.#dropped.add(lines);
   }
 
   /** The file that the path leads to. */
   async #current(): Promise<FileHandle> {
-    const { path, clock } = this.#parts;
-    const nowMs = clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     if (this.#handle !== null && Math.abs(nowMs - this.#checkedMs) >= CHECK_MS) {
       this.#checkedMs = nowMs;
-      if (!(await isAt(path, this.#handle))) await this.#close();
+      if (!(await isAt(this.#path, this.#handle))) await this.#close();
     }
     if (this.#handle === null) {
-      this.#handle = await open(path, APPEND, OWNER_ONLY);
+      this.#handle = await open(this.#path, APPEND, OWNER_ONLY);
       this.#checkedMs = nowMs;
-      this.#isTorn = await isLastLineTorn(path);
+      this.#isTorn = await isLastLineTorn(this.#path);
     }
     return this.#handle;
   }

@@ -77,13 +77,11 @@ export function observersOf(
   }
   if (decisionLogger !== null) observers.push(decisionLogger);
   observers.push(
-    new RehearsalObserver({
-      source: rehearsal,
-      options: engineOptions(settings),
-      fingerprintKey,
-      localCacheBytes: localCacheBytes(settings),
-      steering: steering === null ? null : new SharedRecordsReader(steering),
-    }),
+    new RehearsalObserver(
+      { options: engineOptions(settings), fingerprintKey, localCacheBytes: localCacheBytes(settings) },
+      rehearsal,
+      steering === null ? null : new SharedRecordsReader(steering),
+    ),
   );
   return observers;
 }

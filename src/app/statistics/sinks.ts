@@ -28,7 +28,7 @@ type CountingThread = Omit<PrimaryThread, 'health'>;
  */
 export async function openStatistics(primary: CountingThread): Promise<Service[]> {
   const { stats, clock } = primary;
-  const pauses = new ThreadPauses({ stats, kind: 'primary', clock });
+  const pauses = new ThreadPauses(stats, 'primary', clock);
   const measuring: Service = {
     name: 'pauses of the primary thread',
     start: async () => pauses.start(),

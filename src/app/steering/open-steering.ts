@@ -28,12 +28,12 @@ export async function loadSteeringStore(settings: Settings): Promise<OpenSteerin
     const path = `${snapshotPath}.steering`;
     if (!hasToken && (snapshotPath === '' || !existsSync(path))) return null;
     return ({ snapshotLock: lock }, { clock, logger }) =>
-      new FileRecords({ file: lock === null ? null : { path, lock }, clock, logger });
+      new FileRecords(lock === null ? null : { path, lock }, clock, logger);
   }
   const { RedisRecords } = await import('../../steering/redis-records.ts');
   return ({ serverOf }, { clock, logger }) => {
     const key = `${prefix}sluice:steering`;
     if (serverOf === null) throw new Error('the primary thread has no connection to Redis');
-    return new RedisRecords({ server: serverOf(key), key, onlyReads: !hasToken, clock, logger });
+    return new RedisRecords(serverOf(key), key, !hasToken, clock, logger);
   };
 }

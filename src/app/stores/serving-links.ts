@@ -20,26 +20,34 @@ export function handsOn(
   return settings.backendType === 'memcached' || ownConnections(settings, thread) === null;
 }
 
-interface ServingLinksParts {
-  readonly settings: Settings;
-  /** Number of serving threads. */
-  readonly threads: number;
-  /** The store of the primary thread. */
-  readonly store: CounterStore;
-  readonly fingerprintKey: FingerprintKey;
-  readonly topologies: Topologies;
-}
-
 /**
  * In the primary thread: the links between its store and those of the serving threads. A thread either hands its batches
  * on, or has connections of its own and learns here which servers to use.
  */
 export class ServingLinks {
-  readonly #parts: ServingLinksParts;
+  readonly #settings: Settings;
+  readonly #threads: number;
+  readonly #store: CounterStore;
+  readonly #fingerprintKey: FingerprintKey;
+  readonly #topologies: Topologies;
   readonly #ports = new Set<MessagePort>();
 
-  constructor(parts: ServingLinksParts) {
-    this.#parts = parts;
+  /**
+   * @param threads number of serving threads
+   * @param store of the primary thread
+   */
+  constructor(
+    settings: Settings,
+    threads: number,
+    store: CounterStore,
+    fingerprintKey: FingerprintKey,
+    topologies: Topologies,
+  ) {
+    this.#settings = settings;
+    this.#threads = threads;
+    this.#store = store;
+    this.#fingerprintKey = fingerprintKey;
+    this.#topologies = topologies;
   }
 
   /**
@@ -47,12 +55,12 @@ export class ServingLinks {
    * the thread has ended.
    */
   attach(place: number): MessagePort {
-    const { settings, threads, store, fingerprintKey, topologies } = this.#parts;
     const { port1, port2 } = new MessageChannel();
     this.#ports.add(port1);
     port1.on('close', () => this.#ports.delete(port1));
-    if (handsOn(settings, { threads, place })) new HandedOnBatches(port1, store, fingerprintKey);
-    else announceTopologies(port1, topologies);
+    if (handsOn(this.#settings, { threads: this.#threads, place }))
+      new HandedOnBatches(port1, this.#store, this.#fingerprintKey);
+    else announceTopologies(port1, this.#topologies);
     return port2;
   }
 

@@ -85,7 +85,7 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
   const links =
     serving === undefined || serving.thread !== null
       ? null
-      : new ServingLinks({ settings, threads: serving.count, store: guarded, fingerprintKey, topologies });
+      : new ServingLinks(settings, serving.count, guarded, fingerprintKey, topologies);
   return {
     name: `${store.name} store`,
     store: guarded,

@@ -48,13 +48,16 @@ export async function serveTasksEngine(task: LastingTask, setup: EngineThreadSet
   const limitAsker = new AskedStartLimits(post);
   const openTracing = await loadTracing(settings, thread);
   const tracing = openTracing?.(stats) ?? null;
-  const threads = new PiscinaDeliveries({
-    ...thread,
-    module: workerModule('deliver'),
-    count: settings.tasksPushThreads,
-    setup: delivery,
-    lost: stats.counter('tasks.delivery_threads_lost'),
-  });
+  const lost = stats.counter('tasks.delivery_threads_lost');
+  const threads = new PiscinaDeliveries(
+    {
+      ...thread,
+      module: workerModule('deliver'),
+      count: settings.tasksPushThreads,
+      lost: () => lost.add(1),
+    },
+    delivery,
+  );
   const deliveries = tracing === null ? threads : new TracedDeliveries(threads, tracing);
   const tester = new WorkerTests(tasks, new WorkerBook(tasks), deliveries);
   const ids = new IdMaker(() => clock.nowMs(), randomBytes);

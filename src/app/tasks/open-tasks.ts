@@ -50,7 +50,7 @@ export async function openTasks(
   const statistics = new TaskStatistics(stats, new WorkerNames(settings.tasksMetricsMaxWorkers));
   const usage = new UsageCounts();
   const store = measuredStore(opened, { statistics, nowMs: () => performance.now(), usage });
-  const clock = new StoreClock({ store, clock: thread.clock, monotonicMs: () => performance.now() });
+  const clock = new StoreClock(store, thread.clock, () => performance.now());
   const directory = new Directory(store, clock, signals);
   const sealer = new Sealer(keys);
   const limits = tenantLimits(settings);

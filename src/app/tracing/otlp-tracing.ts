@@ -32,15 +32,12 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import { Outage, OutageLog } from '../../base/outage-log.ts';
 import { packageVersion } from '../../base/package.ts';
 import { trustCasEverywhere } from '../../base/tls/trusted-cas.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import {
   type CallSpan,
   type CallTracing,
@@ -49,20 +46,12 @@ import {
   type HeaderReader,
   type SpanAttributes,
 } from '../../transports/tracing.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { batchOptions, noticingSuccess, openExporter, reasonOf } from './exporter.ts';
 import { spanCounts } from './span-counts.ts';
 
-interface Surroundings {
-  /** Counts the exported and dropped spans. */
-  readonly stats: StatsRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-interface OtlpTracingParts extends Surroundings {
-  readonly settings: Settings;
-  readonly exporter: SpanExporter;
-}
+/** What tracing uses of its thread. Exported and dropped spans are counted in the statistics. */
+type TracingThread = Pick<Surroundings, 'stats' | 'clock' | 'logger'>;
 
 /** Name of the only part of a tracing outage. */
 const COLLECTOR = 'collector';
@@ -95,7 +84,7 @@ export class OtlpTracing implements CallTracing, Service {
     propagators: [new W3CTraceContextPropagator(), new B3Propagator()],
   });
 
-  private constructor({ settings, exporter, stats, clock, logger }: OtlpTracingParts) {
+  private constructor(settings: Settings, exporter: SpanExporter, { stats, clock, logger }: TracingThread) {
     this.#outages = new OutageLog({ clock, logger });
     const outage = new Outage(OUTAGE_TEXTS, this.#outages, clock);
     const processor = new BatchSpanProcessor({
@@ -122,10 +111,10 @@ export class OtlpTracing implements CallTracing, Service {
    *
    * @throws Error that names the variable, if the endpoint is invalid
    */
-  static async load(settings: Settings): Promise<(surroundings: Surroundings) => OtlpTracing> {
+  static async load(settings: Settings): Promise<(thread: TracingThread) => OtlpTracing> {
     trustCasEverywhere();
     const exporter = await openExporter(settings.tracingExporterProtocol);
-    return surroundings => new OtlpTracing({ settings, exporter, ...surroundings });
+    return thread => new OtlpTracing(settings, exporter, thread);
   }
 
   async start(): Promise<void> {}

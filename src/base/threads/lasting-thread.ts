@@ -81,12 +81,12 @@ export class RunningThread<To, From> implements LastingThread<To> {
     this.#parts = parts;
     this.#port = port1;
     this.#pool = openPool(parts);
-    this.#watch = new ThreadWatch({
-      clock: parts.clock,
-      isAwaited: () => parts.isAwaited(this),
-      ping: () => port1.postMessage(PING),
-      hung: sinceMs => this.#end({ reason: 'its event loop is blocked', error: null, hungSinceMs: sinceMs }),
-    });
+    this.#watch = new ThreadWatch(
+      parts.clock,
+      () => parts.isAwaited(this),
+      () => port1.postMessage(PING),
+      hungSinceMs => this.#end({ reason: 'its event loop is blocked', error: null, hungSinceMs }),
+    );
     const running = startTask(this.#pool, port2, parts.logger);
     const worker = this.#pool.threads[0];
     this.threadId = worker.threadId;
@@ -196,28 +196,29 @@ const CHECK_MS = 1_000;
  */
 const SILENT_CHECKS = 10;
 
-interface ThreadWatchParts {
-  readonly clock: Clock;
-  /** Whether anything waits for the thread. */
-  readonly isAwaited: () => boolean;
-  /** Sends a message that the thread answers in its next turn of the event loop. */
-  readonly ping: () => void;
-  /** Called once. The thread has not answered a ping since then (milliseconds since the epoch). */
-  readonly hung: (sinceMs: number) => void;
-}
-
 /**
  * Detects that the event loop of a thread is blocked, by an endless loop or a blocking call. A thread
  * that nothing waits for is not checked, so that an idle process does not wake up.
  */
 export class ThreadWatch {
-  readonly #parts: ThreadWatchParts;
+  readonly #clock: Clock;
+  readonly #isAwaited: () => boolean;
+  readonly #ping: () => void;
+  readonly #hung: (sinceMs: number) => void;
   #timer: Timer | null = null;
   #pingedMs: number | null = null;
   #silentChecks = 0;
 
-  constructor(parts: ThreadWatchParts) {
-    this.#parts = parts;
+  /**
+   * @param isAwaited whether anything waits for the thread
+   * @param ping sends a message that the thread answers in its next turn of the event loop
+   * @param hung called once: the thread has not answered a ping since then (milliseconds since the epoch)
+   */
+  constructor(clock: Clock, isAwaited: () => boolean, ping: () => void, hung: (sinceMs: number) => void) {
+    this.#clock = clock;
+    this.#isAwaited = isAwaited;
+    this.#ping = ping;
+    this.#hung = hung;
   }
 
   /** Call with each message to the thread. */
@@ -235,19 +236,18 @@ export class ThreadWatch {
   }
 
   #checkLater(): void {
-    this.#timer = this.#parts.clock.after(CHECK_MS, () => this.#check());
+    this.#timer = this.#clock.after(CHECK_MS, () => this.#check());
   }
 
   #check(): void {
-    const { clock, isAwaited, ping, hung } = this.#parts;
     this.#timer = null;
     if (this.#pingedMs === null) {
-      if (!isAwaited()) return;
-      this.#pingedMs = clock.nowMs();
+      if (!this.#isAwaited()) return;
+      this.#pingedMs = this.#clock.nowMs();
       this.#silentChecks = 0;
-      ping();
+      this.#ping();
     } else if (++this.#silentChecks >= SILENT_CHECKS) {
-      hung(this.#pingedMs);
+      this.#hung(this.#pingedMs);
       return;
     }
     this.#checkLater();

@@ -111,7 +111,7 @@ async function startService(
 /** The decision log is loaded only if it is enabled. */
 async function loadDecisionLog(settings: Settings, logger: ProcessLogger) {
   const { openDecisionLog } = await import('../../app/decision-log/decision-log.ts');
-  return await openDecisionLog({ settings, writeLine: logger.writeLine, clock: systemClock, logger });
+  return await openDecisionLog({ settings, clock: systemClock, logger }, logger.writeLine);
 }
 
 /** The task service is loaded only if it is enabled, because it takes memory and time at startup. */

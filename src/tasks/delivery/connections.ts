@@ -21,13 +21,6 @@ const MAX_IDLE_MS = 30_000;
 type ConnectOptions = buildConnector.Options;
 type Connected = buildConnector.Callback;
 
-/** Collaborators that all connections of a thread share. */
-interface ConnectionParts {
-  /** Shared, because creating one parses every trusted certificate. */
-  readonly secureContext: SecureContext;
-  readonly clock: Clock;
-}
-
 /**
  * One connection to a host, and the client that speaks HTTP/1.1 over it: one request at a time. It connects to addresses
  * that were checked, and never asks for those of a name itself.
@@ -39,14 +32,22 @@ export class Connection {
    */
   readonly key: string;
   readonly client: Client;
-  readonly #parts: ConnectionParts;
+  readonly #secureContext: SecureContext;
+  readonly #clock: Clock;
   #addresses: readonly HostAddress[] = [];
   #socket: Socket | null = null;
   #alert: DeliveryFault | null = null;
 
-  constructor(key: string, origin: string, parts: ConnectionParts, lost: (connection: Connection) => void) {
+  constructor(
+    key: string,
+    origin: string,
+    secureContext: SecureContext,
+    clock: Clock,
+    lost: (connection: Connection) => void,
+  ) {
     this.key = key;
-    this.#parts = parts;
+    this.#secureContext = secureContext;
+    this.#clock = clock;
     this.client = new Client(origin, {
       connect: (to: ConnectOptions, connected: Connected) => this.#connect(to, connected),
       pipelining: 1,
@@ -97,7 +98,7 @@ export class Connection {
     const socket = secure ? this.#secured(to, options) : connectTcp(options);
     this.#socket = socket;
     this.#alert = null;
-    const timer = this.#parts.clock.after(CONNECT_MS, () => {
+    const timer = this.#clock.after(CONNECT_MS, () => {
       socket.destroy(
         new DeliveryFault('connect_failed', `no connection within ${CONNECT_MS / 1000} seconds`),
       );
@@ -128,7 +129,7 @@ export class Connection {
       ...options,
       // If the URL has an address, no server name is sent, and the certificate must contain the address.
       ...(isIP(to.hostname) === 0 ? { servername: to.hostname } : {}),
-      secureContext: this.#parts.secureContext,
+      secureContext: this.#secureContext,
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: true,
     });
@@ -201,7 +202,9 @@ interface ConnectionOptions {
 /** Connections to hosts, kept for the next attempt. */
 export class Connections {
   readonly #maxIdle: number;
-  readonly #parts: ConnectionParts;
+  /** Shared, because creating one parses every trusted certificate. */
+  readonly #secureContext: SecureContext;
+  readonly #clock: Clock;
   /** By key, the one that was used last at the end. */
   readonly #idle = new Map<string, Connection[]>();
   /** All of those, the one that has been idle the longest first. */
@@ -211,7 +214,8 @@ export class Connections {
   /** @throws Error when the certificates cannot be read */
   constructor({ maxIdle, ca, clock }: ConnectionOptions) {
     this.#maxIdle = maxIdle;
-    this.#parts = { secureContext: createSecureContext({ ca: trustedCas(ca ?? '') }), clock };
+    this.#secureContext = createSecureContext({ ca: trustedCas(ca ?? '') });
+    this.#clock = clock;
   }
 
   /** Connections that there are, idle or in use. */
@@ -233,7 +237,9 @@ export class Connections {
       // The name leads elsewhere now.
       connection.destroy();
     }
-    const connection = new Connection(key, origin, this.#parts, lost => this.#lost(lost));
+    const connection = new Connection(key, origin, this.#secureContext, this.#clock, lost =>
+      this.#lost(lost),
+    );
     connection.use(addresses);
     this.#used.add(connection);
     return connection;

@@ -2,7 +2,6 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
-import type { Counter } from '../../stats/registry.ts';
 import {
   type Deliveries,
   type DeliveryOutcome,
@@ -11,14 +10,6 @@ import {
   notMade,
 } from './delivery.ts';
 import type { DeliverySetup, MessageFromThread, MessageToThread } from './delivery-thread.ts';
-
-/** The module is `workers/deliver.ts`. */
-interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {
-  /** Its capacity is that of all threads together. */
-  readonly setup: DeliverySetup;
-  /** Counts threads that crashed. */
-  readonly lost: Counter;
-}
 
 interface Running {
   readonly tenant: string;
@@ -46,7 +37,11 @@ export class PiscinaDeliveries implements Deliveries, Service {
   readonly #ready = new Map<LastingThread<MessageToThread>, Thread>();
   #lastNumber = 0;
 
-  constructor({ setup, lost, ...creation }: PiscinaDeliveriesParts) {
+  /**
+   * @param creation its module is `workers/deliver.ts`
+   * @param setup its capacity is that of all threads together
+   */
+  constructor(creation: Omit<ThreadCreation, 'workerData'>, setup: DeliverySetup) {
     this.capacity = setup.capacity;
     this.#perThread = Math.ceil(this.capacity / creation.count);
     this.#threads = new LastingThreads<MessageToThread, MessageFromThread>({
@@ -57,7 +52,6 @@ export class PiscinaDeliveries implements Deliveries, Service {
       heard: (link, { outcomes }) => this.#settle(link, outcomes),
       isAwaited: link => (this.#ready.get(link)?.running.size ?? 0) > 0,
       ended: link => this.#ended(link),
-      lost: () => lost.add(1),
     });
     this.name = this.#threads.name;
   }

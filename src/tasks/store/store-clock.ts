@@ -2,14 +2,6 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { TaskStore } from './task-store.ts';
 
-interface StoreClockParts {
-  readonly store: Pick<TaskStore, 'now'>;
-  /** Used for timers, and for the time until the store has replied. */
-  readonly clock: Clock;
-  /** Milliseconds of a monotonic clock. */
-  readonly monotonicMs: () => number;
-}
-
 /** Interval at which the store is asked for its time. */
 const ASK_EVERY_MS = 1_000;
 
@@ -22,24 +14,31 @@ const ASK_EVERY_MS = 1_000;
  */
 export class StoreClock implements Clock, Service {
   readonly name = 'clock of the task store';
-  readonly #parts: StoreClockParts;
+  readonly #store: Pick<TaskStore, 'now'>;
+  readonly #clock: Clock;
+  readonly #monotonicMs: () => number;
   /** Store time minus monotonic time; null until the store has replied. */
   #differenceMs: number | null = null;
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: StoreClockParts) {
-    this.#parts = parts;
+  /**
+   * @param clock is used for timers, and for the time until the store has replied
+   * @param monotonicMs milliseconds of a monotonic clock
+   */
+  constructor(store: Pick<TaskStore, 'now'>, clock: Clock, monotonicMs: () => number) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#monotonicMs = monotonicMs;
   }
 
   nowMs(): number {
-    const { clock, monotonicMs } = this.#parts;
-    if (this.#differenceMs === null) return clock.nowMs();
-    return Math.floor(monotonicMs() + this.#differenceMs);
+    if (this.#differenceMs === null) return this.#clock.nowMs();
+    return Math.floor(this.#monotonicMs() + this.#differenceMs);
   }
 
   after(delayMs: number, run: () => void): Timer {
-    return this.#parts.clock.after(delayMs, run);
+    return this.#clock.after(delayMs, run);
   }
 
   /** Asks the store, but does not wait for the reply, because the connection may be opened later. */
@@ -57,15 +56,14 @@ export class StoreClock implements Clock, Service {
       // While the store is unavailable, time passes as before.
       .catch(() => {})
       .finally(() => {
-        if (!this.#stopped) this.#timer = this.#parts.clock.after(ASK_EVERY_MS, this.#askAgain);
+        if (!this.#stopped) this.#timer = this.#clock.after(ASK_EVERY_MS, this.#askAgain);
       });
   };
 
   async #ask(): Promise<void> {
-    const { store, monotonicMs } = this.#parts;
-    const askedMs = monotonicMs();
-    const storeMs = await store.now();
-    const [least, most] = [storeMs - monotonicMs(), storeMs - askedMs];
+    const askedMs = this.#monotonicMs();
+    const storeMs = await this.#store.now();
+    const [least, most] = [storeMs - this.#monotonicMs(), storeMs - askedMs];
     this.#differenceMs = Math.min(Math.max(this.#differenceMs ?? most, least), most);
   }
 }

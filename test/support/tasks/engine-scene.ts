@@ -240,11 +240,7 @@ export class EngineScene {
     t: { teardown(run: () => Promise<void>): void },
     options: ProcessOptions = {},
   ): Promise<Process> {
-    const clock = new StoreClock({
-      store: this.store,
-      clock: this.#processClock,
-      monotonicMs: () => this.clock.nowMs(),
-    });
+    const clock = new StoreClock(this.store, this.#processClock, () => this.clock.nowMs());
     const process = this.#process(options, clock);
     await clock.start();
     await process.engine.start();

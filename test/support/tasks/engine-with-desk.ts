@@ -3,8 +3,7 @@ import { StartLimits } from '../../../src/tasks/scheduler/attempts/start-limits.
 import { PullClaims } from '../../../src/tasks/scheduler/pull/pull-claims.ts';
 import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
 import { PullLeases } from '../../../src/tasks/scheduler/pull/pull-leases.ts';
-import type { EngineThread } from '../../../src/tasks/scheduler/tasks-engine.ts';
-import { TasksEngine } from '../../../src/tasks/scheduler/tasks-engine.ts';
+import { type EngineThread, TasksEngine } from '../../../src/tasks/scheduler/tasks-engine.ts';
 
 /** The engine and what pull workers ask, in one thread; in a service the desk is in the threads of the interface. */
 export class EngineWithDesk implements Service {

@@ -81,13 +81,11 @@ function site(
   const rules = new CompiledRules(compileRules(loadRuleSet(files, { mergeDomains: false })));
   const rehearsal = Rehearsal.begin(1, rules, share);
   const source: { current: Rehearsal | null } = { current: rehearsal };
-  const observer = new RehearsalObserver({
+  const observer = new RehearsalObserver(
+    { options: { ...OPTIONS, ...options }, fingerprintKey: TEST_FINGERPRINT_KEY, localCacheBytes },
     source,
-    options: { ...OPTIONS, ...options },
-    fingerprintKey: TEST_FINGERPRINT_KEY,
-    steering: steering === undefined ? null : new SharedRecordsReader(steering),
-    localCacheBytes,
-  });
+    steering === undefined ? null : new SharedRecordsReader(steering),
+  );
   const store = new EmbeddedCounterStore(CounterTable.create(65_536));
   const setup = { store, rules: active, options, localCacheBytes, observers: [observer] };
   const decisions = new Decisions({ ...setup, ...(steering !== undefined && { steering }) });

@@ -9,7 +9,7 @@ t.test('how late a timer ran is measured four times a second, until the stop', a
   const clock = new ManualClock(0);
   let lateMs = 0;
   const nowMs = () => clock.nowMs() + lateMs;
-  const pauses = new ThreadPauses({ stats, kind: 'serving', clock, nowMs });
+  const pauses = new ThreadPauses(stats, 'serving', clock, nowMs);
   const delay = stats.timer('ratelimit.event_loop.serving.delay');
   pauses.start();
   clock.advance(250);
@@ -29,7 +29,7 @@ t.test('how late a timer ran is measured four times a second, until the stop', a
 
 t.test('a blocked thread is a long delay', async t => {
   const stats = new StatsRegistry();
-  const pauses = new ThreadPauses({ stats, kind: 'primary', clock: systemClock });
+  const pauses = new ThreadPauses(stats, 'primary', systemClock);
   pauses.start();
   t.teardown(() => pauses.stop());
   const untilMs = performance.now() + 400;
@@ -43,7 +43,7 @@ t.test('a blocked thread is a long delay', async t => {
 
 t.test('pauses for garbage collection, by kind', async t => {
   const stats = new StatsRegistry();
-  const pauses = new ThreadPauses({ stats, kind: 'decision', clock: systemClock });
+  const pauses = new ThreadPauses(stats, 'decision', systemClock);
   pauses.start();
   t.teardown(() => pauses.stop());
   const minor = stats.timer('ratelimit.gc.decision.minor.duration');

@@ -22,7 +22,7 @@ function records(t: Test, path: string | null) {
   const lock = path === null ? null : new FileLock(path);
   if (lock !== null) t.teardown(() => lock.release());
   const file = path === null || lock === null ? null : { path, lock };
-  return { store: new FileRecords({ file, clock, logger }), lock, clock, logger };
+  return { store: new FileRecords(file, clock, logger), lock, clock, logger };
 }
 
 function pathOf(t: Test): string {
@@ -34,7 +34,7 @@ t.test('in a file', async t => {
     const path = pathOf(t);
     const lock = new FileLock(path);
     t.teardown(() => lock.release());
-    return () => new FileRecords({ file: { path, lock }, clock: systemClock, logger: new KeepingLogger() });
+    return () => new FileRecords({ path, lock }, systemClock, new KeepingLogger());
   });
 });
 

@@ -228,12 +228,6 @@ export class AcrossTenants {
   }
 }
 
-interface DoubtfulTenantsParts {
-  /** Restores the hints of a tenant. */
-  readonly sweep: (tenant: string) => Promise<unknown>;
-  readonly clock: Clock;
-}
-
 /** Delay after a failure before the hints of the tenant are restored, and between attempts to do so. */
 const RETRY_MS = 1_000;
 /** Further tenants are left to the sweep of all tenants. */
@@ -244,13 +238,16 @@ const MAX_TENANTS = 10_000;
  * are missing. They are restored within seconds instead of by the next sweep of all tenants.
  */
 export class DoubtfulTenants {
-  readonly #parts: DoubtfulTenantsParts;
+  readonly #restore: (tenant: string) => Promise<unknown>;
+  readonly #clock: Clock;
   readonly #tenants = new Set<string>();
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: DoubtfulTenantsParts) {
-    this.#parts = parts;
+  /** @param restore restores the hints of a tenant */
+  constructor(restore: (tenant: string) => Promise<unknown>, clock: Clock) {
+    this.#restore = restore;
+    this.#clock = clock;
   }
 
   /** Runs `write`. If it fails and may have happened, the tenant is remembered. */
@@ -274,7 +271,7 @@ export class DoubtfulTenants {
 
   #sweepLater(): void {
     if (this.#stopped) return;
-    this.#timer ??= this.#parts.clock.after(RETRY_MS, () => void this.#sweepAll());
+    this.#timer ??= this.#clock.after(RETRY_MS, () => void this.#sweepAll());
   }
 
   async #sweepAll(): Promise<void> {
@@ -294,7 +291,7 @@ export class DoubtfulTenants {
 
   async #sweep(tenant: string): Promise<void> {
     try {
-      await this.#parts.sweep(tenant);
+      await this.#restore(tenant);
     } catch (failure) {
       this.#tenants.add(tenant);
       throw failure;

@@ -7,19 +7,23 @@ import { changeOf, idempotencyOf } from './encoding.ts';
 import { documentOf, type Reply } from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 
-interface RedisDocumentsParts {
-  readonly redis: RedisClient;
-  readonly across: AcrossTenants;
-  readonly doubtful: DoubtfulTenants;
-  readonly run: (script: Script, tenant: string, args: readonly Argument[]) => Promise<Reply>;
-}
-
 /** The documents of tenants in Redis, and their idempotency records. For the methods, see `TaskStore`. */
 export class RedisDocuments {
-  readonly #parts: RedisDocumentsParts;
+  readonly #redis: RedisClient;
+  readonly #across: AcrossTenants;
+  readonly #doubtful: DoubtfulTenants;
+  readonly #run: (script: Script, tenant: string, args: readonly Argument[]) => Promise<Reply>;
 
-  constructor(parts: RedisDocumentsParts) {
-    this.#parts = parts;
+  constructor(
+    redis: RedisClient,
+    across: AcrossTenants,
+    doubtful: DoubtfulTenants,
+    run: (script: Script, tenant: string, args: readonly Argument[]) => Promise<Reply>,
+  ) {
+    this.#redis = redis;
+    this.#across = across;
+    this.#doubtful = doubtful;
+    this.#run = run;
   }
 
   async apply(
@@ -27,11 +31,10 @@ export class RedisDocuments {
     changes: readonly DocumentChange[],
     idempotency?: Idempotency,
   ): Promise<ApplyAnswer> {
-    const { across, doubtful, run } = this.#parts;
     const idem = idempotency === undefined ? '' : JSON.stringify(idempotencyOf(idempotency));
     const args = [JSON.stringify(changes.map(changeOf)), idem];
-    const [kind, ...rest] = await across.aroundDocuments(tenant, changes, () =>
-      doubtful.around(tenant, () => run(SCRIPTS.apply, tenant, args)),
+    const [kind, ...rest] = await this.#across.aroundDocuments(tenant, changes, () =>
+      this.#doubtful.around(tenant, () => this.#run(SCRIPTS.apply, tenant, args)),
     );
     switch (String(kind)) {
       case 'reused':
@@ -46,14 +49,13 @@ export class RedisDocuments {
   }
 
   async get<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null> {
-    const { redis } = this.#parts;
-    const key = `${redis.keysOf(tenant)}D:${kind}`;
-    const packed = (await redis.sendOf(tenant, 'hget', [key, id])) as Buffer | null;
+    const key = `${this.#redis.keysOf(tenant)}D:${kind}`;
+    const packed = (await this.#redis.sendOf(tenant, 'hget', [key, id])) as Buffer | null;
     return packed === null ? null : (documentOf(kind, id, packed) as StoredDocument<K>);
   }
 
   async find(tenant: string, name: string): Promise<StoredDocument | null> {
-    const [kind, id, packed] = await this.#parts.run(SCRIPTS.findDocument, tenant, [name]);
+    const [kind, id, packed] = await this.#run(SCRIPTS.findDocument, tenant, [name]);
     return kind === undefined ? null : documentOf(String(kind), String(id), packed as Buffer);
   }
 
@@ -63,7 +65,7 @@ export class RedisDocuments {
     const begin = after === null ? (order === 'asc' ? '-' : '+') : `(${after}`;
     const end = order === 'asc' ? '+' : '-';
     const args = [kind, index, begin, end, order, limit];
-    const reply = await this.#parts.run(SCRIPTS.listDocuments, tenant, args);
+    const reply = await this.#run(SCRIPTS.listDocuments, tenant, args);
     const found: StoredDocument[] = [];
     for (let i = 0; i < reply.length; i += 2) {
       found.push(documentOf(kind, String(reply[i]), reply[i + 1] as Buffer));
@@ -72,8 +74,7 @@ export class RedisDocuments {
   }
 
   async count(tenant: string, kind: DocumentKind): Promise<number> {
-    const { redis } = this.#parts;
-    return (await redis.sendOf(tenant, 'zcard', [`${redis.keysOf(tenant)}A:${kind}`])) as number;
+    return (await this.#redis.sendOf(tenant, 'zcard', [`${this.#redis.keysOf(tenant)}A:${kind}`])) as number;
   }
 
   async recall(
@@ -81,12 +82,12 @@ export class RedisDocuments {
     idempotency: Idempotency,
   ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
     const args = [JSON.stringify(idempotencyOf(idempotency))];
-    const [kind, note] = await this.#parts.run(SCRIPTS.recall, tenant, args);
+    const [kind, note] = await this.#run(SCRIPTS.recall, tenant, args);
     const word = String(kind) as 'new' | 'reused' | 'replayed';
     return word === 'replayed' ? { kind: word, note: String(note) } : { kind: word };
   }
 
   async remember(tenant: string, idempotency: Idempotency): Promise<void> {
-    await this.#parts.run(SCRIPTS.remember, tenant, [JSON.stringify(idempotencyOf(idempotency))]);
+    await this.#run(SCRIPTS.remember, tenant, [JSON.stringify(idempotencyOf(idempotency))]);
   }
 }

@@ -55,12 +55,8 @@ export class RedisTaskStore implements TaskStore {
     const run = (script: Script, tenant: string, args: readonly Argument[]) =>
       this.#read(script, tenant, args);
     this.#across = new AcrossTenants(this.#hints, run);
-    this.#doubtful = new DoubtfulTenants({
-      sweep: tenant => this.#across.sweepTenant(tenant),
-      clock: options.clock,
-    });
-    const [redis, across, doubtful] = [this.#redis, this.#across, this.#doubtful];
-    this.#documents = new RedisDocuments({ redis, across, doubtful, run });
+    this.#doubtful = new DoubtfulTenants(tenant => this.#across.sweepTenant(tenant), options.clock);
+    this.#documents = new RedisDocuments(this.#redis, this.#across, this.#doubtful, run);
   }
 
   /** @throws Error that names the server, what is wrong with it and how to correct it */

@@ -13,13 +13,7 @@ function openFile(t: Test, path: string) {
   const stats = new StatsRegistry();
   const logger = new KeepingLogger();
   const count = (name: string) => new Map(stats.counters()).get(name) ?? 0;
-  const file = new LogFile({
-    path,
-    written: stats.counter('written'),
-    dropped: stats.counter('dropped'),
-    clock,
-    logger,
-  });
+  const file = new LogFile(path, stats.counter('written'), stats.counter('dropped'), clock, logger);
   t.teardown(() => file.stop());
   const settled = (lines: number) => until(() => count('written') + count('dropped') === lines);
   return { file, clock, logger, settled, written: () => count('written'), dropped: () => count('dropped') };

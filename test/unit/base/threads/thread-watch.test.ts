@@ -7,12 +7,12 @@ const BEGAN_MS = 1_767_225_600_000;
 function open() {
   const clock = new ManualClock(BEGAN_MS);
   const seen = { isAwaited: true, pings: 0, hungSinceMs: [] as number[] };
-  const watch = new ThreadWatch({
+  const watch = new ThreadWatch(
     clock,
-    isAwaited: () => seen.isAwaited,
-    ping: () => seen.pings++,
-    hung: sinceMs => seen.hungSinceMs.push(sinceMs),
-  });
+    () => seen.isAwaited,
+    () => seen.pings++,
+    sinceMs => seen.hungSinceMs.push(sinceMs),
+  );
   return { clock, seen, watch };
 }
 
@@ -70,12 +70,12 @@ t.test('a thread counts as hung also when those that waited for it have gone', a
 t.test('the time in which the whole process stood still is one check', async t => {
   const { clock, seen, watch } = open();
   const timers: (() => void)[] = [];
-  const stopped = new ThreadWatch({
-    clock: { nowMs: () => clock.nowMs(), after: (_delayMs, run) => ({ cancel() {}, _: timers.push(run) }) },
-    isAwaited: () => true,
-    ping: () => {},
-    hung: sinceMs => seen.hungSinceMs.push(sinceMs),
-  });
+  const stopped = new ThreadWatch(
+    { nowMs: () => clock.nowMs(), after: (_delayMs, run) => ({ cancel() {}, _: timers.push(run) }) },
+    () => true,
+    () => {},
+    sinceMs => seen.hungSinceMs.push(sinceMs),
+  );
   stopped.sent();
   timers.pop()?.();
   clock.advance(3_600_000);

@@ -85,7 +85,7 @@ class Scene {
     this.workers = new SlowWorkers(this.clock, this.random);
     const { random, store, signals } = this;
     const host = this.clock;
-    const clock = new StoreClock({ store, clock: host, monotonicMs: () => host.monotonicMs() });
+    const clock = new StoreClock(store, host, () => host.monotonicMs());
     this.storeClock = clock;
     const randomBytes = (count: number) =>
       Buffer.from(Array.from({ length: count }, () => random.below(256)));

@@ -39,19 +39,15 @@ function threads(
   const setup: DeliveringSetup = { ...LOOPBACK_SETUP, capacity, begun, failing };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   let lost = 0;
-  const deliveries = new PiscinaDeliveries({
+  const creation = {
     module: new URL(`${module}.${extension}`, import.meta.url),
     count,
-    setup,
-    lost: {
-      add: more => {
-        lost += more;
-      },
-    },
+    lost: () => lost++,
     clock,
     random: () => 0,
     logger,
-  });
+  };
+  const deliveries = new PiscinaDeliveries(creation, setup);
   t.teardown(() => deliveries.stop());
   return { deliveries, logger, begun, lost: () => lost };
 }

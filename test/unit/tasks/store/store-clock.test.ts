@@ -15,7 +15,7 @@ async function open(t: Test, { aheadMs = 0, answersAfterMs = 0 } = {}) {
       return now;
     },
   };
-  const clock = new StoreClock({ store, clock: host, monotonicMs: () => host.monotonicMs() });
+  const clock = new StoreClock(store, host, () => host.monotonicMs());
   await clock.start();
   await new Promise(resolve => setImmediate(resolve));
   t.teardown(() => clock.stop());
