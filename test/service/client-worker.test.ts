@@ -9,7 +9,7 @@ import {
 } from '../../clients/typescript/src/index.ts';
 import { cuttingProxy } from '../support/cutting-proxy.ts';
 import { freePort } from '../support/free-port.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { silencingProxy } from '../support/silencing-proxy.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
@@ -202,8 +202,7 @@ t.test('SQLite', async t => {
 });
 
 t.test('Redis', async t => {
-  const redis = await startRedis({ args: TASK_SERVER_ARGS });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
   const settings = {
     TASKS_STORE: 'redis',
     TASKS_REDIS_URL: `redis://${redis.address}`,

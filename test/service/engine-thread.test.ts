@@ -1,7 +1,7 @@
 import t from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
 import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { ask, newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 import { until } from '../support/until.ts';
@@ -42,8 +42,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         TASKS_STORE: store,
       };
       if (store === 'redis') {
-        const redis = await startRedis({ args: TASK_SERVER_ARGS });
-        t.teardown(() => redis.stop());
+        const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
         settings['TASKS_REDIS_URL'] = `redis://${redis.address}`;
       }
       const service = await startTasksService(t, settings);

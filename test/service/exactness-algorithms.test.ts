@@ -4,7 +4,7 @@ import { startedRedis } from '../support/exactness/expect.ts';
 import { grpcFront, type Told } from '../support/exactness/fronts.ts';
 import type { Call, Counter } from '../support/exactness/load.ts';
 import { DOMAIN, loadOn, ruleSettings, startProcesses } from '../support/exactness/setup.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 
 /** Windows so long that no test reaches the end of one, and buckets that get no token meanwhile. */
@@ -74,8 +74,7 @@ t.test(
   async t => {
     const limit = 1_000_000;
     // It keeps what it has counted: each count is written before it is answered, and outlives the process.
-    const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'no'] });
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t, { args: ['--appendonly', 'yes', '--appendfsync', 'no'] });
     const env = {
       ...ruleSettings(t, rules(limit)),
       REDIS_URL: redis.address,

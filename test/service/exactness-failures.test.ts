@@ -4,7 +4,7 @@ import type { Counter } from '../support/exactness/load.ts';
 import { examineCalls } from '../support/exactness/model.ts';
 import { countsInRedis, loadOn, ruleSettings, startProcesses } from '../support/exactness/setup.ts';
 import { statisticsOf } from '../support/exactness/statistics.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
 /** Most are never over their limit, so that nearly every answer tells the hits that it was given. */
@@ -25,8 +25,7 @@ for (const SERVE_THREADS of ['1', '4']) {
     async t => {
       t.comment('frozen, killed and started again');
       // It keeps what it has counted: each count is written before it is answered, and outlives the process.
-      const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'no'] });
-      t.teardown(() => redis.stop());
+      const redis = await redisFor(t, { args: ['--appendonly', 'yes', '--appendfsync', 'no'] });
       const processes = await startProcesses(t, 2, {
         ...ruleSettings(t),
         REDIS_URL: redis.address,

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -53,8 +53,7 @@ async function explainedAsDecided(
 t.test('explaining counts nothing in the embedded store', t => explainedAsDecided(t, {}));
 
 t.test('nor in Redis', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   await explainedAsDecided(t, { KVCACHE_URL: redis.address });
 });
 

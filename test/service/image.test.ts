@@ -10,7 +10,7 @@ import { freePort } from '../support/free-port.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { Container } from '../support/image/container.ts';
 import { buildImage, type Image, imageObstacle } from '../support/image/image.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { hourly } from '../support/xds-messages.ts';
@@ -59,8 +59,7 @@ t.test('the image serves as Envoy Gateway starts it, as 65534 with a read-only r
   const ads = await AdsServer.start(t, {
     credentials: ServerCredentials.createSsl(root, [{ cert_chain: certificate, private_key: key }], true),
   });
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const metrics = await freePort();
   const ports = await freePorts();
   const container = new Container(t, image, {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Child } from '../support/child-process.ts';
 import { freePort } from '../support/free-port.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { ServiceProcess, startService } from '../support/service.ts';
@@ -27,8 +27,7 @@ async function linesUntil(t: Test, text: string, env: Readonly<Record<string, st
 }
 
 t.test('at the default level a start is one line, with every address, the store and the tasks', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const env = settings(t, {
     DISABLE_STATS: 'false',
     USE_STATSD: 'false',

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { DnsServer } from '../support/dns-server.ts';
-import { type MemcachedServer, startMemcached } from '../support/memcached-server.ts';
+import { type MemcachedServer, memcachedFor, startMemcached } from '../support/memcached-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -85,8 +85,7 @@ t.test('ALTCACHE_SRV names the servers, and ALTCACHE_SRV_REFRESH follows it', as
 });
 
 t.test('a key that memcached cannot hold is as if without hits, and spoils no other', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const service = await start(t, { ALTCACHE_HOST_PORT: memcached.address, CACHE_KEY_PREFIX: 'p:' });
   const tooLong = 'x'.repeat(250);
   t.same(await hit(service, 'x', tooLong), [8, 8]);
@@ -123,8 +122,7 @@ t.test('ALTCACHE_TLS, with a certificate on both sides', { skip: noTls }, async 
     `ssl_ca_cert=${file('clients.pem', clients.certificate)}`,
     'ssl_verify_mode=2',
   ];
-  const memcached = await startMemcached({ args: ['-Z', '-o', options.join()] });
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t, { args: ['-Z', '-o', options.join()] });
   const env = {
     ALTCACHE_HOST_PORT: memcached.address,
     ALTCACHE_TLS: 'true',

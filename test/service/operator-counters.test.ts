@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
-import { startMemcached } from '../support/memcached-server.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { memcachedFor } from '../support/memcached-server.ts';
+import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -117,8 +117,7 @@ t.test('counters of the embedded store are read and reset', t => countersAreRead
 t.test('also with several serving threads', t => countersAreReadAndReset(t, { SERVE_THREADS: '2' }));
 
 t.test('in Redis, with an instance for limits per second', async t => {
-  const [main, perSecond] = [await startRedis(), await startRedis()];
-  t.teardown(() => Promise.all([main.stop(), perSecond.stop()]));
+  const [main, perSecond] = [await redisFor(t), await redisFor(t)];
   await countersAreReadAndReset(t, {
     KVCACHE_URL: main.address,
     REDIS_PERSECOND: 'true',
@@ -127,8 +126,7 @@ t.test('in Redis, with an instance for limits per second', async t => {
 });
 
 t.test('in memcached', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const service = await started(
     t,
     { BACKEND_TYPE: 'memcache', ALTCACHE_HOST_PORT: memcached.address },
@@ -158,8 +156,7 @@ t.test('all limits of a rule are told and reset, also sliding windows', async t 
 t.test(
   'a reset at one process is in effect at another one within a second, though that one remembers the refusal',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const env = { ...CACHE, KVCACHE_URL: redis.address };
     const [one, other] = [await started(t, env), await started(t, env)];
     const faults = {

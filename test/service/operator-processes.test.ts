@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { ruleSettings } from '../support/exactness/setup.ts';
-import { startCluster } from '../support/redis-cluster.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { clusterFor } from '../support/redis-cluster.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { readEvents } from '../support/server-events.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 
@@ -32,8 +32,7 @@ async function knows(service: ServiceProcess, count: number): Promise<readonly K
 }
 
 t.test('processes that share a Redis know each other until one stops or is killed', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const env = { REDIS_URL: redis.address };
   const one = await started(t, env);
   const two = await started(t, env);
@@ -61,8 +60,7 @@ t.test('processes that share a Redis know each other until one stops or is kille
 });
 
 t.test('processes that share a cluster know each other', async t => {
-  const cluster = await startCluster();
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t);
   const env = { REDIS_TYPE: 'cluster', REDIS_URL: cluster.address };
   const one = await started(t, env);
   await started(t, env);

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { readEvents } from '../support/server-events.ts';
 import { startService } from '../support/service.ts';
 
@@ -58,8 +58,7 @@ t.test('the status of a process with counters of its own, and its rejections as 
 });
 
 t.test('with Redis and several serving threads, the part of the store is known', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const { status } = await eventsOf(t, {
     REDIS_URL: redis.address,
     BACKEND_TYPE: 'redis',

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { ruleSettings } from '../support/exactness/setup.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { startService } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { ask as askAt, newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
@@ -9,8 +9,7 @@ import { type Run, runIn } from '../unit/cli/run.ts';
 const TOKEN = 'a-token-of-thirty-two-characters';
 
 async function redisSettings(t: Test): Promise<Record<string, string>> {
-  const redis = await startRedis({ args: TASK_SERVER_ARGS });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
   return { TASKS_STORE: 'redis', TASKS_REDIS_URL: `127.0.0.1:${redis.port}` };
 }
 

@@ -15,7 +15,7 @@ import {
   WITHOUT_PROMETHEUS,
 } from '../support/prometheus-server.ts';
 import { reply, startPushWorker } from '../support/push-workers.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { newTenant, type Tenant, tasksEnv } from '../support/tasks/tasks-service.ts';
@@ -152,8 +152,7 @@ async function startScene(
 }
 
 t.test('what alerts and the dashboard ask for', { skip: WITHOUT_PROMETHEUS }, async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const scene = await startScene(t, redis.port);
   const { prometheus, services } = scene;
   const instances = await Promise.all(services.map(metricsAddress));

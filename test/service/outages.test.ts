@@ -4,8 +4,8 @@ import { freePort } from '../support/free-port.ts';
 import { tcpReceiver } from '../support/line-receivers.ts';
 import { startMemcached } from '../support/memcached-server.ts';
 import { startCluster } from '../support/redis-cluster.ts';
-import { MASTER_NAME, startSentinel } from '../support/redis-sentinel.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { MASTER_NAME, sentinelFor } from '../support/redis-sentinel.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type LogLine, type ServiceProcess, startService } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
@@ -67,16 +67,13 @@ interface Servers {
 }
 
 async function oneRedis(t: Teardown): Promise<Servers> {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   return { env: { REDIS_URL: redis.address }, kill: () => redis.kill(), restart: () => redis.restart() };
 }
 
 async function sentinel(t: Teardown): Promise<Servers> {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
-  const watching = await startSentinel(redis.port);
-  t.teardown(() => watching.stop());
+  const redis = await redisFor(t);
+  const watching = await sentinelFor(t, redis.port);
   return {
     env: { REDIS_TYPE: 'sentinel', REDIS_URL: `${MASTER_NAME},${watching.address}` },
     kill: () => redis.kill(),
@@ -95,8 +92,7 @@ async function cluster(t: Teardown): Promise<Servers> {
 }
 
 async function perSecond(t: Teardown): Promise<Servers> {
-  const [main, seconds] = [await startRedis(), await startRedis()];
-  t.teardown(() => Promise.all([main.stop(), seconds.stop()]));
+  const [main, seconds] = [await redisFor(t), await redisFor(t)];
   return {
     env: { REDIS_URL: main.address, REDIS_PERSECOND: 'true', REDIS_PERSECOND_URL: seconds.address },
     kill: () => seconds.kill(),
@@ -159,8 +155,7 @@ t.test('a store that is away at the start is two lines, and says that ports stay
       ...{ REDIS_STARTUP_INITIAL_INTERVAL: '5ms', REDIS_STARTUP_MAX_INTERVAL: '20ms', LOG_LEVEL: 'debug' },
     },
   });
-  const redis = await startRedis({ port });
-  t.teardown(() => redis.stop());
+  await redisFor(t, { port });
   const service = await starting;
   t.teardown(() => service.terminate());
   const told = service.logs.filter(line => line['level'] === 'error').map(line => line['@message']);

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -133,8 +133,7 @@ t.test('penalties are kept over a restart by the snapshot of the embedded store'
 });
 
 t.test('two processes share penalties through Redis, over restarts, and a reset reaches both', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const start = place(t);
   const env = { KVCACHE_URL: redis.address, ...CACHE };
   const [first, second] = [await start(env), await start(env)];
@@ -151,8 +150,7 @@ t.test('two processes share penalties through Redis, over restarts, and a reset 
 });
 
 t.test('while Redis is unavailable, STORE_FAILURE_MODE=local keeps penalties in the process', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const service = await place(t)({ KVCACHE_URL: redis.address, STORE_FAILURE_MODE: 'local' });
   t.match(await ask(service, 'user=ann', 2), { status: 200 });
   await redis.stop();

@@ -8,7 +8,7 @@ import { Child } from '../support/child-process.ts';
 import { request } from '../support/decisions.ts';
 import { freePort } from '../support/free-port.ts';
 import { hostNode } from '../support/host-node.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { ReloadLoad } from '../support/reload-load.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
@@ -52,8 +52,7 @@ t.test(
   'PM2 on a Node.js that is not the packaged one starts several processes on shared ports, reloads them one by one without a failed call, and stops them',
   { skip },
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const [http, grpc, debug] = [await freePort(), await freePort(), await freePair()];
     const home = tempDirectory(t);
     const node = hostNode(t);

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
-import { startCluster } from '../support/redis-cluster.ts';
-import { MASTER_NAME, startSentinel } from '../support/redis-sentinel.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { clusterFor } from '../support/redis-cluster.ts';
+import { MASTER_NAME, sentinelFor } from '../support/redis-sentinel.ts';
+import { type RedisServer, redisFor, startRedis } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -32,10 +32,8 @@ async function start(t: Test, env: Readonly<Record<string, string>>): Promise<Se
 
 /** A Redis of this test with a password, and a sentinel of it with another one. */
 async function startWatched(t: Test) {
-  const master = await startRedis({ args: ['--requirepass', 'm4ster'] });
-  t.teardown(() => master.stop());
-  const sentinel = await startSentinel(master.port, 's3ntinel');
-  t.teardown(() => sentinel.stop());
+  const master = await redisFor(t, { args: ['--requirepass', 'm4ster'] });
+  const sentinel = await sentinelFor(t, master.port, 's3ntinel');
   return { master, url: `${MASTER_NAME},${sentinel.address}` };
 }
 
@@ -50,8 +48,7 @@ async function areApart(t: Test, main: RedisServer, perSecond: RedisServer): Pro
 }
 
 t.test('KVCACHE_TYPE=cluster, and sentinels for limits per second, each with its passwords', async t => {
-  const cluster = await startCluster({ nodes: 1, args: ['--requirepass', 'cl4ster'] });
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, { nodes: 1, args: ['--requirepass', 'cl4ster'] });
   const { master, url } = await startWatched(t);
   const service = await start(t, {
     KVCACHE_TYPE: 'cluster',
@@ -104,8 +101,7 @@ t.test('every password may be in a file, which is read again when it was replace
 
 t.test('KVCACHE_TYPE=sentinel, and a cluster for limits per second', async t => {
   const { master, url } = await startWatched(t);
-  const cluster = await startCluster({ nodes: 1 });
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, { nodes: 1 });
   const service = await start(t, {
     KVCACHE_TYPE: 'sentinel',
     KVCACHE_URL: url,

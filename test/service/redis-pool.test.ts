@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { askOverGrpc, askOverHttp, dialled, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { PLAIN_USER, WITHOUT_SCRIPTS } from '../support/stores.ts';
@@ -21,10 +21,8 @@ const INSTANCES = [
   { at: 'perSecond', key: 'second', pool: 'ratelimit.redis_per_second_pool' },
 ] as const;
 
-const main = await startRedis({ args: WITHOUT_SCRIPTS });
-t.teardown(() => main.stop());
-const perSecond = await startRedis({ args: WITHOUT_SCRIPTS });
-t.teardown(() => perSecond.stop());
+const main = await redisFor(t, { args: WITHOUT_SCRIPTS });
+const perSecond = await redisFor(t, { args: WITHOUT_SCRIPTS });
 const servers = { main, perSecond };
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -30,8 +30,7 @@ async function untilHealth(address: string, status: number): Promise<void> {
 }
 
 t.test('health follows the connections to Redis, where that is asked for', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const env = { ...rules(t), KVCACHE_URL: redis.address };
   const [following, steady] = await Promise.all([
     startService({ env: { ...env, KVCACHE_HEALTH_CHECK_ACTIVE_CONNECTION: 'true' } }),
@@ -60,14 +59,13 @@ t.test('two instances of Redis that want TLS and a certificate', async t => {
   const startTls = async (): Promise<{ redis: RedisServer; url: string }> => {
     const pair = authority.issue({ subject: 'elsewhere', names: ['elsewhere.example'] });
     const port = await freePort();
-    const redis = await startRedis({
+    const redis = await redisFor(t, {
       args: [
         ...['--tls-port', String(port), '--tls-auth-clients', 'yes', '--tls-ca-cert-file', ca],
         ...['--tls-cert-file', file(`${port}.crt`, pair.certificate)],
         ...['--tls-key-file', file(`${port}.key`, pair.key)],
       ],
     });
-    t.teardown(() => redis.stop());
     return { redis, url: `127.0.0.1:${port}` };
   };
   const [main, perSecond] = [await startTls(), await startTls()];

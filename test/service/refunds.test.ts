@@ -2,9 +2,9 @@ import t, { type Test } from 'tap';
 import { descriptor } from '../support/decisions.ts';
 import { type FrontClient, grpcFront, jsonFront } from '../support/exactness/fronts.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
-import { startMemcached } from '../support/memcached-server.ts';
-import { startCluster } from '../support/redis-cluster.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { memcachedFor } from '../support/memcached-server.ts';
+import { clusterFor } from '../support/redis-cluster.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 
@@ -212,8 +212,7 @@ t.test(
 );
 
 t.test('two processes on one Redis, with local caches: answers are those of a plain counter', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const callers = callersOf(await start(t, 2, { ...CACHE, REDIS_URL: redis.address }));
   await comparesWithPlainCounters(t, callers, {
     seed: 2,
@@ -226,8 +225,7 @@ t.test('two processes on one Redis, with local caches: answers are those of a pl
 t.test(
   'two processes on a Redis cluster, with local caches: answers are those of a plain counter',
   async t => {
-    const cluster = await startCluster();
-    t.teardown(() => cluster.stop());
+    const cluster = await clusterFor(t);
     const callers = callersOf(
       await start(t, 2, { ...CACHE, REDIS_URL: cluster.address, REDIS_TYPE: 'cluster' }),
     );
@@ -243,8 +241,7 @@ t.test(
 t.test(
   'two processes on memcached, which adds a moment later: answers are those of a plain counter',
   async t => {
-    const memcached = await startMemcached();
-    t.teardown(() => memcached.stop());
+    const memcached = await memcachedFor(t);
     const env = { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: memcached.address };
     const callers = callersOf(await start(t, 2, env));
     await comparesWithPlainCounters(t, callers, { seed: 4, calls: 200, caches: 'none', settles: () => true });

@@ -5,7 +5,7 @@ import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messag
 import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
 import { descriptor, request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -76,8 +76,7 @@ t.test('refusals have the status that tells a proxy what to do', async t => {
 t.test(
   'both fronts count in Redis with the key and the time to live of the reference implementation',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const service = await startService({
       env: { ...settings(t, 9), REDIS_URL: redis.address, REDIS_SOCKET_TYPE: 'tcp', CACHE_KEY_PREFIX: 'p:' },
     });
@@ -104,8 +103,7 @@ t.test(
 t.test(
   'Redis stopped and started again under load gives errors meanwhile, and never a wrong answer',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const limit = 300;
     const service = await startService({ env: { ...settings(t, limit), REDIS_URL: redis.address } });
     t.teardown(() => service.terminate());
@@ -149,8 +147,7 @@ t.test(
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   t.test(`${signal} turns the health to 500 at once while a running call is still answered`, async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const service = await startService({ env: { ...settings(t, 9), REDIS_URL: redis.address } });
     const grpc = new GrpcClient(dialled(service.grpc));
     t.teardown(() => grpc.close());
@@ -170,8 +167,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 }
 
 t.test('a stop waits within its bound for decisions whose callers have gone', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const service = await startService({
     env: { ...settings(t, 9), REDIS_URL: redis.address, SHUTDOWN_TIMEOUT: '300ms' },
   });

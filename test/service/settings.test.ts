@@ -4,7 +4,7 @@ import t from 'tap';
 import { HttpPeer } from '../exam/http-server/peer.ts';
 import { askOverHttp, dialled } from '../support/asking.ts';
 import { callOverHttp2, GrpcClient, openHttp2 } from '../support/grpc-client.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
@@ -78,8 +78,7 @@ t.test('LIMIT_RESPONSE_HEADERS_ENABLED adds three headers, named by their settin
 });
 
 t.test('EXPIRATION_JITTER_MAX_SECONDS is what a counter lives longer than its window, at most', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const DAY_S = 86_400;
   for (const [jitter, least, most] of [
     ['0', DAY_S - 60, DAY_S],
@@ -103,8 +102,7 @@ t.test('EXPIRATION_JITTER_MAX_SECONDS is what a counter lives longer than its wi
 t.test(
   'MAX_QUEUED_DECISIONS limits waiting requests; the next one is rejected and may be retried',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const env = { ...rooted(t), KVCACHE_URL: `127.0.0.1:${redis.port}`, MAX_QUEUED_DECISIONS: '1' };
     const service = await startService({ env });
     t.teardown(() => service.terminate());

@@ -5,7 +5,7 @@ import { Child } from '../support/child-process.ts';
 import { request } from '../support/decisions.ts';
 import { freePort } from '../support/free-port.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { isListening, ServiceProcess, startService } from '../support/service.ts';
@@ -35,8 +35,7 @@ t.test('every fault of the settings is reported at once, and nothing starts', as
 });
 
 t.test('warnings about settings are logged, and the service starts', async t => {
-  const redis = await startRedis({ args: ['--requirepass', 's3cret'] });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: ['--requirepass', 's3cret'] });
   const service = await startService({
     env: {
       ...watching(rulesIn(t, GOOD)),
@@ -259,8 +258,7 @@ t.test('no port opens before Redis answers; a signal ends the waiting with statu
   t.teardown(() => service.terminate());
   await service.logged(line => /^Redis is unavailable; ports stay closed/.test(String(line['@message'])));
   t.notOk(service.logs.some(isListening));
-  const redis = await startRedis({ port });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { port });
   await service.listening(['http'], 10_000);
   t.match(await askOverHttp(service.http, ASK), { status: 200 });
   t.equal(await redis.command('DBSIZE'), 1);

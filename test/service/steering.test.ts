@@ -4,7 +4,7 @@ import { askOverHttp } from '../support/asking.ts';
 import { startedRedis } from '../support/exactness/expect.ts';
 import { type FrontClient, grpcFront } from '../support/exactness/fronts.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { msUntilAnswer, until } from '../support/until.ts';
@@ -72,8 +72,7 @@ t.test(
   'a change is active within a second in a process without a token as well, over kills of Redis',
   async t => {
     const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
-    const redis = await startRedis({ args });
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t, { args });
     const env = { BACKEND_TYPE: 'redis', REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: redis.address };
     const first = await started(t, { ...env, SERVE_THREADS: '2' });
     const second = await started(t, { ...env, SERVE_THREADS: '1', WORKER_THREADS: '1', ADMIN_TOKEN: '' });

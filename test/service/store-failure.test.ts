@@ -1,7 +1,7 @@
 import t from 'tap';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
-import { startMemcached } from '../support/memcached-server.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { memcachedFor } from '../support/memcached-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import type { Teardown } from '../support/stores.ts';
@@ -39,8 +39,7 @@ for (const { mode, meanwhile } of [
   { mode: 'local', meanwhile: ['OK 2', 'OK 1', 'OK 0', 'OVER_LIMIT 0'] },
 ]) {
   t.test(`Redis killed and restarted with STORE_FAILURE_MODE=${mode}`, async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const service = await start(t, { REDIS_URL: redis.address, STORE_FAILURE_MODE: mode });
     t.same([await ask(service), await ask(service)], ['OK 2', 'OK 1']);
     await redis.kill();
@@ -70,8 +69,7 @@ for (const { mode, meanwhile } of [
 }
 
 t.test('a start while Redis is away begins without it, where failures are not passed on', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   await redis.kill();
   const service = await start(t, {
     REDIS_URL: redis.address,
@@ -87,8 +85,7 @@ t.test('a start while Redis is away begins without it, where failures are not pa
 });
 
 t.test('memcached decides, its failures let pass, and the service is healthy throughout', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const service = await start(t, { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: memcached.address });
   t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
   t.equal(await ask(service), 'OK 2');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { campaign } from '../support/tasks/kills/campaign.ts';
 import { killPlan } from '../support/tasks/kills/plan.ts';
 import { redisTaskStore, TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
@@ -13,8 +13,7 @@ const plan = killPlan();
 t.setTimeout(plan.killMs + plan.boundMs + 60_000);
 
 t.test('processes on one Redis are killed again and again: nothing is lost, nothing hangs', async t => {
-  const redis = await startRedis({ args: TASK_SERVER_ARGS });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
   await campaign(t, {
     env: taskSettings(t, { redis }),
     openStore: () => redisTaskStore([redis]),

@@ -10,7 +10,7 @@ import { violationsOf } from '../exam/task-store/invariants.ts';
 import { getPage } from '../support/asking.ts';
 import { KeepingLogger } from '../support/keeping-logger.ts';
 import { headerOf, type PushWorker, reply, startPushWorker } from '../support/push-workers.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { fillDisk, smallDisk } from '../support/small-disk.ts';
 import { redisTaskStore, TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
@@ -167,8 +167,7 @@ t.test('SQLite, and the disk is full: what was accepted is kept, and it goes on 
 t.test('Redis', async t => {
   const open = async (t: Test) => {
     // With `everysec` a Redis whose disk is slow answers before it has written, and what it had not is gone with it.
-    const redis = await startRedis({ args: [...TASK_SERVER_ARGS, '--appendfsync', 'always'] });
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t, { args: [...TASK_SERVER_ARGS, '--appendfsync', 'always'] });
     const env = {
       ...taskSettings(t, { redis }),
       TASKS_REDIS_TIMEOUT: '500ms',

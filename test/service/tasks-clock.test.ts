@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { MINUTE_MS } from '../../src/base/clock.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService, type Tenant } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -63,8 +63,7 @@ t.test(
   'with Redis, delays are right on a host whose clock is wrong and is set in both directions',
   SIDE_BY_SIDE,
   async t => {
-    const redis = await startRedis({ args: TASK_SERVER_ARGS });
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
     const clock = new HostClock(t, -20 * MINUTE_MS);
     const store = { TASKS_STORE: 'redis', TASKS_REDIS_URL: `redis://${redis.address}` };
     const service = await startTasksService(t, { ...store, NODE_OPTIONS: clock.nodeOptions });

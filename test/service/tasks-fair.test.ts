@@ -1,6 +1,6 @@
 import t from 'tap';
 import { reply, startPushWorker } from '../support/push-workers.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService, type Tenant } from '../support/tasks/tasks-service.ts';
 
@@ -40,8 +40,7 @@ t.test('receivers that hang do not keep tasks of other tenants from starting: SQ
 t.test(
   'receivers that hang do not keep tasks of other tenants from starting: Redis, two processes',
   async t => {
-    const redis = await startRedis({ args: TASK_SERVER_ARGS });
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
     const settings = {
       TASKS_STORE: 'redis',
       TASKS_REDIS_URL: `redis://${redis.address}`,

@@ -6,8 +6,8 @@ import { askOverHttp, getPage } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { type PushWorker, reply, startPushWorker } from '../support/push-workers.ts';
-import { startCluster } from '../support/redis-cluster.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { clusterFor } from '../support/redis-cluster.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { ServiceProcess } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService, type Tenant, tasksEnv } from '../support/tasks/tasks-service.ts';
@@ -38,8 +38,7 @@ async function createUntilTaken(tenant: Tenant): Promise<string> {
 }
 
 t.test('a Redis that could lose tasks is rejected with the commands that fix it', async t => {
-  const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: ['--requirepass', 'hunter2'] });
   const settings = {
     TASKS_STORE: 'redis',
     TASKS_REDIS_URL: `redis://:hunter2@127.0.0.1:${redis.port}/2`,
@@ -75,7 +74,7 @@ t.test('tasks in a Redis that wants TLS, and is away for a while', async t => {
   };
   const ca = file('ca.crt', authority.certificate);
   const port = await freePort();
-  const redis = await startRedis({
+  const redis = await redisFor(t, {
     args: [
       ...TASK_SERVER_ARGS,
       ...['--tls-port', String(port), '--tls-auth-clients', 'no', '--tls-ca-cert-file', ca],
@@ -87,7 +86,6 @@ t.test('tasks in a Redis that wants TLS, and is away for a while', async t => {
       ],
     ],
   });
-  t.teardown(() => redis.stop());
   const service = await startTasksService(t, {
     TASKS_STORE: 'redis',
     TASKS_REDIS_URL: `127.0.0.1:${port}`,
@@ -138,8 +136,7 @@ t.test('tasks in a Redis that wants TLS, and is away for a while', async t => {
 });
 
 t.test('tasks in a cluster: all of a tenant is on one node', async t => {
-  const cluster = await startCluster({ args: TASK_SERVER_ARGS });
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, { args: TASK_SERVER_ARGS });
   const service = await startTasksService(t, {
     TASKS_STORE: 'redis',
     TASKS_REDIS_TYPE: 'cluster',

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { type ApiAnswer, newTenant, startTasksService, type Tenant } from '../support/tasks/tasks-service.ts';
 
@@ -29,8 +29,7 @@ t.test('a call that waits is refused once its token is deleted: SQLite', async t
 });
 
 t.test('a call that waits is refused once its token is deleted: Redis, two processes', async t => {
-  const redis = await startRedis({ args: TASK_SERVER_ARGS });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
   const settings = { TASKS_STORE: 'redis', TASKS_REDIS_URL: `redis://${redis.address}` };
   const [one, other] = [await startTasksService(t, settings), await startTasksService(t, settings)];
   const acme = await newTenant(one);

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { reply, startPushWorker } from '../support/push-workers.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
@@ -112,8 +112,7 @@ t.test('proxied calls and tasks share a limit: SQLite', async t => {
 });
 
 t.test('proxied calls and tasks share a limit: Redis, two processes', async t => {
-  const redis = await startRedis({ args: TASK_SERVER_ARGS });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
   const shared = settings(t, {
     TASKS_STORE: 'redis',
     TASKS_REDIS_URL: `redis://${redis.address}`,

@@ -13,7 +13,7 @@ import {
   silentReceiver,
 } from '../support/otlp-receiver.ts';
 import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
@@ -58,8 +58,7 @@ async function traced(
 t.test(
   'over OTLP/HTTP: a span for the call below that of the caller, one for the decision below it, and one for the store',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const { service, receiver } = await traced(t, httpReceiver, {
       BACKEND_TYPE: 'redis',
       REDIS_URL: redis.address,

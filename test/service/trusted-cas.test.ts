@@ -5,7 +5,7 @@ import { askOverHttp, getPage } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { grpcReceiver, httpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
-import { startRedis } from '../support/redis-server.ts';
+import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
@@ -33,7 +33,7 @@ const rules = () => ({
 t.test('Redis of both instances, in decision threads, and that of tasks', async t => {
   const pair = authority.issue({ subject: 'redis', names: ['127.0.0.1'] });
   const port = await freePort();
-  const redis = await startRedis({
+  await redisFor(t, {
     args: [
       ...TASK_SERVER_ARGS,
       ...['--tls-port', String(port), '--tls-auth-clients', 'no'],
@@ -42,7 +42,6 @@ t.test('Redis of both instances, in decision threads, and that of tasks', async 
       ...['--tls-key-file', file('redis.key', pair.key)],
     ],
   });
-  t.teardown(() => redis.stop());
   const url = `127.0.0.1:${port}`;
   const service = await startTasksService(t, {
     ...SYSTEM,

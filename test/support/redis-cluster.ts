@@ -1,5 +1,7 @@
 import { freePort } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
+import { during } from './server-process.ts';
+import type { Teardown } from './stores.ts';
 import { until } from './until.ts';
 
 const HASH_SLOTS = 16_384;
@@ -99,17 +101,21 @@ export class RedisCluster {
   }
 }
 
+interface ClusterOptions {
+  readonly nodes?: number;
+  readonly args?: readonly string[];
+}
+
+/** A cluster that is stopped with the test. */
+export function clusterFor(t: Teardown, options?: ClusterOptions): Promise<RedisCluster> {
+  return during(t, startCluster(options));
+}
+
 /**
  * Starts a cluster on loopback and waits until all its nodes find it complete. A node that is killed stays a member;
  * the others go on with the slots that they have.
  */
-export async function startCluster({
-  nodes = 3,
-  args = [],
-}: {
-  readonly nodes?: number;
-  readonly args?: readonly string[];
-} = {}): Promise<RedisCluster> {
+export async function startCluster({ nodes = 3, args = [] }: ClusterOptions = {}): Promise<RedisCluster> {
   const started: RedisServer[] = [];
   try {
     const busPorts: number[] = [];

@@ -1,49 +1,40 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { Child } from './child-process.ts';
 import { freePort } from './free-port.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import { commandAt, type RedisServer, redisFor } from './redis-server.ts';
+import { during, ServerProcess } from './server-process.ts';
 import type { Teardown } from './stores.ts';
-import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
-
-/** Longest wait for it to start or to stop. */
-const PATIENCE_MS = 10_000;
 
 /** The name under which the master is known. */
 export const MASTER_NAME = 'limits';
 
 /** A real sentinel that watches one master, and decides alone. */
-export class RedisSentinel {
-  readonly port: number;
-  readonly #directory: string;
-  readonly #child: Child;
+export class RedisSentinel extends ServerProcess {
+  readonly #file: string;
   readonly #password: string;
 
   constructor(port: number, masterPort: number, password: string) {
-    this.port = port;
+    super(port);
     this.#password = password;
-    this.#directory = makeTempDirectory();
-    const file = join(this.#directory, 'sentinel.conf');
+    this.#file = join(this.directory, 'sentinel.conf');
     const lines = [
       `port ${port}`,
       'bind 127.0.0.1',
-      `dir ${this.#directory}`,
+      `dir ${this.directory}`,
       ...(password === '' ? [] : [`requirepass ${password}`]),
       `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${masterPort} 1`,
       `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
       `sentinel failover-timeout ${MASTER_NAME} 5000`,
     ];
-    writeFileSync(file, `${lines.join('\n')}\n`);
-    this.#child = new Child({ command: 'redis-server', args: [file, '--sentinel'], env: process.env });
+    writeFileSync(this.#file, `${lines.join('\n')}\n`);
   }
 
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }
 
-  async watching(): Promise<void> {
-    await this.#child.line(line => (line.includes('+monitor master') ? true : undefined), PATIENCE_MS);
+  protected program() {
+    return { command: 'redis-server', args: [this.#file, '--sentinel'], ready: /\+monitor master/ };
   }
 
   /** Resolves when it knows of a replica that can become master. */
@@ -56,39 +47,25 @@ export class RedisSentinel {
 
   /** Sends one command over a connection of its own. */
   async command(name: string, ...args: string[]): Promise<unknown> {
-    const client = new Redis({
-      host: '127.0.0.1',
-      port: this.port,
-      lazyConnect: true,
-      maxRetriesPerRequest: 0,
-      retryStrategy: () => null,
-      ...(this.#password === '' ? {} : { password: this.#password }),
-    });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      return await client.call(name, ...args);
-    } finally {
-      if (client.status !== 'end') client.disconnect();
-    }
-  }
-
-  async stop(): Promise<void> {
-    await this.#child.end('SIGTERM', PATIENCE_MS);
-    removeDirectory(this.#directory);
+    return await commandAt(this.port, this.#password === '' ? {} : { password: this.#password }, name, args);
   }
 }
 
-/** Starts a sentinel for the master at this port of loopback. */
+/** Starts a sentinel for the master at this port of loopback. Whoever starts it stops it. */
 export async function startSentinel(masterPort: number, password = ''): Promise<RedisSentinel> {
   const sentinel = new RedisSentinel(await freePort(), masterPort, password);
   try {
-    await sentinel.watching();
+    await sentinel.start();
     return sentinel;
   } catch (failure) {
     await sentinel.stop();
     throw failure;
   }
+}
+
+/** A sentinel that is stopped with the test. */
+export function sentinelFor(t: Teardown, masterPort: number, password?: string): Promise<RedisSentinel> {
+  return during(t, startSentinel(masterPort, password));
 }
 
 /** A master, its replica, and a sentinel that watches them. They end with the test. */
@@ -97,14 +74,11 @@ export async function startWatchedMaster(t: Teardown): Promise<{
   readonly replica: RedisServer;
   readonly sentinel: RedisSentinel;
 }> {
-  const master = await startRedis();
-  t.teardown(() => master.stop());
-  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
-  t.teardown(() => replica.stop());
+  const master = await redisFor(t);
+  const replica = await redisFor(t, { args: ['--replicaof', '127.0.0.1', String(master.port)] });
   // A sentinel asks who the replicas are when it starts, and then after ten seconds.
   while (!/connected_slaves:1/.test(String(await master.command('INFO', 'replication'))));
-  const sentinel = await startSentinel(master.port);
-  t.teardown(() => sentinel.stop());
+  const sentinel = await sentinelFor(t, master.port);
   await sentinel.knowsReplica();
   return { master, replica, sentinel };
 }

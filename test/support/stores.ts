@@ -17,7 +17,7 @@ import type { CounterStore } from '../../src/counters/store.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import type { Exemptions } from '../exam/exemptions.ts';
 import { KeepingLogger } from './keeping-logger.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import { type RedisServer, redisFor } from './redis-server.ts';
 
 /** What a test needs of `tap` to clean up after itself. */
 export interface Teardown {
@@ -64,8 +64,7 @@ const NO_SCRIPTS: Exemptions = { admission: 'only a script can compare before it
 export async function redisStoreKinds(
   t: Teardown,
 ): Promise<{ redis: RedisServer; kinds: StoreKind[]; overUnixSocket: StoreKind }> {
-  const redis = await startRedis({ unixSocket: true, args: WITHOUT_SCRIPTS });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { unixSocket: true, args: WITHOUT_SCRIPTS });
   const kind = (name: string, endpoint: TestEndpoint, exempt: Exemptions = {}): StoreKind => ({
     name,
     exempt,

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { type RedisServer, startRedis } from '../redis-server.ts';
+import { type RedisServer, redisFor } from '../redis-server.ts';
 import type { ServiceProcess } from '../service.ts';
 import type { Verdict } from './model.ts';
 import { countsInRedis } from './setup.ts';
@@ -7,8 +7,7 @@ import { countedStatistics, expectedStatistics } from './statistics.ts';
 
 /** A Redis that ends with the test. */
 export async function startedRedis(t: Test): Promise<RedisServer> {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   return redis;
 }
 

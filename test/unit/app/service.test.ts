@@ -7,7 +7,7 @@ import { loadSettings } from '../../../src/settings/load.ts';
 import { freePort } from '../../support/free-port.ts';
 import { HTTP_ENGINE } from '../../support/http-engine.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { startMemcached } from '../../support/memcached-server.ts';
+import { memcachedFor } from '../../support/memcached-server.ts';
 import { writeRules } from '../../support/rule-files.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 import { until } from '../../support/until.ts';
@@ -84,8 +84,7 @@ t.test('a start that fails stops what was started and tells why', async t => {
 });
 
 t.test('rules that memcached cannot count are refused if it is the store', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const rules = RULES.replace('{unit: day,', '{unit: day, algorithm: token_bucket,');
   const env = { BACKEND_TYPE: 'altcache', ALTCACHE_HOST_PORT: memcached.address };
   const { service, logger } = await freshService(t, env, rules);

@@ -16,7 +16,7 @@ import { benchRules, ruleFile } from '../../../bench/load/decisions/rules.ts';
 import { RequestFrames } from '../../../bench/support/grpc-load/request-frames.ts';
 import { CODE_NAMES, encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { Decisions } from '../../support/decisions.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { redisFor } from '../../support/redis-server.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
 
 const ROUTES = 10;
@@ -49,8 +49,7 @@ t.test('over /json the same is asked', async t => {
 t.test('the service and the baseline give the answers that the patterns say', async t => {
   const rules = benchRules(ROUTES);
   const service = new Decisions({ store: await sharedStoreKind.open(t), rules: ruleFile(rules) });
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const client = new Redis({ port: redis.port, host: '127.0.0.1' });
   t.teardown(() => client.disconnect());
   const baseline = new BaselineDecider(client, new Map([[DOMAIN, ruleLevel(rules)]]));

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { type FollowedStore, followed } from '../../exam/steering-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { startCluster } from '../../support/redis-cluster.ts';
+import { clusterFor } from '../../support/redis-cluster.ts';
 import { redisRecordsOpener } from '../../support/redis-records.ts';
 import { MASTER_NAME, startWatchedMaster } from '../../support/redis-sentinel.ts';
 import { record } from '../../support/steering.ts';
@@ -57,8 +57,7 @@ t.test('after a failover by sentinels, all processes have the records of the new
 });
 
 t.test('in a cluster, records are found after their slot has moved, and after a failover', async t => {
-  const cluster = await startCluster();
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t);
   const slot = await cluster.slot('sluice:steering');
   const from = await cluster.owner('sluice:steering');
   const to = (from + 1) % cluster.nodes.length;

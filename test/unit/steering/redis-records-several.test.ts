@@ -7,7 +7,7 @@ import { followed } from '../../exam/steering-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { redisRecordsOpener } from '../../support/redis-records.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { type RedisServer, redisFor } from '../../support/redis-server.ts';
 import { type SilencingProxy, silencingProxy } from '../../support/silencing-proxy.ts';
 import { record } from '../../support/steering.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
@@ -19,8 +19,7 @@ const TOKEN = { ADMIN_TOKEN: 'a-token-for-these-tests' };
 const KEY = 'sluice:steering';
 
 async function ownRedis(t: Test, args: readonly string[] = []): Promise<RedisServer> {
-  const redis = await startRedis({ args });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args });
   return redis;
 }
 

@@ -10,10 +10,10 @@ import {
   type OpenSteeringStore,
 } from '../../exam/steering-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { startCluster } from '../../support/redis-cluster.ts';
+import { clusterFor } from '../../support/redis-cluster.ts';
 import { redisRecordsOpener } from '../../support/redis-records.ts';
-import { MASTER_NAME, startSentinel } from '../../support/redis-sentinel.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { MASTER_NAME, sentinelFor } from '../../support/redis-sentinel.ts';
+import { type RedisServer, redisFor } from '../../support/redis-server.ts';
 import { record } from '../../support/steering.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 import { until } from '../../support/until.ts';
@@ -27,8 +27,7 @@ function fresh(env: Readonly<Record<string, string>>): () => Promise<OpenSteerin
 }
 
 async function ownRedis(t: Test, args: readonly string[] = []): Promise<RedisServer> {
-  const redis = await startRedis({ args });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args });
   return redis;
 }
 
@@ -41,8 +40,7 @@ t.test('one server', async t => {
 
 t.test('a master that a sentinel names', async t => {
   const redis = await ownRedis(t);
-  const sentinel = await startSentinel(redis.port);
-  t.teardown(() => sentinel.stop());
+  const sentinel = await sentinelFor(t, redis.port);
   const env = {
     REDIS_TYPE: 'sentinel',
     REDIS_URL: `${MASTER_NAME},${sentinel.address}`,
@@ -52,8 +50,7 @@ t.test('a master that a sentinel names', async t => {
 });
 
 t.test('a cluster', async t => {
-  const cluster = await startCluster({});
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, {});
   const env = { REDIS_TYPE: 'cluster', REDIS_URL: cluster.address };
   for (let i = 0; i < 3; i++) examineSteeringStore(t, fresh(env));
   examineSharing(t, fresh(env));

@@ -1,18 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { startRedis } from '../../support/redis-server.ts';
+import { redisFor, startRedis } from '../../support/redis-server.ts';
 
 t.test('answers on its port, and what is written can be looked at', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   t.equal(await redis.command('SET', 'key', 7), 'OK');
   t.equal(await redis.command('GET', 'key'), '7');
 });
 
 t.test('listens on a unix socket when asked to', async t => {
-  const redis = await startRedis({ unixSocket: true });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { unixSocket: true });
   const socket = connect(redis.socketPath as string);
   socket.write('PING\r\n');
   const [reply] = await once(socket, 'data');
@@ -21,8 +19,7 @@ t.test('listens on a unix socket when asked to', async t => {
 });
 
 t.test('comes back empty at the same port after a crash', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const port = redis.port;
   await redis.command('SET', 'key', 'value');
   await redis.kill();
@@ -47,7 +44,6 @@ t.test('tells what the server wrote when it does not start', async t => {
 });
 
 t.test('fails when the wanted port is taken', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   await t.rejects(startRedis({ port: redis.port }), { message: /address already in use/i });
 });

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { askOverGrpc } from '../../../support/asking.ts';
 import { descriptor } from '../../../support/decisions.ts';
 import type { GrpcClient } from '../../../support/grpc-client.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { redisFor } from '../../../support/redis-server.ts';
 import { DEATHS, die, hang, limitHeapOfThreads } from '../../../support/threads/deaths.ts';
 import { type ServingService, startServing } from '../../../support/threads/serving-service.ts';
 import { until } from '../../../support/until.ts';
@@ -135,8 +135,7 @@ t.test('threads that die again and again make the process unhealthy', async t =>
 t.test(
   'a thread that is replaced while the store is unavailable serves, and recovers with the store',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const service = await startServing(t, 2, { REDIS_URL: redis.address, REDIS_SOCKET_TYPE: 'tcp' });
     await redis.kill();
     for (const worker of [...service.workers]) await die(worker, 'terminated');
