@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
 import { askOverGrpc } from '../../../support/asking.ts';
 import { descriptor } from '../../../support/decisions.ts';
-import { startMemcached } from '../../../support/memcached-server.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { memcachedFor } from '../../../support/memcached-server.ts';
+import { redisFor } from '../../../support/redis-server.ts';
 import { upTo } from '../../../support/serving-stores.ts';
 import { type ServingService, startServing } from '../../../support/threads/serving-service.ts';
 import { until } from '../../../support/until.ts';
@@ -38,12 +38,7 @@ async function threadsThatDecided(t: Test, service: ServingService): Promise<voi
 t.test(
   'three threads of a process with two connections count exactly, also after two of them have died',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
-    const connections = async () =>
-      String(await redis.command('CLIENT', 'LIST', 'TYPE', 'normal'))
-        .trim()
-        .split('\n').length - 1;
+    const redis = await redisFor(t);
     const env = {
       KVCACHE_URL: redis.address,
       KVCACHE_POOL_SIZE: '2',
@@ -52,20 +47,19 @@ t.test(
     const service = await startServing(t, 3, env);
     t.same(await countOf(service, 10), upTo(CLIENTS * 10));
     await threadsThatDecided(t, service);
-    t.equal(await connections(), 2, 'one of the primary thread, one of the first serving thread');
+    t.equal(await redis.connections(), 2, 'one of the primary thread, one of the first serving thread');
     t.equal(await service.statistic('ratelimit.redis_pool.cx_active'), 2);
     for (const dying of [0, 1]) {
       await service.workers[dying].terminate();
       await service.serving(3);
     }
     t.same(await countOf(service, 10), upTo(CLIENTS * 20).slice(CLIENTS * 10));
-    t.equal(await connections(), 2, 'a replacement has the part of the thread that it replaces');
+    t.equal(await redis.connections(), 2, 'a replacement has the part of the thread that it replaces');
   },
 );
 
 t.test('three threads count in memcached as one', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const env = {
     BACKEND_TYPE: 'memcache',
     MEMCACHE_HOST_PORT: memcached.address,

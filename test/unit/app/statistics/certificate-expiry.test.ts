@@ -2,13 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { CertificateExpiry } from '../../../../src/app/statistics/certificate-expiry.ts';
-import { loadStoreFactory } from '../../../../src/app/stores/stores.ts';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { OutageLog } from '../../../../src/base/outage-log.ts';
-import { loadSettings } from '../../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { Authority } from '../../../support/certificates.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { storeOfSettings } from '../../../support/store-of-settings.ts';
 import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
@@ -50,28 +46,16 @@ async function storeWith(t: Test, env: Readonly<Record<string, string>>, thread:
   const { certificate, key } = ROOT.issue({ subject: 'sluice', to: '2033-03-03' });
   writeFileSync(join(directory, 'client.pem'), certificate);
   writeFileSync(join(directory, 'client.key'), key);
-  const settings = loadSettings(
-    Object.fromEntries(
-      Object.entries(env).map(([name, value]) => [
-        name,
-        value.startsWith('client.') ? join(directory, value) : value,
-      ]),
-    ),
+  const placed = Object.entries(env).map(([name, value]) => [
+    name,
+    value.startsWith('client.') ? join(directory, value) : value,
+  ]);
+  const shared = { fingerprintKey: TEST_FINGERPRINT_KEY, memory: null, refundMarks: null };
+  const { stats } = await storeOfSettings(
+    t,
+    Object.fromEntries(placed),
+    thread === 'other' ? { shared } : {},
   );
-  const stats = new StatsRegistry();
-  const logger = new KeepingLogger();
-  const createStore = await loadStoreFactory(settings);
-  createStore({
-    settings,
-    logger,
-    outages: new OutageLog({ clock: systemClock, logger }),
-    clock: systemClock,
-    random: () => 0.5,
-    stats,
-    ...(thread === 'other' && {
-      shared: { fingerprintKey: TEST_FINGERPRINT_KEY, memory: null, refundMarks: null },
-    }),
-  });
   return shown(stats);
 }
 

@@ -14,7 +14,7 @@ import { count } from '../../../support/counting.ts';
 import { DnsServer } from '../../../support/dns-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { startMemcached } from '../../../support/memcached-server.ts';
+import { memcachedFor, startMemcached } from '../../../support/memcached-server.ts';
 import { settledStore } from '../../../support/memcached-stores.ts';
 import type { Teardown } from '../../../support/stores.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
@@ -139,8 +139,7 @@ t.test('TLS', { skip: noTls }, async t => {
   });
 
   t.test('errors say that a server does not use TLS, or that it requires a certificate', async t => {
-    const clear = await startMemcached();
-    t.teardown(() => clear.stop());
+    const clear = await memcachedFor(t);
     t.match(await refusal({ MEMCACHE_TLS: 'true', ...byName(clear.port) }), /set MEMCACHE_TLS=false/);
     t.match(await refusal({ ...CA, ...byName(strict.port) }), /set ALTCACHE_TLS_CLIENT_CERT and/);
   });
@@ -187,8 +186,7 @@ t.test('TLS', { skip: noTls }, async t => {
   });
 
   t.test('a server without TLS is refused', async t => {
-    const clear = await startMemcached();
-    t.teardown(() => clear.stop());
+    const clear = await memcachedFor(t);
     t.match(await refusal({ ...CA, ...byName(clear.port) }), /wrong version number|closed|packet length/i);
   });
 

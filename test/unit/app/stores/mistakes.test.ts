@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { loadStoreFactory } from '../../../../src/app/stores/stores.ts';
 import { redisTaskStore } from '../../../../src/app/tasks/redis-task-store.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { asError } from '../../../../src/base/fault.ts';
-import { OutageLog } from '../../../../src/base/outage-log.ts';
+import type { Service } from '../../../../src/base/lifecycle.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { Authority } from '../../../support/certificates.ts';
 import { count } from '../../../support/counting.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { startMemcached } from '../../../support/memcached-server.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { memcachedFor } from '../../../support/memcached-server.ts';
+import { redisFor } from '../../../support/redis-server.ts';
+import { startedStore, storeOfSettings } from '../../../support/store-of-settings.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 import { until } from '../../../support/until.ts';
 
@@ -42,25 +41,12 @@ async function startBoth(t: Test): Promise<{ readonly plain: string; readonly tl
   const port = await freePort();
   const pair = ['--tls-cert-file', files.cert, '--tls-key-file', files.key, '--tls-ca-cert-file', files.ca];
   const args = ['--tls-port', String(port), '--tls-auth-clients', 'no', '--requirepass', SECRET, ...pair];
-  const redis = await startRedis({ args });
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t, { args });
   return { plain: `127.0.0.1:${redis.port}`, tls: `127.0.0.1:${port}` };
 }
 
-async function opened(t: Test, env: Readonly<Record<string, string>>) {
-  const settings = loadSettings(env);
-  const logger = new KeepingLogger();
-  const createStore = await loadStoreFactory(settings);
-  const outages = new OutageLog({ clock: systemClock, logger });
-  const parts = { settings, logger, outages, clock: systemClock, random, stats: new StatsRegistry() };
-  const store = createStore({ ...parts, connectionsChanged: () => {} });
-  t.teardown(() => store.stop());
-  return { store, logger };
-}
-
 /** The error of a store that does not start. */
-async function refusal(t: Test, env: Readonly<Record<string, string>>): Promise<string> {
-  const { store } = await opened(t, env);
+async function refusal(store: Service): Promise<string> {
   return await Promise.resolve(store.start()).then(
     () => 'it has started',
     failure => asError(failure).message,
@@ -126,30 +112,25 @@ t.test('Redis for decisions', async t => {
   ];
   for (const [what, env, fault] of faults) {
     await t.test(what, async t => {
-      const text = await refusal(t, { ...ONCE, ...env });
+      const { opened } = await storeOfSettings(t, { ...ONCE, ...env });
+      const text = await refusal(opened);
       t.match(text, fault);
       t.notMatch(text, SECRET);
     });
   }
   await t.test('a user, a password and a database in the address', async t => {
-    const { store } = await opened(t, {
-      ...ONCE,
-      REDIS_AUTH: '',
-      REDIS_URL: `redis://default:${SECRET}@${plain}/3`,
-    });
-    await store.start();
-    t.same(await count(store.store ?? store, [{ key: 'b', hits: 1 }]), [1]);
+    const env = { ...ONCE, REDIS_AUTH: '', REDIS_URL: `redis://default:${SECRET}@${plain}/3` };
+    const { opened } = await startedStore(t, env);
+    t.same(await count(opened.store, [{ key: 'b', hits: 1 }]), [1]);
   });
   await t.test('a file with a line break at its end', async t => {
     const path = file('auth', `${SECRET}\n`);
-    const { store } = await opened(t, { ...ONCE, REDIS_AUTH: '', REDIS_AUTH_FILE: path, REDIS_URL: plain });
-    await store.start();
+    await startedStore(t, { ...ONCE, REDIS_AUTH: '', REDIS_AUTH_FILE: path, REDIS_URL: plain });
   });
   await t.test('what is certain works: rediss://, line breaks and spaces', async t => {
     const env = { REDIS_AUTH: `${SECRET}\n`, REDIS_TLS_CACERT: `${files.ca}\n` };
-    const { store } = await opened(t, { ...ONCE, ...env, REDIS_URL: ` rediss://${tls}\n` });
-    await store.start();
-    t.same(await count(store.store, [{ key: 'a', hits: 1 }]), [1]);
+    const { opened } = await startedStore(t, { ...ONCE, ...env, REDIS_URL: ` rediss://${tls}\n` });
+    t.same(await count(opened.store, [{ key: 'a', hits: 1 }]), [1]);
   });
 });
 
@@ -160,10 +141,7 @@ t.test('Redis for tasks', async t => {
     const parts = { settings, clock: systemClock, random, logger: new KeepingLogger() };
     const store = redisTaskStore(parts, { startMs: 3_000 });
     t.teardown(() => store.stop());
-    return await store.start().then(
-      () => 'it has started',
-      failure => asError(failure).message,
-    );
+    return await refusal(store);
   };
   const wrong = await start({ TASKS_REDIS_URL: `redis://:${SECRET}x@${plain}` });
   t.match(wrong, /WRONGPASS.*\(check the user and the password in TASKS_REDIS_URL: redis:/);
@@ -177,15 +155,13 @@ t.test('Redis for tasks', async t => {
 });
 
 t.test('memcached', async t => {
-  const plain = await startMemcached();
-  t.teardown(() => plain.stop());
-  const tls = await startMemcached({
+  const plain = await memcachedFor(t);
+  const tls = await memcachedFor(t, {
     args: ['-Z', '-o', `ssl_chain_cert=${files.cert},ssl_key=${files.key}`],
   });
-  t.teardown(() => tls.stop());
   const line = async (env: Readonly<Record<string, string>>): Promise<string> => {
-    const { store, logger } = await opened(t, env);
-    Promise.resolve(store.start()).catch(() => {});
+    const { opened, logger } = await storeOfSettings(t, env);
+    Promise.resolve(opened.start()).catch(() => {});
     const text = (): string => JSON.stringify(logger.lines);
     await until(() => /TLS=/.test(text()));
     return text();

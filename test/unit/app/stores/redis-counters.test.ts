@@ -1,47 +1,42 @@
 import t, { type Test } from 'tap';
-import { loadStoreFactory } from '../../../../src/app/stores/stores.ts';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { OutageLog } from '../../../../src/base/outage-log.ts';
 import { CounterBatch } from '../../../../src/counters/batch.ts';
-import { loadSettings } from '../../../../src/settings/load.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { aftersOf, count, fill } from '../../../support/counting.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { startCluster } from '../../../support/redis-cluster.ts';
-import { MASTER_NAME, startSentinel } from '../../../support/redis-sentinel.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { clusterFor } from '../../../support/redis-cluster.ts';
+import { MASTER_NAME, sentinelFor } from '../../../support/redis-sentinel.ts';
+import { redisFor } from '../../../support/redis-server.ts';
+import { startedStore, storeOfSettings } from '../../../support/store-of-settings.ts';
 import { until } from '../../../support/until.ts';
 
 // A store that waits does not keep the process alive.
 const alive = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(alive));
 
-const createStore = await loadStoreFactory(loadSettings({ KVCACHE_URL: '127.0.0.1:6379' }));
-
-function openStore(t: Test, env: Readonly<Record<string, string>>) {
-  const stats = new StatsRegistry();
+async function openStore(t: Test, env: Readonly<Record<string, string>>) {
   const told: boolean[] = [];
-  const opened = createStore({
-    settings: loadSettings(env),
-    logger: new KeepingLogger(),
-    outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
-    clock: systemClock,
-    random: () => 0.5,
-    stats,
-    connectionsChanged: connected => told.push(connected),
-  });
-  t.teardown(() => opened.stop());
-  return { opened, stats, told };
+  const store = await storeOfSettings(t, env, { connectionsChanged: connected => told.push(connected) });
+  return { ...store, told };
 }
 
+t.test('the settings lead to Redis, and its connections are counted by the names in use', async t => {
+  const redis = await redisFor(t, { args: ['--requirepass', 's3cret'] });
+  const env = { REDIS_URL: `redis://${redis.address}/2`, REDIS_AUTH: 's3cret' };
+  const { opened, stats } = await startedStore(t, env);
+  t.same(await count(opened.store, [{ key: 'a', hits: 1 }]), [1]);
+  t.match(await redis.command('INFO', 'keyspace'), /db2:keys=1/);
+  t.equal(new Map(stats.gauges()).get('ratelimit.redis_pool.cx_active'), 1);
+  await opened.stop();
+  t.same(Object.fromEntries(stats.counters()), {
+    'ratelimit.redis_pool.cx_total': 1,
+    'ratelimit.redis_pool.cx_local_close': 1,
+  });
+  t.equal(new Map(stats.gauges()).get('ratelimit.redis_pool.cx_active'), 0);
+});
+
 t.test('the settings lead to a cluster on one side and sentinels on the other', async t => {
-  const cluster = await startCluster({ nodes: 1, args: ['--requirepass', 'cl4ster'] });
-  t.teardown(() => cluster.stop());
-  const master = await startRedis({ args: ['--requirepass', 'm4ster'] });
-  t.teardown(() => master.stop());
-  const sentinel = await startSentinel(master.port, 's3ntinel');
-  t.teardown(() => sentinel.stop());
-  const { opened, stats, told } = openStore(t, {
+  const cluster = await clusterFor(t, { nodes: 1, args: ['--requirepass', 'cl4ster'] });
+  const master = await redisFor(t, { args: ['--requirepass', 'm4ster'] });
+  const sentinel = await sentinelFor(t, master.port, 's3ntinel');
+  const { opened, stats, told } = await openStore(t, {
     KVCACHE_TYPE: 'Cluster',
     KVCACHE_URL: cluster.address,
     KVCACHE_AUTH: 'cl4ster',
@@ -78,13 +73,10 @@ t.test('the settings lead to a cluster on one side and sentinels on the other', 
 });
 
 t.test('and the other way round', async t => {
-  const cluster = await startCluster({ nodes: 1 });
-  t.teardown(() => cluster.stop());
-  const master = await startRedis();
-  t.teardown(() => master.stop());
-  const sentinel = await startSentinel(master.port, 's3ntinel');
-  t.teardown(() => sentinel.stop());
-  const { opened } = openStore(t, {
+  const cluster = await clusterFor(t, { nodes: 1 });
+  const master = await redisFor(t);
+  const sentinel = await sentinelFor(t, master.port, 's3ntinel');
+  const { opened } = await openStore(t, {
     REDIS_TYPE: 'SENTINEL',
     REDIS_URL: `${MASTER_NAME},${sentinel.address}`,
     KVCACHE_SENTINEL_AUTH: 's3ntinel',
@@ -113,11 +105,9 @@ const SMALL_POOLS = {
 };
 
 t.test('each instance has a pool of its own, and what happens when it is empty is as set', async t => {
-  const main = await startRedis();
-  t.teardown(() => main.stop());
-  const perSecond = await startRedis({ unixSocket: true });
-  t.teardown(() => perSecond.stop());
-  const { opened } = openStore(t, {
+  const main = await redisFor(t);
+  const perSecond = await redisFor(t, { unixSocket: true });
+  const { opened } = await openStore(t, {
     ...SMALL_POOLS,
     KVCACHE_URL: main.address,
     KVCACHE_PERSECOND_URL: perSecond.socketPath!,
@@ -137,11 +127,9 @@ t.test('each instance has a pool of its own, and what happens when it is empty i
 });
 
 t.test('each instance has a time-out of its own', async t => {
-  const main = await startRedis();
-  t.teardown(() => main.stop());
-  const perSecond = await startRedis();
-  t.teardown(() => perSecond.stop());
-  const { opened } = openStore(t, {
+  const main = await redisFor(t);
+  const perSecond = await redisFor(t);
+  const { opened } = await openStore(t, {
     KVCACHE_URL: main.address,
     KVCACHE_TIMEOUT: '1s',
     KVCACHE_PERSECOND: 'true',
@@ -163,7 +151,7 @@ t.test('each instance has a time-out of its own', async t => {
 });
 
 t.test('the start is given up after the time that is set, and waits as set between attempts', async t => {
-  const { opened } = openStore(t, {
+  const { opened } = await openStore(t, {
     KVCACHE_URL: '127.0.0.1:1',
     KVCACHE_STARTUP_INITIAL_INTERVAL: '5ms',
     KVCACHE_STARTUP_MAX_INTERVAL: '5ms',
@@ -173,9 +161,8 @@ t.test('the start is given up after the time that is set, and waits as set betwe
 });
 
 t.test('losing the last connection is reported', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
-  const { opened, told } = openStore(t, { KVCACHE_URL: redis.address });
+  const redis = await redisFor(t);
+  const { opened, told } = await openStore(t, { KVCACHE_URL: redis.address });
   await opened.start();
   t.same(told, [true]);
   await redis.kill();

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { count } from '../../../support/counting.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { startCluster } from '../../../support/redis-cluster.ts';
+import { clusterFor } from '../../../support/redis-cluster.ts';
 import { countEverywhere, openServingStores } from '../../../support/serving-stores.ts';
 import { until } from '../../../support/until.ts';
 
@@ -20,8 +20,7 @@ function callsOf(info: unknown, command: string, which: 'calls' | 'rejected_call
 }
 
 t.test('one thread asks a cluster for its slots, however many there are', async t => {
-  const cluster = await startCluster();
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t);
   const clock = new ManualClock(1_700_000_000_000);
   const env = { KVCACHE_TYPE: 'cluster', KVCACHE_URL: cluster.address, KVCACHE_POOL_SIZE: '5' };
   const { threads } = await openServingStores(t, env, { count: 3, clock });
@@ -41,8 +40,7 @@ t.test('one thread asks a cluster for its slots, however many there are', async 
 });
 
 t.test('threads follow a slot that moves to another node, and learn its new place', async t => {
-  const cluster = await startCluster();
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t);
   const clock = new ManualClock(1_700_000_000_000);
   const env = { KVCACHE_TYPE: 'cluster', KVCACHE_URL: cluster.address, KVCACHE_POOL_SIZE: '3' };
   const { threads } = await openServingStores(t, env, { count: 2, clock });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { count } from '../../../support/counting.ts';
-import { startMemcached } from '../../../support/memcached-server.ts';
-import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
+import { memcachedFor } from '../../../support/memcached-server.ts';
+import { redisFor } from '../../../support/redis-server.ts';
 import { countEverywhere, openServingStores, upTo } from '../../../support/serving-stores.ts';
 import { until } from '../../../support/until.ts';
 
@@ -11,23 +11,13 @@ t.teardown(() => clearInterval(alive));
 
 const ONE = [{ key: 'a', hits: 1 }];
 
-/** Number of connections to a server, without that of the question. */
-async function connectionsOf(redis: RedisServer): Promise<number> {
-  return (
-    String(await redis.command('CLIENT', 'LIST', 'TYPE', 'normal'))
-      .trim()
-      .split('\n').length - 1
-  );
-}
-
 for (const [size, threads] of [
   [7, 3],
   [3, 3],
   [1, 2],
 ]) {
   t.test(`${threads} serving threads use ${size} connections together`, async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const env = {
       KVCACHE_URL: redis.address,
       KVCACHE_POOL_SIZE: String(size),
@@ -36,7 +26,7 @@ for (const [size, threads] of [
     const process = await openServingStores(t, env, { count: threads });
     const all = [process.primary, ...process.threads];
     t.same(await countEverywhere(all), upTo(all.length * 20));
-    t.equal(await connectionsOf(redis), size);
+    t.equal(await redis.connections(), size);
     const active = all.map(({ stats }) => new Map(stats.gauges()).get('ratelimit.redis_pool.cx_active') ?? 0);
     t.equal(
       active.reduce((sum, each) => sum + each, 0),
@@ -47,8 +37,7 @@ for (const [size, threads] of [
 }
 
 t.test('a thread uses both instances of Redis itself, or hands on what belongs to either', async t => {
-  const [main, perSecond] = [await startRedis(), await startRedis()];
-  t.teardown(() => Promise.all([main.stop(), perSecond.stop()]));
+  const [main, perSecond] = [await redisFor(t), await redisFor(t)];
   const env = {
     KVCACHE_URL: main.address,
     KVCACHE_PERSECOND: 'true',
@@ -69,8 +58,7 @@ t.test('a thread uses both instances of Redis itself, or hands on what belongs t
 t.test(
   'what a guarded store could not count is decided in the primary thread for those that hand on',
   async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const env = { KVCACHE_URL: redis.address, KVCACHE_POOL_SIZE: '1', STORE_FAILURE_MODE: 'local' };
     const { primary, threads } = await openServingStores(t, env, { count: 2 });
     t.same(await count(threads[0].opened.store, ONE), [1]);
@@ -83,8 +71,7 @@ t.test(
 );
 
 t.test('memcached counts the hits of all threads on the connections of the primary thread', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const env = {
     BACKEND_TYPE: 'memcache',
     MEMCACHE_HOST_PORT: memcached.address,

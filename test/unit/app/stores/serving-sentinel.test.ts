@@ -1,9 +1,10 @@
 import t from 'tap';
 import { answeringServer, reply } from '../../../support/answering-server.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { MASTER_NAME, startSentinel } from '../../../support/redis-sentinel.ts';
-import { startRedis } from '../../../support/redis-server.ts';
-import { countEverywhere, openServingStores, type ThreadStore } from '../../../support/serving-stores.ts';
+import { MASTER_NAME, startWatchedMaster } from '../../../support/redis-sentinel.ts';
+import { type RedisServer, redisFor } from '../../../support/redis-server.ts';
+import { countEverywhere, openServingStores } from '../../../support/serving-stores.ts';
+import type { StoreOfSettings } from '../../../support/store-of-settings.ts';
 import { until, untilCounted } from '../../../support/until.ts';
 
 // A store that waits does not keep the process alive.
@@ -12,28 +13,22 @@ t.teardown(() => clearInterval(alive));
 
 const ONE = [{ key: 'a', hits: 1 }];
 
-/** A master, its replica, and a sentinel that watches them. */
-async function startWatched(t: { teardown(run: () => unknown): void }) {
-  const master = await startRedis();
-  t.teardown(() => master.stop());
-  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
-  t.teardown(() => replica.stop());
-  // A sentinel asks who the replicas are when it starts, and then after ten seconds.
-  while (!/connected_slaves:1/.test(String(await master.command('INFO', 'replication'))));
-  const sentinel = await startSentinel(master.port);
-  t.teardown(() => sentinel.stop());
-  await sentinel.knowsReplica();
-  const env = {
-    KVCACHE_TYPE: 'sentinel',
-    KVCACHE_URL: `${MASTER_NAME},${sentinel.address}`,
-    KVCACHE_POOL_SIZE: '4',
-  };
-  return { master, replica, sentinel, env };
-}
+/** The settings of a process that knows its Redis by this sentinel. */
+const byName = (sentinel: string, connections: number) => ({
+  KVCACHE_TYPE: 'sentinel',
+  KVCACHE_URL: `${MASTER_NAME},${sentinel}`,
+  KVCACHE_POOL_SIZE: String(connections),
+});
+
+/** Whether a store has connected to this server last. */
+const isAt =
+  (redis: RedisServer) =>
+  ({ logger }: StoreOfSettings): boolean =>
+    logger.lines.filter(line => line.message === 'Connected to Redis').at(-1)?.fields.server ===
+    redis.address;
 
 t.test('one thread asks the sentinels, however many there are', async t => {
-  const master = await startRedis();
-  t.teardown(() => master.stop());
+  const master = await redisFor(t);
   let asked = 0;
   const sentinel = await answeringServer(t, (command, words) => {
     if (command === 'PING') return '+PONG\r\n';
@@ -41,8 +36,7 @@ t.test('one thread asks the sentinels, however many there are', async t => {
     return reply(['127.0.0.1', String(master.port)]);
   });
   const clock = new ManualClock(1_700_000_000_000);
-  const env = { KVCACHE_TYPE: 'sentinel', KVCACHE_URL: `${MASTER_NAME},${sentinel}`, KVCACHE_POOL_SIZE: '4' };
-  const { threads } = await openServingStores(t, env, { count: 3, clock });
+  const { threads } = await openServingStores(t, byName(sentinel, 4), { count: 3, clock });
   t.same(await countEverywhere(threads, 1), [1, 2, 3]);
   t.equal(asked, 1, 'at start');
   let ticks = 0;
@@ -55,8 +49,7 @@ t.test('one thread asks the sentinels, however many there are', async t => {
 });
 
 t.test('a thread that loses its connection has the sentinels asked before it is time', async t => {
-  const [first, second] = [await startRedis(), await startRedis()];
-  t.teardown(() => Promise.all([first.stop(), second.stop()]));
+  const [first, second] = [await redisFor(t), await redisFor(t)];
   let named = first;
   let asked = 0;
   const sentinel = await answeringServer(t, (command, words) => {
@@ -65,8 +58,7 @@ t.test('a thread that loses its connection has the sentinels asked before it is 
     return reply(['127.0.0.1', String(named.port)]);
   });
   const clock = new ManualClock(1_700_000_000_000);
-  const env = { KVCACHE_TYPE: 'sentinel', KVCACHE_URL: `${MASTER_NAME},${sentinel}`, KVCACHE_POOL_SIZE: '2' };
-  const { primary, threads } = await openServingStores(t, env, { count: 1, clock });
+  const { primary, threads } = await openServingStores(t, byName(sentinel, 2), { count: 1, clock });
   t.equal(asked, 1);
   named = second;
   const clients = String(await first.command('CLIENT', 'LIST', 'TYPE', 'normal'))
@@ -80,33 +72,27 @@ t.test('a thread that loses its connection has the sentinels asked before it is 
     return asked > 1;
   });
   t.ok(clock.nowMs() < 1_700_000_001_000, 'a regular look was not due');
-  const isAtSecond = ({ logger }: ThreadStore) =>
-    logger.lines.filter(line => line.message === 'Connected to Redis').at(-1)?.fields.server ===
-    second.address;
   await until(() => {
     clock.advance(100);
-    return [primary, ...threads].every(isAtSecond);
+    return [primary, ...threads].every(isAt(second));
   });
   t.same(await countEverywhere(threads, 1), [1]);
 });
 
 t.test('threads follow a failover', async t => {
-  const { replica, sentinel, env } = await startWatched(t);
-  const { threads } = await openServingStores(t, env, { count: 3 });
+  const { replica, sentinel } = await startWatchedMaster(t);
+  const { threads } = await openServingStores(t, byName(sentinel.address, 4), { count: 3 });
   t.same(await countEverywhere(threads, 1), [1, 2, 3]);
   await until(async () => (await replica.command('GET', 'a')) === '3');
   await sentinel.command('SENTINEL', 'FAILOVER', MASTER_NAME);
-  const isAtReplica = ({ logger }: ThreadStore) =>
-    logger.lines.filter(line => line.message === 'Connected to Redis').at(-1)?.fields.server ===
-    replica.address;
-  await until(() => threads.every(isAtReplica));
+  await until(() => threads.every(isAt(replica)));
   for (const { opened } of threads) await untilCounted(opened.store, ONE);
   t.equal(await replica.command('GET', 'a'), '6');
 });
 
 t.test('threads follow a master that was killed', async t => {
-  const { master, replica, env } = await startWatched(t);
-  const { threads } = await openServingStores(t, env, { count: 3 });
+  const { master, replica, sentinel } = await startWatchedMaster(t);
+  const { threads } = await openServingStores(t, byName(sentinel.address, 4), { count: 3 });
   t.same(await countEverywhere(threads, 1), [1, 2, 3]);
   await until(async () => (await replica.command('GET', 'a')) === '3');
   await master.kill();

@@ -1,14 +1,9 @@
 import t, { type Test } from 'tap';
-import { loadStoreFactory } from '../../../../src/app/stores/stores.ts';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { OutageLog } from '../../../../src/base/outage-log.ts';
-import { loadSettings } from '../../../../src/settings/load.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { type CountingTime, count, NOON, type TestOp } from '../../../support/counting.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { startMemcached } from '../../../support/memcached-server.ts';
-import { startCluster } from '../../../support/redis-cluster.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { memcachedFor } from '../../../support/memcached-server.ts';
+import { clusterFor } from '../../../support/redis-cluster.ts';
+import { redisFor } from '../../../support/redis-server.ts';
+import { startedStore } from '../../../support/store-of-settings.ts';
 
 // Duration and outcome of every call of a counter store, by store.
 
@@ -16,19 +11,7 @@ const SECOND = 1;
 const MINUTE = 2;
 
 async function openStore(t: Test, env: Readonly<Record<string, string>>) {
-  const settings = loadSettings(env);
-  const stats = new StatsRegistry();
-  const logger = new KeepingLogger();
-  const opened = (await loadStoreFactory(settings))({
-    settings,
-    logger,
-    outages: new OutageLog({ clock: systemClock, logger }),
-    clock: systemClock,
-    random: () => 0.5,
-    stats,
-  });
-  t.teardown(() => opened.stop());
-  await opened.start();
+  const { opened, stats } = await startedStore(t, env);
   /** Number of calls by store and outcome, without those that never happened. */
   const calls = (): Record<string, number> => {
     const all = [...stats.timers()].map(([name, { count: number }]) => [
@@ -43,8 +26,7 @@ async function openStore(t: Test, env: Readonly<Record<string, string>>) {
 }
 
 t.test('Redis: a call is for a batch, and each of two instances is a store', async t => {
-  const [main, perSecond] = [await startRedis(), await startRedis()];
-  t.teardown(() => Promise.all([main.stop(), perSecond.stop()]));
+  const [main, perSecond] = [await redisFor(t), await redisFor(t)];
   const { ask, calls, stats } = await openStore(t, {
     KVCACHE_URL: main.address,
     KVCACHE_TIMEOUT: '100ms',
@@ -77,8 +59,7 @@ t.test('Redis: a call is for a batch, and each of two instances is a store', asy
 });
 
 t.test('a Redis cluster: partial while one node does not answer', async t => {
-  const cluster = await startCluster({ nodes: 2 });
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, { nodes: 2 });
   const { ask, calls } = await openStore(t, {
     KVCACHE_TYPE: 'cluster',
     KVCACHE_URL: cluster.address,
@@ -97,8 +78,7 @@ t.test('a Redis cluster: partial while one node does not answer', async t => {
 });
 
 t.test('a Redis cluster of one node that does not answer: a timeout', async t => {
-  const cluster = await startCluster({ nodes: 1 });
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, { nodes: 1 });
   const { ask, calls } = await openStore(t, {
     KVCACHE_TYPE: 'cluster',
     KVCACHE_URL: cluster.address,
@@ -111,8 +91,7 @@ t.test('a Redis cluster of one node that does not answer: a timeout', async t =>
 });
 
 t.test('memcached: the call is over when the counts are read', async t => {
-  const memcached = await startMemcached();
-  t.teardown(() => memcached.stop());
+  const memcached = await memcachedFor(t);
   const { ask, calls } = await openStore(t, {
     BACKEND_TYPE: 'memcache',
     MEMCACHE_HOST_PORT: memcached.address,

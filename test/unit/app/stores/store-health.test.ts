@@ -1,17 +1,15 @@
 import t, { type Test } from 'tap';
 import { StoreHealth } from '../../../../src/app/stores/store-health.ts';
-import { loadStoreFactory } from '../../../../src/app/stores/stores.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { OutageLog, type OutageTexts } from '../../../../src/base/outage-log.ts';
-import { loadSettings } from '../../../../src/settings/load.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { count } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { startMemcached } from '../../../support/memcached-server.ts';
-import { startCluster } from '../../../support/redis-cluster.ts';
-import { MASTER_NAME, startSentinel } from '../../../support/redis-sentinel.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { memcachedFor } from '../../../support/memcached-server.ts';
+import { clusterFor } from '../../../support/redis-cluster.ts';
+import { MASTER_NAME, sentinelFor } from '../../../support/redis-sentinel.ts';
+import { redisFor } from '../../../support/redis-server.ts';
+import { startedStore } from '../../../support/store-of-settings.ts';
 import { until } from '../../../support/until.ts';
 
 // Timers of a store do not keep the process alive.
@@ -86,18 +84,7 @@ t.test('a store that reports no connections does not decide', async t => {
 /** A store of these settings, and what is told of it. */
 async function opened(t: Test, env: Readonly<Record<string, string>>) {
   const { health, store: outages } = healthOfStore(false);
-  const settings = loadSettings(env);
-  const createStore = await loadStoreFactory(settings);
-  const store = createStore({
-    settings,
-    logger: new KeepingLogger(),
-    clock: systemClock,
-    random: Math.random,
-    stats: new StatsRegistry(),
-    outages,
-  });
-  t.teardown(() => store.stop());
-  await store.start();
+  const { opened: store } = await startedStore(t, env, { outages });
   const state = () => health.components.get('store');
   t.match(state(), { ok: true, note: null }, 'it works after the start');
   /** Counts until the state is this one; what could not be counted is of no interest. */
@@ -116,8 +103,7 @@ t.test('the embedded store works', async t => {
 
 for (const mode of ['error', 'local']) {
   t.test(`Redis that is killed, and back, with STORE_FAILURE_MODE=${mode}`, async t => {
-    const redis = await startRedis();
-    t.teardown(() => redis.stop());
+    const redis = await redisFor(t);
     const { state, told, becomes } = await opened(t, { REDIS_URL: redis.address, STORE_FAILURE_MODE: mode });
     await redis.kill();
     await told(false);
@@ -128,8 +114,7 @@ for (const mode of ['error', 'local']) {
 }
 
 t.test('Redis that refuses to count, and takes hits again', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
+  const redis = await redisFor(t);
   const { state, becomes } = await opened(t, { REDIS_URL: redis.address });
   await redis.command('CONFIG', 'SET', 'maxmemory', '1');
   await becomes(false);
@@ -139,8 +124,7 @@ t.test('Redis that refuses to count, and takes hits again', async t => {
 });
 
 t.test('Redis for limits per second that is killed while the other works', async t => {
-  const [main, perSecond] = await Promise.all([startRedis(), startRedis()]);
-  t.teardown(() => Promise.all([main.stop(), perSecond.stop()]));
+  const [main, perSecond] = await Promise.all([redisFor(t), redisFor(t)]);
   const { told } = await opened(t, {
     REDIS_URL: main.address,
     REDIS_PERSECOND: 'true',
@@ -153,8 +137,7 @@ t.test('Redis for limits per second that is killed while the other works', async
 });
 
 t.test('a cluster with a node that is killed', async t => {
-  const cluster = await startCluster({ nodes: 3 });
-  t.teardown(() => cluster.stop());
+  const cluster = await clusterFor(t, { nodes: 3 });
   const { told } = await opened(t, { REDIS_TYPE: 'cluster', REDIS_URL: cluster.address });
   await cluster.nodes[1].kill();
   await told(false);
@@ -163,10 +146,8 @@ t.test('a cluster with a node that is killed', async t => {
 });
 
 t.test('a master named by a sentinel that is killed', async t => {
-  const master = await startRedis();
-  t.teardown(() => master.stop());
-  const sentinel = await startSentinel(master.port, '');
-  t.teardown(() => sentinel.stop());
+  const master = await redisFor(t);
+  const sentinel = await sentinelFor(t, master.port, '');
   const { told } = await opened(t, {
     REDIS_TYPE: 'sentinel',
     REDIS_URL: `${MASTER_NAME},${sentinel.address}`,
@@ -176,8 +157,7 @@ t.test('a master named by a sentinel that is killed', async t => {
 });
 
 t.test('one of two memcached servers that is killed, and back', async t => {
-  const [one, other] = await Promise.all([startMemcached(), startMemcached()]);
-  t.teardown(() => Promise.all([one.stop(), other.stop()]));
+  const [one, other] = await Promise.all([memcachedFor(t), memcachedFor(t)]);
   const { told } = await opened(t, {
     BACKEND_TYPE: 'memcache',
     MEMCACHE_HOST_PORT: `${one.address},${other.address}`,
