@@ -12,6 +12,7 @@ import { PiscinaDeliveries } from '../../src/tasks/delivery/piscina-deliveries.t
 import { newSigningSecret } from '../../src/tasks/delivery/signature.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/tasks/model/retry-policy.ts';
 import type { Task } from '../../src/tasks/model/task.ts';
+import { NO_CONTENT } from '../../src/tasks/model/task-content.ts';
 import { standardErrorLogger } from '../support/standard-error-logger.ts';
 
 const AT_ONCE = 64;
@@ -43,6 +44,7 @@ function request(url: string, number: number): DeliveryRequest {
     id: `tsk_${String(number).padStart(26, '0')}`,
     workerId: 'wrk_1',
     worker: 'mailer',
+    ...NO_CONTENT,
     type: 'email.welcome',
     status: 'running',
     priority: 'normal',
@@ -55,8 +57,6 @@ function request(url: string, number: number): DeliveryRequest {
     deferrals: 0,
     key: null,
     keyTtlMs: 0,
-    tags: [],
-    metadata: {},
     lastError: null,
     cancelRequestedAt: null,
     group: null,
