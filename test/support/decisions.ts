@@ -28,7 +28,8 @@ import { ManualClock } from './manual-clock.ts';
 import { threadsFor } from './pooled.ts';
 import { TEST_FINGERPRINT_KEY } from './stores.ts';
 
-const DEFAULT_OPTIONS: EngineOptions = {
+/** Options that add nothing to what rules say. */
+export const PLAIN_OPTIONS: EngineOptions = {
   cacheKeyPrefix: '',
   expirationJitterMaxSeconds: 0,
   nearLimitRatio: 0.8,
@@ -37,6 +38,18 @@ const DEFAULT_OPTIONS: EngineOptions = {
   headerNames: null,
   dynamicMetadata: false,
 };
+
+/** The statistics of an engine, by their names in the service. */
+export function engineCounters(stats: StatsRegistry): EngineCounters {
+  return {
+    storeError: stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
+    serviceError: stats.counter('ratelimit.service.call.should_rate_limit.service_error'),
+    cancelled: stats.counter('ratelimit.service.call.should_rate_limit.cancelled'),
+    globalShadowMode: stats.counter('ratelimit.service.global_shadow_mode'),
+    banned: stats.counter('ratelimit.service.steering.banned'),
+    passed: stats.counter('ratelimit.service.steering.passed'),
+  };
+}
 
 export interface DecisionSetup {
   readonly store: CounterStore;
@@ -78,15 +91,8 @@ export class Decisions {
     this.clock = new ManualClock(setup.nowMs ?? 1_700_000_000_000);
     this.stats.addSource(this.statistics);
     const cacheBytes = setup.localCacheBytes ?? 0;
-    const options = { ...DEFAULT_OPTIONS, ...setup.options };
-    const counters = {
-      storeError: this.stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
-      serviceError: this.stats.counter('ratelimit.service.call.should_rate_limit.service_error'),
-      cancelled: this.stats.counter('ratelimit.service.call.should_rate_limit.cancelled'),
-      globalShadowMode: this.stats.counter('ratelimit.service.global_shadow_mode'),
-      banned: this.stats.counter('ratelimit.service.steering.banned'),
-      passed: this.stats.counter('ratelimit.service.steering.passed'),
-    };
+    const options = { ...PLAIN_OPTIONS, ...setup.options };
+    const counters = engineCounters(this.stats);
     const engine = new Engine({
       options,
       additions: new AnswerAdditions(options),
@@ -115,7 +121,7 @@ export class Decisions {
     });
     this.#answers = options.answers ?? 0;
     this.#explainer = new Explainer({
-      options: { ...DEFAULT_OPTIONS, ...setup.options },
+      options: { ...PLAIN_OPTIONS, ...setup.options },
       store: setup.store,
       fingerprintKey: TEST_FINGERPRINT_KEY,
       rules: () => this.#rules,

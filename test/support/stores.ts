@@ -34,10 +34,15 @@ export interface StoreKind {
   open(t: Teardown): Promise<CounterStore>;
 }
 
+/** An embedded store of its own. */
+export function embeddedStore(places = 1_024): EmbeddedCounterStore {
+  return new EmbeddedCounterStore(CounterTable.create(places));
+}
+
 /** The embedded store. */
 export const sharedStoreKind: StoreKind = {
   name: 'memory',
-  open: async () => new EmbeddedCounterStore(CounterTable.create(16_384)),
+  open: async () => embeddedStore(16_384),
 };
 
 /** Arguments of a Redis with a user who may not run scripts, like whoever comes through a sharding proxy. */

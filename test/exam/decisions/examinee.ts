@@ -1,9 +1,22 @@
+import type { Test } from 'tap';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { Decisions, request } from '../../support/decisions.ts';
+import type { StoreKind } from '../../support/stores.ts';
 import { type EntryText, ruleFile } from './rule-file.ts';
 
 /** Gives a fresh, empty store that is closed when the test ends. */
 export type OpenStore = () => Promise<CounterStore>;
+
+type Exam = (t: Test, open: OpenStore) => void;
+
+/** Runs exams with each kind of store. */
+export function examineAll(t: Test, kinds: readonly StoreKind[], ...exams: readonly Exam[]): void {
+  for (const kind of kinds) {
+    t.test(kind.name, async t => {
+      for (const examine of exams) examine(t, () => kind.open(t));
+    });
+  }
+}
 
 /** Decisions by these entries of the domain `d`, in a store of their own. */
 export async function deciding(open: OpenStore, ...entries: readonly EntryText[]): Promise<Decisions> {

@@ -10,18 +10,23 @@ const BEGIN_MS = 1_700_006_400_000;
 
 /** Limits that users of envoyproxy/ratelimit, Envoy and its gateways have asked for, with the numbers of their threads. */
 export function examineRequestedLimits(t: Test, open: OpenStore): void {
-  examineWindows(t, open);
-  examineTwoLimits(t, open);
-  examineRolling(t, open);
-  examineBillingPeriods(t, open);
+  const opened = opening(open);
+  examineWindows(t, opened);
+  examineTwoLimits(t, opened);
+  examineRolling(t, opened);
+  examineBillingPeriods(t, opened);
 }
 
-async function opened(open: OpenStore, descriptors: string): Promise<Decisions> {
-  return new Decisions({
-    store: await open(),
-    rules: `domain: d\ndescriptors:\n${descriptors}`,
-    nowMs: BEGIN_MS,
-  });
+/** Decisions by the rules of some descriptors. */
+type OpenRules = (descriptors: string) => Promise<Decisions>;
+
+function opening(open: OpenStore): OpenRules {
+  return async descriptors =>
+    new Decisions({
+      store: await open(),
+      rules: `domain: d\ndescriptors:\n${descriptors}`,
+      nowMs: BEGIN_MS,
+    });
 }
 
 /** How many of `count` requests for a descriptor are admitted now, one after the other. */
@@ -34,17 +39,14 @@ async function admitted(decisions: Decisions, text: string, count: number): Prom
   return passed;
 }
 
-function examineWindows(t: Test, open: OpenStore): void {
+function examineWindows(t: Test, opened: OpenRules): void {
   /** https://github.com/envoyproxy/ratelimit/issues/439 */
   t.test('windows of 5 minutes and of 2 hours', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: short
     rate_limit: { window: 5m, requests_per_unit: 3 }
   - key: long
-    rate_limit: { window: 2h, requests_per_unit: 3 }`,
-    );
+    rate_limit: { window: 2h, requests_per_unit: 3 }`);
     for (const [key, lengthMs] of [
       ['short', 5 * MINUTE_MS],
       ['long', 2 * HOUR_MS],
@@ -62,12 +64,9 @@ function examineWindows(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/envoy/pull/47307: a multiplier is not the same rate in a shorter window. */
   t.test('10 requests in 10 minutes can all come in the first minute', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: k
-    rate_limit: { unit: minute, unit_multiplier: 10, requests_per_unit: 10 }`,
-    );
+    rate_limit: { unit: minute, unit_multiplier: 10, requests_per_unit: 10 }`);
     t.equal(await admitted(decisions, 'k=x', 11), 10);
     decisions.clock.advance(9 * MINUTE_MS);
     t.equal(await admitted(decisions, 'k=x', 1), 0);
@@ -77,12 +76,9 @@ function examineWindows(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/gateway/issues/6486 */
   t.test('1500 requests every 30 seconds', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: k
-    rate_limit: { unit: second, unit_multiplier: 30, requests_per_unit: 1500 }`,
-    );
+    rate_limit: { unit: second, unit_multiplier: 30, requests_per_unit: 1500 }`);
     const ask = (hitsAddend: number) => decisions.ask({ ...request('d', 'k=x'), hitsAddend });
     t.match(await ask(1_500), { overallCode: OK, statuses: [{ limitRemaining: 0, durationUntilReset: 30 }] });
     decisions.clock.advance(29 * SECOND_MS);
@@ -92,18 +88,15 @@ function examineWindows(t: Test, open: OpenStore): void {
   });
 }
 
-function examineTwoLimits(t: Test, open: OpenStore): void {
+function examineTwoLimits(t: Test, opened: OpenRules): void {
   /** https://github.com/envoyproxy/ratelimit/issues/190 */
   t.test('5 in a second, 60 in 30 seconds and 100 in 5 minutes, for one key', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: conversation
     rate_limits:
       - { unit: second, requests_per_unit: 5 }
       - { unit: second, unit_multiplier: 30, requests_per_unit: 60 }
-      - { unit: second, unit_multiplier: 300, requests_per_unit: 100 }`,
-    );
+      - { unit: second, unit_multiplier: 300, requests_per_unit: 100 }`);
     const seconds = async (count: number): Promise<number> => {
       let passed = 0;
       for (let second = 0; second < count; second++) {
@@ -132,14 +125,11 @@ function examineTwoLimits(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/ratelimit/issues/107 */
   t.test('bursts of 10 in a second, but not more than 100 in a minute', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: database
     rate_limits:
       - { unit: second, requests_per_unit: 10 }
-      - { unit: minute, requests_per_unit: 100 }`,
-    );
+      - { unit: minute, requests_per_unit: 100 }`);
     t.equal(await admitted(decisions, 'database=a', 11), 10);
     decisions.clock.moveTo(BEGIN_MS + MINUTE_MS);
     for (let second = 0; second < 10; second++) {
@@ -151,9 +141,7 @@ function examineTwoLimits(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/ratelimit/issues/262 */
   t.test('a burst limit and a daily limit for each account, depending on its package', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: package
     value: free
     descriptors:
@@ -167,8 +155,7 @@ function examineTwoLimits(t: Test, open: OpenStore): void {
       - key: account_id
         rate_limits:
           - { name: burst, unit: second, requests_per_unit: 20 }
-          - { name: daily, unit: day, requests_per_unit: 1000 }`,
-    );
+          - { name: daily, unit: day, requests_per_unit: 1000 }`);
     t.equal(await admitted(decisions, 'package=free,account_id=1', 21), 10);
     t.equal(await admitted(decisions, 'package=paid,account_id=2', 21), 20);
     t.match(decisions.rule('d.package_free.account_id.burst'), { total_hits: 21, over_limit: 11 });
@@ -186,9 +173,7 @@ function examineTwoLimits(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/ratelimit/issues/693 */
   t.test('limits per second and per hour for each method of a path', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: path
     value: /api/v1/subpath
     rate_limit: { unit: second, requests_per_unit: 1000 }
@@ -202,8 +187,7 @@ function examineTwoLimits(t: Test, open: OpenStore): void {
         value: post
         rate_limits:
           - { unit: hour, requests_per_unit: 400 }
-          - { unit: second, requests_per_unit: 1 }`,
-    );
+          - { unit: second, requests_per_unit: 1 }`);
     t.equal(await admitted(decisions, 'path=/api/v1/subpath,method=get', 3), 2);
     t.equal(await admitted(decisions, 'path=/api/v1/subpath,method=post', 3), 1);
     decisions.clock.advance(SECOND_MS);
@@ -211,15 +195,12 @@ function examineTwoLimits(t: Test, open: OpenStore): void {
   });
 }
 
-function examineRolling(t: Test, open: OpenStore): void {
+function examineRolling(t: Test, opened: OpenRules): void {
   /** https://github.com/envoyproxy/ratelimit/issues/32: 60 in an hour, which come back as the hour moves on. */
   t.test('5 minutes after an hour in which 60 calls were spread evenly, 5 more can be made', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: user
-    rate_limit: { unit: hour, requests_per_unit: 60, algorithm: sliding_window }`,
-    );
+    rate_limit: { unit: hour, requests_per_unit: 60, algorithm: sliding_window }`);
     for (let minute = 0; minute < 60; minute++) {
       t.equal(await admitted(decisions, 'user=a', 1), 1);
       decisions.clock.advance(MINUTE_MS);
@@ -231,12 +212,9 @@ function examineRolling(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/ratelimit/pull/193, and issues 269 and 301 */
   t.test('a burst of 60 at once, then one more every minute', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: user
-    rate_limit: { unit: hour, requests_per_unit: 60, algorithm: token_bucket }`,
-    );
+    rate_limit: { unit: hour, requests_per_unit: 60, algorithm: token_bucket }`);
     t.equal(await admitted(decisions, 'user=a', 61), 60);
     decisions.clock.advance(MINUTE_MS - 1);
     const { overallCode, statuses } = await decisions.ask(request('d', 'user=a'));
@@ -252,16 +230,13 @@ function examineRolling(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/ratelimit/issues/313, https://github.com/envoyproxy/gateway/issues/4292 */
   t.test('at the border of two minutes, only a fixed window lets through twice the limit', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: fixed
     rate_limit: { unit: minute, requests_per_unit: 50 }
   - key: sliding
     rate_limit: { unit: minute, requests_per_unit: 50, algorithm: sliding_window }
   - key: bucket
-    rate_limit: { unit: minute, requests_per_unit: 50, algorithm: token_bucket, burst: 20 }`,
-    );
+    rate_limit: { unit: minute, requests_per_unit: 50, algorithm: token_bucket, burst: 20 }`);
     for (const [key, atOnce] of [
       ['fixed', 100],
       ['sliding', 50],
@@ -275,18 +250,15 @@ function examineRolling(t: Test, open: OpenStore): void {
   });
 }
 
-function examineBillingPeriods(t: Test, open: OpenStore): void {
+function examineBillingPeriods(t: Test, opened: OpenRules): void {
   /** https://github.com/envoyproxy/ai-gateway/issues/2469 */
   t.test('a token budget for each tenant and billing period, in the zone of the tenant', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: tenant
     quota_mode: true
     rate_limit:
       requests_per_unit: 1000000
-      calendar: { period: month, zone: America/New_York, starts: 15 }`,
-    );
+      calendar: { period: month, zone: America/New_York, starts: 15 }`);
     const spend = async (moment: string, tokens: number) => {
       decisions.clock.moveTo(Date.parse(moment));
       const { overallCode, statuses } = await decisions.ask({
@@ -305,14 +277,11 @@ function examineBillingPeriods(t: Test, open: OpenStore): void {
 
   /** https://github.com/envoyproxy/envoy/issues/23844: subscriptions of a month and of a year. */
   t.test('months of a calendar have their lengths, and a year begins on its date', async t => {
-    const decisions = await opened(
-      open,
-      `
+    const decisions = await opened(`
   - key: month
     rate_limit: { requests_per_unit: 10000, calendar: { period: month, zone: UTC } }
   - key: year
-    rate_limit: { requests_per_unit: 1000000, calendar: { period: year, zone: UTC, starts: 04-06 } }`,
-    );
+    rate_limit: { requests_per_unit: 1000000, calendar: { period: year, zone: UTC, starts: 04-06 } }`);
     const resets = async (moment: string) => {
       decisions.clock.moveTo(Date.parse(moment));
       const { statuses } = await decisions.ask(request('d', 'month=a', 'year=a'));

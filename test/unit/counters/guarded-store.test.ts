@@ -1,7 +1,5 @@
 import t from 'tap';
 import { Outage, OutageLog } from '../../../src/base/outage-log.ts';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { GuardedStore } from '../../../src/counters/guarded-store.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
@@ -12,9 +10,9 @@ import { FailingStore } from '../../support/failing-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
-import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
+import { embeddedStore, TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 
-const memory = () => new EmbeddedCounterStore(CounterTable.create(16_384));
+const memory = () => embeddedStore(16_384);
 
 const TEXTS = {
   level: 'warning',

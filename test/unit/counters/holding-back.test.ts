@@ -1,10 +1,10 @@
 import t from 'tap';
 import type { CounterBatch } from '../../../src/counters/batch.ts';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
+import type { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { heldBackChanges, holdBack, spreadHeldBack } from '../../../src/counters/holding-back.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { counterStoreExam } from '../../exam/counter-store.ts';
+import { embeddedStore } from '../../support/stores.ts';
 
 /** A store that can only read counts and apply changes: what to hold back is decided for it. */
 function decidedFor(store: EmbeddedCounterStore): CounterStore {
@@ -45,6 +45,6 @@ function applied(store: EmbeddedCounterStore, batch: CounterBatch): void {
 }
 
 t.test('a store for which it is decided what to hold back', t => {
-  counterStoreExam(t, async () => decidedFor(new EmbeddedCounterStore(CounterTable.create(16_384))));
+  counterStoreExam(t, async () => decidedFor(embeddedStore(16_384)));
   t.end();
 });

@@ -1,9 +1,8 @@
 import t from 'tap';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import type { BatchObserver } from '../../../src/decision/batch-observer.ts';
 import { Decisions, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
+import { embeddedStore } from '../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -13,7 +12,7 @@ descriptors:
 `;
 
 function decisions(observer: BatchObserver): Decisions {
-  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  const store = new FailingStore(embeddedStore());
   store.uncountable.add('d_k_lost_1699999200');
   return new Decisions({ store, rules: RULES, observers: [observer] });
 }

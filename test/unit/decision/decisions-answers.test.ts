@@ -1,5 +1,6 @@
 import t from 'tap';
 import { examineDynamicMetadata } from '../../exam/decisions/dynamic-metadata.ts';
+import { examineAll } from '../../exam/decisions/examinee.ts';
 import { examineHeaders } from '../../exam/decisions/headers.ts';
 import { examineJsonResponse } from '../../exam/decisions/json-response.ts';
 import { examineOverride } from '../../exam/decisions/override.ts';
@@ -7,14 +8,13 @@ import { examineShadowAndQuota } from '../../exam/decisions/shadow-and-quota.ts'
 import { examineUnlimitedAndReplaces } from '../../exam/decisions/unlimited-and-replaces.ts';
 import { allStoreKinds } from '../../support/stores.ts';
 
-for (const kind of await allStoreKinds(t)) {
-  t.test(kind.name, async t => {
-    const open = () => kind.open(t);
-    examineShadowAndQuota(t, open);
-    examineUnlimitedAndReplaces(t, open);
-    examineOverride(t, open);
-    examineHeaders(t, open);
-    examineDynamicMetadata(t, open);
-    examineJsonResponse(t, open);
-  });
-}
+examineAll(
+  t,
+  await allStoreKinds(t),
+  examineShadowAndQuota,
+  examineUnlimitedAndReplaces,
+  examineOverride,
+  examineHeaders,
+  examineDynamicMetadata,
+  examineJsonResponse,
+);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { examineAll } from '../../exam/decisions/examinee.ts';
 import { examineHits } from '../../exam/decisions/hits.ts';
 import { examineHoldingBack } from '../../exam/decisions/holding-back.ts';
 import { examineLocalCache } from '../../exam/decisions/local-cache.ts';
@@ -8,14 +9,6 @@ import { examineWindows } from '../../exam/decisions/windows.ts';
 import { redisStoreKinds, sharedStoreKind } from '../../support/stores.ts';
 
 const { redis, kinds } = await redisStoreKinds(t);
-for (const kind of [sharedStoreKind, ...kinds]) {
-  t.test(kind.name, async t => {
-    const open = () => kind.open(t);
-    examineWindows(t, open);
-    examineHits(t, open);
-    examineHoldingBack(t, open);
-    examineRefunds(t, open);
-    examineLocalCache(t, open);
-    if (kind !== sharedStoreKind) examineRedisKeys(t, open, redis);
-  });
-}
+const exams = [examineWindows, examineHits, examineHoldingBack, examineRefunds, examineLocalCache];
+examineAll(t, [sharedStoreKind], ...exams);
+examineAll(t, kinds, ...exams, (t, open) => examineRedisKeys(t, open, redis));

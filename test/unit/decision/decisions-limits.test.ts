@@ -2,6 +2,7 @@ import t from 'tap';
 import { examineAdmissions } from '../../exam/decisions/admissions.ts';
 import { examineAnswers } from '../../exam/decisions/answers.ts';
 import { examineMetadataOfLimits } from '../../exam/decisions/dynamic-metadata.ts';
+import { examineAll } from '../../exam/decisions/examinee.ts';
 import { examineLimitWindows } from '../../exam/decisions/limit-windows.ts';
 import { examineCacheOfAdmissions } from '../../exam/decisions/local-cache.ts';
 import { examineSeveralLimits } from '../../exam/decisions/several-limits.ts';
@@ -10,17 +11,16 @@ import { allStoreKinds } from '../../support/stores.ts';
 
 // A Redis without scripts has fixed windows only.
 const [memory, tcp, withoutScripts] = await allStoreKinds(t);
-for (const kind of [memory, tcp, ...(await pooledStoreKinds(t))]) {
-  t.test(kind.name, async t => {
-    const open = () => kind.open(t);
-    examineLimitWindows(t, open);
-    examineAdmissions(t, open);
-    examineSeveralLimits(t, open);
-    examineCacheOfAdmissions(t, open);
-    examineMetadataOfLimits(t, open);
-    examineAnswers(t, open);
-  });
-}
+examineAll(
+  t,
+  [memory, tcp, ...(await pooledStoreKinds(t))],
+  examineLimitWindows,
+  examineAdmissions,
+  examineSeveralLimits,
+  examineCacheOfAdmissions,
+  examineMetadataOfLimits,
+  examineAnswers,
+);
 t.test(withoutScripts.name, async t => {
   examineLimitWindows(t, () => withoutScripts.open(t));
 });

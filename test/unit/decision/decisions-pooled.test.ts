@@ -1,6 +1,7 @@
 import t from 'tap';
 import { examineDomains } from '../../exam/decisions/domains.ts';
 import { examineDynamicMetadata } from '../../exam/decisions/dynamic-metadata.ts';
+import { examineAll } from '../../exam/decisions/examinee.ts';
 import { examineHeaders } from '../../exam/decisions/headers.ts';
 import { examineHits } from '../../exam/decisions/hits.ts';
 import { examineHoldingBack } from '../../exam/decisions/holding-back.ts';
@@ -17,23 +18,22 @@ import { examineWindows } from '../../exam/decisions/windows.ts';
 import { pooledStoreKinds } from '../../support/pooled.ts';
 
 // Another thread decides by the same engine, so it must decide the same.
-for (const kind of await pooledStoreKinds(t)) {
-  t.test(kind.name, async t => {
-    const open = () => kind.open(t);
-    examineDomains(t, open);
-    examineMatching(t, open);
-    examineMetricKeys(t, open);
-    examineShadowAndQuota(t, open);
-    examineUnlimitedAndReplaces(t, open);
-    examineOverride(t, open);
-    examineHeaders(t, open);
-    examineDynamicMetadata(t, open);
-    examineJsonResponse(t, open);
-    examineWindows(t, open);
-    examineHits(t, open);
-    examineHoldingBack(t, open);
-    examineRefunds(t, open);
-    examineSteering(t, open);
-    examineRandomRequests(t, open);
-  });
-}
+examineAll(
+  t,
+  await pooledStoreKinds(t),
+  examineDomains,
+  examineMatching,
+  examineMetricKeys,
+  examineShadowAndQuota,
+  examineUnlimitedAndReplaces,
+  examineOverride,
+  examineHeaders,
+  examineDynamicMetadata,
+  examineJsonResponse,
+  examineWindows,
+  examineHits,
+  examineHoldingBack,
+  examineRefunds,
+  examineSteering,
+  examineRandomRequests,
+);

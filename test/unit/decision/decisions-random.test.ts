@@ -1,9 +1,6 @@
 import t from 'tap';
+import { examineAll } from '../../exam/decisions/examinee.ts';
 import { examineRandomRequests } from '../../exam/decisions/random-requests.ts';
 import { allStoreKinds } from '../../support/stores.ts';
 
-for (const kind of await allStoreKinds(t)) {
-  t.test(kind.name, async t => {
-    examineRandomRequests(t, () => kind.open(t));
-  });
-}
+examineAll(t, await allStoreKinds(t), examineRandomRequests);

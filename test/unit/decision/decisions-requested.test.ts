@@ -1,8 +1,7 @@
 import t from 'tap';
+import { examineAll } from '../../exam/decisions/examinee.ts';
 import { examineRequestedLimits } from '../../exam/decisions/requested-limits.ts';
 import { redisStoreKinds, sharedStoreKind } from '../../support/stores.ts';
 
 const { kinds } = await redisStoreKinds(t);
-for (const kind of [sharedStoreKind, kinds[0]]) {
-  t.test(kind.name, async t => examineRequestedLimits(t, () => kind.open(t)));
-}
+examineAll(t, [sharedStoreKind, kinds[0]], examineRequestedLimits);

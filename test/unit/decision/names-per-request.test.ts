@@ -1,8 +1,7 @@
 import t from 'tap';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { MAX_NAMES_PER_REQUEST } from '../../../src/decision/plan.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { embeddedStore } from '../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -25,7 +24,7 @@ for (const [name, descriptors] of [
 ] as const) {
   t.test(`the names ${name} that one request makes have a bound, and decisions do not`, async t => {
     const decisions = new Decisions({
-      store: new EmbeddedCounterStore(CounterTable.create(4_096)),
+      store: embeddedStore(4_096),
       rules: RULES,
     });
     const asked = { ...request('d'), descriptors };

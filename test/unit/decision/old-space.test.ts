@@ -1,10 +1,9 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import t from 'tap';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { Decisions, request } from '../../support/decisions.ts';
 import { heldMemory } from '../../support/memory.ts';
+import { embeddedStore } from '../../support/stores.ts';
 
 const RULES =
   'domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: day, requests_per_unit: 4000000000}\n';
@@ -16,7 +15,7 @@ const oldSpace = (): number =>
 
 t.test('decisions leave next to nothing in the old space, which few garbage collections empty', async t => {
   const decisions = new Decisions({
-    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
+    store: embeddedStore(),
     rules: RULES,
   });
   const asked = encodeRateLimitRequest(request('d', 'k=x'));

@@ -1,12 +1,11 @@
 import t from 'tap';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { RefundMarks } from '../../../src/counters/refund-marks.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { OverLimitCache } from '../../../src/decision/over-limit-cache.ts';
 import type { RateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { Decisions, refund, request } from '../../support/decisions.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { embeddedStore } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const key = (text: string) => [Buffer.from(text), { start: 0, end: Buffer.byteLength(text) }] as const;
@@ -152,7 +151,7 @@ t.test('a count from before a refund that arrives after it is not remembered', a
 
 t.test('a key found over its limit while its refund is on the way is asked for again after it', async t => {
   const waiting: (() => void)[] = [];
-  const memory = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const memory = embeddedStore();
   const store: CounterStore = {
     name: 'slow',
     increment: batch =>

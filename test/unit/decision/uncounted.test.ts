@@ -1,9 +1,8 @@
 import t from 'tap';
-import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import type { Uncounted } from '../../../src/decision/evaluate.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
+import { embeddedStore } from '../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -21,7 +20,7 @@ descriptors:
 
 /** Decisions on a store that has no count for the key of `k=lost` and of every value of `none` and `shadow`. */
 function decisions(uncounted: Uncounted, options = {}): Decisions {
-  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  const store = new FailingStore(embeddedStore());
   for (const key of ['k_lost', 'none_x', 'shadow_x']) store.uncountable.add(`d_${key}_1699999200`);
   return new Decisions({ store, rules: RULES, options: { uncounted, ...options }, localCacheBytes: 524_288 });
 }
@@ -109,7 +108,7 @@ descriptors:
 
 /** Decisions on a store that has no level for the keys of admitted hits. */
 function admitting(uncounted: Uncounted): Decisions {
-  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  const store = new FailingStore(embeddedStore());
   for (const key of ['bucket_x_~1m.bucket', 'sliding_x_~5m.sliding', 'several_x_~1m.bucket']) {
     store.uncountable.add(`d_${key}`);
   }

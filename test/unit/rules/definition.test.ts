@@ -5,10 +5,10 @@ import { definitionOf } from '../../../src/rules/definition.ts';
 import { LIMIT } from '../../../src/rules/layout.ts';
 import { loadRuleSet } from '../../../src/rules/parse/load.ts';
 import { encodeConfig, hourly } from '../../support/xds-messages.ts';
-import { load, type RuleText } from './parse/rule-text.ts';
+import { compiled, type RuleText } from './parse/rule-text.ts';
 
-function compiled(text: RuleText): CompiledRules {
-  return new CompiledRules(compileRules(load(text, { mergeDomains: true })));
+function merged(text: RuleText): CompiledRules {
+  return compiled(text, { mergeDomains: true });
 }
 
 /** All that a limit says and counts. */
@@ -30,12 +30,12 @@ function saidBy(rules: CompiledRules, limit: number): unknown {
 
 /** Every definition, read as a rule file, is the same limit. */
 function meansTheSame(t: Test, text: RuleText): void {
-  const rules = compiled(text);
+  const rules = merged(text);
   t.ok(rules.limitCount > 0);
   for (let limit = 0; limit < rules.limitCount; limit++) {
     const path = rules.path(limit);
     const { text: definition } = definitionOf(rules, limit);
-    const again = compiled(definition);
+    const again = merged(definition);
     const own = Array.from({ length: again.limitCount }, (_, i) => i).find(i => again.path(i) === path);
     t.not(own, undefined, `${path} is in its definition`);
     t.same(saidBy(again, own!), saidBy(rules, limit), path);
@@ -44,7 +44,7 @@ function meansTheSame(t: Test, text: RuleText): void {
 }
 
 t.test('a limit is defined by its entry and the entries above', async t => {
-  const rules = compiled(`# the shop
+  const rules = merged(`# the shop
 domain: shop
 descriptors:
   - key: other
@@ -85,7 +85,7 @@ descriptors:
 });
 
 t.test('of several limits of an entry, the definition has all', async t => {
-  const rules = compiled(`
+  const rules = merged(`
 domain: api
 descriptors:
   - key: user
@@ -190,7 +190,7 @@ t.test('keys and values that YAML would read as something else are quoted', asyn
 });
 
 t.test('the place is the line at which the entry begins, in its file', async t => {
-  const rules = compiled({
+  const rules = merged({
     'config/one.yaml': 'domain: d\ndescriptors:\n  - value: x\n    key: a\n    rate_limit: {unit: day}\n',
     'config/two.yaml':
       'domain: d\r\ndescriptors: [{key: b, rate_limit: {unit: day}},\r\n  {key: c, rate_limit: {unit: day}}]\r\n',

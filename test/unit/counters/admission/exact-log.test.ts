@@ -1,11 +1,10 @@
 import t from 'tap';
 import type { AdmissionTerms } from '../../../../src/counters/admission/admission.ts';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { admit, atMs, slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
-const store = () => new EmbeddedCounterStore(CounterTable.create(1_024));
+const store = () => embeddedStore();
 
 /** Hits that were admitted at a time and not given back. */
 interface Entry {

@@ -6,6 +6,7 @@ import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded
 import { admit, admitHoldingBack, atMs, slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { count, NOON, type TestOp } from '../../../support/counting.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 import type { AdmittingJob } from './admitting-thread.ts';
 
 const WINDOW = slidingWindow(100, 10);
@@ -43,7 +44,7 @@ for (const [title, heldMs, total] of [
   ['longer than the window admits the limit once more at most', 2_000, 20],
 ] as const) {
   t.test(`a thread that is held between reading the clock and counting: ${title}`, async t => {
-    const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+    const store = embeddedStore();
     const op = { key: 'w', hits: 1, terms: slidingWindow(10, 1) };
     const admittedAt = async (ms: number) => {
       const { refused } = await admit(store, new Array<TestOp>(30).fill(op), atMs(ms));
@@ -103,7 +104,7 @@ t.test('plain counts alone use no extra memory', async t => {
 });
 
 t.test('no level changes when the table spreads its counters', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(65_536));
+  const store = embeddedStore(65_536);
   const random = new SeededRandom(8);
   const ops = Array.from({ length: 8_000 }, (_, i): TestOp => {
     const hits = 1 + random.below(90);
@@ -220,7 +221,7 @@ t.test('a full table keeps the limits of a request that holds back apart', async
 });
 
 t.test('a bucket without room in a full table is not counted', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   const ops = Array.from({ length: 4_096 }, (_, i) => ({ key: `k-${i}`, hits: 1, terms: SLOW_BUCKET }));
   const { afters, refused } = await admitHoldingBack(store, [{ ops }]);
   t.ok(afters.every(after => after === SLOW_BUCKET.scale || Number.isNaN(after)));
@@ -229,7 +230,7 @@ t.test('a bucket without room in a full table is not counted', async t => {
 });
 
 t.test('a rule with other figures goes on with the state that it finds', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   const op = (requests: number, burst = requests) => ({ key: 'a', terms: tokenBucket(requests, 60, burst) });
   await admit(store, [{ ...op(59_999), hits: 30_001 }]);
   const slower = await admit(store, [{ ...op(60_000), hits: 0 }]);

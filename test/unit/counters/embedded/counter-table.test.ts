@@ -5,6 +5,7 @@ import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { count, countHoldingBack, NOON } from '../../../support/counting.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 import type { CountingJob } from './counting-thread.ts';
 
 t.test('threads that count the same keys at the same time lose no hit', async t => {
@@ -50,7 +51,7 @@ t.test('a refund makes no counter and keeps none longer', async t => {
 });
 
 t.test('a counter begins again at 0 once its window is over', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   await count(store, [{ key: 'a', hits: 5 }]);
   const lastSecond = { ...NOON, nowS: NOON.expiryS - 1 };
   t.same(await count(store, [{ key: 'a', hits: 1 }], lastSecond), [6]);
@@ -59,7 +60,7 @@ t.test('a counter begins again at 0 once its window is over', async t => {
 });
 
 t.test('two windows of different lengths that share a key keep it for the longer one', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   await count(store, [{ key: 'a', hits: 1 }], { ...NOON, expiryS: NOON.nowS + 86_400 });
   await count(store, [{ key: 'a', hits: 1 }], { ...NOON, expiryS: NOON.nowS + 3_600 });
   const later = { ...NOON, nowS: NOON.nowS + 7_200, expiryS: NOON.nowS + 86_400 };
@@ -148,7 +149,7 @@ t.test('memory is used as counters come, and no count changes when the table spr
 });
 
 t.test('the counters of a request that holds back are found where the table has moved them', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(65_536));
+  const store = embeddedStore(65_536);
   const ops = Array.from({ length: 8_000 }, (_, i) => ({ key: `user-${i}`, hits: 1 + (i % 7) }));
   await countHoldingBack(store, [{ ops }]);
   const zeros = ops.map(op => ({ ...op, hits: 0 }));
@@ -188,7 +189,7 @@ t.test('a request that holds back keeps its counters apart, also when the table 
 });
 
 t.test('counters of a request for which the table has no room are not counted', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   const ops = Array.from({ length: 4_096 }, (_, i) => ({ key: `k-${i}`, hits: 1, limit: 5 }));
   const { afters } = await countHoldingBack(store, [{ ops }]);
   t.ok(

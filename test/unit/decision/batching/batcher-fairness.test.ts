@@ -7,6 +7,7 @@ import { LARGE_REQUEST_BYTES, MAX_BATCH_REQUESTS } from '../../../../src/decisio
 import { CALLER_SHARE, MAX_QUEUED_BYTES } from '../../../../src/decision/batching/queue-room.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES =
   'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: minute, requests_per_unit: 1000000}\n';
@@ -149,7 +150,7 @@ t.test('large requests are decided alone, one after the other, and do not hold u
 
 t.test('answers of a batch are there before the next batch is decided', async t => {
   const decisions = new Decisions({
-    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
+    store: embeddedStore(),
     rules: RULES,
   });
   const seen: string[] = [];

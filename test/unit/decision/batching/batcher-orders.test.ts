@@ -10,33 +10,21 @@ import { ThreadDecider } from '../../../../src/decision/pool/thread-decider.ts';
 import type { DecideResult, DecideTask } from '../../../../src/decision/pool/thread-messages.ts';
 import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { decodeRateLimitResponse, encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { request } from '../../../support/decisions.ts';
+import { engineCounters, PLAIN_OPTIONS, request } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 const LIMIT = 1_000_000;
-const RULES = new CompiledRules(
-  compileRules(
-    load(`domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: ${LIMIT}}}]\n`),
-  ),
+const RULES = compiled(
+  `domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: ${LIMIT}}}]\n`,
 );
+const CALLS = 'ratelimit.service.call.should_rate_limit';
 const KEYS = 4;
 const MAX_QUEUED = 60;
-const OPTIONS = {
-  cacheKeyPrefix: '',
-  expirationJitterMaxSeconds: 0,
-  nearLimitRatio: 0.8,
-  holdBack: false,
-  modes: { shadow: false, quota: false },
-  headerNames: null,
-  dynamicMetadata: false,
-};
 
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
@@ -92,17 +80,10 @@ class Machine implements DecidingThreads {
   constructor(random: SeededRandom) {
     this.#random = random;
     const logger = new KeepingLogger();
-    const counters = {
-      storeError: this.stats.counter('storeError'),
-      serviceError: this.stats.counter('serviceError'),
-      cancelled: this.stats.counter('cancelled'),
-      globalShadowMode: this.stats.counter('globalShadowMode'),
-      banned: this.stats.counter('banned'),
-      passed: this.stats.counter('passed'),
-    };
+    const counters = engineCounters(this.stats);
     const clock = new ManualClock(1_700_000_000_000);
     const engine = {
-      options: OPTIONS,
+      options: PLAIN_OPTIONS,
       store: this.store,
       overLimit: null,
       logger,
@@ -266,8 +247,9 @@ t.test('whatever the order of deaths, reloads, cancels and failures, each call i
     }
     const counted = Object.fromEntries([...stats.counters()]);
     const expected = (code: string) => calls.filter(({ told }) => told[0] === code).length;
-    if ((counted['storeError'] ?? 0) !== expected('store_failed')) faults.push('store errors are miscounted');
-    if ((counted['serviceError'] ?? 0) !== expected('internal') + expected('overloaded'))
+    if ((counted[`${CALLS}.redis_error`] ?? 0) !== expected('store_failed'))
+      faults.push('store errors are miscounted');
+    if ((counted[`${CALLS}.service_error`] ?? 0) !== expected('internal') + expected('overloaded'))
       faults.push('service errors are miscounted');
     t.same(faults, [], `seed ${seed}`);
   }

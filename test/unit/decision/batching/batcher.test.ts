@@ -6,6 +6,7 @@ import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded
 import { MAX_BATCH_REQUESTS } from '../../../../src/decision/batching/batcher.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES =
   'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: minute, requests_per_unit: 1000}\n';
@@ -193,7 +194,7 @@ t.test('a defect of a store is logged and answered as internal', async t => {
 
 t.test('a reply that throws does not keep the others from being answered', async t => {
   const decisions = new Decisions({
-    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
+    store: embeddedStore(),
     rules: RULES,
   });
   const bytes = encodeRateLimitRequest(request('d', 'a=x'));
@@ -332,7 +333,7 @@ t.test('a call that ends while the store counts it is a call like any other', as
 
 t.test('bytes that are no message leave the others of their batch alone', async t => {
   const decisions = new Decisions({
-    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
+    store: embeddedStore(),
     rules: RULES,
   });
   const first = ask(decisions);

@@ -1,6 +1,4 @@
 import t from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import type { CallOrigin } from '../../../../src/decision/decider.ts';
 import { DecisionLogger } from '../../../../src/decision/decision-log/decision-logger.ts';
 import { LogTexts } from '../../../../src/decision/decision-log/log-texts.ts';
@@ -10,6 +8,7 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { type DecisionSetup, Decisions, descriptor, refund, request } from '../../../support/decisions.ts';
 import { FailingStore } from '../../../support/failing-store.ts';
 import { record, sharedRecords } from '../../../support/steering.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -52,7 +51,7 @@ function logged({ sample = 0, perSecond = 1_000, hashKey, shadow = false, ...set
     dropped: stats.counter('dropped'),
     write: lines => written.push(lines),
   });
-  const store = setup.store ?? new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = setup.store ?? embeddedStore();
   const decisions = new Decisions({ rules: RULES, options: { modes }, ...setup, store, observers: [logger] });
   const records = () =>
     written.flatMap(lines => {
@@ -148,7 +147,7 @@ t.test('a refusal by the local cache has no count', async t => {
 });
 
 t.test('a refusal without a count, because the store failed, is told apart', async t => {
-  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  const store = new FailingStore(embeddedStore());
   store.uncountable.add('d_user_ann_1699999200');
   const { decisions, records } = logged({ store, options: { uncounted: 'deny' } });
   await decisions.ask(request('d', 'user=ann'));

@@ -1,7 +1,6 @@
 import t from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -26,7 +25,7 @@ descriptors:
 
 function decisionsOnMemory(options = {}): Decisions {
   return new Decisions({
-    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
+    store: embeddedStore(),
     rules: RULES,
     options,
   });

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { MAX_EXPLAINED_DESCRIPTORS } from '../../../../src/decision/explain/explain.ts';
 import { type DecisionSetup, Decisions, descriptor, request } from '../../../support/decisions.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: shop
@@ -29,7 +29,7 @@ descriptors:
 `;
 
 function freshDecisions(setup: Partial<DecisionSetup> = {}): Decisions {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   return new Decisions({ store, rules: RULES, ...setup });
 }
 
@@ -186,7 +186,7 @@ t.test('a refusal is the one that the decision would get', async t => {
 });
 
 t.test('a request with more descriptors than a person reads is refused before any work', async t => {
-  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const store = embeddedStore();
   let read = 0;
   const counting: CounterStore = {
     name: 'counting',

@@ -5,10 +5,8 @@ import t from 'tap';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { RulesPublisher } from '../../../../src/decision/generations/rules-publisher.ts';
 import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { until } from '../../../support/until.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 import { type AskingJob, PUBLICATIONS, TALLY } from './asking-job.ts';
 
 const THREADS = 4;
@@ -27,7 +25,7 @@ function generation(publication: number): RuleGeneration {
     index => `{key: thread, value: '${index}', rate_limit: {unit: day, requests_per_unit: ${publication}}}`,
   );
   const text = `domain: d\ndescriptors: [${[...others, ...own].join(', ')}]`;
-  return new RuleGeneration(new CompiledRules(compileRules(load(text))));
+  return new RuleGeneration(compiled(text));
 }
 
 t.test('under load, no batch uses rules older than those published, and no hit is lost', async t => {

@@ -1,22 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { RulesPublisher } from '../../../../src/decision/generations/rules-publisher.ts';
 import { RulesSubscriber } from '../../../../src/decision/generations/rules-subscriber.ts';
 import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal, totalOf } from '../../../../src/decision/statistics/shared-totals.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 /** The rule `a` with this limit. */
 function generation(limit: number): RuleGeneration {
   const text = `domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: ${limit}}}]`;
-  return new RuleGeneration(new CompiledRules(compileRules(load(text))));
+  return new RuleGeneration(compiled(text));
 }
 
 function publisherFor(t: Test): RulesPublisher {
@@ -109,7 +106,7 @@ t.test('hits that a thread counts in replaced rules are reported', async t => {
   };
   const subscriber = new RulesSubscriber(publisher.attach(1));
   const held = Promise.withResolvers<void>();
-  const counters = new EmbeddedCounterStore(CounterTable.create(1_024));
+  const counters = embeddedStore();
   const store: CounterStore = {
     name: 'slow',
     increment(batch) {

@@ -1,11 +1,10 @@
 import t, { type Test } from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { Seats } from '../../../../src/decision/hot-keys/seats.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { request } from '../../../support/decisions.ts';
 import { WatchedDecisions } from '../../../support/hot-keys.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -37,7 +36,7 @@ interface Traffic {
  */
 async function traffic(next: () => string, perSecond: number): Promise<Traffic> {
   const watched = new WatchedDecisions({
-    store: new EmbeddedCounterStore(CounterTable.create(131_072)),
+    store: embeddedStore(131_072),
     rules: RULES,
   });
   const { decisions } = watched;
@@ -151,7 +150,7 @@ t.test('many keys of many rules take no more memory', async t => {
   );
   const watched = new WatchedDecisions(
     {
-      store: new EmbeddedCounterStore(CounterTable.create(131_072)),
+      store: embeddedStore(131_072),
       rules: `domain: d\ndescriptors:\n${rules.join('\n')}`,
     },
     seats,

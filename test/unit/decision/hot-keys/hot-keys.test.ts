@@ -1,8 +1,7 @@
 import t from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { descriptor, refund, request } from '../../../support/decisions.ts';
 import { WatchedDecisions } from '../../../support/hot-keys.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -23,7 +22,7 @@ descriptors:
 
 function watched(setup: Partial<ConstructorParameters<typeof WatchedDecisions>[0]> = {}): WatchedDecisions {
   return new WatchedDecisions({
-    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
+    store: embeddedStore(),
     rules: RULES,
     ...setup,
   });

@@ -1,10 +1,9 @@
 import t from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { request } from '../../../support/decisions.ts';
 import { FailingStore } from '../../../support/failing-store.ts';
 import { WatchedDecisions } from '../../../support/hot-keys.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -20,7 +19,7 @@ descriptors:
 `;
 
 function watched(): WatchedDecisions {
-  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
+  const store = new FailingStore(embeddedStore());
   store.uncountable.add('d_noisy_lost_1699999200');
   return new WatchedDecisions({ store, rules: RULES });
 }

@@ -1,9 +1,8 @@
 import t from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { Seats } from '../../../../src/decision/hot-keys/seats.ts';
 import { request } from '../../../support/decisions.ts';
 import { WatchedDecisions } from '../../../support/hot-keys.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -14,10 +13,7 @@ descriptors:
 const NOW_MS = 1_700_000_000_000;
 
 function watchedOn(seats: Seats): WatchedDecisions {
-  return new WatchedDecisions(
-    { store: new EmbeddedCounterStore(CounterTable.create(64)), rules: RULES },
-    seats,
-  );
+  return new WatchedDecisions({ store: embeddedStore(64), rules: RULES }, seats);
 }
 
 t.test('what several threads recorded in the same memory is added up', async t => {

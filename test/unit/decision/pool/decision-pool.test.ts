@@ -1,7 +1,5 @@
 import t from 'tap';
 import type { Fault } from '../../../../src/base/fault.ts';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { DecisionBatch } from '../../../../src/decision/batch.ts';
 import { Engine } from '../../../../src/decision/engine.ts';
 import { DecisionPool } from '../../../../src/decision/pool/decision-pool.ts';
@@ -9,32 +7,21 @@ import { ThreadDecider } from '../../../../src/decision/pool/thread-decider.ts';
 import type { DecideResult, DecideTask } from '../../../../src/decision/pool/thread-messages.ts';
 import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { request } from '../../../support/decisions.ts';
+import { engineCounters, PLAIN_OPTIONS, request } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { embeddedStore, TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 const RULES = 'domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 100}}]';
-const OPTIONS = {
-  cacheKeyPrefix: '',
-  expirationJitterMaxSeconds: 0,
-  nearLimitRatio: 0.8,
-  holdBack: false,
-  modes: { shadow: false, quota: false },
-  headerNames: null,
-  dynamicMetadata: false,
-};
 
 /** A pool whose one thread is a function: what crosses over is cloned, with its memory moved, as between threads. */
 class Bench {
   readonly stats = new StatsRegistry();
   readonly logger = new KeepingLogger();
   readonly statistics = new RuleStatistics();
-  readonly generation = new RuleGeneration(new CompiledRules(compileRules(load(RULES))));
+  readonly generation = new RuleGeneration(compiled(RULES));
   readonly tasks: DecideTask[] = [];
   readonly pool: DecisionPool;
   readonly decider: ThreadDecider;
@@ -43,11 +30,11 @@ class Bench {
 
   constructor() {
     this.statistics.publish(this.generation);
-    const store = new EmbeddedCounterStore(CounterTable.create(1_024));
+    const store = embeddedStore();
     this.decider = new ThreadDecider({
       makeEngine: ({ counters, clock }) => ({
         engine: new Engine({
-          options: OPTIONS,
+          options: PLAIN_OPTIONS,
           store,
           overLimit: null,
           counters,
@@ -72,14 +59,7 @@ class Bench {
       },
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
       statistics: this.statistics,
-      counters: {
-        storeError: this.stats.counter('storeError'),
-        serviceError: this.stats.counter('serviceError'),
-        cancelled: this.stats.counter('cancelled'),
-        globalShadowMode: this.stats.counter('globalShadowMode'),
-        banned: this.stats.counter('banned'),
-        passed: this.stats.counter('passed'),
-      },
+      counters: engineCounters(this.stats),
       pooled: this.stats.counter('pooled'),
       overLimitChanged: () => {},
       clock: new ManualClock(1_700_000_000_000),
@@ -112,7 +92,8 @@ class Bench {
   }
 
   counters(): Record<string, number> {
-    return Object.fromEntries([...this.stats.counters()]);
+    const counted = [...this.stats.counters()];
+    return Object.fromEntries(counted.map(([name, count]) => [name.replace(/^.*\./, ''), count]));
   }
 
   rule(stat: string): number {
@@ -157,7 +138,7 @@ t.test('a batch whose thread is lost is answered with an error, never with OK, a
   const batch = bench.newBatch();
   t.same(await bench.ask(batch, calls(2)), ['internal', 'internal']);
   t.ok(bench.generation.isIdle, 'its rules may be let go of');
-  t.match(bench.counters(), { serviceError: 2 });
+  t.match(bench.counters(), { service_error: 2 });
   t.match(bench.logger.lines, [{ level: 'error', fields: { error: /exited/, requests: 2 } }]);
   bench.answer = async task => structuredClone(await bench.decider.decide(task));
   t.same(await bench.ask(batch, calls(1)), ['ok'], 'the batch can be used again');
@@ -191,10 +172,7 @@ t.test('memory goes back and forth: batch after batch takes no new one', async t
 
 t.test('a thread keeps the rules of the last generations, and no others', async t => {
   const bench = new Bench();
-  const generations = Array.from(
-    { length: 4 },
-    () => new RuleGeneration(new CompiledRules(compileRules(load(RULES)))),
-  );
+  const generations = Array.from({ length: 4 }, () => new RuleGeneration(compiled(RULES)));
   for (const generation of [...generations, ...generations]) {
     const batch = bench.newBatch();
     let answered = 0;

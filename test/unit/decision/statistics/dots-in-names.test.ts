@@ -1,8 +1,7 @@
 import t from 'tap';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { dumpRules } from '../../../../src/rules/compiled-rules.ts';
 import { Decisions, descriptor, request } from '../../../support/decisions.ts';
+import { embeddedStore } from '../../../support/stores.ts';
 
 const RULES = `
 domain: d.test
@@ -54,7 +53,7 @@ const CASES = [
 ] as const;
 
 function decisions(undotsStatistics: boolean): Decisions {
-  const store = new EmbeddedCounterStore(CounterTable.create(4_096));
+  const store = embeddedStore(4_096);
   const made = new Decisions({ store, rules: null });
   made.load(RULES, { mergeDomains: false, undotsStatistics });
   return made;

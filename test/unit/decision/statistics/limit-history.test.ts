@@ -1,8 +1,7 @@
 import t from 'tap';
 import { LimitHistory } from '../../../../src/decision/statistics/limit-history.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import type { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 const MINUTE_MS = 60_000;
 /** The start of a minute. */
@@ -10,7 +9,7 @@ const START_MS = 1_700_000_040_000;
 
 function rulesOf(keys: readonly string[]): CompiledRules {
   const entries = keys.map(key => `{key: ${key}, rate_limit: {unit: day, requests_per_unit: 1}}`);
-  return new CompiledRules(compileRules(load(`domain: d\ndescriptors: [${entries.join(', ')}]`)));
+  return compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`);
 }
 
 const RULES = rulesOf(['a', 'b', 'c', 'd', 'e', 'f', 'g']);

@@ -1,11 +1,10 @@
 import t from 'tap';
 import { RuleGeneration } from '../../../../src/decision/statistics/rule-statistics.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 function generation(): RuleGeneration {
-  return new RuleGeneration(new CompiledRules(compileRules(load('domain: d\ndescriptors: []'))));
+  return new RuleGeneration(compiled('domain: d\ndescriptors: []'));
 }
 
 t.test('a replaced generation is idle when its last batch has ended, which is announced once', async t => {

@@ -6,20 +6,16 @@ import {
   RuleStatistics,
 } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { RULE_STAT } from '../../../../src/stats/names.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 const NONE = { hits: 0, refused: 0, nearLimit: 0, shadowRefused: 0 };
 
 function generation(keys: readonly string[]): RuleGeneration {
   const entries = keys.map(key => `{key: '${key}', rate_limit: {unit: day, requests_per_unit: 1}}`);
-  return new RuleGeneration(
-    new CompiledRules(compileRules(load(`domain: d\ndescriptors: [${entries.join(', ')}]`))),
-  );
+  return new RuleGeneration(compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`));
 }
 
 function count(

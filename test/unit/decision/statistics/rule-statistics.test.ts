@@ -7,11 +7,9 @@ import {
   RuleStatistics,
 } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
-import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { RULE_STAT, sanitiseStatName } from '../../../../src/stats/names.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
-import { load } from '../../rules/parse/rule-text.ts';
+import { compiled } from '../../rules/parse/rule-text.ts';
 
 const NAMES_DROPPED = 'ratelimit.stats.names_dropped';
 const HITS_DROPPED = 'ratelimit.stats.hits_dropped';
@@ -19,9 +17,7 @@ const HITS_DROPPED = 'ratelimit.stats.hits_dropped';
 /** Rules of the domain `d` with a limit for each key, and the statistics to count under them. */
 function generation(keys: readonly string[]): RuleGeneration {
   const entries = keys.map(key => `{key: '${key}', rate_limit: {unit: day, requests_per_unit: 1}}`);
-  return new RuleGeneration(
-    new CompiledRules(compileRules(load(`domain: d\ndescriptors: [${entries.join(', ')}]`))),
-  );
+  return new RuleGeneration(compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`));
 }
 
 /** Counts hits under the limit with this number. */

@@ -1,13 +1,11 @@
 import t from 'tap';
 import { compileRules } from '../../../../src/rules/compile.ts';
-import { CompiledRules, dumpRules } from '../../../../src/rules/compiled-rules.ts';
+import { dumpRules } from '../../../../src/rules/compiled-rules.ts';
 import { ANSWER, answersOf } from '../../../../src/rules/domain-answers.ts';
-import { load, refusal } from './rule-text.ts';
+import { compiled, load, refusal } from './rule-text.ts';
 
 const file = (answers: string, domain = 'd'): string =>
   `domain: ${domain}\n${answers}\ndescriptors: [{key: k, rate_limit: {unit: hour, requests_per_unit: 1}}]\n`;
-
-const compiled = (text: string): CompiledRules => new CompiledRules(compileRules(load(text)));
 
 t.test('`answers` at the top of a file enables and disables what answers contain', async t => {
   const [{ answers }] = load(

@@ -1,3 +1,5 @@
+import { compileRules } from '../../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { type LoadSettings, loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import {
   describeRuleFault,
@@ -20,6 +22,11 @@ export function ruleFiles(text: RuleText): RuleFile[] {
 
 export function load(text: RuleText, settings: LoadSettings = APART): RuleSet {
   return loadRuleSet(ruleFiles(text), settings);
+}
+
+/** Loaded and compiled rules. */
+export function compiled(text: RuleText, settings = APART): CompiledRules {
+  return new CompiledRules(compileRules(load(text, settings)));
 }
 
 /** The same rules as if their source had no lines. */
