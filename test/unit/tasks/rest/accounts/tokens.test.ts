@@ -1,22 +1,21 @@
-import t from 'tap';
 import { DAY_MS } from '../../../../../src/base/clock.ts';
-import { problem, RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
 
 const test = testsOf(account);
 
 async function account() {
-  const rest = new RestHarness();
-  const { token, ownerId } = await rest.signUp();
-  const path = `/api/v1/users/${ownerId}/tokens`;
-  return { rest, token, ownerId, path };
+  const rest = await TaskHarness.open();
+  const [{ id: ownerId }] = (await rest.read('users')).data;
+  return { rest, ownerId, path: `users/${ownerId}/tokens` };
 }
 
-test('a token is shown once, and listed without its text', async ({ rest, token, ownerId, path }, t) => {
+test('a token is shown once, and listed without its text', async ({ rest, ownerId, path }, t) => {
   const body = { name: 'ci', scopes: ['tasks:write', 'workers:*'] };
-  const made = await rest.ask('POST', path, { token, body });
+  const made = await rest.at('POST', path, body);
   t.equal(made.status, 201);
-  t.equal(made.headers['Location'], `${path}/${made.json.id}`);
+  t.equal(made.headers['Location'], `/api/v1/${path}/${made.json.id}`);
   const { token: text, ...fields } = made.json;
   t.match(text, /^tk_acme_/);
   t.same(fields, {
@@ -29,16 +28,16 @@ test('a token is shown once, and listed without its text', async ({ rest, token,
     created_at: '2026-03-01T10:00:00.000Z',
     created_by: { type: 'user', id: ownerId },
   });
-  const listed = await rest.ask('GET', path, { token });
+  const listed = await rest.at('GET', path);
   t.equal(listed.json.data.length, 2);
   t.notMatch(listed.body, text);
   t.equal(listed.json.next_cursor, null);
 });
 
-test('with a user its tokens go', async ({ rest, token }, t) => {
-  const { id, token: theirs } = await rest.addUser(token, 'member');
-  await rest.ask('DELETE', `/api/v1/users/${id}`, { token });
-  t.equal((await rest.ask('GET', `/api/v1/users/${id}`, { token: theirs })).json.code, 'invalid_token');
+test('with a user its tokens go', async ({ rest }, t) => {
+  const { id, token: theirs } = await rest.addUser(rest.token, 'member');
+  await rest.at('DELETE', `users/${id}`);
+  t.equal((await rest.at('GET', `users/${id}`, undefined, { token: theirs })).json.code, 'invalid_token');
   t.same(
     await rest.store.listDocuments('acme', {
       kind: 'token',
@@ -51,31 +50,27 @@ test('with a user its tokens go', async ({ rest, token }, t) => {
   );
 });
 
-test('a token lives at most 366 days', async ({ rest, token, path }, t) => {
+test('a token lives at most 366 days', async ({ rest, path }, t) => {
   const create = (ms: number) => {
     const body = { expires_at: new Date(rest.clock.nowMs() + ms).toISOString() };
-    return rest.ask('POST', path, { token, body });
+    return rest.at('POST', path, body);
   };
   t.equal((await create(366 * DAY_MS)).json.expires_at, '2027-03-02T10:00:00.000Z');
   for (const ms of [366 * DAY_MS + 1, 0, -1])
     t.match(await create(ms), { status: 422, json: { errors: [{ pointer: '/expires_at' }] } });
-  t.equal((await rest.ask('POST', path, { token, body: { expires_at: 'soon' } })).status, 422);
-  t.equal((await rest.ask('POST', path, { token, body: { scopes: ['all'] } })).status, 422);
-  t.equal((await rest.ask('POST', path, { token, body: { scopes: [] } })).status, 422);
+  t.equal((await rest.at('POST', path, { expires_at: 'soon' })).status, 422);
+  t.equal((await rest.at('POST', path, { scopes: ['all'] })).status, 422);
+  t.equal((await rest.at('POST', path, { scopes: [] })).status, 422);
 });
 
-test('tokens are for their users, admins, and of owners owners', async ({
-  rest,
-  token,
-  path: ownerPath,
-}, t) => {
-  const admin = await rest.addUser(token, 'admin');
-  const viewer = await rest.addUser(token, 'viewer');
+test('tokens are for their users, admins, and of owners owners', async ({ rest, path: ownerPath }, t) => {
+  const admin = await rest.addUser(rest.token, 'admin');
+  const viewer = await rest.addUser(rest.token, 'viewer');
   const codeOf = async (by: string, path: string, method = 'POST') => {
-    const { status, json } = await rest.ask(method, path, { token: by });
+    const { status, json } = await rest.at(method, path, undefined, { token: by });
     return status < 300 ? 'ok' : json.code;
   };
-  const own = `/api/v1/users/${viewer.id}/tokens`;
+  const own = `users/${viewer.id}/tokens`;
   t.equal(await codeOf(viewer.token, own), 'ok');
   t.equal(await codeOf(viewer.token, own, 'GET'), 'ok');
   t.equal(await codeOf(admin.token, own), 'ok');
@@ -83,30 +78,27 @@ test('tokens are for their users, admins, and of owners owners', async ({
   t.equal(await codeOf(admin.token, ownerPath, 'GET'), 'ok');
   t.equal(await codeOf(viewer.token, ownerPath), 'not_found');
   t.equal(await codeOf(viewer.token, ownerPath, 'GET'), 'not_found');
-  t.equal(await codeOf(token, own), 'ok');
+  t.equal(await codeOf(rest.token, own), 'ok');
 });
 
-test('a token of one user is not found under another', async ({ rest, token }, t) => {
-  const a = await rest.addUser(token, 'member');
-  const b = await rest.addUser(token, 'member');
-  const made = await rest.ask('POST', `/api/v1/users/${a.id}/tokens`, { token });
-  const wrong = await rest.ask('DELETE', `/api/v1/users/${b.id}/tokens/${made.json.id}`, { token });
+test('a token of one user is not found under another', async ({ rest }, t) => {
+  const a = await rest.addUser(rest.token, 'member');
+  const b = await rest.addUser(rest.token, 'member');
+  const made = await rest.at('POST', `users/${a.id}/tokens`);
+  const wrong = await rest.at('DELETE', `users/${b.id}/tokens/${made.json.id}`);
   t.equal(wrong.json.code, 'not_found');
 });
 
-test('the number of tokens of a user is bounded', async ({ rest, token, path }, t) => {
+test('the number of tokens of a user is bounded', async ({ rest, path }, t) => {
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { tokensPerUser: 2 } }));
-  t.equal((await rest.ask('POST', path, { token })).status, 201);
-  t.match(
-    await rest.ask('POST', path, { token }),
-    problem('quota_exceeded', { limit: 'tokens_per_user', max: 2 }),
-  );
+  t.equal((await rest.at('POST', path)).status, 201);
+  t.match(await rest.at('POST', path), problem('quota_exceeded', { limit: 'tokens_per_user', max: 2 }));
 });
 
-test('limits tell what there may be and what there is', async ({ rest, token }, t) => {
-  const viewer = await rest.addUser(token, 'viewer');
+test('limits tell what there may be and what there is', async ({ rest }, t) => {
+  const viewer = await rest.addUser(rest.token, 'viewer');
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { workers: 7 } }));
-  const { status, json } = await rest.ask('GET', '/api/v1/limits', { token: viewer.token });
+  const { status, json } = await rest.at('GET', 'limits', undefined, { token: viewer.token });
   t.equal(status, 200);
   t.match(json, {
     limits: {
@@ -126,27 +118,24 @@ test('limits tell what there may be and what there is', async ({ rest, token }, 
   });
 });
 
-t.test('the last token of an owner that can manage users stays until there is another', async t => {
-  const rest = new RestHarness();
-  const { token, ownerId } = await rest.signUp();
-  const path = `/api/v1/users/${ownerId}/tokens`;
-  const first = (await rest.ask('GET', path, { token })).json.data[0].id;
-  const remove = async (id: string) => (await rest.ask('DELETE', `${path}/${id}`, { token })).json?.code;
+test('the last token of an owner that can manage users stays', async ({ rest, path }, t) => {
+  const first = (await rest.at('GET', path)).json.data[0].id;
+  const remove = async (id: string) => (await rest.at('DELETE', `${path}/${id}`)).json?.code;
   const codes = async () => [await remove(first)];
-  t.match((await rest.ask('DELETE', `${path}/${first}`, { token })).json, {
+  t.match((await rest.at('DELETE', `${path}/${first}`)).json, {
     code: 'last_owner_token',
     detail: /Create another one first/,
   });
-  await rest.ask('POST', path, { token, body: { scopes: ['tasks:read'] } });
+  await rest.at('POST', path, { scopes: ['tasks:read'] });
   t.same(await codes(), ['last_owner_token'], 'a narrowed one does not count');
   const soon = new Date(rest.clock.nowMs() + 1_000).toISOString();
-  await rest.ask('POST', path, { token, body: { expires_at: soon } });
+  await rest.at('POST', path, { expires_at: soon });
   rest.clock.advance(1_000);
   t.same(await codes(), ['last_owner_token'], 'one that has expired does not count');
-  await rest.addUser(token, 'admin');
+  await rest.addUser(rest.token, 'admin');
   t.same(await codes(), ['last_owner_token'], 'one of an admin does not count');
-  const next = (await rest.ask('POST', path, { token })).json;
-  t.equal((await rest.ask('DELETE', `${path}/${first}`, { token: next.token })).status, 204);
-  const last = await rest.ask('DELETE', `${path}/${next.id}`, { token: next.token });
+  const next = (await rest.at('POST', path)).json;
+  t.equal((await rest.at('DELETE', `${path}/${first}`, undefined, { token: next.token })).status, 204);
+  const last = await rest.at('DELETE', `${path}/${next.id}`, undefined, { token: next.token });
   t.equal(last.json.code, 'last_owner_token');
 });

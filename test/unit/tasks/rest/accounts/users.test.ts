@@ -1,14 +1,13 @@
-import t from 'tap';
 import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
-import { problem, RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { problem } from '../../../../support/tasks/rest-harness.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+import { testsOf } from '../../../../support/tests-of.ts';
 
-const USERS = '/api/v1/users';
+const test = testsOf(() => TaskHarness.open());
 
-t.test('a user is created, read, changed and deleted', async t => {
-  const rest = new RestHarness();
-  const { token } = await rest.signUp();
+test('a user is created, read, changed and deleted', async (rest, t) => {
   const body = { email: 'Ada@acme.test', name: 'Ada', role: 'viewer', external_id: 'auth0|1' };
-  const made = await rest.ask('POST', USERS, { token, body });
+  const made = await rest.at('POST', 'users', body);
   t.equal(made.status, 201);
   const expected = {
     ...body,
@@ -20,12 +19,12 @@ t.test('a user is created, read, changed and deleted', async t => {
     version: 1,
   };
   t.same(made.json, expected);
-  const path = `${USERS}/${made.json.id}`;
-  t.equal(made.headers['Location'], path);
+  const path = `users/${made.json.id}`;
+  t.equal(made.headers['Location'], `/api/v1/${path}`);
   t.equal(made.headers['ETag'], '"1"');
-  t.same((await rest.ask('GET', path, { token })).json, expected);
+  t.same((await rest.at('GET', path)).json, expected);
   rest.clock.advance(1_000);
-  const changed = await rest.ask('PUT', path, { token, body: { name: 'Ada L.', external_id: null } });
+  const changed = await rest.at('PUT', path, { name: 'Ada L.', external_id: null });
   t.equal(changed.status, 200);
   t.same(changed.json, {
     ...expected,
@@ -34,35 +33,31 @@ t.test('a user is created, read, changed and deleted', async t => {
     updated_at: '2026-03-01T10:00:01.000Z',
     version: 2,
   });
-  t.equal((await rest.ask('PATCH', path, { token, body: { status: 'disabled' } })).json.status, 'disabled');
-  const gone = await rest.ask('DELETE', path, { token });
+  t.equal((await rest.at('PATCH', path, { status: 'disabled' })).json.status, 'disabled');
+  const gone = await rest.at('DELETE', path);
   t.equal(gone.status, 204);
   t.equal(gone.body, '');
-  t.equal((await rest.ask('GET', path, { token })).json.code, 'not_found');
-  t.equal((await rest.ask('DELETE', path, { token })).json.code, 'not_found');
+  t.equal((await rest.at('GET', path)).json.code, 'not_found');
+  t.equal((await rest.at('DELETE', path)).json.code, 'not_found');
 });
 
-t.test('emails and external ids are unique in an account, and free again afterwards', async t => {
-  const rest = new RestHarness();
-  const { token } = await rest.signUp();
+test('emails and external ids are unique in an account, and free again afterwards', async (rest, t) => {
   const add = (email: string, externalId: string) =>
-    rest.ask('POST', USERS, { token, body: { email, external_id: externalId } });
+    rest.at('POST', 'users', { email, external_id: externalId });
   const first = await add('a@x.test', '1');
   t.match(await add('A@X.test', '2'), problem('name_taken'));
   t.match(await add('b@x.test', '1'), problem('name_taken'));
   const second = await add('b@x.test', '2');
-  const taken = await rest.ask('PUT', `${USERS}/${second.json.id}`, { token, body: { email: 'a@x.test' } });
+  const taken = await rest.at('PUT', `users/${second.json.id}`, { email: 'a@x.test' });
   t.equal(taken.json.code, 'name_taken');
-  await rest.ask('PUT', `${USERS}/${first.json.id}`, { token, body: { email: 'c@x.test' } });
+  await rest.at('PUT', `users/${first.json.id}`, { email: 'c@x.test' });
   t.equal((await add('a@x.test', '3')).status, 201);
   const other = await rest.signUp('other');
-  const elsewhere = { token: other.token, host: 'other.tasks.test', body: { email: 'a@x.test' } };
-  t.equal((await rest.ask('POST', USERS, elsewhere)).status, 201);
+  const elsewhere = { token: other.token, host: 'other.tasks.test' };
+  t.equal((await rest.at('POST', 'users', { email: 'a@x.test' }, elsewhere)).status, 201);
 });
 
-t.test('fields that are not as they should be are refused', async t => {
-  const rest = new RestHarness();
-  const { token } = await rest.signUp();
+test('fields that are not as they should be are refused', async (rest, t) => {
   const faults: [object, string][] = [
     [{}, '/email'],
     [{ email: 'nobody' }, '/email'],
@@ -72,32 +67,29 @@ t.test('fields that are not as they should be are refused', async t => {
     [{ email: 'a@x', status: 'gone' }, '/status'],
   ];
   for (const [body, pointer] of faults) {
-    const answer = await rest.ask('POST', USERS, { token, body });
+    const answer = await rest.at('POST', 'users', body);
     t.match(answer, problem('validation_failed', { errors: [{ pointer }] }));
   }
 });
 
-t.test('the last active owner stays, however somebody tries', async t => {
-  const rest = new RestHarness();
-  const { token, ownerId } = await rest.signUp();
-  const path = `${USERS}/${ownerId}`;
+test('the last active owner stays, however somebody tries', async (rest, t) => {
+  const [{ id: ownerId }] = (await rest.read('users')).data;
+  const path = `users/${ownerId}`;
   for (const body of [{ role: 'admin' }, { status: 'disabled' }, { status: 'invited' }])
-    t.match(await rest.ask('PUT', path, { token, body }), problem('last_owner'));
-  t.equal((await rest.ask('DELETE', path, { token })).json.code, 'last_owner');
+    t.match(await rest.at('PUT', path, body), problem('last_owner'));
+  t.equal((await rest.at('DELETE', path)).json.code, 'last_owner');
   const invited = { email: 'b@x.test', role: 'owner', status: 'invited' };
-  const second = await rest.ask('POST', USERS, { token, body: invited });
-  t.equal((await rest.ask('DELETE', path, { token })).json.code, 'last_owner', 'invited ones do not count');
-  await rest.ask('PUT', `${USERS}/${second.json.id}`, { token, body: { status: 'active' } });
-  const locked = await rest.ask('DELETE', path, { token });
+  const second = await rest.at('POST', 'users', invited);
+  t.equal((await rest.at('DELETE', path)).json.code, 'last_owner', 'invited ones do not count');
+  await rest.at('PUT', `users/${second.json.id}`, { status: 'active' });
+  const locked = await rest.at('DELETE', path);
   t.match(locked.json, { code: 'last_owner', detail: /No other active owner has a token/ });
-  await rest.ask('POST', `${USERS}/${second.json.id}/tokens`, { token });
-  t.equal((await rest.ask('DELETE', path, { token })).status, 204);
+  await rest.at('POST', `users/${second.json.id}/tokens`);
+  t.equal((await rest.at('DELETE', path)).status, 204);
 });
 
-t.test('a request that keeps losing against concurrent changes is answered with a retry error', async t => {
-  const rest = new RestHarness();
-  const { token } = await rest.signUp();
-  const other = await rest.addUser(token, 'owner');
+test('a request that keeps losing against concurrent changes is answered with a retry error', async (rest, t) => {
+  const other = await rest.addUser(rest.token, 'owner');
   const apply = rest.store.apply.bind(rest.store);
   let tries = 0;
   rest.store.apply = (async (...args: Parameters<TaskStore['apply']>) => {
@@ -105,17 +97,15 @@ t.test('a request that keeps losing against concurrent changes is answered with 
     tries++;
     return { kind: 'refused', index: 1, reason: 'version' };
   }) as TaskStore['apply'];
-  const answer = await rest.ask('DELETE', `${USERS}/${other.id}`, { token });
+  const answer = await rest.at('DELETE', `users/${other.id}`);
   t.match(answer, problem('store_unavailable'));
   t.equal(answer.headers['Retry-After'], '1');
   t.equal(tries, 8);
 });
 
-t.test('the number of users is bounded', async t => {
-  const rest = new RestHarness();
-  const { token } = await rest.signUp();
+test('the number of users is bounded', async (rest, t) => {
   await rest.change('acme', 'account', 'account', account => ({ ...account, limits: { users: 2 } }));
-  t.equal((await rest.ask('POST', USERS, { token, body: { email: 'a@x.test' } })).status, 201);
-  const full = await rest.ask('POST', USERS, { token, body: { email: 'b@x.test' } });
+  t.equal((await rest.at('POST', 'users', { email: 'a@x.test' })).status, 201);
+  const full = await rest.at('POST', 'users', { email: 'b@x.test' });
   t.match(full, problem('quota_exceeded', { limit: 'users', max: 2 }));
 });
