@@ -1,5 +1,6 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
+import { recentlyUsed } from './collections/recently-used.ts';
 
 interface Failures {
   count: number;
@@ -23,7 +24,7 @@ export class FailedAttempts {
   constructor(bounds: Bounds, clock: Clock) {
     this.#bounds = bounds;
     this.#clock = clock;
-    this.#failures = new LRUCache({ max: bounds.names });
+    this.#failures = recentlyUsed(bounds.names);
   }
 
   /** Milliseconds until attempts of `name` are accepted again; 0 if they are accepted now. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FirstOf } from '../base/first-of.ts';
+import { FirstOf } from '../base/collections/first-of.ts';
 import { type KeyText, readKeyText } from '../decision/hot-keys/key-text.ts';
 import type { ChangedKey } from './changed-keys.ts';
 import type { ComparedHits } from './comparison.ts';

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../clock.ts';
+import { recentlyUsed } from '../collections/recently-used.ts';
 
 /** A clock of the zone is changed at `at`, from one offset to another. Milliseconds; offsets are what is added to UTC. */
 interface Transition {
@@ -31,7 +31,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 /**
  * By the name in the schedule. The number of such names is unlimited, because any mixture of letter cases is accepted.
  */
-const named = new LRUCache<string, TimeZone>({ max: MAX_NAMES });
+const named = recentlyUsed<string, TimeZone>(MAX_NAMES);
 /** By the name that the runtime uses. Their number is limited by the time zone data, so entries are never evicted. */
 const zones = new Map<string, TimeZone>();
 

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
+import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import { DeliveryFault } from './delivery.ts';
 import { forbiddenAddress, type SafeAddresses } from './worker-url.ts';
 
@@ -30,7 +30,7 @@ export class HostAddresses {
   readonly #safe: SafeAddresses;
   readonly #resolve: Resolve;
   readonly #clock: Clock;
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_HOSTS });
+  readonly #entries = recentlyUsed<string, Entry>(MAX_HOSTS);
 
   constructor(safe: SafeAddresses, resolve: Resolve, clock: Clock) {
     this.#safe = safe;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { LRUCache } from 'lru-cache';
 import { type Clock, SECOND_MS } from '../../base/clock.ts';
+import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import { FailedAttempts } from '../../base/failed-attempts.ts';
 import { IdentityFault, textClaim } from './json-web-token.ts';
 import type { KeySet, ProviderKeys } from './provider-keys.ts';
@@ -66,9 +66,9 @@ interface Check {
 export class VerifiedTokens {
   readonly #rules: TokenRules;
   readonly #keys: ProviderKeys;
-  readonly #verified = new LRUCache<string, Verified>({ max: MAX_TOKENS });
+  readonly #verified = recentlyUsed<string, Verified>(MAX_TOKENS);
   /** Tenants and subjects with a verified token. */
-  readonly #subjects = new LRUCache<string, true>({ max: MAX_TOKENS });
+  readonly #subjects = recentlyUsed<string, true>(MAX_TOKENS);
   readonly #ofStrangers: FailedAttempts;
   readonly #ofSubjects: FailedAttempts;
   /** The last of the verifications that wait for each other, by the name under which their failures are counted. */

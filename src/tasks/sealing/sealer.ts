@@ -7,7 +7,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import type { Account } from '../model/documents.ts';
 import type { MasterKey } from './master-key.ts';
 
@@ -50,7 +50,7 @@ interface TenantKeys {
 export class Sealer {
   readonly #current: MasterKey;
   readonly #masters: ReadonlyMap<string, MasterKey>;
-  readonly #unwrapped = new LRUCache<string, TenantKeys>({ max: MAX_UNWRAPPED });
+  readonly #unwrapped = recentlyUsed<string, TenantKeys>(MAX_UNWRAPPED);
 
   constructor({ current, older }: MasterKeys) {
     this.#current = current;

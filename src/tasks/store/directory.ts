@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
+import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import type { DocumentKind } from '../model/documents.ts';
 import { Signals } from '../model/signals.ts';
 import { ACCOUNT_ID, type StoredDocument } from './documents.ts';
@@ -28,9 +28,9 @@ export class Directory {
   readonly #store: TaskStore;
   readonly #clock: Clock;
   readonly #signals: Signals;
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+  readonly #entries = recentlyUsed<string, Entry>(MAX_ENTRIES);
   /** By tenant: the number of the last change. A change therefore costs the same with any number of cached documents. */
-  readonly #changed = new LRUCache<string, number>({ max: MAX_ENTRIES });
+  readonly #changed = recentlyUsed<string, number>(MAX_ENTRIES);
   #changes = 0;
 
   /** @param signals report changes made by other parts of this process, and receive those made here */

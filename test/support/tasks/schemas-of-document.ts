@@ -22,18 +22,18 @@ export class SchemasOfDocument {
   faultAt(steps: readonly (string | number)[], value: unknown): string | null {
     const names = steps.map(step => String(step).replaceAll('~', '~0').replaceAll('/', '~1'));
     const pointer = names.join('/');
-    return this.faultOf(pointer, { $ref: `${DOCUMENT}#/${pointer}` }, value);
+    return this.faultOf(pointer, () => ({ $ref: `${DOCUMENT}#/${pointer}` }), value);
   }
 
   /**
    * The same for a schema that is not in the document.
    *
-   * @param name of the schema, which is compiled once
+   * @param name of the schema, which is made and compiled once
    */
-  faultOf(name: string, schema: object, value: unknown): string | null {
+  faultOf(name: string, schema: () => object, value: unknown): string | null {
     let validate = this.#compiled.get(name);
     if (validate === undefined) {
-      validate = this.#ajv.compile(schema);
+      validate = this.#ajv.compile(schema());
       this.#compiled.set(name, validate);
     }
     return validate(value) ? null : JSON.stringify(validate.errors, null, 2);

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Directory } from '../../store/directory.ts';
@@ -169,7 +169,7 @@ const MAX_TOKENS = 20_000;
 export class LastUse {
   readonly #store: TaskStore;
   readonly #log: Logger;
-  readonly #notedAt = new LRUCache<string, number>({ max: MAX_TOKENS });
+  readonly #notedAt = recentlyUsed<string, number>(MAX_TOKENS);
 
   constructor(store: TaskStore, log: Logger) {
     this.#store = store;

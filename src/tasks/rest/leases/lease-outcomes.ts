@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../../../base/clock.ts';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Task } from '../../model/task.ts';
 import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
@@ -163,7 +163,7 @@ const MAX_LEASES = 20_000;
  */
 export class LeaseOwners {
   readonly #pullDesk: PullDesk;
-  readonly #known = new LRUCache<string, string>({ max: MAX_LEASES });
+  readonly #known = recentlyUsed<string, string>(MAX_LEASES);
 
   constructor(pullDesk: PullDesk) {
     this.#pullDesk = pullDesk;

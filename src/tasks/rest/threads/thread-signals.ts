@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../../../base/clock.ts';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import type { SignalName, SignalPorts, Signals } from '../../model/signals.ts';
 
 /** Signals that a REST thread always needs: for cached documents, and for what tasks wait for. */
@@ -63,7 +63,7 @@ const MAX_TENANTS = 10_000;
 export class UsedShares {
   readonly #clock: Clock;
   /** The time of the last signal, by tenant. */
-  readonly #heardAt = new LRUCache<string, number>({ max: MAX_TENANTS });
+  readonly #heardAt = recentlyUsed<string, number>(MAX_TENANTS);
 
   constructor(clock: Clock, signals: Signals) {
     this.#clock = clock;

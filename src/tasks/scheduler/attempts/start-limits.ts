@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { asError } from '../../../base/fault.ts';
 import { Questions, type ThreadAnswer, threadAnswer } from '../../../base/threads/questions.ts';
 import type { StartLimit } from '../../model/documents.ts';
@@ -139,7 +139,7 @@ const LOG_EVERY_MS = 60_000;
 export class StartLimits {
   readonly #thread: Pick<TasksThread, 'clock' | 'logger'>;
   readonly #asker: LimitAsker;
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_WORKERS });
+  readonly #entries = recentlyUsed<string, Entry>(MAX_WORKERS);
   #loggedMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../../../base/clock.ts';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import type { ClaimAnswer } from '../../store/requests.ts';
 import type { StartLimits } from '../attempts/start-limits.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
@@ -112,7 +112,7 @@ export class WaitingWorkers {
   /** Workers at their own bound on attempts. */
   readonly #full = new Set<string>();
   /** Workers that are left alone in spite of signals, and until when by the store's clock. */
-  readonly #held = new LRUCache<string, number>({ max: MAX_HELD });
+  readonly #held = recentlyUsed<string, number>(MAX_HELD);
   #onReady: (tenant: string, workerId: string) => void = () => {};
   #closed = false;
 

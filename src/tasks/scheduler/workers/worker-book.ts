@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import type { Account, TenantLimits, Worker } from '../../model/documents.ts';
 import { ACCOUNT_ID, type StoredDocument } from '../../store/documents.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
@@ -38,7 +38,7 @@ export class WorkerBook {
     'listDocuments' | 'getDocument',
     'directory' | 'sealer' | 'limits' | 'clock' | 'logger'
   >;
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+  readonly #entries = recentlyUsed<string, Entry>(MAX_ENTRIES);
 
   constructor(
     thread: ThreadPart<

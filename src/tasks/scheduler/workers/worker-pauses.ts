@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Worker } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
@@ -117,7 +117,7 @@ const LOOKED_AT = 50;
 export class WorkerPauses {
   readonly #thread: ThreadPart<'list', 'clock' | 'logger'>;
   readonly #workerSwitch: WorkerSwitch;
-  readonly #failingSince = new LRUCache<string, number>({ max: MAX_WORKERS });
+  readonly #failingSince = recentlyUsed<string, number>(MAX_WORKERS);
   /** By worker, so that many attempts that end at once pause it once. */
   readonly #running = new Map<string, Promise<void>>();
 

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Account, Secret } from '../../model/documents.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
@@ -120,7 +120,7 @@ const MAX_SECRETS = 20_000;
 /** Records when the secrets of push workers were last used. Pushes do not wait for it. */
 export class SecretUses {
   readonly #thread: ThreadPart<'getDocument' | 'apply', 'clock' | 'logger'>;
-  readonly #notedAt = new LRUCache<string, number>({ max: MAX_SECRETS });
+  readonly #notedAt = recentlyUsed<string, number>(MAX_SECRETS);
   readonly #running = new Set<Promise<void>>();
 
   constructor(thread: ThreadPart<'getDocument' | 'apply', 'clock' | 'logger'>) {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { type Deliveries, type DeliveryOutcome, HIDDEN } from '../../delivery/delivery.ts';
 import { verdictOn } from '../../delivery/verdict.ts';
 import type { Worker } from '../../model/documents.ts';
@@ -50,7 +50,7 @@ export class WorkerTests implements WorkerTester {
   readonly #book: Pick<WorkerBook, 'openSecrets'>;
   readonly #deliveries: Pick<Deliveries, 'deliver' | 'free'>;
   /** When the allowance of a tenant will be whole again, in milliseconds since the epoch. */
-  readonly #wholeAt = new LRUCache<string, number>({ max: MAX_TENANTS });
+  readonly #wholeAt = recentlyUsed<string, number>(MAX_TENANTS);
   /** Tests in progress, by tenant. */
   readonly #running = new Map<string, number>();
   #runningInAll = 0;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FirstOf } from '../../../base/first-of.ts';
+import { FirstOf } from '../../../base/collections/first-of.ts';
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { type ExplainedLimit, limitOfRule } from '../../../decision/explain/explain-limit.ts';
 import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { recentlyUsed } from '../../../../base/collections/recently-used.ts';
 import type { Statements } from './statements.ts';
 
 const MAX_KEPT = 20_000;
@@ -12,10 +12,10 @@ const COUNT_FREED = 'UPDATE numbering SET freed = freed + 1 WHERE no = 1';
  */
 export class Numbers {
   readonly #statements: Statements;
-  readonly #tenantNumbers = new LRUCache<string, number>({ max: MAX_KEPT });
-  readonly #tenantNames = new LRUCache<number, string>({ max: MAX_KEPT });
-  readonly #workerNumbers = new LRUCache<string, number>({ max: MAX_KEPT });
-  readonly #workerIds = new LRUCache<number, string>({ max: MAX_KEPT });
+  readonly #tenantNumbers = recentlyUsed<string, number>(MAX_KEPT);
+  readonly #tenantNames = recentlyUsed<number, string>(MAX_KEPT);
+  readonly #workerNumbers = recentlyUsed<string, number>(MAX_KEPT);
+  readonly #workerIds = recentlyUsed<number, string>(MAX_KEPT);
 
   #freed = 0;
 

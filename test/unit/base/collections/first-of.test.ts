@@ -1,6 +1,6 @@
 import t from 'tap';
-import { FirstOf } from '../../../src/base/first-of.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
+import { FirstOf } from '../../../../src/base/collections/first-of.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 t.test('the first elements are those of the sorted list, whatever the order in which they come', async t => {
   const random = new SeededRandom(1);
