@@ -47,9 +47,24 @@ async function front(
   return serve(t, routes, { log, unknown });
 }
 
-async function connect(t: Test, listener: HttpListener): Promise<RawConnection> {
-  const connection = await RawConnection.openFor(t, listener.port);
-  return connection;
+/** Routes that pass on to a scripted handler, and a connection to them. */
+async function scripted(t: Test, log = new KeepingLogger()) {
+  const handler = new ScriptedHandler();
+  const joined = new JoinedCalls(handler, log);
+  const listener = await front(t, handler, log, joined);
+  return { handler, joined, listener, connection: await RawConnection.openFor(t, listener.port) };
+}
+
+/** The same with spans, and without a connection. */
+async function traced(t: Test) {
+  const [tracing, handler, unknown] = [new KeptSpans(), new ScriptedHandler(), jsonNotFound([])];
+  const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
+  const routes = tasksRoutes({ calls, serviceHost: HOST, root: unknown, tracing });
+  return { tracing, handler, listener: await serve(t, routes, { unknown }) };
+}
+
+function untilGone({ gone }: RestRequest): Promise<void> {
+  return new Promise(resolve => gone.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** A request as it is on the wire. */
@@ -60,8 +75,7 @@ function wire(method: string, target: string, fields: readonly string[] = [], bo
 }
 
 onEachFront('a request is handed over as it came', async t => {
-  const handler = new ScriptedHandler();
-  const connection = await connect(t, await front(t, handler));
+  const { handler, connection } = await scripted(t);
   const fields = [
     `Host: ACME.${HOST}:8080`,
     'Authorization: Bearer x',
@@ -96,8 +110,7 @@ onEachFront('a request is handed over as it came', async t => {
 });
 
 onEachFront('a body in pieces is put together, and stays what it was', async t => {
-  const handler = new ScriptedHandler();
-  const connection = await connect(t, await front(t, handler));
+  const { handler, connection } = await scripted(t);
   const body = 'x'.repeat(300_000);
   await connection.ask(wire('POST', '/api/v1/tasks', [], body));
   await connection.ask(wire('POST', '/api/v1/tasks', [], 'y'.repeat(300_000)));
@@ -105,8 +118,7 @@ onEachFront('a body in pieces is put together, and stays what it was', async t =
 });
 
 onEachFront('every method goes to the handler, and HEAD has no body', async t => {
-  const handler = new ScriptedHandler();
-  const connection = await connect(t, await front(t, handler));
+  const { handler, connection } = await scripted(t);
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
     const response = await connection.ask(
       wire(method, '/api/v1/tasks'),
@@ -121,9 +133,8 @@ onEachFront('every method goes to the handler, and HEAD has no body', async t =>
 });
 
 onEachFront('an answer without content has no length, and the connection goes on', async t => {
-  const handler = new ScriptedHandler();
+  const { handler, listener } = await scripted(t);
   handler.script = async () => ({ status: 204, headers: { 'X-Request-Id': 'r' }, body: '' });
-  const listener = await front(t, handler);
   for (let i = 0; i < 3; i++) {
     const response = await fetch(`http://127.0.0.1:${listener.port}/api/v1/tasks/x`, { method: 'DELETE' });
     t.equal(response.status, 204);
@@ -133,8 +144,7 @@ onEachFront('an answer without content has no length, and the connection goes on
 });
 
 onEachFront('what is not of tasks is served as before', async t => {
-  const handler = new ScriptedHandler();
-  const connection = await connect(t, await front(t, handler));
+  const { handler, connection } = await scripted(t);
   const statusOf = async (target: string, host: string) => {
     return (await connection.ask(wire('GET', target, [`Host: ${host}`]))).status;
   };
@@ -153,15 +163,13 @@ onEachFront('what is not of tasks is served as before', async t => {
 });
 
 onEachFront('a body that is too large is not handed over', async t => {
-  const handler = new ScriptedHandler();
-  const listener = await front(t, handler);
-  const connection = await connect(t, listener);
+  const { handler, listener, connection } = await scripted(t);
   const id = ['X-Request-Id: large'];
   const response = await connection.ask(wire('POST', '/api/v1/tasks', id, 'x'.repeat(BODY_LIMIT_BYTES + 1)));
   t.equal(response.status, 413);
   t.equal(response.headers.get('x-request-id'), 'large');
   t.equal(handler.asked.length, 0);
-  const other = await connect(t, listener);
+  const other = await RawConnection.openFor(t, listener.port);
   t.equal(
     (await other.ask(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES)))).status,
     200,
@@ -170,10 +178,9 @@ onEachFront('a body that is too large is not handed over', async t => {
 });
 
 onEachFront('a large body stays with a caller that is refused', async t => {
-  const handler = new ScriptedHandler();
+  const { handler, connection } = await scripted(t);
   handler.refuses = true;
   handler.script = async () => ({ status: 401, headers: {}, body: '' });
-  const connection = await connect(t, await front(t, handler));
   const length = 5 * 1024 * 1024;
   const [head] = wire('POST', '/api/v1/tasks', [`Content-Length: ${length}`]).split('\r\n\r\n');
   const response = await connection.ask(`${head}\r\n\r\n${'x'.repeat(10)}`);
@@ -183,8 +190,7 @@ onEachFront('a large body stays with a caller that is refused', async t => {
 });
 
 onEachFront('one whose length is not announced is taken in when the caller is known', async t => {
-  const handler = new ScriptedHandler();
-  const connection = await connect(t, await front(t, handler));
+  const { handler, connection } = await scripted(t);
   const piece = 'y'.repeat(50_000);
   const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
   t.equal(
@@ -199,72 +205,47 @@ onEachFront('one whose length is not announced is taken in when the caller is kn
 });
 
 onEachFront('small chunks are put together to pieces that are worth their memory', async t => {
-  const handler = new ScriptedHandler();
-  const log = new KeepingLogger();
-  const calls = new JoinedCalls(handler, log);
-  const connection = await connect(t, await front(t, handler, log, calls));
+  const { handler, joined, connection } = await scripted(t);
   const head = wire('POST', '/api/v1/tasks', ['Transfer-Encoding: chunked']);
   const piece = 'abcdefghijklmnop';
   const text = piece.repeat(3_000);
   const chunks = `10\r\n${piece}\r\n`.repeat(3_000);
   t.equal((await connection.ask(`${head}${chunks}0\r\n\r\n`)).status, 200);
   t.equal(Buffer.from(handler.asked[0].body).toString(), text);
-  const pieces = calls.turns.flatMap(turn => turn.calls).flatMap(({ body }) => body ?? []);
+  const pieces = joined.turns.flatMap(turn => turn.calls).flatMap(({ body }) => body ?? []);
   t.ok(pieces.length <= 4, `${pieces.length} pieces`);
 });
 
-onEachFront('a long poll notices that its caller has disconnected', async t => {
-  const handler = new ScriptedHandler();
-  const gone = new Promise<void>(resolve => {
-    handler.script = async ({ gone }) => {
-      await new Promise<void>(aborted => gone.addEventListener('abort', () => aborted(), { once: true }));
-      resolve();
-      return { status: 200, headers: {}, body: '' };
-    };
-  });
-  const listener = await front(t, handler);
-  const connection = await RawConnection.open(listener.port);
-  await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
-  await until(() => handler.asked.length !== 0);
-  connection.destroy();
-  await gone;
-  t.ok(handler.asked[0].gone.aborted);
-});
-
-onEachFront('a long poll that starts waiting late notices it as well', async t => {
-  const handler = new ScriptedHandler();
-  let begin: () => void = () => {};
-  const begun = new Promise<void>(resolve => {
-    begin = resolve;
-  });
-  const gone = new Promise<void>(resolve => {
-    handler.script = async request => {
-      await begun;
-      await new Promise<void>(aborted =>
-        request.gone.addEventListener('abort', () => aborted(), { once: true }),
-      );
-      resolve();
-      return { status: 200, headers: {}, body: '' };
-    };
-  });
-  const listener = await front(t, handler);
-  const connection = await RawConnection.open(listener.port);
-  await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
-  await until(() => handler.asked.length !== 0);
-  await new Promise(resolve => setImmediate(resolve));
-  begin();
-  connection.destroy();
-  await gone;
-  t.pass('the disconnect was noticed');
-});
+onEachFront(
+  'a long poll notices that its caller has disconnected, also if it starts waiting late',
+  async t => {
+    for (const isLate of [false, true]) {
+      const { handler, connection } = await scripted(t);
+      const begun = Promise.withResolvers<void>();
+      const gone = Promise.withResolvers<void>();
+      handler.script = async request => {
+        if (isLate) await begun.promise;
+        await untilGone(request);
+        gone.resolve();
+        return { status: 200, headers: {}, body: '' };
+      };
+      await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
+      await until(() => handler.asked.length !== 0);
+      await new Promise(resolve => setImmediate(resolve));
+      begun.resolve();
+      connection.destroy();
+      await gone.promise;
+      t.ok(handler.asked[0].gone.aborted);
+    }
+  },
+);
 
 onEachFront('a handler that throws is a bug and is logged', async t => {
-  const handler = new ScriptedHandler();
+  const log = new KeepingLogger();
+  const { handler, connection } = await scripted(t, log);
   handler.script = async () => {
     throw new Error('secret cause');
   };
-  const log = new KeepingLogger();
-  const connection = await connect(t, await front(t, handler, log));
   const response = await connection.ask(wire('GET', '/api/v1/tasks'));
   t.equal(response.status, 500);
   t.notMatch(response.body, /secret cause/);
@@ -277,7 +258,8 @@ onEachFront(
     const rest = new RestHarness({
       config: { serviceHost: HOST, scheme: 'http', publicPort: 8080, signup: 'loopback' },
     });
-    const connection = await connect(t, await front(t, rest.service));
+    const { port } = await front(t, rest.service);
+    const connection = await RawConnection.openFor(t, port);
     const json = ['Content-Type: application/json'];
     const made = await connection.ask(
       wire('POST', '/', [`Host: accounts.${HOST}`, ...json], '{"domain":"acme"}'),
@@ -297,13 +279,7 @@ onEachFront(
 );
 
 onEachFront('a traced request has a span with its route, which ends with the status', async t => {
-  const tracing = new KeptSpans();
-  const handler = new ScriptedHandler();
-  const unknown = jsonNotFound([]);
-  const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
-  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, root: unknown, tracing }), {
-    unknown,
-  });
+  const { tracing, handler, listener } = await traced(t);
   const ask = (path: string) =>
     fetch(`http://127.0.0.1:${listener.port}${path}`, { headers: { traceparent: 'p' } });
   await ask('/api/v1/tasks/tsk_1/history');
@@ -331,19 +307,13 @@ onEachFront('a traced request has a span with its route, which ends with the sta
 });
 
 onEachFront('the span of a request whose caller leaves ends as well, once', async t => {
-  const tracing = new KeptSpans();
-  const handler = new ScriptedHandler();
-  const unknown = jsonNotFound([]);
-  const calls = frontCalls(t, new JoinedCalls(handler, new KeepingLogger()));
-  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, root: unknown, tracing }), {
-    unknown,
-  });
+  const { tracing, handler, listener } = await traced(t);
   const left = Promise.withResolvers<RestResponse>();
   handler.script = ({ gone }) => {
     gone.addEventListener('abort', () => left.resolve({ status: 200, headers: {}, body: '' }));
     return left.promise;
   };
-  const polling = await connect(t, listener);
+  const polling = await RawConnection.openFor(t, listener.port);
   await polling.write(wire('GET', '/api/v1/tasks'));
   await until(() => handler.asked.length === 1);
   polling.destroy();
@@ -354,7 +324,7 @@ onEachFront('the span of a request whose caller leaves ends as well, once', asyn
   for (const bytes of [1_000, BODY_LIMIT_BYTES]) {
     const before = tracing.begun.length;
     tracing.ended.length = 0;
-    const sending = await connect(t, listener);
+    const sending = await RawConnection.openFor(t, listener.port);
     await sending.write(`${wire('POST', '/api/v1/tasks', [`Content-Length: ${bytes}`])}x`);
     await until(() => tracing.begun.length > before);
     sending.destroy();
