@@ -1,8 +1,5 @@
 import t from 'tap';
-import { Fault } from '../../../../src/base/fault.ts';
-import type { CounterBatch } from '../../../../src/counters/batch.ts';
-import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
-import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import type { Fault } from '../../../../src/base/fault.ts';
 import { Batcher } from '../../../../src/decision/batching/batcher.ts';
 import { Engine } from '../../../../src/decision/engine.ts';
 import { type DecidingThreads, DecisionPool } from '../../../../src/decision/pool/decision-pool.ts';
@@ -12,6 +9,7 @@ import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statist
 import { decodeRateLimitResponse, encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { engineCounters, PLAIN_OPTIONS, request } from '../../../support/decisions.ts';
+import { GatedStore } from '../../../support/gated-store.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
@@ -27,23 +25,6 @@ const KEYS = 4;
 const MAX_QUEUED = 60;
 
 const turn = () => new Promise(resolve => setImmediate(resolve));
-
-/** The embedded store behind a gate: each batch waits until it is let through, or made to fail. */
-class GatedStore extends EmbeddedCounterStore {
-  readonly waiting: { pass(): void; fail(): void }[] = [];
-
-  override increment(batch: CounterBatch): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({
-        pass: () => {
-          super.increment(batch);
-          resolve();
-        },
-        fail: () => reject(new Fault('store_failed', 'no store')),
-      });
-    });
-  }
-}
 
 /** One call, and all that it was told. */
 class Call {
@@ -67,7 +48,7 @@ class Call {
 /** Batcher, pool and engines as in the service; threads are functions that may die, and everything waits to be let go. */
 class Machine implements DecidingThreads {
   readonly #random: SeededRandom;
-  readonly store = new GatedStore(CounterTable.create(1_024));
+  readonly store = new GatedStore();
   readonly stats = new StatsRegistry();
   readonly calls: Call[] = [];
   readonly generations: RuleGeneration[] = [];
