@@ -117,13 +117,6 @@ t.test('a section with too large a list is answered 431, and its stream is done'
   t.strictSame(peer.handler.take(), ['request 5 /s/m'], 'others are served');
 });
 
-t.test('a section with too many fields is answered 431', async t => {
-  const peer = Http2Peer.open({ limits: { maxHeaderFields: 6 } });
-  const more = (count: number): Fields => Array.from({ length: count }, (_, i) => [`x-${i}`, '']);
-  t.strictSame(peer.send(headers(1, requestBlock(...more(2)), END_BOTH)), [], 'up to the border');
-  t.strictSame(peer.send(headers(3, requestBlock(...more(3)), END_BOTH)), ['HEADERS 3 431/- END_STREAM']);
-});
-
 t.test(
   'a request that depends on itself is a stream error once its section is whole (RFC 7540, 5.3.1)',
   async t => {

@@ -174,18 +174,6 @@ t.test('a larger frame size of the client is made use of, within reason', async 
   t.strictSame(lengths, [65_536, 34_464]);
 });
 
-t.test('answers beyond the bound for what may wait end the connection', async t => {
-  const peer = Http2Peer.open({ settings: [[INITIAL_WINDOW_SIZE, 0]], limits: { maxQueuedBytes: 100 } });
-  peer.request(1, END_BOTH);
-  peer.request(3, END_BOTH);
-  peer.answer(1, 'a'.repeat(100));
-  t.notOk(peer.connection.closed, 'up to the border');
-  peer.handler.take();
-  t.strictSame(peer.answer(3, 'b'), ['HEADERS 3 200/-', 'GOAWAY 3 ENHANCE_YOUR_CALM']);
-  t.strictSame(peer.handler.take(), ['aborted 1 ENHANCE_YOUR_CALM', 'aborted 3 ENHANCE_YOUR_CALM']);
-  t.equal(peer.connection.queuedBytes, 0);
-});
-
 t.test('an early answer asks for no more of the request (RFC 9113, 8.1)', async t => {
   const peer = Http2Peer.open();
   peer.send(headers(1, requestBlock()));

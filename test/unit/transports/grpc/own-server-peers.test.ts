@@ -30,20 +30,6 @@ class FailingLogger extends KeepingLogger {
 const isPing = ({ type, flags }: Frame): boolean => type === TYPE.ping && flags === 0;
 const keepalive = { connection: { keepaliveIdleMs: 50_000, keepaliveTimeoutMs: 10_000 } };
 
-t.test('a silent peer is asked for a sign of life, and left alone when it gives one', async t => {
-  const { server, clock } = await serveOwn(t, { limits: keepalive });
-  const client = await WireClient.open(t, server.address);
-  for (let round = 1; round <= 3; round++) {
-    clock.advance(49_000);
-    await client.settled();
-    t.equal(client.frames.filter(isPing).length, round - 1, 'not before its time');
-    clock.advance(52_000);
-    await client.frame(() => client.frames.filter(isPing).length === round);
-    await client.settled();
-  }
-  t.equal(server.connectionCount, 1);
-});
-
 t.test('a dead peer is cut, and its calls are over', async t => {
   const held = new HeldCalls();
   const { server, clock, log } = await serveOwn(t, { limits: keepalive, unary: { '/s/Hold': held.method } });
@@ -61,18 +47,6 @@ t.test('a dead peer is cut, and its calls are over', async t => {
   t.equal(server.streamCount, 0);
   held.replies[0].send(Buffer.from('late'));
   t.match(log.at(-1), { '@message': 'gRPC connection closed', reason: /no response to the keepalive ping/ });
-});
-
-t.test('any frame is a sign of life', async t => {
-  const { server, clock } = await serveOwn(t, { limits: keepalive });
-  const client = await WireClient.open(t, server.address);
-  client.answersPings = false;
-  clock.advance(51_000);
-  await client.frame(isPing);
-  t.equal(await client.call(1, '/s/Echo'), '0');
-  clock.advance(20_000);
-  await client.settled();
-  t.equal(server.connectionCount, 1);
 });
 
 t.test('a peer that keeps its end open after the last word is cut', async t => {
