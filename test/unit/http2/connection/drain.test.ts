@@ -1,10 +1,9 @@
 import t from 'tap';
-import { END_BOTH, END_STREAM } from '../../../support/http2-frames.ts';
-import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
+import { END_BOTH } from '../../../support/http2-frames.ts';
+import { Http2Peer } from '../../../support/http2-peer.ts';
 import {
   CLIENT_PREFACE,
   data,
-  headers,
   ping,
   pingAck,
   rstStream,
@@ -19,32 +18,6 @@ function drain(peer: Http2Peer): string[] {
   peer.connection.drain();
   return peer.take();
 }
-
-t.test('a drain first leaves open which stream is the last (RFC 9113, 6.8)', async t => {
-  const peer = Http2Peer.open();
-  peer.request(1);
-  t.strictSame(drain(peer), [`GOAWAY ${0x7fff_ffff} NO_ERROR`, `PING ${DRAIN_PING}`]);
-  t.notOk(peer.connection.closed);
-});
-
-t.test('streams in flight are served, streams after the second GOAWAY are not', async t => {
-  const peer = Http2Peer.open();
-  peer.request(1);
-  drain(peer);
-  peer.request(3);
-  t.strictSame(peer.send(drained), ['GOAWAY 3 NO_ERROR']);
-  peer.handler.take();
-  t.strictSame(
-    peer.send(headers(5, requestBlock()), data(5, Buffer.from('x'), END_STREAM), rstStream(5)),
-    [],
-  );
-  t.strictSame(peer.handler.take(), [], 'it is not there for the handler');
-  peer.answer(1, '');
-  t.notOk(peer.connection.closed);
-  t.strictSame(peer.answer(3, 'x').at(-1), 'RST_STREAM 3 NO_ERROR');
-  t.ok(peer.connection.closed, 'with the last answer');
-  t.equal(peer.connection.fault, null);
-});
 
 t.test('a connection without requests ends as soon as the client has heard of it', async t => {
   const peer = Http2Peer.open();

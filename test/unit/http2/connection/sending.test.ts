@@ -1,7 +1,7 @@
 import t from 'tap';
 import { END_BOTH, END_STREAM } from '../../../support/http2-frames.ts';
 import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
-import { headers, ping, rstStream, settings, windowUpdate } from '../../../support/wire-frames.ts';
+import { headers, rstStream, settings, windowUpdate } from '../../../support/wire-frames.ts';
 
 const INITIAL_WINDOW_SIZE = 4;
 const MAX_FRAME_SIZE = 5;
@@ -20,12 +20,6 @@ t.test('an answer that fits leaves at once, whole', async t => {
     'DATA 1 "hello"',
     'HEADERS 1 -/0 END_STREAM',
   ]);
-});
-
-t.test('with a window of 0 nothing but the head is sent, and trailers wait behind the data', async t => {
-  const peer = asked(0);
-  t.strictSame(peer.answer(1, 'x'), ['HEADERS 1 200/-']);
-  t.strictSame(peer.send(windowUpdate(1, 1)), ['DATA 1 "x"', 'HEADERS 1 -/0 END_STREAM']);
 });
 
 t.test('an answer without content needs no window (RFC 9113, 6.9)', async t => {
@@ -54,18 +48,6 @@ t.test('trailers longer than a frame go on in CONTINUATION (RFC 9113, 6.10)', as
   peer.connection.end(peer.stream(1), block);
   const [frame] = peer.takeFrames();
   t.match(frame, { type: 'HEADERS', endStream: true, fields: { 'x-long': 'x'.repeat(40_000) } });
-});
-
-t.test('a larger initial size sets what waits free, in order, behind the acknowledgement', async t => {
-  const peer = asked(0, 3);
-  for (const id of [3, 1, 5]) peer.answer(id, `of ${id}`);
-  t.strictSame(peer.send(settings([INITIAL_WINDOW_SIZE, 3]), ping('after...')), [
-    'SETTINGS ack',
-    'DATA 3 "of "',
-    'DATA 1 "of "',
-    'DATA 5 "of "',
-    'PING ack after...',
-  ]);
 });
 
 t.test('streams take turns, a frame each, when the connection window opens', async t => {

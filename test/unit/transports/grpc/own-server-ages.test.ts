@@ -98,23 +98,6 @@ t.test('the running call of an aged connection is answered, and so is one that c
   await client.ended;
 });
 
-t.test('the grace time cuts what still runs then', async t => {
-  const { clock, server, client, held } = await aged(t, { options: { maxConnectionAgeGraceMs: 5_000 } });
-  client.send(grpcCall(1, '/s/Hold'));
-  await held.arrived(1);
-  clock.advance(AGE_MS);
-  await client.goAway();
-  await client.settled();
-  clock.advance(4_999);
-  await client.settled();
-  t.equal(server.connectionCount, 1);
-  clock.advance(1);
-  await client.ended;
-  await connectionsDownTo(server, 0);
-  t.equal(server.streamCount, 0);
-  held.replies[0].send(Buffer.from('late'));
-});
-
 t.test('without a grace time a call may run on', async t => {
   const { clock, client, held } = await aged(t);
   client.send(grpcCall(1, '/s/Hold'));

@@ -106,32 +106,6 @@ onEachEngine('the answer is taken during the call, whatever its size', async t =
   }
 });
 
-onEachEngine('a body may come byte by byte, in chunks, or behind other requests', async t => {
-  const { decider, connection } = await front(t);
-  const whole = Buffer.from(post('/json', REQUEST));
-  for (const byte of whole) await connection.write(Uint8Array.of(byte));
-  t.equal((await connection.response()).status, 200);
-
-  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
-  for (const piece of [REQUEST.slice(0, 10), REQUEST.slice(10)]) {
-    await connection.write(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`);
-  }
-  t.equal((await connection.ask('0\r\n\r\n')).status, 200);
-
-  await connection.write(Buffer.concat([whole, whole, whole]));
-  for (let i = 0; i < 3; i++) t.equal((await connection.response()).status, 200);
-
-  t.equal(decider.asked.length, 5);
-  for (const { request } of decider.asked) t.same(Buffer.from(request), Buffer.from(ENCODED));
-});
-
-onEachEngine('callers may wait for leave to send their body', async t => {
-  const { connection } = await front(t);
-  const [head, body] = post('/json', REQUEST).split('\r\n\r\n');
-  t.equal((await connection.ask(`${head}\r\nExpect: 100-continue\r\n\r\n`)).status, 100);
-  t.equal((await connection.ask(body)).status, 200);
-});
-
 onEachEngine('neither the content type nor a query changes anything', async t => {
   const { listener } = await front(t);
   const response = await fetch(`http://127.0.0.1:${listener.port}/json?debug=1`, {
@@ -141,15 +115,6 @@ onEachEngine('neither the content type nor a query changes anything', async t =>
   });
   t.equal(response.status, 200);
   t.equal(await response.text(), ALLOWED);
-});
-
-onEachEngine('other methods than POST are 405', async t => {
-  const { connection, decider } = await front(t);
-  const response = await connection.ask(plain('GET', '/json'));
-  t.equal(response.status, 405);
-  t.equal(response.headers.get('allow'), 'POST');
-  t.equal((await connection.ask(post('/json', REQUEST).replace('POST', 'PUT'))).status, 405);
-  t.equal(decider.asked.length, 0);
 });
 
 onEachEngine('a body that is not a request is 400 and says what is wrong and where', async t => {
@@ -233,37 +198,6 @@ onEachEngine('a decider that throws costs its request a 500', async t => {
   t.match(log.lines, [{ level: 'error', fields: { error: /TypeError: the secret cause/ } }]);
 });
 
-onEachEngine('a body of exactly the limit is read', async t => {
-  const { connection, decider } = await front(t);
-  t.equal((await connection.ask(post('/json', REQUEST.padEnd(LIMIT_BYTES - 1, ' ')))).status, 200);
-  t.same(Buffer.from(decider.asked[0].request), Buffer.from(ENCODED));
-});
-
-onEachEngine('a body beyond the limit is 413, and others are served', async t => {
-  const { connection, listener, decider } = await front(t);
-  const large = ' '.repeat(LIMIT_BYTES + 1);
-  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
-  t.equal((await connection.ask(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`)).status, 413);
-  t.equal((await connection.ask(post('/json', REQUEST))).status, 200, 'the connection goes on');
-
-  const response = await connection.ask(post('/json', large));
-  t.equal(response.status, 413);
-  t.match(JSON.parse(response.body).error, { code: 'body_too_large', message: /larger than 4194304 bytes/ });
-  const other = await RawConnection.openFor(t, listener.port);
-  t.equal((await other.ask(post('/json', REQUEST))).status, 200);
-  t.equal(decider.asked.length, 2);
-});
-
-onEachEngine('a body that says to be too large is 413 before it is sent', async t => {
-  const { connection, decider } = await front(t);
-  const length = `Content-Length: ${5 * LIMIT_BYTES}`;
-  const response = await connection.ask(`POST /json HTTP/1.1\r\nHost: test\r\n${length}\r\n\r\n`);
-  t.equal(response.status, 413);
-  t.equal(response.headers.get('connection'), 'close');
-  await connection.closed();
-  t.equal(decider.asked.length, 0);
-});
-
 onEachEngine('a body without an end is cut off', async t => {
   const { connection, listener } = await front(t);
   await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -322,53 +256,6 @@ onEachEngine('stop cuts off a caller whose decision is still being made', async 
   await stopped;
   await connection.closed();
   t.doesNotThrow(() => allow(reply));
-});
-
-onEachEngine('a caller that has closed its side still gets the answer', async t => {
-  const { connection, listener, decider } = await front(t);
-  decider.become(() => {});
-  const asked = decider.next();
-  const caller = await RawConnection.open(listener.port);
-  await caller.end(post('/json', REQUEST));
-  const { reply } = await asked;
-  decider.become(allow);
-  await connection.ask(post('/json', REQUEST));
-  allow(reply);
-  t.match(await caller.response(), { status: 200, body: ALLOWED });
-  await caller.closed();
-});
-
-onEachEngine(
-  'a request that comes before the answer to the last waits, and both are answered in order',
-  async t => {
-    const { listener, decider, connection: other } = await front(t);
-    const caller = await RawConnection.openFor(t, listener.port);
-    const reply = await heldBy(decider, caller);
-    await caller.write(post('/json', REQUEST));
-    decider.become(allow);
-    await other.ask(post('/json', REQUEST));
-    t.equal(decider.asked.length, 2, 'the second request of the first caller is not read yet');
-    decider.become(each => each.answered(Buffer.from('{"second":true}'), false));
-    allow(reply);
-    t.equal((await caller.response()).body, ALLOWED);
-    t.equal((await caller.response()).body, '{"second":true}');
-  },
-);
-
-onEachEngine('a further request in the same read is answered in order, or ends the connection', async t => {
-  const { connection, listener, decider } = await front(t);
-  decider.become(() => {});
-  const asked = decider.next();
-  await connection.write(post('/json', REQUEST) + plain('GET', '/nowhere'));
-  const { reply } = await asked;
-  if (httpEngine().name === 'uws') await connection.closed();
-  t.doesNotThrow(() => allow(reply));
-  if (httpEngine().name === 'node') {
-    t.equal((await connection.response()).status, 200);
-    t.equal((await connection.response()).status, 404);
-  }
-  t.equal(decider.asked.length, 1);
-  await until(() => listener.inFlight === 0);
 });
 
 onEachEngine('bodies in very many small chunks take one place each among those that wait', async t => {

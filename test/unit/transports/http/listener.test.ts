@@ -312,24 +312,6 @@ onEachEngine('a handler that throws costs its request a 500 and a line in the lo
   t.equal((await fetch(`http://127.0.0.1:${listener.port}/hello`)).status, 200);
 });
 
-onEachEngine('HEAD gets the header fields of GET and no body, whatever the status', async t => {
-  const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
-  const connection = await RawConnection.open(listener.port);
-  for (const [path, status] of [
-    ['/hello', 200],
-    ['/send', 405],
-    ['/nowhere', 404],
-  ] as const) {
-    const head = await connection.ask(plain('HEAD', path) + plain('GET', path), 'HEAD');
-    const got = await connection.response();
-    t.equal(head.status, status);
-    t.equal(got.status, status);
-    t.equal(head.headers.get('content-length'), got.headers.get('content-length'));
-    t.equal(head.headers.get('content-type'), got.headers.get('content-type'));
-  }
-  connection.destroy();
-});
-
 onEachEngine('other methods than that of the path get 405 with those that it serves', async t => {
   const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
   const connection = await RawConnection.open(listener.port);
@@ -363,24 +345,6 @@ onEachEngine('paths are compared exactly; every other path is a 404 that lists t
   }
   t.equal((await connection.ask(plain('GET', '/hello?and=more'))).status, 200);
   connection.destroy();
-});
-
-onEachEngine('bytes that are not HTTP cost their sender the connection and nobody else anything', async t => {
-  const listener = await serve(t, [hello]);
-  const good = await RawConnection.open(listener.port);
-  for (const bytes of [
-    '\x00\x01\x02\x03 nothing of the kind\r\n\r\n',
-    '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello\r\n\r\n',
-    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    `GET /hello HTTP/1.1\r\nHost: test\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`,
-    'POST /hello HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-  ]) {
-    const bad = await RawConnection.open(listener.port);
-    await bad.write(Buffer.from(bytes, 'latin1'));
-    await bad.closed();
-    t.equal((await good.ask(plain('GET', '/hello'))).status, 200);
-  }
-  good.destroy();
 });
 
 /** A route whose requests wait for one turn after the other, and keep those busy that come after them. */
