@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../../base/fault.ts';
 import type { OpenToOthers } from '../../../../base/files/owner-only.ts';
+import type { StopThread, ThreadIsReady } from '../../../../base/threads/inside-thread.ts';
 import type { Task } from '../../../model/task.ts';
 import { resolveTime } from '../../../model/time.ts';
 import {
@@ -26,7 +27,7 @@ export type ToStoreThread =
       readonly operations: readonly Operation[];
     }
   | { readonly kind: 'client'; readonly port: MessagePort }
-  | { readonly kind: 'stop' };
+  | StopThread;
 
 /** The result of an operation. Answers are `shortened`; all faults are `store_failed`. */
 export type ThreadOutcome =
@@ -34,7 +35,8 @@ export type ThreadOutcome =
   | { readonly ok: false; readonly fault: SentFault };
 
 export type FromStoreThread =
-  /** With the files that other users could read. */
+  | ThreadIsReady
+  /** With the files that other users could read. The thread is ready then. */
   | { readonly kind: 'opened'; readonly openToOthers: readonly OpenToOthers[] }
   | { readonly kind: 'refused'; readonly fault: SentFault }
   | {

@@ -1,5 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../../base/fault.ts';
+import { type LastingTask, reportReady } from '../../../../base/threads/inside-thread.ts';
 import { WeightedTurns } from '../../../../base/turns/weighted-turns.ts';
 import { type Operation, tenantOf } from '../../operations.ts';
 import { sentFault } from '../../trouble.ts';
@@ -21,19 +22,23 @@ export interface StoreThreadSetup {
 
 /**
  * Opens the file and runs the operations from the port and from the ports of clients, until the port receives `stop`.
- * Then all ports are closed.
+ *
+ * @returns resolves when the file and all ports are closed, or when the file could not be opened
  */
-export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): void {
+export async function runStoreThread(
+  { port: owner }: LastingTask,
+  { file }: StoreThreadSetup,
+): Promise<void> {
   const engine = new SqliteEngine(file, new SteadyClock(Date.now, () => performance.now()));
   try {
     engine.open();
   } catch (failure) {
     tell(owner, { kind: 'refused', fault: sentFault(asError(failure)) });
-    owner.close();
     return;
   }
   const queue = new Queue(engine);
   const ports = new Set<MessagePort>();
+  const stopped = Promise.withResolvers<void>();
   let stops = false;
   const take = (port: MessagePort, message: ToStoreThread): void => {
     if (message.kind === 'operations') queue.take(port, message);
@@ -54,6 +59,7 @@ export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): 
     if (!stops) return;
     engine.close();
     for (const each of ports) each.close();
+    stopped.resolve();
   };
   const listen = (port: MessagePort): void => {
     ports.add(port);
@@ -62,6 +68,8 @@ export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): 
   };
   listen(owner);
   tell(owner, { kind: 'opened', openToOthers: restrictFile(file) });
+  reportReady(owner);
+  await stopped.promise;
 }
 
 function tell(port: MessagePort, message: FromStoreThread): void {

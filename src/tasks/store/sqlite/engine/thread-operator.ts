@@ -1,8 +1,10 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { systemClock } from '../../../../base/clock.ts';
 import { asError, Fault } from '../../../../base/fault.ts';
 import { logOpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { Logger } from '../../../../base/logger.ts';
-import { requireSameBuild, workerModule } from '../../../../base/threads/same-build.ts';
+import { RunningThread, type RunningThreadParts } from '../../../../base/threads/lasting-thread.ts';
+import { workerModule } from '../../../../base/threads/same-build.ts';
 import {
   type AnswerOf,
   type ArgumentsOf,
@@ -31,13 +33,11 @@ const RESOURCES = { maxYoungGenerationSizeMb: 16 };
 /** The file of a store; options that are left out have defaults. */
 export type StoreFile = Pick<FileOptions, 'path'> & Partial<FileOptions>;
 
-interface ThreadOperatorParts {
-  /** Starts a thread that runs `runStoreThread`. */
-  readonly spawn: () => Worker;
-  /** Milliseconds of a monotonic clock. */
-  readonly monotonicMs: () => number;
-  readonly logger: Logger;
-}
+/** What is told of a store thread: that the file is open, its messages, and its end. */
+type ThreadOwner = Pick<
+  RunningThreadParts<ToStoreThread, FromStoreThread>,
+  'ready' | 'heard' | 'ended' | 'exited'
+>;
 
 /** Another thread that sends operations to the store thread; see `PortOperator`. */
 interface StoreClient {
@@ -49,11 +49,9 @@ interface StoreClient {
 
 /** A thread, from its start to its end. */
 interface Thread {
-  readonly worker: Worker;
+  readonly running: RunningThread<ToStoreThread, FromStoreThread>;
   /** Resolves when the file is open; rejects with the fault when it is not. */
   readonly opened: Promise<void>;
-  readonly ended: Promise<void>;
-  isOpen: boolean;
   /** Why the thread cannot open the file; null until it has reported a reason. */
   refusal: Fault | null;
 }
@@ -63,7 +61,9 @@ interface Thread {
  * lost thread is replaced: the operations that were sent to it fail, and those that were not sent wait for the next one.
  */
 export class ThreadOperator implements Operator {
-  readonly #parts: ThreadOperatorParts;
+  readonly #spawn: (owner: ThreadOwner) => Thread['running'];
+  readonly #monotonicMs: () => number;
+  readonly #logger: Logger;
   readonly #asked: AskedOperations;
   readonly #clients = new Set<StoreClient>();
   #thread: Thread | null = null;
@@ -71,12 +71,18 @@ export class ThreadOperator implements Operator {
   #retryAtMs = 0;
   #lastRefusal: Fault | null = null;
 
-  constructor(parts: ThreadOperatorParts) {
-    this.#parts = parts;
+  /**
+   * @param spawn starts a thread that runs `runStoreThread`
+   * @param monotonicMs milliseconds of a monotonic clock
+   */
+  constructor(spawn: (owner: ThreadOwner) => Thread['running'], monotonicMs: () => number, logger: Logger) {
+    this.#spawn = spawn;
+    this.#monotonicMs = monotonicMs;
+    this.#logger = logger;
     this.#asked = new AskedOperations(message => {
       const thread = this.#thread;
-      if (thread === null || !thread.isOpen) return false;
-      post(thread, message);
+      if (thread?.running.state !== 'ready') return false;
+      thread.running.post(message);
       return true;
     });
   }
@@ -94,20 +100,20 @@ export class ThreadOperator implements Operator {
       await thread.opened;
     } catch (fault) {
       this.#state = 'stopped';
-      await thread.ended;
+      await thread.running.gone;
       throw fault;
     }
   }
 
   async stop(): Promise<void> {
     const thread = this.#thread;
-    if (this.#state === 'stopped') return thread?.ended;
+    if (this.#state === 'stopped') return thread?.running.gone;
     this.#state = 'stopping';
     if (thread !== null) {
       await thread.opened.catch(() => {});
       this.#asked.flush();
-      post(thread, { kind: 'stop' });
-      await thread.ended;
+      thread.running.post({ kind: 'stop' });
+      await thread.running.gone;
     }
     this.#state = 'stopped';
     this.#asked.failAll(new Fault('store_failed', 'the task store is stopped'));
@@ -127,7 +133,7 @@ export class ThreadOperator implements Operator {
    */
   addClient(client: StoreClient): () => void {
     this.#clients.add(client);
-    if (this.#thread?.isOpen === true) this.#connect(this.#thread, client);
+    if (this.#thread?.running.state === 'ready') connect(this.#thread, client);
     return () => this.#clients.delete(client);
   }
 
@@ -142,71 +148,62 @@ export class ThreadOperator implements Operator {
 
   #refusal(): Fault | null {
     if (this.#state !== 'running') return new Fault('store_failed', 'the task store is stopped');
-    if (this.#thread === null && this.#parts.monotonicMs() < this.#retryAtMs) return this.#lastRefusal;
+    if (this.#thread === null && this.#monotonicMs() < this.#retryAtMs) return this.#lastRefusal;
     return null;
   }
 
-  #connect(thread: Thread, client: StoreClient): void {
-    const { port1, port2 } = new MessageChannel();
-    thread.worker.postMessage({ kind: 'client', port: port1 } satisfies ToStoreThread, [port1]);
-    client.connect(port2);
-  }
-
   #startThread(): Thread {
-    const { spawn } = this.#parts;
-    const worker = spawn();
     const opened = Promise.withResolvers<void>();
-    const ended = Promise.withResolvers<void>();
-    const thread: Thread = {
-      worker,
-      opened: opened.promise,
-      ended: ended.promise,
-      isOpen: false,
-      refusal: null,
-    };
-    this.#thread = thread;
     // Only `start` awaits this promise. Without a handler, a failed replacement would be an unhandled rejection.
     opened.promise.catch(() => {});
-    let cause = 'it exited';
-    worker.on('message', (message: FromStoreThread) => {
-      if (message.kind === 'settled') this.#asked.settled(message);
-      else if (message.kind === 'opened') {
-        thread.isOpen = true;
-        logOpenToOthers(this.#parts.logger, message.openToOthers);
+    let end: { readonly reason: string; readonly wasOpen: boolean };
+    const running = this.#spawn({
+      ready: () => {
         opened.resolve();
         this.#asked.flush();
-        for (const client of this.#clients) this.#connect(thread, client);
-      } else {
-        thread.refusal = receivedFault(message.fault);
-        this.#refused(thread.refusal);
-        opened.reject(thread.refusal);
-      }
+        for (const client of this.#clients) connect(thread, client);
+      },
+      heard: (_, message) => {
+        if (message.kind === 'settled') this.#asked.settled(message);
+        else if (message.kind === 'opened') logOpenToOthers(this.#logger, message.openToOthers);
+        else {
+          thread.refusal = receivedFault(message.fault);
+          this.#refused(thread.refusal);
+          opened.reject(thread.refusal);
+        }
+      },
+      ended: (_, wasOpen, { reason }) => {
+        end = { reason, wasOpen };
+      },
+      // Not before the thread has released the file.
+      exited: () => {
+        this.#ended(thread, end.reason, end.wasOpen);
+        opened.reject(new Fault('store_failed', `the store thread was lost: ${end.reason}`));
+      },
     });
-    worker.on('error', failure => {
-      cause = asError(failure).message;
-    });
-    worker.on('exit', () => {
-      this.#ended(thread, cause);
-      opened.reject(new Fault('store_failed', `the store thread was lost: ${cause}`));
-      ended.resolve();
-    });
+    const thread: Thread = { running, opened: opened.promise, refusal: null };
+    this.#thread = thread;
     return thread;
   }
 
   /** The file could not be opened; the thread ends by itself. */
   #refused(fault: Fault): void {
     this.#lastRefusal = fault;
-    this.#retryAtMs = this.#parts.monotonicMs() + RETRY_MS;
+    this.#retryAtMs = this.#monotonicMs() + RETRY_MS;
     this.#asked.failAll(fault);
     for (const client of this.#clients) client.refused(sentFault(fault));
   }
 
-  #ended(thread: Thread, cause: string): void {
+  #ended({ refusal }: Thread, reason: string, wasOpen: boolean): void {
     this.#thread = null;
-    if (this.#state !== 'running' || this.#lostBeforeOpen(thread, cause)) return;
-    this.#parts.logger.error('Store thread lost; starting another', {
-      error: cause,
-    });
+    if (this.#state !== 'running') return;
+    if (!wasOpen) {
+      // A new thread would fail in the same way, so it is only started by a later operation. Operations that arrived
+      // after the error fail as well.
+      this.#refused(refusal ?? new Fault('store_failed', `the store thread could not start: ${reason}`));
+      return;
+    }
+    this.#logger.error('Store thread lost; starting another', { error: reason });
     this.#asked.failSent();
     this.#replaceThread();
   }
@@ -216,22 +213,16 @@ export class ThreadOperator implements Operator {
       this.#startThread();
     } catch (failure) {
       const reason = asError(failure).message;
-      this.#parts.logger.error('Store thread cannot be started', { reason });
+      this.#logger.error('Store thread cannot be started', { reason });
       this.#refused(new Fault('store_failed', `the store thread could not start: ${reason}`));
     }
   }
-
-  /** A new thread would fail in the same way, so it is only started by a later operation. */
-  #lostBeforeOpen({ isOpen, refusal }: Thread, cause: string): boolean {
-    if (isOpen) return false;
-    // Operations that arrived after the error fail as well.
-    this.#refused(refusal ?? new Fault('store_failed', `the store thread could not start: ${cause}`));
-    return true;
-  }
 }
 
-function post({ worker }: Thread, message: ToStoreThread): void {
-  worker.postMessage(message);
+function connect({ running }: Thread, client: StoreClient): void {
+  const { port1, port2 } = new MessageChannel();
+  running.post({ kind: 'client', port: port1 }, [port1]);
+  client.connect(port2);
 }
 
 /** A store whose file belongs to a separate thread, so that only that thread waits for the disk. */
@@ -239,24 +230,30 @@ export function threadedSqliteStore(
   file: StoreFile,
   logger: Logger,
 ): { readonly store: TaskStore; readonly operator: ThreadOperator } {
-  const operator = new ThreadOperator({
-    spawn: () => spawnStoreThread(file),
-    monotonicMs: () => performance.now(),
+  const operator = new ThreadOperator(
+    owner => spawnStoreThread(file, logger, owner),
+    () => performance.now(),
     logger,
-  });
+  );
   return { store: storeOf('sqlite', operator), operator };
 }
 
 /**
- * Starts a store thread, which opens the file.
+ * Starts a store thread, which opens the file. It may work for longer than a thread that hangs is waited for, so it is not
+ * checked.
  *
  * @throws Error if the operating system refuses to create another thread, or the files of Sluice were replaced
  */
-export function spawnStoreThread(file: StoreFile): Worker {
-  requireSameBuild();
-  return new Worker(workerModule('task-store'), {
-    workerData: { file: withDefaults(file) } satisfies StoreThreadSetup,
+export function spawnStoreThread(file: StoreFile, logger: Logger, owner: ThreadOwner): Thread['running'] {
+  const setup: StoreThreadSetup = { file: withDefaults(file) };
+  return new RunningThread(0, {
+    ...owner,
+    module: workerModule('task-store'),
+    workerData: () => setup,
     resourceLimits: RESOURCES,
+    isAwaited: () => false,
+    clock: systemClock,
+    logger,
   });
 }
 

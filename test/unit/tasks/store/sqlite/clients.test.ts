@@ -30,15 +30,15 @@ class Setting {
 
   constructor(t: Test, clients: number) {
     this.path = storePath(t);
-    this.owner = new ThreadOperator({
-      spawn: () => {
-        const thread = spawnStoreThread({ path: this.path });
-        this.threads.push(thread);
-        return thread;
-      },
-      monotonicMs: () => this.nowMs,
-      logger: new KeepingLogger(),
-    });
+    const started = (thread: Worker): void => void this.threads.push(thread);
+    process.on('worker', started);
+    t.teardown(() => process.off('worker', started));
+    const logger = new KeepingLogger();
+    this.owner = new ThreadOperator(
+      owner => spawnStoreThread({ path: this.path }, logger, owner),
+      () => this.nowMs,
+      logger,
+    );
     for (let i = 0; i < clients; i++) {
       const operator: PortOperator = new PortOperator(() => this.owner.wanted(operator));
       this.owner.addClient(operator);

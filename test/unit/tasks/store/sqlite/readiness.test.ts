@@ -3,11 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import { storeOf } from '../../../../../src/tasks/store/operations.ts';
-import {
-  spawnStoreThread,
-  ThreadOperator,
-} from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
+import { threadedSqliteStore } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { fillDisk, smallDisk } from '../../../../support/small-disk.ts';
@@ -16,12 +12,8 @@ import { withWorker } from '../../../../support/tasks/store-with-worker.ts';
 
 /** A store on a thread of its own, with a worker. */
 async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}) {
-  const operator = new ThreadOperator({
-    spawn: () => spawnStoreThread({ path, ...file }),
-    monotonicMs: () => performance.now(),
-    logger: new KeepingLogger(),
-  });
-  const { store, add } = await withWorker(t, storeOf('sqlite', operator), systemClock);
+  const { store } = threadedSqliteStore({ path, ...file }, new KeepingLogger());
+  const { add } = await withWorker(t, store, systemClock);
   return { store, create: add };
 }
 

@@ -36,11 +36,17 @@ class Setting {
 
   constructor(t: Test) {
     this.path = storePath(t);
-    this.operator = new ThreadOperator({
-      spawn: () => this.#spawn(),
-      monotonicMs: () => this.nowMs,
-      logger: this.logger,
-    });
+    const started = (thread: Worker): void => {
+      this.threads.push(thread);
+      this.ends.push(new Promise(resolve => thread.once('exit', resolve)));
+    };
+    process.on('worker', started);
+    t.teardown(() => process.off('worker', started));
+    this.operator = new ThreadOperator(
+      owner => this.#spawn(owner),
+      () => this.nowMs,
+      this.logger,
+    );
     this.store = storeOf('sqlite', this.operator);
     t.teardown(() => this.store.stop());
   }
@@ -48,16 +54,14 @@ class Setting {
   /** If set, no thread can be started, for this reason. */
   noThread: Error | null = null;
 
-  #spawn(): Worker {
+  #spawn(owner: Parameters<typeof spawnStoreThread>[2]): ReturnType<typeof spawnStoreThread> {
     if (this.noThread !== null) throw this.noThread;
-    const thread = spawnStoreThread({ path: this.path });
-    const postMessage = thread.postMessage.bind(thread);
-    thread.postMessage = message => {
+    const thread = spawnStoreThread({ path: this.path }, this.logger, owner);
+    const post = thread.post.bind(thread);
+    thread.post = (message, transfer) => {
       this.messages.push(message);
-      postMessage(message);
+      post(message, transfer);
     };
-    this.threads.push(thread);
-    this.ends.push(new Promise(resolve => thread.once('exit', resolve)));
     return thread;
   }
 
