@@ -19,34 +19,31 @@ function setUp(texts = TEXTS) {
   return { clock, logger, log, outage, messages: () => logger.lines.map(line => line.message) };
 }
 
-t.test(
-  'an outage is a line when it begins and one when it is over, with its length and the calls',
-  async t => {
-    const { clock, logger, outage } = setUp();
-    outage.lost('a', 'connection reset');
-    outage.lost('a', 'connection refused');
-    for (let call = 0; call < 1_000; call++) {
-      outage.failed('a', 'not connected');
-      outage.callsFailed(2);
-    }
-    clock.advance(12_340);
-    outage.connected('a');
-    outage.succeeded('a');
-    outage.connected('a');
-    t.same(logger.lines, [
-      {
-        level: 'error',
-        message: 'it is unavailable',
-        fields: { name: 'it', reason: 'connection reset', unloggedOutages: undefined },
-      },
-      {
-        level: 'error',
-        message: 'it is available again',
-        fields: { name: 'it', seconds: 12.3, failedCalls: 2_000 },
-      },
-    ]);
-  },
-);
+t.test('an outage is a line when it begins, and one with its length and calls when it is over', async t => {
+  const { clock, logger, outage } = setUp();
+  outage.lost('a', 'connection reset');
+  outage.lost('a', 'connection refused');
+  for (let call = 0; call < 1_000; call++) {
+    outage.failed('a', 'not connected');
+    outage.callsFailed(2);
+  }
+  clock.advance(12_340);
+  outage.connected('a');
+  outage.succeeded('a');
+  outage.connected('a');
+  t.same(logger.lines, [
+    {
+      level: 'error',
+      message: 'it is unavailable',
+      fields: { name: 'it', reason: 'connection reset', unloggedOutages: undefined },
+    },
+    {
+      level: 'error',
+      message: 'it is available again',
+      fields: { name: 'it', seconds: 12.3, failedCalls: 2_000 },
+    },
+  ]);
+});
 
 t.test('both lines have the level of the thing', async t => {
   for (const level of ['error', 'warning', 'info'] as const) {
@@ -92,21 +89,18 @@ t.test('where calls fail over connections that work, only a call is the end', as
   t.equal(messages().length, 2);
 });
 
-t.test(
-  'repeated outages are logged once a minute, with the number of those that were not logged',
-  async t => {
-    const { clock, logger, outage, messages } = setUp();
-    for (let second = 0; second < 180; second++) {
-      outage.lost('a', 'gone');
-      clock.advance(500);
-      outage.connected('a');
-      clock.advance(500);
-    }
-    t.equal(messages().length, 6);
-    t.match(logger.lines[2].fields, { unloggedOutages: 59 });
-    t.equal(messages().at(-1), 'it is available again');
-  },
-);
+t.test('repeated outages are logged once a minute, with the number of those left out', async t => {
+  const { clock, logger, outage, messages } = setUp();
+  for (let second = 0; second < 180; second++) {
+    outage.lost('a', 'gone');
+    clock.advance(500);
+    outage.connected('a');
+    clock.advance(500);
+  }
+  t.equal(messages().length, 6);
+  t.match(logger.lines[2].fields, { unloggedOutages: 59 });
+  t.equal(messages().at(-1), 'it is available again');
+});
 
 t.test('an outage soon after another one is logged if it lasts', async t => {
   const { clock, logger, outage, messages } = setUp();
@@ -151,23 +145,20 @@ t.test('another reason of an outage that lasts is a line, and each reason only o
   t.equal(clock.pending, 0);
 });
 
-t.test(
-  'a further part that is lost for another reason is a line, also if that is within the same second',
-  async t => {
-    for (const ms of [0, 2_000]) {
-      const { clock, logger, outage, messages } = setUp();
-      outage.lost('a', 'connection refused');
-      clock.advance(ms);
-      outage.lost('b', 'WRONGPASS');
-      outage.lost('c', 'connection refused');
-      clock.advance(2_000);
-      outage.lost('b', 'WRONGPASS');
-      clock.advance(60_000);
-      t.same(messages(), ['it is unavailable', 'it is unavailable. The reason has changed']);
-      t.match(logger.lines[1], { fields: { reason: 'WRONGPASS' } });
-    }
-  },
-);
+t.test('a further part that is lost for another reason is a line, also within the same second', async t => {
+  for (const ms of [0, 2_000]) {
+    const { clock, logger, outage, messages } = setUp();
+    outage.lost('a', 'connection refused');
+    clock.advance(ms);
+    outage.lost('b', 'WRONGPASS');
+    outage.lost('c', 'connection refused');
+    clock.advance(2_000);
+    outage.lost('b', 'WRONGPASS');
+    clock.advance(60_000);
+    t.same(messages(), ['it is unavailable', 'it is unavailable. The reason has changed']);
+    t.match(logger.lines[1], { fields: { reason: 'WRONGPASS' } });
+  }
+});
 
 t.test('several threads that miss the same thing are one outage', async t => {
   const { clock, log, logger, messages } = setUp();
@@ -184,20 +175,17 @@ t.test('several threads that miss the same thing are one outage', async t => {
   t.equal(messages().length, 2, 'what a thread says after its end is nothing');
 });
 
-t.test(
-  'outages of different dependencies are separate, and a limited number of them is recorded',
-  async t => {
-    const { clock, log, logger } = setUp();
-    const named = (name: string): OutageTexts => ({ ...TEXTS, fields: { name } });
-    for (let i = 0; i < 2_000; i++) {
-      log.began(named(`thing ${i}`), 'gone', false);
-      log.over(named(`thing ${i}`), 0);
-    }
-    t.equal(logger.lines.length, 4_000);
-    log.began(named('thing 1999'), 'gone', false);
-    t.equal(logger.lines.length, 4_000, 'the last is remembered');
-    log.stop();
-    clock.advance(60_000);
-    t.equal(logger.lines.length, 4_000, 'nothing is told after the stop');
-  },
-);
+t.test('outages of different dependencies are separate, and a bounded number is recorded', async t => {
+  const { clock, log, logger } = setUp();
+  const named = (name: string): OutageTexts => ({ ...TEXTS, fields: { name } });
+  for (let i = 0; i < 2_000; i++) {
+    log.began(named(`thing ${i}`), 'gone', false);
+    log.over(named(`thing ${i}`), 0);
+  }
+  t.equal(logger.lines.length, 4_000);
+  log.began(named('thing 1999'), 'gone', false);
+  t.equal(logger.lines.length, 4_000, 'the last is remembered');
+  log.stop();
+  clock.advance(60_000);
+  t.equal(logger.lines.length, 4_000, 'nothing is told after the stop');
+});

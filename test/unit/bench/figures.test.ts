@@ -28,13 +28,10 @@ t.test('a figure is the median over the rounds', async t => {
   t.equal(medianFigures(ROUNDS, 'http2').p99LatencyMs, 12);
 });
 
-t.test(
-  'ratios are above 1 where the own server is the better one, and do not move with the machine',
-  async t => {
-    t.same(ratiosToOwn(ROUNDS, 'grpc-js'), { requestsPerSecond: 12, p50Latency: 12, cpu: 24 });
-    t.same(ratiosToOwn(ROUNDS, 'http2'), { requestsPerSecond: 6, p50Latency: 6, cpu: 12 });
-  },
-);
+t.test('ratios are above 1 if the own server is better, and do not move with the machine', async t => {
+  t.same(ratiosToOwn(ROUNDS, 'grpc-js'), { requestsPerSecond: 12, p50Latency: 12, cpu: 24 });
+  t.same(ratiosToOwn(ROUNDS, 'http2'), { requestsPerSecond: 6, p50Latency: 6, cpu: 12 });
+});
 
 t.test('the tables name every server and scenario', async t => {
   const scenario = { connections: 8, streamsPerConnection: 32 };

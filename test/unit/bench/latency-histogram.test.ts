@@ -17,18 +17,15 @@ t.test('percentiles, mean and maximum are those of the latencies, to a 256th', a
   }
 });
 
-t.test(
-  'a percentile is never below the latency that it stands for, from a microsecond to a minute',
-  async t => {
-    for (let ms = 0.001; ms < 60_000; ms *= 1.7) {
-      const histogram = new LatencyHistogram();
-      histogram.record(ms);
-      histogram.record(ms * 4);
-      const found = histogram.percentileMs(50);
-      t.ok(found >= ms && found <= ms * (1 + 1 / 256) + 0.0001, `${ms} is told as ${found}`);
-    }
-  },
-);
+t.test('a percentile is never below its latency, from a microsecond to a minute', async t => {
+  for (let ms = 0.001; ms < 60_000; ms *= 1.7) {
+    const histogram = new LatencyHistogram();
+    histogram.record(ms);
+    histogram.record(ms * 4);
+    const found = histogram.percentileMs(50);
+    t.ok(found >= ms && found <= ms * (1 + 1 / 256) + 0.0001, `${ms} is told as ${found}`);
+  }
+});
 
 t.test('what is longer than anything that is measured counts as the longest', async t => {
   const histogram = new LatencyHistogram();

@@ -45,7 +45,7 @@ t.test('whole numbers between commas are taken in their order, and a repeated on
 });
 
 t.test(
-  'names between commas are taken in their order, and an unknown one is refused with those that are known',
+  'names between commas keep their order, and an unknown one is refused with the known ones',
   async t => {
     const list = { name: '--store', known: ['embedded', 'redis'] as const };
     t.same(listed('redis,embedded', list), ['redis', 'embedded']);

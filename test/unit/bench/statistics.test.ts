@@ -35,10 +35,7 @@ t.test('percentiles of one value are that value, and of nothing there are none',
   t.ok(Number.isNaN(percentile([], 50)));
 });
 
-t.test(
-  'a ratio is taken within rounds: the round in which the machine was slow does not count for one side',
-  async t => {
-    t.equal(medianRatio([100, 10, 100], [10, 1, 10]), 10);
-    t.equal(medianRatio([100, 10, 30], [50, 5, 10]), 2);
-  },
-);
+t.test('a ratio is taken within rounds, so a slow round counts for both sides', async t => {
+  t.equal(medianRatio([100, 10, 100], [10, 1, 10]), 10);
+  t.equal(medianRatio([100, 10, 30], [50, 5, 10]), 2);
+});

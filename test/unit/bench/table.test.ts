@@ -1,19 +1,16 @@
 import t from 'tap';
 import { formatMegabytes, formatNumber, formatTable } from '../../../bench/support/table.ts';
 
-t.test(
-  'columns are as wide as their widest cell, the first to the left and the others to the right',
-  async t => {
-    const lines = formatTable(
-      ['server', 'calls/s'],
-      [
-        ['own', '640 800'],
-        ['node:http2', '7'],
-      ],
-    );
-    t.same(lines, ['server      calls/s', 'own         640 800', 'node:http2        7']);
-  },
-);
+t.test('columns are as wide as their widest cell; the first is aligned left, others right', async t => {
+  const lines = formatTable(
+    ['server', 'calls/s'],
+    [
+      ['own', '640 800'],
+      ['node:http2', '7'],
+    ],
+  );
+  t.same(lines, ['server      calls/s', 'own         640 800', 'node:http2        7']);
+});
 
 t.test('a short row leaves its last cells empty', async t => {
   t.same(formatTable(['a', 'b'], [['x']]), ['a  b', 'x']);

@@ -49,14 +49,11 @@ t.test('a client is built once, and found from then on', async t => {
   t.notMatch((await bring()).output, /in python/);
 });
 
-t.test(
-  'where the packages of a client cannot be had, the reason is said, and the tests can begin',
-  async t => {
-    const { bring, isBuilt } = scene(t, '[ "$1" = -m ] || exit 0; echo "no such package" >&2; exit 1');
-    t.match(await bring(), { status: 0, output: /python was not built \(no such package\)/ });
-    t.notOk(isBuilt('python'));
-  },
-);
+t.test('if the packages of a client cannot be had, the reason is shown, and the tests begin', async t => {
+  const { bring, isBuilt } = scene(t, '[ "$1" = -m ] || exit 0; echo "no such package" >&2; exit 1');
+  t.match(await bring(), { status: 0, output: /python was not built \(no such package\)/ });
+  t.notOk(isBuilt('python'));
+});
 
 t.test('a client that does not compile is a fault', async t => {
   const { bring, isBuilt } = scene(t, '[ "$1" = -m ] && exit 0; echo "a fault in line 1" >&2; exit 1');

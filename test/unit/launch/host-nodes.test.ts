@@ -49,14 +49,11 @@ t.test('each is installed once, and found from then on', async t => {
   t.same(await bring(), { status: 0, output: '' });
 });
 
-t.test(
-  'where npm fails, the reason is said, nothing half installed stays, and the tests can begin',
-  async t => {
-    const { bring, kept } = scene(t, NPM_THAT_FAILS);
-    t.match(await bring(), {
-      status: 0,
-      output: /no such package\n.*\nThe tests on these versions are skipped/,
-    });
-    t.same(kept(), []);
-  },
-);
+t.test('if npm fails, the reason is shown, nothing half installed stays, and the tests begin', async t => {
+  const { bring, kept } = scene(t, NPM_THAT_FAILS);
+  t.match(await bring(), {
+    status: 0,
+    output: /no such package\n.*\nThe tests on these versions are skipped/,
+  });
+  t.same(kept(), []);
+});

@@ -266,42 +266,36 @@ t.test('a start repairs what is damaged, and waits for no lock that nobody holds
   }
 });
 
-t.test(
-  'where the packaged Node.js cannot run, the one of the host serves, and nothing is installed again',
-  async t => {
-    const clone = await freshClone(t);
-    await becomesReady(t, clone);
-    const packaged = clone.path(`node_modules/${NODE_PACKAGE}`);
-    rmSync(packaged);
-    cpSync(clone.path(`local/${NODE_PACKAGE}`), packaged, { recursive: true });
-    rmSync(join(packaged, 'bin/node'));
-    // As on a system with musl: the file is there, and the loader that it names is not.
-    writeFileSync(join(packaged, 'bin/node'), '#!/no/such/loader\n', { mode: 0o755 });
-    await isReady(t, clone);
-    const start = clone.start();
-    t.same(await start.ended, { status: 0, signal: null });
-    t.equal(start.output, '');
-  },
-);
+t.test('if the packaged Node.js cannot run, that of the host serves, without an installation', async t => {
+  const clone = await freshClone(t);
+  await becomesReady(t, clone);
+  const packaged = clone.path(`node_modules/${NODE_PACKAGE}`);
+  rmSync(packaged);
+  cpSync(clone.path(`local/${NODE_PACKAGE}`), packaged, { recursive: true });
+  rmSync(join(packaged, 'bin/node'));
+  // As on a system with musl: the file is there, and the loader that it names is not.
+  writeFileSync(join(packaged, 'bin/node'), '#!/no/such/loader\n', { mode: 0o755 });
+  await isReady(t, clone);
+  const start = clone.start();
+  t.same(await start.ended, { status: 0, signal: null });
+  t.equal(start.output, '');
+});
 
-t.test(
-  'without the packaged Node.js, and with one that is too old, the start says what to install',
-  async t => {
-    const module = pathToFileURL(join(repositoryRoot(), 'ops/launch/pinned-node.mjs')).href;
-    const script = `
+t.test('without the packaged Node.js, and with an old one, the start says what to install', async t => {
+  const module = pathToFileURL(join(repositoryRoot(), 'ops/launch/pinned-node.mjs')).href;
+  const script = `
     Object.defineProperty(process.versions, 'node', { value: '22.12.0' });
     Object.defineProperty(process, 'arch', { value: 's390x' });
     const { pinnedNode, noNode } = await import('${module}');
     console.log(pinnedNode(), noNode().message);
   `;
-    const child = new Child({ command: process.execPath, args: ['--input-type=module', '--eval', script] });
-    await child.ended;
-    t.match(
-      child.output,
-      /^undefined There is no packaged Node\.js 22 .*-s390x.*\nInstall Node\.js 22\.13 or newer/,
-    );
-  },
-);
+  const child = new Child({ command: process.execPath, args: ['--input-type=module', '--eval', script] });
+  await child.ended;
+  t.match(
+    child.output,
+    /^undefined There is no packaged Node\.js 22 .*-s390x.*\nInstall Node\.js 22\.13 or newer/,
+  );
+});
 
 t.test('a package whose files are damaged is told together with the command that repairs it', async t => {
   const clone = await freshClone(t);

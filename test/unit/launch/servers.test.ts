@@ -71,15 +71,12 @@ t.test('where a browser and promtool are on the PATH, nothing is installed', asy
   }
 });
 
-t.test(
-  'missing optional programs stop nothing; the tests that are skipped and the packages are named',
-  async t => {
-    t.same(await bringOptional(t, ['redis-server']), {
-      status: 0,
-      output: `\
+t.test('missing optional programs stop nothing; skipped tests and the packages are named', async t => {
+  t.same(await bringOptional(t, ['redis-server']), {
+    status: 0,
+    output: `\
 sluice: no browser for the tests of pages, which are skipped. They need the Debian package chromium, or Google Chrome.
 sluice: no promtool for the tests of the Prometheus page, which are skipped. They need the Debian package prometheus.
 `,
-    });
-  },
-);
+  });
+});

@@ -4,7 +4,7 @@ import t from 'tap';
 const UNDER_RUNNER = process.env['TAP_CHILD_ID'] !== undefined;
 
 t.test(
-  'a program that a test starts runs as one that a user starts: nothing is preloaded, no signal has a handler',
+  'a program of a test runs as one of a user: nothing preloaded, no handler of signals',
   { skip: UNDER_RUNNER ? false : 'only the test runner preloads modules: npm test' },
   async t => {
     const script =

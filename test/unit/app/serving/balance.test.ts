@@ -21,19 +21,16 @@ function movesAt(looks: number, threads: (look: number) => readonly Load[]): (re
   return moves;
 }
 
-t.test(
-  'a connection of the busiest thread moves when the difference lasts, and then every ten looks',
-  async t => {
-    t.same(
-      movesAt(26, () => [load(3, 0.9), load(1, 0.45)]),
-      [
-        [5, { from: 0, mostShare: 0.5 }],
-        [15, { from: 0, mostShare: 0.5 }],
-        [25, { from: 0, mostShare: 0.5 }],
-      ],
-    );
-  },
-);
+t.test('a connection of the busiest thread moves if the difference lasts, then every ten looks', async t => {
+  t.same(
+    movesAt(26, () => [load(3, 0.9), load(1, 0.45)]),
+    [
+      [5, { from: 0, mostShare: 0.5 }],
+      [15, { from: 0, mostShare: 0.5 }],
+      [25, { from: 0, mostShare: 0.5 }],
+    ],
+  );
+});
 
 t.test('nothing moves', async t => {
   const never = (threads: readonly Load[]) =>

@@ -132,23 +132,20 @@ t.test('threads that die again and again make the process unhealthy', async t =>
   t.match(await health(), { healthy: false, components: { serving_threads: false } });
 });
 
-t.test(
-  'a thread that is replaced while the store is unavailable serves, and recovers with the store',
-  async t => {
-    const redis = await redisFor(t);
-    const service = await startServing(t, 2, { REDIS_URL: redis.address, REDIS_SOCKET_TYPE: 'tcp' });
-    await redis.kill();
-    for (const worker of [...service.workers]) await die(worker, 'terminated');
-    await service.serving(2);
-    const client = service.client();
-    await t.rejects(askOverGrpc(client, ASK), /status 14: Redis/);
-    await redis.start();
-    await until(async () => {
-      try {
-        return (await askOverGrpc(client, ASK)).statuses.length === 1;
-      } catch {
-        return false;
-      }
-    });
-  },
-);
+t.test('a thread that is replaced while the store is unavailable recovers with the store', async t => {
+  const redis = await redisFor(t);
+  const service = await startServing(t, 2, { REDIS_URL: redis.address, REDIS_SOCKET_TYPE: 'tcp' });
+  await redis.kill();
+  for (const worker of [...service.workers]) await die(worker, 'terminated');
+  await service.serving(2);
+  const client = service.client();
+  await t.rejects(askOverGrpc(client, ASK), /status 14: Redis/);
+  await redis.start();
+  await until(async () => {
+    try {
+      return (await askOverGrpc(client, ASK)).statuses.length === 1;
+    } catch {
+      return false;
+    }
+  });
+});

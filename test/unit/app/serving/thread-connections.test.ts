@@ -35,28 +35,25 @@ async function threadsThatDecided(t: Test, service: ServingService): Promise<voi
   t.ok(decided.filter(count => count > 0).length > 1, 'several threads decided', { decided });
 }
 
-t.test(
-  'three threads of a process with two connections count exactly, also after two of them have died',
-  async t => {
-    const redis = await redisFor(t);
-    const env = {
-      KVCACHE_URL: redis.address,
-      KVCACHE_POOL_SIZE: '2',
-      KVCACHE_POOL_ON_EMPTY_BEHAVIOR: 'wait',
-    };
-    const service = await startServing(t, 3, env);
-    t.same(await countOf(service, 10), upTo(CLIENTS * 10));
-    await threadsThatDecided(t, service);
-    t.equal(await redis.connections(), 2, 'one of the primary thread, one of the first serving thread');
-    t.equal(await service.statistic('ratelimit.redis_pool.cx_active'), 2);
-    for (const dying of [0, 1]) {
-      await service.workers[dying].terminate();
-      await service.serving(3);
-    }
-    t.same(await countOf(service, 10), upTo(CLIENTS * 20).slice(CLIENTS * 10));
-    t.equal(await redis.connections(), 2, 'a replacement has the part of the thread that it replaces');
-  },
-);
+t.test('three threads with two connections count exactly, also after two of them have died', async t => {
+  const redis = await redisFor(t);
+  const env = {
+    KVCACHE_URL: redis.address,
+    KVCACHE_POOL_SIZE: '2',
+    KVCACHE_POOL_ON_EMPTY_BEHAVIOR: 'wait',
+  };
+  const service = await startServing(t, 3, env);
+  t.same(await countOf(service, 10), upTo(CLIENTS * 10));
+  await threadsThatDecided(t, service);
+  t.equal(await redis.connections(), 2, 'one of the primary thread, one of the first serving thread');
+  t.equal(await service.statistic('ratelimit.redis_pool.cx_active'), 2);
+  for (const dying of [0, 1]) {
+    await service.workers[dying].terminate();
+    await service.serving(3);
+  }
+  t.same(await countOf(service, 10), upTo(CLIENTS * 20).slice(CLIENTS * 10));
+  t.equal(await redis.connections(), 2, 'a replacement has the part of the thread that it replaces');
+});
 
 t.test('three threads count in memcached as one', async t => {
   const memcached = await memcachedFor(t);

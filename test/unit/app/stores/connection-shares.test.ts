@@ -13,21 +13,18 @@ t.test('without serving threads, the primary thread has all connections', async 
   ]);
 });
 
-t.test(
-  'if there are too few connections, the first threads have some, and the primary thread an even share',
-  async t => {
-    t.same(divideConnections([3], 4), [{ primary: 1, serving: [1, 1, 0, 0] }]);
-    t.same(divideConnections([1], 2), [{ primary: 1, serving: [0, 0] }]);
-    t.same(
-      divideConnections([10, 2], 4),
-      [
-        { primary: 5, serving: [5, 0, 0, 0] },
-        { primary: 1, serving: [1, 0, 0, 0] },
-      ],
-      'a thread has connections to both instances or to none',
-    );
-  },
-);
+t.test('with too few connections, the first threads have some, the primary one an even share', async t => {
+  t.same(divideConnections([3], 4), [{ primary: 1, serving: [1, 1, 0, 0] }]);
+  t.same(divideConnections([1], 2), [{ primary: 1, serving: [0, 0] }]);
+  t.same(
+    divideConnections([10, 2], 4),
+    [
+      { primary: 5, serving: [5, 0, 0, 0] },
+      { primary: 1, serving: [1, 0, 0, 0] },
+    ],
+    'a thread has connections to both instances or to none',
+  );
+});
 
 t.test('no connection is left over, and no division exceeds the pool', async t => {
   for (let size = 1; size <= 20; size++) {

@@ -55,20 +55,17 @@ t.test('a thread uses both instances of Redis itself, or hands on what belongs t
   t.equal(await main.command('GET', 'b'), '2');
 });
 
-t.test(
-  'what a guarded store could not count is decided in the primary thread for those that hand on',
-  async t => {
-    const redis = await redisFor(t);
-    const env = { KVCACHE_URL: redis.address, KVCACHE_POOL_SIZE: '1', STORE_FAILURE_MODE: 'local' };
-    const { primary, threads } = await openServingStores(t, env, { count: 2 });
-    t.same(await count(threads[0].opened.store, ONE), [1]);
-    await redis.kill();
-    t.same(await countEverywhere(threads, 1), [1, 2], 'counted in this process');
-    t.equal(new Map(primary.stats.counters()).get('ratelimit.service.call.should_rate_limit.redis_error'), 2);
-    await primary.opened.stop();
-    await t.rejects(count(threads[0].opened.store, ONE), { code: 'store_failed' });
-  },
-);
+t.test('what a guarded store could not count is decided in the primary thread', async t => {
+  const redis = await redisFor(t);
+  const env = { KVCACHE_URL: redis.address, KVCACHE_POOL_SIZE: '1', STORE_FAILURE_MODE: 'local' };
+  const { primary, threads } = await openServingStores(t, env, { count: 2 });
+  t.same(await count(threads[0].opened.store, ONE), [1]);
+  await redis.kill();
+  t.same(await countEverywhere(threads, 1), [1, 2], 'counted in this process');
+  t.equal(new Map(primary.stats.counters()).get('ratelimit.service.call.should_rate_limit.redis_error'), 2);
+  await primary.opened.stop();
+  await t.rejects(count(threads[0].opened.store, ONE), { code: 'store_failed' });
+});
 
 t.test('memcached counts the hits of all threads on the connections of the primary thread', async t => {
   const memcached = await memcachedFor(t);
