@@ -7,6 +7,7 @@ import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/de
 import { type Resolve, systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/tasks/model/retry-policy.ts';
 import type { Task } from '../../src/tasks/model/task.ts';
+import { NO_CONTENT } from '../../src/tasks/model/task-content.ts';
 
 /** The part of a tap test that is needed. */
 interface Teardown {
@@ -186,6 +187,7 @@ export const TASK: Task = {
   id: 'tsk_01JQ0000000000000000000000',
   workerId: 'wrk_01JQ0000000000000000000000',
   worker: 'mailer',
+  ...NO_CONTENT,
   type: 'email.welcome',
   status: 'running',
   priority: 'normal',
@@ -198,8 +200,6 @@ export const TASK: Task = {
   deferrals: 0,
   key: null,
   keyTtlMs: 0,
-  tags: [],
-  metadata: {},
   lastError: null,
   cancelRequestedAt: null,
   group: null,

@@ -13,6 +13,7 @@ import type {
 import { type IdKind, IdMaker } from '../../../src/tasks/model/ids.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/tasks/model/retry-policy.ts';
 import type { Actor } from '../../../src/tasks/model/task.ts';
+import { NO_CONTENT } from '../../../src/tasks/model/task-content.ts';
 import { ACCOUNT_ID, type PutDocument } from '../../../src/tasks/store/documents.ts';
 import { SeededRandom } from '../seeded-random.ts';
 
@@ -181,14 +182,12 @@ export class DocumentFactory {
         workerId: worker.id,
         worker: worker.body.name,
         task: {
-          type: null,
+          ...NO_CONTENT,
           payload: null,
           headers: {},
           priority: null,
           timeoutMs: null,
           retry: null,
-          tags: [],
-          metadata: {},
         },
         cron: null,
         everyMs: 60_000,

@@ -1,6 +1,7 @@
 import { idTimeMs } from '../../../src/tasks/model/ids.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../src/tasks/model/retry-policy.ts';
 import type { Actor, Task } from '../../../src/tasks/model/task.ts';
+import { NO_CONTENT } from '../../../src/tasks/model/task-content.ts';
 import type {
   ClaimRequest,
   CreateRequest,
@@ -44,7 +45,7 @@ export class Factory extends DocumentFactory {
         id,
         workerId: worker.id,
         worker: worker.body.name,
-        type: null,
+        ...NO_CONTENT,
         priority: 'normal',
         runAt: createdAt,
         expiresAt: null,
@@ -52,8 +53,6 @@ export class Factory extends DocumentFactory {
         retry: DEFAULT_RETRY_POLICY,
         key: null,
         keyTtlMs: 0,
-        tags: [],
-        metadata: {},
         group: null,
         scheduleId: null,
         scheduledFor: null,

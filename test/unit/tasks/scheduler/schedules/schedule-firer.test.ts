@@ -1,4 +1,5 @@
 import t from 'tap';
+import { NO_CONTENT } from '../../../../../src/tasks/model/task-content.ts';
 import { retryPolicy } from '../../../../support/tasks/factories.ts';
 import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -28,6 +29,7 @@ t.test('its task is that of the template, and what that leaves open is the worke
   const full = await firing.schedule({
     nextAt: FIRST,
     task: {
+      ...NO_CONTENT,
       type: 'report.daily',
       payload: '{"a":1}',
       headers: { 'x-a': 'b' },
