@@ -33,8 +33,13 @@ export class KeepingLogger implements AuditLogger {
     return true;
   }
 
+  /** Lines of one level, in order. */
+  at(level: LoggedLine['level']): LoggedLine[] {
+    return this.lines.filter(line => line.level === level);
+  }
+
   /** Messages of one level, in order. */
   messages(level: LoggedLine['level']): string[] {
-    return this.lines.filter(line => line.level === level).map(line => line.message);
+    return this.at(level).map(line => line.message);
   }
 }

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { DescriptorStatus } from '../../../src/messages/client-codec.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { bucket, type EntryText, type LimitText, ruleFile, sliding } from './rule-file.ts';
@@ -78,10 +79,7 @@ function examineBuckets(t: Test, limiting: Limiting): void {
   t.test('the reset is exact in protobuf and JSON, and whole seconds rounded up in headers', async t => {
     const decisions = await limiting(bucket(100, 3));
     const response = await decisions.ask(request('d', 'k=v'));
-    t.strictSame(
-      response.responseHeadersToAdd.map(({ value }) => value),
-      ['100', '2', '1'],
-    );
+    t.strictSame(each(response.responseHeadersToAdd, 'value'), ['100', '2', '1']);
     decisions.clock.advance(350);
     const { text } = await decisions.askJson(request('d', 'k=v'));
     t.match(JSON.parse(text), { statuses: [{ durationUntilReset: '0.250s', limitRemaining: 1 }] });

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { EngineOptions } from '../../../src/decision/engine.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import type { OpenStore } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
@@ -56,10 +57,7 @@ function examineValues(t: Test, open: OpenStore, asking: Asking): void {
     const decisions = await asking();
     const own = descriptor('x=y', { limit: { requestsPerUnit: 6, unit: 1 } });
     const response = await decisions.ask(request('d', own));
-    t.strictSame(
-      response.responseHeadersToAdd.map(({ value }) => value),
-      ['6', '5', '1'],
-    );
+    t.strictSame(each(response.responseHeadersToAdd, 'value'), ['6', '5', '1']);
   });
 }
 
@@ -118,18 +116,12 @@ function examineChoice(t: Test, asking: Asking): void {
       ...request('d', 'ok50=a', 'ok100=a', 'last1=a'),
       hitsAddend: 200,
     });
-    t.strictSame(
-      response.responseHeadersToAdd.map(({ value }) => value),
-      ['1', '0', '40'],
-    );
+    t.strictSame(each(response.responseHeadersToAdd, 'value'), ['1', '0', '40']);
     const reversed = await decisions.ask({
       ...request('d', 'last1=b', 'ok100=b', 'ok50=b'),
       hitsAddend: 200,
     });
-    t.strictSame(
-      reversed.responseHeadersToAdd.map(({ value }) => value),
-      ['50', '0', '6400'],
-    );
+    t.strictSame(each(reversed.responseHeadersToAdd, 'value'), ['50', '0', '6400']);
   });
 
   t.test('a limit of which everything remains, and that is the largest, is no choice', async t => {

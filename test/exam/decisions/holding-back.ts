@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { OK, type OpenStore, OVER_LIMIT, shown } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -43,10 +44,7 @@ function examineFullDescriptors(t: Test, holding: Holding): void {
   t.test('while nothing is full, everything is counted', async t => {
     const decisions = await holding();
     const response = await decisions.ask({ ...request('d', 'a=x', 'b=x'), hitsAddend: 14 });
-    t.strictSame(
-      response.statuses.map(status => status.limitRemaining),
-      [1, 0],
-    );
+    t.strictSame(each(response.statuses, 'limitRemaining'), [1, 0]);
     t.strictSame(await left(decisions, 'a=x', 'b=x'), [1, 0]);
   });
 
@@ -74,10 +72,7 @@ function examineFullDescriptors(t: Test, holding: Holding): void {
     const response = await decisions.ask(
       request('d', descriptor('a=x', { hitsAddend: 0 }), descriptor('b=x', { hitsAddend: 15 })),
     );
-    t.strictSame(
-      response.statuses.map(status => status.code),
-      [OK, OVER_LIMIT],
-    );
+    t.strictSame(each(response.statuses, 'code'), [OK, OVER_LIMIT]);
   });
 
   t.test('unlimited descriptors and those without a rule neither hold nor are held', async t => {
@@ -94,10 +89,7 @@ function examineFullDescriptors(t: Test, holding: Holding): void {
       ruleFile({ key: 's', shadow_mode: true, rate_limit: limit(0) }, { key: 'a', rate_limit: limit(5) }),
     );
     const response = await decisions.ask(request('d', 's=x', 'a=x'));
-    t.strictSame(
-      response.statuses.map(status => status.code),
-      [OK, OK],
-    );
+    t.strictSame(each(response.statuses, 'code'), [OK, OK]);
     t.strictSame(await left(decisions, 'a=x'), [5]);
   });
 }
@@ -161,10 +153,7 @@ function examineWithLocalCache(t: Test, open: OpenStore): void {
     const decisions = new Decisions({ store, rules, options: { holdBack: true }, localCacheBytes: 1 });
     await decisions.ask(request('d', 'known=x'));
     const response = await decisions.ask({ ...request('d', 'known=x', 'other=x'), hitsAddend: 2 });
-    t.strictSame(
-      response.statuses.map(status => status.code),
-      [OVER_LIMIT, OVER_LIMIT],
-    );
+    t.strictSame(each(response.statuses, 'code'), [OVER_LIMIT, OVER_LIMIT]);
     t.strictSame(decisions.rule('d.other'), { total_hits: 2, over_limit: 2 });
   });
 }

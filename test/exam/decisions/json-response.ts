@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { deciding, type OpenStore } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
@@ -45,7 +46,7 @@ function examineFields(t: Test, open: OpenStore): void {
     const { text } = await decisions.askJson(request('d', ...units.map(unit => `${unit}=x`)));
     const { statuses } = JSON.parse(text) as { statuses: { currentLimit: unknown }[] };
     t.strictSame(
-      statuses.map(status => status.currentLimit),
+      each(statuses, 'currentLimit'),
       units.map(unit => ({ unit: unit.toUpperCase() })),
     );
   });

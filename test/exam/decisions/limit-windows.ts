@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { type LimitText, ruleFile } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -53,10 +54,7 @@ function examineKeys(t: Test, counting: Counting): void {
           durationUntilReset: resetS,
         },
       ]);
-      t.strictSame(
-        response.responseHeadersToAdd.map(({ value }) => value),
-        ['3', '2', String(resetS)],
-      );
+      t.strictSame(each(response.responseHeadersToAdd, 'value'), ['3', '2', String(resetS)]);
       t.strictSame(store.calls, [[`d_k_v_${keyEnd}`]]);
       t.strictSame(store.windowEndsS, [[1_700_000_000 + resetS]]);
       const { text } = await decisions.askJson(request('d', 'k=v'));

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { GlobalModes } from '../../../src/decision/overall-code.ts';
 import { Decisions, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { deciding, grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
@@ -51,10 +52,7 @@ function examineRuleShadow(t: Test, open: OpenStore): void {
   t.test('only the shadow rule of a request is let through', async t => {
     const decisions = new Decisions({ store: await open(), rules: RULES });
     const response = await decisions.ask(request('d', 'shadowover=x', 'over=x'));
-    t.strictSame(
-      [response.overallCode, ...response.statuses.map(status => status.code)],
-      [OVER_LIMIT, OK, OVER_LIMIT],
-    );
+    t.strictSame([response.overallCode, ...each(response.statuses, 'code')], [OVER_LIMIT, OK, OVER_LIMIT]);
     t.strictSame(decisions.rule('d.over'), { total_hits: 1, over_limit: 1 });
   });
 
@@ -71,7 +69,7 @@ function examineGlobalShadow(t: Test, open: OpenStore): void {
     const decisions = new Decisions({ store: await open(), rules: RULES, options });
     const response = await decisions.ask(request('d', 'over=1', 'over=2', 'ok=1'));
     t.strictSame(
-      [response.overallCode, ...response.statuses.map(status => status.code)],
+      [response.overallCode, ...each(response.statuses, 'code')],
       [OK, OVER_LIMIT, OVER_LIMIT, OK],
     );
     t.equal(decisions.counter('ratelimit.service.global_shadow_mode'), 1);
@@ -107,11 +105,7 @@ function examineCombinations(t: Test, open: OpenStore): void {
         const response = await decisions.ask(request('d', ...texts));
         t.equal(response.overallCode, over ? OVER_LIMIT : OK, keys);
         const codes = texts.map(text => (/^(quota)?over=/.test(text) ? OVER_LIMIT : OK));
-        t.strictSame(
-          response.statuses.map(status => status.code),
-          codes,
-          `${keys}: the statuses keep their codes`,
-        );
+        t.strictSame(each(response.statuses, 'code'), codes, `${keys}: the statuses keep their codes`);
         const { overLimit } = await decisions.askJson(request('d', ...texts));
         t.equal(overLimit, over, `${keys}: as the front is told`);
       }

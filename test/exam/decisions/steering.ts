@@ -3,6 +3,7 @@ import type { RateLimitResponse } from '../../../src/messages/client-codec.ts';
 import { ANSWER } from '../../../src/rules/domain-answers.ts';
 import type { SteeringRecord } from '../../../src/steering/record.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { record, sharedRecords } from '../../support/steering.ts';
 import { grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { type LimitText, limit, ruleFile } from './rule-file.ts';
@@ -148,11 +149,7 @@ function examineBans(t: Test, open: OpenStore): void {
     t.match((await decisions.askJson(request('d', 'user=my-bot-1'))).text, '"durationUntilReset":"120s"');
     records.publish([]);
     const { statuses } = await decisions.ask(request('d', 'user=my-bot-1', 'path=/a'));
-    t.strictSame(
-      statuses.map(status => status.limitRemaining),
-      [4, 4],
-      'nothing was counted',
-    );
+    t.strictSame(each(statuses, 'limitRemaining'), [4, 4], 'nothing was counted');
   });
 
   t.test('a ban refuses descriptors without a rule, and in domains without rules', async t => {

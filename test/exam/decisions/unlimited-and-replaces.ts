@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { deciding, grown, OK, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { type EntryText, limit, ruleFile } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -129,10 +130,7 @@ function examineReplaces(t: Test, open: OpenStore): void {
     });
     t.strictSame(await asked(decisions, 'a=1', 'free=1'), { applied: [null, null], counted: ['free'] });
     const { statuses } = await decisions.ask(request('d', 'free=1', 'b=1'));
-    t.strictSame(
-      statuses.map(status => status.limitRemaining),
-      [4_294_967_295, 9],
-    );
+    t.strictSame(each(statuses, 'limitRemaining'), [4_294_967_295, 9]);
   });
 
   t.test('rules without a name are not replaced; equal names are replaced together', async t => {

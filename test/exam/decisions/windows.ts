@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { each } from '../../support/each.ts';
 import { deciding, type OpenStore, OVER_LIMIT } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -41,10 +42,7 @@ function examineResets(t: Test, open: OpenStore): void {
     for (const left of [1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152, 31_535_999, 31_536_000]) {
       decisions.clock.moveTo((newYearS - left) * 1_000);
       const { statuses } = await decisions.ask(request('d', 'year=x', 'year=y'));
-      t.strictSame(
-        statuses.map(status => status.durationUntilReset),
-        [left, left],
-      );
+      t.strictSame(each(statuses, 'durationUntilReset'), [left, left]);
     }
   });
 

@@ -38,10 +38,10 @@ t.test('the start waits for a Redis that comes later', async t => {
   t.teardown(() => late.stop());
   await started;
   t.same(await count(store, [{ key: 'a', hits: 1 }]), [1]);
-  t.match(
-    logger.lines.find(line => line.level === 'error'),
-    { message: 'Redis is unavailable at start', fields: { reason: /^127\.0\.0\.1:\d+: .*ECONNREFUSED/ } },
-  );
+  t.match(logger.at('error')[0], {
+    message: 'Redis is unavailable at start',
+    fields: { reason: /^127\.0\.0\.1:\d+: .*ECONNREFUSED/ },
+  });
 });
 
 t.test('something that is no Redis is refused with the bound of the start', async t => {
@@ -85,10 +85,10 @@ t.test('a start that waits for an answer without a bound says so', async t => {
   clock.advance(4_999);
   t.same(logger.lines, []);
   clock.advance(1);
-  t.match(
-    logger.lines.find(line => line.level === 'error'),
-    { message: 'Redis is unavailable at start', fields: { reason: `${url}: no answer within 5000 ms` } },
-  );
+  t.match(logger.at('error')[0], {
+    message: 'Redis is unavailable at start',
+    fields: { reason: `${url}: no answer within 5000 ms` },
+  });
   await store.stop();
   await givenUp;
   t.equal(clock.pending, 0);

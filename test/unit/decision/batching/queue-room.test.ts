@@ -35,28 +35,19 @@ class SharedQueue {
 }
 
 /** Adds requests of this size until there is no room. @returns how many */
-function fill(room: QueueRoom, hasRoom: () => boolean, bytes = 1): number {
+function fill(room: QueueRoom, hasRoom: 'hasRoom' | 'hasRoomForMore', bytes = 1): number {
   const before = room.requests;
-  while (hasRoom()) room.add(bytes);
+  while (room[hasRoom]()) room.add(bytes);
   return room.requests - before;
 }
 
 t.test('one thread alone keeps an eighth of the queue for callers without waiting requests', async t => {
   const room = new QueueRoom({ requests: Bound.ofOneThread(64), bytes: Bound.ofOneThread(1_000) });
-  t.equal(
-    fill(room, () => room.hasRoomForMore()),
-    56,
-  );
-  t.equal(
-    fill(room, () => room.hasRoom()),
-    8,
-  );
+  t.equal(fill(room, 'hasRoomForMore'), 56);
+  t.equal(fill(room, 'hasRoom'), 8);
   t.equal(room.fullMessage(), 'the queue is full: 64 requests are waiting; MAX_QUEUED_DECISIONS is 64');
   room.remove(64, 64);
-  t.equal(
-    fill(room, () => room.hasRoom(), 100),
-    10,
-  );
+  t.equal(fill(room, 'hasRoom', 100), 10);
   t.equal(room.fullMessage(), 'the queue is full: 1000 of 1000 bytes are waiting');
 });
 
@@ -65,22 +56,10 @@ t.test('each of several threads keeps an eighth of what it can use', async t => 
   const first = new QueueRoom(queue.join());
   const second = new QueueRoom(queue.join());
   // Everything except the guaranteed quarter of the other thread.
-  t.equal(
-    fill(first, () => first.hasRoomForMore()),
-    1_536 * (7 / 8),
-  );
-  t.equal(
-    fill(first, () => first.hasRoom()),
-    1_536 / 8,
-  );
-  t.equal(
-    fill(second, () => second.hasRoomForMore()),
-    512 * (7 / 8),
-  );
-  t.equal(
-    fill(second, () => second.hasRoom()),
-    512 / 8,
-  );
+  t.equal(fill(first, 'hasRoomForMore'), 1_536 * (7 / 8));
+  t.equal(fill(first, 'hasRoom'), 1_536 / 8);
+  t.equal(fill(second, 'hasRoomForMore'), 512 * (7 / 8));
+  t.equal(fill(second, 'hasRoom'), 512 / 8);
   t.equal(
     second.fullMessage(),
     'the queue is full: 512 requests are waiting in this thread; MAX_QUEUED_DECISIONS is 2048 for all threads of the process',
@@ -91,23 +70,14 @@ t.test('the bytes that wait in all threads have one bound', async t => {
   const queue = new SharedQueue({ requests: 1_000, bytes: 100 });
   const first = new QueueRoom(queue.join());
   const second = new QueueRoom(queue.join());
-  t.equal(
-    fill(first, () => first.hasRoom()),
-    75,
-  );
-  t.equal(
-    fill(second, () => second.hasRoom()),
-    25,
-  );
+  t.equal(fill(first, 'hasRoom'), 75);
+  t.equal(fill(second, 'hasRoom'), 25);
   t.equal(
     second.fullMessage(),
     'the queue is full: 25 bytes are waiting in this thread; all threads of the process may hold 100 bytes',
   );
   first.remove(75, 75);
-  t.equal(
-    fill(second, () => second.hasRoom()),
-    50,
-  );
+  t.equal(fill(second, 'hasRoom'), 50);
 });
 
 t.test('one caller may fill a quarter of the queue of all threads', async t => {

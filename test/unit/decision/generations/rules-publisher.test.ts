@@ -6,6 +6,7 @@ import { RulesSubscriber } from '../../../../src/decision/generations/rules-subs
 import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal, totalOf } from '../../../../src/decision/statistics/shared-totals.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
+import { each } from '../../../support/each.ts';
 import { embeddedStore } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 import { compiled } from '../../rules/parse/rule-text.ts';
@@ -56,10 +57,7 @@ t.test('a thread without batches releases old rules', async t => {
   new RulesSubscriber(publisher.attach(2));
   publisher.publish(rules[1]);
   publisher.publish(rules[2]);
-  t.same(
-    rules.map(each => each.isIdle),
-    [false, false, false],
-  );
+  t.same(each(rules, 'isIdle'), [false, false, false]);
   await until(() => rules[0].isIdle && rules[1].isIdle);
   t.notOk(rules[2].isIdle);
 });

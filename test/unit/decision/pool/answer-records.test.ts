@@ -3,6 +3,7 @@ import { Fault } from '../../../../src/base/fault.ts';
 import type { DecisionReply } from '../../../../src/decision/decider.ts';
 import { AnswerReader, AnswerWriter } from '../../../../src/decision/pool/answer-records.ts';
 import { RECORD_HEAD_BYTES, Records } from '../../../../src/decision/records.ts';
+import { each } from '../../../support/each.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { words } from '../../../support/words.ts';
 
@@ -70,7 +71,7 @@ t.test('a batch of answers comes to each reply as it was given, in other memory 
     const same = replies.every((reply, i) => reply.text === direct[i].text);
     if (!same) {
       t.strictSame(
-        replies.map(reply => reply.text),
+        each(replies, 'text'),
         direct.map(reply => reply.text),
       );
     }
@@ -105,10 +106,7 @@ t.test('a reply that throws does not keep the others from their answers', async 
   new AnswerReader().deliver({ memory: writer.records.release(), length }, replies, thrown =>
     failures.push(thrown),
   );
-  t.same(
-    replies.map(reply => reply.text),
-    ['ok 61', '', 'ok 63'],
-  );
+  t.same(each(replies, 'text'), ['ok 61', '', 'ok 63']);
   t.match(failures, [/caller is gone/]);
 });
 

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { LimitHistory } from '../../../../src/decision/statistics/limit-history.ts';
 import type { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import { each } from '../../../support/each.ts';
 import { compiled } from '../../rules/parse/rule-text.ts';
 
 const MINUTE_MS = 60_000;
@@ -117,7 +118,7 @@ t.test('the limits with the most refusals of the hour, and the others together',
     ],
   );
   t.same(
-    history.mostRefused(9).first.map(({ path }) => path),
+    each(history.mostRefused(9).first, 'path'),
     ['d.b', 'd.g', 'd.f', 'd.e', 'd.d', 'd.c'],
     'no limit without refusals',
   );
@@ -143,7 +144,7 @@ t.test('a bounded number of limits has a history, and a quarter of it only limit
   history.begin(rules, START_MS + 61 * MINUTE_MS);
   history.add(8_192, hits(9));
   t.same(
-    history.pointsOf('d.k8192')!.map(point => point.hits),
+    each(history.pointsOf('d.k8192')!, 'hits'),
     [9],
     'after an hour without hits there is room, and what was not kept is not told as 0',
   );
@@ -155,8 +156,5 @@ t.test('a clock that is set back begins the history anew', async t => {
   history.add(0, hits(5));
   history.begin(RULES, START_MS + MINUTE_MS);
   history.add(0, hits(2));
-  t.same(
-    history.pointsOf('d.a')!.map(point => point.hits),
-    [2],
-  );
+  t.same(each(history.pointsOf('d.a')!, 'hits'), [2]);
 });

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import { describeRuleFault, type LimitTerms, type RuleLimit } from '../../../../src/rules/rule-set.ts';
+import { each } from '../../../support/each.ts';
 import { entryFile, faultsOf, loadEntry, ruleFiles } from './rule-text.ts';
 
 const FIXED: LimitTerms = {
@@ -111,22 +112,16 @@ t.test('an entry has several limits, each with its own window, algorithm and mod
     'window: 5m, algorithm: sliding_window, shadow_mode: true',
   );
   const modes = { shadowMode: false, quotaMode: false };
-  t.strictSame(
-    limits.map(({ item }) => item),
-    [
-      { ...modes, level: 'burst' },
-      { ...modes, quotaMode: true, level: 'month' },
-      { ...modes, shadowMode: true, level: '5m' },
-    ],
-  );
+  t.strictSame(each(limits, 'item'), [
+    { ...modes, level: 'burst' },
+    { ...modes, quotaMode: true, level: 'month' },
+    { ...modes, shadowMode: true, level: '5m' },
+  ]);
   t.strictSame(
     limits.map(({ terms }) => terms?.tag),
     ['1s', 'month.UTC', '5m.sliding'],
   );
-  t.strictSame(
-    limits.map(({ unit }) => unit),
-    ['second', 'month', 'minute'],
-  );
+  t.strictSame(each(limits, 'unit'), ['second', 'month', 'minute']);
   t.strictSame(limits[1].replaces, ['other']);
   const [single] = limitsOf('unit: minute');
   t.strictSame(single.terms, FIXED, 'also a single limit of one unit has its tag');
@@ -176,10 +171,7 @@ t.test('a repeated limit and calendar is merged, of repeated lists the last coun
   t.equal(limitOf(calendars).terms?.window, 'year Asia/Tokyo');
   const list =
     'rate_limits: [{unit: day, requests_per_unit: 1}]\nrate_limits: [{window: 5m, requests_per_unit: 2}]';
-  t.strictSame(
-    loadEntry(`key: k\n${list}`).limits.map(limit => limit.requestsPerUnit),
-    [2],
-  );
+  t.strictSame(each(loadEntry(`key: k\n${list}`).limits, 'requestsPerUnit'), [2]);
   const merged =
     'domain: d\ndescriptors:\n' +
     '- {key: a, rate_limit: &base {unit: minute, requests_per_unit: 3}}\n' +

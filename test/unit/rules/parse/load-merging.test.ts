@@ -1,4 +1,5 @@
 import t from 'tap';
+import { each } from '../../../support/each.ts';
 import { load, refusal } from './rule-text.ts';
 
 const MERGED = { mergeDomains: true };
@@ -6,10 +7,7 @@ const FIRST = 'domain: d\ndescriptors:\n- key: a\n  value: b\n- key: b\n';
 
 t.test('domains come in file order', async t => {
   const rules = load({ '2.yaml': 'domain: z', '1.yaml': 'domain: a' });
-  t.strictSame(
-    rules.domains.map(domain => domain.name),
-    ['z', 'a'],
-  );
+  t.strictSame(each(rules.domains, 'name'), ['z', 'a']);
 });
 
 t.test('without merging a domain may stand in one file only', async t => {

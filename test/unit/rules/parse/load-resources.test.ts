@@ -4,6 +4,7 @@ import { writeBytes, writeText, writeUint } from '../../../../src/messages/wire.
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import { MAX_ENTRY_LEVELS, MAX_YAML_DEPTH } from '../../../../src/rules/parse/yaml/bounds.ts';
 import { type RuleFile, type RuleSet, RuleSetRefused } from '../../../../src/rules/rule-set.ts';
+import { each } from '../../../support/each.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import {
   type ConfigMessage,
@@ -117,10 +118,7 @@ t.test('metadata keep their values and types', async t => {
 
 t.test('several resources are several domains, and none are none', async t => {
   const { domains } = load([{ domain: 'a' }, { domain: 'b' }]);
-  t.same(
-    domains.map(({ name }) => name),
-    ['a', 'b'],
-  );
+  t.same(each(domains, 'name'), ['a', 'b']);
   t.same(load([]).domains, []);
 });
 

@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
+import { each } from '../../../support/each.ts';
 import { CONFIG_TYPE_URL, encodeConfig, hourly } from '../../../support/xds-messages.ts';
 import { startXds, startXdsPair } from './started-xds.ts';
 
@@ -35,10 +36,7 @@ t.test('active rules are acknowledged with version and nonce of the response, wi
   stream.send('v1', hourly('shop', 'user', 5), hourly('api', 'path', 9));
   t.match(await ads.request(), { version_info: 'v1', response_nonce: 'nonce-v1', error_detail: null });
   const { domains } = loadRuleSet(loader.sets[0], { mergeDomains: false });
-  t.same(
-    domains.map(({ name }) => name),
-    ['shop', 'api'],
-  );
+  t.same(each(domains, 'name'), ['shop', 'api']);
 });
 
 t.test('a rejection names every fault and keeps the active version', async t => {

@@ -185,15 +185,12 @@ t.test('a feed that stays down while Redis counts is in the log, once', async t 
   t.same(logger.messages('warning'), [], 'a Redis that is away is told as that');
   isUp = true;
   await pass(60);
-  t.match(
-    logger.lines.filter(line => line.level === 'warning'),
-    [
-      {
-        message: /local cache is not used/,
-        fields: { address: 'there', error: 'max number of clients reached' },
-      },
-    ],
-  );
+  t.match(logger.at('warning'), [
+    {
+      message: /local cache is not used/,
+      fields: { address: 'there', error: 'max number of clients reached' },
+    },
+  ]);
 });
 
 t.test('a node of a cluster that has no slots any more is left at the first map that says so', async t => {
