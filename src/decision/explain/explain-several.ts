@@ -43,10 +43,7 @@ export function explainSeveral(
   const limits = Array.from({ length: decisions.partCount[row] }, (_, i): ExplainedPart => {
     const part = first + i;
     const own = { limit: match.limit + i, metricKey: match.metricKeys[i] };
-    const limit = {
-      ...limitOfRule(rules, own),
-      requestsPerUnit: decisions.requestsPerUnit[part],
-    };
+    const limit = { ...limitOfRule(rules, own), requestsPerUnit: decisions.requestsPerUnit[part] };
     if (decisions.kind[part] !== KIND.limited) {
       return { limit, outcome: 'replaced', binds: false, why: explainer.whyReplaced(own, replacements) };
     }

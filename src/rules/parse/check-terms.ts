@@ -95,12 +95,7 @@ function calendarWindow(check: FileCheck, block: YamlMap): Window | null {
   const map = mapField(check, block, 'calendar');
   const calendar = map === null ? null : checkCalendar(check, map);
   return (
-    calendar && {
-      unit: calendar.terms.period,
-      multiplier: 1,
-      text: calendar.text,
-      calendar: calendar.terms,
-    }
+    calendar && { unit: calendar.terms.period, multiplier: 1, text: calendar.text, calendar: calendar.terms }
   );
 }
 

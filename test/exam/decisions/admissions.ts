@@ -146,12 +146,7 @@ function examineHits(t: Test, limiting: Limiting): void {
       t.strictSame(await left(4), [OVER_LIMIT, 3], 'three are left for others');
       t.strictSame(await left(3), [OK, 0]);
       t.strictSame(await left(0), [OVER_LIMIT, 0], 'asking is over the limit when no hit fits');
-      t.strictSame(decisions.rule('d.k'), {
-        total_hits: 14,
-        within_limit: 10,
-        near_limit: 2,
-        over_limit: 4,
-      });
+      t.strictSame(decisions.rule('d.k'), { total_hits: 14, within_limit: 10, near_limit: 2, over_limit: 4 });
     });
 
     t.test(`${name}: hits that are given back can be used again, up to the limit`, async t => {

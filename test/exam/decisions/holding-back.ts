@@ -137,11 +137,7 @@ function examineWithLocalCache(t: Test, open: OpenStore): void {
     t.strictSame(shown(response.statuses), ['OVER_LIMIT 0', 'OK 0', 'OK 7']);
     t.strictSame(store.calls, [['d_full_x_1699999200', 'd_free_x_1699999200']]);
     t.strictSame(await left(decisions, 'full=x', 'free=x'), [0, 7]);
-    t.strictSame(decisions.rule('d.over'), {
-      total_hits: 3,
-      over_limit: 3,
-      over_limit_with_local_cache: 2,
-    });
+    t.strictSame(decisions.rule('d.over'), { total_hits: 3, over_limit: 3, over_limit_with_local_cache: 2 });
     t.strictSame(decisions.rule('d.full'), { total_hits: 5, within_limit: 5, near_limit: 1 });
   });
 

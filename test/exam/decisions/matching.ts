@@ -156,10 +156,7 @@ function examineWildcards(matches: Matches): void {
     'k=a-b': 'a**b',
     'k=a': 'key',
   });
-  matches('a value without a wildcard is no beginning', valued('foo'), {
-    'k=foo': 'foo',
-    'k=foo1': 'key',
-  });
+  matches('a value without a wildcard is no beginning', valued('foo'), { 'k=foo': 'foo', 'k=foo1': 'key' });
   matches('a long value is matched to its end', valued(`${'long/'.repeat(200)}*end`), {
     [`k=${'long/'.repeat(200)}xend`]: `${'long/'.repeat(200)}*end`,
     [`k=${'long/'.repeat(200)}xen`]: 'key',

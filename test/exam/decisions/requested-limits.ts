@@ -22,11 +22,7 @@ type OpenRules = (descriptors: string) => Promise<Decisions>;
 
 function opening(open: OpenStore): OpenRules {
   return async descriptors =>
-    new Decisions({
-      store: await open(),
-      rules: `domain: d\ndescriptors:\n${descriptors}`,
-      nowMs: BEGIN_MS,
-    });
+    new Decisions({ store: await open(), rules: `domain: d\ndescriptors:\n${descriptors}`, nowMs: BEGIN_MS });
 }
 
 /** How many of `count` requests for a descriptor are admitted now, one after the other. */

@@ -23,10 +23,7 @@ for (const [name, descriptors] of [
   ],
 ] as const) {
   t.test(`the names ${name} that one request makes have a bound, and decisions do not`, async t => {
-    const decisions = new Decisions({
-      store: embeddedStore(4_096),
-      rules: RULES,
-    });
+    const decisions = new Decisions({ store: embeddedStore(4_096), rules: RULES });
     const asked = { ...request('d'), descriptors };
     for (const remaining of [1, 0]) {
       const { statuses } = await decisions.ask(asked);

@@ -14,10 +14,7 @@ const oldSpace = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')!.space_used_size;
 
 t.test('decisions leave next to nothing in the old space, which few garbage collections empty', async t => {
-  const decisions = new Decisions({
-    store: embeddedStore(),
-    rules: RULES,
-  });
+  const decisions = new Decisions({ store: embeddedStore(), rules: RULES });
   const asked = encodeRateLimitRequest(request('d', 'k=x'));
   const decide = async (count: number): Promise<void> => {
     for (let begun = 0; begun < count; begun += AT_ONCE) {

@@ -137,10 +137,7 @@ t.test('of two processes with one file, the second says so, and takes over from 
   await first.keeper.stop();
   second.clock.advance(60_000);
   await until(() => second.total('saved') === 1);
-  t.match(second.logger.lines.at(-1), {
-    level: 'warning',
-    message: 'The counter snapshot is written again',
-  });
+  t.match(second.logger.lines.at(-1), { level: 'warning', message: 'The counter snapshot is written again' });
 });
 
 t.test('a process that replaces a running one takes over what that one has counted', async t => {

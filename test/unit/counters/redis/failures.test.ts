@@ -212,10 +212,7 @@ t.test('a proxy that refuses scripts in words of its own is asked without them',
 t.test('an answer that is none to the command fails the batch', async t => {
   const url = await answeringServer(t, command => (command === 'PING' ? '+PONG\r\n' : '*1\r\n:7\r\n'));
   const { store } = await openStore(t, url);
-  await t.rejects(count(store, ONE), {
-    code: 'store_failed',
-    message: /unexpected reply to a script/,
-  });
+  await t.rejects(count(store, ONE), { code: 'store_failed', message: /unexpected reply to a script/ });
 });
 
 t.test('batches that fail while Redis is away are one line in the log, with the cause', async t => {

@@ -122,10 +122,7 @@ t.test('large requests are decided alone, one after the other, and do not hold u
 });
 
 t.test('answers of a batch are there before the next batch is decided', async t => {
-  const decisions = new Decisions({
-    store: embeddedStore(),
-    rules: RULES,
-  });
+  const decisions = new Decisions({ store: embeddedStore(), rules: RULES });
   const seen: string[] = [];
   const ask = (name: string, bytes: Uint8Array) =>
     decisions.batcher.decide(bytes, 'protobuf', {

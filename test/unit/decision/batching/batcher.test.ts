@@ -153,10 +153,7 @@ t.test('a defect of a store is logged and answered as internal', async t => {
 });
 
 t.test('a reply that throws does not keep the others from being answered', async t => {
-  const decisions = new Decisions({
-    store: embeddedStore(),
-    rules: RULES,
-  });
+  const decisions = new Decisions({ store: embeddedStore(), rules: RULES });
   const bytes = encodeRateLimitRequest(request('d', 'a=x'));
   const thrower = {
     gone: false,
@@ -292,10 +289,7 @@ t.test('a call that ends while the store counts it is a call like any other', as
 });
 
 t.test('bytes that are no message leave the others of their batch alone', async t => {
-  const decisions = new Decisions({
-    store: embeddedStore(),
-    rules: RULES,
-  });
+  const decisions = new Decisions({ store: embeddedStore(), rules: RULES });
   const first = ask(decisions);
   const garbage = decisions.askBytes(Buffer.from('garbage'), 'protobuf');
   const last = ask(decisions);

@@ -114,11 +114,7 @@ t.test('batchers of several threads refuse what is beyond the bound of all of th
   const message = encodeRateLimitRequest(request('d', 'a=x'));
   const open = (opened: Promise<void>) => {
     const bounds = queue.join();
-    const decisions = new Decisions({
-      store: new GatedStore(opened),
-      rules: RULES,
-      sharedBounds: bounds,
-    });
+    const decisions = new Decisions({ store: new GatedStore(opened), rules: RULES, sharedBounds: bounds });
     const outcomes: string[] = [];
     const ask = (count: number): void => {
       for (let i = 0; i < count; i++)

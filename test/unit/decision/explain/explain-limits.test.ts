@@ -24,11 +24,7 @@ descriptors:
 `;
 
 function decisionsOnMemory(options = {}): Decisions {
-  return new Decisions({
-    store: embeddedStore(),
-    rules: RULES,
-    options,
-  });
+  return new Decisions({ store: embeddedStore(), rules: RULES, options });
 }
 
 async function explained(decisions: Decisions, ...texts: string[]) {

@@ -63,11 +63,7 @@ t.test('a descriptor with a limit: rule, key, window, count and what the answer 
           statistics: 'ratelimit.service.rate_limit.shop.user',
         },
         key: 'shop_user_ann_1699999980',
-        window: {
-          start: '2023-11-14T22:13:00.000Z',
-          end: '2023-11-14T22:14:00.000Z',
-          resetSeconds: 40,
-        },
+        window: { start: '2023-11-14T22:13:00.000Z', end: '2023-11-14T22:14:00.000Z', resetSeconds: 40 },
         count: { now: 3, after: 4, heldBack: false },
         status: explanation.descriptors[0].status,
       },

@@ -35,10 +35,7 @@ interface Traffic {
  * The clock moves by a second with every `perSecond` requests.
  */
 async function traffic(next: () => string, perSecond: number): Promise<Traffic> {
-  const watched = new WatchedDecisions({
-    store: embeddedStore(131_072),
-    rules: RULES,
-  });
+  const watched = new WatchedDecisions({ store: embeddedStore(131_072), rules: RULES });
   const { decisions } = watched;
   const exact = new Map<string, number>();
   const encoded = new Map<string, Uint8Array>();
@@ -149,10 +146,7 @@ t.test('many keys of many rules take no more memory', async t => {
     (_, i) => `  - key: k${i}\n    rate_limit: { unit: day, requests_per_unit: 1 }`,
   );
   const watched = new WatchedDecisions(
-    {
-      store: embeddedStore(131_072),
-      rules: `domain: d\ndescriptors:\n${rules.join('\n')}`,
-    },
+    { store: embeddedStore(131_072), rules: `domain: d\ndescriptors:\n${rules.join('\n')}` },
     seats,
   );
   for (let i = 0; i < 20_000; i += 100) {

@@ -21,11 +21,7 @@ descriptors:
 `;
 
 function watched(setup: Partial<ConstructorParameters<typeof WatchedDecisions>[0]> = {}): WatchedDecisions {
-  return new WatchedDecisions({
-    store: embeddedStore(),
-    rules: RULES,
-    ...setup,
-  });
+  return new WatchedDecisions({ store: embeddedStore(), rules: RULES, ...setup });
 }
 
 async function ask(to: WatchedDecisions, times: number, text: string): Promise<void> {

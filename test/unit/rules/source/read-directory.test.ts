@@ -280,10 +280,7 @@ t.test('takes as much as the bounds allow and no more', async t => {
   const exact = { entries: 3, files: 2, bytesPerFile: 3, bytes: 6 };
   t.equal((await readRuleDirectory(directory, ALL, exact)).files.length, 2);
   const less = (bound: Partial<typeof exact>) => readRuleDirectory(directory, ALL, { ...exact, ...bound });
-  await t.rejects(less({ entries: 2 }), {
-    problem: 'bound',
-    message: /holds more than 2 entries; put more/,
-  });
+  await t.rejects(less({ entries: 2 }), { problem: 'bound', message: /holds more than 2 entries; put more/ });
   await t.rejects(less({ files: 1 }), {
     problem: 'bound',
     message: /holds more than 1 rule files; put more/,

@@ -108,11 +108,7 @@ t.test('resources of another type are refused with their place', async t => {
   const head = { version_info: 'v1', nonce: 'n', type_url: CONFIG_TYPE_URL };
   (await ads.stream()).sendRaw({ ...head, resources: [good, other] });
   const reason = `resources[1]: the type is "type.googleapis.com/x.Y", and only ${CONFIG_TYPE_URL} is accepted`;
-  t.match(await ads.request(), {
-    version_info: '',
-    response_nonce: 'n',
-    error_detail: { message: reason },
-  });
+  t.match(await ads.request(), { version_info: '', response_nonce: 'n', error_detail: { message: reason } });
   t.same(loader.refusals, [[reason]]);
   t.same(loader.sets, []);
 });

@@ -7,10 +7,7 @@ function packed(...bytes: number[]): Buffer {
 }
 
 t.test('a plain reply has numbers, null where there is none, and the first error', async t => {
-  t.same(readScriptReply([1, null, 9, null], 3), {
-    numbers: Float64Array.of(1, Number.NaN, 9),
-    failure: '',
-  });
+  t.same(readScriptReply([1, null, 9, null], 3), { numbers: Float64Array.of(1, Number.NaN, 9), failure: '' });
   t.equal(readScriptReply([null, Buffer.from('WRONGTYPE x')], 1)?.failure, 'WRONGTYPE x');
 });
 
