@@ -4,7 +4,7 @@ import { CounterBatch } from './batch.ts';
 import type { FingerprintKey } from './fingerprint.ts';
 import type { HandedOnBatch, HandedOnCall, HandedOnResult } from './handed-on-store.ts';
 import { packCounts, unpackBatch } from './packed-batch.ts';
-import type { CounterStore } from './store.ts';
+import { type CounterStore, callIfAble } from './store.ts';
 
 /** Maximum number of batch objects that are kept for later batches. */
 const MAX_SPARE = 8;
@@ -45,11 +45,5 @@ export class HandedOnBatches {
 function run(store: CounterStore, call: HandedOnCall, batch: CounterBatch): void | Promise<void> {
   if (call === 'increment') return store.increment(batch);
   if (call === 'incrementHoldingBack') return store.incrementHoldingBack(batch);
-  const look = store[call];
-  if (look === undefined)
-    throw new Fault(
-      'store_failed',
-      `the ${store.name} store cannot be ${call === 'read' ? 'read' : 'reset'}`,
-    );
-  return look.call(store, batch);
+  return callIfAble(store, call, batch);
 }

@@ -1,3 +1,4 @@
+import { Fault } from '../base/fault.ts';
 import type { CounterBatch } from './batch.ts';
 
 /**
@@ -48,4 +49,14 @@ export interface CounterStore {
   start(): Promise<void>;
   /** Closes all connections and timers. */
   stop(): Promise<void>;
+}
+
+/** Calls what not every store can do. @throws Fault `store_failed` if this one cannot */
+export function callIfAble(
+  store: CounterStore,
+  call: 'read' | 'reset',
+  batch: CounterBatch,
+): void | Promise<void> {
+  if (store[call] !== undefined) return store[call](batch);
+  throw new Fault('store_failed', `the ${store.name} store cannot be ${call}`);
 }

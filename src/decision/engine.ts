@@ -112,11 +112,7 @@ export class Engine {
       steering: counters,
       expiryJitterS: jitterS > 0 ? () => Math.floor(random() * jitterS) : () => 0,
     });
-    this.#evaluator = new Evaluator({
-      nearLimitRatio: options.nearLimitRatio,
-      overLimit,
-      uncounted: options.uncounted ?? 'refuse',
-    });
+    this.#evaluator = new Evaluator(options.nearLimitRatio, overLimit, options.uncounted ?? 'refuse');
   }
 
   /**

@@ -22,17 +22,11 @@ const UNLIMITED_REMAINING = 4_294_967_295;
 /** How to decide a descriptor that the store could not count; see `STORE_FAILURE_MODE`. */
 export type Uncounted = 'refuse' | 'allow' | 'deny';
 
-/** The parts of an {@link Evaluator} beside the batch. */
-interface EvaluatorParts {
-  readonly nearLimitRatio: number;
-  /** The local cache; null if disabled. */
-  readonly overLimit: OverLimitCache | null;
-  readonly uncounted: Uncounted;
-}
-
 /** Second half of a decision, after the store: computes the status of each descriptor and counts its statistics. */
 export class Evaluator {
-  readonly #parts: EvaluatorParts;
+  readonly #nearLimitRatio: number;
+  readonly #overLimit: OverLimitCache | null;
+  readonly #uncounted: Uncounted;
   readonly #outcome: Outcome = {
     requestsPerUnit: 0,
     nearThreshold: 0,
@@ -43,8 +37,11 @@ export class Evaluator {
   };
   readonly #state: LimitState = { nowMs: 0, fixedLeftMs: 0, level: 0, floor: 0, previous: 0 };
 
-  constructor(parts: EvaluatorParts) {
-    this.#parts = parts;
+  /** @param overLimit the local cache; null if disabled */
+  constructor(nearLimitRatio: number, overLimit: OverLimitCache | null, uncounted: Uncounted) {
+    this.#nearLimitRatio = nearLimitRatio;
+    this.#overLimit = overLimit;
+    this.#uncounted = uncounted;
   }
 
   /** Sets `code`, `isOver` and `remaining` of all descriptors of a request. Returns a fault if a key could not be counted. */
@@ -156,7 +153,7 @@ export class Evaluator {
   #conclude(batch: DecisionBatch, row: number, isCertain: boolean): void {
     const { decisions } = batch;
     const outcome = this.#outcome;
-    outcome.nearThreshold = nearThreshold(this.#parts.nearLimitRatio, outcome.requestsPerUnit);
+    outcome.nearThreshold = nearThreshold(this.#nearLimitRatio, outcome.requestsPerUnit);
     countOutcome(decisions.statistics[row], decisions.statisticsBase[row], outcome);
     if (!isOverLimit(outcome)) return;
     if (isCertain) this.#remember(batch, row);
@@ -176,7 +173,7 @@ export class Evaluator {
    * the rule. Returns false if the request has to be rejected.
    */
   #evaluateUncounted({ decisions, nowMs }: DecisionBatch, row: number, isRefund: boolean): boolean {
-    const { uncounted } = this.#parts;
+    const uncounted = this.#uncounted;
     if (uncounted === 'refuse') return false;
     const terms = decisions.terms[row];
     const most = terms === null ? decisions.requestsPerUnit[row] : terms.most;
@@ -201,7 +198,7 @@ export class Evaluator {
   }
 
   #remember(batch: DecisionBatch, row: number): void {
-    const { overLimit } = this.#parts;
+    const overLimit = this.#overLimit;
     if (overLimit === null) return;
     const { decisions, keys, nowMs } = batch;
     const terms = decisions.terms[row];

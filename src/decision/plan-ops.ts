@@ -7,17 +7,10 @@ import { type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
-/** The parts of an {@link OpPlanner}. */
-export interface OpPlannerParts {
-  /** The local cache; null if disabled. */
-  readonly overLimit: OverLimitCache | null;
-  /** Returns random seconds to add to a time to live, so that counters do not all expire at once. */
-  readonly expiryJitterS: () => number;
-}
-
 /** The last step of planning: counts total hits, and adds ops for limits that are not in the local cache. */
 export class OpPlanner {
-  readonly #parts: OpPlannerParts;
+  readonly #overLimit: OverLimitCache | null;
+  readonly #expiryJitterS: () => number;
   /** Used again for each op, because objects with large numbers are several allocations. */
   readonly #range = { start: 0, end: 0 };
   readonly #limit = { requests: 0, most: 0 };
@@ -31,8 +24,13 @@ export class OpPlanner {
     terms: null as AdmissionTerms | null,
   };
 
-  constructor(parts: OpPlannerParts) {
-    this.#parts = parts;
+  /**
+   * @param overLimit the local cache; null if disabled
+   * @param expiryJitterS returns random seconds to add to a time to live, so that counters do not all expire at once
+   */
+  constructor(overLimit: OverLimitCache | null, expiryJitterS: () => number) {
+    this.#overLimit = overLimit;
+    this.#expiryJitterS = expiryJitterS;
   }
 
   /**
@@ -88,7 +86,7 @@ export class OpPlanner {
 
   /** Looks up a row in the local cache. Sets when a limit resets for which the end of the window does not tell it. */
   #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
-    const { overLimit } = this.#parts;
+    const overLimit = this.#overLimit;
     const terms = decisions.terms[row];
     // Until when a limit refuses several hits whose hits the store admits, only the store knows.
     if (overLimit === null || (terms !== null && terms.admission !== null && decisions.hits[row] > 1))
@@ -113,7 +111,7 @@ export class OpPlanner {
   #addOp({ decisions, counters, keys, nowS }: DecisionBatch, row: number, isRefund: boolean): number {
     const terms = decisions.terms[row];
     const unit = decisions.unit[row];
-    const jitterS = this.#parts.expiryJitterS();
+    const jitterS = this.#expiryJitterS();
     const range = this.#range;
     range.start = decisions.keyStart[row];
     range.end = decisions.keyEnd[row];
@@ -130,7 +128,7 @@ export class OpPlanner {
 
   /** Keeps what the caches of all threads know of refunds of the key, from before the store is asked. */
   #mark({ decisions, counters }: DecisionBatch, row: number, isRefund: boolean): void {
-    const { overLimit } = this.#parts;
+    const overLimit = this.#overLimit;
     if (overLimit === null) return;
     const word = counters.markWord(decisions.op[row]);
     // Later hits, in this request and the following ones, must not be rejected because of a cache entry.

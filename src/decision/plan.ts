@@ -8,7 +8,8 @@ import type { SteeringTable } from '../steering/steering-table.ts';
 import { type DecisionBatch, type DecisionTable, hitsOf, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
-import { OpPlanner, type OpPlannerParts } from './plan-ops.ts';
+import type { OverLimitCache } from './over-limit-cache.ts';
+import { OpPlanner } from './plan-ops.ts';
 import { NO_NAME } from './statistics/named-rows.ts';
 import { ROW_SLOTS, type RuleGeneration } from './statistics/rule-statistics.ts';
 import { Steerer, type SteeringCounters } from './steer.ts';
@@ -20,8 +21,12 @@ import { Steerer, type SteeringCounters } from './steer.ts';
 export const MAX_NAMES_PER_REQUEST = 128;
 
 /** The parts of a {@link Planner}. */
-interface PlannerParts extends OpPlannerParts {
+interface PlannerParts {
   readonly cacheKeys: CacheKeys;
+  /** The local cache; null if disabled. */
+  readonly overLimit: OverLimitCache | null;
+  /** Returns random seconds to add to a time to live. */
+  readonly expiryJitterS: () => number;
   readonly steering: SteeringCounters;
   /** Default: all descriptors are counted. */
   readonly selection?: RowSelection;
@@ -52,11 +57,11 @@ export class Planner {
   /** Number of limits of the request whose statistics have names made from request values. */
   #named = 0;
 
-  constructor({ cacheKeys, steering, selection, ...parts }: PlannerParts) {
+  constructor({ cacheKeys, overLimit, expiryJitterS, steering, selection }: PlannerParts) {
     this.#cacheKeys = cacheKeys;
     this.#selection = selection ?? null;
     this.#steerer = new Steerer(steering);
-    this.#ops = new OpPlanner(parts);
+    this.#ops = new OpPlanner(overLimit, expiryJitterS);
   }
 
   /**

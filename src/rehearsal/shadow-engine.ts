@@ -70,11 +70,7 @@ export class ShadowEngine {
       expiryJitterS: () => 0,
       ...(this.#sampler !== null && { selection: this.#sampler }),
     });
-    this.#evaluator = new Evaluator({
-      nearLimitRatio: options.nearLimitRatio,
-      overLimit: this.#overLimit,
-      uncounted: 'allow',
-    });
+    this.#evaluator = new Evaluator(options.nearLimitRatio, this.#overLimit, 'allow');
     this.#store = new EmbeddedCounterStore(rehearsal.counters);
   }
 

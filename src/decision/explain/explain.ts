@@ -8,7 +8,7 @@ import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import { holdBack } from '../../counters/holding-back.ts';
 import type { RefundMarks } from '../../counters/refund-marks.ts';
-import type { CounterStore } from '../../counters/store.ts';
+import { type CounterStore, callIfAble } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { SharedRecordsReader } from '../../steering/shared-records.ts';
@@ -75,7 +75,7 @@ export class Explainer {
   constructor(parts: ExplainerParts) {
     this.#parts = parts;
     const { clock, steering, store } = parts;
-    this.#look = { clock, steering, counts: batch => readCounts(store, batch) };
+    this.#look = { clock, steering, counts: async batch => callIfAble(store, 'read', batch) };
   }
 
   /**
@@ -105,9 +105,8 @@ export class Explainer {
 
   async #reset(batch: CounterBatch): Promise<void> {
     const { store, marks } = this.#parts;
-    if (store.reset === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be reset`);
     try {
-      await store.reset(batch);
+      await callIfAble(store, 'reset', batch);
     } finally {
       // Also after a failure, because some keys may have been removed.
       if (marks !== null) for (let op = 0; op < batch.opCount; op++) marks.refunded(batch.markWord(op));
@@ -196,11 +195,6 @@ async function answerOf(
   await engine.run(batch, generation);
   if (refusal !== null) throw refusal;
   return JSON.parse(Buffer.from(body.view()).toString());
-}
-
-async function readCounts(store: CounterStore, batch: CounterBatch): Promise<void> {
-  if (store.read === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be read`);
-  await store.read(batch);
 }
 
 /** A store that computes the result of another store from its current counts, without counting. */
