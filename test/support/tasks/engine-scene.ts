@@ -15,6 +15,7 @@ import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import { measuredStore } from '../../../src/tasks/store/measured-store.ts';
+import type { Operation } from '../../../src/tasks/store/operations.ts';
 import type { NewTask } from '../../../src/tasks/store/requests.ts';
 import { StoreClock } from '../../../src/tasks/store/store-clock.ts';
 import { UsageCounts } from '../../../src/tasks/store/usage-counts.ts';
@@ -29,65 +30,33 @@ import { NO_LIMITS } from './no-limits.ts';
 export const NOON = Date.UTC(2026, 2, 1, 12);
 export const ACME = 'acme';
 
-type Operation = 'claim' | 'settle' | 'wakeups' | 'list' | 'overdue' | 'ping' | 'setWakeup';
+/** What the engine asks all the time. */
+const PROBED = ['claim', 'settle', 'wakeups', 'list', 'overdue', 'ping', 'setWakeup'] as const;
+type Probed = (typeof PROBED)[number];
 
 /** A store that a test lets fail, and that says what it was asked. */
 export class ProbedStore extends MemoryStore {
   /** What becomes of an operation: it happens, it does not, or it does and the answer is lost. */
-  fault: (operation: Operation) => 'none' | 'before' | 'after' = () => 'none';
+  fault: (operation: Probed) => 'none' | 'before' | 'after' = () => 'none';
   /** How often each operation was asked for. */
-  readonly asked: Record<Operation, number> = {
-    claim: 0,
-    settle: 0,
-    wakeups: 0,
-    list: 0,
-    overdue: 0,
-    ping: 0,
-    setWakeup: 0,
-  };
+  readonly asked = Object.fromEntries(PROBED.map(name => [name, 0])) as Record<Probed, number>;
   /** How many attempts each call of `settle` told of. */
   readonly settled: number[] = [];
   /** What claims wait for before they answer. */
   claiming: Promise<void> = Promise.resolve();
 
-  override async claim(...request: Parameters<MemoryStore['claim']>): ReturnType<MemoryStore['claim']> {
-    return this.#faulty('claim', async () => {
-      const answer = await super.claim(...request);
-      await this.claiming;
-      return answer;
-    });
+  override run(operation: Operation): unknown {
+    const { name } = operation;
+    return PROBED.includes(name as Probed) ? this.#probed(name as Probed, operation) : super.run(operation);
   }
 
-  override async settle(...request: Parameters<MemoryStore['settle']>): ReturnType<MemoryStore['settle']> {
-    this.settled.push(request[1].length);
-    return this.#faulty('settle', () => super.settle(...request));
-  }
-
-  override async wakeups(...request: Parameters<MemoryStore['wakeups']>): ReturnType<MemoryStore['wakeups']> {
-    return this.#faulty('wakeups', () => super.wakeups(...request));
-  }
-
-  override async list(...request: Parameters<MemoryStore['list']>): ReturnType<MemoryStore['list']> {
-    return this.#faulty('list', () => super.list(...request));
-  }
-
-  override async overdue(...request: Parameters<MemoryStore['overdue']>): ReturnType<MemoryStore['overdue']> {
-    return this.#faulty('overdue', () => super.overdue(...request));
-  }
-
-  override async setWakeup(...request: Parameters<MemoryStore['setWakeup']>): Promise<void> {
-    return this.#faulty('setWakeup', () => super.setWakeup(...request));
-  }
-
-  override async ping(): Promise<void> {
-    return this.#faulty('ping', () => super.ping());
-  }
-
-  async #faulty<T>(operation: Operation, run: () => Promise<T>): Promise<T> {
-    this.asked[operation]++;
-    const fault = this.fault(operation);
+  async #probed(name: Probed, operation: Operation): Promise<unknown> {
+    this.asked[name]++;
+    if (operation.name === 'settle') this.settled.push(operation.args[1].length);
+    const fault = this.fault(name);
     if (fault === 'before') throw new Fault('store_failed', 'the store is away');
-    const answer = await run();
+    const answer = super.run(operation);
+    if (name === 'claim') await this.claiming;
     if (fault === 'after') throw new Fault('store_failed', 'the answer is lost');
     return answer;
   }

@@ -9,7 +9,7 @@ import { ScheduleFirer } from '../../../src/tasks/scheduler/schedules/schedule-f
 import type { ScheduleResult } from '../../../src/tasks/scheduler/schedules/schedule-step.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../../src/tasks/store/documents.ts';
-import type { ApplyAnswer, CreateAnswer, CreateRequest } from '../../../src/tasks/store/requests.ts';
+import type { Operation } from '../../../src/tasks/store/operations.ts';
 import { JumpingClock } from '../jumping-clock.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { SeededRandom } from '../seeded-random.ts';
@@ -33,25 +33,21 @@ export class FaultyStore extends MemoryStore {
   looks = 0;
   creates = 0;
 
-  override async dueDocuments(max: number, after?: string | null): ReturnType<MemoryStore['dueDocuments']> {
-    this.looks++;
-    if (this.away) throw new Fault('store_failed', 'the store is away');
-    return super.dueDocuments(max, after);
+  override run(operation: Operation): unknown {
+    const { name } = operation;
+    if (name === 'dueDocuments') {
+      this.looks++;
+      if (this.away) throw new Fault('store_failed', 'the store is away');
+    }
+    if (name === 'create') this.creates++;
+    return name === 'create' || name === 'apply' ? this.#written(operation) : super.run(operation);
   }
 
-  override async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
-    this.creates++;
-    return this.#faulty(tenant, () => super.create(tenant, request));
-  }
-
-  override async apply(...request: Parameters<MemoryStore['apply']>): Promise<ApplyAnswer> {
-    return this.#faulty(request[0], () => super.apply(...request));
-  }
-
-  async #faulty<T>(tenant: string, write: () => Promise<T>): Promise<T> {
-    const fault = this.fault(tenant);
+  /** It takes some turns, in which others write as well. */
+  async #written(operation: Operation<'create' | 'apply'>): Promise<unknown> {
+    const fault = this.fault(operation.args[0]);
     if (fault === 'before') throw new Fault('store_failed', 'the store is away');
-    const answer = await write();
+    const answer = await super.run(operation);
     if (fault === 'after') throw new Fault('store_failed', 'the answer is lost');
     return answer;
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/base/clock.ts';
-import { OPERATION_NAMES, type Operation } from '../../../src/tasks/store/operations.ts';
+import { OPERATION_NAMES, type Operation, type OperationName } from '../../../src/tasks/store/operations.ts';
 import { Numbers } from '../../../src/tasks/store/sqlite/file/numbers.ts';
 import { nodeSqlite } from '../../../src/tasks/store/sqlite/file/open-file.ts';
 import { migrate } from '../../../src/tasks/store/sqlite/file/schema.ts';
@@ -16,8 +16,12 @@ const numbers = new Numbers({
   run: (...asked: Parameters<Statements['run']>) => current.run(...asked),
 } as Statements);
 
-/** The tables of the SQLite store in memory, whose time is that of a test. They stay when the store is stopped. */
-class Tables {
+/**
+ * A task store in memory: the tables of the SQLite store, with the time of a test. They stay when it is stopped. A test
+ * may override `run`.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the operations are defined below, as those of every store
+export class MemoryStore {
   readonly name = 'memory';
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #statements = new Statements(new (nodeSqlite().DatabaseSync)(':memory:'));
@@ -52,16 +56,14 @@ class Tables {
   }
 }
 
+export interface MemoryStore extends Pick<TaskStore, OperationName> {}
+
 for (const name of OPERATION_NAMES) {
-  Object.defineProperty(Tables.prototype, name, {
+  Object.defineProperty(MemoryStore.prototype, name, {
     configurable: true,
     writable: true,
-    async value(this: Tables, ...args: unknown[]) {
+    async value(this: MemoryStore, ...args: unknown[]) {
       return this.run({ name, args } as Operation);
     },
   });
 }
-
-/** A task store in memory, which tests may extend. Open it with the clock that it takes its time from. */
-export const MemoryStore = Tables as unknown as new (clock: Pick<Clock, 'nowMs'>) => TaskStore;
-export type MemoryStore = TaskStore;
