@@ -8,6 +8,7 @@ import { type RedisServer, redisFor, startRedis } from '../support/redis-server.
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 const RULES = `domain: d
 descriptors:
@@ -95,7 +96,7 @@ t.test('every password may be in a file, which is read again when it was replace
   file('auth', 'app:new\n');
   await master.command('ACL', 'SETUSER', 'app', 'resetpass', '>new');
   await master.command('CLIENT', 'KILL', 'USER', 'app');
-  while ((await askOverHttp(service.http, ASK)).status !== 200);
+  await until(async () => (await askOverHttp(service.http, ASK)).status === 200);
   t.notMatch(service.output, /m4ster|s3ntinel|app:/, 'no password is in the log');
 });
 

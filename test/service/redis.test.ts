@@ -8,6 +8,7 @@ import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 const RULES = `domain: d
 descriptors:
@@ -24,9 +25,8 @@ const ask = (...keys: string[]) => ({
   descriptors: keys.map(key => ({ entries: [{ key, value: 'x' }] })),
 });
 
-/** Asks for the health until it is as expected: each look is a call over HTTP. */
-async function untilHealth(address: string, status: number): Promise<void> {
-  while ((await getPage(address, '/healthcheck')).status !== status);
+function untilHealth(address: string, status: number): Promise<void> {
+  return until(async () => (await getPage(address, '/healthcheck')).status === status);
 }
 
 t.test('health follows the connections to Redis, where that is asked for', async t => {

@@ -7,6 +7,7 @@ import { clusterFor } from '../support/redis-cluster.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const LIMIT = 10;
 const RULES = `domain: shop
@@ -145,9 +146,9 @@ async function countSeen({ front }: Caller, text: string): Promise<number> {
   return NO_LIMIT - remaining;
 }
 
-/** Asks until the process answers by this count. Each look takes as long as a call. */
-async function seesCount(caller: Caller, text: string, count: number): Promise<void> {
-  while ((await countSeen(caller, text)) !== count);
+/** Asks until the process answers by this count. */
+function seesCount(caller: Caller, text: string, count: number): Promise<void> {
+  return until(async () => (await countSeen(caller, text)) === count);
 }
 
 function randomStep(random: SeededRandom): Step {

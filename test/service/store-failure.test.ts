@@ -6,6 +6,7 @@ import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import type { Teardown } from '../support/stores.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 3}\n';
 const ERRORS = 'ratelimit.service.call.should_rate_limit.redis_error';
@@ -60,7 +61,7 @@ for (const { mode, meanwhile } of [
     t.equal(hits, mode === 'local' ? 5 : 2, 'what nobody counted is not counted as within the limit');
 
     await redis.restart();
-    if (mode === 'error') while ((await ask(service, 'other')).startsWith('failed')) await nextTurn();
+    if (mode === 'error') await until(async () => !(await ask(service, 'other')).startsWith('failed'));
     await service.logged(line => /is available again$/.test(String(line['@message'])));
     t.equal(await ask(service), 'OK 2', 'the restarted Redis begins at 0');
     t.match(await health(service), { healthy: true, components: { store: true }, notes: undefined });
@@ -90,7 +91,7 @@ t.test('memcached decides, its failures let pass, and the service is healthy thr
   t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
   t.equal(await ask(service), 'OK 2');
   // The hits are added after the answer.
-  while ((await statistic(service.debug, 'ratelimit.memcache.add.__code=success')) === 0) await nextTurn();
+  await until(async () => (await statistic(service.debug, 'ratelimit.memcache.add.__code=success')) > 0);
   t.same([await ask(service), await ask(service), await ask(service)], ['OK 1', 'OK 0', 'OVER_LIMIT 0']);
   await memcached.kill();
   await service.logged(line => line['@message'] === 'memcached connection lost; reconnecting');
@@ -109,8 +110,4 @@ t.test('memcached decides, its failures let pass, and the service is healthy thr
 function startOfYear(): number {
   const nowS = Math.floor(Date.now() / 1_000);
   return nowS - (nowS % 31_536_000);
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve));
 }

@@ -106,9 +106,7 @@ t.test('decisions and tasks are one product', async t => {
     const canceled = await acme.make('tasks', { worker: 'puller' });
     await acme.ask(`PUT /tasks/${canceled.id}`, { status: 'canceled' });
     await acme.make('schedules', { name: 'often', worker: 'puller', cron: '* * * * * *', task: {} });
-    while ((await acme.ask('GET /schedules/often')).json.fired === 0) {
-      // Within a second; each look takes as long as a request.
-    }
+    await until(async () => (await acme.ask('GET /schedules/often')).json.fired > 0);
     await acme.ask('PUT /schedules/often', { paused: true });
     t.equal((await acme.ask('GET /tasks/tsk_none')).status, 404);
 
@@ -224,9 +222,8 @@ t.test('decisions and tasks are one product', async t => {
     const claims = () => statistic(service.debug, 'tasks.store_op.claim.count');
     const before = await claims();
     const polls = [1, 2, 3].map(() => acme.ask('POST /workers/idle/leases', { wait: '30s' }));
-    while ((await claims()) < before + polls.length) {
-      // Each asks the store before it waits.
-    }
+    // Each asks the store before it waits.
+    await until(async () => (await claims()) >= before + polls.length);
     const end = await service.terminate();
     t.match(end, { status: 0, signal: null });
     for (const poll of await Promise.all(polls)) t.match(poll, { status: 200, json: { leases: [] } });

@@ -12,6 +12,7 @@ import { ServiceProcess } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService, type Tenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 // Tasks in Redis, in the whole program. The store itself has tests of its own.
 
@@ -23,18 +24,24 @@ async function runTask(tenant: Tenant, worker: PushWorker): Promise<void> {
 }
 
 async function untilReady(address: string, status: number): Promise<string> {
-  for (;;) {
+  let text = '';
+  await until(async () => {
     const page = await getPage(address, '/readyz');
-    if (page.status === status) return page.text;
-  }
+    text = page.text;
+    return page.status === status;
+  });
+  return text;
 }
 
 /** As a client does that is told to ask again. The id of the task. */
 async function createUntilTaken(tenant: Tenant): Promise<string> {
-  for (;;) {
+  let id = '';
+  await until(async () => {
     const { status, json } = await tenant.ask('POST /tasks', { worker: 'mailer' });
-    if (status === 201) return json.id;
-  }
+    if (status === 201) id = json.id;
+    return status === 201;
+  });
+  return id;
 }
 
 t.test('a Redis that could lose tasks is rejected with the commands that fix it', async t => {

@@ -16,6 +16,7 @@ import {
   tasksEnv,
 } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 // Settings of tasks in the whole program. Those of Redis and of pushes have files of their own.
 
@@ -185,9 +186,8 @@ t.test('hosts, accounts, keys and limits', async t => {
     { status: 404 },
     'the header names nobody',
   );
-  while ((await same.ask(`GET /tasks/${ended}`)).status !== 404) {
-    // It goes with the first pass over what is kept too long.
-  }
+  // It goes with the first pass over what is kept too long.
+  await until(async () => (await same.ask(`GET /tasks/${ended}`)).status === 404);
   t.match(await same.ask(`GET /tasks/${canceled}`), { status: 200 }, 'TASKS_RETAIN_OTHER is longer');
 
   const pushed = await same.make('tasks', { worker: 'push', payload: { to: 'ann' } });

@@ -4,6 +4,7 @@ import { freePort } from './free-port.ts';
 import { commandAt, type RedisServer, redisFor } from './redis-server.ts';
 import { during, ServerProcess } from './server-process.ts';
 import type { Teardown } from './stores.ts';
+import { until } from './until.ts';
 
 /** The name under which the master is known. */
 export const MASTER_NAME = 'limits';
@@ -39,10 +40,10 @@ export class RedisSentinel extends ServerProcess {
 
   /** Resolves when it knows of a replica that can become master. */
   async knowsReplica(): Promise<void> {
-    for (;;) {
+    await until(async () => {
       const replicas = (await this.command('SENTINEL', 'REPLICAS', MASTER_NAME)) as string[][];
-      if (replicas.some(fields => fields[fields.indexOf('flags') + 1] === 'slave')) return;
-    }
+      return replicas.some(fields => fields[fields.indexOf('flags') + 1] === 'slave');
+    });
   }
 
   /** Sends one command over a connection of its own. */

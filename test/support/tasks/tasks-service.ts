@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { repositoryRoot } from '../repository.ts';
 import { type ServiceOptions, type ServiceProcess, startService } from '../service.ts';
 import { type Teardown, tempDirectory } from '../temp-directory.ts';
+import { until } from '../until.ts';
 
 /** A key that secrets are sealed with, and another one. */
 export const MASTER_KEY = Buffer.alloc(32, 1).toString('base64');
@@ -147,12 +148,14 @@ export class Tenant {
     return json;
   }
 
-  /** The task as it is once `holds` is true of it. Each look takes as long as a request. */
+  /** The task as it is once `holds` is true of it. */
   async taskUntil(id: string, holds: (task: ApiAnswer['json']) => boolean): Promise<ApiAnswer['json']> {
-    for (;;) {
-      const { json } = await this.ask(`GET /tasks/${id}`);
-      if (holds(json)) return json;
-    }
+    let json: ApiAnswer['json'];
+    await until(async () => {
+      ({ json } = await this.ask(`GET /tasks/${id}`));
+      return holds(json);
+    });
+    return json;
   }
 
   taskIn(id: string, status: string): Promise<ApiAnswer['json']> {

@@ -16,6 +16,7 @@ import {
   type Teardown,
   WITHOUT_SCRIPTS,
 } from '../../../support/stores.ts';
+import { until } from '../../../support/until.ts';
 
 const ONE = [{ key: 'a', hits: 1 }];
 
@@ -220,7 +221,7 @@ t.test('batches that fail while Redis is away are one line in the log, with the 
   t.teardown(() => redis.stop());
   const { store, logger } = await openStore(t, redis.address, { clock: systemClock });
   await redis.kill();
-  while (logger.messages('error').length === 0) await new Promise(resolve => setImmediate(resolve));
+  await until(() => logger.messages('error').length > 0);
   const failures = await Promise.allSettled(Array.from({ length: 50 }, () => count(store, ONE)));
   for (const failure of failures) {
     t.match(failure, { reason: { code: 'store_failed', message: /is not connected: / } });

@@ -10,6 +10,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { redisStore, type Teardown } from '../../../support/stores.ts';
+import { until } from '../../../support/until.ts';
 
 // A link that waits for its next attempt does not keep the process alive.
 const alive = setInterval(() => {}, 60_000);
@@ -241,11 +242,6 @@ t.test('connections are counted', async t => {
   await store.stop();
   t.same(figures(), { active: 0, opened: 2, closed: 2 });
 });
-
-/** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setImmediate(resolve));
-}
 
 /** Counts until the store answers again. */
 async function untilCounted(store: CounterStore, key: string): Promise<number[]> {

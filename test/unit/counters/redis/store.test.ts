@@ -4,6 +4,7 @@ import type { CounterStore } from '../../../../src/counters/store.ts';
 import { aftersOf, batchOf, type CountingTime, count, countHoldingBack } from '../../../support/counting.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { redisStore, type Teardown } from '../../../support/stores.ts';
+import { until } from '../../../support/until.ts';
 
 /** Units, as requests number them. */
 const MINUTE = 2;
@@ -123,11 +124,6 @@ t.test('Redis killed under load: what is answered was counted, once', async t =>
     Array.from({ length: 800 }, (_, i) => i + 1),
   );
 });
-
-/** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setImmediate(resolve));
-}
 
 /** Counts until the store answers again. */
 async function untilCounted(store: CounterStore, key: string): Promise<number[]> {
