@@ -6,13 +6,15 @@ import { root } from './step.mjs';
 
 const TESTS = 'build/test';
 
-/** Number of files in a group. */
-const GROUP_SIZE = 12;
+/**
+ * Number of files in a group, by the beginning of their names. Files that take long are in smaller groups, which come
+ * first, so that no processor is idle at the end of a run.
+ */
+const GROUP_SIZES = { 'service/': 4, '': 12 };
 
 /**
  * Tests that run in a process of their own, by the beginning of their names: they measure or limit the memory of their
- * process, change it in another way, or take long. Those that take longest come first, so that no processor is idle at
- * the end of a run.
+ * process, change it in another way, or take longest.
  */
 export const ALONE = [
   'service/task-kills-redis',
@@ -21,13 +23,16 @@ export const ALONE = [
   'unit/tasks/crashes/',
   'service/quickstart',
   'service/tasks-readiness',
-  'service/',
-  'unit/app/',
-  'unit/launch/',
-  'unit/base/tls/',
-  'unit/counters/redis/',
+  'service/exactness-redis',
+  'service/client-worker',
+  'service/console.test',
+  'service/tls',
+  'unit/app/logging/logging',
   'unit/decision/old-space',
-  'unit/tasks/store/',
+  'unit/tasks/store/redis-cluster',
+  'unit/tasks/store/sqlite/faults',
+  'unit/tasks/store/sqlite/thread',
+  'unit/launch/without-loaders',
   'wire/abuse/',
   'wire/fuzz',
 ];
@@ -145,10 +150,14 @@ function testsIn(folder) {
 export function planOf(files) {
   const place = file => ALONE.findIndex(name => file.startsWith(`${TESTS}/${name}`));
   const alone = files.filter(file => place(file) >= 0).sort((a, b) => place(a) - place(b));
-  const others = files.filter(file => place(file) < 0);
   const groups = alone.map(file => [file]);
-  for (let first = 0; first < others.length; first += GROUP_SIZE)
-    groups.push(others.slice(first, first + GROUP_SIZE));
+  let others = files.filter(file => place(file) < 0);
+  for (const [beginning, size] of Object.entries(GROUP_SIZES)) {
+    const isNext = file => file.startsWith(`${TESTS}/${beginning}`);
+    const next = others.filter(isNext);
+    others = others.filter(file => !isNext(file));
+    for (let first = 0; first < next.length; first += size) groups.push(next.slice(first, first + size));
+  }
   mkdirSync(join(root, testGroups), { recursive: true });
   return new Map(groups.map((group, at) => [writeEntry(group, at), group]));
 }
