@@ -10,11 +10,21 @@ import {
   startProcesses,
 } from '../support/exactness/setup.ts';
 import { statisticsOf } from '../support/exactness/statistics.ts';
+import { twoProcessesAreExact } from '../support/exactness/two-processes.ts';
 import { writeRules } from '../support/rule-files.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
 /** Two processes of several threads each. */
 const THREADS = { SERVE_THREADS: '4' };
+
+for (const [threads, env] of [
+  ['2 workers', { WORKER_THREADS: '2' }],
+  ['4 serving threads', THREADS],
+] as const) {
+  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, t =>
+    twoProcessesAreExact(t, env),
+  );
+}
 
 t.test('two processes that hold hits back decide each call whole', async t => {
   const redis = await startedRedis(t);

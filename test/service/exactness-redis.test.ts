@@ -1,8 +1,9 @@
 import t from 'tap';
-import { countsAre, startedRedis, statisticsAre } from '../support/exactness/expect.ts';
+import { countsAre, startedRedis } from '../support/exactness/expect.ts';
 import type { Counter } from '../support/exactness/load.ts';
 import { examineCalls } from '../support/exactness/model.ts';
 import { loadOn, ruleSettings, startProcesses } from '../support/exactness/setup.ts';
+import { twoProcessesAreExact } from '../support/exactness/two-processes.ts';
 
 t.test(
   'one hit at a time on one counter: each number that remains is told once, then none passes',
@@ -33,23 +34,9 @@ t.test(
 
 for (const [threads, env] of [
   ['one thread', {}],
-  ['2 workers', { WORKER_THREADS: '2' }],
   ['2 serving threads', { SERVE_THREADS: '2' }],
-  ['4 serving threads', { SERVE_THREADS: '4' }],
 ] as const) {
-  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, async t => {
-    const redis = await startedRedis(t);
-    const processes = await startProcesses(t, 2, {
-      ...ruleSettings(t),
-      REDIS_URL: redis.address,
-      WORKER_THREADS: '0',
-      ...env,
-    });
-    const load = loadOn(t, processes[0], { seed: 3 });
-    await load.run(40);
-    const verdict = examineCalls(load.calls);
-    t.same(verdict.contradictions, []);
-    await countsAre(t, redis, verdict);
-    await statisticsAre(t, processes, verdict);
-  });
+  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, t =>
+    twoProcessesAreExact(t, env),
+  );
 }
