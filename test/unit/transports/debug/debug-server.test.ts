@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import type { Test } from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import type { DebugServer, DebugServerOptions } from '../../../../src/transports/debug/debug-server.ts';
 import { MAX_PAGE_READERS } from '../../../../src/transports/debug/pages.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { onEachEngine } from '../http/on-each-engine.ts';
 import { plain, RawConnection } from '../http/raw-connection.ts';
@@ -153,47 +150,6 @@ onEachEngine('a page that is being read does not keep the port open', async t =>
   const response = await get(server, '/rlconfig');
   await server.stop();
   await t.rejects(response.text());
-});
-
-onEachEngine('a page that cannot be made to its end is cut off, and the log says why', async t => {
-  const log = new KeepingLogger();
-  const server = await started(t, {
-    log,
-    *dumpRules() {
-      for (let i = 0; i < 100_000; i++) yield `line ${i}\n`;
-      throw new Error('no more rules to be had');
-    },
-  });
-  await t.rejects((await get(server, '/rlconfig')).text());
-  t.match(log.lines, [{ level: 'error', fields: { error: /no more rules to be had/ } }]);
-  t.equal((await get(server, '/stats')).status, 200);
-});
-
-onEachEngine('a page that cannot be made is a 500, and the server goes on', async t => {
-  const server = await started(t, {
-    dumpRules: () => {
-      throw new Error('no rules to be had');
-    },
-  });
-  const response = await get(server, '/rlconfig');
-  t.equal(response.status, 500);
-  t.notMatch(await response.text(), /no rules to be had/);
-  t.equal((await get(server, '/stats')).status, 200);
-});
-
-onEachEngine('a port that is taken is named together with the settings to change', async t => {
-  const holder = createServer().listen(0, '127.0.0.1');
-  await once(holder, 'listening');
-  t.teardown(() => holder.close());
-  const { port } = holder.address() as AddressInfo;
-  const server = debugServer(new ManualClock(0), { port });
-  await t.rejects(server.start(), {
-    message: new RegExp(
-      `^cannot listen on 127.0.0.1:${port} \\(EADDRINUSE\\): .* set DEBUG_PORT to a free port, because`,
-    ),
-  });
-  t.equal(server.port, 0);
-  await server.stop();
 });
 
 onEachEngine('stopping before starting, and twice, is harmless; afterwards nothing listens', async t => {
