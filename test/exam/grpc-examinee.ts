@@ -22,6 +22,17 @@ export interface Running {
   readonly log: LogLine[];
 }
 
+/** What servers of tests have unless the test says otherwise. */
+export const PLAIN_OPTIONS = {
+  listen: { host: '127.0.0.1', port: 0 },
+  maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+  maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
+  maxConnectionAgeMs: 0,
+  maxConnectionAgeGraceMs: 0,
+  drainTimeoutMs: 30_000,
+  clock: systemClock,
+};
+
 /** Tests that a server is known to fail: the name of the test, and why the failure is accepted. */
 export type KnownFailures = Readonly<Record<string, string>>;
 
@@ -52,15 +63,10 @@ export class Examinee {
 
   make(t: Test, methods: Methods, options: Partial<GrpcServerOptions> = {}, log: LogLine[] = []): GrpcServer {
     const server = this.#makeServer({
+      ...PLAIN_OPTIONS,
       listen: options.listen ?? this.listen(t),
       service: serviceOf(methods),
-      maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
-      maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
-      maxConnectionAgeMs: 0,
-      maxConnectionAgeGraceMs: 0,
-      drainTimeoutMs: 30_000,
       logger: createLogger({ level: 'trace', format: 'json', write: line => log.push(JSON.parse(line)) }),
-      clock: systemClock,
       ...options,
     });
     t.teardown(() => server.stop());

@@ -9,12 +9,8 @@ import {
   type OwnServerParts,
   type ServerLimits,
 } from '../../src/transports/grpc/own-server.ts';
-import {
-  DEFAULT_MAX_MESSAGE_BYTES,
-  DEFAULT_MAX_METADATA_BYTES,
-  type GrpcServerOptions,
-} from '../../src/transports/grpc/server.ts';
-import { echo, type LogLine, type Methods, serviceOf } from '../exam/grpc-examinee.ts';
+import type { GrpcServerOptions } from '../../src/transports/grpc/server.ts';
+import { echo, type LogLine, type Methods, PLAIN_OPTIONS, serviceOf } from '../exam/grpc-examinee.ts';
 import { GrpcClient } from './grpc-client.ts';
 import { ManualClock } from './manual-clock.ts';
 import { until } from './until.ts';
@@ -46,12 +42,8 @@ export async function serveOwn(t: Test, served: OwnServed = {}): Promise<OwnServ
   const log: LogLine[] = [];
   const server = new OwnGrpcServer(
     {
-      listen: { host: '127.0.0.1', port: 0 },
+      ...PLAIN_OPTIONS,
       service: serviceOf({ unary: { '/s/Echo': echo, ...served.unary }, streaming: served.streaming ?? {} }),
-      maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
-      maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
-      maxConnectionAgeMs: 0,
-      maxConnectionAgeGraceMs: 0,
       drainTimeoutMs: 0,
       logger: createLogger({ level: 'trace', format: 'json', write: line => log.push(JSON.parse(line)) }),
       clock,

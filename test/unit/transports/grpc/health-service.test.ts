@@ -8,22 +8,15 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import t, { type Test } from 'tap';
 import { createLogger } from '../../../../src/app/logging/logging.ts';
-import { systemClock } from '../../../../src/base/clock.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { GRPC_STATUS } from '../../../../src/grpc/service.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { GrpcJsServer } from '../../../../src/transports/grpc/grpc-js-server.ts';
 import { healthService } from '../../../../src/transports/grpc/health-service.ts';
 import { measuredService } from '../../../../src/transports/grpc/interceptors.ts';
-import { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
-import {
-  DEFAULT_MAX_MESSAGE_BYTES,
-  DEFAULT_MAX_METADATA_BYTES,
-  type GrpcServer,
-  type GrpcServerOptions,
-} from '../../../../src/transports/grpc/server.ts';
+import { type MakeGrpcServer, PLAIN_OPTIONS } from '../../../exam/grpc-examinee.ts';
 import { GrpcClient } from '../../../support/grpc-client.ts';
 import { repositoryRoot } from '../../../support/repository.ts';
+import { ENGINES } from './tls-setup.ts';
 
 const FULL_NAME = 'envoy.service.ratelimit.v3.RateLimitService';
 
@@ -79,26 +72,14 @@ class HealthClient {
 
 type StubClass = new (target: string, credentials: unknown) => HealthStub;
 
-/** Both servers carry the service. */
-const SERVERS: Readonly<Record<string, new (options: GrpcServerOptions) => GrpcServer>> = {
-  'our own server': OwnGrpcServer,
-  'grpc-js': GrpcJsServer,
-};
-
-async function serve(t: Test, Server: new (options: GrpcServerOptions) => GrpcServer) {
+async function serve(t: Test, makeServer: MakeGrpcServer) {
   const health = new Health();
   health.set('store', true);
   const stats = new StatsRegistry();
-  const server = new Server({
-    listen: { host: '127.0.0.1', port: 0 },
+  const server = makeServer({
+    ...PLAIN_OPTIONS,
     service: measuredService(healthService(health), { stats, nowMs: () => 0 }),
-    maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
-    maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
-    maxConnectionAgeMs: 0,
-    maxConnectionAgeGraceMs: 0,
-    drainTimeoutMs: 30_000,
     logger: createLogger({ level: 'panic', format: 'text' }),
-    clock: systemClock,
   });
   await server.start();
   const client = new HealthClient((server.address as { port: number }).port);
@@ -111,11 +92,12 @@ async function serve(t: Test, Server: new (options: GrpcServerOptions) => GrpcSe
   return { health, stats, server, client, raw };
 }
 
-for (const [name, Server] of Object.entries(SERVERS)) {
+// Both servers carry the service.
+for (const [name, makeServer] of Object.entries(ENGINES)) {
   t.test(
     `both names of the service report the real state; the empty name is always SERVING, on ${name}`,
     async t => {
-      const { health, client } = await serve(t, Server);
+      const { health, client } = await serve(t, makeServer);
       for (const [healthy, state] of [
         [true, 'SERVING'],
         [false, 'NOT_SERVING'],
@@ -130,7 +112,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   );
 
   t.test(`an unknown name is NOT_FOUND with the names that are known, on ${name}`, async t => {
-    const { client } = await serve(t, Server);
+    const { client } = await serve(t, makeServer);
     t.equal(
       await client.check('rate"limit'),
       `5: unknown service "rate\\"limit"; known services: "ratelimit", "${FULL_NAME}", and the empty name for the process itself`,
@@ -143,7 +125,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   });
 
   t.test(`List reports the state under every name, on ${name}`, async t => {
-    const { health, client } = await serve(t, Server);
+    const { health, client } = await serve(t, makeServer);
     health.set('store', false);
     t.strictSame(JSON.parse(JSON.stringify(await client.list())), {
       '': { status: 'SERVING' },
@@ -155,7 +137,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   t.test(
     `Watch sends the current state immediately, then every change, until its caller disconnects, on ${name}`,
     async t => {
-      const { health, client } = await serve(t, Server);
+      const { health, client } = await serve(t, makeServer);
       const watch = client.watch('ratelimit');
       const alsoWatching = client.watch(FULL_NAME);
       t.equal(await watch.next(), 'SERVING');
@@ -173,14 +155,14 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   );
 
   t.test(`Watch of an unknown name sends SERVICE_UNKNOWN, of the empty name SERVING, on ${name}`, async t => {
-    const { health, client } = await serve(t, Server);
+    const { health, client } = await serve(t, makeServer);
     t.equal(await client.watch('another').next(), 'SERVICE_UNKNOWN');
     health.set('store', false);
     t.equal(await client.watch('').next(), 'SERVING');
   });
 
   t.test(`a stop ends the watches, on ${name}`, async t => {
-    const { server, raw } = await serve(t, Server);
+    const { server, raw } = await serve(t, makeServer);
     const watch = raw.stream('/grpc.health.v1.Health/Watch');
     await watch.next();
     await server.stop();
@@ -188,7 +170,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   });
 
   t.test(`bytes that are no message are INTERNAL in every method, on ${name}`, async t => {
-    const { raw } = await serve(t, Server);
+    const { raw } = await serve(t, makeServer);
     // A text of five bytes of which one is there; a text that is not UTF-8.
     for (const garbage of [Buffer.from([0x0a, 5, 65]), Buffer.from([0x0a, 1, 0xff])]) {
       t.match(await raw.unary('/grpc.health.v1.Health/Check', garbage), {
@@ -204,7 +186,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   });
 
   t.test(`Check and List count in the statistics, Watch does not, on ${name}`, async t => {
-    const { stats, client } = await serve(t, Server);
+    const { stats, client } = await serve(t, makeServer);
     await client.check('ratelimit');
     await client.check('unknown');
     await client.list();

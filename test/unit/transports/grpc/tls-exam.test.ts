@@ -5,9 +5,9 @@ import type { GrpcServer, GrpcServerOptions } from '../../../../src/transports/g
 import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls-handshakes.ts';
 import { examineFailures, examineStreams, examineUnaryCalls } from '../../../exam/grpc-calls.ts';
 import { examineConnections, examineStop } from '../../../exam/grpc-connections.ts';
-import { Examinee } from '../../../exam/grpc-examinee.ts';
+import { Examinee, type MakeGrpcServer } from '../../../exam/grpc-examinee.ts';
 import { examineHeaders, examineMessages, examineWrongMessages } from '../../../exam/grpc-messages.ts';
-import { ENGINES, type MakeServer, material, openTls, SERVER_PAIR } from './tls-setup.ts';
+import { ENGINES, material, openTls, SERVER_PAIR } from './tls-setup.ts';
 
 /**
  * A server over TLS behind a relay that takes the TLS off, so that clients without TLS can examine it. Its address is
@@ -20,7 +20,7 @@ class RelayedServer implements GrpcServer {
   #relay: Server | null = null;
   #address: ListenAddress;
 
-  constructor(makeServer: MakeServer, options: GrpcServerOptions) {
+  constructor(makeServer: MakeGrpcServer, options: GrpcServerOptions) {
     const { logger, clock } = options;
     const tls = new TlsHandshakes({ clients: null, logger, clock });
     tls.use(material(SERVER_PAIR));
@@ -65,7 +65,7 @@ class RelayedServer implements GrpcServer {
   }
 }
 
-function examineeOf(makeServer: MakeServer): Examinee {
+function examineeOf(makeServer: MakeGrpcServer): Examinee {
   return new Examinee(
     options => new RelayedServer(makeServer, options),
     () => ({ host: '127.0.0.1', port: 0 }),

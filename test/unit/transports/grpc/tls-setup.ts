@@ -6,22 +6,15 @@ import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { GrpcJsServer } from '../../../../src/transports/grpc/grpc-js-server.ts';
 import type { ListenAddress } from '../../../../src/transports/grpc/listener.ts';
 import { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
-import {
-  DEFAULT_MAX_MESSAGE_BYTES,
-  DEFAULT_MAX_METADATA_BYTES,
-  type GrpcServer,
-  type GrpcServerOptions,
-} from '../../../../src/transports/grpc/server.ts';
+import type { GrpcServer } from '../../../../src/transports/grpc/server.ts';
 import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls-handshakes.ts';
 import { checkTlsMaterial, type TlsMaterial } from '../../../../src/transports/grpc/tls/tls-material.ts';
-import { echo } from '../../../exam/grpc-examinee.ts';
+import { echo, type MakeGrpcServer, PLAIN_OPTIONS } from '../../../exam/grpc-examinee.ts';
 import { Authority, type CertificatePair } from '../../../support/certificates.ts';
 import { GrpcClient } from '../../../support/grpc-client.ts';
 import { AwaitedLog } from './awaited-log.ts';
 
-export type MakeServer = (options: GrpcServerOptions) => GrpcServer;
-
-export const ENGINES: Readonly<Record<string, MakeServer>> = {
+export const ENGINES: Readonly<Record<string, MakeGrpcServer>> = {
   sluice: options => new OwnGrpcServer(options),
   'grpc-js': options => new GrpcJsServer(options),
 };
@@ -38,7 +31,7 @@ export function material(pair: CertificatePair, clientCa: string | null = null):
 }
 
 export interface TlsServerSetup {
-  readonly makeServer?: MakeServer;
+  readonly makeServer?: MakeGrpcServer;
   readonly listen?: ListenAddress;
   /** Clients must show a certificate of {@link CLIENT_CA} that is valid for this name; empty: for any. */
   readonly clientName?: string;
@@ -70,14 +63,10 @@ export async function startTlsServer(t: Test, setup: TlsServerSetup = {}): Promi
   });
   handshakes.use(material(SERVER_PAIR, clientName === undefined ? null : CLIENT_CA.certificate));
   const server = makeServer({
-    listen: setup.listen ?? { host: '127.0.0.1', port: 0 },
+    ...PLAIN_OPTIONS,
+    listen: setup.listen ?? PLAIN_OPTIONS.listen,
     tls: handshakes,
     service: { unary: new Map([['/s/Echo', echo]]), serverStreaming: new Map() },
-    maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
-    maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
-    maxConnectionAgeMs: 0,
-    maxConnectionAgeGraceMs: 0,
-    drainTimeoutMs: 30_000,
     logger: log.logger,
     clock: setup.serverClock ?? systemClock,
   });
