@@ -1,4 +1,4 @@
-import type { CompileRequest, CompileResponse } from '../src/app/rules/compile-message.ts';
+import type { CompileRequest, CompileResponse } from '../src/app/rules/rule-compiler.ts';
 import { runLast } from '../src/base/threads/inside-thread.ts';
 import { compileRules } from '../src/rules/compile.ts';
 import { loadRuleSet } from '../src/rules/parse/load.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, within } from '../../base/clock.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
 import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
@@ -61,6 +61,21 @@ export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: O
   // The bound of all threads together, so only the primary thread shows it.
   if (rules === undefined) stats.gauge('ratelimit.queue.limit', () => settings.maxQueuedDecisions);
   return batcher;
+}
+
+/**
+ * Waits until all requests are decided, or until the time for the shutdown is over. The store must stay open until then:
+ * callers that gave up leave decisions behind when ports close.
+ */
+export async function decided(
+  batcher: Batcher,
+  boundMs: number,
+  { clock, logger }: Pick<Surroundings, 'clock' | 'logger'>,
+): Promise<void> {
+  await within(clock, boundMs, batcher.drained());
+  const requests = batcher.pending;
+  if (requests > 0)
+    logger.warning('Shutdown timeout: the store has not answered some requests', { requests });
 }
 
 /** The counters of the engine, by the names of envoyproxy/ratelimit. */

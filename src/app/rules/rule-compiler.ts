@@ -4,7 +4,21 @@ import { requireSameBuild, workerModule } from '../../base/threads/same-build.ts
 import { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
 import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
-import type { CompileRequest, CompileResponse } from './compile-message.ts';
+
+/** Message to the compiler thread: a complete set of rule files. */
+export interface CompileRequest {
+  readonly files: readonly RuleFile[];
+  readonly settings: LoadSettings;
+}
+
+/** Message from the compiler thread: the compiled rules in shared memory with warnings, or all faults of the rules. */
+export type CompileResponse =
+  | {
+      readonly kind: 'compiled';
+      readonly buffer: SharedArrayBuffer;
+      readonly warnings: readonly RuleFault[];
+    }
+  | { readonly kind: 'refused'; readonly faults: readonly RuleFault[] };
 
 /**
  * The compiler thread shuts down after being idle for this long, which frees about 30 MB. The next load starts a new

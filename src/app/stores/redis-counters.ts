@@ -28,7 +28,7 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
 import { allRemedies, clientTls } from './client-tls.ts';
 import { type StoreParts, storeOutage } from './opened-store.ts';
-import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
+import { describeRedis, type RedisPrefix as Prefix } from './store-text.ts';
 
 /**
  * Creates the Redis store, in one Redis instance or in two.
@@ -51,60 +51,40 @@ export function createRedisStore(
     readonly topologies: Topologies;
   },
 ): RedisCounterStore {
-  const { settings, logger, clock, stats, connectionsChanged } = parts;
+  const { settings, logger, clock, random, stats, connectionsChanged } = parts;
   const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
   const connected = new Map<string, boolean>();
   const isPrimary = parts.shared === undefined;
   const outages: Outage[] = [];
-  const open = (
-    { name, shown, timeoutMs }: NamedInstance,
-    instance: RedisInstanceSettings,
-    topology: Topology,
-  ): RedisCounters => {
+  const startup = {
+    initialMs: settings.redisStartupInitialIntervalMs,
+    maxMs: settings.redisStartupMaxIntervalMs,
+    maxElapsedMs: settings.redisStartupMaxElapsedMs,
+  };
+  /** @param name used in statistic names */
+  const open = (prefix: Prefix, name: string, topology: Topology): RedisCounters => {
     connected.set(name, false);
     const connections = countConnections(stats, `ratelimit.${name}`, isConnected => {
       connected.set(name, isConnected);
       connectionsChanged?.([...connected.values()].every(Boolean));
     });
-    const outage = guard ?? storeOutage(parts, shown);
+    const outage = guard ?? storeOutage(parts, describeRedis(settings, prefix));
     if (guard === null) outages.push(outage);
+    const instance = instanceOf(settings, prefix);
     if (isPrimary) new CertificateExpiry(stats, 'redis_client').loaded(instance.tls?.certificate ?? '');
-    const counters = redisInstance(
-      instance,
-      linkParts(parts, timeoutMs, { connections, outage }),
-      sharedKeys,
-      topology,
-    );
+    const timeoutMs = settings[`${prefix}TimeoutMs` as const];
+    const link = { timeoutMs, startup, clock, logger, random, connections, outage };
+    const counters = redisInstance(instance, link, sharedKeys, topology);
     return new MeasuredCounters(counters, new StoreCalls(stats, name.replace('_pool', '')));
   };
   const refunds = listener === null ? null : { listener, timeoutMs: settings.redisTimeoutMs };
-  const main = open(
-    { name: 'redis_pool', shown: describeMainRedis(settings), timeoutMs: settings.redisTimeoutMs },
-    mainInstance(settings),
-    topologies.main,
-  );
+  const main = open('redis', 'redis_pool', topologies.main);
   if (!settings.redisPerSecond) {
     return new RedisCounterStore({ counters: main, secondsApart: false, refunds, outages, clock, logger });
   }
-  const perSecond = open(
-    {
-      name: 'redis_per_second_pool',
-      shown: describePerSecondRedis(settings),
-      timeoutMs: settings.redisPerSecondTimeoutMs,
-    },
-    perSecondInstance(settings),
-    topologies.perSecond,
-  );
+  const perSecond = open('redisPerSecond', 'redis_per_second_pool', topologies.perSecond);
   const counters = new SplitCounters({ main, perSecond });
   return new RedisCounterStore({ counters, secondsApart: true, refunds, outages, clock, logger });
-}
-
-interface NamedInstance {
-  /** Used in statistic names. */
-  readonly name: string;
-  /** Used in log lines. */
-  readonly shown: string;
-  readonly timeoutMs: number;
 }
 
 function countConnections(
@@ -119,106 +99,51 @@ function countConnections(
   return connections;
 }
 
-function linkParts(
-  { settings, logger, clock, random }: StoreParts,
-  timeoutMs: number,
-  observers: Pick<RedisLinkParts, 'connections' | 'outage'>,
-): RedisLinkParts {
-  const startup = {
-    initialMs: settings.redisStartupInitialIntervalMs,
-    maxMs: settings.redisStartupMaxIntervalMs,
-    maxElapsedMs: settings.redisStartupMaxElapsedMs,
-  };
-  return { timeoutMs, startup, clock, logger, random, ...observers };
-}
-
-/** The main instance, as the settings describe it. */
-function mainInstance(settings: Settings): RedisInstanceSettings {
+/** An instance, as its settings describe it. Their names begin with the prefix. */
+function instanceOf(settings: Settings, prefix: Prefix): RedisInstanceSettings {
   return {
-    type: settings.redisType,
-    socketType: settings.redisSocketType,
-    url: settings.redisUrl,
-    auth: settings.redisAuth,
-    authFile: authFile(settings, 'redisAuthFile'),
-    advice: adviceOf(settings, { url: 'redisUrl', auth: 'redisAuth', file: 'redisAuthFile' }),
-    sentinelAuth: settings.redisSentinelAuth,
-    sentinelAuthFile: authFile(settings, 'redisSentinelAuthFile'),
-    sentinelAdvice: adviceOf(settings, {
-      url: 'redisUrl',
-      auth: 'redisSentinelAuth',
-      file: 'redisSentinelAuthFile',
-    }),
-    tls: instanceTls(settings, 'redisTls', 'redisUrl'),
+    type: settings[`${prefix}Type` as const],
+    socketType: settings[`${prefix}SocketType` as const],
+    url: settings[`${prefix}Url` as const],
+    auth: settings[`${prefix}Auth` as const],
+    authFile: authFile(settings, `${prefix}AuthFile`),
+    advice: adviceOf(settings, prefix, 'Auth'),
+    sentinelAuth: settings[`${prefix}SentinelAuth` as const],
+    sentinelAuthFile: authFile(settings, `${prefix}SentinelAuthFile`),
+    sentinelAdvice: adviceOf(settings, prefix, 'SentinelAuth'),
+    tls: instanceTls(settings, prefix),
     pool: {
-      size: settings.redisPoolSize,
-      onEmpty: { behavior: settings.redisPoolOnEmptyBehavior, waitMs: settings.redisPoolOnEmptyWaitMs },
-    },
-    clusterParallelism: settings.redisClusterParallelism,
-  };
-}
-
-function perSecondInstance(settings: Settings): RedisInstanceSettings {
-  return {
-    type: settings.redisPerSecondType,
-    socketType: settings.redisPerSecondSocketType,
-    url: settings.redisPerSecondUrl,
-    auth: settings.redisPerSecondAuth,
-    authFile: authFile(settings, 'redisPerSecondAuthFile'),
-    advice: adviceOf(settings, {
-      url: 'redisPerSecondUrl',
-      auth: 'redisPerSecondAuth',
-      file: 'redisPerSecondAuthFile',
-    }),
-    sentinelAuth: settings.redisPerSecondSentinelAuth,
-    sentinelAuthFile: authFile(settings, 'redisPerSecondSentinelAuthFile'),
-    sentinelAdvice: adviceOf(settings, {
-      url: 'redisPerSecondUrl',
-      auth: 'redisPerSecondSentinelAuth',
-      file: 'redisPerSecondSentinelAuthFile',
-    }),
-    tls: instanceTls(settings, 'redisPerSecondTls', 'redisPerSecondUrl'),
-    pool: {
-      size: settings.redisPerSecondPoolSize,
+      size: settings[`${prefix}PoolSize` as const],
       onEmpty: {
-        behavior: settings.redisPerSecondPoolOnEmptyBehavior,
-        waitMs: settings.redisPerSecondPoolOnEmptyWaitMs,
+        behavior: settings[`${prefix}PoolOnEmptyBehavior` as const],
+        waitMs: settings[`${prefix}PoolOnEmptyWaitMs` as const],
       },
     },
-    clusterParallelism: settings.redisPerSecondClusterParallelism,
+    clusterParallelism: settings[`${prefix}ClusterParallelism` as const],
   };
 }
 
-type AddressKey = 'redisUrl' | 'redisPerSecondUrl';
-type AuthKey = 'redisAuth' | 'redisSentinelAuth' | 'redisPerSecondAuth' | 'redisPerSecondSentinelAuth';
-type AuthFileKey =
-  | 'redisAuthFile'
-  | 'redisSentinelAuthFile'
-  | 'redisPerSecondAuthFile'
-  | 'redisPerSecondSentinelAuthFile';
-
 /** Null if the setting is empty. */
-function authFile(settings: Settings, key: AuthFileKey): AuthFile | null {
+function authFile(settings: Settings, key: `${Prefix}${'' | 'Sentinel'}AuthFile`): AuthFile | null {
   return settings[key] === '' ? null : new AuthFile(settings[key], settings.givenBy[key] ?? key);
 }
 
 /** What to do if the server does not accept the credentials, in terms of the settings that gave them. */
-function adviceOf(
-  settings: Settings,
-  { url, auth, file }: { readonly url: AddressKey; readonly auth: AuthKey; readonly file: AuthFileKey },
-): string {
+function adviceOf(settings: Settings, prefix: Prefix, credentials: 'Auth' | 'SentinelAuth'): string {
   const { givenBy } = settings;
+  const auth = `${prefix}${credentials}` as const;
+  const file = `${auth}File` as const;
   if (settings[file] !== '') return `check the user and the password in the file of ${givenBy[file]}`;
   if (settings[auth] !== '') return `check ${givenBy[auth]}, which is "password" or "user:password"`;
-  const beside = SETTINGS[auth].names.find(name => name.startsWith(givenBy[url]?.split('_')[0] ?? ' '));
+  const url = givenBy[`${prefix}Url` as const];
+  const beside = SETTINGS[auth].names.find(name => name.startsWith(url?.split('_')[0] ?? ' '));
   return `set ${beside ?? SETTINGS[auth].names[0]} to "password" or "user:password", or correct those in the address`;
 }
 
 /** Both instances use the same files. Messages name the settings by the environment variables that were used. */
-function instanceTls(
-  settings: Settings,
-  enabledBy: 'redisTls' | 'redisPerSecondTls',
-  address: 'redisUrl' | 'redisPerSecondUrl',
-): ClientTls {
+function instanceTls(settings: Settings, prefix: Prefix): ClientTls {
+  const enabledBy = `${prefix}Tls` as const;
+  const address = `${prefix}Url` as const;
   const beside = settings.givenBy[address]?.replace(/URL$/, 'TLS');
   const enabled = settings.givenBy[enabledBy] ?? beside ?? SETTINGS[enabledBy].names[0];
   if (!settings[enabledBy]) return withoutTls(`set ${enabled}=true`);

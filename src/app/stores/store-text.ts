@@ -11,22 +11,20 @@ import type { Settings } from '../../settings/table.ts';
 export function describeStore(settings: Settings): string {
   if (settings.backendType === 'embedded') return 'embedded, in this process only';
   if (settings.backendType === 'memcached') return `memcached at ${memcachedText(settings)}`;
-  const main = describeMainRedis(settings);
+  const main = describeRedis(settings, 'redis');
   return settings.redisPerSecond
-    ? `${main}; for limits per second, ${describePerSecondRedis(settings)}`
+    ? `${main}; for limits per second, ${describeRedis(settings, 'redisPerSecond')}`
     : main;
 }
 
-/** Describes the main Redis instance. */
-export function describeMainRedis(settings: Settings): string {
-  const { redisType, redisSocketType: socketType, redisUrl: url } = settings;
-  return redisText(redisType, { socketType, url, auth: '' });
-}
+/** With what the names of the settings of a Redis instance begin: the main one, or the one for limits per second. */
+export type RedisPrefix = 'redis' | 'redisPerSecond';
 
-/** Describes the Redis instance for limits per second. */
-export function describePerSecondRedis(settings: Settings): string {
-  const { redisPerSecondType, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = settings;
-  return redisText(redisPerSecondType, { socketType, url, auth: '' });
+/** Describes a Redis instance. */
+export function describeRedis(settings: Settings, prefix: RedisPrefix): string {
+  const socketType = settings[`${prefix}SocketType` as const];
+  const url = settings[`${prefix}Url` as const];
+  return redisText(settings[`${prefix}Type` as const], { socketType, url, auth: '' });
 }
 
 /** Describes the task store, like {@link describeStore}. */

@@ -1,7 +1,9 @@
 import type { OutageTexts } from '../../base/outage-log.ts';
 import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
-import type { ThreadSurroundings } from '../surroundings.ts';
-import type { OpenedStore, StoreParts, StoreSharing } from './opened-store.ts';
+import { servingThreads } from '../../settings/thread-counts.ts';
+import type { PrimaryThread, ThreadSurroundings } from '../surroundings.ts';
+import type { OpenedStore, StoreFactory, StoreParts, StoreSharing } from './opened-store.ts';
+import { StoreHealth } from './store-health.ts';
 import { loadStoreFactory } from './stores.ts';
 
 /**
@@ -33,4 +35,26 @@ export async function openThreadStore(
     shared,
     ...(serving !== undefined && { serving }),
   });
+}
+
+/** The counter store of the primary thread, and the health of the stores of all threads. */
+interface PrimaryStore {
+  readonly store: OpenedStore;
+  readonly storeHealth: StoreHealth;
+}
+
+/** Creates the store of the primary thread. Its outages are part of the health of the process. */
+export function openPrimaryStore(primary: PrimaryThread, createStore: StoreFactory): PrimaryStore {
+  const { settings, health, outages } = primary;
+  const storeHealth = new StoreHealth(health, settings.redisHealthCheckActiveConnection, outages);
+  // Only the Redis stores report connections. They may connect after the start, so the initial state is set here.
+  if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
+  const count = servingThreads(settings).threads;
+  const store = createStore({
+    ...primary,
+    outages: storeHealth,
+    connectionsChanged: connected => storeHealth.connectionsChanged(connected),
+    ...(count > 1 && { serving: { count, thread: null } }),
+  });
+  return { store, storeHealth };
 }

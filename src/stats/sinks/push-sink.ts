@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock, Timer } from '../../base/clock.ts';
+import { type Clock, type Timer, within } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Outage } from '../../base/outage-log.ts';
@@ -62,12 +62,7 @@ export class PushSink implements Service {
   async #stop(): Promise<void> {
     const started = this.#timer !== null;
     this.#timer?.cancel();
-    if (started) {
-      const bound = Promise.withResolvers<void>();
-      const timer = this.#options.clock.after(LAST_FLUSH_MS, bound.resolve);
-      await Promise.race([this.#lastFlush(), bound.promise]);
-      timer.cancel();
-    }
+    if (started) await within(this.#options.clock, LAST_FLUSH_MS, this.#lastFlush());
     this.#outputClosed = true;
     this.#options.output.close();
   }
