@@ -1,7 +1,4 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
 import { DebugServer, type DebugServerOptions } from '../../transports/debug/debug-server.ts';
 import type { GrpcServer } from '../../transports/grpc/server.ts';
 import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts';
@@ -16,6 +13,10 @@ import {
   grpcAddress,
 } from './grpc-port.ts';
 import { createHttpListener } from './http-port.ts';
+import { OptionalPort } from './optional-port.ts';
+
+/** Delay between two attempts to open the debug port. */
+const DEBUG_RETRY_MS = 1_000;
 
 /** What the debug port shows. */
 type DebugPages = Pick<DebugServerOptions, 'dumpRules' | 'explain' | 'operator'>;
@@ -39,7 +40,8 @@ export class Ports implements Service {
   readonly #serving: ServingPort | null;
   /** Null before the start. */
   #grpc: GrpcServer | null = null;
-  readonly #debug: DebugPort;
+  readonly #debugServer: DebugServer;
+  readonly #debug: OptionalPort;
   readonly #opened = new ServiceStack();
 
   /**
@@ -63,7 +65,12 @@ export class Ports implements Service {
     this.#http = serving?.servesHttp
       ? null
       : createHttpListener(primary, tasks, loads, httpEngine, { port, shared, threads: 1 });
-    this.#debug = new DebugPort(debugServer(primary, httpEngine, pages), primary);
+    const server = debugServer(primary, httpEngine, pages);
+    this.#debugServer = server;
+    this.#debug = new OptionalPort('debug', server, DEBUG_RETRY_MS, primary, isLate => {
+      // The service logs the ports that it has opened at the start.
+      if (isLate) primary.logger.info('Debug server listening', { port: server.port });
+    });
   }
 
   /**
@@ -96,11 +103,10 @@ export class Ports implements Service {
   get addresses(): Addresses {
     const { settings } = this.#primary;
     const grpc = this.#grpc!.address;
-    const debug = this.#debug.port;
     return {
       http: hostAndPort(settings.httpHost, this.#httpPort),
       grpc: 'path' in grpc ? `unix:${grpc.path}` : hostAndPort(settings.grpcHost, grpc.port),
-      debug: debug === null ? null : hostAndPort(settings.debugHost, debug),
+      debug: this.#debug.isOpen ? hostAndPort(settings.debugHost, this.#debugServer.port) : null,
     };
   }
 
@@ -167,82 +173,4 @@ function debugServer(
 function hostAndPort(host: string, port: number): string {
   const shown = host === '' ? '0.0.0.0' : host;
   return `${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
-}
-
-/** The debug server, as {@link DebugPort} uses it. */
-interface DebugListener {
-  readonly port: number;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** Delay between two attempts to open the port. */
-export const RETRY_MS = 1_000;
-
-/**
- * The debug port. The service works without it, so a failure to open it is only logged, and retried until it succeeds.
- * During a reload by PM2, a process starts while the process that it replaces still has the port.
- */
-export class DebugPort implements Service {
-  readonly name = 'debug';
-  readonly #server: DebugListener;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  #isOpen = false;
-  #stopped = false;
-  #retry: Timer | null = null;
-  /** The attempt in progress; it never rejects. */
-  #opening: Promise<void> = Promise.resolve();
-
-  constructor(server: DebugListener, parts: { readonly clock: Clock; readonly logger: Logger }) {
-    this.#server = server;
-    this.#clock = parts.clock;
-    this.#logger = parts.logger;
-  }
-
-  /** The port number; null while the port is closed. */
-  get port(): number | null {
-    return this.#isOpen ? this.#server.port : null;
-  }
-
-  async start(): Promise<void> {
-    this.#stopped = false;
-    const failure = await this.#open();
-    if (failure === null) return;
-    this.#logger.error('Debug port could not be opened; retrying', {
-      error: failure.message,
-      retry_in: `${RETRY_MS / 1_000}s`,
-    });
-    this.#tryLater();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#retry?.cancel();
-    await this.#opening;
-    this.#isOpen = false;
-    await this.#server.stop();
-  }
-
-  async #open(): Promise<Error | null> {
-    try {
-      await this.#server.start();
-      this.#isOpen = true;
-      return null;
-    } catch (failure) {
-      return asError(failure);
-    }
-  }
-
-  #tryLater(): void {
-    if (this.#stopped) return;
-    this.#retry = this.#clock.after(RETRY_MS, () => {
-      this.#opening = this.#tryAgain();
-    });
-  }
-
-  async #tryAgain(): Promise<void> {
-    if ((await this.#open()) !== null) this.#tryLater();
-    else this.#logger.info('Debug server listening', { port: this.#server.port });
-  }
 }

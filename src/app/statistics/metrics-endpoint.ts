@@ -1,18 +1,16 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { EXPOSITION_TYPE, type Exposition } from '../../stats/sinks/prometheus/exposition.ts';
 import { errorAnswer } from '../../transports/http/answer.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
+import { OptionalPort } from '../ports/optional-port.ts';
 
 /** Maximum number of concurrent scrapes. Each one holds its series in memory and takes CPU time from decisions. */
 const MAX_SCRAPES = 2;
 
-/**
- * Delay before another attempt to open the port. A process that is being replaced has the port until it has drained.
- */
+/** Delay before another attempt to open the port. */
 const RETRY_MS = 5_000;
 
 const PAGE = { status: '200 OK', contentType: EXPOSITION_TYPE };
@@ -38,11 +36,10 @@ export class MetricsEndpoint implements Service {
   readonly name = 'metrics';
   readonly #options: MetricsEndpointOptions;
   readonly #listener: HttpListener;
-  #retry: Timer | null = null;
-  #stopped = false;
+  readonly #opening: OptionalPort;
 
   constructor(options: MetricsEndpointOptions) {
-    const { host, port, engine, clock, logger } = options;
+    const { host, port, path, engine, clock, logger } = options;
     const routes = [metricsRoute(options)];
     this.#options = options;
     this.#listener = new HttpListener({
@@ -57,6 +54,9 @@ export class MetricsEndpoint implements Service {
       clock,
       log: logger,
     });
+    this.#opening = new OptionalPort(this.name, this.#listener, RETRY_MS, options, () =>
+      logger.info('Metrics server listening', { name: this.name, address: this.address ?? '', path }),
+    );
   }
 
   /** The port number; 0 while the port is closed. */
@@ -72,33 +72,12 @@ export class MetricsEndpoint implements Service {
   }
 
   /** Opens the port. The service works without it, so a failure is logged and retried. */
-  async start(): Promise<void> {
-    await this.#open('log');
+  start(): Promise<void> {
+    return this.#opening.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#retry?.cancel();
-    await this.#listener.stop();
-  }
-
-  async #open(onFailure: 'log' | 'ignore'): Promise<void> {
-    const { path, clock, logger } = this.#options;
-    if (this.#stopped) return;
-    try {
-      await this.#listener.start();
-      logger.info('Metrics server listening', { name: this.name, address: this.address ?? '', path });
-    } catch (thrown) {
-      if (onFailure === 'log') {
-        const error = asError(thrown).message;
-        logger.error('Metrics port could not be opened; retrying', {
-          error,
-          retry_in: `${RETRY_MS / 1_000}s`,
-        });
-      }
-      if (this.#stopped) return;
-      this.#retry = clock.after(RETRY_MS, () => void this.#open('ignore'));
-    }
+  stop(): Promise<void> {
+    return this.#opening.stop();
   }
 }
 

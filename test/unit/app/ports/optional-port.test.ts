@@ -1,12 +1,13 @@
 import t from 'tap';
-import { DebugPort, RETRY_MS } from '../../../../src/app/ports/ports.ts';
+import { OptionalPort } from '../../../../src/app/ports/optional-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+
+const RETRY_MS = 1_000;
 
 /** A server whose port is taken until `free` is set. */
 function takenPort() {
   const server = {
-    port: 6070,
     free: false,
     tries: 0,
     isOpen: false,
@@ -21,16 +22,18 @@ function takenPort() {
   };
   const clock = new ManualClock(0);
   const logger = new KeepingLogger();
-  return { server, clock, logger, debug: new DebugPort(server, { clock, logger }) };
+  const opened: boolean[] = [];
+  const port = new OptionalPort('debug', server, RETRY_MS, { clock, logger }, isLate => opened.push(isLate));
+  return { server, clock, logger, port, opened };
 }
 
 /** Lets promises that are settled be noticed. */
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
 t.test('a port in use is logged once, retried every second, and opened when it is free', async t => {
-  const { server, clock, logger, debug } = takenPort();
-  await debug.start();
-  t.equal(debug.port, null);
+  const { server, clock, logger, port, opened } = takenPort();
+  await port.start();
+  t.equal(port.isOpen, false);
   clock.advance(RETRY_MS);
   await turn();
   t.equal(server.tries, 2);
@@ -40,16 +43,17 @@ t.test('a port in use is logged once, retried every second, and opened when it i
   t.equal(server.tries, 2);
   clock.advance(1);
   await turn();
-  t.equal(debug.port, 6070);
+  t.equal(port.isOpen, true);
+  t.same(opened, [true]);
   t.equal(logger.lines.filter(line => line.level === 'error').length, 1);
-  await debug.stop();
+  await port.stop();
   t.equal(server.isOpen, false);
 });
 
 t.test('nothing is tried after a stop', async t => {
-  const { server, clock, debug } = takenPort();
-  await debug.start();
-  await debug.stop();
+  const { server, clock, port } = takenPort();
+  await port.start();
+  await port.stop();
   server.free = true;
   clock.advance(10 * RETRY_MS);
   await turn();
