@@ -1,4 +1,4 @@
-import { FLAGS, frame, headers, TYPE } from './wire-frames.ts';
+import { FLAGS, frame, headers, TYPE, uint32 } from './wire-frames.ts';
 
 /*
  * Frames of a client that have more parts than those in wire-frames.ts. Like them they are written against RFC 9113
@@ -73,13 +73,6 @@ export function pushPromise(stream: number, promised: number, block: Uint8Array)
 export function goAway(lastStream: number, code: CodeName | number, debug = ''): Buffer {
   const number = typeof code === 'number' ? code : CODES.indexOf(code);
   return frame(TYPE.goAway, 0, 0, Buffer.concat([uint32(lastStream), uint32(number), Buffer.from(debug)]));
-}
-
-/** 32 bits, the most significant octet first. */
-export function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }
 
 function padded(content: Uint8Array, padding: number): Buffer {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { END_HEADERS, END_STREAM, headersWithPriority, uint32 } from '../../support/http2-frames.ts';
+import { END_HEADERS, END_STREAM, headersWithPriority } from '../../support/http2-frames.ts';
 import {
   continuation,
   data,
@@ -11,6 +11,7 @@ import {
   priority,
   rstStream,
   TYPE,
+  uint32,
   windowUpdate,
 } from '../../support/wire-frames.ts';
 import {
