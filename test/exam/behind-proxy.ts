@@ -1,8 +1,7 @@
 import { request as requestOverHttp } from 'node:http';
 import type { Test } from 'tap';
-import { askOverGrpc, askOverHttp, dialled, statistic } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, grpcTo, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import type { Fronts, Instance } from '../support/proxies/front.ts';
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
 import type { ServiceProcess } from '../support/service.ts';
@@ -60,8 +59,7 @@ export async function runProxyExam(
 }
 
 async function decisions(t: Test, { fronts }: Scene): Promise<void> {
-  const client = new GrpcClient(dialled(fronts.grpc));
-  t.teardown(() => client.close());
+  const client = grpcTo(t, fronts.grpc);
   const left: unknown[] = [];
   for (let round = 0; round < 2; round++) {
     const { body } = await askOverHttp(fronts.decisions, userRequest('ann'));
@@ -195,8 +193,7 @@ async function givenUpPoll(t: Test, { service, fronts }: Scene, tenant: Tenant):
 }
 
 async function unavailable(t: Test, { service, fronts }: Scene, tenant: Tenant): Promise<void> {
-  const client = new GrpcClient(dialled(fronts.grpc));
-  t.teardown(() => client.close());
+  const client = grpcTo(t, fronts.grpc);
   await service.terminate();
   t.match(await tenant.ask('GET /tasks'), {
     status: 503,

@@ -5,12 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { RateLimitRequest } from '../../src/messages/client-codec.ts';
-import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
+import { askOverGrpc, getPage, grpcTo } from '../support/asking.ts';
 import { Envoy, envoyMissing } from '../support/envoy.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { missing, outputOf } from '../support/tools.ts';
 import { until } from '../support/until.ts';
@@ -29,10 +27,7 @@ const SETTINGS = {
 };
 
 async function start(t: Test, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
-  const RUNTIME_ROOT = writeRules(tempDirectory(t), RULES);
-  const service = await startService({ env: { RUNTIME_ROOT, ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { rules: RULES, env });
 }
 
 const asking = (domain: string): RateLimitRequest => ({
@@ -50,8 +45,7 @@ function askJson({ http }: ServiceProcess, domain: string): Promise<Response> {
 for (const engine of ['uws', 'node']) {
   t.test(`the settings explain refusals over gRPC and /json (${engine})`, async t => {
     const service = await start(t, { ...SETTINGS, HTTP_SERVER_ENGINE: engine });
-    const client = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => client.close());
+    const client = grpcTo(t, service.grpc);
     const allowed = await askOverGrpc(client, asking('plain'));
     t.strictSame(
       allowed.responseHeadersToAdd.map(({ key }) => key),

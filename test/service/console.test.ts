@@ -65,7 +65,7 @@ t.test('a tenant signs in with a token, and signs out', options, async t => {
 });
 
 t.test(
-  'a token that is not valid is refused, and one that ends while in use leads to the sign-in',
+  'an invalid token is refused, and one that ends while in use leads to the sign-in',
   options,
   async t => {
     const tenant = await newTenant(service, 'ends');

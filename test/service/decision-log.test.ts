@@ -8,7 +8,7 @@ import { askOverHttp, dialled, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -33,15 +33,13 @@ function jsonOf(text: string) {
 }
 
 async function logging(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({
+  return await serviceFor(t, {
     env: {
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
       DECISION_LOG: 'refused',
       ...env,
     },
   });
-  t.teardown(() => service.terminate());
-  return service;
 }
 
 /** Asks over gRPC on a connection of its own. */
@@ -104,10 +102,9 @@ t.test('without a file, records are lines of standard error; by default there ar
   await service.written(
     /^\{"time":"[^"]+","code":"OK","response":"OK","domain":"d","descriptor":\["open=x"\]/m,
   );
-  const silent = await startService({
+  const silent = await serviceFor(t, {
     env: { RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }) },
   });
-  t.teardown(() => silent.terminate());
   await ask(silent, 'user=x');
   await silent.terminate();
   t.notMatch(silent.output, /OVER_LIMIT/);
@@ -179,36 +176,33 @@ t.test('a file that cannot be written is logged once, and decisions go on until 
   t.ok(recordsIn(path).length > 0, 'a file that was renamed is created again');
 });
 
-t.test(
-  'a full disk drops records, with one line when it begins and one when it ends; decisions go on',
-  async t => {
-    const path = join(tempDirectory(t), 'decisions.log');
-    const service = await logging(t, { DECISION_LOG_FILE: path });
-    // A limit on the size of files is as good as a full disk: what fits is written, and the rest is refused.
-    const limitFiles = (bytes: string) => limited(service.pid, bytes);
-    if (!limitFiles('700')) return t.comment('prlimit is missing');
-    await until(async () => {
-      await ask(service, 'user=full');
-      return (await statistic(service.debug, DROPPED_BY_OUTPUT)) >= 3;
-    });
-    t.equal(statSync(path).size, 700);
-    limitFiles('unlimited');
-    await until(async () => {
-      await ask(service, 'user=free');
-      return service.logs.some(line => /logged to the file again/.test(String(line['@message'])));
-    });
-    await service.terminate();
-    const about = service.logs.filter(line =>
-      /^Decisions (cannot be|are) logged/.test(String(line['@message'])),
-    );
-    t.match(about, [{ reason: /EFBIG/, path }, { failedCalls: Number }]);
-    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-    const torn = lines.filter(line => !line.endsWith('}'));
-    t.equal(torn.length, 1);
-    const records = lines.filter(line => line !== torn[0]).map(line => JSON.parse(line));
-    t.ok(records.some(({ descriptor }) => String(descriptor) === 'user=free'));
-  },
-);
+t.test('a full disk drops records, with a line when it begins and when it ends; decisions go on', async t => {
+  const path = join(tempDirectory(t), 'decisions.log');
+  const service = await logging(t, { DECISION_LOG_FILE: path });
+  // A limit on the size of files is as good as a full disk: what fits is written, and the rest is refused.
+  const limitFiles = (bytes: string) => limited(service.pid, bytes);
+  if (!limitFiles('700')) return t.comment('prlimit is missing');
+  await until(async () => {
+    await ask(service, 'user=full');
+    return (await statistic(service.debug, DROPPED_BY_OUTPUT)) >= 3;
+  });
+  t.equal(statSync(path).size, 700);
+  limitFiles('unlimited');
+  await until(async () => {
+    await ask(service, 'user=free');
+    return service.logs.some(line => /logged to the file again/.test(String(line['@message'])));
+  });
+  await service.terminate();
+  const about = service.logs.filter(line =>
+    /^Decisions (cannot be|are) logged/.test(String(line['@message'])),
+  );
+  t.match(about, [{ reason: /EFBIG/, path }, { failedCalls: Number }]);
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  const torn = lines.filter(line => !line.endsWith('}'));
+  t.equal(torn.length, 1);
+  const records = lines.filter(line => line !== torn[0]).map(line => JSON.parse(line));
+  t.ok(records.some(({ descriptor }) => String(descriptor) === 'user=free'));
+});
 
 t.test('a secret that cannot be read prevents the start', async t => {
   const path = join(tempDirectory(t), 'missing');

@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
-import { tempDirectory } from '../support/temp-directory.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 
 const RULES = `
 domain: d
@@ -19,10 +17,7 @@ const asking = (hitsAddend: number, ...keys: string[]) => ({
 });
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const RUNTIME_ROOT = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
-  const service = await startService({ env: { RUNTIME_ROOT, ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { rules: RULES, env });
 }
 
 t.test('SHADOW_MODE lets every request pass, and counts those that it lets pass', async t => {

@@ -8,8 +8,7 @@ import { statistic } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
 import { Envoy, envoyMissing, type Substitutions } from '../support/envoy.ts';
 import { freePort } from '../support/free-port.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -78,10 +77,7 @@ async function startUpstream(
 }
 
 async function startSluice(t: Teardown, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
-  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
-  const service = await startService({ env: { RUNTIME_ROOT: root, DISABLE_STATS: 'true', ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { rules: RULES, env: { DISABLE_STATS: 'true', ...env } });
 }
 
 /** Addresses of tcp.yaml and mtls.yaml; several instances of Sluice are what the name would be resolved to. */
@@ -253,7 +249,7 @@ t.test(
 );
 
 t.test(
-  'Envoy gives hits back also for requests that were rejected, so a refund can free the place of another request',
+  'Envoy gives hits back also for rejected requests, so a refund can free another place',
   { skip: envoyMissing },
   async t => {
     // Rejected requests are not counted, as with sliding windows and token buckets.
@@ -273,7 +269,7 @@ t.test(
 );
 
 t.test(
-  'a budget is charged when a request is done, and requests that were rejected cost nothing',
+  'a budget is charged when a request is done; rejected requests cost nothing',
   { skip: envoyMissing },
   async t => {
     const service = await startSluice(t);

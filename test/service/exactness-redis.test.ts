@@ -5,32 +5,29 @@ import { examineCalls } from '../support/exactness/model.ts';
 import { loadOn, ruleSettings, startProcesses } from '../support/exactness/setup.ts';
 import { twoProcessesAreExact } from '../support/exactness/two-processes.ts';
 
-t.test(
-  'one hit at a time on one counter: each number that remains is told once, then none passes',
-  async t => {
-    const redis = await startedRedis(t);
-    const processes = await startProcesses(t, 2, { ...ruleSettings(t), REDIS_URL: redis.address });
-    const hot: Counter = { text: 'path=/hot,method=GET', rule: 'shop.path.method', limit: 900 };
-    const load = loadOn(t, processes[0], {
-      seed: 1,
-      counters: [hot],
-      unlimited: [],
-      hits: 1,
-      maxDescriptors: 1,
-    });
-    await load.run(60);
-    const told = load.calls.flatMap(({ answer }) => ('told' in answer ? answer.told : []));
-    t.equal(told.length, 1_200);
-    const remaining = told.filter(({ code }) => code === 'OK').map(each => each.remaining);
-    remaining.sort((a, b) => b - a);
-    t.same(
-      remaining,
-      Array.from({ length: 900 }, (_, i) => 899 - i),
-    );
-    t.equal(told.filter(({ code }) => code === 'OVER_LIMIT').length, 300);
-    await countsAre(t, redis, examineCalls(load.calls));
-  },
-);
+t.test('one hit at a time on one counter: each remaining number is answered once, then none', async t => {
+  const redis = await startedRedis(t);
+  const processes = await startProcesses(t, 2, { ...ruleSettings(t), REDIS_URL: redis.address });
+  const hot: Counter = { text: 'path=/hot,method=GET', rule: 'shop.path.method', limit: 900 };
+  const load = loadOn(t, processes[0], {
+    seed: 1,
+    counters: [hot],
+    unlimited: [],
+    hits: 1,
+    maxDescriptors: 1,
+  });
+  await load.run(60);
+  const told = load.calls.flatMap(({ answer }) => ('told' in answer ? answer.told : []));
+  t.equal(told.length, 1_200);
+  const remaining = told.filter(({ code }) => code === 'OK').map(each => each.remaining);
+  remaining.sort((a, b) => b - a);
+  t.same(
+    remaining,
+    Array.from({ length: 900 }, (_, i) => 899 - i),
+  );
+  t.equal(told.filter(({ code }) => code === 'OVER_LIMIT').length, 300);
+  await countsAre(t, redis, examineCalls(load.calls));
+});
 
 for (const [threads, env] of [
   ['one thread', {}],

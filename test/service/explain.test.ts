@@ -1,9 +1,7 @@
 import t, { type Test } from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
 import { redisFor } from '../support/redis-server.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
-import { tempDirectory } from '../support/temp-directory.ts';
+import { serviceFor } from '../support/service.ts';
 import { run } from '../unit/cli/run.ts';
 
 const RULES = `
@@ -25,9 +23,7 @@ async function explainedAsDecided(
   env: Readonly<Record<string, string>>,
   counted: Counted = { hits: 4 },
 ): Promise<void> {
-  const root = writeRules(tempDirectory(t), { 'config/shop.yaml': RULES });
-  const service = await startService({ env: { RUNTIME_ROOT: root, ...env } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { rules: RULES, env });
   for (let used = 0; used < 4; used++) {
     for (let time = 0; time < 2; time++) {
       const response = await fetch(`http://${service.debug}/explain`, {

@@ -2,13 +2,12 @@ import { compressionAlgorithms } from '@grpc/grpc-js';
 import t from 'tap';
 import { GRPC_STATUS } from '../../src/grpc/service.ts';
 import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
-import { askOverGrpc, dialled } from '../support/asking.ts';
+import { askOverGrpc, dialled, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { encodeHealthCheckRequest } from '../support/health-messages.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
-import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
+import type { Teardown } from '../support/temp-directory.ts';
 
 const RULES = `
 domain: d
@@ -18,10 +17,7 @@ descriptors:
 `;
 
 async function start(t: Teardown, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
-  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
-  const service = await startService({ env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { rules: RULES, env: { RUNTIME_WATCH_ROOT: 'false', ...env } });
 }
 
 for (const engine of ['sluice', 'grpc-js']) {
@@ -43,19 +39,15 @@ for (const engine of ['sluice', 'grpc-js']) {
   });
 }
 
-t.test(
-  'more descriptors or entries than the maximum are rejected with an error that names the maximum',
-  async t => {
-    const { grpc } = await start(t);
-    const client = new GrpcClient(dialled(grpc));
-    t.teardown(() => client.close());
-    const call = (...descriptors: string[]) =>
-      client.unary(SHOULD_RATE_LIMIT_PATH, encodeRateLimitRequest(request('d', ...descriptors)));
-    const descriptors = Array.from({ length: 4_097 }, () => 'a=x');
-    const entries = Array.from({ length: 257 }, () => 'a=x').join();
-    const status = GRPC_STATUS.resourceExhausted;
-    t.match(await call(...descriptors), { status, message: /at most 4096 descriptors/ });
-    t.match(await call(entries), { status, message: /at most 256 entries/ });
-    t.match(await call(...descriptors.slice(1)), { status: GRPC_STATUS.ok });
-  },
-);
+t.test('more descriptors or entries than the maximum are rejected, and the error names it', async t => {
+  const { grpc } = await start(t);
+  const client = grpcTo(t, grpc);
+  const call = (...descriptors: string[]) =>
+    client.unary(SHOULD_RATE_LIMIT_PATH, encodeRateLimitRequest(request('d', ...descriptors)));
+  const descriptors = Array.from({ length: 4_097 }, () => 'a=x');
+  const entries = Array.from({ length: 257 }, () => 'a=x').join();
+  const status = GRPC_STATUS.resourceExhausted;
+  t.match(await call(...descriptors), { status, message: /at most 4096 descriptors/ });
+  t.match(await call(entries), { status, message: /at most 256 entries/ });
+  t.match(await call(...descriptors.slice(1)), { status: GRPC_STATUS.ok });
+});

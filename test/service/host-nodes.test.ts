@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap';
-import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { HOST_NODES } from '../support/host-nodes.ts';
 import { reply, startPushWorker } from '../support/push-workers.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
@@ -35,8 +34,7 @@ for (const { version, path, missing } of HOST_NODES) {
 }
 
 async function decisions(t: Test, service: ServiceProcess): Promise<void> {
-  const client = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => client.close());
+  const client = grpcTo(t, service.grpc);
   t.equal((await askOverGrpc(client, request('demo', 'user=ann'))).statuses[0].limitRemaining, 4);
   const body = { domain: 'demo', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] };
   t.match(await askOverHttp(service.http, body), {

@@ -153,7 +153,7 @@ t.test(
 );
 
 t.test(
-  'without arguments the image serves its sample rules; tasks have a directory that its user may write to',
+  'without arguments the image serves its sample rules; tasks have a writable directory',
   { skip },
   async t => {
     const ports = await freePorts();

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
-import { ADMIN_TOKEN } from '../support/live-page.ts';
+import { ADMIN_TOKEN } from '../support/operator-service.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
@@ -49,10 +49,9 @@ async function started(t: Test, env: Readonly<Record<string, string>> = {}) {
     'config/shop.yaml': RULES.replace('---\n', ''),
     'config/evil.yaml': EVIL_RULES,
   });
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: { ADMIN_TOKEN, ...env, RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false' },
   });
-  t.teardown(() => service.terminate());
   return { service, root };
 }
 
@@ -351,11 +350,13 @@ t.test('among 100 000 limits, a search finds one while the user types', options,
     { length: 100_000 },
     (_, i) => `  - {key: k${i}, rate_limit: {unit: hour, requests_per_unit: ${i}}}\n`,
   );
-  const root = writeRules(tempDirectory(t), {
-    'config/large.yaml': `domain: large\ndescriptors:\n${entries.join('')}`,
+  const service = await serviceFor(t, {
+    rules: {
+      'config/large.yaml': `domain: large
+descriptors:
+${entries.join('')}`,
+    },
   });
-  const service = await startService({ env: { RUNTIME_ROOT: root } });
-  t.teardown(() => service.terminate());
   const { page, faults } = await browser.open(t, `http://${service.debug}/?view=limits`);
   await page.getByText(/1 to 50 of 100.000/).waitFor();
   await page.keyboard.press('/');

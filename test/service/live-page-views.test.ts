@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { BROWSER_MISSING, TestBrowser } from '../support/browser.ts';
-import { ADMIN_TOKEN, keepAsking, servicePage } from '../support/live-page.ts';
+import { keepAsking, servicePage } from '../support/live-page.ts';
+import { callOperator } from '../support/operator-service.ts';
 import { firstLook, lookAt } from '../support/page-looks.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
@@ -92,16 +93,12 @@ async function busyService(t: Test) {
   keepAsking(t, service);
   const inADay = new Date(Date.now() + 86_400_000).toISOString();
   const put = (path: string, body: object) =>
-    fetch(`http://${service.debug}/api/v1/${path}`, {
-      method: 'PUT',
-      headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ domain: 'shop', until: inADay, ...body }),
-    });
-  await put('bans', {
+    callOperator(service, 'PUT', path, { domain: 'shop', until: inADay, ...body });
+  await put('/bans', {
     entries: [{ key: 'user', value: '*bot*' }],
     reason: 'scraping of all prices, three nights in a row; see the incident of Monday',
   });
-  await put('overrides', {
+  await put('/overrides', {
     entries: [{ key: 'ip', value: '10.0.0.1' }],
     factor: 2,
     reason: 'a reason that is long enough to be cut off somewhere in the table',

@@ -5,7 +5,7 @@ import { freePort } from '../support/free-port.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { launched, serviceFor, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { missing } from '../support/tools.ts';
 
@@ -20,8 +20,7 @@ function settings(t: Test, env: Readonly<Record<string, string>> = {}): Record<s
 
 /** All lines that a process writes until `text` stands in one of them, or it ends. */
 async function linesUntil(t: Test, text: string, env: Readonly<Record<string, string>>): Promise<string[]> {
-  const service = new ServiceProcess({ env });
-  t.teardown(() => service.terminate());
+  const service = launched(t, { env });
   await Promise.race([service.written(new RegExp(text)), service.ended]);
   return service.output.trimEnd().split('\n');
 }
@@ -69,8 +68,7 @@ t.test('the line of the start is written at every level, as text as well', async
 });
 
 t.test('with LOG_FORMAT=json every failure of a start is JSON, at every level', async t => {
-  const running = await startService({ env: settings(t, { LOG_LEVEL: 'info' }) });
-  t.teardown(() => running.terminate());
+  const running = await serviceFor(t, { env: settings(t, { LOG_LEVEL: 'info' }) });
   const port = running.grpc.split(':')[1];
   const failures = [
     ['faults in settings', { PORT: '80x', LOG_LEVEL: 'loud' }, /the settings are invalid/],
@@ -102,26 +100,23 @@ t.test('each fault in the settings is a line of its own', async t => {
   );
 });
 
-t.test(
-  'an exception that nobody catches is a line of JSON before the process exits with status 2',
-  async t => {
-    const source = "process.once('SIGUSR2', () => { throw new Error('for the test'); });";
-    const service = await startService({
-      env: settings(t, {
-        LOG_LEVEL: 'info',
-        NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(source)}`,
-      }),
-    });
-    service.signal('SIGUSR2');
-    t.match(await service.ended, { status: 2 });
-    for (const line of service.output.trimEnd().split('\n')) t.doesNotThrow(() => JSON.parse(line), line);
-    t.match(service.logs.at(-1), {
-      level: 'error',
-      '@message': /^Uncaught exception/,
-      error: /for the test/,
-    });
-  },
-);
+t.test('an uncaught exception is a line of JSON before the process exits with status 2', async t => {
+  const source = "process.once('SIGUSR2', () => { throw new Error('for the test'); });";
+  const service = await startService({
+    env: settings(t, {
+      LOG_LEVEL: 'info',
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(source)}`,
+    }),
+  });
+  service.signal('SIGUSR2');
+  t.match(await service.ended, { status: 2 });
+  for (const line of service.output.trimEnd().split('\n')) t.doesNotThrow(() => JSON.parse(line), line);
+  t.match(service.logs.at(-1), {
+    level: 'error',
+    '@message': /^Uncaught exception/,
+    error: /for the test/,
+  });
+});
 
 // A terminal needs a program that makes one.
 const skip = missing('python3', 'python3');

@@ -6,7 +6,7 @@ import { Authority } from '../support/certificates.ts';
 import { DnsServer } from '../support/dns-server.ts';
 import { type MemcachedServer, memcachedFor, startMemcached } from '../support/memcached-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { launched, ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { missing, outputOf } from '../support/tools.ts';
 import { until } from '../support/until.ts';
@@ -20,9 +20,7 @@ function settings(t: Test, env: Readonly<Record<string, string>>): Record<string
 }
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({ env: settings(t, env) });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { env: settings(t, env) });
 }
 
 /** What remains of the limit of each descriptor after a request, one of whose hits is added when this resolves. */
@@ -132,8 +130,7 @@ t.test('ALTCACHE_TLS, with a certificate on both sides', { skip: noTls }, async 
   };
   const service = await start(t, { ...env, ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' });
   t.same([await hit(service, 'x'), await hit(service, 'x')], [[8], [7]]);
-  const strict = new ServiceProcess({ env: settings(t, env) });
-  t.teardown(() => strict.terminate());
+  const strict = launched(t, { env: settings(t, env) });
   const line = await strict.logged(each => each['reason'] !== undefined);
   t.match(line['reason'], /does not match certificate's altnames/, 'unless its name is not looked at');
 });

@@ -6,7 +6,7 @@ import { hasFormOfOpenApi, schemasAreValid } from '../support/openapi-form.ts';
 import { type DocumentedSchema, OperatorContract, type WireAnswer } from '../support/operator-contract.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { readEvents } from '../support/server-events.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 
 const TOKEN = 'a-token-of-thirty-two-characters';
@@ -61,8 +61,7 @@ const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
 
 async function site(t: Test): Promise<Site> {
   const env = { ...tasksEnv(t), ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN };
-  const service = await startService({ env });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env });
   await newTenant(service, 'acme');
   const contract = await OperatorContract.of(service.debug);
   const agent = new Agent({ keepAlive: true });

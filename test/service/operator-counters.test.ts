@@ -1,13 +1,11 @@
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { memcachedFor } from '../support/memcached-server.ts';
+import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { type RedisServer, redisFor } from '../support/redis-server.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
-import { tempDirectory } from '../support/temp-directory.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { msUntilAnswer, until } from '../support/until.ts';
 
-const TOKEN = 'a-token-of-thirty-two-characters';
 const RULES = `
 domain: shop
 descriptors:
@@ -30,22 +28,7 @@ function asked(entry: string) {
 }
 
 async function started(t: Test, env: Readonly<Record<string, string>>, rules = RULES + PRECISE) {
-  const root = writeRules(tempDirectory(t), { 'config/shop.yaml': rules });
-  const service = await startService({ env: { RUNTIME_ROOT: root, ADMIN_TOKEN: TOKEN, ...env } });
-  t.teardown(() => service.terminate());
-  return service;
-}
-
-async function api(service: ServiceProcess, method: string, path: string, body?: unknown) {
-  const response = await fetch(`http://${service.debug}/api/v1${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${TOKEN}`,
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, json: JSON.parse(await response.text()) };
+  return await serviceFor(t, { rules, env: { ADMIN_TOKEN, ...env } });
 }
 
 /** A counter without the time to its reset, which passes between two reads. */
@@ -72,9 +55,12 @@ async function remembersRefusal(redis: RedisServer, service: ServiceProcess): Pr
 async function countersAreReadAndReset(t: Test, env: Readonly<Record<string, string>>): Promise<void> {
   const service = await started(t, { ...CACHE, ...env });
   const path = '/counters?domain=shop&descriptor=user%3Dann';
-  t.match(await api(service, 'GET', path), { status: 200, json: { counters: [{ count: 0, remaining: 2 }] } });
+  t.match(await callOperator(service, 'GET', path), {
+    status: 200,
+    json: { counters: [{ count: 0, remaining: 2 }] },
+  });
   await askOverHttp(service.http, asked('user=ann'));
-  const { json } = await api(service, 'GET', path);
+  const { json } = await callOperator(service, 'GET', path);
   t.match(json, {
     domain: 'shop',
     entries: [{ key: 'user', value: 'ann' }],
@@ -95,18 +81,20 @@ async function countersAreReadAndReset(t: Test, env: Readonly<Record<string, str
     ],
   });
   const selector = { domain: 'shop', entries: [{ key: 'user', value: 'ann' }] };
-  const again = (await api(service, 'POST', '/counters/read', selector)).json.counters;
+  const again = (await callOperator(service, 'POST', '/counters/read', selector)).json.counters;
   t.same(again.map(lasting), json.counters.map(lasting));
   await usesUp(t, service, 'user=ann');
   await usesUp(t, service, 'user=bob');
-  const before = await api(service, 'DELETE', `${path}&reason=asked+for`);
+  const before = await callOperator(service, 'DELETE', `${path}&reason=asked+for`);
   t.equal(before.status, 200);
   t.ok(before.json.counters[0].count >= 2 && before.json.counters[0].over);
   t.match(await askOverHttp(service.http, asked('user=ann')), { status: 200 });
   t.match(await askOverHttp(service.http, asked('user=bob')), { status: 429 }, 'other keys are kept');
-  t.match((await api(service, 'POST', '/counters/reset', selector)).json, { counters: [{ count: 1 }] });
-  t.match(await api(service, 'GET', path), { json: { counters: [{ count: 0 }] } });
-  t.match(await api(service, 'DELETE', '/counters?domain=shop&descriptor=none'), {
+  t.match((await callOperator(service, 'POST', '/counters/reset', selector)).json, {
+    counters: [{ count: 1 }],
+  });
+  t.match(await callOperator(service, 'GET', path), { json: { counters: [{ count: 0 }] } });
+  t.match(await callOperator(service, 'DELETE', '/counters?domain=shop&descriptor=none'), {
     status: 404,
     json: { code: 'not_found', detail: /no entry below/ },
   });
@@ -133,7 +121,9 @@ t.test('in memcached', async t => {
     RULES,
   );
   await usesUp(t, service, 'user=ann');
-  t.match(await api(service, 'DELETE', '/counters?domain=shop&descriptor=user=ann'), { status: 200 });
+  t.match(await callOperator(service, 'DELETE', '/counters?domain=shop&descriptor=user=ann'), {
+    status: 200,
+  });
   t.match(await askOverHttp(service.http, asked('user=ann')), { status: 200 });
 });
 
@@ -141,49 +131,46 @@ t.test('all limits of a rule are told and reset, also sliding windows', async t 
   const service = await started(t, {});
   await usesUp(t, service, 'tenant=a');
   const path = '/counters?domain=shop&descriptor=tenant=a';
-  const { json } = await api(service, 'GET', path);
+  const { json } = await callOperator(service, 'GET', path);
   t.match(json.counters, [
     { rule: 'shop.tenant.5m', algorithm: 'sliding_window', window: '5m', count: 4, remaining: 0, over: true },
     { rule: 'shop.tenant.total', name: 'total', algorithm: 'fixed_window', over: false },
   ]);
-  t.match(await api(service, 'DELETE', path), { status: 200 });
-  t.match((await api(service, 'GET', path)).json.counters, [
+  t.match(await callOperator(service, 'DELETE', path), { status: 200 });
+  t.match((await callOperator(service, 'GET', path)).json.counters, [
     { count: 0, remaining: 4 },
     { count: 0, remaining: 100 },
   ]);
 });
 
-t.test(
-  'a reset at one process is in effect at another one within a second, though that one remembers the refusal',
-  async t => {
-    const redis = await redisFor(t);
-    const env = { ...CACHE, KVCACHE_URL: redis.address };
-    const [one, other] = [await started(t, env), await started(t, env)];
-    const faults = {
-      none: () => {},
-      'its notifications are interrupted': () => redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub'),
-      'all connections are lost': () => redis.command('CLIENT', 'KILL', 'TYPE', 'normal'),
-    };
-    for (const [fault, happens] of Object.entries(faults)) {
-      for (const service of [one, other]) await usesUp(t, service, 'user=ann');
-      await remembersRefusal(redis, other);
-      const happened = happens();
-      const path = '/counters?domain=shop&descriptor=user=ann';
-      await until(async () => (await api(one, 'DELETE', `${path}&reason=asked+for`)).status === 200);
-      const ms = await msUntilAnswer(
-        async () => (await askOverHttp(other.http, asked('user=ann'))).status === 200,
-      );
-      t.ok(ms < 1_000, `${fault}: ${Math.round(ms)} ms`);
-      await happened;
-      // A connection of this process may still be away, which is answered with 503.
-      let read = await api(one, 'GET', path);
-      await until(async () => {
-        if (read.status !== 200) read = await api(one, 'GET', path);
-        return read.status === 200;
-      });
-      t.match(read.json.counters, [{ count: 1 }]);
-    }
-    t.match(one.output, /Operator change.*deleteCounters.*asked for/);
-    t.notMatch(one.output, TOKEN);
-  },
-);
+t.test('a reset at one process is in effect at another one within a second', async t => {
+  const redis = await redisFor(t);
+  const env = { ...CACHE, KVCACHE_URL: redis.address };
+  const [one, other] = [await started(t, env), await started(t, env)];
+  const faults = {
+    none: () => {},
+    'its notifications are interrupted': () => redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub'),
+    'all connections are lost': () => redis.command('CLIENT', 'KILL', 'TYPE', 'normal'),
+  };
+  for (const [fault, happens] of Object.entries(faults)) {
+    for (const service of [one, other]) await usesUp(t, service, 'user=ann');
+    await remembersRefusal(redis, other);
+    const happened = happens();
+    const path = '/counters?domain=shop&descriptor=user=ann';
+    await until(async () => (await callOperator(one, 'DELETE', `${path}&reason=asked+for`)).status === 200);
+    const ms = await msUntilAnswer(
+      async () => (await askOverHttp(other.http, asked('user=ann'))).status === 200,
+    );
+    t.ok(ms < 1_000, `${fault}: ${Math.round(ms)} ms`);
+    await happened;
+    // A connection of this process may still be away, which is answered with 503.
+    let read = await callOperator(one, 'GET', path);
+    await until(async () => {
+      if (read.status !== 200) read = await callOperator(one, 'GET', path);
+      return read.status === 200;
+    });
+    t.match(read.json.counters, [{ count: 1 }]);
+  }
+  t.match(one.output, /Operator change.*deleteCounters.*asked for/);
+  t.notMatch(one.output, ADMIN_TOKEN);
+});

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
+import { callOperator } from '../support/operator-service.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -41,13 +42,10 @@ for (const env of [{ SERVE_THREADS: '1' }, { SERVE_THREADS: '2', HTTP_SERVER_ENG
     `the history of a limit continues after its rules were edited, with ${env.SERVE_THREADS} serving thread(s)`,
     async t => {
       const root = writeRules(tempDirectory(t), { 'config/shop.yaml': RULES });
-      const service = await startService({
+      const service = await serviceFor(t, {
         env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', ...env },
       });
-      t.teardown(() => service.terminate());
-      // biome-ignore lint/suspicious/noExplicitAny: tests look at any part of an answer.
-      const get = async (path: string): Promise<any> =>
-        (await fetch(`http://${service.debug}/api/v1${path}`)).json();
+      const get = async (path: string) => (await callOperator(service, 'GET', path)).json;
       const file = join(root, 'config', 'shop.yaml');
 
       const first = await get('/limits/0');

@@ -3,17 +3,15 @@ import { ruleSettings } from '../support/exactness/setup.ts';
 import { clusterFor } from '../support/redis-cluster.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { readEvents } from '../support/server-events.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 
 const RULES =
   'domain: shop\ndescriptors:\n  - key: user\n    rate_limit: {unit: year, requests_per_unit: 1}\n';
 
 async function started(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({
+  return await serviceFor(t, {
     env: { ...ruleSettings(t, RULES), BACKEND_TYPE: 'redis', ADMIN_TOKEN: 'a-token-for-this-test', ...env },
   });
-  t.teardown(() => service.terminate());
-  return service;
 }
 
 interface Known {

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
+import { callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { readEvents } from '../support/server-events.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 
 const RULES = `domain: shop
 descriptors:
@@ -15,10 +16,8 @@ const ASKED = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 
 
 /** Asks until a status has figures of decisions. */
 async function eventsOf(t: Test, env: Readonly<Record<string, string>>) {
-  const service = await startService({ env: { ...ruleSettings(t, RULES), ...env } });
-  t.teardown(() => service.terminate());
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at any part of an answer.
-  const first: any = await (await fetch(`http://${service.debug}/api/v1/status`)).json();
+  const service = await serviceFor(t, { env: { ...ruleSettings(t, RULES), ...env } });
+  const { json: first } = await callOperator(service, 'GET', '/status');
   const reader = await readEvents(service.debug);
   const rejected = reader.event(({ name }) => name === 'rejections');
   const measured = reader.event(

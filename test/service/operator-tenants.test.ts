@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { ruleSettings } from '../support/exactness/setup.ts';
 import { redisFor } from '../support/redis-server.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { ask as askAt, newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 import { type Run, runIn } from '../unit/cli/run.ts';
@@ -125,8 +125,7 @@ t.test('changes need the token, a reason and a tenant, and a process without tas
   t.match(await sluice('list', 'acme'), { status: 2, stderr: 'unexpected argument' });
   t.match(await sluice('close', 'acme'), { status: 2, stderr: 'say what to do' });
 
-  const none = await startService({ env: { ...ruleSettings(t), ADMIN_TOKEN: TOKEN } });
-  t.teardown(() => none.terminate());
+  const none = await serviceFor(t, { env: { ...ruleSettings(t), ADMIN_TOKEN: TOKEN } });
   for (const path of ['/tenants', '/tenants/acme'] as const) {
     const answer = await askAt(none.debug, `GET /api/v1${path}`, { headers: { host: none.debug } });
     t.match(answer, { status: 501, json: { code: 'tasks_disabled', detail: /TASKS_ENABLED=true/ } });

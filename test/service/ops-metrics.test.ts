@@ -1,10 +1,9 @@
 import t from 'tap';
-import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { promtoolSays, WITHOUT_PROMTOOL } from '../support/promtool.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const RULES = `
@@ -30,7 +29,7 @@ function sampleReader(text: string): (sample: string) => number | undefined {
 }
 
 t.test('the page of Prometheus shows what the service has done', async t => {
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
       RUNTIME_WATCH_ROOT: 'false',
@@ -40,9 +39,7 @@ t.test('the page of Prometheus shows what the service has done', async t => {
       PULLSTATS_ADDR: '127.0.0.1:0',
     },
   });
-  t.teardown(() => service.terminate());
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
+  const grpc = grpcTo(t, service.grpc);
   for (let asked = 0; asked < 4; asked++) {
     await askOverGrpc(grpc, request('d', 'a=x'));
     await askOverGrpc(grpc, request('d', 'b=x,c=y'));

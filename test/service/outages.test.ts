@@ -7,7 +7,7 @@ import { startCluster } from '../support/redis-cluster.ts';
 import { MASTER_NAME, sentinelFor } from '../support/redis-sentinel.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type LogLine, type ServiceProcess, startService } from '../support/service.ts';
+import { type LogLine, type ServiceProcess, serviceFor, startService } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 import { missing } from '../support/tools.ts';
 
@@ -30,12 +30,10 @@ const ASK = {
 const isAvailable = (line: LogLine): boolean => / available again$/.test(String(line['@message']));
 
 async function serve(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
-  const service = await startService({
-    env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', DISABLE_STATS: 'true', ...env },
+  return await serviceFor(t, {
+    rules: RULES,
+    env: { RUNTIME_WATCH_ROOT: 'false', DISABLE_STATS: 'true', ...env },
   });
-  t.teardown(() => service.terminate());
-  return service;
 }
 
 /** The lines from now on that the default level lets through, without those of a start. */

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: 9}\n';
@@ -78,8 +78,7 @@ t.test('a reader of standard error that reads nothing holds up neither decisions
 });
 
 t.test('reads of the rule files and the local cache have statistics', async t => {
-  const service = await startService({ env: { ...settings(t), LOCAL_CACHE_SIZE_IN_BYTES: '600000' } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...settings(t), LOCAL_CACHE_SIZE_IN_BYTES: '600000' } });
   t.equal(await statistic(service.debug, 'runtime.load_attempts'), 1);
   t.equal(await statistic(service.debug, 'runtime.num_values'), 2);
   const { text } = await getPage(service.debug, '/stats');

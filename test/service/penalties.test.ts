@@ -1,14 +1,13 @@
 import t, { type Test } from 'tap';
-import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo } from '../support/asking.ts';
+import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 import { run } from '../unit/cli/run.ts';
 
-const TOKEN = 'a-token-of-thirty-two-characters';
 /** Penalties that outlast the test, and limits whose windows do. */
 const RULES = `
 domain: shop
@@ -26,9 +25,7 @@ const WEEK_S = 604_800;
 function place(t: Test) {
   const root = writeRules(tempDirectory(t), { 'config/shop.yaml': RULES });
   return async (env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> => {
-    const service = await startService({ env: { RUNTIME_ROOT: root, ADMIN_TOKEN: TOKEN, ...env } });
-    t.teardown(() => service.terminate());
-    return service;
+    return await serviceFor(t, { env: { RUNTIME_ROOT: root, ADMIN_TOKEN, ...env } });
   };
 }
 
@@ -45,11 +42,8 @@ async function ask(service: ServiceProcess, entry: string, hits = 1) {
 }
 
 async function counter(service: ServiceProcess, entry: string, method = 'GET') {
-  const descriptor = encodeURIComponent(entry);
-  const path = `/api/v1/counters?domain=shop&descriptor=${descriptor}`;
-  const headers = { Authorization: `Bearer ${TOKEN}` };
-  const response = await fetch(`http://${service.debug}${path}`, { method, headers });
-  return ((await response.json()) as { counters: Record<string, unknown>[] }).counters[0];
+  const path = `/counters?domain=shop&descriptor=${encodeURIComponent(entry)}`;
+  return (await callOperator(service, method, path)).json.counters[0];
 }
 
 async function keysArePenalized(t: Test, service: ServiceProcess): Promise<void> {
@@ -67,8 +61,7 @@ async function keysArePenalized(t: Test, service: ServiceProcess): Promise<void>
 t.test('keys are penalized over gRPC and /json, with the end in the answer', async t => {
   const service = await place(t)();
   await keysArePenalized(t, service);
-  const client = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => client.close());
+  const client = grpcTo(t, service.grpc);
   const entries = [{ key: 'user', value: 'ann' }];
   const request = {
     domain: 'shop',

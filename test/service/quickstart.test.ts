@@ -2,19 +2,16 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { launched, serviceFor, startService } from '../support/service.ts';
 
 const ASK_JSON = { domain: 'demo', descriptors: [{ entries: [{ key: 'user', value: 'bob' }] }] };
 
 t.test('the quick start serves the sample rules; counts go on across both fronts', async t => {
-  const service = await startService({ args: ['serve', '--quickstart'] });
-  t.teardown(() => service.terminate());
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
+  const service = await serviceFor(t, { args: ['serve', '--quickstart'] });
+  const grpc = grpcTo(t, service.grpc);
   for (let call = 1; call <= 5; call++) {
     if (call % 2 === 0) t.equal((await askOverGrpc(grpc, request('demo', 'user=bob'))).overallCode, 1);
     else t.match(await askOverHttp(service.http, ASK_JSON), { status: 200, body: { overallCode: 'OK' } });
@@ -29,8 +26,7 @@ t.test('the quick start serves the sample rules; counts go on across both fronts
 });
 
 t.test('the three commands that the quick start prints work as they are printed', async t => {
-  const service = new ServiceProcess({ args: ['serve', '--quickstart'], env: { LOG_FORMAT: 'text' } });
-  t.teardown(() => service.terminate());
+  const service = launched(t, { args: ['serve', '--quickstart'], env: { LOG_FORMAT: 'text' } });
   await service.written(/Ctrl-C stops it/);
   const commands = service.output
     .split('\n')
@@ -46,8 +42,7 @@ t.test('the three commands that the quick start prints work as they are printed'
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   t.test(`${signal} ends the service with status 0 within 5 s, with connections open`, async t => {
     const service = await startService({ args: ['serve', '--quickstart'] });
-    const grpc = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => grpc.close());
+    const grpc = grpcTo(t, service.grpc);
     await askOverGrpc(grpc, request('demo', 'user=ann'));
     await askOverHttp(service.http, ASK_JSON);
     const watch = grpc.stream('/grpc.health.v1.Health/Watch');
@@ -62,8 +57,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 t.test('the quick start confirms a rule file that was corrected', async t => {
   const root = t.testdir({ config: { 'demo.yaml': 'domain: demo\n' } });
   const env = { RUNTIME_ROOT: root, LOG_FORMAT: 'text', LOG_LEVEL: undefined };
-  const service = new ServiceProcess({ args: ['serve', '--quickstart'], env });
-  t.teardown(() => service.terminate());
+  const service = launched(t, { args: ['serve', '--quickstart'], env });
   await service.written(/Ctrl-C stops it/);
   writeFileSync(join(root, 'config', 'demo.yaml'), 'domain: demo\ndescriptors: [{kez: a}]\n');
   await service.written(/unknown key `kez`/);
@@ -76,8 +70,7 @@ t.test('the quick start confirms a rule file that was corrected', async t => {
 });
 
 t.test('the debug port lists its pages and answers each of them', async t => {
-  const service = await startService({ args: ['serve', '--quickstart'] });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { args: ['serve', '--quickstart'] });
   const { text } = await getPage(service.debug, '/');
   const paths = [...text.matchAll(/^(\/\S+):/gm)].map(match => match[1]);
   t.ok(

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import t from 'tap';
 import { decodeRateLimitResponse } from '../../src/messages/client-codec.ts';
 import { dialled } from '../support/asking.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 
 /** `RateLimitRequest` {domain: "demo", descriptors: [{entries: [{key: "user", value: "raw"}]}]}, byte by byte. */
 const REQUEST = Buffer.from(
@@ -29,8 +29,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 t.test('a caller that knows nothing but bytes gets a decision: HTTP/2 frames written by hand', async t => {
-  const service = await startService({ args: ['serve', '--quickstart'] });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { args: ['serve', '--quickstart'] });
   const socket = connect({ ...dialled(service.grpc) });
   t.teardown(() => socket.destroy());
   await once(socket, 'connect');

@@ -6,7 +6,7 @@ import { clusterFor } from '../support/redis-cluster.ts';
 import { MASTER_NAME, sentinelFor } from '../support/redis-sentinel.ts';
 import { type RedisServer, redisFor, startRedis } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -26,9 +26,7 @@ function settings(t: Test, env: Readonly<Record<string, string>>): Record<string
 }
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({ env: settings(t, env) });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { env: settings(t, env) });
 }
 
 /** A Redis of this test with a password, and a sentinel of it with another one. */

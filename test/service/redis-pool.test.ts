@@ -4,7 +4,7 @@ import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { PLAIN_USER, WITHOUT_SCRIPTS } from '../support/stores.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
@@ -26,7 +26,7 @@ const perSecond = await redisFor(t, { args: WITHOUT_SCRIPTS });
 const servers = { main, perSecond };
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({
+  return await serviceFor(t, {
     env: {
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
       KVCACHE_URL: main.address,
@@ -39,8 +39,6 @@ async function start(t: Test, env: Readonly<Record<string, string>>): Promise<Se
       ...env,
     },
   });
-  t.teardown(() => service.terminate());
-  return service;
 }
 
 /** Pools of one connection, and what happens while it is at work. */

@@ -6,7 +6,7 @@ import { Authority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { type RedisServer, redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -70,7 +70,7 @@ t.test('two instances of Redis that want TLS and a certificate', async t => {
   };
   const [main, perSecond] = [await startTls(), await startTls()];
   const own = authority.issue({ subject: 'sluice', usage: ['client'] });
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       ...rules(t),
       KVCACHE_URL: main.url,
@@ -84,7 +84,6 @@ t.test('two instances of Redis that want TLS and a certificate', async t => {
       KVCACHE_PERSECOND_TLS: 'true',
     },
   });
-  t.teardown(() => service.terminate());
   t.equal((await askOverHttp(service.http, ask('second', 'day'))).status, 200);
   for (const { redis } of [main, perSecond]) {
     t.match(await redis.command('INFO', 'commandstats'), /cmdstat_incrby:calls=1,/);

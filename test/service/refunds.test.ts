@@ -6,7 +6,7 @@ import { memcachedFor } from '../support/memcached-server.ts';
 import { clusterFor } from '../support/redis-cluster.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const LIMIT = 10;
@@ -192,25 +192,20 @@ async function start(
 ): Promise<ServiceProcess[]> {
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const service = await startService({ env: { ...ruleSettings(t, RULES), ...env } });
-      t.teardown(() => service.terminate());
-      return service;
+      return await serviceFor(t, { env: { ...ruleSettings(t, RULES), ...env } });
     }),
   );
 }
 
-t.test(
-  'one process on the embedded store, with a local cache: answers are those of a plain counter',
-  async t => {
-    const callers = callersOf(await start(t, 1, CACHE));
-    await comparesWithPlainCounters(t, callers, {
-      seed: 1,
-      calls: 300,
-      caches: 'of one process',
-      settles: () => false,
-    });
-  },
-);
+t.test('one process with a local cache: answers are those of a plain counter', async t => {
+  const callers = callersOf(await start(t, 1, CACHE));
+  await comparesWithPlainCounters(t, callers, {
+    seed: 1,
+    calls: 300,
+    caches: 'of one process',
+    settles: () => false,
+  });
+});
 
 t.test('two processes on one Redis, with local caches: answers are those of a plain counter', async t => {
   const redis = await redisFor(t);
@@ -223,28 +218,22 @@ t.test('two processes on one Redis, with local caches: answers are those of a pl
   });
 });
 
-t.test(
-  'two processes on a Redis cluster, with local caches: answers are those of a plain counter',
-  async t => {
-    const cluster = await clusterFor(t);
-    const callers = callersOf(
-      await start(t, 2, { ...CACHE, REDIS_URL: cluster.address, REDIS_TYPE: 'cluster' }),
-    );
-    await comparesWithPlainCounters(t, callers, {
-      seed: 3,
-      calls: 300,
-      caches: 'of several processes',
-      settles: lowers,
-    });
-  },
-);
+t.test('two processes on a cluster, with local caches: answers are those of a plain counter', async t => {
+  const cluster = await clusterFor(t);
+  const callers = callersOf(
+    await start(t, 2, { ...CACHE, REDIS_URL: cluster.address, REDIS_TYPE: 'cluster' }),
+  );
+  await comparesWithPlainCounters(t, callers, {
+    seed: 3,
+    calls: 300,
+    caches: 'of several processes',
+    settles: lowers,
+  });
+});
 
-t.test(
-  'two processes on memcached, which adds a moment later: answers are those of a plain counter',
-  async t => {
-    const memcached = await memcachedFor(t);
-    const env = { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: memcached.address };
-    const callers = callersOf(await start(t, 2, env));
-    await comparesWithPlainCounters(t, callers, { seed: 4, calls: 200, caches: 'none', settles: () => true });
-  },
-);
+t.test('two processes on memcached, which adds later: answers are those of a plain counter', async t => {
+  const memcached = await memcachedFor(t);
+  const env = { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: memcached.address };
+  const callers = callersOf(await start(t, 2, env));
+  await comparesWithPlainCounters(t, callers, { seed: 4, calls: 200, caches: 'none', settles: () => true });
+});

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { launched, type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -15,9 +15,7 @@ const daily = (key: string, requestsPerUnit: number): string =>
   `domain: d\ndescriptors:\n  - {key: ${key}, rate_limit: {unit: day, requests_per_unit: ${requestsPerUnit}}}\n`;
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({ env });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { env });
 }
 
 /** The limits that apply to descriptors of these keys; null where none does. */
@@ -52,8 +50,7 @@ t.test('MERGE_DOMAIN_CONFIG lets several files hold rules of one domain', async 
     'config/two.yaml': daily('b', 2),
   });
   const env = { RUNTIME_ROOT, RUNTIME_WATCH_ROOT: 'false' };
-  const apart = new ServiceProcess({ env });
-  t.teardown(() => apart.terminate());
+  const apart = launched(t, { env });
   const refused = await apart.logged(line => line['level'] === 'error');
   t.match(refused['fault'], /two\.yaml:1:9: d: the domain "d" is already defined in .*one\.yaml/);
   const merging = await start(t, { ...env, MERGE_DOMAIN_CONFIG: 'true' });

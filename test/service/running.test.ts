@@ -2,12 +2,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
-import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo, statistic } from '../support/asking.ts';
 import { descriptor, request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { launched, ServiceProcess, serviceFor, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -20,27 +20,23 @@ function settings(t: { teardown(run: () => void): void }, limit: number): Record
   return { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false' };
 }
 
-t.test(
-  'edited rules are active at once; an edit with a fault leaves them active, is counted and logged',
-  async t => {
-    const env = settings(t, 1);
-    const service = await startService({ env });
-    t.teardown(() => service.terminate());
-    const loads = (): number => service.logs.filter(line => line['@message'] === 'Rules loaded').length;
-    await askOverHttp(service.http, ASK);
-    t.match(await askOverHttp(service.http, ASK), { status: 429 });
-    writeRules(env['RUNTIME_ROOT'], { 'config/rules.yaml': rules(9) });
-    await service.logged(() => loads() === 2);
-    t.match(await askOverHttp(service.http, ASK), { status: 200 });
-    writeRules(env['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: d\ndescriptors: [{key: 1.5}]\n' });
-    const logged = await service.logged(line => line['level'] === 'error');
-    t.match(logged, { '@message': 'Fault in the rules', fault: /config\/rules\.yaml:2:21:/ });
-    t.match(await askOverHttp(service.http, ASK), { status: 200 });
-    t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
-    t.equal(await statistic(service.debug, 'ratelimit.service.config_load_success'), 2);
-    t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
-  },
-);
+t.test('edited rules are active at once; an edit with a fault is counted and logged', async t => {
+  const env = settings(t, 1);
+  const service = await serviceFor(t, { env });
+  const loads = (): number => service.logs.filter(line => line['@message'] === 'Rules loaded').length;
+  await askOverHttp(service.http, ASK);
+  t.match(await askOverHttp(service.http, ASK), { status: 429 });
+  writeRules(env['RUNTIME_ROOT'], { 'config/rules.yaml': rules(9) });
+  await service.logged(() => loads() === 2);
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+  writeRules(env['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: d\ndescriptors: [{key: 1.5}]\n' });
+  const logged = await service.logged(line => line['level'] === 'error');
+  t.match(logged, { '@message': 'Fault in the rules', fault: /config\/rules\.yaml:2:21:/ });
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_success'), 2);
+  t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
+});
 
 t.test('gRPC on a unix socket decides, and the socket is removed at the end', async t => {
   const path = join(tempDirectory(t), 'grpc.sock');
@@ -57,10 +53,8 @@ t.test('gRPC on a unix socket decides, and the socket is removed at the end', as
 });
 
 t.test('refusals have the status that tells a proxy what to do', async t => {
-  const service = await startService({ env: settings(t, 1) });
-  t.teardown(() => service.terminate());
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
+  const service = await serviceFor(t, { env: settings(t, 1) });
+  const grpc = grpcTo(t, service.grpc);
   await t.rejects(askOverGrpc(grpc, request('', 'a=x')), /status 3: .*domain.*empty/);
   await t.rejects(askOverGrpc(grpc, request('d')), /status 3: .*descriptors.*empty/);
   const override = descriptor('a=x', { limit: { requestsPerUnit: 1, unit: 99 } });
@@ -73,84 +67,73 @@ t.test('refusals have the status that tells a proxy what to do', async t => {
   t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.service_error'), 4);
 });
 
-t.test(
-  'both fronts count in Redis with the key and the time to live of the reference implementation',
-  async t => {
-    const redis = await redisFor(t);
-    const service = await startService({
-      env: { ...settings(t, 9), REDIS_URL: redis.address, REDIS_SOCKET_TYPE: 'tcp', CACHE_KEY_PREFIX: 'p:' },
-    });
-    t.teardown(() => service.terminate());
-    const grpc = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => grpc.close());
-    await askOverHttp(service.http, ASK);
-    await askOverGrpc(grpc, request('d', 'a=x'));
-    t.equal(
-      await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests'),
-      1,
-      'calls of `/json` are not counted among those of gRPC',
-    );
-    const [key] = (await redis.command('KEYS', '*')) as string[];
-    const today = Math.floor(Date.now() / 86_400_000) * 86_400;
-    t.match(key, /^p:d_a_x_\d+$/);
-    t.ok(Math.abs(Number(key.split('_').at(-1)) - today) <= 86_400);
-    t.equal(await redis.command('GET', key), '2');
-    const ttl = Number(await redis.command('TTL', key));
-    t.ok(ttl > 86_390 && ttl < 86_400 + 300, `${ttl} s`);
-  },
-);
+t.test('both fronts count in Redis with the key and the time to live of the reference', async t => {
+  const redis = await redisFor(t);
+  const service = await serviceFor(t, {
+    env: { ...settings(t, 9), REDIS_URL: redis.address, REDIS_SOCKET_TYPE: 'tcp', CACHE_KEY_PREFIX: 'p:' },
+  });
+  const grpc = grpcTo(t, service.grpc);
+  await askOverHttp(service.http, ASK);
+  await askOverGrpc(grpc, request('d', 'a=x'));
+  t.equal(
+    await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests'),
+    1,
+    'calls of `/json` are not counted among those of gRPC',
+  );
+  const [key] = (await redis.command('KEYS', '*')) as string[];
+  const today = Math.floor(Date.now() / 86_400_000) * 86_400;
+  t.match(key, /^p:d_a_x_\d+$/);
+  t.ok(Math.abs(Number(key.split('_').at(-1)) - today) <= 86_400);
+  t.equal(await redis.command('GET', key), '2');
+  const ttl = Number(await redis.command('TTL', key));
+  t.ok(ttl > 86_390 && ttl < 86_400 + 300, `${ttl} s`);
+});
 
-t.test(
-  'Redis stopped and started again under load gives errors meanwhile, and never a wrong answer',
-  async t => {
-    const redis = await redisFor(t);
-    const limit = 300;
-    const service = await startService({ env: { ...settings(t, limit), REDIS_URL: redis.address } });
-    t.teardown(() => service.terminate());
-    const grpc = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => grpc.close());
-    let going = true;
-    let errors = 0;
-    let passed = 0;
-    const remaining: number[] = [];
-    const load = async (): Promise<void> => {
-      while (going) {
-        try {
-          const { overallCode, statuses } = await askOverGrpc(grpc, request('d', 'a=x'));
-          if (overallCode === 1) {
-            passed++;
-            remaining.push(statuses[0].limitRemaining);
-          }
-        } catch (failure) {
-          t.match(String(failure), /status 14: Redis at /);
-          errors++;
+t.test('Redis restarted under load gives errors meanwhile, and never a wrong answer', async t => {
+  const redis = await redisFor(t);
+  const limit = 300;
+  const service = await serviceFor(t, { env: { ...settings(t, limit), REDIS_URL: redis.address } });
+  const grpc = grpcTo(t, service.grpc);
+  let going = true;
+  let errors = 0;
+  let passed = 0;
+  const remaining: number[] = [];
+  const load = async (): Promise<void> => {
+    while (going) {
+      try {
+        const { overallCode, statuses } = await askOverGrpc(grpc, request('d', 'a=x'));
+        if (overallCode === 1) {
+          passed++;
+          remaining.push(statuses[0].limitRemaining);
         }
+      } catch (failure) {
+        t.match(String(failure), /status 14: Redis at /);
+        errors++;
       }
-    };
-    const callers = Promise.all(Array.from({ length: 8 }, load));
-    await until(() => passed >= limit);
-    t.equal(passed, limit, 'exactly the limit passes before the fault');
-    t.equal(new Set(remaining).size, limit, 'and each of them saw a remaining number of its own');
-    await redis.kill();
-    await until(() => errors > 20);
-    passed = 0;
-    remaining.length = 0;
-    await redis.restart();
-    await until(() => passed >= limit);
-    going = false;
-    await callers;
-    t.equal(passed, limit, 'the empty Redis lets exactly the limit pass again');
-    t.equal(new Set(remaining).size, limit);
-    t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.redis_error'), errors);
-  },
-);
+    }
+  };
+  const callers = Promise.all(Array.from({ length: 8 }, load));
+  await until(() => passed >= limit);
+  t.equal(passed, limit, 'exactly the limit passes before the fault');
+  t.equal(new Set(remaining).size, limit, 'and each of them saw a remaining number of its own');
+  await redis.kill();
+  await until(() => errors > 20);
+  passed = 0;
+  remaining.length = 0;
+  await redis.restart();
+  await until(() => passed >= limit);
+  going = false;
+  await callers;
+  t.equal(passed, limit, 'the empty Redis lets exactly the limit pass again');
+  t.equal(new Set(remaining).size, limit);
+  t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.redis_error'), errors);
+});
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   t.test(`${signal} turns the health to 500 at once while a running call is still answered`, async t => {
     const redis = await redisFor(t);
     const service = await startService({ env: { ...settings(t, 9), REDIS_URL: redis.address } });
-    const grpc = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => grpc.close());
+    const grpc = grpcTo(t, service.grpc);
     await askOverGrpc(grpc, request('d', 'a=x'));
     process.kill(redis.pid, 'SIGSTOP');
     const running = askOverGrpc(grpc, request('d', 'a=x'));
@@ -172,8 +155,7 @@ t.test('a stop waits within its bound for decisions whose callers have gone', as
     env: { ...settings(t, 9), REDIS_URL: redis.address, SHUTDOWN_TIMEOUT: '300ms' },
   });
   process.kill(redis.pid, 'SIGSTOP');
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
+  const grpc = grpcTo(t, service.grpc);
   const call = grpc.stream(SHOULD_RATE_LIMIT_PATH, encodeRateLimitRequest(request('d', 'a=x')));
   await until(
     async () => (await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests')) === 1,
@@ -193,8 +175,7 @@ t.test('a stop waits within its bound for decisions whose callers have gone', as
 t.test('a rejection that nobody handles is logged, and the service goes on', async t => {
   const trouble = "process.on('SIGUSR2',()=>{Promise.reject(Error('forgotten'))})";
   const preload = `--import=data:text/javascript,${encodeURIComponent(trouble)}`;
-  const service = await startService({ env: { ...settings(t, 9), NODE_OPTIONS: preload } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...settings(t, 9), NODE_OPTIONS: preload } });
   service.signal('SIGUSR2');
   const line = await service.logged(each => /Unhandled promise rejection/.test(String(each['@message'])));
   t.match(line['error'], /forgotten/);
@@ -202,8 +183,7 @@ t.test('a rejection that nobody handles is logged, and the service goes on', asy
 });
 
 t.test('logs are text with time, level and msg unless LOG_FORMAT asks for JSON', async t => {
-  const json = await startService({ env: settings(t, 9) });
-  t.teardown(() => json.terminate());
+  const json = await serviceFor(t, { env: settings(t, 9) });
   t.match(json.logs[0], { '@message': String, '@timestamp': /^\d{4}-\d\d-\d\dT/, level: 'info' });
   const bad = settings(t, 9);
   writeRules(bad['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: ""\n' });
@@ -216,8 +196,7 @@ t.test('LOG_LEVEL is the least severe level that is written', async t => {
   const bad = settings(t, 9);
   writeRules(bad['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: ""\n' });
   const levels = async (LOG_LEVEL: string): Promise<unknown[]> => {
-    const service = new ServiceProcess({ env: { ...bad, LOG_LEVEL } });
-    t.teardown(() => service.terminate());
+    const service = launched(t, { env: { ...bad, LOG_LEVEL } });
     await service.logged(line => line['level'] === 'error');
     await service.terminate();
     return [...new Set(service.logs.map(line => line['level']))];

@@ -4,7 +4,7 @@ import { statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
 import { callSteadily, clientMissing } from '../support/grpc-clients.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const RULES =
@@ -25,8 +25,7 @@ t.test(
   { skip: clientMissing('go') },
   async t => {
     const env = { ...ruleSettings(t, RULES), SERVE_THREADS: '4', GRPC_MAX_CONNECTION_AGE: '100ms' };
-    const service = await startService({ env });
-    t.teardown(() => service.terminate());
+    const service = await serviceFor(t, { env });
     const message = encodeRateLimitRequest(request('d', 'a=x'));
     const end = callSteadily(t, service.grpc, SHOULD_RATE_LIMIT_PATH, message);
     await answered(service);

@@ -1,9 +1,8 @@
 import t from 'tap';
-import { askOverGrpc, dialled } from '../support/asking.ts';
+import { askOverGrpc, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const THREADS = 4;
@@ -18,15 +17,13 @@ const rules = (limit: number): string =>
 t.test(`${RELOADS} reloads under load: no thread uses older rules, and no call fails`, async t => {
   const root = writeRules(tempDirectory(t), { 'config/rules.yaml': rules(LIMIT) });
   const env = { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', SERVE_THREADS: String(THREADS) };
-  const service = await startService({ env });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env });
   /** The number of the reload that is known to be active; null at the end. */
   let active: number | null = 0;
   let answered = 0;
   const behind: string[] = [];
   const callers = Array.from({ length: CLIENTS }, async () => {
-    const client = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => client.close());
+    const client = grpcTo(t, service.grpc);
     for (let atLeast = active; atLeast !== null; atLeast = active) {
       const { statuses } = await askOverGrpc(client, request('d', 'a=x'));
       const used = statuses[0].currentLimit!.requestsPerUnit - LIMIT;

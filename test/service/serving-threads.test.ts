@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { CODE } from '../../src/decision/batch.ts';
 import { SERVING_STATUS } from '../../src/messages/health-codec.ts';
-import { askOverGrpc, dialled, getPage, statistic } from '../support/asking.ts';
+import { askOverGrpc, getPage, grpcTo, statistic } from '../support/asking.ts';
 import { descriptor, request } from '../support/decisions.ts';
 import { startedRedis } from '../support/exactness/expect.ts';
 import { ruleSettings, startProcesses } from '../support/exactness/setup.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
+import type { GrpcClient } from '../support/grpc-client.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../support/health-messages.ts';
 import { ReloadLoad } from '../support/reload-load.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -25,18 +25,16 @@ const rules = (limit: number): string =>
 
 async function start(t: Test, threads: number, env: Readonly<Record<string, string>> = {}) {
   const root = writeRules(tempDirectory(t), { 'config/rules.yaml': rules(LIMIT) });
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', SERVE_THREADS: String(threads), ...env },
   });
-  t.teardown(() => service.terminate());
   return { root, service };
 }
 
 /** Clients with a connection each. */
 function clients(t: Test, service: ServiceProcess, count: number): readonly GrpcClient[] {
   return Array.from({ length: count }, () => {
-    const client = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => client.close());
+    const client = grpcTo(t, service.grpc);
     return client;
   });
 }
@@ -118,8 +116,7 @@ t.test('one process replaces another on the same ports, and no call fails', asyn
   });
   t.teardown(() => load.close());
   await load.during(async () => {
-    const second = await startService({ env: { ...env, SHARE_PORTS: 'true', PORT, GRPC_PORT } });
-    t.teardown(() => second.terminate());
+    await serviceFor(t, { env: { ...env, SHARE_PORTS: 'true', PORT, GRPC_PORT } });
     await first.terminate();
     const answered = load.answered;
     await until(() => load.answered > answered + 100);

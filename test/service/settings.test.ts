@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import t from 'tap';
 import { HttpPeer } from '../exam/http-server/peer.ts';
-import { askOverHttp, dialled } from '../support/asking.ts';
-import { callOverHttp2, GrpcClient, openHttp2 } from '../support/grpc-client.ts';
+import { askOverHttp, dialled, grpcTo } from '../support/asking.ts';
+import { callOverHttp2, openHttp2 } from '../support/grpc-client.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 
 // One test for each setting that no other service test sets: the variable does what it says in the whole program.
@@ -34,8 +34,7 @@ t.test('RUNTIME_IGNOREDOTFILES leaves out files whose name begins with a dot', a
     ['true', 'nothing to limit'],
     ['false', 'limited'],
   ] as const) {
-    const service = await startService({ env: { ...rooted(t, files), RUNTIME_IGNOREDOTFILES: ignored } });
-    t.teardown(() => service.terminate());
+    const service = await serviceFor(t, { env: { ...rooted(t, files), RUNTIME_IGNOREDOTFILES: ignored } });
     const { body } = await askOverHttp(service.http, { ...asking('a'), domain: 'e' });
     const limited = body.statuses?.[0]?.['currentLimit'] !== undefined;
     t.equal(limited ? 'limited' : 'nothing to limit', status, `RUNTIME_IGNOREDOTFILES=${ignored}`);
@@ -44,16 +43,14 @@ t.test('RUNTIME_IGNOREDOTFILES leaves out files whose name begins with a dot', a
 });
 
 t.test('QUOTA_MODE refuses only when every descriptor is over its limit', async t => {
-  const service = await startService({ env: { ...rooted(t), QUOTA_MODE: 'true' } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...rooted(t), QUOTA_MODE: 'true' } });
   await askOverHttp(service.http, asking('a'));
   t.match(await askOverHttp(service.http, asking('a', 'b')), { status: 200 });
   t.match(await askOverHttp(service.http, asking('a')), { status: 429 });
 });
 
 t.test('RESPONSE_DYNAMIC_METADATA fills the metadata of responses', async t => {
-  const service = await startService({ env: { ...rooted(t), RESPONSE_DYNAMIC_METADATA: 'true' } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...rooted(t), RESPONSE_DYNAMIC_METADATA: 'true' } });
   const { body } = await askOverHttp(service.http, asking('b'));
   t.match(JSON.stringify(body['dynamicMetadata']), /"domain":"d"/);
   t.match(JSON.stringify(body['dynamicMetadata']), /"team":"edge"/);
@@ -65,10 +62,9 @@ t.test('LIMIT_RESPONSE_HEADERS_ENABLED adds three headers, named by their settin
     LIMIT_REMAINING_HEADER: 'x-left',
     LIMIT_RESET_HEADER: 'x-reset',
   };
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: { ...rooted(t), ...names, LIMIT_RESPONSE_HEADERS_ENABLED: 'true' },
   });
-  t.teardown(() => service.terminate());
   const { body } = await askOverHttp(service.http, asking('b'));
   t.match(body['responseHeadersToAdd'], [
     { key: 'x-limit', value: /^100/ },
@@ -89,8 +85,7 @@ t.test('EXPIRATION_JITTER_MAX_SECONDS is what a counter lives longer than its wi
       KVCACHE_URL: `127.0.0.1:${redis.port}`,
       EXPIRATION_JITTER_MAX_SECONDS: jitter,
     };
-    const service = await startService({ env: { ...env, CACHE_KEY_PREFIX: `${jitter}:` } });
-    t.teardown(() => service.terminate());
+    const service = await serviceFor(t, { env: { ...env, CACHE_KEY_PREFIX: `${jitter}:` } });
     await askOverHttp(service.http, asking('b'));
     const [key] = (await redis.command('KEYS', `${jitter}:*`)) as string[];
     const ttlS = Number(await redis.command('TTL', key));
@@ -99,29 +94,24 @@ t.test('EXPIRATION_JITTER_MAX_SECONDS is what a counter lives longer than its wi
   }
 });
 
-t.test(
-  'MAX_QUEUED_DECISIONS limits waiting requests; the next one is rejected and may be retried',
-  async t => {
-    const redis = await redisFor(t);
-    const env = { ...rooted(t), KVCACHE_URL: `127.0.0.1:${redis.port}`, MAX_QUEUED_DECISIONS: '1' };
-    const service = await startService({ env });
-    t.teardown(() => service.terminate());
-    const before = await askOverHttp(service.http, asking('b'));
-    t.match(before, { status: 200 });
-    redis.freeze();
-    const asked = [askOverHttp(service.http, asking('b')), askOverHttp(service.http, asking('b'))];
-    const refused = await Promise.race(asked);
-    t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } });
-    redis.thaw();
-    const statuses = (await Promise.all(asked)).map(answer => answer.status);
-    t.same(statuses.sort(), [200, 503]);
-  },
-);
+t.test('MAX_QUEUED_DECISIONS limits waiting requests; the next is rejected and may be retried', async t => {
+  const redis = await redisFor(t);
+  const env = { ...rooted(t), KVCACHE_URL: `127.0.0.1:${redis.port}`, MAX_QUEUED_DECISIONS: '1' };
+  const service = await serviceFor(t, { env });
+  const before = await askOverHttp(service.http, asking('b'));
+  t.match(before, { status: 200 });
+  redis.freeze();
+  const asked = [askOverHttp(service.http, asking('b')), askOverHttp(service.http, asking('b'))];
+  const refused = await Promise.race(asked);
+  t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } });
+  redis.thaw();
+  const statuses = (await Promise.all(asked)).map(answer => answer.status);
+  t.same(statuses.sort(), [200, 503]);
+});
 
 t.test('HTTP_MAX_CONNECTIONS and HTTP_MAX_HELD_BYTES bound what callers take of the HTTP port', async t => {
   const bounds = { HTTP_MAX_CONNECTIONS: '3', HTTP_MAX_HELD_BYTES: '8388608' };
-  const service = await startService({ env: { ...rooted(t), ...bounds } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...rooted(t), ...bounds } });
   const port = Number(service.http.slice(service.http.lastIndexOf(':') + 1));
   const open = async (): Promise<HttpPeer> => {
     const peer = await HttpPeer.open(port);
@@ -147,8 +137,7 @@ t.test('GRPC_MAX_METADATA_BYTES bounds the metadata of a call, which is 128 KiB 
     [{ GRPC_MAX_METADATA_BYTES: '9000' }, 9_000, 8_000, 200],
     [{ GRPC_MAX_METADATA_BYTES: '9000' }, 9_000, 9_000, 431],
   ] as const) {
-    const service = await startService({ env: { ...rooted(t), ...env } });
-    t.teardown(() => service.terminate());
+    const service = await serviceFor(t, { env: { ...rooted(t), ...env } });
     const session = openHttp2(dialled(service.grpc));
     t.teardown(() => session.destroy());
     const headers = { 'x-long': 'x'.repeat(bytes) };
@@ -161,8 +150,7 @@ t.test('GRPC_MAX_METADATA_BYTES bounds the metadata of a call, which is 128 KiB 
 
 t.test('GRPC_MAX_CONNECTION_AGE asks a connection to go, GRPC_MAX_CONNECTION_AGE_GRACE cuts it', async t => {
   const ages = { GRPC_MAX_CONNECTION_AGE: '300ms', GRPC_MAX_CONNECTION_AGE_GRACE: '300ms' };
-  const service = await startService({ env: { ...rooted(t), ...ages } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...rooted(t), ...ages } });
   const session = connect(`http://${service.grpc}`);
   session.on('error', () => {});
   const closed = once(session, 'close');
@@ -178,7 +166,6 @@ t.test('GRPC_MAX_CONNECTION_AGE asks a connection to go, GRPC_MAX_CONNECTION_AGE
   await once(session, 'goaway');
   t.notOk(watch.closed, 'calls under way go on');
   await closed;
-  const other = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => other.close());
+  const other = grpcTo(t, service.grpc);
   t.match(await other.unary('/grpc.health.v1.Health/Check'), { status: 0 }, 'new connections are welcome');
 });

@@ -7,7 +7,7 @@ import type { Call, Counter } from '../support/exactness/load.ts';
 import { examineCalls } from '../support/exactness/model.ts';
 import { countsInRedis, DOMAIN, loadOn, ruleSettings, startProcesses } from '../support/exactness/setup.ts';
 import { statisticsOf } from '../support/exactness/statistics.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const ASK = {
@@ -39,8 +39,7 @@ for (const engine of ['sluice', 'grpc-js']) {
 
 t.test('without SHARE_PORTS a second process fails, whichever port it would share', async t => {
   const settings = ruleSettings(t);
-  const first = await startService({ env: settings });
-  t.teardown(() => first.terminate());
+  const first = await serviceFor(t, { env: settings });
   const [PORT, GRPC_PORT] = [first.http, first.grpc].map(address => address.split(':')[1]);
   const fails = async (env: Record<string, string>, message: RegExp) => {
     const second = new ServiceProcess({ env: { ...settings, ...env } });
@@ -58,17 +57,15 @@ t.test('without SHARE_PORTS a second process fails, whichever port it would shar
 t.test('a debug port and a unix socket are for one process: each needs its own', async t => {
   const path = join(tempDirectory(t), 'grpc.sock');
   const settings = { ...ruleSettings(t), SHARE_PORTS: 'true' };
-  const first = await startService({ env: { ...settings, GRPC_UDS: path } });
-  t.teardown(() => first.terminate());
+  const first = await serviceFor(t, { env: { ...settings, GRPC_UDS: path } });
   const second = new ServiceProcess({ env: { ...settings, GRPC_UDS: path } });
   t.match(await second.ended, { status: 2 });
   t.match(second.output, /another process accepts connections there, and SHARE_PORTS does not apply/);
   const DEBUG_PORT = first.debug.split(':')[1];
-  const third = await startService({
+  const third = await serviceFor(t, {
     env: { ...settings, GRPC_UDS: `${path}.3`, DEBUG_PORT },
     fronts: ['http', 'grpc'],
   });
-  t.teardown(() => third.terminate());
   t.match(
     third.output,
     /Debug port could not be opened.*set DEBUG_PORT to a free port, because each process needs its own/,
@@ -84,41 +81,37 @@ t.test('each process on an embedded store counts for itself, and says so when po
   t.match(line, { level: 'warning' });
 });
 
-t.test(
-  'a process that is killed under load takes its own calls with it and no other; a new one takes its place',
-  async t => {
-    const redis = await startedRedis(t);
-    const settings = { ...ruleSettings(t), REDIS_URL: redis.address };
-    const [first, second] = await startProcesses(t, 2, settings);
-    const counters: Counter[] = ['a', 'b', 'c'].map(site => ({
-      text: `site=${site}`,
-      rule: 'shop.site',
-      limit: 10_000_000,
-    }));
-    const load = loadOn(t, first, { seed: 8, counters });
-    let going = true;
-    const running = load.runWhile(() => going);
-    await load.heard(200, answer => 'told' in answer);
-    await second.terminate('SIGKILL');
-    await load.heard(200, answer => 'told' in answer);
-    const [PORT, GRPC_PORT] = [first.http, first.grpc].map(address => address.split(':')[1]);
-    const third = await startService({ env: { ...settings, SHARE_PORTS: 'true', PORT, GRPC_PORT } });
-    t.teardown(() => third.terminate());
-    await callUntilBothAnswered(t, [first, third], () => jsonFront(first.http));
-    going = false;
-    await running;
-    const verdict = examineCalls(load.calls);
-    t.same(verdict.contradictions, []);
-    const callers = (calls: readonly Call[]) => new Set(calls.map(({ caller }) => caller)).size;
-    const failed = load.calls.filter(({ answer }) => 'error' in answer);
-    t.ok(callers(failed) < callers(load.calls), 'some callers never noticed');
-    const counts = await countsInRedis(redis, counters);
-    for (const [{ text }, { answered, uncertain }] of verdict.tallies) {
-      const count = counts.get(text)!;
-      t.ok(answered <= count && count <= answered + uncertain, `${answered} <= ${count} <= +${uncertain}`);
-    }
-  },
-);
+t.test('a process that is killed under load takes only its own calls with it, and is replaced', async t => {
+  const redis = await startedRedis(t);
+  const settings = { ...ruleSettings(t), REDIS_URL: redis.address };
+  const [first, second] = await startProcesses(t, 2, settings);
+  const counters: Counter[] = ['a', 'b', 'c'].map(site => ({
+    text: `site=${site}`,
+    rule: 'shop.site',
+    limit: 10_000_000,
+  }));
+  const load = loadOn(t, first, { seed: 8, counters });
+  let going = true;
+  const running = load.runWhile(() => going);
+  await load.heard(200, answer => 'told' in answer);
+  await second.terminate('SIGKILL');
+  await load.heard(200, answer => 'told' in answer);
+  const [PORT, GRPC_PORT] = [first.http, first.grpc].map(address => address.split(':')[1]);
+  const third = await serviceFor(t, { env: { ...settings, SHARE_PORTS: 'true', PORT, GRPC_PORT } });
+  await callUntilBothAnswered(t, [first, third], () => jsonFront(first.http));
+  going = false;
+  await running;
+  const verdict = examineCalls(load.calls);
+  t.same(verdict.contradictions, []);
+  const callers = (calls: readonly Call[]) => new Set(calls.map(({ caller }) => caller)).size;
+  const failed = load.calls.filter(({ answer }) => 'error' in answer);
+  t.ok(callers(failed) < callers(load.calls), 'some callers never noticed');
+  const counts = await countsInRedis(redis, counters);
+  for (const [{ text }, { answered, uncertain }] of verdict.tallies) {
+    const count = counts.get(text)!;
+    t.ok(answered <= count && count <= answered + uncertain, `${answered} <= ${count} <= +${uncertain}`);
+  }
+});
 
 /** Calls over one new connection after the other until each process has answered some. Returns how many calls. */
 async function callUntilBothAnswered(

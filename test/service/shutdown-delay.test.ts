@@ -1,8 +1,7 @@
 import t from 'tap';
 import { SERVING_STATUS } from '../../src/messages/health-codec.ts';
-import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
+import { askOverGrpc, getPage, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../support/health-messages.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
@@ -24,8 +23,7 @@ t.test('during SHUTDOWN_DELAY health is bad on every port, and everything is ser
   const acme = await newTenant(service);
   await acme.make('workers', { name: 'puller', mode: 'pull' });
   const waiting = acme.ask('POST /workers/puller/leases', { wait: '30s' });
-  const client = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => client.close());
+  const client = grpcTo(t, service.grpc);
   const watch = client.stream(`${HEALTH}/Watch`, RATELIMIT);
   t.equal(decodeHealthCheckResponse(await watch.next()), SERVING_STATUS.serving);
 
@@ -40,8 +38,7 @@ t.test('during SHUTDOWN_DELAY health is bad on every port, and everything is ser
   t.same(await getPage(service.http, '/healthz'), { status: 200, text: 'OK' }, 'it is not to be killed');
 
   t.equal((await askOverGrpc(client, request('d', 'a=x'))).statuses[0].limitRemaining, 99);
-  const late = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => late.close());
+  const late = grpcTo(t, service.grpc);
   t.equal((await askOverGrpc(late, request('d', 'a=x'))).statuses[0].limitRemaining, 98, 'a new connection');
   const answer = await fetch(`http://${service.http}/json`, { method: 'POST', body: JSON.stringify(ASK) });
   t.match(await answer.json(), { statuses: [{ limitRemaining: 97 }] });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import type { Teardown } from '../support/stores.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
@@ -16,11 +16,9 @@ function place(t: Teardown) {
   const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
   const path = join(root, 'counters');
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> => {
-    const service = await startService({
+    return await serviceFor(t, {
       env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', MEMORY_STORE_SNAPSHOT_PATH: path, ...env },
     });
-    t.teardown(() => service.terminate());
-    return service;
   };
   return { path, start };
 }

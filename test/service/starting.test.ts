@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo, statistic } from '../support/asking.ts';
 import { Child } from '../support/child-process.ts';
 import { request } from '../support/decisions.ts';
 import { freePort } from '../support/free-port.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
+import type { GrpcClient } from '../support/grpc-client.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { isListening, ServiceProcess, startService } from '../support/service.ts';
+import { isListening, launched, ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const GOOD = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: hour, requests_per_unit: 2}\n';
@@ -36,7 +36,7 @@ t.test('every fault of the settings is reported at once, and nothing starts', as
 
 t.test('warnings about settings are logged, and the service starts', async t => {
   const redis = await redisFor(t, { args: ['--requirepass', 's3cret'] });
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       ...watching(rulesIn(t, GOOD)),
       REDIS_URL: `redis://:s3cret@${redis.address}`,
@@ -48,7 +48,6 @@ t.test('warnings about settings are logged, and the service starts', async t => 
       LIMIT_RESPONSE_HEADER_ENABLED: 's3cret',
     },
   });
-  t.teardown(() => service.terminate());
   const warnings = service.logs.filter(line => line['level'] === 'warning');
   t.match(warnings, [
     { given: 'REDIS_POOL_SIZE="5000"', used: '1000' },
@@ -65,7 +64,7 @@ t.test('warnings about settings are logged, and the service starts', async t => 
 });
 
 t.test(
-  'settings of a store without its address prevent the start, and a misspelled name is reported',
+  'settings of a store without its address prevent the start; misspelled names are reported',
   async t => {
     const service = new ServiceProcess({
       env: { ...watching(rulesIn(t, GOOD)), REDIS_ULR: 'redis:6379', REDIS_AUTH: 's3cret' },
@@ -88,7 +87,7 @@ const oneLoopback = process.platform !== 'linux' && 'this system has one loopbac
 
 t.test('each server listens at its own host and port', { skip: oneLoopback }, async t => {
   const [PORT, GRPC_PORT, DEBUG_PORT] = await Promise.all([freePort(), freePort(), freePort()]);
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       ...watching(rulesIn(t, GOOD)),
       HOST: '127.0.0.2',
@@ -99,7 +98,6 @@ t.test('each server listens at its own host and port', { skip: oneLoopback }, as
       DEBUG_PORT: String(DEBUG_PORT),
     },
   });
-  t.teardown(() => service.terminate());
   t.equal(service.http, `127.0.0.2:${PORT}`);
   t.equal(service.grpc, `127.0.0.3:${GRPC_PORT}`);
   t.equal(service.debug, `127.0.0.4:${DEBUG_PORT}`);
@@ -109,8 +107,7 @@ t.test('each server listens at its own host and port', { skip: oneLoopback }, as
 });
 
 t.test('a port that is taken ends the start with a text that names it and the setting', async t => {
-  const first = await startService({ env: watching(rulesIn(t, GOOD)) });
-  t.teardown(() => first.terminate());
+  const first = await serviceFor(t, { env: watching(rulesIn(t, GOOD)) });
   const port = first.grpc.split(':').at(-1)!;
   const second = new ServiceProcess({ env: { ...watching(rulesIn(t, GOOD)), GRPC_PORT: port } });
   t.match(await second.ended, { status: 2 });
@@ -118,14 +115,12 @@ t.test('a port that is taken ends the start with a text that names it and the se
 });
 
 t.test('without the debug port the service works', async t => {
-  const first = await startService({ env: watching(rulesIn(t, GOOD)) });
-  t.teardown(() => first.terminate());
+  await serviceFor(t, { env: watching(rulesIn(t, GOOD)) });
   const host = '256.256.256.256';
-  const second = await startService({
+  const second = await serviceFor(t, {
     env: { ...watching(rulesIn(t, GOOD)), DEBUG_HOST: host },
     fronts: ['http', 'grpc'],
   });
-  t.teardown(() => second.terminate());
   t.match(await askOverHttp(second.http, ASK), { status: 200 });
   t.match(second.output, /Debug port could not be opened; retrying/);
 });
@@ -149,8 +144,7 @@ t.test('a store larger than the memory ends the start with a text that names the
 
 t.test('a second process on the same ports fails without touching those of the first', async t => {
   const env = watching(rulesIn(t, GOOD));
-  const first = await startService({ env });
-  t.teardown(() => first.terminate());
+  const first = await serviceFor(t, { env });
   const [PORT, GRPC_PORT] = [first.http, first.grpc].map(address => address.split(':')[1]);
   const second = new ServiceProcess({ env: { ...env, PORT, GRPC_PORT } });
   t.match(await second.ended, { status: 2 });
@@ -186,8 +180,7 @@ t.test('a signal while the ports are being opened ends the process with status 0
 
 t.test('invalid rules at startup keep the ports closed until they are fixed', async t => {
   const root = rulesIn(t, BAD);
-  const service = new ServiceProcess({ env: watching(root) });
-  t.teardown(() => service.terminate());
+  const service = launched(t, { env: watching(root) });
   const fault = await service.logged(line => line['level'] === 'error');
   t.match(fault['fault'], /config\/rules\.yaml:4:5: .*ratelimit.*rate_limit/);
   await service.logged(line => /^Ports stay closed until rules are loaded/.test(String(line['@message'])));
@@ -201,10 +194,9 @@ t.test('invalid rules at startup keep the ports closed until they are fixed', as
 
 t.test('FORCE_START_WITHOUT_INITIAL_CONFIG opens the ports, and calls say what is missing', async t => {
   const root = rulesIn(t, BAD);
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: { ...watching(root), FORCE_START_WITHOUT_INITIAL_CONFIG: 'true' },
   });
-  t.teardown(() => service.terminate());
   t.match(await askOverHttp(service.http, ASK), { status: 503, body: { error: { code: 'no_rules' } } });
   const grpc = client(t, service);
   await t.rejects(askOverGrpc(grpc, request('d', 'a=x')), /status 14: .*no rules/);
@@ -223,14 +215,13 @@ t.test('FORCE_START_WITHOUT_INITIAL_CONFIG opens the ports, and calls say what i
 
 t.test('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED makes health follow the domains', async t => {
   const root = rulesIn(t, BAD);
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       ...watching(root),
       FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
       HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true',
     },
   });
-  t.teardown(() => service.terminate());
   const grpc = client(t, service);
   t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
   t.same([await health(grpc, 'ratelimit'), await health(grpc, '')], ['NOT_SERVING', 'SERVING']);
@@ -254,8 +245,7 @@ t.test('no port opens before Redis answers; a signal ends the waiting with statu
   const waiting = new ServiceProcess({ env });
   await waiting.logged(line => /^Redis is unavailable; ports stay closed/.test(String(line['@message'])));
   t.match(await waiting.terminate(), { status: 0, signal: null });
-  const service = new ServiceProcess({ env });
-  t.teardown(() => service.terminate());
+  const service = launched(t, { env });
   await service.logged(line => /^Redis is unavailable; ports stay closed/.test(String(line['@message'])));
   t.notOk(service.logs.some(isListening));
   const redis = await redisFor(t, { port });
@@ -284,8 +274,7 @@ t.test('a Redis that does not come within the bound ends the start with status 2
 
 /** A gRPC client of the service, which ends with the test. */
 function client(t: Test, service: ServiceProcess): GrpcClient {
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
+  const grpc = grpcTo(t, service.grpc);
   return grpc;
 }
 

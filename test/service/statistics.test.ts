@@ -4,8 +4,7 @@ import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { tcpReceiver, udpReceiver } from '../support/line-receivers.ts';
 import { readPrometheusText } from '../support/prometheus-text.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 2}\n';
@@ -18,10 +17,7 @@ const OFTEN = { STATS_FLUSH_INTERVAL: '20ms' };
 const NO_STATSD = { USE_PUSHSTATS: 'false' };
 
 async function serving(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
-  const service = await startService({ env: { RUNTIME_ROOT: root, ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { rules: RULES, env });
 }
 
 async function ask(service: ServiceProcess, times: number): Promise<void> {
@@ -98,17 +94,15 @@ t.test('Prometheus: what is counted is on the page at once', async t => {
 t.test('Prometheus: values with dots are series of their own', async t => {
   const rules =
     'domain: d\ndescriptors:\n  - key: host\n    value_to_metric: true\n    rate_limit: {unit: year, requests_per_unit: 2}\n';
-  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': rules });
-  const service = await startService({
+  const service = await serviceFor(t, {
+    rules,
     env: {
-      RUNTIME_ROOT: root,
       ...NO_STATSD,
       USE_PULLSTATS: 'true',
       PULLSTATS_ADDR: '127.0.0.1:0',
       SANITIZE_DESCRIPTOR_METRIC_DOTS: 'true',
     },
   });
-  t.teardown(() => service.terminate());
   for (const value of ['foo.bar.other.org', 'foo.bar.example.com'])
     await askOverHttp(service.http, { domain: 'd', descriptors: [{ entries: [{ key: 'host', value }] }] });
   const page = await (await fetch(`http://${await metricsAddress(service)}/metrics`)).text();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { type Run, runIn } from '../unit/cli/run.ts';
 
@@ -15,8 +15,7 @@ descriptors:
 `;
 
 t.test('an operator overrides, bans and passes from the command line', async t => {
-  const service = await startService({ env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN } });
   const file = join(tempDirectory(t), 'token');
   writeFileSync(file, `${TOKEN}\n`);
   const sluice = (...args: string[]): Promise<Run> =>

@@ -4,12 +4,12 @@ import { askOverHttp } from '../support/asking.ts';
 import { startedRedis } from '../support/exactness/expect.ts';
 import { type FrontClient, grpcFront } from '../support/exactness/fronts.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
+import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { msUntilAnswer, until } from '../support/until.ts';
 
-const TOKEN = 'a-token-of-the-operator';
 const RULES = `domain: shop
 descriptors:
   - key: user
@@ -22,20 +22,6 @@ const CONNECTIONS = 6;
 
 type Json = Readonly<Record<string, unknown>>;
 
-interface Reply {
-  readonly status: number;
-  readonly body: Json;
-}
-
-async function call(service: ServiceProcess, method: string, path: string, body?: Json): Promise<Reply> {
-  const response = await fetch(`http://${service.debug}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Json };
-}
-
 function about(user: string, forMs = 3_600_000): Json {
   return {
     domain: 'shop',
@@ -46,9 +32,7 @@ function about(user: string, forMs = 3_600_000): Json {
 }
 
 async function started(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({ env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN, ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { env: { ...ruleSettings(t, RULES), ADMIN_TOKEN, ...env } });
 }
 
 /** Connections to all threads of a service. */
@@ -68,47 +52,46 @@ async function codes(fronts: readonly FrontClient[], user: string): Promise<stri
   return [...new Set(told)].sort().join(' and ');
 }
 
-t.test(
-  'a change is active within a second in a process without a token as well, over kills of Redis',
-  async t => {
-    const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
-    const redis = await redisFor(t, { args });
-    const env = { BACKEND_TYPE: 'redis', REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: redis.address };
-    const first = await started(t, { ...env, SERVE_THREADS: '2' });
-    const second = await started(t, { ...env, SERVE_THREADS: '1', WORKER_THREADS: '1', ADMIN_TOKEN: '' });
-    const here = connections(t, first);
-    const there = connections(t, second);
-    const spreads = async (user: string, code: string): Promise<void> => {
-      t.equal(await codes(here, user), code, 'at once in all threads of the process that made the change');
-      const ms = await msUntilAnswer(async () => (await codes(there, user)) === code);
-      t.ok(ms < 1_000, `in the other process after ${Math.round(ms)} ms`);
-    };
-    for (let i = 0; i < 2; i++) {
-      const user = `ann${i}`;
-      const { status, body } = await call(first, 'PUT', '/bans', about(user));
-      t.equal(status, 200);
-      await spreads(user, 'OVER_LIMIT');
-      await call(first, 'PUT', '/passes', about(user));
-      await call(first, 'DELETE', `/bans/${body['id']}`);
-      await spreads(user, 'OK');
-      await redis.kill();
-      t.match(await call(first, 'PUT', '/bans', about(user)), {
-        status: 503,
-        body: { code: 'store_unavailable' },
-      });
-      await redis.restart();
-      await until(async () => (await call(first, 'PUT', '/bans', about(user))).status === 200);
-      await spreads(user, 'OVER_LIMIT');
-    }
-    t.match((await call(second, 'GET', '/bans')).body, { bans: [{ domain: 'shop' }, { domain: 'shop' }] });
-    const third = await started(t, env);
-    t.equal(
-      await codes(connections(t, third), 'ann1'),
-      'OVER_LIMIT',
-      'a process that starts knows the records',
-    );
-  },
-);
+t.test('a change is active within a second also without a token, over kills of Redis', async t => {
+  const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
+  const redis = await redisFor(t, { args });
+  const env = { BACKEND_TYPE: 'redis', REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: redis.address };
+  const first = await started(t, { ...env, SERVE_THREADS: '2' });
+  const second = await started(t, { ...env, SERVE_THREADS: '1', WORKER_THREADS: '1', ADMIN_TOKEN: '' });
+  const here = connections(t, first);
+  const there = connections(t, second);
+  const spreads = async (user: string, code: string): Promise<void> => {
+    t.equal(await codes(here, user), code, 'at once in all threads of the process that made the change');
+    const ms = await msUntilAnswer(async () => (await codes(there, user)) === code);
+    t.ok(ms < 1_000, `in the other process after ${Math.round(ms)} ms`);
+  };
+  for (let i = 0; i < 2; i++) {
+    const user = `ann${i}`;
+    const { status, json } = await callOperator(first, 'PUT', '/bans', about(user));
+    t.equal(status, 200);
+    await spreads(user, 'OVER_LIMIT');
+    await callOperator(first, 'PUT', '/passes', about(user));
+    await callOperator(first, 'DELETE', `/bans/${json.id}`);
+    await spreads(user, 'OK');
+    await redis.kill();
+    t.match(await callOperator(first, 'PUT', '/bans', about(user)), {
+      status: 503,
+      json: { code: 'store_unavailable' },
+    });
+    await redis.restart();
+    await until(async () => (await callOperator(first, 'PUT', '/bans', about(user))).status === 200);
+    await spreads(user, 'OVER_LIMIT');
+  }
+  t.match((await callOperator(second, 'GET', '/bans')).json, {
+    bans: [{ domain: 'shop' }, { domain: 'shop' }],
+  });
+  const third = await started(t, env);
+  t.equal(
+    await codes(connections(t, third), 'ann1'),
+    'OVER_LIMIT',
+    'a process that starts knows the records',
+  );
+});
 
 t.test('an override continues the count, ends by itself, and explanations name it', async t => {
   const redis = await startedRedis(t);
@@ -118,10 +101,10 @@ t.test('an override continues the count, ends by itself, and explanations name i
   await codes(fronts, 'ann');
   t.equal(await codes(fronts, 'ann'), 'OVER_LIMIT');
   const override = { ...about('ann', 3_000), requests_per_unit: MANY };
-  const put = await call(service, 'PUT', '/overrides', override);
+  const put = await callOperator(service, 'PUT', '/overrides', override);
   t.match(put, {
     status: 200,
-    body: { kind: 'override', requests_per_unit: MANY, by: /token [0-9a-f]{8} from / },
+    json: { kind: 'override', requests_per_unit: MANY, by: /token [0-9a-f]{8} from / },
   });
   t.equal(await codes(fronts, 'ann'), 'OK');
   const asked = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] };
@@ -130,56 +113,57 @@ t.test('an override continues the count, ends by itself, and explanations name i
     body: JSON.stringify(asked),
   });
   t.match(await explained.json(), {
-    descriptors: [{ limit: { requestsPerUnit: MANY }, steering: { id: put.body['id'], reason: 'a test' } }],
+    descriptors: [{ limit: { requestsPerUnit: MANY }, steering: { id: put.json.id, reason: 'a test' } }],
   });
   await until(async () => (await codes(fronts, 'ann')) === 'OVER_LIMIT');
-  t.ok(Date.now() >= Date.parse(put.body['until'] as string), 'not before its time');
-  t.strictSame((await call(service, 'GET', '/overrides')).body, { overrides: [] });
+  t.ok(Date.now() >= Date.parse(put.json.until), 'not before its time');
+  t.strictSame((await callOperator(service, 'GET', '/overrides')).json, { overrides: [] });
 });
 
-t.test(
-  'with the embedded store, records are in all threads, and survive a restart with the snapshot',
-  async t => {
-    const env = {
-      SERVE_THREADS: '2',
-      MEMORY_STORE_SNAPSHOT_PATH: join(tempDirectory(t), 'counters'),
-    };
-    const first = await started(t, env);
-    await call(first, 'PUT', '/bans', { ...about('x'), entries: [{ key: 'user', value: '*bot*' }] });
-    t.equal(await codes(connections(t, first), 'a-bot-1'), 'OVER_LIMIT');
-    const { body } = await askOverHttp(first.http, {
-      domain: 'shop',
-      descriptors: [{ entries: [{ key: 'user', value: 'robot' }] }],
-    });
-    t.equal(body.overallCode, 'OVER_LIMIT', 'in the primary thread');
-    const audit = await first.logged(line => line['@message'] === 'Operator change');
-    t.match(audit, { operation: 'putBan', reason: 'a test', entries: '[{"key":"user","value":"*bot*"}]' });
-    await first.terminate();
-    const second = await started(t, env);
-    t.equal(await codes(connections(t, second), 'a-bot-2'), 'OVER_LIMIT');
-    const { bans } = (await call(second, 'GET', '/bans')).body as { bans: readonly { id: string }[] };
-    t.equal((await call(second, 'DELETE', `/bans/${bans[0].id}?reason=over`)).status, 200);
-    t.equal(await codes(connections(t, second), 'a-bot-3'), 'OK and OVER_LIMIT', 'the limit applies again');
-    t.match(await call(second, 'DELETE', `/bans/${bans[0].id}`), {
-      status: 404,
-      body: { code: 'not_found' },
-    });
-  },
-);
+t.test('with the embedded store, records are in all threads, and survive a restart', async t => {
+  const env = {
+    SERVE_THREADS: '2',
+    MEMORY_STORE_SNAPSHOT_PATH: join(tempDirectory(t), 'counters'),
+  };
+  const first = await started(t, env);
+  await callOperator(first, 'PUT', '/bans', { ...about('x'), entries: [{ key: 'user', value: '*bot*' }] });
+  t.equal(await codes(connections(t, first), 'a-bot-1'), 'OVER_LIMIT');
+  const { body } = await askOverHttp(first.http, {
+    domain: 'shop',
+    descriptors: [{ entries: [{ key: 'user', value: 'robot' }] }],
+  });
+  t.equal(body.overallCode, 'OVER_LIMIT', 'in the primary thread');
+  const audit = await first.logged(line => line['@message'] === 'Operator change');
+  t.match(audit, { operation: 'putBan', reason: 'a test', entries: '[{"key":"user","value":"*bot*"}]' });
+  await first.terminate();
+  const second = await started(t, env);
+  t.equal(await codes(connections(t, second), 'a-bot-2'), 'OVER_LIMIT');
+  const { bans } = (await callOperator(second, 'GET', '/bans')).json;
+  t.equal((await callOperator(second, 'DELETE', `/bans/${bans[0].id}?reason=over`)).status, 200);
+  t.equal(await codes(connections(t, second), 'a-bot-3'), 'OK and OVER_LIMIT', 'the limit applies again');
+  t.match(await callOperator(second, 'DELETE', `/bans/${bans[0].id}`), {
+    status: 404,
+    json: { code: 'not_found' },
+  });
+});
 
 t.test('faults of a record are listed; without a token and with memcached, there are no records', async t => {
   const service = await started(t, {});
-  const faulty = await call(service, 'PUT', '/bans', { ...about('ann'), until: 'never', entries: [] });
-  t.match(faulty, { status: 422, body: { code: 'validation_failed' } });
-  const { errors } = faulty.body as { errors: readonly { pointer: string }[] };
+  const faulty = await callOperator(service, 'PUT', '/bans', {
+    ...about('ann'),
+    until: 'never',
+    entries: [],
+  });
+  t.match(faulty, { status: 422, json: { code: 'validation_failed' } });
+  const errors: readonly { pointer: string }[] = faulty.json.errors;
   t.strictSame(errors.map(({ pointer }) => pointer).sort(), ['/entries', '/until']);
-  t.equal((await call(service, 'PUT', '/bans', { ...about('ann'), factor: 1 })).status, 422);
+  t.equal((await callOperator(service, 'PUT', '/bans', { ...about('ann'), factor: 1 })).status, 422);
   const open = await started(t, { ADMIN_TOKEN: '' });
-  t.match(await call(open, 'PUT', '/bans', about('ann')), { status: 403 });
-  t.strictSame((await call(open, 'GET', '/bans')).body, { bans: [] });
+  t.match(await callOperator(open, 'PUT', '/bans', about('ann')), { status: 403 });
+  t.strictSame((await callOperator(open, 'GET', '/bans')).json, { bans: [] });
   const memcached = await started(t, { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: '127.0.0.1:1' });
-  t.match(await call(memcached, 'PUT', '/bans', about('ann')), {
+  t.match(await callOperator(memcached, 'PUT', '/bans', about('ann')), {
     status: 501,
-    body: { code: 'not_supported' },
+    json: { code: 'not_supported' },
   });
 });

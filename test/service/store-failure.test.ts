@@ -2,22 +2,15 @@ import t from 'tap';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { memcachedFor } from '../support/memcached-server.ts';
 import { redisFor } from '../support/redis-server.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import type { Teardown } from '../support/stores.ts';
-import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 3}\n';
 const ERRORS = 'ratelimit.service.call.should_rate_limit.redis_error';
 
 async function start(t: Teardown, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
-  const service = await startService({
-    env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', ...env },
-  });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { rules: RULES, env: { RUNTIME_WATCH_ROOT: 'false', ...env } });
 }
 
 /** The code of the answer, and what remains of the limit; the HTTP status of a failure. */

@@ -5,11 +5,11 @@ import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
 import { freePort } from '../support/free-port.ts';
+import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor, startService } from '../support/service.ts';
 import { runIn } from '../unit/cli/run.ts';
 
-const TOKEN = 'a-token-of-thirty-two-characters';
 const RULES = `domain: shop
 descriptors:
   - key: user
@@ -34,8 +34,7 @@ function asking(address: string, ...entries: (readonly [string, string])[]): () 
 }
 
 t.test('rejections are printed as they happen, all or those asked for', async t => {
-  const service = await startService({ env: ruleSettings(t, RULES) });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: ruleSettings(t, RULES) });
   const stop = asking(service.http, ['user', 'ann'], ['path', '/\u0007']);
   t.teardown(stop);
   const at = ['--debug-address', service.debug];
@@ -55,18 +54,13 @@ t.test('rejections are printed as they happen, all or those asked for', async t 
 });
 
 t.test('requests that a ban rejects are printed as well, with or without a rule', async t => {
-  const service = await startService({ env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN } });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: { ...ruleSettings(t, RULES), ADMIN_TOKEN } });
   for (const key of ['user', 'unknown']) {
-    const answer = await fetch(`http://${service.debug}/api/v1/bans`, {
-      method: 'PUT',
-      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        domain: 'shop',
-        entries: [{ key, value: '*bot*' }],
-        until: new Date(Date.now() + 3_600_000).toISOString(),
-        reason: 'scraping',
-      }),
+    const answer = await callOperator(service, 'PUT', '/bans', {
+      domain: 'shop',
+      entries: [{ key, value: '*bot*' }],
+      until: new Date(Date.now() + 3_600_000).toISOString(),
+      reason: 'scraping',
     });
     t.equal(answer.status, 200);
   }
@@ -114,8 +108,7 @@ t.test('a service that is not there, or is not Sluice', async t => {
     status: 2,
     stderr: /no events from 127.* Is the service running/,
   });
-  const service = await startService({ env: ruleSettings(t, RULES) });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: ruleSettings(t, RULES) });
   t.match(await runIn({}, 'tail', '--debug-address', service.http), {
     status: 2,
     stderr: /has no events \(HTTP status 404\)/,

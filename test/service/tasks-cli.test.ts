@@ -576,7 +576,7 @@ t.test('workers are changed, shown, paused, resumed and deleted', async t => {
 });
 
 t.test(
-  'secrets: values come from a file or the environment, and only those made here are shown, once',
+  'secrets: values come from a file or the environment; only those made here are shown, once',
   async t => {
     t.match(
       await done('secrets', 'create', 'mailer'),

@@ -59,26 +59,22 @@ async function startedAfterMs(tenant: Tenant, between: () => void): Promise<numb
   }
 }
 
-t.test(
-  'with Redis, delays are right on a host whose clock is wrong and is set in both directions',
-  SIDE_BY_SIDE,
-  async t => {
-    const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
-    const clock = new HostClock(t, -20 * MINUTE_MS);
-    const store = { TASKS_STORE: 'redis', TASKS_REDIS_URL: `redis://${redis.address}` };
-    const service = await startTasksService(t, { ...store, NODE_OPTIONS: clock.nodeOptions });
-    const tenant = await newTenant(service);
-    const worker = await tenant.make('workers', { name: 'puller', mode: 'pull' });
-    t.ok(Math.abs(Date.parse(worker.created_at) - Date.now()) < MINUTE_MS, 'times are those of Redis');
-    for (const wrongByMs of [-20 * MINUTE_MS, 20 * MINUTE_MS, 0, -60 * MINUTE_MS]) {
-      const tookMs = await startedAfterMs(tenant, () => clock.set(wrongByMs));
-      t.ok(tookMs >= DELAY_MS, `clock set to ${wrongByMs} ms: not before ${DELAY_MS} ms (${tookMs})`);
-    }
-  },
-);
+t.test('with Redis, delays are right on a host whose clock is wrong and is set', SIDE_BY_SIDE, async t => {
+  const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
+  const clock = new HostClock(t, -20 * MINUTE_MS);
+  const store = { TASKS_STORE: 'redis', TASKS_REDIS_URL: `redis://${redis.address}` };
+  const service = await startTasksService(t, { ...store, NODE_OPTIONS: clock.nodeOptions });
+  const tenant = await newTenant(service);
+  const worker = await tenant.make('workers', { name: 'puller', mode: 'pull' });
+  t.ok(Math.abs(Date.parse(worker.created_at) - Date.now()) < MINUTE_MS, 'times are those of Redis');
+  for (const wrongByMs of [-20 * MINUTE_MS, 20 * MINUTE_MS, 0, -60 * MINUTE_MS]) {
+    const tookMs = await startedAfterMs(tenant, () => clock.set(wrongByMs));
+    t.ok(tookMs >= DELAY_MS, `clock set to ${wrongByMs} ms: not before ${DELAY_MS} ms (${tookMs})`);
+  }
+});
 
 t.test(
-  'with SQLite, a delay is not cut short by a clock that is set back, and ends long before the clock catches up',
+  'with SQLite, a clock that is set back does not shorten a delay, nor holds it up',
   SIDE_BY_SIDE,
   async t => {
     const clock = new HostClock(t, 0);

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { Child } from '../support/child-process.ts';
 import { freePort } from '../support/free-port.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { ServiceProcess } from '../support/service.ts';
+import { launched } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 /** The commands of the guide, with other ports. */
@@ -23,11 +23,10 @@ function guideCommands(ports: Readonly<Record<number, string>>): string[] {
 
 t.test('the five commands of the guide to tasks work as they are printed', async t => {
   const data = join(tempDirectory(t), 'data');
-  const service = new ServiceProcess({
+  const service = launched(t, {
     args: ['serve', '--quickstart'],
     env: { TASKS_DATA_DIRECTORY: data, LOG_FORMAT: 'text' },
   });
-  t.teardown(() => service.terminate());
   await service.written(/Ctrl-C stops it/);
   const port = /HTTP +http:\/\/[^:]+:(\d+)/.exec(service.output)?.[1] as string;
   const commands = guideCommands({ 8080: port, 9000: String(await freePort()) });

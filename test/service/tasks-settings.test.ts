@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
-import { isListening, ServiceProcess, startService } from '../support/service.ts';
+import { isListening, ServiceProcess, serviceFor } from '../support/service.ts';
 import {
   ask,
   askForAccount,
@@ -53,8 +53,7 @@ const ANSWER = '/api/v1/limits';
 
 t.test('TASKS_ENABLED off: nothing of tasks is served or loaded', async t => {
   const { TASKS_ENABLED: _, ...env } = tasksEnv(t, preloading(WATCHING));
-  const service = await startService({ env });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env });
   for (const call of ['GET /api/v1/tasks', 'POST /accounts', 'GET /api/v1/openapi.json'] as const) {
     const { status, text } = await ask(service.http, call, { headers: { host: 'acme.localhost' } });
     t.equal(status, 404, call);
@@ -244,7 +243,7 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
 });
 
 t.test(
-  'there are 32 threads for names to be looked up in where tasks may be pushed, and without tasks 4',
+  '32 threads look up names where tasks may be pushed, and 4 without tasks',
   { skip: process.platform !== 'linux' },
   async t => {
     const nameOf = (pid: number, thread: string): string => {
@@ -256,8 +255,7 @@ t.test(
       }
     };
     const lookupThreads = async (env: Readonly<Record<string, string | undefined>>): Promise<number> => {
-      const service = await startService({ env });
-      t.teardown(() => service.terminate());
+      const service = await serviceFor(t, { env });
       const threads = readdirSync(`/proc/${service.pid}/task`);
       const names = threads.map(thread => nameOf(service.pid, thread));
       await service.terminate();

@@ -10,7 +10,7 @@ import { Authority, type CertificatePair } from '../support/certificates.ts';
 import { request } from '../support/decisions.ts';
 import { callOverHttp2, GrpcClient } from '../support/grpc-client.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 /** Implementations of the server, by their settings. */
@@ -56,9 +56,7 @@ function withClientCa(t: Test, directory: string): Record<string, string> {
 }
 
 async function start(t: Test, env: Record<string, string>): Promise<ServiceProcess> {
-  const service = await startService({ env });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { env });
 }
 
 function portOf(service: ServiceProcess): number {

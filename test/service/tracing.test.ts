@@ -2,9 +2,8 @@ import { Metadata } from '@grpc/grpc-js';
 import t, { type Test } from 'tap';
 import { packageVersion } from '../../src/base/package.ts';
 import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
-import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, getPage, grpcTo, statistic } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import {
   grpcReceiver,
   httpReceiver,
@@ -15,7 +14,7 @@ import {
 import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 
@@ -41,7 +40,7 @@ async function traced(
 ): Promise<{ service: ServiceProcess; receiver: OtlpReceiver }> {
   const receiver = await open();
   t.teardown(() => receiver.close());
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
       RUNTIME_WATCH_ROOT: 'false',
@@ -51,104 +50,99 @@ async function traced(
       ...env,
     },
   });
-  t.teardown(() => service.terminate());
   return { service, receiver };
 }
 
-t.test(
-  'over OTLP/HTTP: a span for the call below that of the caller, one for the decision below it, and one for the store',
-  async t => {
-    const redis = await redisFor(t);
-    const { service, receiver } = await traced(t, httpReceiver, {
-      BACKEND_TYPE: 'redis',
-      REDIS_URL: redis.address,
-      TRACING_SERVICE_NAME: 'limits',
-      TRACING_SERVICE_NAMESPACE: 'edge',
-      TRACING_SERVICE_INSTANCE_ID: 'one',
-      OTEL_RESOURCE_ATTRIBUTES: 'service.name=hidden,zone=a',
-    });
-    const grpc = new GrpcClient(dialled(service.grpc));
-    t.teardown(() => grpc.close());
-    const metadata = new Metadata();
-    metadata.set('traceparent', `00-${TRACE}-${PARENT}-01`);
-    const message = encodeRateLimitRequest(request('d', 'a=x', 'a=y'));
-    t.match(await grpc.unary(SHOULD_RATE_LIMIT_PATH, message, {}, metadata), { status: 0 });
+t.test('over OTLP/HTTP: spans of the call, the decision and the store, below that of the caller', async t => {
+  const redis = await redisFor(t);
+  const { service, receiver } = await traced(t, httpReceiver, {
+    BACKEND_TYPE: 'redis',
+    REDIS_URL: redis.address,
+    TRACING_SERVICE_NAME: 'limits',
+    TRACING_SERVICE_NAMESPACE: 'edge',
+    TRACING_SERVICE_INSTANCE_ID: 'one',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=hidden,zone=a',
+  });
+  const grpc = grpcTo(t, service.grpc);
+  const metadata = new Metadata();
+  metadata.set('traceparent', `00-${TRACE}-${PARENT}-01`);
+  const message = encodeRateLimitRequest(request('d', 'a=x', 'a=y'));
+  t.match(await grpc.unary(SHOULD_RATE_LIMIT_PATH, message, {}, metadata), { status: 0 });
 
-    const call = await receiver.received.first(span => span.name === CALL);
-    t.match(call, {
-      traceId: TRACE,
-      parent: PARENT,
-      kind: SERVER,
-      failed: false,
-      attributes: {
-        'rpc.system': 'grpc',
-        'rpc.system.name': 'grpc',
-        'rpc.service': 'envoy.service.ratelimit.v3.RateLimitService',
-        'rpc.method': 'ShouldRateLimit',
-        'rpc.grpc.status_code': 0,
-        'rpc.response.status_code': 'OK',
-        'server.address': '127.0.0.1',
-        'server.port': Number(service.grpc.split(':')[1]),
-        'client.address': '127.0.0.1',
-        'network.peer.address': '127.0.0.1',
-      },
-      resource: {
-        'service.name': 'limits',
-        'service.namespace': 'edge',
-        'service.instance.id': 'one',
-        'service.version': packageVersion(),
-        'telemetry.sdk.name': 'opentelemetry',
-        'telemetry.sdk.language': 'nodejs',
-        'telemetry.sdk.version': /^\d+\.\d+\.\d+/,
-        zone: 'a',
-      },
-    });
-    const decision = await receiver.received.first(span => span.name === DECISION);
-    t.match(decision, {
-      traceId: TRACE,
-      parent: call.spanId,
-      attributes: { domain: 'd', overall_code: 'OK' },
-    });
+  const call = await receiver.received.first(span => span.name === CALL);
+  t.match(call, {
+    traceId: TRACE,
+    parent: PARENT,
+    kind: SERVER,
+    failed: false,
+    attributes: {
+      'rpc.system': 'grpc',
+      'rpc.system.name': 'grpc',
+      'rpc.service': 'envoy.service.ratelimit.v3.RateLimitService',
+      'rpc.method': 'ShouldRateLimit',
+      'rpc.grpc.status_code': 0,
+      'rpc.response.status_code': 'OK',
+      'server.address': '127.0.0.1',
+      'server.port': Number(service.grpc.split(':')[1]),
+      'client.address': '127.0.0.1',
+      'network.peer.address': '127.0.0.1',
+    },
+    resource: {
+      'service.name': 'limits',
+      'service.namespace': 'edge',
+      'service.instance.id': 'one',
+      'service.version': packageVersion(),
+      'telemetry.sdk.name': 'opentelemetry',
+      'telemetry.sdk.language': 'nodejs',
+      'telemetry.sdk.version': /^\d+\.\d+\.\d+/,
+      zone: 'a',
+    },
+  });
+  const decision = await receiver.received.first(span => span.name === DECISION);
+  t.match(decision, {
+    traceId: TRACE,
+    parent: call.spanId,
+    attributes: { domain: 'd', overall_code: 'OK' },
+  });
 
-    await grpc.unary('/grpc.health.v1.Health/Check', Buffer.from([10, 1, 120]), {}, metadata);
-    const health = await receiver.received.first(span => span.name === 'grpc.health.v1.Health/Check');
-    t.match(
-      health,
-      { attributes: { 'rpc.grpc.status_code': 5, 'rpc.response.status_code': 'NOT_FOUND' }, failed: false },
-      'a caller’s fault is no failure',
-    );
+  await grpc.unary('/grpc.health.v1.Health/Check', Buffer.from([10, 1, 120]), {}, metadata);
+  const health = await receiver.received.first(span => span.name === 'grpc.health.v1.Health/Check');
+  t.match(
+    health,
+    { attributes: { 'rpc.grpc.status_code': 5, 'rpc.response.status_code': 'NOT_FOUND' }, failed: false },
+    'a caller’s fault is no failure',
+  );
 
-    const store = await receiver.received.first(({ name }) => name === STORE);
-    const [host, port] = redis.address.split(':');
-    t.match(store, {
-      traceId: TRACE,
-      parent: decision.spanId,
-      kind: CLIENT,
-      failed: false,
-      links: [],
-      attributes: {
-        'db.system.name': 'redis',
-        'db.operation.name': 'PIPELINE',
-        'db.operation.batch.size': 2,
-        'server.address': host,
-        'server.port': Number(port),
-        'pipeline length': 2,
-        'perSecondPipeline length': 0,
-      },
-    });
-    // The beginnings of spans are whole milliseconds.
-    t.ok(
-      store.beganMs >= decision.beganMs - 1 && store.endedMs <= decision.endedMs + 1,
-      'it lies in the decision',
-    );
+  const store = await receiver.received.first(({ name }) => name === STORE);
+  const [host, port] = redis.address.split(':');
+  t.match(store, {
+    traceId: TRACE,
+    parent: decision.spanId,
+    kind: CLIENT,
+    failed: false,
+    links: [],
+    attributes: {
+      'db.system.name': 'redis',
+      'db.operation.name': 'PIPELINE',
+      'db.operation.batch.size': 2,
+      'server.address': host,
+      'server.port': Number(port),
+      'pipeline length': 2,
+      'perSecondPipeline length': 0,
+    },
+  });
+  // The beginnings of spans are whole milliseconds.
+  t.ok(
+    store.beganMs >= decision.beganMs - 1 && store.endedMs <= decision.endedMs + 1,
+    'it lies in the decision',
+  );
 
-    await Promise.all(Array.from({ length: 100 }, () => askOverGrpc(grpc, request('d', 'a=z'))));
-    await redis.kill();
-    await askOverGrpc(grpc, request('d', 'a=x')).catch(() => {});
-    t.match(await service.terminate(), { status: 0 });
-    checkStoreCalls(t, receiver.received.all);
-  },
-);
+  await Promise.all(Array.from({ length: 100 }, () => askOverGrpc(grpc, request('d', 'a=z'))));
+  await redis.kill();
+  await askOverGrpc(grpc, request('d', 'a=x')).catch(() => {});
+  t.match(await service.terminate(), { status: 0 });
+  checkStoreCalls(t, receiver.received.all);
+});
 
 /** Each decision is the parent of a call of the store, or linked with one. */
 function checkStoreCalls(t: Test, all: readonly ReceivedSpan[]): void {
@@ -258,8 +252,7 @@ for (const engine of ['uws', 'node']) {
       OTEL_BSP_SCHEDULE_DELAY: '3600000',
     });
     const overGrpc = Array.from({ length: CONNECTIONS }, async () => {
-      const client = new GrpcClient(dialled(service.grpc));
-      t.teardown(() => client.close());
+      const client = grpcTo(t, service.grpc);
       await askOverGrpc(client, request('d', 'a=x'));
     });
     await Promise.all(overGrpc);
@@ -287,8 +280,7 @@ for (const engine of ['uws', 'node']) {
 
 t.test('what is left is sent when the service stops', async t => {
   const { service, receiver } = await traced(t, httpReceiver, { OTEL_BSP_SCHEDULE_DELAY: '3600000' });
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
+  const grpc = grpcTo(t, service.grpc);
   await askOverGrpc(grpc, request('d', 'a=x'));
   t.match(await service.terminate(), { status: 0 });
   t.ok(receiver.received.all.some(span => span.name === CALL));

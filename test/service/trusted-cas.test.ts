@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { grpcReceiver, httpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { startTasksService } from '../support/tasks/tasks-service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
@@ -72,8 +72,7 @@ for (const [protocol, receiver] of [
   t.test(`a collector over TLS, ${protocol}`, async t => {
     const collector = await receiver(authority.issue({ subject: 'collector', names: ['127.0.0.1'] }));
     t.teardown(() => collector.close());
-    const service = await startService({ env: { ...traced(protocol, collector), ...SYSTEM } });
-    t.teardown(() => service.terminate());
+    const service = await serviceFor(t, { env: { ...traced(protocol, collector), ...SYSTEM } });
     await askOverHttp(service.http, ASK);
     await collector.received.first(() => true);
   });
@@ -82,8 +81,7 @@ for (const [protocol, receiver] of [
 t.test('where a collector is not trusted, the log names the variable that helps', async t => {
   const collector = await httpReceiver(authority.issue({ subject: 'collector', names: ['127.0.0.1'] }));
   t.teardown(() => collector.close());
-  const service = await startService({ env: traced('http', collector) });
-  t.teardown(() => service.terminate());
+  const service = await serviceFor(t, { env: traced('http', collector) });
   await askOverHttp(service.http, ASK);
   await service.logged(line => /set OTEL_EXPORTER_OTLP_CERTIFICATE/.test(String(line['reason'])));
 });

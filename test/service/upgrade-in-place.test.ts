@@ -1,12 +1,11 @@
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { askOverGrpc, dialled } from '../support/asking.ts';
+import { askOverGrpc, grpcTo } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { startService } from '../support/service.ts';
+import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const rules = (limit: number): string =>
@@ -34,10 +33,8 @@ function installation(t: Test): string {
 t.test('a process whose files are replaced keeps its rules and serves, and asks for its restart', async t => {
   const folder = installation(t);
   const root = writeRules(tempDirectory(t), { 'config/rules.yaml': rules(5) });
-  const service = await startService({ folder, env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false' } });
-  t.teardown(() => service.terminate());
-  const client = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => client.close());
+  const service = await serviceFor(t, { folder, env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false' } });
+  const client = grpcTo(t, service.grpc);
   const limit = async () => {
     const { statuses } = await askOverGrpc(client, request('d', 'a=1'));
     return statuses[0].currentLimit?.requestsPerUnit;

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { AdsServer } from '../support/ads-server.ts';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { launched, ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { hourly } from '../support/xds-messages.ts';
 
@@ -24,8 +24,7 @@ const from = (ads: AdsServer): Record<string, string> => ({
 
 /** A service whose first rules have come; both it and the server end with the test. */
 async function startOn(t: Test, ads: AdsServer, env: Readonly<Record<string, string>> = {}) {
-  const service = new ServiceProcess({ env: { ...from(ads), ...env } });
-  t.teardown(() => service.terminate());
+  const service = launched(t, { env: { ...from(ads), ...env } });
   await ads.request();
   const stream = await ads.stream();
   stream.send('1', hourly('shop', 'user', 5));
@@ -103,7 +102,7 @@ t.test('two servers at once, one over TLS and one without, share one service', a
   const quota = await AdsServer.start(t);
   const caFile = join(tempDirectory(t), 'ca.pem');
   writeFileSync(caFile, ca.certificate);
-  const service = new ServiceProcess({
+  const service = launched(t, {
     env: {
       ...from(gateway),
       CONFIG_GRPC_XDS_SERVER_URL: `${gateway.address},http://${quota.address}`,
@@ -112,7 +111,6 @@ t.test('two servers at once, one over TLS and one without, share one service', a
       CONFIG_GRPC_XDS_NODE_ID: 'envoy-ratelimit,envoy-ai-gateway-ratelimit',
     },
   });
-  t.teardown(() => service.terminate());
   t.match(await gateway.request(), { node: { id: 'envoy-ratelimit' } });
   t.match(await quota.request(), { node: { id: 'envoy-ai-gateway-ratelimit' } });
   const quotaStream = await quota.stream();
@@ -139,7 +137,7 @@ t.test('two servers at once, one over TLS and one without, share one service', a
 
 t.test('the server receives node id, metadata and headers', async t => {
   const ads = await AdsServer.start(t);
-  const service = new ServiceProcess({
+  const service = launched(t, {
     env: {
       ...from(ads),
       CONFIG_GRPC_XDS_NODE_ID: 'edge-1',
@@ -148,7 +146,6 @@ t.test('the server receives node id, metadata and headers', async t => {
       LOG_LEVEL: 'debug',
     },
   });
-  t.teardown(() => service.terminate());
   t.match(await ads.request(), {
     node: {
       id: 'edge-1',
@@ -177,7 +174,7 @@ t.test('waits grow by XDS_CLIENT_BACKOFF_RANDOM_FACTOR, at random unless there i
   const grown = '20,60,150,150';
   for (const jitter of ['false', 'true']) {
     const ads = await AdsServer.start(t);
-    const service = new ServiceProcess({
+    const service = launched(t, {
       env: {
         ...from(ads),
         XDS_CLIENT_BACKOFF_MAX_INTERVAL: '150ms',
@@ -186,7 +183,6 @@ t.test('waits grow by XDS_CLIENT_BACKOFF_RANDOM_FACTOR, at random unless there i
         LOG_LEVEL: 'debug',
       },
     });
-    t.teardown(() => service.terminate());
     for (let ended = 0; ended < 4; ended++) (await ads.stream()).end();
     const waits = () => service.logs.flatMap(line => (line['retryInMs'] as number | undefined) ?? []);
     await service.logged(() => waits().length === 4);
@@ -243,14 +239,13 @@ t.test('a signal ends a service whose server takes connections and says nothing'
 
 t.test('ports may open before there are rules', async t => {
   const ads = await AdsServer.start(t);
-  const service = await startService({
+  const service = await serviceFor(t, {
     env: {
       ...from(ads),
       FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
       HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true',
     },
   });
-  t.teardown(() => service.terminate());
   t.match(await askOverHttp(service.http, ask('shop', 'user')), { status: 503 });
   t.match(await getPage(service.http, '/healthcheck'), { status: 500 });
   await ads.request();

@@ -6,7 +6,8 @@ import {
   SHOULD_RATE_LIMIT_PATH,
 } from '../../src/messages/client-codec.ts';
 import type { ListenAddress } from '../../src/transports/grpc/listener.ts';
-import type { GrpcClient } from './grpc-client.ts';
+import { GrpcClient } from './grpc-client.ts';
+import type { Teardown } from './stores.ts';
 
 /** An answer of `/json`. */
 export interface JsonAnswer {
@@ -53,4 +54,11 @@ export function dialled(address: string): ListenAddress {
   if (address.startsWith('unix:')) return { path: address.slice('unix:'.length) };
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
+/** A gRPC client of the address that a service logged, closed with the test. */
+export function grpcTo(t: Teardown, address: string): GrpcClient {
+  const client = new GrpcClient(dialled(address));
+  t.teardown(() => client.close());
+  return client;
 }

@@ -4,8 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { askOverHttp } from './asking.ts';
+import { ADMIN_TOKEN } from './operator-service.ts';
 import { writeRules } from './rule-files.ts';
-import { type ServiceProcess, startService } from './service.ts';
+import { type ServiceProcess, serviceFor } from './service.ts';
 import { tempDirectory } from './temp-directory.ts';
 
 /** Rules whose limits are reached, near, far, in shadow mode, and with long names. */
@@ -28,9 +29,6 @@ descriptors:
         rate_limit: {unit: year, requests_per_unit: 1000000000}
 `;
 
-/** The token for changes. */
-export const ADMIN_TOKEN = 'a-token-of-thirty-two-characters';
-
 /** A service with {@link RULES}, which ends with the test. */
 export async function servicePage(
   t: Test,
@@ -38,9 +36,7 @@ export async function servicePage(
   root: string = tempDirectory(t),
 ): Promise<ServiceProcess> {
   writeRules(root, { 'config/shop.yaml': RULES });
-  const service = await startService({ env: { RUNTIME_ROOT: root, ADMIN_TOKEN, ...env } });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { env: { RUNTIME_ROOT: root, ADMIN_TOKEN, ...env } });
 }
 
 /** The entries of descriptors, in turn. */

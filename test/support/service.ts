@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Child, type ChildEnd } from './child-process.ts';
 import { repositoryRoot } from './repository.ts';
-import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
+import { writeRules } from './rule-files.ts';
+import { makeTempDirectory, removeDirectory, type Teardown, tempDirectory } from './temp-directory.ts';
 
 /** A listener of the service, by the name its log line gives it. */
 export type Front = 'http' | 'grpc' | 'debug';
@@ -36,7 +37,7 @@ const ALL_FRONTS: readonly Front[] = ['http', 'grpc', 'debug'];
 /**
  * Starts the built service the way a user does and waits until its fronts listen.
  * Fails, with all that the process wrote, when it ends first or takes too long.
- * Whoever starts it ends it: `t.teardown(() => service.terminate())`.
+ * Whoever starts it ends it; {@link serviceFor} ends with its test.
  */
 export async function startService(options: ServiceOptions = {}): Promise<ServiceProcess> {
   const service = new ServiceProcess(options);
@@ -46,6 +47,30 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await service.terminate('SIGKILL');
     throw failure;
   }
+  return service;
+}
+
+/** Options, and rules that it reads: a file, or files by their path below `RUNTIME_ROOT`. */
+interface ServiceForTest extends ServiceOptions {
+  readonly rules?: string | Readonly<Record<string, string>>;
+}
+
+/** A service that ends with the test. */
+export async function serviceFor(
+  t: Teardown,
+  { rules, ...options }: ServiceForTest = {},
+): Promise<ServiceProcess> {
+  const files = typeof rules === 'string' ? { 'config/rules.yaml': rules } : rules;
+  const root = files && { RUNTIME_ROOT: writeRules(tempDirectory(t), files) };
+  const service = await startService({ ...options, env: { ...root, ...options.env } });
+  t.teardown(() => service.terminate());
+  return service;
+}
+
+/** A service that has only been launched, and ends with the test. */
+export function launched(t: Teardown, options: ServiceOptions): ServiceProcess {
+  const service = new ServiceProcess(options);
+  t.teardown(() => service.terminate());
   return service;
 }
 

@@ -1,6 +1,6 @@
 import type { RedisServer } from '../redis-server.ts';
 import { writeRules } from '../rule-files.ts';
-import { type ServiceProcess, startService } from '../service.ts';
+import { type ServiceProcess, serviceFor } from '../service.ts';
 import { holdSharedPort } from '../shared-port.ts';
 import { tempDirectory } from '../temp-directory.ts';
 import { grpcFront, jsonFront } from './fronts.ts';
@@ -73,9 +73,7 @@ export async function startProcesses(
   try {
     return await Promise.all(
       Array.from({ length: count }, async () => {
-        const service = await startService({ env: { ...shared, ...env } });
-        t.teardown(() => service.terminate());
-        return service;
+        return await serviceFor(t, { env: { ...shared, ...env } });
       }),
     );
   } finally {

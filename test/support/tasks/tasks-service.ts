@@ -2,7 +2,7 @@ import { request as requestOverHttp } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository.ts';
-import { type ServiceOptions, type ServiceProcess, startService } from '../service.ts';
+import { type ServiceOptions, type ServiceProcess, serviceFor } from '../service.ts';
 import { type Teardown, tempDirectory } from '../temp-directory.ts';
 import { until } from '../until.ts';
 
@@ -41,9 +41,7 @@ export async function startTasksService(
   more: Readonly<Record<string, string>> = {},
   options: Omit<ServiceOptions, 'env'> = {},
 ): Promise<ServiceProcess> {
-  const service = await startService({ ...options, env: tasksEnv(t, more) });
-  t.teardown(() => service.terminate());
-  return service;
+  return await serviceFor(t, { ...options, env: tasksEnv(t, more) });
 }
 
 export interface ApiAnswer {
