@@ -2,12 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
-import { ruleSettings } from '../support/exactness/setup.ts';
+import { ADMIN_TOKEN } from '../support/operator-service.ts';
 import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { type Run, runIn } from '../unit/cli/run.ts';
 
-const TOKEN = 'a-token-of-the-operator';
 const RULES = `domain: shop
 descriptors:
   - key: user
@@ -17,9 +16,9 @@ descriptors:
 `;
 
 t.test('an operator reads and resets counters, and sees the limits with the most refusals', async t => {
-  const service = await serviceFor(t, { env: { ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN } });
+  const service = await serviceFor(t, { rules: RULES, env: { ADMIN_TOKEN } });
   const file = join(tempDirectory(t), 'token');
-  writeFileSync(file, `${TOKEN}\n`);
+  writeFileSync(file, `${ADMIN_TOKEN}\n`);
   const sluice = (...args: string[]): Promise<Run> =>
     runIn({ ADMIN_TOKEN_FILE: file }, ...args, '--debug-address', service.debug);
   const ask = async (key: string, value: string): Promise<unknown> => {
@@ -45,7 +44,7 @@ t.test('an operator reads and resets counters, and sees the limits with the most
   t.match(reset, { status: 0, stdout: /COUNT BEFORE.*\nshop.user +3 .*\nThe counter was reset\.\n$/ });
   t.equal(await ask('user', 'ann'), 'OK');
   await service.written(/Operator change.*ticket 4711/);
-  t.notMatch(service.output, TOKEN);
+  t.notMatch(service.output, ADMIN_TOKEN);
 
   const top = await sluice('top', '--sort', 'hits');
   t.match(

@@ -4,12 +4,12 @@ import { askOverHttp } from '../support/asking.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
 import { hasFormOfOpenApi, schemasAreValid } from '../support/openapi-form.ts';
 import { type DocumentedSchema, OperatorContract, type WireAnswer } from '../support/operator-contract.ts';
+import { ADMIN_TOKEN } from '../support/operator-service.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { readEvents } from '../support/server-events.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { newTenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 
-const TOKEN = 'a-token-of-thirty-two-characters';
 const RULES = `domain: shop
 descriptors:
   - key: user
@@ -57,10 +57,10 @@ interface Site {
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
-const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
+const AUTHORIZED = { Authorization: `Bearer ${ADMIN_TOKEN}` };
 
 async function site(t: Test): Promise<Site> {
-  const env = { ...tasksEnv(t), ...ruleSettings(t, RULES), ADMIN_TOKEN: TOKEN };
+  const env = { ...tasksEnv(t), ...ruleSettings(t, RULES), ADMIN_TOKEN };
   const service = await serviceFor(t, { env });
   await newTenant(service, 'acme');
   const contract = await OperatorContract.of(service.debug);

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap';
-import { ruleSettings } from '../support/exactness/setup.ts';
 import { clusterFor } from '../support/redis-cluster.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { readEvents } from '../support/server-events.ts';
@@ -10,7 +9,8 @@ const RULES =
 
 async function started(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
   return await serviceFor(t, {
-    env: { ...ruleSettings(t, RULES), BACKEND_TYPE: 'redis', ADMIN_TOKEN: 'a-token-for-this-test', ...env },
+    rules: RULES,
+    env: { BACKEND_TYPE: 'redis', ADMIN_TOKEN: 'a-token-for-this-test', ...env },
   });
 }
 

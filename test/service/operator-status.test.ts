@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
-import { ruleSettings } from '../support/exactness/setup.ts';
 import { callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { readEvents } from '../support/server-events.ts';
@@ -16,7 +15,7 @@ const ASKED = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 
 
 /** Asks until a status has figures of decisions. */
 async function eventsOf(t: Test, env: Readonly<Record<string, string>>) {
-  const service = await serviceFor(t, { env: { ...ruleSettings(t, RULES), ...env } });
+  const service = await serviceFor(t, { rules: RULES, env });
   const { json: first } = await callOperator(service, 'GET', '/status');
   const reader = await readEvents(service.debug);
   const rejected = reader.event(({ name }) => name === 'rejections');

@@ -1,12 +1,11 @@
 import t, { type Test } from 'tap';
 import { ruleSettings } from '../support/exactness/setup.ts';
+import { ADMIN_TOKEN } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { serviceFor } from '../support/service.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { ask as askAt, newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 import { type Run, runIn } from '../unit/cli/run.ts';
-
-const TOKEN = 'a-token-of-thirty-two-characters';
 
 async function redisSettings(t: Test): Promise<Record<string, string>> {
   const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
@@ -15,20 +14,20 @@ async function redisSettings(t: Test): Promise<Record<string, string>> {
 
 /** The operator's API of a service with tenants, and its command line. */
 async function operated(t: Test, settings: Readonly<Record<string, string>>) {
-  const service = await startTasksService(t, { ADMIN_TOKEN: TOKEN, ...settings });
+  const service = await startTasksService(t, { ADMIN_TOKEN, ...settings });
   const acme = await newTenant(service, 'acme');
   await newTenant(service, 'globex');
   const send = async (
     call: `${'GET' | 'POST' | 'PUT'} /${string}`,
     body?: unknown,
-    token: string = TOKEN,
+    token: string = ADMIN_TOKEN,
   ) => {
     const [method, path] = call.split(' ');
     const headers = { host: service.debug, authorization: `Bearer ${token}` };
     return askAt(service.debug, `${method as 'GET'} /api/v1${path}`, { body, headers });
   };
   const sluice = (...args: string[]): Promise<Run> =>
-    runIn({ ADMIN_TOKEN: TOKEN }, 'tenants', ...args, '--debug-address', service.debug);
+    runIn({ ADMIN_TOKEN }, 'tenants', ...args, '--debug-address', service.debug);
   return { service, acme, send, sluice };
 }
 
@@ -125,7 +124,7 @@ t.test('changes need the token, a reason and a tenant, and a process without tas
   t.match(await sluice('list', 'acme'), { status: 2, stderr: 'unexpected argument' });
   t.match(await sluice('close', 'acme'), { status: 2, stderr: 'say what to do' });
 
-  const none = await serviceFor(t, { env: { ...ruleSettings(t), ADMIN_TOKEN: TOKEN } });
+  const none = await serviceFor(t, { env: { ...ruleSettings(t), ADMIN_TOKEN } });
   for (const path of ['/tenants', '/tenants/acme'] as const) {
     const answer = await askAt(none.debug, `GET /api/v1${path}`, { headers: { host: none.debug } });
     t.match(answer, { status: 501, json: { code: 'tasks_disabled', detail: /TASKS_ENABLED=true/ } });

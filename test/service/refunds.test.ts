@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap';
 import { descriptor } from '../support/decisions.ts';
 import { type FrontClient, grpcFront, jsonFront } from '../support/exactness/fronts.ts';
-import { ruleSettings } from '../support/exactness/setup.ts';
 import { memcachedFor } from '../support/memcached-server.ts';
 import { clusterFor } from '../support/redis-cluster.ts';
 import { redisFor } from '../support/redis-server.ts';
@@ -192,7 +191,7 @@ async function start(
 ): Promise<ServiceProcess[]> {
   return Promise.all(
     Array.from({ length: count }, async () => {
-      return await serviceFor(t, { env: { ...ruleSettings(t, RULES), ...env } });
+      return await serviceFor(t, { rules: RULES, env });
     }),
   );
 }

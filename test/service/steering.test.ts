@@ -3,7 +3,6 @@ import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { startedRedis } from '../support/exactness/expect.ts';
 import { type FrontClient, grpcFront } from '../support/exactness/fronts.ts';
-import { ruleSettings } from '../support/exactness/setup.ts';
 import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
@@ -32,7 +31,7 @@ function about(user: string, forMs = 3_600_000): Json {
 }
 
 async function started(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  return await serviceFor(t, { env: { ...ruleSettings(t, RULES), ADMIN_TOKEN, ...env } });
+  return await serviceFor(t, { rules: RULES, env: { ADMIN_TOKEN, ...env } });
 }
 
 /** Connections to all threads of a service. */

@@ -34,7 +34,7 @@ function asking(address: string, ...entries: (readonly [string, string])[]): () 
 }
 
 t.test('rejections are printed as they happen, all or those asked for', async t => {
-  const service = await serviceFor(t, { env: ruleSettings(t, RULES) });
+  const service = await serviceFor(t, { rules: RULES });
   const stop = asking(service.http, ['user', 'ann'], ['path', '/\u0007']);
   t.teardown(stop);
   const at = ['--debug-address', service.debug];
@@ -54,7 +54,7 @@ t.test('rejections are printed as they happen, all or those asked for', async t 
 });
 
 t.test('requests that a ban rejects are printed as well, with or without a rule', async t => {
-  const service = await serviceFor(t, { env: { ...ruleSettings(t, RULES), ADMIN_TOKEN } });
+  const service = await serviceFor(t, { rules: RULES, env: { ADMIN_TOKEN } });
   for (const key of ['user', 'unknown']) {
     const answer = await callOperator(service, 'PUT', '/bans', {
       domain: 'shop',
@@ -108,7 +108,7 @@ t.test('a service that is not there, or is not Sluice', async t => {
     status: 2,
     stderr: /no events from 127.* Is the service running/,
   });
-  const service = await serviceFor(t, { env: ruleSettings(t, RULES) });
+  const service = await serviceFor(t, { rules: RULES });
   t.match(await runIn({}, 'tail', '--debug-address', service.http), {
     status: 2,
     stderr: /has no events \(HTTP status 404\)/,
