@@ -10,7 +10,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { redisStore, type Teardown } from '../../../support/stores.ts';
-import { until } from '../../../support/until.ts';
+import { until, untilCounted } from '../../../support/until.ts';
 
 // A link that waits for its next attempt does not keep the process alive.
 const alive = setInterval(() => {}, 60_000);
@@ -189,7 +189,7 @@ t.test('a Redis that does not answer in time is an error, until it answers again
   process.kill(slow.pid, 'SIGSTOP');
   await t.rejects(count(store, [{ key: 'a', hits: 1 }]), { code: 'store_failed' });
   process.kill(slow.pid, 'SIGCONT');
-  const [after] = await untilCounted(store, 'b');
+  const [after] = await untilCounted(store, [{ key: 'b', hits: 1 }]);
   t.ok(after >= 1, 'more when an answer was late again, although its hit was counted');
 });
 
@@ -205,7 +205,7 @@ t.test('while Redis is away requests fail at once, and afterwards its counts are
   await until(() => logger.messages('error').includes('Redis is unavailable'));
   await t.rejects(count(store, [{ key: 'a', hits: 1 }]), { code: 'store_failed', message: /not connected/ });
   await failing.restart();
-  t.same(await untilCounted(store, 'a'), [2], 'Redis kept what it had counted');
+  t.same(await untilCounted(store, [{ key: 'a', hits: 1 }]), [2], 'Redis kept what it had counted');
 });
 
 t.test('a Redis that stays away is named with its reason once, and found when it is back', async t => {
@@ -220,7 +220,7 @@ t.test('a Redis that stays away is named with its reason once, and found when it
   t.match(said(), [{ level: 'error', message: 'Redis is unavailable', fields: { reason: failing.address } }]);
   t.equal(said().length, 1);
   await failing.restart();
-  t.same(await untilCounted(store, 'a'), [1]);
+  t.same(await untilCounted(store, [{ key: 'a', hits: 1 }]), [1]);
   t.equal(said().at(-1)?.message, 'Redis is available again');
   t.equal(said().length, 2);
 });
@@ -242,17 +242,6 @@ t.test('connections are counted', async t => {
   await store.stop();
   t.same(figures(), { active: 0, opened: 2, closed: 2 });
 });
-
-/** Counts until the store answers again. */
-async function untilCounted(store: CounterStore, key: string): Promise<number[]> {
-  for (;;) {
-    try {
-      return await count(store, [{ key, hits: 1 }]);
-    } catch {
-      await new Promise(resolve => setImmediate(resolve));
-    }
-  }
-}
 
 t.test('a command beside the counts that is not answered leaves the connection alone', async t => {
   const redis = await startRedis();

@@ -51,6 +51,13 @@ function batchOf(groups: readonly TestGroup[]): CounterBatch {
   return batch;
 }
 
+/** Counts ops of one request, with the units of their limits; the count after each. */
+async function counted(store: RedisCounterStore, ...ops: [string, number, number][]): Promise<number[]> {
+  const batch = batchOf([{ ops: ops.map(([key, hits, unit]) => ({ key, hits, unit })) }]);
+  await store.increment(batch);
+  return aftersOf(batch);
+}
+
 t.test('the exam of counter stores', t => {
   counterStoreExam(t, async inner => (await openStore(inner)).store);
   t.end();
@@ -77,34 +84,15 @@ t.test('refunds in both instances reach the listener', async t => {
 
 t.test('limits per second are counted in the second instance, all others in the first', async t => {
   const { store } = await openStore(t);
-  const batch = batchOf([
-    {
-      ops: [
-        { key: 'a', hits: 1, unit: SECOND },
-        { key: 'b', hits: 2, unit: MINUTE },
-        { key: 'c', hits: 3, unit: SECOND },
-      ],
-    },
-  ]);
-  await store.increment(batch);
-  t.same(aftersOf(batch), [1, 2, 3]);
+  t.same(await counted(store, ['a', 1, SECOND], ['b', 2, MINUTE], ['c', 3, SECOND]), [1, 2, 3]);
   t.same(await main.command('KEYS', '*'), ['b']);
   t.same(((await perSecond.command('KEYS', '*')) as string[]).sort(), ['a', 'c']);
 });
 
 t.test('a key of both is counted in each', async t => {
   const { store } = await openStore(t);
-  const batch = batchOf([
-    {
-      ops: [
-        { key: 'same', hits: 1, unit: SECOND },
-        { key: 'same', hits: 10, unit: MINUTE },
-        { key: 'same', hits: 2, unit: SECOND },
-      ],
-    },
-  ]);
-  await store.increment(batch);
-  t.same(aftersOf(batch), [1, 10, 3]);
+  const afters = await counted(store, ['same', 1, SECOND], ['same', 10, MINUTE], ['same', 2, SECOND]);
+  t.same(afters, [1, 10, 3]);
 });
 
 t.test('a request that holds back does so over both', async t => {

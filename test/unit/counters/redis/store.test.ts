@@ -4,7 +4,7 @@ import type { CounterStore } from '../../../../src/counters/store.ts';
 import { aftersOf, batchOf, type CountingTime, count, countHoldingBack } from '../../../support/counting.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { redisStore, type Teardown } from '../../../support/stores.ts';
-import { until } from '../../../support/until.ts';
+import { until, untilCounted } from '../../../support/until.ts';
 
 /** Units, as requests number them. */
 const MINUTE = 2;
@@ -113,7 +113,7 @@ t.test('Redis killed under load: what is answered was counted, once', async t =>
   await failing.kill();
   await running;
   await failing.restart();
-  await untilCounted(store, 'probe');
+  await untilCounted(store, [{ key: 'probe', hits: 1 }]);
   await Promise.all(Array.from({ length: 8 }, () => load(1, 50)));
   t.ok(errors > 0, 'the kill was felt');
   for (const [generation, seen] of generations.entries()) {
@@ -124,14 +124,3 @@ t.test('Redis killed under load: what is answered was counted, once', async t =>
     Array.from({ length: 800 }, (_, i) => i + 1),
   );
 });
-
-/** Counts until the store answers again. */
-async function untilCounted(store: CounterStore, key: string): Promise<number[]> {
-  for (;;) {
-    try {
-      return await count(store, [{ key, hits: 1 }]);
-    } catch {
-      await new Promise(resolve => setImmediate(resolve));
-    }
-  }
-}

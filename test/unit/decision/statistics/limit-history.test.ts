@@ -1,19 +1,13 @@
 import t from 'tap';
 import { LimitHistory } from '../../../../src/decision/statistics/limit-history.ts';
-import type { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { each } from '../../../support/each.ts';
-import { compiled } from '../../rules/parse/rule-text.ts';
+import { rulesOfKeys } from '../../rules/parse/rule-text.ts';
 
 const MINUTE_MS = 60_000;
 /** The start of a minute. */
 const START_MS = 1_700_000_040_000;
 
-function rulesOf(keys: readonly string[]): CompiledRules {
-  const entries = keys.map(key => `{key: ${key}, rate_limit: {unit: day, requests_per_unit: 1}}`);
-  return compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`);
-}
-
-const RULES = rulesOf(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+const RULES = rulesOfKeys(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
 
 function hits(all: number, refused = 0): Float64Array {
   return Float64Array.of(all, refused, 0, 0);
@@ -80,7 +74,7 @@ t.test('history continues by path when rules are replaced', async t => {
   const history = new LimitHistory();
   history.begin(RULES, START_MS + MINUTE_MS);
   history.add(1, hits(3, 3));
-  history.begin(rulesOf(['b', 'other']), START_MS + 2 * MINUTE_MS);
+  history.begin(rulesOfKeys(['b', 'other']), START_MS + 2 * MINUTE_MS);
   t.same(history.lastOf('d.b', 'hits', 2), [3, 0]);
   t.equal(history.mostRefused(1).first[0].limit, null, 'its new number is not known before it has hits');
   history.add(0, hits(4, 1));
@@ -125,7 +119,7 @@ t.test('the limits with the most refusals of the hour, and the others together',
 });
 
 t.test('a bounded number of limits has a history, and a quarter of it only limits with refusals', async t => {
-  const rules = rulesOf(keys(8_300));
+  const rules = rulesOfKeys(keys(8_300));
   const history = new LimitHistory();
   history.begin(rules, START_MS + MINUTE_MS);
   for (let limit = 0; limit < 6_144; limit++) history.add(limit, hits(1));

@@ -9,14 +9,12 @@ import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
 import { RULE_STAT } from '../../../../src/stats/names.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
-import { compiled } from '../../rules/parse/rule-text.ts';
+import { rulesOfKeys } from '../../rules/parse/rule-text.ts';
 
 const NONE = { hits: 0, refused: 0, nearLimit: 0, shadowRefused: 0 };
 
-function generation(keys: readonly string[]): RuleGeneration {
-  const entries = keys.map(key => `{key: '${key}', rate_limit: {unit: day, requests_per_unit: 1}}`);
-  return new RuleGeneration(compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`));
-}
+/** Rules with a limit for each key, and the statistics to count under them. */
+const generation = (keys: readonly string[]) => new RuleGeneration(rulesOfKeys(keys));
 
 function count(
   { statistics }: RuleGeneration,

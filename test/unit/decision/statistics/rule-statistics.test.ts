@@ -9,16 +9,13 @@ import {
 import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
 import { RULE_STAT, sanitiseStatName } from '../../../../src/stats/names.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
-import { compiled } from '../../rules/parse/rule-text.ts';
+import { rulesOfKeys } from '../../rules/parse/rule-text.ts';
 
 const NAMES_DROPPED = 'ratelimit.stats.names_dropped';
 const HITS_DROPPED = 'ratelimit.stats.hits_dropped';
 
-/** Rules of the domain `d` with a limit for each key, and the statistics to count under them. */
-function generation(keys: readonly string[]): RuleGeneration {
-  const entries = keys.map(key => `{key: '${key}', rate_limit: {unit: day, requests_per_unit: 1}}`);
-  return new RuleGeneration(compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`));
-}
+/** Rules with a limit for each key, and the statistics to count under them. */
+const generation = (keys: readonly string[]) => new RuleGeneration(rulesOfKeys(keys));
 
 /** Counts hits under the limit with this number. */
 function count({ statistics }: RuleGeneration, limit: number, hits: number): void {

@@ -29,6 +29,12 @@ export function compiled(text: RuleText, settings = APART): CompiledRules {
   return new CompiledRules(compileRules(load(text, settings)));
 }
 
+/** Rules of the domain `d` with a limit of one request a day for each key. */
+export function rulesOfKeys(keys: readonly string[]): CompiledRules {
+  const entries = keys.map(key => `{key: '${key}', rate_limit: {unit: day, requests_per_unit: 1}}`);
+  return compiled(`domain: d\ndescriptors: [${entries.join(', ')}]`);
+}
+
 /** The same rules as if their source had no lines. */
 export function withoutPlaces({ domains }: RuleSet): RuleSet {
   return { domains: domains.map(domain => ({ ...domain, entries: domain.entries.map(entryWithoutPlaces) })) };

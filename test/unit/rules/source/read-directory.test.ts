@@ -113,34 +113,26 @@ t.test('reads one generation when ..data is swapped midway', async t => {
   t.strictSame(texts(await readRuleDirectory(directory, ALL)), { 'a.yaml': 'second', 'b.yaml': 'second' });
 });
 
-t.test('reads one generation when a link is swapped and the old one is removed midway', async t => {
-  const base = t.testdir({
-    first: { 'a.yaml': 'first', 'b.yaml': 'first' },
-    second: { 'a.yaml': 'second', 'c.yaml': 'second' },
-    current: t.fixture('symlink', 'first'),
+for (const isRemoved of [true, false]) {
+  const end = isRemoved ? 'and the old one is removed midway' : 'midway and the old one stays';
+  t.test(`reads one generation when a link is swapped ${end}`, async t => {
+    const base = t.testdir({
+      first: { 'a.yaml': 'first', 'b.yaml': 'first' },
+      second: { 'a.yaml': 'second', 'c.yaml': 'second' },
+      current: t.fixture('symlink', 'first'),
+    });
+    beforeOpening(t, 'b.yaml', () => {
+      symlinkSync('second', join(base, 'next'));
+      renameSync(join(base, 'next'), join(base, 'current'));
+      if (isRemoved) rmSync(join(base, 'first'), { recursive: true });
+    });
+    const content = await readRuleDirectory(join(base, 'current'), ALL);
+    const expected = isRemoved
+      ? { 'a.yaml': 'second', 'c.yaml': 'second' }
+      : { 'a.yaml': 'first', 'b.yaml': 'first' };
+    t.strictSame(texts(content), expected);
   });
-  beforeOpening(t, 'b.yaml', () => {
-    symlinkSync('second', join(base, 'next'));
-    renameSync(join(base, 'next'), join(base, 'current'));
-    rmSync(join(base, 'first'), { recursive: true });
-  });
-  const content = await readRuleDirectory(join(base, 'current'), ALL);
-  t.strictSame(texts(content), { 'a.yaml': 'second', 'c.yaml': 'second' });
-});
-
-t.test('reads one generation when a link is swapped midway and the old one stays', async t => {
-  const base = t.testdir({
-    first: { 'a.yaml': 'first', 'b.yaml': 'first' },
-    second: { 'a.yaml': 'second', 'b.yaml': 'second' },
-    current: t.fixture('symlink', 'first'),
-  });
-  beforeOpening(t, 'b.yaml', () => {
-    symlinkSync('second', join(base, 'next'));
-    renameSync(join(base, 'next'), join(base, 'current'));
-  });
-  const content = await readRuleDirectory(join(base, 'current'), ALL);
-  t.strictSame(texts(content), { 'a.yaml': 'first', 'b.yaml': 'first' });
-});
+}
 
 t.test('reads again when the directory is replaced just before it is listed', async t => {
   const base = t.testdir({
