@@ -66,7 +66,7 @@ for (const [overlap, expected, skippedOverlap] of [
   ['cancel_running', ['10:10:00'], 9],
 ] as const) {
   t.test(`with overlap ${overlap}, no more runs are made up for than are left`, async t => {
-    const firing = await Firing.begun(START);
+    const firing = await Firing.running(t, START);
     await firing.stop();
     const id = await firing.schedule({ nextAt: FIRST, overlap, catchUp: ALL, maxRuns: 2 });
     firing.clock.advance(30_000 + 9 * MINUTE);
@@ -79,7 +79,6 @@ for (const [overlap, expected, skippedOverlap] of [
       skippedOverlap,
       nextAt: ended ? null : FIRST + 10 * MINUTE,
     });
-    await firing.stop();
   });
 }
 
@@ -105,7 +104,7 @@ test('with jitter a run is made later than its nominal time, and named after it'
 
 for (const mode of ['none', 'latest', 'all'] as const) {
   t.test(`with catch_up ${mode} and jitter each time has one run, and none is missed`, async t => {
-    const firing = await Firing.begun(START);
+    const firing = await Firing.running(t, START);
     const hour = Date.parse('2026-03-01T11:00:00Z');
     const id = await firing.schedule({
       everyMs: HOUR,
@@ -118,7 +117,6 @@ for (const mode of ['none', 'latest', 'all'] as const) {
     const fired = await firing.fired(id);
     t.same(fired.slice(0, 5), ['11:00:00', '12:00:00', '13:00:00', '14:00:00', '15:00:00']);
     t.match((await firing.read(id)).body, { fired: fired.length, skippedWindow: 0 });
-    await firing.stop();
   });
 }
 

@@ -13,7 +13,7 @@ for (const [how, aheadMs] of [
   ['forward', 20 * MINUTE],
 ] as const) {
   t.test(`with the clock of a process set ${how}, schedules fire by the clock of the store`, async t => {
-    const firing = await Firing.begun(START);
+    const firing = await Firing.running(t, START);
     firing.aheadMs = aheadMs;
     const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow' });
     firing.signals.tell('scheduleDue', 'acme', id, FIRST);
@@ -24,7 +24,6 @@ for (const [how, aheadMs] of [
     for (const { runAt, scheduledFor } of await firing.tasks(id)) {
       t.equal(runAt, scheduledFor, 'and their tasks may start at once');
     }
-    await firing.stop();
   });
 }
 
