@@ -55,13 +55,14 @@ export async function msUntilAnswer(isExpected: () => Promise<boolean>): Promise
 
 /** Counts until the store answers for every key; what was answered then. */
 export async function untilCounted(store: CounterStore, ops: readonly TestOp[]): Promise<number[]> {
-  for (;;) {
+  let afters: number[] = [];
+  await until(async () => {
     try {
-      const afters = await count(store, ops);
-      if (!afters.some(Number.isNaN)) return afters;
+      afters = await count(store, ops);
+      return !afters.some(Number.isNaN);
     } catch {
-      // Not yet.
+      return false;
     }
-    await new Promise(resolve => setImmediate(resolve));
-  }
+  });
+  return afters;
 }

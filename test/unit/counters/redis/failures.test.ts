@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import t from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
-import type { CounterStore } from '../../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { answeringServer, reply } from '../../../support/answering-server.ts';
 import { aftersOf, batchOf, count, countHoldingBack } from '../../../support/counting.ts';
@@ -16,7 +15,7 @@ import {
   type Teardown,
   WITHOUT_SCRIPTS,
 } from '../../../support/stores.ts';
-import { until } from '../../../support/until.ts';
+import { until, untilCounted } from '../../../support/until.ts';
 
 const ONE = [{ key: 'a', hits: 1 }];
 
@@ -120,7 +119,7 @@ for (const [kind, auth] of [
       failover.switch();
       await t.rejects(count(store, ONE), { code: 'store_failed', message: /READONLY You can't write/ });
       t.match(logger.at('error'), [{ message: 'Redis is unavailable', fields: { reason: /READONLY/ } }]);
-      t.same(await untilCounted(store), [1], 'the next connection finds the new master');
+      t.same(await untilCounted(store, ONE), [1], 'the next connection finds the new master');
       t.match(logger.messages('info').at(-1), 'Connected to Redis');
     });
   });
@@ -139,7 +138,7 @@ t.test('a read-only Redis is left, also when a refund of the batch had nothing t
     await store[count](batch).catch(() => {});
   }
   t.ok(logger.messages('info').includes('Closing a Redis connection; reconnecting'));
-  t.same(await untilCounted(store), [1], 'the next connection finds the new master');
+  t.same(await untilCounted(store, ONE), [1], 'the next connection finds the new master');
 });
 
 t.test('a replica that serves nothing without its master is left as well', async t => {
@@ -152,7 +151,7 @@ t.test('a replica that serves nothing without its master is left as well', async
   await redis.command('REPLICAOF', '127.0.0.1', '1');
   failover.switch();
   await t.rejects(count(store, ONE), { code: 'store_failed', message: /MASTERDOWN/ });
-  t.same(await untilCounted(store), [1]);
+  t.same(await untilCounted(store, ONE), [1]);
 });
 
 t.test('when scripts are forbidden, single commands count instead, as the log says once', async t => {
@@ -162,7 +161,7 @@ t.test('when scripts are forbidden, single commands count instead, as the log sa
   t.same(await count(store, ONE), [1]);
   await redis.command('ACL', 'SETUSER', 'default', '-@scripting');
   await t.rejects(count(store, ONE), { code: 'store_failed', message: /NOPERM/ });
-  t.same(await untilCounted(store), [2]);
+  t.same(await untilCounted(store, ONE), [2]);
   t.same((await countHoldingBack(store, [{ ops: ONE }])).afters, [3]);
   const told = logger.lines.filter(line => /does not run scripts/.test(line.message));
   t.match(told, [{ level: 'warning', message: /not atomic/ }]);
@@ -258,15 +257,4 @@ async function switchBetween(t: Teardown, first: number, second: number) {
       port = second;
     },
   };
-}
-
-/** Counts until the store answers again. */
-async function untilCounted(store: CounterStore): Promise<number[]> {
-  for (;;) {
-    try {
-      return await count(store, ONE);
-    } catch {
-      await new Promise(resolve => setImmediate(resolve));
-    }
-  }
 }
