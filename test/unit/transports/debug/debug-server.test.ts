@@ -6,7 +6,7 @@ import { MAX_PAGE_READERS } from '../../../../src/transports/debug/pages.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { onEachEngine } from '../http/on-each-engine.ts';
 import { plain, RawConnection } from '../http/raw-connection.ts';
-import { debugServer } from './debugging.ts';
+import { debugServer, startedDebugServer } from './debugging.ts';
 
 const INDEX =
   "/api/v1/*: the operator's API; /api/v1/openapi.json describes it\n" +
@@ -17,11 +17,8 @@ const INDEX =
   '/rlconfig: the active rules, one line per limit\n' +
   '/stats: the statistics since the start of the process\n';
 
-async function started(t: Test, options: Partial<DebugServerOptions> = {}): Promise<DebugServer> {
-  const server = debugServer(new ManualClock(0), options);
-  await server.start();
-  t.teardown(() => server.stop());
-  return server;
+function started(t: Test, options: Partial<DebugServerOptions> = {}): Promise<DebugServer> {
+  return startedDebugServer(t, new ManualClock(0), options);
 }
 
 function get(server: DebugServer, path: string, init?: RequestInit): Promise<Response> {

@@ -30,6 +30,31 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
   });
 }
 
+/** The same, started; it ends with its test. */
+export async function startedDebugServer(
+  t: Teardown,
+  clock: Clock,
+  options: Partial<DebugServerOptions> = {},
+): Promise<DebugServer> {
+  const server = debugServer(clock, options);
+  await server.start();
+  t.teardown(() => server.stop());
+  return server;
+}
+
+/** Asks the operator's API of this server. */
+export function askingOperator({ port }: DebugServer) {
+  return async (path: string, init?: RequestInit) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, init);
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      json: text === '' ? null : JSON.parse(text),
+    };
+  };
+}
+
 /** A started debug server and the clock that its profiles wait on. */
 export interface ProfilingSite {
   readonly server: DebugServer;
@@ -41,9 +66,7 @@ export interface ProfilingSite {
 
 export async function profilingSite(t: Teardown): Promise<ProfilingSite> {
   const clock = new SignallingClock();
-  const server = debugServer(clock);
-  await server.start();
-  t.teardown(() => server.stop());
+  const server = await startedDebugServer(t, clock);
   const get = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${server.port}${path}`);
   const profiled = async (path: string, work: () => void): Promise<Response> => {
     const started = clock.started();

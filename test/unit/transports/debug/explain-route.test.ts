@@ -12,7 +12,7 @@ import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
 import { readIndependently } from '../../messages/independent-codec.ts';
 import { onEachEngine } from '../http/on-each-engine.ts';
-import { debugServer } from './debugging.ts';
+import { startedDebugServer } from './debugging.ts';
 
 const EXPLANATION: Explanation = {
   domain: 'shop',
@@ -25,9 +25,7 @@ const BODY = '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":
 
 /** Posts to `/explain` of a debug server with this explainer. */
 async function explaining(t: Test, explain: Explain, clock: Clock = systemClock) {
-  const server = debugServer(clock, { explain });
-  await server.start();
-  t.teardown(() => server.stop());
+  const server = await startedDebugServer(t, clock, { explain });
   return async (body = BODY, method = 'POST') => {
     const request = method === 'GET' ? { method } : { method, body };
     const response = await fetch(`http://127.0.0.1:${server.port}/explain`, request);

@@ -3,7 +3,7 @@ import { HostNames } from '../../../../src/transports/debug/host-names.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { sendRaw } from '../../../support/raw-http.ts';
 import { onEachEngine } from '../http/on-each-engine.ts';
-import { debugServer } from './debugging.ts';
+import { startedDebugServer } from './debugging.ts';
 
 const CONFIGURED = ['sluice.example.com', '*.ops.example.com'];
 
@@ -58,9 +58,7 @@ t.test('all other names are refused, also if they look like an allowed one', asy
 
 /** A debug port, asked for a path as a client with this `Host` does. */
 async function asked(t: Test) {
-  const server = debugServer(new ManualClock(0), { hostNames: CONFIGURED });
-  await server.start();
-  t.teardown(() => server.stop());
+  const server = await startedDebugServer(t, new ManualClock(0), { hostNames: CONFIGURED });
   return (line: string, host: string, accept = '*/*', body = '') =>
     sendRaw(
       `127.0.0.1:${server.port}`,

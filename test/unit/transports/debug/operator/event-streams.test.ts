@@ -9,7 +9,7 @@ import { operatorApi } from '../../../../support/operator-api.ts';
 import { readEvents } from '../../../../support/server-events.ts';
 import { until } from '../../../../support/until.ts';
 import { onEachEngine } from '../../http/on-each-engine.ts';
-import { debugServer } from '../debugging.ts';
+import { startedDebugServer } from '../debugging.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
@@ -44,9 +44,8 @@ async function site(t: Test, status: () => Promise<unknown> = async () => ({ hea
     stream: exchange => streams.open(exchange),
     stop: () => streams.stop(),
   };
-  const server = debugServer(clock, { operator: operatorApi({ routes: [route], clock, log }) });
-  await server.start();
-  t.teardown(() => server.stop());
+  const operator = operatorApi({ routes: [route], clock, log });
+  const server = await startedDebugServer(t, clock, { operator });
   return { clock, log, refusals, server, address: `127.0.0.1:${server.port}` };
 }
 

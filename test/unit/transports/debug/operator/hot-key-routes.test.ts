@@ -5,7 +5,7 @@ import { hotKeyRoutes } from '../../../../../src/transports/debug/operator/hot-k
 import { request } from '../../../../support/decisions.ts';
 import { WatchedDecisions } from '../../../../support/hot-keys.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
-import { debugServer } from '../debugging.ts';
+import { askingOperator, startedDebugServer } from '../debugging.ts';
 
 const RULES = `
 domain: d
@@ -16,9 +16,6 @@ descriptors:
     rate_limit: { unit: minute, requests_per_unit: 100 }
 `;
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look at any part of an answer.
-type Answer = any;
-
 async function api(t: Test, isEnabled = true) {
   const watched = new WatchedDecisions({
     store: new EmbeddedCounterStore(CounterTable.create(64)),
@@ -26,17 +23,11 @@ async function api(t: Test, isEnabled = true) {
   });
   const { clock } = watched.decisions;
   const routes = hotKeyRoutes({ readers: isEnabled ? watched : null, rules: () => watched.decisions.rules });
-  const server = debugServer(clock, { operator: operatorApi({ routes, clock }) });
-  await server.start();
-  t.teardown(() => server.stop());
+  const server = await startedDebugServer(t, clock, { operator: operatorApi({ routes, clock }) });
   for (const text of ['user=ann', 'user=ann', 'path=/a', 'user=bob']) {
     await watched.decisions.ask(request('d', text));
   }
-  const get = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`);
-    return { status: response.status, json: (await response.json()) as Answer };
-  };
-  return { watched, get };
+  return { watched, get: askingOperator(server) };
 }
 
 t.test('the hottest keys of all limits, and of one limit', async t => {

@@ -15,7 +15,7 @@ import { ManualClock } from '../../../../support/manual-clock.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
 import { load } from '../../../rules/parse/rule-text.ts';
 import { onEachEngine } from '../../http/on-each-engine.ts';
-import { debugServer } from '../debugging.ts';
+import { askingOperator, startedDebugServer } from '../debugging.ts';
 
 const RULES = `
 domain: shop
@@ -37,18 +37,9 @@ async function served(t: Test, text: string | null) {
   if (rules !== null) statistics.publish(rules);
   const rates = new RuleRates(statistics, clock);
   await rates.start();
-  const server = debugServer(clock, {
-    operator: operatorApi({ routes: [...limitsRoutes(rates), ...ratesRoutes(rates)], clock }),
-  });
-  await server.start();
-  t.teardown(async () => {
-    await server.stop();
-    await rates.stop();
-  });
-  const get = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`);
-    return { status: response.status, json: JSON.parse(await response.text()) };
-  };
+  t.teardown(() => rates.stop());
+  const operator = operatorApi({ routes: [...limitsRoutes(rates), ...ratesRoutes(rates)], clock });
+  const get = askingOperator(await startedDebugServer(t, clock, { operator }));
   const count = (limit: number, stat: keyof typeof RULE_STAT, hits: number): void =>
     addTotal(rules!.statistics, limit * ROW_SLOTS + RULE_STAT[stat], hits);
   const fill = (limit: number, share: number, forS: number): void => {
@@ -215,31 +206,9 @@ onEachEngine('the fullest key of a limit has its share and its hits, while they 
 
 onEachEngine('rates by limit are those that refused the most, and the rest together', async t => {
   const { get, count, clock } = await served(t, RULES);
-  t.same((await get('/rates?by=limit')).json, {
-    points: [
-      {
-        time: '2023-11-14T22:13:20.000Z',
-        seconds: 20,
-        hits: 0,
-        refused: 0,
-        near_limit: 0,
-        shadow_refused: 0,
-      },
-    ],
-    limits: [],
-    rest: {
-      points: [
-        {
-          time: '2023-11-14T22:13:20.000Z',
-          seconds: 20,
-          hits: 0,
-          refused: 0,
-          near_limit: 0,
-          shadow_refused: 0,
-        },
-      ],
-    },
-  });
+  const none = { hits: 0, refused: 0, near_limit: 0, shadow_refused: 0 };
+  const points = [{ time: '2023-11-14T22:13:20.000Z', seconds: 20, ...none }];
+  t.same((await get('/rates?by=limit')).json, { points, limits: [], rest: { points } });
   clock.advance(30_000);
   count(0, 'totalHits', 30);
   count(0, 'overLimit', 10);

@@ -7,7 +7,7 @@ import { ManualClock } from '../../../../support/manual-clock.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
 import { load } from '../../../rules/parse/rule-text.ts';
 import { onEachEngine } from '../../http/on-each-engine.ts';
-import { debugServer } from '../debugging.ts';
+import { askingOperator, startedDebugServer } from '../debugging.ts';
 
 /** Rules of the domain `d`, by key: the limit as YAML. */
 function rules(limits: Readonly<Record<string, string>>): CompiledRules {
@@ -18,12 +18,9 @@ function rules(limits: Readonly<Record<string, string>>): CompiledRules {
 async function served(t: Test) {
   const clock = new ManualClock(1_700_000_000_000);
   const loads = new RuleLoads(clock);
-  const server = debugServer(clock, { operator: operatorApi({ routes: loadsRoutes(loads), clock }) });
-  await server.start();
-  t.teardown(() => server.stop());
-  const get = async () =>
-    JSON.parse(await (await fetch(`http://127.0.0.1:${server.port}/api/v1/loads`)).text()).loads;
-  return { loads, get, clock };
+  const operator = operatorApi({ routes: loadsRoutes(loads), clock });
+  const ask = askingOperator(await startedDebugServer(t, clock, { operator }));
+  return { loads, get: async () => (await ask('/loads')).json.loads, clock };
 }
 
 const FIVE = 'unit: minute, requests_per_unit: 5';

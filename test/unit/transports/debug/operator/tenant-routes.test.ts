@@ -15,7 +15,7 @@ import { tenantRoutes } from '../../../../../src/transports/debug/operator/tenan
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
-import { debugServer } from '../debugging.ts';
+import { askingOperator, startedDebugServer } from '../debugging.ts';
 
 const TOKEN = 'a-token-of-thirty-two-characters';
 
@@ -39,17 +39,10 @@ async function open(t: Test, lose = () => false) {
 
 /** Opens the debug port, and returns the function that asks its API. */
 async function serve(t: Test, operator: OperatorApi) {
-  const server = debugServer(systemClock, { operator });
-  await server.start();
-  t.teardown(() => server.stop());
-  return async (method: string, path: string, body?: object) => {
-    const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) };
-  };
+  const ask = askingOperator(await startedDebugServer(t, systemClock, { operator }));
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+  return (method: string, path: string, body?: object) =>
+    ask(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
 }
 
 t.test('each change is a line in the log, with the tenant and the reason, and without a token', async t => {
