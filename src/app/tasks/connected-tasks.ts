@@ -19,11 +19,7 @@ export class ConnectedTasks implements TasksOnPort {
     const send = (message: ToTasks, transfer: Parameters<MessagePort['postMessage']>[1] = []): void =>
       port.postMessage(message, transfer);
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-    const calls = new RelayedCalls({
-      tenantOf: tenantNames(settings),
-      nextRequestId: () => ids.next('request'),
-      send,
-    });
+    const calls = new RelayedCalls(tenantNames(settings), () => ids.next('request'), send);
     const readiness = new AskedReadiness(checks, () => send({ kind: 'check_readiness' }));
     port.on('message', (message: FromTasks) => {
       if (message.kind === 'turn') calls.heard(message);

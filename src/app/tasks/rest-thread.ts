@@ -45,7 +45,7 @@ export async function serveTasksRest(task: LastingTask, setup: RestThreadSetup):
   const signals = new Signals();
   const ports = new SignalPorts(signals, []);
   const pullSignals = new PullSignals(ports, systemClock);
-  await serveRest({ port, signals: ports, logger }, async (apiLimits, tester, limitAsker) => {
+  await serveRest(port, ports, logger, async (apiLimits, tester, limitAsker) => {
     const opened = await openTasks(thread, signals, keys, false);
     const { tasks, usage } = opened;
     const { store, clock, statistics } = tasks;

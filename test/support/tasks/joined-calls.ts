@@ -41,7 +41,7 @@ export class JoinedCalls implements RestCalls {
     this.places = new Places(bounds);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
       reply.answered(response(head, problem));
-    this.calls = new ThreadCalls({ places: this.places, limits: new EarlyLimits(UNLIMITED), refuse });
+    this.calls = new ThreadCalls(this.places, new EarlyLimits(UNLIMITED), refuse);
     this.attach(handler, log);
   }
 

@@ -16,12 +16,12 @@ export function relayed(t: Teardown, target: RestCalls, bounds?: PlaceBounds) {
   const turns: TurnToPrimary[] = [];
   /** The statuses that the target has counted. */
   const refused: number[] = [];
-  const calls = new RelayedCalls({
-    tenantOf: ({ host }) => host,
-    nextRequestId: () => 'none',
-    send: (turn, transfer) => port1.postMessage(turn, transfer),
-    ...(bounds !== undefined && { bounds }),
-  });
+  const calls = new RelayedCalls(
+    ({ host }) => host,
+    () => 'none',
+    (turn, transfer) => port1.postMessage(turn, transfer),
+    bounds,
+  );
   const relay = new CallRelay(
     {
       begin: (head, body, reply) => target.begin(head, body, reply),

@@ -24,7 +24,7 @@ export default function rest({ port }: LastingTask): Promise<void> {
   const signals = new Signals();
   const drained = Promise.withResolvers<void>();
   const ports = new SignalPorts(signals, ['taskDue', 'roomFor']);
-  return serveRest({ port, signals: ports, logger: new KeepingLogger() }, async (limits, tester) => {
+  return serveRest(port, ports, new KeepingLogger(), async (limits, tester) => {
     const told: string[] = [];
     const counted = new CallLimits(limits, systemClock, new KeepingLogger());
     signals.listen({

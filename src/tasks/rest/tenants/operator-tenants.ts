@@ -20,7 +20,7 @@ export class OperatorTenants {
   constructor(parts: RestParts) {
     this.#parts = parts;
     this.#accounts = new OperatorAccounts(parts);
-    this.#ranking = new TenantRanking(parts);
+    this.#ranking = new TenantRanking(parts.store, parts.clock);
   }
 
   /** @throws Problem tenant_not_found, invalid_transition, validation_failed, not_found, overloaded */

@@ -43,24 +43,23 @@ interface FoundTenants extends AllTenants {
   readonly domains: readonly string[];
 }
 
-interface TenantRankingParts {
-  readonly store: Pick<TaskStore, 'tenants' | 'getDocument' | 'counts' | 'countDocuments' | 'dueOf'>;
-  readonly clock: Clock;
-}
+type RankedStore = Pick<TaskStore, 'tenants' | 'getDocument' | 'counts' | 'countDocuments' | 'dueOf'>;
 
 /**
  * Finds tenants, and orders them by figures that no index has. It reads the names or the figures of all tenants for that,
  * only when somebody asks, and seldom. Tenants whose figures cannot be read are left out of orders by figures.
  */
 export class TenantRanking {
-  readonly #parts: TenantRankingParts;
+  readonly #store: RankedStore;
+  readonly #clock: Clock;
   readonly #names: SeldomRead<Names>;
   readonly #ranking: SeldomRead<Ranking>;
 
-  constructor(parts: TenantRankingParts) {
-    this.#parts = parts;
-    this.#names = new SeldomRead(() => this.#readNames(), parts.clock);
-    this.#ranking = new SeldomRead(() => this.#readFigures(), parts.clock);
+  constructor(store: RankedStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#names = new SeldomRead(() => this.#readNames(), clock);
+    this.#ranking = new SeldomRead(() => this.#readFigures(), clock);
   }
 
   /** @throws Problem `overloaded` if not enough is known in time */
@@ -86,7 +85,8 @@ export class TenantRanking {
   }
 
   async #readNames(): Promise<Names> {
-    const { store, clock } = this.#parts;
+    const store = this.#store;
+    const clock = this.#clock;
     const atMs = clock.nowMs();
     const all: string[] = [];
     let after: string | null = null;
@@ -106,7 +106,7 @@ export class TenantRanking {
     let failed: unknown = null;
     for (let i = 0; i < domains.length; i += TENANTS_AT_ONCE) {
       const page = domains.slice(i, i + TENANTS_AT_ONCE);
-      const { figures, failure } = await figuresOfMany(this.#parts.store, page);
+      const { figures, failure } = await figuresOfMany(this.#store, page);
       tenants.push(...figures.map(ranked));
       failed ??= failure;
       if (tenants.length === 0 && failed !== null) throw failed;

@@ -21,15 +21,6 @@ interface OpenCall {
   bytes: number;
 }
 
-interface RelayedCallsParts {
-  /** Returns the tenant of a call. */
-  readonly tenantOf: (head: RestHead) => string;
-  readonly nextRequestId: () => string;
-  /** Sends a message to the primary thread. */
-  readonly send: (turn: TurnToPrimary, transfer: readonly Transferable[]) => void;
-  readonly bounds?: PlaceBounds;
-}
-
 /**
  * Runs in a serving thread. Sends its calls to the primary thread (`CallRelay`), which owns the REST threads.
  *
@@ -37,7 +28,8 @@ interface RelayedCallsParts {
  * while, and limit how many calls wait for it.
  */
 export class RelayedCalls implements RestCalls {
-  readonly #parts: RelayedCallsParts;
+  readonly #tenantOf: (head: RestHead) => string;
+  readonly #nextRequestId: () => string;
   readonly #places: Places;
   readonly #outbox: Outbox<Filling<TurnToPrimary>>;
   /** The calls that the primary thread has not ended, by number. */
@@ -45,14 +37,24 @@ export class RelayedCalls implements RestCalls {
   #lastNumber = 0;
   #isLost = false;
 
-  constructor(parts: RelayedCallsParts) {
-    this.#parts = parts;
-    this.#places = new Places(parts.bounds ?? CALL_BOUNDS);
-    this.#outbox = new Outbox(emptyTurn, turn => parts.send(turn, memoryOf(turn)));
+  /**
+   * @param tenantOf returns the tenant of a call
+   * @param send sends a message to the primary thread
+   */
+  constructor(
+    tenantOf: (head: RestHead) => string,
+    nextRequestId: () => string,
+    send: (turn: TurnToPrimary, transfer: readonly Transferable[]) => void,
+    bounds: PlaceBounds = CALL_BOUNDS,
+  ) {
+    this.#tenantOf = tenantOf;
+    this.#nextRequestId = nextRequestId;
+    this.#places = new Places(bounds);
+    this.#outbox = new Outbox(emptyTurn, turn => send(turn, memoryOf(turn)));
   }
 
   begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {
-    const tenant = this.#parts.tenantOf(head);
+    const tenant = this.#tenantOf(head);
     const hasBody = !('atMost' in body);
     const bytes = hasBody ? lengthOf(body) : 0;
     const refusal = this.#isLost ? noThread() : this.#places.take(tenant, 1, bytes) ? null : full();
@@ -69,7 +71,7 @@ export class RelayedCalls implements RestCalls {
 
   refused(head: RestHead, problem: Problem): RenderedResponse {
     if (!this.#isLost) this.#outbox.turn.refused.push(problem.status);
-    return problemResponse(problem, requestIdOf(head, this.#parts.nextRequestId));
+    return problemResponse(problem, requestIdOf(head, this.#nextRequestId));
   }
 
   heard({ admitted, waiting, ended, answers }: TurnFromPrimary): void {

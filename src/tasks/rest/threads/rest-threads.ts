@@ -62,8 +62,10 @@ export class RestThreads implements RelayTarget, Service {
     this.#limits = new EarlyLimits(parts.limits);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
       reply.answered(this.refused(head, problem));
-    const shared = { places: this.#places, limits: this.#limits, refuse };
-    this.#calls = Array.from({ length: parts.count }, () => new ThreadCalls(shared));
+    this.#calls = Array.from(
+      { length: parts.count },
+      () => new ThreadCalls(this.#places, this.#limits, refuse),
+    );
     this.#threads = new LastingThreads<ToRestThread, FromRestThread>({
       ...parts,
       what: 'REST thread',

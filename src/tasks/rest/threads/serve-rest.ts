@@ -30,21 +30,17 @@ interface ThreadService {
   stop(): Promise<void>;
 }
 
-interface ServeRestParts {
-  readonly port: MessagePort;
-  /** Connects the signals of this thread with those of others. */
-  readonly signals: SignalPorts;
-  readonly logger: Logger;
-}
-
 /**
  * Serves messages from the port until `stop` arrives.
  *
+ * @param signals connects the signals of this thread with those of others
  * @param open creates the service; it is called before the thread accepts calls
  * @returns resolves when all resources are released
  */
 export async function serveRest(
-  { port, signals, logger }: ServeRestParts,
+  port: MessagePort,
+  signals: SignalPorts,
+  logger: Logger,
   open: (limits: ApiLimits, tester: WorkerTester, limitAsker: LimitAsker) => Promise<ThreadService>,
 ): Promise<void> {
   const outbox = new Outbox(emptyTurn, turn => {

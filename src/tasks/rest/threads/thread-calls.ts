@@ -48,17 +48,14 @@ interface OpenCall {
   isGone: boolean;
 }
 
-interface ThreadCallsParts {
-  /** Shared by all threads. */
-  readonly places: Places;
-  readonly limits: EarlyLimits;
-  /** Answers a call that no thread can answer. */
-  readonly refuse: (reply: RestReply, head: RestHead, problem: Problem) => void;
-}
+/** Answers a call that no thread can answer. */
+type Refuse = (reply: RestReply, head: RestHead, problem: Problem) => void;
 
 /** The calls of one REST thread and of its replacements: those that wait, and those that were sent to the thread. */
 export class ThreadCalls {
-  readonly #parts: ThreadCallsParts;
+  readonly #places: Places;
+  readonly #limits: EarlyLimits;
+  readonly #refused: Refuse;
   readonly #queue = new Turns<OpenCall>();
   readonly #bodies = new Turns<OpenCall>();
   /** Calls that were sent to the thread, by number. */
@@ -70,8 +67,11 @@ export class ThreadCalls {
   /** True if the last thread failed to start. Calls are then rejected instead of queued for the next one. */
   #isDown = false;
 
-  constructor(parts: ThreadCallsParts) {
-    this.#parts = parts;
+  /** @param places shared by all threads */
+  constructor(places: Places, limits: EarlyLimits, refuse: Refuse) {
+    this.#places = places;
+    this.#limits = limits;
+    this.#refused = refuse;
   }
 
   /** The message that is sent to the thread at the end of this turn; null if no thread is attached. */
@@ -87,9 +87,9 @@ export class ThreadCalls {
   begin(tenant: string, head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {
     const isHeld = 'atMost' in body;
     const bytes = isHeld ? 0 : lengthOf(body);
-    const refusal = this.#isDown ? noThread() : this.#parts.places.take(tenant, 1, bytes) ? null : full();
+    const refusal = this.#isDown ? noThread() : this.#places.take(tenant, 1, bytes) ? null : full();
     if (refusal !== null) {
-      this.#parts.refuse(reply, head, refusal);
+      this.#refused(reply, head, refusal);
       return NO_CALL;
     }
     const call: OpenCall = {
@@ -158,7 +158,7 @@ export class ThreadCalls {
       this.#runs(call);
       const { number, tenant, head, body } = call;
       this.#sent.set(number, call);
-      const limit = this.#parts.limits.count(tenant, head, verdict =>
+      const limit = this.#limits.count(tenant, head, verdict =>
         this.turn?.earlyVerdicts.push([number, verdict]),
       );
       this.#outbox.turn.calls.push({ number, head, body, limit });
@@ -186,7 +186,7 @@ export class ThreadCalls {
       this.#gone(call);
       return;
     }
-    if (!this.#parts.places.take(call.tenant, 0, call.heldBytes)) {
+    if (!this.#places.take(call.tenant, 0, call.heldBytes)) {
       this.turn?.gone.push(number);
       this.#refuse(call, full());
       return;
@@ -201,7 +201,7 @@ export class ThreadCalls {
     call.body = body;
     const unused = call.bytes - lengthOf(body);
     call.bytes -= unused;
-    this.#parts.places.give(call.tenant, 0, unused);
+    this.#places.give(call.tenant, 0, unused);
     this.#bodies.add(call.tenant, call);
     this.#pump();
   }
@@ -237,7 +237,7 @@ export class ThreadCalls {
   }
 
   #refuse(call: OpenCall, problem: Problem): void {
-    this.#end(call, () => this.#parts.refuse(call.reply, call.head, problem));
+    this.#end(call, () => this.#refused(call.reply, call.head, problem));
   }
 
   #end(call: OpenCall, tell: () => void): void {
@@ -251,7 +251,7 @@ export class ThreadCalls {
   }
 
   #givePlaces(call: OpenCall): void {
-    this.#parts.places.give(call.tenant, call.calls, call.bytes);
+    this.#places.give(call.tenant, call.calls, call.bytes);
     call.calls = 0;
     call.bytes = 0;
   }
