@@ -34,7 +34,7 @@ export function fieldsOfFlags(table: FieldTable<never>, flags: Readonly<Record<s
     if (flag === undefined || takes === undefined) continue;
     const { name = nameOf(field) } = flag;
     const text = flags[name];
-    if (typeof text === 'string' && text !== '') fields[field] = valueOf(name, text, takes);
+    if (typeof text === 'string' && text !== '') fields[field] = valueOfFlag(name, text, takes);
   }
   return fields;
 }
@@ -44,7 +44,7 @@ function nameOf(field: string): string {
 }
 
 /** A list is separated by commas, and `none` clears a number. */
-function valueOf(flag: string, text: string, takes: Schema): unknown {
+function valueOfFlag(flag: string, text: string, takes: Schema): unknown {
   if (takes.type === 'array') return text.split(',');
   if (takes.type !== 'number') return text;
   if (takes.nullable === true && text === 'none') return null;
