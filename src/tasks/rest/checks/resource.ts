@@ -75,21 +75,39 @@ export function putFields<D>(
   }
 }
 
-/**
- * The fields of a document in an answer, without those that it lacks.
- *
- * @param own the values of fields that the resource shows itself
- */
-export function viewOf<D>(
-  table: FieldTable<D>,
-  body: D,
-  own: Readonly<Record<string, unknown>> = {},
-): Record<string, unknown> {
-  const view: Record<string, unknown> = {};
-  for (const name of Object.keys(table)) {
-    const { show } = table[name];
-    const value = show === undefined ? own[name] : show(body);
-    if (value !== undefined) view[name] = value;
+/** What makes the views of documents: the fields that are shown, and an object that has all of them. */
+interface ViewForm {
+  readonly names: readonly string[];
+  readonly shows: readonly ((body: never) => unknown)[];
+  readonly blank: Readonly<Record<string, unknown>>;
+}
+
+const forms = new WeakMap<FieldTable<never>, ViewForm>();
+
+function formOf(table: FieldTable<never>): ViewForm {
+  const known = forms.get(table);
+  if (known !== undefined) return known;
+  const names: string[] = [];
+  const shows: ((body: never) => unknown)[] = [];
+  for (const [name, { show }] of Object.entries(table)) {
+    if (show === undefined) continue;
+    names.push(name);
+    shows.push(show);
+  }
+  const form = { names, shows, blank: Object.fromEntries(names.map(name => [name, null])) };
+  forms.set(table, form);
+  return form;
+}
+
+/** The fields of a document in an answer, without those that it lacks and those that the resource shows itself. */
+export function viewOf<D>(table: FieldTable<D>, body: D): Record<string, unknown> {
+  const { names, shows, blank } = formOf(table);
+  // A copy of an object with all fields is filled in half the time that an empty one takes to grow.
+  const view = { ...blank };
+  for (let i = 0; i < names.length; i++) {
+    const value = shows[i](body as never);
+    if (value === undefined) delete view[names[i]];
+    else view[names[i]] = value;
   }
   return view;
 }

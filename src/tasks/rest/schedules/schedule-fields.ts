@@ -128,6 +128,8 @@ export const SCHEDULE_FIELDS: FieldTable<Schedule> = {
       properties: TEMPLATE_TAKEN,
     },
     shows: TEMPLATE_ANSWER,
+    // In its place; the view of the schedule has it for the caller.
+    show: () => null,
   },
   cron: of.plain(
     'cron',
@@ -266,6 +268,8 @@ export const SCHEDULE_FIELDS: FieldTable<Schedule> = {
         'The next nominal times, without jitter. For a paused schedule, the times after the pause. Empty if the schedule has ended.',
       example: ['2026-03-02T06:30:00.000Z', '2026-03-03T06:30:00.000Z'],
     },
+    // In its place; the view of the schedule has it for the time of the call.
+    show: () => null,
   },
   last_run: {
     shows: LAST_RUN,
@@ -334,10 +338,9 @@ export function scheduleView(
 ): Record<string, unknown> {
   return {
     id,
-    ...viewOf(SCHEDULE_FIELDS, body, {
-      task: templateView(body.task, seesPayloads(caller)),
-      next_runs: nextRuns(body, nowMs).map(formatTime),
-    }),
+    ...viewOf(SCHEDULE_FIELDS, body),
+    task: templateView(body.task, seesPayloads(caller)),
+    next_runs: nextRuns(body, nowMs).map(formatTime),
     version,
   };
 }

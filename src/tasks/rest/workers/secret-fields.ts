@@ -58,7 +58,11 @@ const SECRET_FIELDS: FieldTable<Secret> = {
     shows: { ...TEXT, description: 'Equal for equal values.', example: '5f2b9c04d7e1' },
     show: ({ fingerprint }) => fingerprint.slice(0, FINGERPRINT_DIGITS),
   },
-  state: { shows: { type: 'string', enum: ['active', 'expiring', 'expired'] } },
+  state: {
+    shows: { type: 'string', enum: ['active', 'expiring', 'expired'] },
+    // In its place; the view of the secret has it for the time of the call.
+    show: () => null,
+  },
   created_at: of.stamp('createdAt', { example: '2026-02-02T09:05:00.000Z' }),
   created_by: { shows: ACTOR_ANSWER, show: ({ createdBy }) => actorView(createdBy) },
   last_used_at: of.stamp('lastUsedAt', { nullable: true, description: 'Accurate to ten minutes.' }),
@@ -154,7 +158,7 @@ export function secretView(
   nowMs: number,
 ): Record<string, unknown> {
   const live = body.expiresAt === null ? 'active' : 'expiring';
-  return { id, ...viewOf(SECRET_FIELDS, body, { state: isLive(body, nowMs) ? live : 'expired' }) };
+  return { id, ...viewOf(SECRET_FIELDS, body), state: isLive(body, nowMs) ? live : 'expired' };
 }
 
 export function isLive({ expiresAt }: Secret, nowMs: number): boolean {
