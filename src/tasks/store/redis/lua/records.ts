@@ -16,7 +16,7 @@ import { contentOfTexts, OWN_FIELDS, PRIORITIES } from '../../../model/task-cont
 import { onFinishOf, type StoredDocument } from '../../documents.ts';
 import type { ClaimedTask, CreateResult, SettleAnswer, TaskQuery } from '../../requests.ts';
 
-/** Content that records got after the first version, which had these three fields elsewhere. */
+/** Content that later versions add: at the end of records, so that those of older versions can be read. */
 export const LATER_FIELDS = OWN_FIELDS.filter(field => !['type', 'tags', 'metadata'].includes(field));
 
 /**
