@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { Overdue } from '../../../src/tasks/store/requests.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { MemoryStore } from '../../support/tasks/memory-store.ts';
+import { ModelStore } from '../../support/tasks/model-store.ts';
 import { differingPlaces } from './differing-places.ts';
 import { violationsOf } from './invariants.ts';
 import { call, randomSteps, type Step } from './random-steps.ts';
@@ -27,11 +27,12 @@ const MAX_TRIES = 300;
 
 /**
  * Random sequences of operations: every answer, and at intervals everything that can be read, must equal that of the
- * model, which is SQLite on one connection; in the end the invariants must hold. A sequence that differs is shortened and told as code.
+ * model, which shares no code with the stores; in the end the invariants must hold. A sequence that differs is shortened
+ * and told as code.
  */
 export function randomExam(t: Test, backend: Backend, size: RandomExamSize = {}): void {
   const { sequences = 40, steps: count = 300, seed: first = 1 } = size;
-  t.test(`${backend.name}: random operations are answered as by SQLite`, async t => {
+  t.test(`${backend.name}: random operations are answered as by the model`, async t => {
     for (let seed = first; seed < first + sequences; seed++) {
       const steps = await randomSteps(seed, count);
       const difference = await differenceIn(backend, steps);
@@ -54,7 +55,7 @@ export interface Difference {
 /** Takes the steps with a new store and the model; null when there is no difference. */
 export async function differenceIn(backend: Backend, steps: readonly Step[]): Promise<Difference | null> {
   const clock = new ManualClock(START);
-  const model = new MemoryStore(clock);
+  const model = new ModelStore(clock);
   const { store, close } = await backend.open(clock);
   try {
     for (const [i, step] of steps.entries()) {

@@ -27,7 +27,7 @@ t.teardown(() => server.stop());
 
 const backend = redisBackend('redis', [server]);
 taskStoreExam(t, backend, 8);
-randomExam(t, backend, { sequences: 20 });
+randomExam(t, backend, { sequences: 10 });
 
 let prefixes = 0;
 

@@ -3,6 +3,8 @@ import t from 'tap';
 import { MINUTE_MS } from '../../../../src/base/clock.ts';
 import { USAGE_SPANS } from '../../../../src/tasks/model/usage.ts';
 import { taskStoreExam } from '../../../exam/task-store/exam.ts';
+import { randomExam } from '../../../exam/task-store/random.ts';
+import type { Backend } from '../../../exam/task-store/scene.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { Factory } from '../../../support/tasks/factories.ts';
 import { sameThreadSqliteStore } from '../../../support/tasks/same-thread-store.ts';
@@ -10,7 +12,9 @@ import { storePath } from '../../../support/tasks/sqlite-files.ts';
 import { openedSqlite } from '../../../support/tasks/stored-things.ts';
 
 /** The engine in the thread of the test, which owns its time. The thread that has it otherwise: sqlite/thread.test.ts. */
-taskStoreExam(t, { name: 'sqlite', open: clock => openedSqlite(t).open(clock) });
+const sqlite: Backend = { name: 'sqlite', open: clock => openedSqlite(t).open(clock) };
+taskStoreExam(t, sqlite);
+randomExam(t, sqlite, { sequences: 20 });
 
 t.test('old usage is removed from the file', async t => {
   const clock = new ManualClock(Date.UTC(2026, 2, 1, 10));
