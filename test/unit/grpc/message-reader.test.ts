@@ -140,6 +140,40 @@ t.test('what is missing is known once the prefix is there', async t => {
   t.equal(reader.missing, 40);
 });
 
+t.test('content that is not exactly one message is refused with its cause', async t => {
+  const cases: [string, Uint8Array, MessageFault][] = [
+    ['nothing', Buffer.alloc(0), 'none'],
+    ['part of a prefix', Buffer.alloc(4), 'incomplete'],
+    ['a prefix without its message', framed(messageOf(3)).subarray(0, 5), 'incomplete'],
+    ['part of a message', framed(messageOf(3)).subarray(0, 7), 'incomplete'],
+    ['a compressed message', framed(messageOf(3), 1), 'compressed'],
+    ['an unknown flag', framed(messageOf(3), 2), 'bad flag'],
+    ['two messages', Buffer.concat([framed(messageOf(3)), framed(messageOf(3))]), 'more than one'],
+    ['an octet behind the message', Buffer.concat([framed(messageOf(3)), Buffer.alloc(1)]), 'more than one'],
+    ['a message that is too large', framed(messageOf(MAX_BYTES + 1)), 'too large'],
+    ['the largest length there is', Buffer.from([0, 255, 255, 255, 255]), 'too large'],
+  ];
+  for (const [name, bytes, expected] of cases) {
+    for (const size of [1, bytes.length || 1]) {
+      const { reader } = reading();
+      t.equal(
+        appendPieces(reader, bytes, () => size) ?? reader.finish(),
+        expected,
+        `${name}, ${size} at a time`,
+      );
+    }
+  }
+});
+
+t.test('a message of exactly the limit is accepted', async t => {
+  const { reader } = reading(100);
+  t.equal(
+    appendPieces(reader, framed(messageOf(100)), () => 30),
+    null,
+  );
+  t.equal((reader.finish() as Uint8Array).length, 100);
+});
+
 t.test('an announced length takes no room; what has come does, and never more than the message', async t => {
   const { reader, held } = reading();
   const bytes = framed(messageOf(50_000));

@@ -1,9 +1,20 @@
 import t from 'tap';
 import { Budget } from '../../../../src/http2/connection/budgets.ts';
 import { BYTES_PER_UPDATE } from '../../../../src/http2/connection/control-frames.ts';
-import { END_BOTH, END_STREAM } from '../../../support/http2-frames.ts';
+import { END_BOTH, END_STREAM, goAway } from '../../../support/http2-frames.ts';
 import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
-import { data, headers, rstStream, windowUpdate } from '../../../support/wire-frames.ts';
+import {
+  data,
+  frame,
+  headers,
+  ping,
+  pingAck,
+  priority,
+  rstStream,
+  settings,
+  settingsAck,
+  windowUpdate,
+} from '../../../support/wire-frames.ts';
 
 const TERMS = { burst: 10, perSecond: 1, perRequest: 0 };
 const CALM = 'GOAWAY 1 ENHANCE_YOUR_CALM';
@@ -36,25 +47,62 @@ t.test('a clock that is put back takes nothing away', async t => {
   t.equal(budget.spend(), true);
 });
 
-/** Floods that others than those of test/wire/abuse bring about: on a stream that is closed, or that we have reset. */
-const FLOODS: readonly [name: string, limit: 'resets' | 'lateFrames', before: Buffer[], flood: Buffer][] = [
-  ['RST_STREAM on a stream that is closed', 'resets', [], rstStream(1)],
-  ['trailers on a stream that we have reset', 'lateFrames', [windowUpdate(1, 0)], headers(1, requestBlock())],
-  ['DATA on a stream that we have reset', 'lateFrames', [windowUpdate(1, 0)], data(1, Buffer.from('x'))],
-];
+/** Frames that cost us work and the client nothing, by the allowance that bounds them. */
+const FLOODS = {
+  control: {
+    PING: ping(),
+    'the answer to a PING': pingAck(Buffer.alloc(8)),
+    SETTINGS: settings(),
+    'the acknowledgement of SETTINGS': settingsAck,
+    PRIORITY: priority(1),
+    'a frame of an unknown type': frame(0x42, 0, 0),
+    GOAWAY: goAway(0, 'NO_ERROR'),
+  },
+  idleFrames: {
+    'empty DATA': data(1),
+    'DATA of nothing but padding': data(1, Buffer.from([2, 0, 0]), 0x8),
+    'WINDOW_UPDATE of the connection': windowUpdate(0, 1),
+    'WINDOW_UPDATE of a stream': windowUpdate(1, 1),
+  },
+  resets: { 'RST_STREAM on a stream that is closed': rstStream(1) },
+} as const;
 
-for (const [name, limit, before, flood] of FLOODS) {
-  t.test(`${name} without end ends the connection`, async t => {
-    const peer = Http2Peer.open({ limits: { [limit]: TERMS } });
-    peer.request(1);
-    peer.send(...before);
-    for (let i = 0; i < TERMS.burst; i++) {
-      peer.send(flood);
-      t.notOk(peer.connection.closed, `frame ${i}`);
-    }
-    t.equal(peer.send(flood).at(-1), CALM);
-    t.ok(peer.connection.closed);
-  });
+for (const [allowance, frames] of Object.entries(FLOODS)) {
+  for (const [name, flood] of Object.entries(frames)) {
+    t.test(`${name} without end ends the connection`, async t => {
+      // The handshake took two of the control frames.
+      const burst = allowance === 'control' ? TERMS.burst + 2 : TERMS.burst;
+      const peer = Http2Peer.open({ limits: { [allowance]: { ...TERMS, burst } } });
+      peer.request(1);
+      for (let i = 0; i < TERMS.burst; i++) {
+        peer.send(flood);
+        t.notOk(peer.connection.closed, `frame ${i}`);
+      }
+      t.equal(peer.send(flood).at(-1), CALM);
+      t.ok(peer.connection.closed);
+    });
+  }
+}
+
+for (const [closing, code] of [
+  ['the client', rstStream(1)],
+  ['an error of the client', windowUpdate(1, 0)],
+] as const) {
+  for (const [name, flood] of [
+    ['trailers without END_STREAM', headers(1, requestBlock())],
+    ['DATA of one octet', data(1, Buffer.from('x'))],
+  ] as const) {
+    t.test(`${name} without end on a stream that ${closing} has reset ends the connection`, async t => {
+      const peer = Http2Peer.open({ limits: { lateFrames: TERMS } });
+      peer.request(1);
+      peer.send(code);
+      for (let i = 0; i < TERMS.burst; i++) {
+        peer.send(flood);
+        t.notOk(peer.connection.closed, `frame ${i}`);
+      }
+      t.equal(peer.send(flood).at(-1), CALM);
+    });
+  }
 }
 
 t.test('DATA that carries 1 KiB may come on a closed stream without end: its windows bound it', async t => {
@@ -65,6 +113,50 @@ t.test('DATA that carries 1 KiB may come on a closed stream without end: its win
   t.notOk(peer.connection.closed);
 });
 
+t.test('time brings the allowance back', async t => {
+  const peer = Http2Peer.open({ limits: { control: { burst: 3, perSecond: 1, perRequest: 0 } } });
+  peer.send(ping());
+  for (let i = 0; i < 20; i++) {
+    peer.nowMs += 1_000;
+    t.strictSame(peer.send(ping()), ['PING ack ping....']);
+  }
+});
+
+t.test('requests bring the allowance back', async t => {
+  const peer = Http2Peer.open({ limits: { control: { burst: 3, perSecond: 0, perRequest: 1 } } });
+  for (let id = 1; id < 100; id += 2) {
+    peer.request(id, END_BOTH);
+    peer.answer(id, '');
+    t.strictSame(peer.send(ping()), ['PING ack ping....']);
+  }
+});
+
+t.test('streams opened and reset at once end the connection ("rapid reset")', async t => {
+  const peer = Http2Peer.open({ limits: { resets: { ...TERMS, perSecond: 0 } } });
+  peer.nowMs += 1_000;
+  const pair = (id: number): Buffer[] => [headers(id, requestBlock(), END_BOTH), rstStream(id)];
+  for (let id = 1; id < 20; id += 2) t.strictSame(peer.send(...pair(id)), []);
+  t.strictSame(peer.send(...pair(21)), ['GOAWAY 21 ENHANCE_YOUR_CALM']);
+});
+
+t.test('streams that had time to be answered may be reset without end', async t => {
+  const peer = Http2Peer.open({ limits: { resets: TERMS, patienceMs: 10 } });
+  for (let id = 1; id < 200; id += 2) {
+    peer.request(id, END_BOTH);
+    peer.nowMs += 10;
+    peer.send(rstStream(id));
+  }
+  t.notOk(peer.connection.closed);
+});
+
+t.test('malformed requests without end end the connection', async t => {
+  const peer = Http2Peer.open({ limits: { streamFaults: TERMS } });
+  const malformed = (id: number): Buffer => headers(id, requestBlock(['X-UPPER', '']));
+  for (let id = 1; id < 20; id += 2)
+    t.strictSame(peer.send(malformed(id)), [`RST_STREAM ${id} PROTOCOL_ERROR`]);
+  t.strictSame(peer.send(malformed(21)), ['GOAWAY 21 ENHANCE_YOUR_CALM']);
+});
+
 t.test('making the server reset streams is bounded like that, whatever the error', async t => {
   const peer = Http2Peer.open({ limits: { streamFaults: TERMS } });
   for (let id = 1; id < 20; id += 2) peer.send(headers(id, requestBlock(), END_BOTH), windowUpdate(id, 0));
@@ -73,6 +165,16 @@ t.test('making the server reset streams is bounded like that, whatever the error
     'GOAWAY 21 ENHANCE_YOUR_CALM',
   ]);
 });
+
+t.test(
+  'streams beyond the limit are refused, and asking for them without end ends the connection',
+  async t => {
+    const peer = Http2Peer.open({ limits: { maxStreams: 2, resets: TERMS } });
+    for (const id of [1, 3]) peer.request(id);
+    for (let id = 5; id < 25; id += 2) t.strictSame(peer.request(id), [`RST_STREAM ${id} REFUSED_STREAM`]);
+    t.strictSame(peer.request(25), ['GOAWAY 25 ENHANCE_YOUR_CALM']);
+  },
+);
 
 t.test('a stream that ends makes room for another (RFC 9113, 5.1.2)', async t => {
   const peer = Http2Peer.open({ limits: { maxStreams: 2 } });

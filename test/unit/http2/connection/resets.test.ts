@@ -23,3 +23,17 @@ t.test('the handler may reset a request while it receives it', async t => {
   ]);
   t.strictSame(peer.handler.take(), ['request 1 /s/m'], 'the handler is not notified of its own reset');
 });
+
+t.test('RST_STREAM is never answered with RST_STREAM (RFC 9113, 5.4.2)', async t => {
+  const peer = Http2Peer.open();
+  peer.request(1);
+  t.strictSame(peer.send(rstStream(1, 2), rstStream(1, 2), rstStream(1, 0xdead_beef)), []);
+  t.strictSame(peer.handler.take(), ['request 1 /s/m', 'aborted 1 INTERNAL_ERROR']);
+});
+
+t.test('RST_STREAM of an unknown code is one all the same (RFC 9113, 7)', async t => {
+  const peer = Http2Peer.open();
+  peer.request(1);
+  t.strictSame(peer.send(rstStream(1, 0xdead_beef)), []);
+  t.strictSame(peer.handler.take(), ['request 1 /s/m', `aborted 1 ${0xdead_beef}`]);
+});

@@ -8,6 +8,18 @@ function holders(memory: HeldMemory, names: string) {
   return { gave, hold: (index: number, bytes: number) => memory.hold(made[index], bytes), made };
 }
 
+t.test('what is held longest gives way, until the rest fits', async t => {
+  const memory = new HeldMemory(100);
+  const { gave, hold } = holders(memory, 'abcd');
+  hold(0, 30);
+  hold(1, 30);
+  hold(2, 40);
+  t.equal(memory.bytes, 100);
+  hold(3, 50);
+  t.strictSame(gave, ['a', 'b']);
+  t.equal(memory.bytes, 90);
+});
+
 t.test('one that grows keeps its age', async t => {
   const memory = new HeldMemory(100);
   const { gave, hold } = holders(memory, 'ab');
