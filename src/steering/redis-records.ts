@@ -75,7 +75,8 @@ export class RedisRecords implements SteeringStore {
   /**
    * @param server the server of the counters that has the hash
    * @param key the hash with the records; see {@link RecordHash}
-   * @param onlyReads whether this process only applies records, and needs no connection of its own while there are none
+   * @param onlyReads whether this process applies records but never writes them. Such a process opens a connection of its own
+   *   only when the hash has records
    */
   constructor(server: KeyServer, key: string, onlyReads: boolean, clock: Clock, logger: Logger) {
     this.#server = server;

@@ -28,7 +28,7 @@ export type OperatorApi = (
  *
  * Calls throw CommandFault with the problem that the service reports, or the reason why there is no answer.
  *
- * @throws UsageFault if the timeout is none
+ * @throws UsageFault if the text of the timeout is not a duration
  */
 export function operatorApi(
   { env }: Pick<CliIo, 'env'>,
@@ -98,7 +98,7 @@ export function timeoutOf(text: string): number {
   return readFlag('timeout', text, duration({ min: 1, max: HOUR_MS }));
 }
 
-/** @throws UsageFault if the address is none */
+/** @throws UsageFault if the text is not an address */
 export function debugPortUrl(address: string, path: string): string {
   const url = `http://${address}${path}`;
   if (URL.canParse(url)) return url;
