@@ -1,5 +1,6 @@
 import t from 'tap';
 import { formatTime, formatTimeOrNull, parseTime } from '../../../../src/tasks/model/time.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 t.test('times of RFC 3339 are read', async t => {
   for (const [text, utc] of [
@@ -47,4 +48,18 @@ t.test('texts that are not RFC 3339 times are rejected', async t => {
 t.test('a time that is not there stays null', async t => {
   t.equal(formatTimeOrNull(null), null);
   t.equal(formatTimeOrNull(0), '1970-01-01T00:00:00.000Z');
+});
+
+t.test('any time is written as JavaScript writes it, also behind one of another day', async t => {
+  const random = new SeededRandom(11);
+  const edges = [
+    0, -1, 86_399_999, 86_400_000, -86_400_000, 8.64e15, -8.64e15, 253_402_300_800_000, 1_500.75,
+  ];
+  const times = Array.from(
+    { length: 2_000 },
+    () => random.below(4_000_000_000) * 1_000 + random.below(1_000),
+  );
+  for (const ms of [...edges, ...times, ...edges]) t.equal(formatTime(ms), new Date(ms).toISOString());
+  for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1])
+    t.throws(() => formatTime(ms), RangeError);
 });
