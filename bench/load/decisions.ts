@@ -4,13 +4,13 @@ import { describeMachine } from '../support/machine.ts';
 import { Progress } from '../support/progress.ts';
 import { limitTime, runBench } from '../support/run.ts';
 import { makeWorkFolder } from '../support/work-folder.ts';
+import { compareBuilds } from './against/run.ts';
 import { type ContestantName, serviceOn } from './decisions/contestants.ts';
 import { ARRIVALS, everydayContestants, measureEveryday } from './decisions/everyday.ts';
 import { Field } from './decisions/field.ts';
-import { measureHalfPeak, peakOf } from './decisions/half-peak.ts';
+import { HALF_PEAK_PATTERNS, measureHalfPeak, peakOf } from './decisions/half-peak.ts';
 import { engineRounds, engineScenarios, enginesTable } from './decisions/http-engines.ts';
 import { limitRounds, limitScenarios, limitsTable } from './decisions/limits.ts';
-import type { PatternName } from './decisions/patterns.ts';
 import { isOperatorPart, type Plan, readPlan, USAGE } from './decisions/plan.ts';
 import { measureReload } from './decisions/reload.ts';
 import { everydayTable, halfPeakTable, loadTable, reloadTables, targetTable } from './decisions/report.ts';
@@ -24,7 +24,6 @@ import { compareServeThreads } from './serve-threads/run.ts';
 const OVERHEAD_MS_A_STEP = 1_500;
 const BEFORE_AND_AFTER_MS = 60_000;
 const RELOAD_STEP_MS = 30_000;
-const HALF_PEAK_PATTERNS: readonly PatternName[] = ['keys', 'hot'];
 
 /** What is run, and the contestants that it takes. */
 interface Work {
@@ -132,6 +131,10 @@ async function withAvailableFronts(plan: Plan): Promise<Plan> {
 
 async function main(): Promise<void> {
   const wanted = readPlan(process.argv.slice(2));
+  if (wanted.against !== null) {
+    await compareBuilds(wanted, wanted.against);
+    return;
+  }
   if (wanted.serveThreads !== null) {
     await compareServeThreads(wanted, wanted.serveThreads);
     return;

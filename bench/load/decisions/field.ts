@@ -1,4 +1,4 @@
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../../../test/support/redis-server.ts';
 import { writeRules } from '../../../test/support/rule-files.ts';
@@ -9,6 +9,7 @@ import type { GrpcLoad } from '../../support/grpc-load/load.ts';
 import type { WatchedProcesses } from '../../support/load-window.ts';
 import type { BaselineReady } from './baseline.ts';
 import { CONTESTANTS, type Contestant, type ContestantName } from './contestants.ts';
+import { entryOf, Generators } from './generators.ts';
 import type { JsonLoad } from './json-generator.ts';
 import { type Peer, startPeer } from './peer.ts';
 import type { RelayReady } from './relay.ts';
@@ -23,13 +24,12 @@ export interface FieldOptions {
   readonly peer?: Peer | null;
   /** More settings of the service. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The folder of the build of the service; this one without it. */
+  readonly root?: string;
+  /** Generators that other fields use as well; its own without them. */
+  readonly generators?: Generators;
   /** A folder for files of this run. */
   readonly folder: string;
-}
-
-/** The module of a child process, by its path from this folder; sources and their build have different endings. */
-function entryOf(path: string): URL {
-  return new URL(`${path}${extname(import.meta.url)}`, import.meta.url);
 }
 
 /** A contestant that runs. */
@@ -53,12 +53,12 @@ export class Field {
   readonly #options: FieldOptions;
   readonly #stops: (() => Promise<void>)[] = [];
   #redis: RedisServer | null = null;
-  #grpcGenerator: ForkedChild<GeneratorAnswers<GrpcLoad>> | null = null;
-  #jsonGenerator: ForkedChild<GeneratorAnswers<JsonLoad>> | null = null;
+  readonly #generators: Generators;
   #relay: ForkedChild<Answers> | null = null;
 
   private constructor(options: FieldOptions) {
     this.#options = options;
+    this.#generators = options.generators ?? new Generators();
   }
 
   /** Starts what the contestants need. */
@@ -95,15 +95,12 @@ export class Field {
     return this.#redis;
   }
 
-  /** The generators start when they are first needed. */
   get grpcGenerator(): ForkedChild<GeneratorAnswers<GrpcLoad>> {
-    this.#grpcGenerator ??= this.#fork<GeneratorAnswers<GrpcLoad>>('../../support/grpc-load/generator');
-    return this.#grpcGenerator;
+    return this.#generators.grpc;
   }
 
   get jsonGenerator(): ForkedChild<GeneratorAnswers<JsonLoad>> {
-    this.#jsonGenerator ??= this.#fork<GeneratorAnswers<JsonLoad>>('./json-generator');
-    return this.#jsonGenerator;
+    return this.#generators.json;
   }
 
   /** The bare relay to the Redis of the contestants; it starts when it is first needed. */
@@ -118,8 +115,9 @@ export class Field {
     return found;
   }
 
-  /** Stops everything, the last first. */
+  /** Stops everything, the last first, and before that its generators. */
   async stop(): Promise<void> {
+    if (this.#options.generators === undefined) await this.#generators.stop();
     for (const stop of this.#stops.splice(0).reverse()) await stop();
   }
 
@@ -172,7 +170,7 @@ export class Field {
     const { store, localCacheBytes, engine, env }: Contestant = CONTESTANTS[name];
     const rulesFolder = this.#writeRules(name);
     const { workers } = this.#options;
-    const service = await BenchService.start({
+    const settings = {
       RUNTIME_ROOT: rulesFolder,
       RUNTIME_WATCH_ROOT: 'false',
       ...(store === 'redis' ? { KVCACHE_URL: `redis://${this.#store.address}/${database}` } : {}),
@@ -181,7 +179,8 @@ export class Field {
       ...(workers === null ? {} : { WORKER_THREADS: String(workers) }),
       ...env,
       ...this.#options.env,
-    });
+    };
+    const service = await BenchService.start(settings, this.#options.root);
     this.#stops.push(() => service.stop());
     // For debugging while the service is under load.
     console.error(`${name}: process ${service.pid}, debug port http://127.0.0.1:${service.ports.debug}/`);

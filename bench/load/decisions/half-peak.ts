@@ -6,6 +6,8 @@ import { type Durations, measure } from './measure.ts';
 import type { PatternName } from './patterns.ts';
 import type { Scenario } from './scenario.ts';
 
+export const HALF_PEAK_PATTERNS: readonly PatternName[] = ['keys', 'hot'];
+
 /** What happens at half of the rate that the store was found to be capable of. */
 export interface HalfPeakResult {
   readonly store: Store;

@@ -30,11 +30,14 @@ export const PARTS = [
 export type Part = (typeof PARTS)[number];
 /** Parts that compare small differences. They are run if they are named, and then without the others. */
 const OPERATOR_PARTS: readonly Part[] = ['answers', 'hot-keys', 'live-page'];
+/** Parts in which two builds can be compared. */
+const AGAINST_PARTS: readonly Part[] = ['load', 'half-peak', 'everyday'];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
                 [--limits KIND,…] [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND]
                 [--json FILE]
        npm run bench -- --serve-threads N,… [options]
+       npm run bench -- --against COMMIT [options]
 
 Measures the service from end to end, compared with a simple implementation; see bench/README.md.
   --quick              few short rounds of all parts except limits, within 90 s, instead of 12 minutes
@@ -55,6 +58,9 @@ Measures the service from end to end, compared with a simple implementation; see
                        RUNTIME_ROOT and others
   --serve-threads N,…  instead of the parts: compares these values of SERVE_THREADS, 1 to 64, with one hot key and
                        100 000 keys over gRPC, at the highest rate of each and at half of the rate of the first
+  --against COMMIT     instead of the parts: compares this build with that of a commit of this clone, in turns: the
+                       parts ${AGAINST_PARTS.join(', ')}, and the memory. --rounds is 9 without it, and the
+                       least for a confidence interval is 6
   --json FILE          writes all figures of all rounds to FILE as well`;
 
 interface PacedPlan {
@@ -76,12 +82,18 @@ export interface Plan {
   readonly workers: number | null;
   /** The numbers of serving threads to compare, instead of the parts; null for the parts. */
   readonly serveThreads: readonly number[] | null;
+  /** The revision to compare this build with, instead of the parts; null for the parts. */
+  readonly against: string | null;
   readonly peer: Peer | null;
   readonly jsonFile: string | undefined;
 }
 
 const FULL: Durations = { warmUpMs: 300, measuredMs: 1_500 };
 const QUICK: Durations = { warmUpMs: 150, measuredMs: 500 };
+/** Two builds are compared in many short rounds, because the number of rounds determines how certain a ratio is. */
+const AGAINST: Durations = { warmUpMs: 300, measuredMs: 1_000 };
+const AGAINST_PACED: Durations = { warmUpMs: 300, measuredMs: 1_500 };
+const AGAINST_ROUNDS = '9';
 
 /** Reads the command line. Throws BadArguments where it cannot be followed. */
 export function readPlan(args: readonly string[]): Plan {
@@ -99,21 +111,32 @@ export function readPlan(args: readonly string[]): Plan {
       seconds: { type: 'string' },
       workers: { type: 'string' },
       'serve-threads': { type: 'string' },
+      against: { type: 'string' },
       peer: { type: 'string' },
       'no-baseline': { type: 'boolean', default: false },
       json: { type: 'string' },
     },
   });
   const { quick, seconds, workers } = values;
-  const usual = quick ? QUICK : FULL;
+  const against = values.against ?? null;
+  const usual = quick ? QUICK : against === null ? FULL : AGAINST;
   const measuredMs =
     seconds === undefined
       ? usual.measuredMs
       : boundedNumber(seconds, { name: '--seconds', min: 0.1, max: 60 }) * 1_000;
   const parts = namesIn(values.only, { name: '--only', known: PARTS });
+  const usualParts =
+    against === null
+      ? PARTS.filter(part => !isOperatorPart(part) && (part !== 'limits' || !quick))
+      : AGAINST_PARTS;
+  const usualRounds = against !== null ? AGAINST_ROUNDS : quick ? '3' : '5';
+  const rounds = wholeNumber(values.rounds ?? usualRounds, { name: '--rounds', min: 1, max: 50 });
+  const pacedAgainst: PacedPlan = {
+    rounds,
+    durations: { ...AGAINST_PACED, ...(seconds === undefined ? {} : { measuredMs }) },
+  };
   const plan: Plan = {
-    parts:
-      parts.length > 0 ? parts : PARTS.filter(part => !isOperatorPart(part) && (part !== 'limits' || !quick)),
+    parts: parts.length > 0 ? parts : usualParts,
     selection: {
       stores: namesIn(values.store, { name: '--store', known: STORES }),
       fronts: namesIn(values.front, { name: '--front', known: FRONTS }),
@@ -127,23 +150,37 @@ export function readPlan(args: readonly string[]): Plan {
       quick,
     },
     limitKinds: limitKindsIn(values.limits),
-    rounds: wholeNumber(values.rounds ?? (quick ? '3' : '5'), { name: '--rounds', min: 1, max: 50 }),
+    rounds,
     durations: { ...usual, measuredMs },
     firstWarmUpMs: quick ? 600 : 2_000,
-    paced: quick
-      ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_500 } }
-      : { rounds: 3, durations: { warmUpMs: 500, measuredMs: 3_000 } },
-    everyday: quick
-      ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_000 } }
-      : { rounds: 3, durations: { warmUpMs: 300, measuredMs: 1_500 } },
+    paced:
+      against !== null
+        ? pacedAgainst
+        : quick
+          ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_500 } }
+          : { rounds: 3, durations: { warmUpMs: 500, measuredMs: 3_000 } },
+    everyday:
+      against !== null
+        ? pacedAgainst
+        : quick
+          ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_000 } }
+          : { rounds: 3, durations: { warmUpMs: 300, measuredMs: 1_500 } },
     workers: workers === undefined ? null : wholeNumber(workers, { name: '--workers', min: 0, max: 64 }),
     serveThreads:
       values['serve-threads'] === undefined
         ? null
         : wholeNumbers(values['serve-threads'], { name: '--serve-threads', min: 1, max: 64 }),
+    against,
     peer: values.peer === undefined ? null : readPeer(values.peer),
     jsonFile: values.json,
   };
+  if (against !== null) {
+    const without = (['serve-threads', 'limits', 'peer'] as const).find(name => values[name] !== undefined);
+    if (without !== undefined) throw new BadArguments(`--against cannot be used with --${without}`);
+    const unknown = plan.parts.find(part => !AGAINST_PARTS.includes(part));
+    if (unknown !== undefined)
+      throw new BadArguments(`--against compares ${AGAINST_PARTS.join(', ')}, and not ${unknown}`);
+  }
   if (plan.serveThreads !== null) {
     const without = (['only', 'front', 'limits', 'peer'] as const).find(name => values[name] !== undefined);
     if (without !== undefined) throw new BadArguments(`--serve-threads cannot be used with --${without}`);

@@ -1,3 +1,4 @@
+import { inTurns } from '../../support/comparison/turns.ts';
 import type { Progress } from '../../support/progress.ts';
 import { CONTESTANTS, type ContestantName } from './contestants.ts';
 import type { Field } from './field.ts';
@@ -37,9 +38,7 @@ export async function runRounds(rounds: Rounds): Promise<ScenarioResult[]> {
   for (let round = 1; round <= count; round++) {
     for (const { scenario, rounds: done } of results) {
       const figures: Partial<Record<ContestantName, Figures>> = {};
-      const { contestants } = scenario;
-      // In both directions, so that the place in a round has no effect on a ratio.
-      for (const contestant of round % 2 === 1 ? contestants : contestants.toReversed()) {
+      for (const contestant of inTurns(scenario.contestants, round)) {
         progress.step(`round ${round}, ${titleOfScenario(scenario)}: ${CONTESTANTS[contestant].title}`);
         figures[contestant] = await measure({
           field,

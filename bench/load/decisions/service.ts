@@ -21,9 +21,9 @@ export class BenchService {
   /** The first lines that it logged as errors or warnings. */
   readonly faultLines: string[] = [];
 
-  private constructor(env: Readonly<Record<string, string>>) {
+  private constructor(env: Readonly<Record<string, string>>, root: string) {
     this.#child = new Child({
-      command: join(repositoryRoot(), 'bin/sluice'),
+      command: join(root, 'bin/sluice'),
       args: ['serve'],
       env: {
         PATH: process.env['PATH'],
@@ -48,11 +48,20 @@ export class BenchService {
     });
   }
 
-  /** Resolves when all three ports are open. */
-  static async start(env: Readonly<Record<string, string>>): Promise<BenchService> {
-    const service = new BenchService(env);
-    await service.#child.line(() => (service.#ports.size === 3 ? true : undefined), PATIENCE_MS);
-    return service;
+  /**
+   * Resolves when all three ports are open.
+   *
+   * @param root folder of the build
+   */
+  static async start(env: Readonly<Record<string, string>>, root = repositoryRoot()): Promise<BenchService> {
+    const service = new BenchService(env, root);
+    try {
+      await service.#child.line(() => (service.#ports.size === 3 ? true : undefined), PATIENCE_MS);
+      return service;
+    } catch (failure) {
+      await service.stop();
+      throw failure;
+    }
   }
 
   get pid(): number {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { inTurns } from '../../support/comparison/turns.ts';
 import type { Progress } from '../../support/progress.ts';
 import { type ContestantName, type Store, serviceOn } from '../decisions/contestants.ts';
 import type { Field } from '../decisions/field.ts';
@@ -112,8 +113,7 @@ async function runRounds(
   const forwards = [...measurement.fields.entries()];
   for (let round = 1; round <= rounds; round++) {
     for (const result of results) {
-      // In both directions, so that a machine that becomes slower during a round favors no number of threads.
-      for (const [i, each] of round % 2 === 1 ? forwards : forwards.toReversed()) {
+      for (const [i, each] of inTurns(forwards, round)) {
         const { store, scenario } = result;
         measurement.progress.step(
           `round ${round}, ${store}, ${scenario.pattern}, ${scenario.connections}: ${each.count} threads`,
