@@ -122,6 +122,18 @@ export class AdmissionSlots {
     return runs;
   }
 
+  /** Whether a slot has only one request, which has hits to add. */
+  isSingle(slot: number): boolean {
+    const run = this.firstRuns[slot];
+    return (
+      run >= 0 &&
+      this.runNext[run] < 0 &&
+      this.runRequests[run] === 1 &&
+      this.runRefunds[run] === 0 &&
+      this.runHits[run] > 0
+    );
+  }
+
   /** Whether the runs of a slot contain more than refunds. A key that is only refunded is not created. */
   opens(slot: number): boolean {
     for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {

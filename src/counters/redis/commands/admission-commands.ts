@@ -1,6 +1,7 @@
 import { ADMISSION, REFUSED } from '../../admission/admission.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
+import { FORMS } from '../protocol/admission-loops.ts';
 import { ADMIT, ADMIT_HOLDING_BACK } from '../protocol/admission-scripts.ts';
 import { CommandWriter } from '../protocol/command-writer.ts';
 import { NumberPacker } from '../protocol/number-packer.ts';
@@ -10,10 +11,6 @@ import { leastSecondsToLive, type SharedKeys, writeRefundArguments } from './sha
 
 /** The limit of a refund, for the script that holds back. */
 const IS_REFUND = -1;
-
-/** Precedes the terms of a key, for the script that admits. */
-const TERMS = -1;
-const TERMS_WITH_PENALTY = -2;
 
 /** The length of a window, for the scripts, if it is a fixed one. */
 const FIXED_WINDOW = -1;
@@ -158,27 +155,47 @@ const REFUSALS: readonly number[] = [REFUSED.no, REFUSED.no, REFUSED.full, REFUS
 
 /** The packed numbers of the script for sliding windows and token buckets, without plain counters. Valid until the next call. */
 export function packedRuns(packer: NumberPacker, batch: CounterBatch, slots: Slots): Uint8Array {
-  const { admissions } = batch;
   packer.add(batch.nowMs);
-  let last = -1;
-  for (const slot of slots) {
-    if (last < 0 || !hasTermsOf(batch, slot, last)) {
-      const hasPenalty = admissions.penalties.of(slot) !== null;
-      packer.add(hasPenalty ? TERMS_WITH_PENALTY : TERMS);
-      packTerms(packer, batch, slot);
-      if (hasPenalty) packPenalty(packer, batch, slot);
-      last = slot;
+  for (let first = 0; first < slots.length; ) {
+    const form = formOf(batch, slots[first]);
+    let end = first + 1;
+    while (end < slots.length && isOfGroup(batch, slots[end], slots[first], form)) end++;
+    packer.add(form);
+    packer.add(end - first);
+    packTerms(packer, batch, slots[first]);
+    if (form === FORMS.penalized) packPenalty(packer, batch, slots[first]);
+    for (let i = first; i < end; i++) {
+      if (form === FORMS.single) packSingle(packer, batch, slots[i]);
+      else packRuns(packer, batch, slots[i]);
     }
-    packer.add(lifeS(batch, slot));
-    packer.add(admissions.runsOf(slot));
-    for (let run = admissions.firstRuns[slot]; run >= 0; run = admissions.runNext[run]) {
-      packer.add(admissions.runHits[run]);
-      packer.add(
-        admissions.runRefunds[run] === 1 ? -admissions.runRequests[run] : admissions.runRequests[run],
-      );
-    }
+    first = end;
   }
   return packer.take();
+}
+
+function formOf({ admissions }: CounterBatch, slot: number): number {
+  if (admissions.penalties.of(slot) !== null) return FORMS.penalized;
+  return admissions.isSingle(slot) ? FORMS.single : FORMS.runs;
+}
+
+function isOfGroup(batch: CounterBatch, slot: number, first: number, form: number): boolean {
+  return formOf(batch, slot) === form && hasTermsOf(batch, slot, first);
+}
+
+function packSingle(packer: NumberPacker, batch: CounterBatch, slot: number): void {
+  const { firstRuns, runHits } = batch.admissions;
+  if (isWindow(batch, slot)) packer.add(lifeS(batch, slot));
+  packer.add(runHits[firstRuns[slot]]);
+}
+
+function packRuns(packer: NumberPacker, batch: CounterBatch, slot: number): void {
+  const { admissions } = batch;
+  packer.add(lifeS(batch, slot));
+  packer.add(admissions.runsOf(slot));
+  for (let run = admissions.firstRuns[slot]; run >= 0; run = admissions.runNext[run]) {
+    packer.add(admissions.runHits[run]);
+    packer.add(admissions.runRefunds[run] === 1 ? -admissions.runRequests[run] : admissions.runRequests[run]);
+  }
 }
 
 /** Number of numbers in the reply for these slots. */

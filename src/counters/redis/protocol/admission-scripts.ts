@@ -1,4 +1,5 @@
 import { NEVER_FULL } from '../../batch.ts';
+import { FORMS, RUNS_TO_ANY, SINGLE_TO_BUCKETS, SINGLE_TO_WINDOWS } from './admission-loops.ts';
 import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
 import { NO_STATE, STATES } from './state-functions.ts';
 
@@ -15,11 +16,10 @@ import { NO_STATE, STATES } from './state-functions.ts';
  *
  *     KEYS    plain counters, then the others
  *     ARGV    for each plain counter as in the refund script; then the packed numbers: time in milliseconds, and for each
- *             other key: if its terms differ from those of the key before, -1 (-2 with a penalty), length of the window in
- *             seconds (0 for a bucket, -1 for a fixed window), capacity, scale and drain, and with a penalty its `after`,
- *             length, factor, maximum, the length of a window, and the end of the fixed window, else 0; then the seconds
- *             that the state lives after the start of the window (of a fixed window, from now on), the number of runs, and
- *             for each run: hits, requests (negative for refunds)
+ *             group of keys with the same terms: its form, the number of its keys, length of the window in seconds (0 for a
+ *             bucket, -1 for a fixed window), capacity, scale and drain, for keys with a penalty its `after`, length,
+ *             factor, maximum, the length of a window, and the end of the fixed window, else 0; then for each key what
+ *             `admission-loops.ts` says of the form
  *     returns for each plain counter the count before; for each bucket and fixed window the level before; for each sliding
  *             window the level before, the part that cannot be given back, and the hits of the previous window; with a
  *             penalty, then its four numbers before; then the first error
@@ -31,87 +31,24 @@ local plain = (#ARGV - 1) / 5
 ${refundAndAdd('plain')}
 local numbers = cmsgpack.unpack(ARGV[#ARGV])
 local now = numbers[1]
-local values = redis.pcall('MGET', unpack(KEYS, plain + 1))
-local length, capacity, scale, drain, first, penalty
-local at = 2
-local n = plain
-for i = plain + 1, #KEYS do
-  if numbers[at] < 0 then
-    length, capacity, scale, drain = numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]
-    penalty = numbers[at] == -2 and termsAt(numbers, at + 5)
-    at = at + (penalty and 11 or 5)
-    if length > 0 then first = windowStart(now, length) end
-  end
-  local key = KEYS[i]
-  local value = values[i - plain]
-  local err = values.err or false
-  local level, base, previous, start, lives, reset, full, excess, record, state, before
-  if penalty then
-    if not err then value, record = divided(value) end
-    state = not err and penaltyAt(record, now, penalty)
-    before = state and { state.violations, state.penalties, state.closes, state.ends } or { 0, 0, 0, 0 }
-    if not state then
-      err = err or '${NO_STATE.penalty}'
-      value = ''
-    end
-  end
-  if length > 0 then
-    level, base, previous, start, lives, reset = windowAt(value, now, first, length)
-  elseif length == 0 then
-    level, full, excess, reset = bucketAt(value, now, drain, capacity)
-    base = 0
+local keys, values = KEYS, command('MGET', unpack(KEYS, plain + 1))
+local unread = values.err or false
+local at, n, done = 2, plain, plain
+while done < #keys do
+  local form, last = numbers[at], done + numbers[at + 1]
+  local length, capacity, scale, drain = numbers[at + 2], numbers[at + 3], numbers[at + 4], numbers[at + 5]
+  local first = length > 0 and windowStart(now, length)
+  at = at + 6
+  if form == ${FORMS.single} and first then
+    ${SINGLE_TO_WINDOWS}
+  elseif form == ${FORMS.single} then
+    ${SINGLE_TO_BUCKETS}
   else
-    level, full, reset = countAt(value, now, penalty.window, penalty.closes)
-    base = 0
+    local penalty = form == ${FORMS.penalized} and termsAt(numbers, at)
+    if penalty then at = at + 6 end
+    ${RUNS_TO_ANY}
   end
-  local runs = numbers[at + 1]
-  local after = level
-  for run = at + 2, level and at + 2 * runs or 0, 2 do
-    local hits, requests = numbers[run], numbers[run + 1]
-    if requests < 0 then
-      after = refunded(after, base, -requests * hits * scale)
-    elseif hits > 0 and not (state and now < state.ends * 1000) then
-      local room = capacity - after
-      local units = hits * scale
-      local admitted = 0
-      if room >= units then admitted = min(requests, (room - room % units) / units) end
-      after = after + admitted * hits * scale
-      if state and admitted < requests then reject(state, now, penalty) end
-    end
-  end
-  if not level then
-    err = err or (length > 0 and '${NO_STATE.window}' or length == 0 and '${NO_STATE.bucket}' or '${NO_STATE.penalty}')
-  elseif err then
-    level = false
-  elseif after ~= level or reset or state and state.changed then
-    if state then append(state, now, penalty) end
-    if length > 0 then
-      err = keepWindow(key, value, now, start, previous, after - base, lives, numbers[at])
-    elseif length < 0 then
-      err = keep(key, value, format('%d %d', full, after), false, numbers[at])
-    else
-      err = keepBucket(key, value, now, after + excess, drain, full)
-    end
-    if err then level = false elseif after < level then ${TELL} end
-  elseif not value then
-    -- MGET finds no value in a key of another type.
-    local reply = redis.pcall('GET', key)
-    err = type(reply) == 'table' and reply.err
-    if err then level = false end
-  end
-  at = at + 2 + 2 * runs
-  n = n + 1
-  results[n] = level or false
-  if length > 0 then
-    results[n + 1] = base or 0
-    results[n + 2] = previous or 0
-    n = n + 2
-  end
-  if penalty then
-    for i = 1, 4 do results[n + i] = before[i] end
-    n = n + 4
-  end
-  failure = failure or err or false
+  done = last
 end
 results[n + 1] = failure
 ${PACKED_REPLY}`;

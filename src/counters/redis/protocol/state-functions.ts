@@ -18,7 +18,8 @@ import { CLOCK_SKEW_S } from './scripts.ts';
  * the time that was set back has passed.
  */
 export const STATES = `local ceil, max, min = math.ceil, math.max, math.min
-local match, format = string.match, string.format
+local match, format, sub = string.match, string.format, string.sub
+local command = redis.pcall
 ${PENALTIES}
 local function bucketAt(value, now, drain, capacity)
   if not value then return 0, nil, 0 end
@@ -73,13 +74,19 @@ local function keep(key, value, text, lives, ttl)
   local reply
   if suffix ~= '' then text, lives, ttl, suffix = text .. suffix, false, max(ttl, least), '' end
   if lives and #text == #value then
-    reply = redis.pcall('SETRANGE', key, '0', text)
+    reply = command('SETRANGE', key, '0', text)
   elseif value then
-    reply = redis.pcall('SET', key, text, 'EX', ttl)
+    reply = command('SET', key, text, 'EX', ttl)
   else
-    reply = redis.pcall('SET', key, text, 'EX', ttl, 'NX')
-    if not reply then reply = redis.pcall('GET', key) end
+    reply = command('SET', key, text, 'EX', ttl, 'NX')
+    if not reply then reply = command('GET', key) end
   end
+  return type(reply) == 'table' and reply.err
+end
+
+-- MGET finds no value in a key of another type.
+local function errorOf(key)
+  local reply = command('GET', key)
   return type(reply) == 'table' and reply.err
 end
 
