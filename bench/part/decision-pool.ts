@@ -1,5 +1,6 @@
 // What a batch costs the thread with the connections, decided there or in another thread, on the embedded store.
 // Run: node build/bench/part/decision-pool.js
+
 import { engineCounters } from '../../src/app/decision/create-batcher.ts';
 import type { DecidingSetup } from '../../src/app/decision/deciding.ts';
 import { createDecisionThreads } from '../../src/app/decision/decision-threads.ts';
@@ -17,6 +18,7 @@ import { Engine } from '../../src/decision/engine.ts';
 import { BatchFigures } from '../../src/decision/statistics/batch-figures.ts';
 import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../src/messages/client-codec.ts';
+import { RehearsalPublisher } from '../../src/rehearsal/rehearsal-channel.ts';
 import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
@@ -56,10 +58,15 @@ const setup: DecidingSetup = {
   decisionLog: null,
   steering: null,
   batchFigures: BatchFigures.create().buffer,
-  rehearsal: 'none',
   hotKeys: null,
 };
-const events = new ThreadEvents({ stats, statistics }, store, storeHealth, null, null);
+const events = new ThreadEvents(
+  { stats, statistics, rehearsal: new RehearsalPublisher() },
+  store,
+  storeHealth,
+  null,
+  null,
+);
 const { threads, pool } = createDecisionThreads(parts, setup, statistics, events, {
   placement: {
     isForPool: () => true,

@@ -1,64 +1,57 @@
-import { BroadcastChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Rehearsal, type SharedRehearsal } from './rehearsal.ts';
-
-/** What the primary thread tells the others, and what a thread asks when it begins. */
-type Message =
-  | { readonly kind: 'ask' }
-  | { readonly kind: 'current'; readonly rehearsal: SharedRehearsal | null };
 
 /** The rehearsal of a thread that decides; null while there is none. */
 export interface RehearsalSource {
   readonly current: Rehearsal | null;
 }
 
-/** Runs in the primary thread: tells all threads which rehearsal there is. */
+/**
+ * Runs in the primary thread: tells all threads that follow which rehearsal there is. Each has a port of its own. With the
+ * first message of a `BroadcastChannel`, Node.js would load its HTTP client into every thread, which takes 4 MB and 50 ms.
+ */
 export class RehearsalPublisher implements RehearsalSource {
-  readonly #channel: BroadcastChannel;
+  readonly #followers = new Set<MessagePort>();
   #current: Rehearsal | null = null;
-
-  /** @param name differs from that of all other services of the process */
-  constructor(name: string) {
-    this.#channel = new BroadcastChannel(name);
-    this.#channel.onmessage = ({ data }: { data: unknown }) => {
-      if ((data as Message).kind === 'ask') this.#tell();
-    };
-    this.#channel.unref();
-  }
 
   get current(): Rehearsal | null {
     return this.#current;
+  }
+
+  /** Tells the current and all following rehearsals over a port, until the thread with its other end has ended. */
+  attach(port: MessagePort): void {
+    this.#followers.add(port);
+    port.once('close', () => this.#followers.delete(port));
+    port.unref();
+    this.#tell(port);
   }
 
   /** Other threads follow as soon as their event loop receives the message. */
   publish(rehearsal: Rehearsal | null): void {
     if (rehearsal === this.#current) return;
     this.#current = rehearsal;
-    this.#tell();
+    for (const port of this.#followers) this.#tell(port);
   }
 
   close(): void {
-    this.#channel.close();
+    for (const port of this.#followers) port.close();
   }
 
-  #tell(): void {
-    const rehearsal = this.#current?.shared ?? null;
-    this.#channel.postMessage({ kind: 'current', rehearsal } satisfies Message);
+  #tell(port: MessagePort): void {
+    port.postMessage((this.#current?.shared ?? null) satisfies SharedRehearsal | null);
   }
 }
 
-/** Runs in every other thread that decides. */
+/** Runs in every other thread that decides: follows the rehearsals until the thread ends. */
 export class RehearsalSubscriber implements RehearsalSource {
   current: Rehearsal | null = null;
 
-  /** Follows the rehearsals until the thread ends. */
-  constructor(name: string) {
-    const channel = new BroadcastChannel(name);
-    channel.onmessage = ({ data }: { data: unknown }) => {
-      const message = data as Message;
-      if (message.kind === 'current') this.#follow(message.rehearsal);
-    };
-    channel.unref();
-    channel.postMessage({ kind: 'ask' } satisfies Message);
+  /** @param follow sends the port to the primary thread, for {@link RehearsalPublisher.attach} */
+  constructor(follow: (port: MessagePort) => void) {
+    const { port1, port2 } = new MessageChannel();
+    port1.on('message', (shared: SharedRehearsal | null) => this.#follow(shared));
+    port1.unref();
+    follow(port2);
   }
 
   #follow(shared: SharedRehearsal | null): void {

@@ -25,8 +25,6 @@ export interface DecidingSetup {
   readonly steering: SharedArrayBuffer | null;
   /** Memory of `BatchFigures`. */
   readonly batchFigures: SharedArrayBuffer;
-  /** Name of the channel that tells the rehearsal; see `RehearsalPublisher`. */
-  readonly rehearsal: string;
   /** Memory of `Seats`; null if hot keys are disabled. */
   readonly hotKeys: readonly SharedArrayBuffer[] | null;
 }
@@ -91,7 +89,7 @@ export async function threadObservers(
   setup: DecidingSetup,
   { settings, stats, post }: ThreadSurroundings<ThreadMessage>,
 ): Promise<readonly BatchObserver[]> {
-  const source = new RehearsalSubscriber(setup.rehearsal);
+  const source = new RehearsalSubscriber(port => post({ kind: 'follows_rehearsal', port }, [port]));
   const { decisionLog: sharing } = setup;
   if (sharing === null) return observersOf(setup, source, null);
   // Loaded only when needed, because loading it takes memory and startup time.

@@ -56,14 +56,13 @@ export class Decisions {
       decisionLog: decisionLog?.log.sharing ?? null,
       steering: steering?.memory ?? null,
       batchFigures: BatchFigures.create().buffer,
-      rehearsal: rules.rehearsals.channel,
       hotKeys: createHotKeyMemory(settings),
     };
     const overLimit = openOverLimitCache(settings, clock, store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
     const { statistics } = rules;
     const events = new ThreadEvents(
-      { stats, statistics },
+      { stats, statistics, rehearsal: rules.rehearsals.publisher },
       store,
       storeHealth,
       figures,

@@ -1,5 +1,6 @@
 import type { OverLimitDelta, ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
 import type { RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
+import type { RehearsalPublisher } from '../../rehearsal/rehearsal-channel.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { ThreadsStats } from '../../stats/thread-stats.ts';
 import type { DecisionLog } from '../decision-log/decision-log.ts';
@@ -7,10 +8,18 @@ import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
 
+/** What the events of threads change in the primary thread. */
+interface Changed {
+  readonly stats: StatsRegistry;
+  readonly statistics: RuleStatistics;
+  readonly rehearsal: Pick<RehearsalPublisher, 'attach'>;
+}
+
 /** Receives in the primary thread what threads that decide tell about themselves: statistics, decisions, their store. */
 export class ThreadEvents {
   readonly #stats: ThreadsStats;
   readonly #statistics: RuleStatistics;
+  readonly #rehearsal: Changed['rehearsal'];
   readonly #store: Pick<OpenedStore, 'threadEnded'>;
   readonly #storeHealth: StoreHealth;
   readonly #overLimit: OverLimitFigures | null;
@@ -21,7 +30,7 @@ export class ThreadEvents {
    * @param decisionLog null if the decision log is disabled
    */
   constructor(
-    { stats, statistics }: { readonly stats: StatsRegistry; readonly statistics: RuleStatistics },
+    { stats, statistics, rehearsal }: Changed,
     store: Pick<OpenedStore, 'threadEnded'>,
     storeHealth: StoreHealth,
     overLimit: OverLimitFigures | null,
@@ -29,6 +38,7 @@ export class ThreadEvents {
   ) {
     this.#stats = new ThreadsStats(stats);
     this.#statistics = statistics;
+    this.#rehearsal = rehearsal;
     this.#store = store;
     this.#storeHealth = storeHealth;
     this.#overLimit = overLimit;
@@ -48,6 +58,9 @@ export class ThreadEvents {
         break;
       case 'decisions':
         this.#decisionLog?.write(message.lines);
+        break;
+      case 'follows_rehearsal':
+        this.#rehearsal.attach(message.port);
         break;
       case 'outage':
         reportOutage(this.#storeHealth, threadId, message);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Service } from '../../base/lifecycle.ts';
 import { RehearsalPublisher } from '../../rehearsal/rehearsal-channel.ts';
@@ -14,8 +13,6 @@ import { installRules } from './install-rules.ts';
 export interface OpenRehearsals extends Service {
   readonly rehearsals: Rehearsals;
   readonly publisher: RehearsalPublisher;
-  /** The name of the channel, for other threads. */
-  readonly channel: string;
 }
 
 /**
@@ -31,8 +28,7 @@ export function createRehearsals(
   lastLoad: () => Promise<RuleLoad | undefined>,
 ): OpenRehearsals {
   const { settings, clock, logger } = primary;
-  const channel = randomUUID();
-  const publisher = new RehearsalPublisher(channel);
+  const publisher = new RehearsalPublisher();
   const rehearsals = new Rehearsals({
     compile: (files, load) => compiler.compile(files, load),
     publisher,
@@ -53,7 +49,6 @@ export function createRehearsals(
     name: 'rehearsal',
     rehearsals,
     publisher,
-    channel,
     start: async () => candidate?.start(),
     stop: async () => {
       await candidate?.stop();

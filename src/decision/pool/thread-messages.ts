@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { OutageTexts } from '../../base/outage-log.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 import type { ThreadLog } from '../../base/threads/thread-log.ts';
@@ -27,6 +28,8 @@ export type ThreadMessage =
   | { readonly kind: 'decisions'; readonly lines: string }
   /** Statistics with names made from request values. */
   | { readonly kind: 'named'; readonly named: NamedReport }
+  /** It follows the rehearsals over the port; see `RehearsalPublisher`. */
+  | { readonly kind: 'follows_rehearsal'; readonly port: MessagePort }
   /** The changes of its local cache. */
   | { readonly kind: 'over_limit'; readonly overLimit: OverLimitDelta }
   | ThreadOutage

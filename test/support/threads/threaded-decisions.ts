@@ -21,6 +21,7 @@ import {
   encodeRateLimitRequest,
   type RateLimitRequest,
 } from '../../../src/messages/client-codec.ts';
+import { RehearsalPublisher } from '../../../src/rehearsal/rehearsal-channel.ts';
 import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
@@ -95,10 +96,15 @@ export class ThreadedDecisions {
       decisionLog: null,
       steering: null,
       batchFigures: BatchFigures.create().buffer,
-      rehearsal: 'none',
       hotKeys: null,
     };
-    const events = new ThreadEvents({ stats, statistics }, this.store, storeHealth, figures, null);
+    const events = new ThreadEvents(
+      { stats, statistics, rehearsal: new RehearsalPublisher() },
+      this.store,
+      storeHealth,
+      figures,
+      null,
+    );
     const { threads, pool } = createDecisionThreads(parts, setup, statistics, events, {
       storeSpans: { called: (replies, call) => this.storeCalls.push({ requests: replies.length, call }) },
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },

@@ -18,7 +18,7 @@ function filesOf(limit: number, name = 'shop.yaml'): RuleFile[] {
 
 /** Rehearsals whose compilations and promotions end when the test says so. */
 function site(t: Test) {
-  const publisher = new RehearsalPublisher(t.fullname);
+  const publisher = new RehearsalPublisher();
   t.teardown(() => publisher.close());
   const steps: { readonly what: string; end(): void }[] = [];
   const step = async (what: string) => {

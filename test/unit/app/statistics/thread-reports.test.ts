@@ -15,6 +15,7 @@ import type { ThreadMessage } from '../../../../src/decision/pool/thread-message
 import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
 import { NAMES_AT_ONCE, ThreadNames } from '../../../../src/decision/statistics/thread-names.ts';
+import { RehearsalPublisher } from '../../../../src/rehearsal/rehearsal-channel.ts';
 import { RULE_STAT } from '../../../../src/stats/names.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { StatsReporter } from '../../../../src/stats/thread-stats.ts';
@@ -41,7 +42,7 @@ class Process {
     const log = new OutageLog({ clock, logger: new KeepingLogger() });
     const storeHealth = new StoreHealth(new Health(), false, log);
     this.events = new ThreadEvents(
-      { stats, statistics },
+      { stats, statistics, rehearsal: new RehearsalPublisher() },
       { threadEnded: () => {} },
       storeHealth,
       overLimit,
