@@ -14,7 +14,7 @@ const GROUP_SIZES = { 'service/': 4, '': 12 };
 
 /**
  * Tests that run in a process of their own, by the beginning of their names: they measure or limit the memory of their
- * process, change it in another way, or take longest.
+ * process or of its threads, change it in another way, or take longest.
  */
 export const ALONE = [
   'service/task-kills-redis',
@@ -27,7 +27,11 @@ export const ALONE = [
   'service/client-worker',
   'service/console.test',
   'service/tls',
+  'unit/app/decision/decision-thread-deaths',
+  'unit/app/decision/decision-thread-hangs',
   'unit/app/logging/logging',
+  'unit/app/serving/serving-shutdown',
+  'unit/app/serving/serving-thread-deaths',
   'unit/decision/old-space',
   'unit/tasks/store/redis-cluster',
   'unit/tasks/store/sqlite/faults',

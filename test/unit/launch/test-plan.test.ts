@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
@@ -26,6 +27,10 @@ t.test('npm test keeps the tests of promises that it must show every time', asyn
   for (const name of EVERY_TIME) t.ok(anyIn(everydayTests(), name), name);
 });
 
+function isAlone(file: string): boolean {
+  return ALONE.some((name: string) => file.startsWith(`build/test/${name}`));
+}
+
 function anyIn(names: readonly string[], beginning: string): boolean {
   return names.some(name => name.startsWith(`build/test/${beginning}`));
 }
@@ -39,7 +44,6 @@ t.test('groups are in the order of their names, in which tap runs them', async t
 });
 
 t.test('tests that run alone come first, and each of these names is one of a test', async t => {
-  const isAlone = (file: string) => ALONE.some((name: string) => file.startsWith(`build/test/${name}`));
   const sizes = [...groups.values()].map(group => (group.some(isAlone) ? group.length : 0));
   const alone = files.filter(isAlone);
   t.same(
@@ -47,4 +51,12 @@ t.test('tests that run alone come first, and each of these names is one of a tes
     sizes.map((_, at) => (at < alone.length ? 1 : 0)),
   );
   for (const name of ALONE) t.ok(anyIn(files, name), name);
+});
+
+t.test('tests that let threads die or hang run alone', async t => {
+  const dying = files.filter(file =>
+    /from '.*\/support\/threads\/deaths\.js'/.test(readFileSync(join(repositoryRoot(), file), 'utf8')),
+  );
+  t.ok(dying.length > 0);
+  for (const file of dying) t.ok(isAlone(file), file);
 });
