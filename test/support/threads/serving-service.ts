@@ -12,6 +12,7 @@ import { KeepingLogger } from '../keeping-logger.ts';
 import { writeRules } from '../rule-files.ts';
 import { tempDirectory } from '../temp-directory.ts';
 import { until } from '../until.ts';
+import { startedThreads } from './started-threads.ts';
 
 export const SERVING_RULES =
   'domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: year, requests_per_unit: 1000000}\n';
@@ -37,10 +38,7 @@ export async function startServing(
   threads: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServingService> {
-  const workers: Worker[] = [];
-  const started = (worker: Worker): void => void workers.push(worker);
-  process.on('worker', started);
-  t.teardown(() => process.off('worker', started));
+  const workers = startedThreads(t);
   const logger = new KeepingLogger();
   const settings = loadSettings({
     ...{ HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0.0.1' },

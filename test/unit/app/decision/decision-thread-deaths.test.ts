@@ -1,9 +1,9 @@
-import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { startMemcached } from '../../../support/memcached-server.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
 import { DEATHS, type Death, die, limitHeapOfThreads } from '../../../support/threads/deaths.ts';
+import { startedThreads } from '../../../support/threads/started-threads.ts';
 import {
   PER_DAY,
   startThreaded,
@@ -11,9 +11,7 @@ import {
 } from '../../../support/threads/threaded-decisions.ts';
 import { until } from '../../../support/until.ts';
 
-/** Threads that this process has started, the last at the end. */
-const workers: Worker[] = [];
-process.on('worker', (worker: Worker) => workers.push(worker));
+const workers = startedThreads(t);
 const warnings: Error[] = [];
 process.on('warning', warning => warnings.push(warning));
 limitHeapOfThreads(48);

@@ -1,11 +1,9 @@
-import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { hang } from '../../../support/threads/deaths.ts';
+import { startedThreads } from '../../../support/threads/started-threads.ts';
 import { PER_DAY, startThreaded } from '../../../support/threads/threaded-decisions.ts';
 
-/** Threads that this process has started, the last at the end. */
-const workers: Worker[] = [];
-process.on('worker', (worker: Worker) => workers.push(worker));
+const workers = startedThreads(t);
 
 /** Batches that one thread takes at once. */
 const BATCHES_OF_THREAD = 2;

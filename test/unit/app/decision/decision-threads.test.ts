@@ -1,12 +1,10 @@
-import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { startRedis } from '../../../support/redis-server.ts';
+import { startedThreads } from '../../../support/threads/started-threads.ts';
 import { PER_DAY, startThreaded } from '../../../support/threads/threaded-decisions.ts';
 import { until } from '../../../support/until.ts';
 
-/** Every thread that this process has started. */
-const workers: Worker[] = [];
-process.on('worker', (worker: Worker) => workers.push(worker));
+const workers = startedThreads(t);
 
 /** The answers to `count` hits on one key, whatever their order: what remained after each. */
 function eachOnce(count: number): number[] {

@@ -13,6 +13,7 @@ import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+import { startedThreads } from '../../../../support/threads/started-threads.ts';
 
 // Threads other than the owner of the store thread ask it over ports of their own. The ports are used here as if they
 // were in another thread.
@@ -22,7 +23,7 @@ const worker = make.worker();
 const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
 
 class Setting {
-  readonly threads: Worker[] = [];
+  readonly threads: readonly Worker[];
   path: string;
   nowMs = 0;
   readonly owner: ThreadOperator;
@@ -30,9 +31,7 @@ class Setting {
 
   constructor(t: Test, clients: number) {
     this.path = storePath(t);
-    const started = (thread: Worker): void => void this.threads.push(thread);
-    process.on('worker', started);
-    t.teardown(() => process.off('worker', started));
+    this.threads = startedThreads(t);
     const logger = new KeepingLogger();
     this.owner = new ThreadOperator(
       owner => spawnStoreThread({ path: this.path }, logger, owner),
