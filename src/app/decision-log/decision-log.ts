@@ -62,14 +62,14 @@ export interface OpenedDecisionLog {
  * @throws Error that names the setting, if the file with the secret of the hashes cannot be read
  */
 export async function openDecisionLog(
-  process: Pick<Surroundings, 'settings' | 'clock' | 'logger'>,
+  primary: Pick<Surroundings, 'settings' | 'clock' | 'logger'>,
   writeLine: (line: string) => boolean,
 ): Promise<(stats: StatsRegistry) => OpenedDecisionLog> {
-  const { settings } = process;
+  const { settings } = primary;
   const hashKey = settings.decisionLogHashKeys ? await hashKeyOf(settings) : null;
   const sharing = { rate: SharedRate.memory(), hashKey };
   return stats => {
-    const log = new DecisionLog({ ...process, stats }, sharing, writeLine);
+    const log = new DecisionLog({ ...primary, stats }, sharing, writeLine);
     return { log, observer: openDecisionLogger({ settings, sharing, stats, write: log.write }) };
   };
 }

@@ -71,12 +71,12 @@ export class RuleLoader implements RuleSetLoader {
     this.firstLoad = new Promise(resolve => {
       this.#announceFirst = resolve;
     });
+    this.#tellHealth();
   }
 
   /** Calls `use` with the rules of each load. Call once, before the first load. */
   publishTo(use: (generation: RuleGeneration) => void): void {
     this.#use = use;
-    this.#tellHealth();
   }
 
   /** The active rules; null before the first successful load. */

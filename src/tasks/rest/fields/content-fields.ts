@@ -130,7 +130,7 @@ export interface GivenTask extends GivenContent {
 }
 
 /**
- * Reads the content of a task from fields that their schemas has accepted. Adds faults to the reader.
+ * Reads the content of a task from fields that their schemas have accepted. Adds faults to the reader.
  *
  * @param pointer JSON pointer of the object with the fields, relative to the reader's object
  * @param before the current payload of the task; null without one

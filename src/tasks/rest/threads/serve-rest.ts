@@ -21,7 +21,7 @@ import {
 interface ThreadService {
   readonly handler: RestHandler;
   listeningOn(port: number): void;
-  /** Sets the port to the store, or null and the reason why there is no port. */
+  /** There is a new port to the store, or there is none for this reason; see `PortOperator`. */
   storeConnected(port: MessagePort): void;
   storeRefused(fault: SentFault): void;
   /** Stops handing out leases, and answers the calls that wait for one. */
