@@ -31,7 +31,7 @@ export interface Addresses {
 /** The gRPC, HTTP and debug ports of the service. They open and close together, once. */
 export class Ports implements Service {
   readonly name = 'ports';
-  readonly #primary: DecisionsOnPort;
+  readonly #decisions: DecisionsOnPort;
   readonly #tasks: TasksFront | null;
   readonly #threads: ServingThreads | null;
   /** Null if the serving threads serve HTTP. */
@@ -49,27 +49,27 @@ export class Ports implements Service {
    * @param serving the threads that serve gRPC; null if this thread does
    */
   constructor(
-    primary: DecisionsOnPort,
+    decisions: DecisionsOnPort,
     httpEngine: HttpEngine,
     tasks: TasksFront | null,
     serving: ServingThreads | null,
     pages: DebugPages,
   ) {
-    this.#primary = primary;
+    this.#decisions = decisions;
     this.#tasks = tasks;
     this.#threads = serving;
-    const { settings } = primary;
+    const { settings } = decisions;
     const { httpPort: port, sharePorts: shared } = settings;
     this.#serving = serving === null ? null : new ServingPort(serving, settings);
     const loads = serving?.figures ?? null;
     this.#http = serving?.servesHttp
       ? null
-      : createHttpListener(primary, tasks, loads, httpEngine, { port, shared, threads: 1 });
-    const server = debugServer(primary, httpEngine, pages);
+      : createHttpListener(decisions, tasks, loads, httpEngine, { port, shared, threads: 1 });
+    const server = debugServer(decisions, httpEngine, pages);
     this.#debugServer = server;
-    this.#debug = new OptionalPort('debug', server, DEBUG_RETRY_MS, primary, isLate => {
+    this.#debug = new OptionalPort('debug', server, DEBUG_RETRY_MS, decisions, isLate => {
       // The service logs the ports that it has opened at the start.
-      if (isLate) primary.logger.info('Debug server listening', { port: server.port });
+      if (isLate) decisions.logger.info('Debug server listening', { port: server.port });
     });
   }
 
@@ -79,15 +79,15 @@ export class Ports implements Service {
    */
   async start(): Promise<void> {
     this.#warnOfCountsApart();
-    const { settings } = this.#primary;
+    const { settings } = this.#decisions;
     const serving = this.#threads;
-    const tls = serving === null ? createHandshakes(this.#primary) : null;
-    const source = createTlsSource(this.#primary, material => {
+    const tls = serving === null ? createHandshakes(this.#decisions) : null;
+    const source = createTlsSource(this.#decisions, material => {
       if (serving !== null) serving.useTls(material);
       else tls?.use(material);
     });
     if (source !== null) await this.#opened.start(source);
-    this.#grpc = this.#serving ?? (await createGrpcServer(this.#primary, grpcAddress(settings), tls));
+    this.#grpc = this.#serving ?? (await createGrpcServer(this.#decisions, grpcAddress(settings), tls));
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({
@@ -101,7 +101,7 @@ export class Ports implements Service {
   }
 
   get addresses(): Addresses {
-    const { settings } = this.#primary;
+    const { settings } = this.#decisions;
     const grpc = this.#grpc!.address;
     return {
       http: hostAndPort(settings.httpHost, this.#httpPort),
@@ -130,7 +130,7 @@ export class Ports implements Service {
    * unhealthy.
    */
   async #stopHttpAfterGrpc(): Promise<void> {
-    const { settings, clock } = this.#primary;
+    const { settings, clock } = this.#decisions;
     const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
     try {
       await this.#grpc?.stop();
@@ -140,7 +140,7 @@ export class Ports implements Service {
   }
 
   #warnOfCountsApart(): void {
-    const { settings, logger } = this.#primary;
+    const { settings, logger } = this.#decisions;
     if (!settings.sharePorts || settings.backendType !== 'embedded') return;
     logger.warning(
       'SHARE_PORTS=true with the embedded store: each process counts separately, so several processes allow several ' +
