@@ -127,6 +127,38 @@ test('limits are changed, shown to the tenant, and the default again', async (re
   t.equal((await set({ sheep: 1 })).json.code, 'unknown_field');
 });
 
+/** The least and the most of each limit. */
+const BOUNDS: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  open_tasks: [1, 100_000_000],
+  payload_bytes: [1, 1_048_576],
+  workers: [1, 10_000],
+  schedules: [1, 100_000],
+  users: [1, 10_000],
+  tokens_per_user: [1, 1_000],
+  in_flight: [1, 100_000],
+  dispatch_per_second: [1, 100_000],
+};
+
+test('each limit has its bounds', async (rest, t) => {
+  const set = async (limit: string, value: number | string) => {
+    const body = { limits: { [limit]: value } };
+    return (await rest.ask('PATCH', '/accounts/acme', { ...OPERATOR, body })).status;
+  };
+  const durations = ['retain_succeeded', 'retain_other'];
+  t.same(
+    [...Object.keys(BOUNDS), ...durations].sort(),
+    Object.keys((await rest.read('limits')).limits).sort(),
+  );
+  for (const [limit, [least, most]] of Object.entries(BOUNDS)) {
+    t.same([await set(limit, least), await set(limit, most)], [200, 200], limit);
+    t.same([await set(limit, least - 1), await set(limit, most + 1)], [422, 422], limit);
+  }
+  for (const limit of durations) {
+    t.same([await set(limit, '1h'), await set(limit, '366d')], [200, 200], limit);
+    t.same([await set(limit, '59m'), await set(limit, '366d1s')], [422, 422], limit);
+  }
+});
+
 test('the operator lets an owner in again who has lost all tokens', async (rest, t) => {
   const asked = { ...OPERATOR, headers: { 'idempotency-key': 'k' } };
   const made = await rest.ask('POST', '/accounts/acme/owner-token', asked);
