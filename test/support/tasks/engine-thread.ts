@@ -14,7 +14,9 @@ const { begun, engines } = workerData as FakeEngineSetup;
 const number = Atomics.add(begun, 0, 1) + 1;
 const engine = engines[Math.min(number, engines.length) - 1];
 
-/** A thread that writes down in its log what the owner of the engine sends. */
+const FULL = { cause: 'disk_full', text: 'the disk is full' } as const;
+
+/** A thread that writes down in its log what the owner of the engine sends. The first one has a full disk. */
 export default function tasks({ port }: LastingTask): Promise<void> {
   const post = (message: FromEngineThread): void => port.postMessage(message);
   const log = (message: string): void => post({ kind: 'log', level: 'info', message, fields: undefined });
@@ -25,7 +27,10 @@ export default function tasks({ port }: LastingTask): Promise<void> {
       if (engine === 'fails') {
         post({ kind: 'not_begun', reason: 'no engine' });
         reject(new Error('no engine'));
-      } else post({ kind: 'begun' });
+      } else {
+        if (number === 1) post({ kind: 'not_ready', part: 'task_store', notReady: FULL });
+        post({ kind: 'begun' });
+      }
       post({
         kind: 'stats',
         stats: { counters: [['tasks.done', 1]], gauges: [['tasks.due', 3]], timers: [] },

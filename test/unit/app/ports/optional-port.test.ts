@@ -11,8 +11,11 @@ function takenPort() {
     free: false,
     tries: 0,
     isOpen: false,
+    /** What each attempt waits for. */
+    held: Promise.resolve(),
     async start() {
       server.tries++;
+      await server.held;
       if (!server.free) throw new Error('cannot listen on 6070: taken');
       server.isOpen = true;
     },
@@ -58,4 +61,20 @@ t.test('nothing is tried after a stop', async t => {
   clock.advance(10 * RETRY_MS);
   await turn();
   t.match(server, { tries: 1, isOpen: false });
+});
+
+t.test('a stop waits for an attempt, closes what it opens, and lets none follow', async t => {
+  for (const free of [true, false]) {
+    const { server, clock, port } = takenPort();
+    await port.start();
+    const attempt = Promise.withResolvers<void>();
+    Object.assign(server, { free, held: attempt.promise });
+    clock.advance(RETRY_MS);
+    const stopped = port.stop();
+    attempt.resolve();
+    await stopped;
+    clock.advance(10 * RETRY_MS);
+    await turn();
+    t.match({ ...server, shown: port.isOpen }, { tries: 2, isOpen: false, shown: false });
+  }
 });

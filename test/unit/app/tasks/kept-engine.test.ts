@@ -71,13 +71,15 @@ t.test('an engine that cannot be started ends the start', async t => {
   t.notOk(engine.running);
 });
 
-t.test('a thread that dies is replaced, and its gauges go with it', async t => {
+t.test('a thread that dies is replaced, and what it has reported goes with it', async t => {
   const { engine, told, errors, lost, stats, kill } = open(t, ['runs']);
   await engine.start();
+  t.match(engine.notReady('task_store'), { cause: 'disk_full' });
   kill();
   await until(() => !engine.running);
   t.not(stats.gauges().get('tasks.due'), 3);
   await until(() => engine.running);
+  t.equal(engine.notReady('task_store'), null);
   t.same(told().slice(3), ['2: signals', '2: store', '2: begin']);
   t.match(errors(), [
     {
