@@ -1,6 +1,7 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { LastingTask } from '../../../src/base/threads/inside-thread.ts';
+import type { ThreadStats } from '../../../src/stats/thread-stats.ts';
 import { SignalPorts, Signals } from '../../../src/tasks/model/signals.ts';
 import { CallLimits } from '../../../src/tasks/rest/http/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';
@@ -19,8 +20,10 @@ const setup = workerData as RestThreadSetup;
 const number = Atomics.add(setup.begun, 0, 1) + 1;
 if (setup.failing.includes(number)) throw new Error('it does not begin');
 
-/** A REST thread that tests can bring down: the path says what is to happen. */
+/** A REST thread that tests can bring down: the path says what is to happen. The first two have a gauge. */
 export default function rest({ port }: LastingTask): Promise<void> {
+  const stats = { counters: [], gauges: [['first_threads', 1]], timers: [] } as const;
+  if (number <= 2) port.postMessage({ kind: 'stats', stats } satisfies ThreadStats);
   const signals = new Signals();
   const drained = Promise.withResolvers<void>();
   const ports = new SignalPorts(signals, ['taskDue', 'roomFor']);

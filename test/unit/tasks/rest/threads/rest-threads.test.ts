@@ -37,6 +37,7 @@ const UNLIMITED: EngineLimits = { active: false, ask: async () => ({ allowed: tr
 async function open(t: Test, options: Options = {}) {
   const { count = 1, failing = [], limits = UNLIMITED, store = null } = options;
   const logger = new KeepingLogger();
+  const stats = new StatsRegistry();
   const mesh = new SignalMesh();
   const signals = new Signals();
   const ports = new SignalPorts(signals, SIGNAL_NAMES);
@@ -54,7 +55,7 @@ async function open(t: Test, options: Options = {}) {
     links: new ThreadLinks({ signals: mesh, store, limitAsker: NO_LIMITS }),
     nextRequestId: () => `req_${++lastId}`,
     answered: (operation, status) => answers.push(`${operation} ${status}`),
-    stats: new ThreadsStats(new StatsRegistry()),
+    stats: new ThreadsStats(stats),
     lost: () => lost++,
     ...(options.bounds !== undefined && { bounds: options.bounds }),
     clock: options.clock ?? systemClock,
@@ -67,7 +68,8 @@ async function open(t: Test, options: Options = {}) {
     ports.close();
   });
   await threads.start();
-  return { threads, logger, signals, ports, answers, lost: () => lost, begun };
+  const gauge = () => stats.gauges().get('first_threads');
+  return { threads, logger, signals, ports, answers, lost: () => lost, begun, gauge };
 }
 
 function head(path: string, host = 'acme', method = 'GET'): RestHead {
@@ -158,8 +160,9 @@ for (const [how, path] of [
   ['throws', '/throw'],
 ] as const) {
   t.test(`a thread that ${how} takes its own calls with it, and is replaced`, async t => {
-    const { threads, logger, lost } = await open(t, { count: 2 });
+    const { threads, logger, lost, gauge } = await open(t, { count: 2 });
     const [one, other] = await twoTenants(threads);
+    t.equal(gauge(), 2);
     const read = ask(threads, head('/never', one));
     const written = ask(threads, head('/never', one, 'POST'));
     const taking = ask(threads, head('/take', one, 'POST'), { atMost: 10_000 });
@@ -179,6 +182,7 @@ for (const [how, path] of [
     t.match(await elsewhere.answer, { status: 200 }, 'the other thread goes on');
     t.match(logger.lines, [{ level: 'error', message: 'REST thread ended; starting a replacement' }]);
     t.equal(lost(), 1);
+    t.equal(gauge(), 1, 'its gauges go with it');
     t.equal(threads.pending, 0);
   });
 }
