@@ -30,6 +30,7 @@ const HITS = 'ratelimit.service.rate_limit.d.a.total_hits';
 class Process {
   readonly clock = new ManualClock(0);
   readonly stats = new StatsRegistry();
+  readonly health = new Health();
   readonly events: ThreadEvents;
   /** The threads that accept messages, with the requests that each has not answered. */
   readonly threads = new Map<Asked, Questions<true>>();
@@ -40,7 +41,7 @@ class Process {
     stats.addSource(statistics);
     const overLimit = new OverLimitFigures(new OverLimitCache(0, clock), stats);
     const log = new OutageLog({ clock, logger: new KeepingLogger() });
-    const storeHealth = new StoreHealth(new Health(), false, log);
+    const storeHealth = new StoreHealth(this.health, false, log);
     this.events = new ThreadEvents(
       { stats, statistics, rehearsal: new RehearsalPublisher() },
       { threadEnded: () => {} },
@@ -266,6 +267,20 @@ t.test('a thread that ends is not waited for; its counts stay, and its gauges go
   await main.stats.collect();
   t.equal(thread.asked.length, 1);
   thread.reporter.stop();
+});
+
+t.test('the local cache and the outages of a thread that ends go with it', async t => {
+  const main = new Process();
+  const size = () => main.gauge('ratelimit.localcache.entryCount');
+  const storeWorks = () => main.health.components.get('store')?.ok;
+  const counts = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };
+  main.events.received(1, { kind: 'over_limit', overLimit: { threadId: 1, size: 3, ...counts } });
+  const texts = { level: 'error', began: 'began', over: 'over', fields: {} } as const;
+  const change = { kind: 'began', reason: 'no answer', atStart: false } as const;
+  main.events.received(1, { kind: 'outage', texts, change });
+  t.same([size(), storeWorks()], [3, false]);
+  main.events.ended(1);
+  t.same([size(), storeWorks()], [0, true]);
 });
 
 t.test('other work runs between many names; a request during a report is answered after it', async t => {
