@@ -3,6 +3,7 @@ import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import type { DocumentKind } from '../model/documents.ts';
 import { Signals } from '../model/signals.ts';
 import { ACCOUNT_ID, type StoredDocument } from './documents.ts';
+import { documentName, externalName, tokenName } from './put-document.ts';
 import type { TaskStore } from './task-store.ts';
 
 /** How long documents are cached. Changes by other processes can remain unnoticed for this time. */
@@ -48,19 +49,19 @@ export class Directory {
   /** By id or by name. */
   worker(tenant: string, idOrName: string): Kept<StoredDocument<'worker'>> {
     if (idOrName.startsWith('wrk_')) return this.get(tenant, 'worker', idOrName);
-    return this.#find(tenant, 'worker', `name:worker:${idOrName}`);
+    return this.#find(tenant, 'worker', documentName('worker', idOrName));
   }
 
   /** The token of a user or of a worker, by the SHA-256 of its text. */
   token(tenant: string, hash: string): Kept<StoredDocument<'token'> | StoredDocument<'secret'>> {
-    const name = `hash:${hash}`;
+    const name = tokenName(hash);
     const kept = this.#kept(tenant, name, () => this.#store.findDocument(tenant, name));
     return kept instanceof Promise ? kept.then(tokenOrNull) : tokenOrNull(kept);
   }
 
   /** The user whose `external_id` this is. */
   userByExternalId(tenant: string, externalId: string): Kept<StoredDocument<'user'>> {
-    return this.#find(tenant, 'user', `external:${externalId}`);
+    return this.#find(tenant, 'user', externalName(externalId));
   }
 
   get<K extends DocumentKind>(tenant: string, kind: K, id: string): Kept<StoredDocument<K>> {

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { ApiToken, Scope } from '../../model/documents.ts';
 import type { Actor } from '../../model/task.ts';
 import type { PutDocument } from '../../store/documents.ts';
+import { putNew, tokenName } from '../../store/put-document.ts';
 import type { RestParts } from '../http/parts.ts';
 
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -107,16 +108,7 @@ export function makeToken(parts: Pick<RestParts, 'ids' | 'randomBytes'>, request
     createdAt: request.nowMs,
     createdBy: request.createdBy,
   };
-  const change: PutDocument<'token'> = {
-    op: 'put',
-    kind: 'token',
-    id: parts.ids.next('token'),
-    expect: 'absent',
-    parent: request.userId,
-    dueAt: null,
-    unique: [`hash:${tokenHash(text)}`],
-    body,
-    atMost: request.atMost,
-  };
-  return { text, change };
+  const unique = [tokenName(tokenHash(text))];
+  const { atMost } = request;
+  return { text, change: putNew('token', parts.ids.next('token'), body, { unique, atMost }) };
 }

@@ -4,6 +4,7 @@ import { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from '../../model/do
 import type { Actor } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import { putNew } from '../../store/put-document.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -39,27 +40,18 @@ export function auditEntry(
   { caller, requestId, nowMs }: AuditedCall,
   { action, targetId, targetName, changed = [], details = {} }: Audited,
 ): PutDocument<'audit'> {
-  return {
-    op: 'put',
-    kind: 'audit',
-    id: ids.next('audit'),
-    expect: 'absent',
-    parent: '',
-    dueAt: nowMs + KEEP_MS,
-    unique: [],
-    keepNewest: MAX_ENTRIES,
-    body: {
-      at: nowMs,
-      action,
-      actor: caller?.actor ?? OPERATOR,
-      tokenId: caller?.kind === 'user' ? caller.tokenId : null,
-      targetId: targetId ?? null,
-      targetName: targetName ?? null,
-      changed,
-      details,
-      requestId,
-    },
+  const body: AuditEntry = {
+    at: nowMs,
+    action,
+    actor: caller?.actor ?? OPERATOR,
+    tokenId: caller?.kind === 'user' ? caller.tokenId : null,
+    targetId: targetId ?? null,
+    targetName: targetName ?? null,
+    changed,
+    details,
+    requestId,
   };
+  return putNew('audit', ids.next('audit'), body, { dueAt: nowMs + KEEP_MS, keepNewest: MAX_ENTRIES });
 }
 
 const ID = { type: 'string', nullable: true } as const;

@@ -4,13 +4,13 @@ import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import { putAgain, tokenName } from '../../store/put-document.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
 import type { RestRequest } from '../http/http.ts';
 import type { RestConfig } from '../http/parts.ts';
 import type { Caller } from '../http/route.ts';
 import { isTokenText, tokenHash } from './api-token.ts';
-import { userNames } from './user-fields.ts';
 
 /** A token and its hash. */
 interface UsedToken {
@@ -205,16 +205,10 @@ function seenUser({ caller, user }: Authenticated): Noted {
 function changesOf({ token, user }: Authenticated, nowMs: number): PutDocument[] {
   const changes: PutDocument[] = [];
   if (token !== null) {
-    const body = { ...token.document.body, lastUsedAt: nowMs };
-    changes.push(putUnchanged({ ...token.document, body } as StoredDocument, [`hash:${token.hash}`]));
+    const { document, hash } = token;
+    const body = { ...document.body, lastUsedAt: nowMs };
+    changes.push(putAgain(document as StoredDocument, body, { unique: [tokenName(hash)] }));
   }
-  if (user !== null) {
-    changes.push(putUnchanged({ ...user, body: { ...user.body, lastSeenAt: nowMs } }, userNames(user.body)));
-  }
+  if (user !== null) changes.push(putAgain(user, { ...user.body, lastSeenAt: nowMs }));
   return changes;
-}
-
-function putUnchanged(document: StoredDocument, unique: readonly string[]): PutDocument {
-  const { kind, id, version, parent, dueAt, body } = document;
-  return { op: 'put', kind, id, expect: version, parent, dueAt, unique, body };
 }

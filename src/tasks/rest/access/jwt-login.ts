@@ -2,13 +2,13 @@ import { IdentityFault } from '../../identity/json-web-token.ts';
 import type { Identity, VerifiedTokens } from '../../identity/verified-tokens.ts';
 import { ROLES, type Role, type User } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { putNew } from '../../store/put-document.ts';
 import { Problem } from '../checks/problem.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, Caller } from '../http/route.ts';
 import { auditEntry } from './audit.ts';
 import { type Authenticated, invalidToken, tokenExpired } from './authentication.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
-import { userNames } from './user-fields.ts';
 
 /** A call whose token is a JSON Web Token. */
 interface LoginCall extends Pick<Call, 'tenant' | 'account' | 'nowMs'> {
@@ -67,12 +67,11 @@ export class JwtLogin {
     const id = ids.next('user');
     const body = newUser(id, call, identity, config.jwt.defaultRole);
     const { users } = limitsOf(this.#parts, call);
-    const put = { op: 'put', kind: 'user', id, expect: 'absent', parent: '', dueAt: null } as const;
     const { role, status } = body;
     const audited = { action: 'user.created', targetId: id, details: { role, status } } as const;
     const caller = callerOf(id, role);
     const applied = await store.apply(call.tenant, [
-      { ...put, unique: userNames(body), body, atMost: users },
+      putNew('user', id, body, { atMost: users }),
       auditEntry(this.#parts, { caller, requestId, nowMs: call.nowMs }, audited),
     ]);
     directory.changed(call.tenant);

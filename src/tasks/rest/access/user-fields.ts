@@ -95,13 +95,6 @@ export function withFields(user: User, fields: Fields, nowMs: number): User {
   return changed;
 }
 
-/** The unique names under which a user is found. */
-export function userNames({ email, externalId }: User): string[] {
-  const names = [`email:${email.toLowerCase()}`];
-  if (externalId !== null) names.push(`external:${externalId}`);
-  return names;
-}
-
 /** The account counts its active owners, and always has at least one. */
 export function isActiveOwner({ role, status }: User): boolean {
   return role === 'owner' && status === 'active';

@@ -4,6 +4,7 @@ import { schemaCheck } from '../../../base/schema/schema-check.ts';
 import type { Account, User } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
+import { putNew } from '../../store/put-document.ts';
 import type { Idempotency } from '../../store/requests.ts';
 import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
@@ -122,8 +123,8 @@ export class Accounts {
     });
     const answer = this.#answer(account, ownerId, nowMs + OWNER_TOKEN_MS);
     const changes: DocumentChange[] = [
-      putAccount(account),
-      putOwner(ownerId, domain, nowMs),
+      putNew('account', ACCOUNT_ID, account),
+      putNew('user', ownerId, newOwner(domain, nowMs)),
       token,
       auditEntry(
         this.#parts,
@@ -185,22 +186,9 @@ function newAccount(id: string, domain: string, nowMs: number): Account {
   return { id, domain, status: 'active', createdAt: nowMs, owners: 1, limits: {}, dataKey: null };
 }
 
-function putAccount(body: Account): DocumentChange {
-  return {
-    op: 'put',
-    kind: 'account',
-    id: ACCOUNT_ID,
-    expect: 'absent',
-    parent: '',
-    dueAt: null,
-    unique: [],
-    body,
-  };
-}
-
 /** The email of the owner is unknown, so the owner gets an address that receives no mail and can be changed later. */
-function putOwner(id: string, domain: string, nowMs: number): DocumentChange {
-  const body: User = {
+function newOwner(domain: string, nowMs: number): User {
+  return {
     email: `owner@${domain}.invalid`,
     name: 'Owner',
     role: 'owner',
@@ -210,6 +198,4 @@ function putOwner(id: string, domain: string, nowMs: number): DocumentChange {
     createdAt: nowMs,
     updatedAt: nowMs,
   };
-  const unique = [`email:${body.email}`];
-  return { op: 'put', kind: 'user', id, expect: 'absent', parent: '', dueAt: null, unique, body };
 }

@@ -3,6 +3,7 @@ import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Account } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { Idempotency } from '../../store/requests.ts';
 import { makeToken } from '../access/api-token.ts';
 import { type Audited, auditEntry } from '../access/audit.ts';
@@ -245,12 +246,10 @@ export class OperatorAccounts {
       const changed = change(account);
       if (changed === null) return account.body;
       const { after: body, dueAt, audited } = changed;
-      const { kind, id, version, parent } = account;
-      const changes: DocumentChange[] = [
-        { op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body },
+      const applied = await store.apply(body.domain, [
+        putAgain(account, body, { dueAt }),
         ...audited.map(each => this.#entry(call, each)),
-      ];
-      const applied = await store.apply(body.domain, changes);
+      ]);
       if (applied.kind !== 'done') continue;
       directory.changed(body.domain);
       signals.tell('accountChanged', body.domain);

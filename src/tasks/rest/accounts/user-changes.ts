@@ -6,6 +6,7 @@ import {
   type PutDocument,
   type StoredDocument,
 } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { type Audited, auditEntry } from '../access/audit.ts';
@@ -131,9 +132,7 @@ export async function accountWithoutOwner(
 
 /** Sets the number of active owners, on condition that the account has not changed since it was read. */
 function putAccount(account: StoredDocument<'account'>, owners: number): PutDocument<'account'> {
-  const { id, version, parent, dueAt, body } = account;
-  const changed = { ...body, owners };
-  return { op: 'put', kind: 'account', id, expect: version, parent, dueAt, unique: [], body: changed };
+  return putAgain(account, { ...account.body, owners });
 }
 
 function lastToken(leaving: Leaving): Problem {

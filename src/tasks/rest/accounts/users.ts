@@ -1,5 +1,6 @@
 import type { User } from '../../model/documents.ts';
-import type { DocumentRefusal, PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { DocumentRefusal, StoredDocument } from '../../store/documents.ts';
+import { putAgain, putNew } from '../../store/put-document.ts';
 import {
   noSuchUser,
   readUser,
@@ -8,7 +9,7 @@ import {
   requireSeeing,
 } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
-import { NEW_USER, showUser, USER, USER_CHANGE, userNames, withFields } from '../access/user-fields.ts';
+import { NEW_USER, showUser, USER, USER_CHANGE, withFields } from '../access/user-fields.ts';
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
@@ -116,7 +117,7 @@ class Users {
     const id = ids.next('user');
     const answer = shown(201, { id, version: 1, body });
     const applied = await changeUser(this.#parts, call, {
-      plan: async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
+      plan: async () => ({ before: null, after: body, change: putNew('user', id, body, { atMost: users }) }),
       refusal: reason => this.#refused(reason, users),
       isConditional: false,
       record: recordOf(call, answer),
@@ -136,7 +137,7 @@ class Users {
         const body = withFields(user.body, fields, call.nowMs);
         requireRank(call.caller, body.role);
         after = { id: user.id, version: user.version + 1, body };
-        return { before: user.body, after: body, change: putUser(user.id, user.version, body) };
+        return { before: user.body, after: body, change: putAgain(user, body) };
       },
       refusal: reason => this.#refused(reason, 0),
       isConditional: meant !== null,
@@ -204,19 +205,5 @@ function emptyUser(nowMs: number): User {
     lastSeenAt: null,
     createdAt: nowMs,
     updatedAt: nowMs,
-  };
-}
-
-function putUser(id: string, expect: number | 'absent', body: User, atMost?: number): PutDocument<'user'> {
-  return {
-    op: 'put',
-    kind: 'user',
-    id,
-    expect,
-    parent: '',
-    dueAt: null,
-    unique: userNames(body),
-    body,
-    ...(atMost !== undefined && { atMost }),
   };
 }

@@ -2,6 +2,7 @@ import type { DocumentKind } from '../../model/documents.ts';
 import { isId } from '../../model/ids.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { documentName } from '../../store/put-document.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
 
@@ -63,7 +64,7 @@ async function lookUp<K extends NamedKind>(
 ): Promise<StoredDocument<K> | null> {
   if (isId(kind, idOrName)) return store.getDocument(tenant, kind, idOrName);
   if (!NAMES[kind].test(idOrName)) return null;
-  const found = await store.findDocument(tenant, `name:${kind}:${idOrName}`);
+  const found = await store.findDocument(tenant, documentName(kind, idOrName));
   return found?.kind === kind ? (found as StoredDocument<K>) : null;
 }
 

@@ -1,5 +1,3 @@
-import type { Worker } from '../../model/documents.ts';
-import type { PutDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { RestParts } from '../http/parts.ts';
 import { endedIn, lastMinutes } from './last-minutes.ts';
@@ -21,20 +19,6 @@ export async function readHealth(
     paused,
     failed,
     ended_spark: minutes.map(endedIn),
-  };
-}
-
-/** The change that writes a worker. The document is due when the pause ends. */
-export function putWorker(id: string, body: Worker, expect: number | 'absent'): PutDocument<'worker'> {
-  return {
-    op: 'put',
-    kind: 'worker',
-    id,
-    expect,
-    parent: '',
-    dueAt: body.paused ? body.resumeAt : null,
-    unique: [`name:worker:${body.name}`],
-    body,
   };
 }
 

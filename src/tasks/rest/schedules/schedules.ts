@@ -1,7 +1,7 @@
 import type { AuditAction, Schedule } from '../../model/documents.ts';
 import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
-import { putSchedule } from '../../scheduler/schedules/schedule-task.ts';
 import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
+import { putAgain, putNew } from '../../store/put-document.ts';
 import { auditEntry } from '../access/audit.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
@@ -132,11 +132,7 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   const json = scheduleView({ id, version: 1, body: schedule }, call.caller, nowMs);
   const headers = { Location: `/api/v1/schedules/${id}`, ETag: entityTag(1) };
   const answer: RestAnswer = { status: 201, headers, json };
-  const put = {
-    ...putSchedule({ id, version: 0 }, schedule),
-    expect: 'absent',
-    atMost: limits.schedules,
-  } as const;
+  const put = putNew('schedule', id, schedule, { atMost: limits.schedules });
   const applied = await parts.store.apply(
     call.tenant,
     [put, auditOf(parts, call, 'schedule.created', { id, body: schedule })],
@@ -239,7 +235,7 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
     const context = { before: before.body, worker, limits, nowMs: await parts.store.now() };
     const schedule = readScheduleFields(fields, context);
     const applied = await parts.store.apply(call.tenant, [
-      putSchedule(before, schedule),
+      putAgain(before, schedule),
       auditOf(parts, call, 'schedule.updated', { id: before.id, body: schedule }),
     ]);
     if (applied.kind === 'done') {

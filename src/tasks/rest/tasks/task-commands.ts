@@ -1,4 +1,5 @@
 import { FIRST_REMOVAL_LOOK_MS } from '../../scheduler/upkeep/deletions.ts';
+import { putNew } from '../../store/put-document.ts';
 import { Problem } from '../checks/problem.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-fields.ts';
 import { remembered } from '../http/idempotency.ts';
@@ -120,9 +121,7 @@ async function removeAtEnd(parts: RestParts, call: Call, id: string): Promise<Re
   const { actor } = call.caller;
   const dueAt = (await store.now()) + FIRST_REMOVAL_LOOK_MS;
   const body = { requestedAt: call.nowMs, actor };
-  await store.apply(call.tenant, [
-    { op: 'put', kind: 'removal', id, expect: 'any', parent: '', dueAt, unique: [], body },
-  ]);
+  await store.apply(call.tenant, [putNew('removal', id, body, { expect: 'any', dueAt })]);
   const change = { action: 'cancel', patch: {}, expectVersion: null, actor } as const;
   const answer = await changeTask(parts, call.tenant, id, change);
   logger.info('Running task canceled; it is deleted when it has finished', {

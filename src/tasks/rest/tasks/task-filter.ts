@@ -1,6 +1,7 @@
 import { isId } from '../../model/ids.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts';
 import { parseTimeRange } from '../../model/time.ts';
+import { documentName } from '../../store/put-document.ts';
 import type { TaskSearch } from '../../store/requests.ts';
 import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
 import { findWorker } from '../fields/named-documents.ts';
@@ -144,6 +145,6 @@ async function findScheduleId(
 ): Promise<string | null> {
   // Tasks can outlive their schedule, so the id is not looked up.
   if (isId('schedule', text)) return text;
-  const found = await store.findDocument(tenant, `name:schedule:${text.slice(0, 255)}`);
+  const found = await store.findDocument(tenant, documentName('schedule', text.slice(0, 255)));
   return found?.kind === 'schedule' ? found.id : null;
 }

@@ -3,6 +3,7 @@ import { newSigningSecret } from '../../delivery/signature.ts';
 import type { Account, Secret } from '../../model/documents.ts';
 import { RecordedKeys } from '../../scheduler/health/recorded-keys.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
+import { putAgain, putNew } from '../../store/put-document.ts';
 import { newToken, tokenHash } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
 import { quotaExceeded } from '../access/tenant-limits.ts';
@@ -155,7 +156,7 @@ async function tryCreate(
   const changes: DocumentChange[] = [
     ...account.changes,
     ...older.flatMap(one => changesOfOlder(one, fields, nowMs)),
-    { ...putSecret(id, secret, 'absent'), atMost: MAX_SECRETS },
+    putNew('secret', id, secret, { atMost: MAX_SECRETS }),
     auditEntry(parts, call, {
       action: 'secret.created',
       targetId: id,
@@ -229,7 +230,7 @@ const NO_KEY: KeyedAccount = { dataKey: null, changes: [] };
 async function withDataKey({ store, sealer }: RestParts, tenant: string): Promise<KeyedAccount> {
   const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
   if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
-  const { version, parent, dueAt, body } = account;
+  const { body } = account;
   if (body.dataKey !== null) {
     if (!sealer.knows(body.dataKey.masterKeyId)) throw wrongMasterKey();
     return { dataKey: body.dataKey, changes: [] };
@@ -238,18 +239,7 @@ async function withDataKey({ store, sealer }: RestParts, tenant: string): Promis
   const dataKey = sealer.newDataKey(tenant);
   return {
     dataKey,
-    changes: [
-      {
-        op: 'put',
-        kind: 'account',
-        id: ACCOUNT_ID,
-        expect: version,
-        parent,
-        dueAt,
-        unique: [],
-        body: { ...body, dataKey },
-      },
-    ],
+    changes: [putAgain(account, { ...body, dataKey })],
   };
 }
 
@@ -303,28 +293,16 @@ function sealedSecret(
 
 /** Sets the expiry of an earlier secret with the same type and name, or deletes a secret that expired long ago. */
 function changesOfOlder(
-  { id, version, body }: StoredDocument<'secret'>,
+  secret: StoredDocument<'secret'>,
   { type, name, graceMs }: SecretFields,
   nowMs: number,
 ): readonly DocumentChange[] {
+  const { id, version, body } = secret;
   const { expiresAt } = body;
   if (expiresAt !== null && expiresAt <= nowMs - SHOW_EXPIRED_MS) {
     return [{ op: 'delete', kind: 'secret', id, expect: version }];
   }
   const until = nowMs + graceMs;
   if (body.type !== type || body.name !== name || (expiresAt !== null && expiresAt <= until)) return [];
-  return [putSecret(id, { ...body, expiresAt: until }, version)];
-}
-
-function putSecret(id: string, body: Secret, expect: number | 'absent') {
-  return {
-    op: 'put',
-    kind: 'secret',
-    id,
-    expect,
-    parent: body.workerId,
-    dueAt: null,
-    unique: body.type === 'token' ? [`hash:${body.fingerprint}`] : [],
-    body,
-  } as const;
+  return [putAgain(secret, { ...body, expiresAt: until })];
 }

@@ -2,13 +2,14 @@ import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Worker } from '../../model/documents.ts';
 import { TASK_STATUSES } from '../../model/task.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { putAgain, putNew } from '../../store/put-document.ts';
 import { auditEntry } from '../access/audit.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
 import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { readWorkerFields } from '../fields/read-worker.ts';
-import { putWorker, readHealth, workerChanged } from '../fields/stored-worker.ts';
+import { readHealth, workerChanged } from '../fields/stored-worker.ts';
 import { NEW_WORKER, WORKER_ANSWER, WORKER_CHANGES, workerView } from '../fields/worker-fields.ts';
 import { withOnFinish } from '../fields/worker-on-finish.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
@@ -136,7 +137,7 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const json = workerView({ id, version: 1, body: worker });
   const headers = { Location: `/api/v1/workers/${id}`, ETag: entityTag(1) };
   const answer: RestAnswer = { status: 201, headers, json };
-  const put = { ...putWorker(id, worker, 'absent'), atMost: workers };
+  const put = putNew('worker', id, worker, { atMost: workers });
   const entry = auditEntry(parts, call, {
     action: 'worker.created',
     targetId: id,
@@ -174,7 +175,7 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
     const read = readWorkerFields(fields, before.body, parts.config, call.nowMs);
     const worker = await withOnFinish(parts, call.tenant, fields, { id: before.id, worker: read });
     await checkTasksAllow(parts, call.tenant, before, worker);
-    const put = putWorker(before.id, worker, before.version);
+    const put = putAgain(before, worker);
     const entry = auditEntry(parts, call, {
       action: 'worker.updated',
       targetId: before.id,

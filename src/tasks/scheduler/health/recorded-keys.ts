@@ -1,5 +1,6 @@
 import type { Sealer } from '../../sealing/sealer.ts';
 import { SERVICE, type StoredDocument } from '../../store/documents.ts';
+import { putNew } from '../../store/put-document.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 type KeyRecord = StoredDocument<'master_keys'>;
@@ -57,18 +58,9 @@ export class RecordedKeys {
     const before = this.#record?.body.ids ?? null;
     if (before?.includes(currentKeyId)) return true;
     const ids = before === null ? keyIds : [...before, currentKeyId];
-    const applied = await store.apply(SERVICE, [
-      {
-        op: 'put',
-        kind: 'master_keys',
-        id: ID,
-        expect: this.#record?.version ?? 'absent',
-        parent: '',
-        dueAt: null,
-        unique: [],
-        body: { ids: ids.slice(-MAX_KEYS) },
-      },
-    ]);
+    const body = { ids: ids.slice(-MAX_KEYS) };
+    const expect = this.#record?.version ?? 'absent';
+    const applied = await store.apply(SERVICE, [putNew('master_keys', ID, body, { expect })]);
     return applied.kind === 'done';
   }
 }

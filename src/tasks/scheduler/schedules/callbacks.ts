@@ -5,6 +5,7 @@ import { newContent } from '../../model/task-content.ts';
 import { callbackHeaders } from '../../model/task-headers.ts';
 import { formatTime } from '../../model/time.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { NewTask } from '../../store/requests.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
@@ -178,9 +179,7 @@ async function postpone(
   const dueAt = now + POSTPONE_MS;
   const answer = await store.apply(
     tenant,
-    documents.map(({ kind, id, version, parent, body }) => {
-      return { op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body } as const;
-    }),
+    documents.map(document => putAgain(document, document.body, { dueAt })),
   );
   return answer.kind === 'done' ? documents.length : 0;
 }

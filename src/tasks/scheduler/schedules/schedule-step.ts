@@ -10,9 +10,10 @@ import {
 import { type Actor, isFinal } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { NewTask } from '../../store/requests.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
-import { putSchedule, scheduledTask } from './schedule-task.ts';
+import { scheduledTask } from './schedule-task.ts';
 
 /** The result of a nominal time, or (the last two) of a schedule that cannot fire now. */
 export type ScheduleResult = 'fired' | 'skipped_overlap' | 'skipped_window' | 'postponed' | 'paused';
@@ -58,11 +59,11 @@ export async function scheduleStep(
   if (body.paused) {
     // Times during the pause were not wanted, so they do not count as missed.
     const resumed = { paused: false, pauseReason: null, resumeAt: null, nextAt: nextAfter(body, times, now) };
-    return { schedule, put: putSchedule(schedule, { ...body, ...resumed }), tasks: [], counts: {} };
+    return { schedule, put: putAgain(schedule, { ...body, ...resumed }), tasks: [], counts: {} };
   }
   const left = runsLeft(body);
   if (body.nextAt === null || left === 0) {
-    const put = putSchedule(schedule, { ...body, nextAt: null });
+    const put = putAgain(schedule, { ...body, nextAt: null });
     return { schedule, put, tasks: [], counts: {} };
   }
   const account = await thread.directory.account(tenant);
@@ -100,7 +101,7 @@ export async function scheduleStep(
     skipped_overlap: room.later === null || isOver ? passed.length - tasks.length : 0,
     skipped_window: due.skipped,
   };
-  return { schedule, put: putSchedule(schedule, counted(after, counts)), tasks, counts };
+  return { schedule, put: putAgain(schedule, counted(after, counts)), tasks, counts };
 }
 
 function counted(
@@ -118,12 +119,12 @@ function counted(
 /** Pauses the schedule until a person resumes it. */
 export function pausedStep(schedule: StoredDocument<'schedule'>, pauseReason: string): ScheduleStep {
   const body = { ...schedule.body, paused: true, pauseReason, resumeAt: null };
-  return { schedule, put: putSchedule(schedule, body), tasks: [], counts: { paused: 1 }, pauseReason };
+  return { schedule, put: putAgain(schedule, body), tasks: [], counts: { paused: 1 }, pauseReason };
 }
 
 /** Keeps the times of the schedule. They are late afterwards, and `catchUp` decides which of them still fire. */
 export function postponedStep(schedule: StoredDocument<'schedule'>, now: number): ScheduleStep {
-  const put = { ...putSchedule(schedule, schedule.body), dueAt: now + POSTPONE_MS };
+  const put = putAgain(schedule, schedule.body, { dueAt: now + POSTPONE_MS });
   return { schedule, put, tasks: [], counts: { postponed: 1 } };
 }
 

@@ -1,35 +1,12 @@
 import type { TraceContext } from '../../../base/trace-context.ts';
-import type { Schedule, TenantLimits } from '../../model/documents.ts';
+import type { TenantLimits } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
-import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import type { Actor } from '../../model/task.ts';
 import { newContent } from '../../model/task-content.ts';
 import { keptHeaders } from '../../model/task-headers.ts';
-import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
 import type { CreateAnswer, Idempotency, NewTask } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-
-/** The unique name under which a schedule is found. */
-function scheduleName(name: string): string {
-  return `name:schedule:${name}`;
-}
-
-/** Writes a schedule in place of the version that was read. */
-export function putSchedule(
-  { id, version }: Pick<StoredDocument<'schedule'>, 'id' | 'version'>,
-  body: Schedule,
-): PutDocument<'schedule'> {
-  return {
-    op: 'put',
-    kind: 'schedule',
-    id,
-    expect: version,
-    parent: '',
-    dueAt: scheduleDueAt(id, body),
-    unique: [scheduleName(body.name)],
-    body,
-  };
-}
 
 /** One run of a schedule. */
 interface ScheduleRun {

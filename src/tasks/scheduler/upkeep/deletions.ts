@@ -3,6 +3,7 @@ import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { AccountDeletion, DocumentKind } from '../../model/documents.ts';
 import { type Actor, TASK_STATUSES } from '../../model/task.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
@@ -115,9 +116,9 @@ async function sweep(thread: DeletingThread, tenant: string, deletion: AccountDe
 async function put(
   { store, signals }: DeletingThread,
   tenant: string,
-  { kind, id, version, parent, body, dueAt }: StoredDocument<'account'>,
+  account: StoredDocument<'account'>,
 ): Promise<void> {
-  await store.apply(tenant, [{ op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body }]);
+  await store.apply(tenant, [putAgain(account, account.body)]);
   signals.tell('documentsChanged', tenant);
 }
 
@@ -173,11 +174,11 @@ export async function lookAtRemoval(
   tenant: string,
   document: StoredDocument<'removal'>,
 ): Promise<void> {
-  const { kind, id, version, parent, body } = document;
+  const { kind, id, body } = document;
   const answer = await store.remove(tenant, id, null);
   if (answer === 'running') {
     const dueAt = (await store.now()) + NEXT_REMOVAL_LOOK_MS;
-    await store.apply(tenant, [{ op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body }]);
+    await store.apply(tenant, [putAgain(document, body, { dueAt })]);
     return;
   }
   await store.apply(tenant, [{ op: 'delete', kind, id, expect: 'any' }]);

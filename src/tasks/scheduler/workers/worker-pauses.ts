@@ -2,6 +2,7 @@ import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Worker } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { Settlement } from '../../store/requests.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
@@ -73,18 +74,7 @@ export class WorkerSwitch {
       const changes = document === null ? null : change(document);
       if (document === null || changes === null) return false;
       const body = { ...document.body, ...changes, updatedAt: await store.now() };
-      const answer = await store.apply(tenant, [
-        {
-          op: 'put',
-          kind: 'worker',
-          id: workerId,
-          expect: document.version,
-          parent: document.parent,
-          dueAt: body.paused ? body.resumeAt : null,
-          unique: [`name:worker:${body.name}`],
-          body,
-        },
-      ]);
+      const answer = await store.apply(tenant, [putAgain(document, body)]);
       if (answer.kind === 'done') return true;
     }
     return false;

@@ -1,7 +1,8 @@
 import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Account, Secret } from '../../model/documents.ts';
-import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import { putAgain } from '../../store/put-document.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastUsedAt'> {
@@ -154,11 +155,7 @@ export class SecretUses {
       const documents = await Promise.all(ids.map(id => store.getDocument(tenant, 'secret', id)));
       const changes = documents
         .filter(document => document !== null)
-        .map(({ kind, id, version, parent, dueAt, body }): PutDocument<'secret'> => {
-          const used = { ...body, lastUsedAt: nowMs };
-          // Only tokens, which are not pushed with, have a unique name.
-          return { op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body: used };
-        });
+        .map(document => putAgain(document, { ...document.body, lastUsedAt: nowMs }));
       if (changes.length > 0) await store.apply(tenant, changes);
     } catch (failure) {
       const reason = asError(failure).message;
