@@ -116,7 +116,6 @@ export function auditRoutes(parts: RestParts): readonly Route[] {
           schema: pageSchema('AuditPage', ENTRY),
         },
       },
-      problems: ['invalid_cursor'],
       handle: call =>
         documentPage(parts.store, call, cursors, { kind: 'audit', list: 'listAudit', view: entryView }),
     },

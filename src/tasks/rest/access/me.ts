@@ -68,7 +68,6 @@ export function meRoute({ directory }: Pick<RestParts, 'directory'>): Route {
     summary: 'Read the user, the role and the scopes of the caller',
     access: { role: 'viewer', scope: null },
     answers: { 200: { description: 'The caller.', schema: ANSWER } },
-    problems: [],
     handle: async call => {
       const { caller, tenant } = call;
       // Workers have no role, so they do not get here.

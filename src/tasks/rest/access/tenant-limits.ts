@@ -138,7 +138,6 @@ export function limitRoutes(parts: RestParts): readonly Route[] {
       summary: 'Read the limits of the account and their current use',
       access: { role: 'viewer', scope: 'tasks:read' },
       answers: { 200: { description: 'The limits and their use.', schema: ANSWER } },
-      problems: [],
       handle: call => showLimits(parts, call),
     },
   ];

@@ -12,14 +12,13 @@ import { isOperator, requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
-import type { ProblemCode } from '../checks/problem-list.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
 import { idempotencyOf, type RunningKeys, recordOf, replayOf } from '../http/idempotency.ts';
 import { OPERATOR, type RestParts } from '../http/parts.ts';
 import { readJsonBody, readQuery } from '../http/read-request.ts';
 import { requireJsonAccepted } from '../http/request-headers.ts';
-import type { AnswerDescription, RestAnswer } from '../http/route.ts';
+import type { AnswerDescription, OperatorDescription, RestAnswer } from '../http/route.ts';
 import { ACCOUNT_PROPERTIES } from './account-fields.ts';
 
 /** The name under which API limits count calls that create accounts. It is a reserved domain. */
@@ -34,7 +33,7 @@ const RESERVED: ReadonlySet<string> = new Set(
 
 const NO_PARAMETERS: ReadonlySet<string> = new Set();
 
-export const ACCOUNT_BODY: ObjectSchema = {
+const ACCOUNT_BODY: ObjectSchema = {
   type: 'object',
   name: 'NewAccount',
   properties: {
@@ -49,7 +48,7 @@ export const ACCOUNT_BODY: ObjectSchema = {
   example: { domain: NAMED.domain },
 };
 
-export const ACCOUNT_ANSWER: AnswerDescription = {
+const ACCOUNT_ANSWER: AnswerDescription = {
   description: 'The account, and the first token of its owner, which is shown only here.',
   schema: {
     type: 'object',
@@ -74,7 +73,16 @@ export const ACCOUNT_ANSWER: AnswerDescription = {
   },
 };
 
-export const ACCOUNT_PROBLEMS: readonly ProblemCode[] = ['domain_taken', 'invalid_domain'];
+/** `POST /accounts`, which {@link Accounts} handles. */
+export const CREATE_ACCOUNT: OperatorDescription = {
+  method: 'POST',
+  path: '/accounts',
+  operation: 'createAccount',
+  summary: 'Create an account: a tenant with its own subdomain, and its first owner',
+  body: ACCOUNT_BODY,
+  answers: { 201: ACCOUNT_ANSWER },
+  problems: ['domain_taken', 'invalid_domain'],
+};
 
 const checkBody = schemaCheck(ACCOUNT_BODY);
 

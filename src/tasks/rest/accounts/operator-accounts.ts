@@ -14,7 +14,7 @@ import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { allDocuments, Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
-import type { RestAnswer, Route } from '../http/route.ts';
+import type { OperatorDescription, RestAnswer } from '../http/route.ts';
 import {
   ACCOUNT_CHANGE,
   ACCOUNT_STATE,
@@ -35,9 +35,6 @@ export interface OperatorCall {
   /** Why an account is suspended; absent if the request has no reason. */
   readonly reason?: string;
 }
-
-/** A route for the operator, without its handler. Paths are relative to the host of the service. */
-export type OperatorDescription = Omit<Route, 'access' | 'handle'>;
 
 export interface OperatorRoute extends OperatorDescription {
   handle(call: OperatorCall): Promise<RestAnswer>;
@@ -88,7 +85,6 @@ export const OPERATOR_ROUTES = [
     answers: {
       200: { description: 'A page of accounts.', schema: pageSchema('AccountPage', LISTED_ACCOUNT) },
     },
-    problems: ['invalid_cursor'],
   },
   {
     method: 'GET',
@@ -96,7 +92,6 @@ export const OPERATOR_ROUTES = [
     operation: 'getAccount',
     summary: 'Read an account: its status, limits and use',
     answers: { 200: ONE },
-    problems: [],
   },
   {
     method: 'PATCH',
@@ -113,7 +108,6 @@ export const OPERATOR_ROUTES = [
     operation: 'deleteAccount',
     summary: 'Delete an account and everything in it; the deletion continues after the response',
     answers: { 202: { ...ONE, description: 'The deletion has started. `deletion` shows its progress.' } },
-    problems: [],
   },
   {
     method: 'POST',

@@ -118,7 +118,6 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'viewer', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of tokens.', schema: pageSchema('TokenPage', TOKEN) } },
-      problems: ['invalid_cursor'],
       handle: call => tokens.list(call),
     },
     {

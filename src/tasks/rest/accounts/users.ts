@@ -50,7 +50,6 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'admin', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of users.', schema: pageSchema('UserPage', USER) } },
-      problems: ['invalid_cursor'],
       handle: call => users.list(call),
     },
     {
@@ -71,7 +70,6 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       summary: 'Read a user; only admins and owners can read other users',
       access: { role: 'viewer', scope: 'users:read' },
       answers: { 200: one },
-      problems: [],
       handle: call => users.read(call),
     },
     { method: 'PUT', ...changing },

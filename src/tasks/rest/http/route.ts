@@ -88,9 +88,24 @@ export interface Route {
   /** Whether an empty body stands for `{}`. */
   readonly bodyOptional?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
-  /** Problem codes of this route, in addition to those that all routes have. */
-  readonly problems: readonly ProblemCode[];
+  /**
+   * Problem codes of this route, in addition to those that follow from its method, its body and its query (see
+   * `openapi/document.ts`).
+   */
+  readonly problems?: readonly ProblemCode[];
   handle(call: Call): RestAnswer | Promise<RestAnswer>;
+}
+
+/** A route about accounts, without its handler. Paths are relative to the host of the service. */
+export type OperatorDescription = Omit<Route, 'access' | 'handle'>;
+
+/** The routes of `PUT`, and of its alias `PATCH`. In a request of either, fields that are left out stay unchanged. */
+export function changeRoutes(noun: string, route: Omit<Route, 'method' | 'operation'>): readonly Route[] {
+  const alias = `Change a ${noun.toLowerCase()}, as PUT does`;
+  return [
+    { ...route, method: 'PUT', operation: `update${noun}` },
+    { ...route, method: 'PATCH', operation: `patch${noun}`, summary: alias },
+  ];
 }
 
 interface TenantCallParts

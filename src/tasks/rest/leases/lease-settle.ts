@@ -106,7 +106,6 @@ export function settleLeasesRoute(parts: RestParts, owners: LeaseOwners): Route 
     access: { role: 'member', scope: 'leases', workers: true },
     body: SETTLEMENT,
     answers: { 200: { description: 'The result of each outcome', schema: SETTLEMENT_ANSWER } },
-    problems: [],
     handle: call => remembered(parts.store, call, () => settleLeases(parts, owners, call)),
   };
 }

@@ -115,7 +115,7 @@ export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
         schema: LEASES_ANSWER,
       },
     },
-    problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused', 'shutting_down'],
+    problems: ['worker_mode_mismatch', 'shutting_down'],
     handle: call => takeLeases(parts, owners, call),
   };
 }

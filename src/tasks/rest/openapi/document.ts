@@ -1,10 +1,10 @@
 import { SchemaTable } from '../../../base/schema/openapi-schema.ts';
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
-import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from '../accounts/accounts.ts';
-import { OPERATOR_ROUTES, type OperatorDescription } from '../accounts/operator-accounts.ts';
+import { CREATE_ACCOUNT } from '../accounts/accounts.ts';
+import { OPERATOR_ROUTES } from '../accounts/operator-accounts.ts';
 import type { ProblemCode } from '../checks/problem-list.ts';
 import { kindOf } from '../http/parts.ts';
-import type { Route } from '../http/route.ts';
+import type { OperatorDescription, Route } from '../http/route.ts';
 import { ExampleTable } from './examples.ts';
 import { ANSWER_HEADERS, headersOf, PROBLEM, ProblemAnswers, problemExamples } from './problem-answers.ts';
 import { CALLBACK_PAYLOAD, DELIVERY_EXAMPLES, deliveryWebhooks } from './webhooks.ts';
@@ -35,6 +35,7 @@ const OF_BODIES: readonly ProblemCode[] = [
   'validation_failed',
   'unknown_field',
 ];
+const OF_PAGES: readonly ProblemCode[] = ['invalid_cursor'];
 const OF_KEYS: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency_key_reused'];
 
 /** Either of these authenticates the caller. */
@@ -105,30 +106,44 @@ function openApiPath(path: string): string {
 
 function operationOf(route: Route, shared: Shared): object {
   const { access } = route;
-  const writes = kindOf(route.method) === 'write';
-  const hasBody = route.body !== undefined;
-  // A body is checked even if the route has none, because it must be empty then.
-  const checksBody = route.method !== 'GET' && route.method !== 'DELETE';
-  const problems = [
-    ...COMMON,
-    ...(writes ? OF_WRITES : []),
-    ...(checksBody ? OF_BODIES : []),
-    ...(route.method === 'POST' ? OF_KEYS : []),
-    ...route.problems,
-  ];
-  return {
-    operationId: route.operation,
-    summary: route.summary,
+  const common = kindOf(route.method) === 'write' ? [...COMMON, ...OF_WRITES] : COMMON;
+  const words = {
     tags: [route.path.split('/')[2]],
     description:
       `Requires the role ${access.role} or a higher one.` +
       (access.scope === null ? '' : ` A token with scopes needs the scope \`${access.scope}\`.`) +
       (access.workers === true ? ' Pull workers can use their own token.' : ''),
     security: TENANT_SECURITY,
+  };
+  return operation(route, words, common, shared);
+}
+
+/**
+ * @param words what the operation has beside its route, in the order of the document
+ * @param common problems of all routes of this kind
+ */
+function operation(
+  route: OperatorDescription,
+  words: object,
+  common: readonly ProblemCode[],
+  shared: Shared,
+): object {
+  const { operation: operationId, summary, method, body, bodyOptional = false, query = {} } = route;
+  // A body is checked even if the route has none, because it must be empty then.
+  const checksBody = method !== 'GET' && method !== 'DELETE';
+  const problems = [
+    ...common,
+    ...(checksBody ? OF_BODIES : []),
+    ...(method === 'POST' ? OF_KEYS : []),
+    ...('cursor' in query ? OF_PAGES : []),
+    ...(route.problems ?? []),
+  ];
+  return {
+    operationId,
+    summary,
+    ...words,
     parameters: parametersOf(route),
-    ...(hasBody && {
-      requestBody: requestBody(route.body!, route.operation, shared, route.bodyOptional !== true),
-    }),
+    ...(body !== undefined && { requestBody: requestBody(body, operationId, shared, !bodyOptional) }),
     responses: { ...answersOf(route, shared), ...shared.problems.of(problems) },
   };
 }
@@ -163,7 +178,7 @@ function parametersOf(route: OperatorDescription): object[] {
     ...inPath,
     ...inQuery,
     ...(route.method === 'POST' ? [IDEMPOTENCY_KEY] : []),
-    ...(route.problems.includes('version_mismatch') ? [version] : []),
+    ...(route.problems?.includes('version_mismatch') ? [version] : []),
   ];
 }
 
@@ -171,7 +186,7 @@ function requestBody(
   schema: ObjectSchema,
   operation: string,
   { schemas, examples }: Shared,
-  required = true,
+  required: boolean,
 ): object {
   const json = {
     schema: schemas.schemaOf(schema, 'request'),
@@ -213,54 +228,19 @@ const OF_THE_SERVICE = [
 /** The paths of accounts. They have their own host, whose name is not known here, so the server is described in words. */
 function accountsPaths(shared: Shared): Record<string, Record<string, unknown>> {
   const common = COMMON.filter(code => !code.startsWith('insufficient') && code !== 'token_expired');
-  const problems = [...common, ...OF_BODIES, ...OF_KEYS, ...ACCOUNT_PROBLEMS];
-  const paths: Record<string, Record<string, unknown>> = {
-    '/accounts': {
-      servers: OF_THE_SERVICE,
-      post: {
-        operationId: 'createAccount',
-        summary: 'Create an account: a tenant with its own subdomain, and its first owner',
-        tags: ['accounts'],
-        security: [{ operator: [] }, {}],
-        parameters: [IDEMPOTENCY_KEY],
-        requestBody: requestBody(ACCOUNT_BODY, 'createAccount', shared),
-        responses: {
-          ...answersOf({ answers: { 201: ACCOUNT_ANSWER }, operation: 'createAccount' }, shared),
-          ...shared.problems.of(problems),
-        },
-      },
-    },
-  };
-  for (const route of OPERATOR_ROUTES) {
-    const path = openApiPath(route.path);
-    paths[path] ??= { servers: OF_THE_SERVICE };
-    paths[path][route.method.toLowerCase()] = operatorOperation(route, common, shared);
-  }
-  return paths;
-}
-
-function operatorOperation(
-  route: OperatorDescription,
-  common: readonly ProblemCode[],
-  shared: Shared,
-): object {
-  const takesBody = route.method === 'POST' || route.method === 'PATCH';
-  const problems = [
-    ...common,
-    ...(takesBody ? OF_BODIES : []),
-    ...(route.method === 'POST' ? OF_KEYS : []),
-    ...route.problems,
-  ];
-  return {
-    operationId: route.operation,
-    summary: route.summary,
-    tags: ['accounts'],
+  const tags = ['accounts'];
+  const forAnyone = { tags, security: [{ operator: [] }, {}] };
+  const forOperator = {
+    tags,
     description: 'Only for the operator of the service.',
     security: [{ operator: [] }],
-    parameters: parametersOf(route),
-    ...(route.body !== undefined && {
-      requestBody: requestBody(route.body, route.operation, shared),
-    }),
-    responses: { ...answersOf(route, shared), ...shared.problems.of(problems) },
   };
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of [CREATE_ACCOUNT, ...OPERATOR_ROUTES]) {
+    const path = openApiPath(route.path);
+    paths[path] ??= { servers: OF_THE_SERVICE };
+    const words = route === CREATE_ACCOUNT ? forAnyone : forOperator;
+    paths[path][route.method.toLowerCase()] = operation(route, words, common, shared);
+  }
+  return paths;
 }

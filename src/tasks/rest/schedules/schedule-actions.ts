@@ -134,7 +134,7 @@ export function triggerScheduleRoute(parts: RestParts): Route {
     summary: 'Create a task of a schedule now, regardless of its overlap and even while it is paused',
     access: { role: 'member', scope: 'tasks:write' },
     answers: { 201: { description: 'The new task', schema: TASK_ANSWER } },
-    problems: ['not_found', 'quota_exceeded', 'idempotency_key_reused'],
+    problems: ['quota_exceeded'],
     handle: call => trigger(parts, call),
   };
 }

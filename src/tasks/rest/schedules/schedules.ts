@@ -64,7 +64,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       access: WRITES,
       body: NEW_SCHEDULE,
       answers: { 201: { description: 'The new schedule', schema: SCHEDULE_ANSWER } },
-      problems: [...FIELD_PROBLEMS, 'quota_exceeded', 'idempotency_key_reused'],
+      problems: [...FIELD_PROBLEMS, 'quota_exceeded'],
       handle: call => createSchedule(parts, call),
     },
     {
@@ -77,7 +77,6 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       answers: {
         200: { description: 'A page of schedules', schema: pageSchema('SchedulePage', SCHEDULE_ANSWER) },
       },
-      problems: ['invalid_parameter', 'invalid_cursor'],
       handle: call => reads.run(call.tenant, () => listSchedules(parts, cursors, call)),
     },
     {
@@ -87,7 +86,6 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       summary: 'Read a schedule, by id or name',
       access: READS,
       answers: { 200: { description: 'The schedule', schema: SCHEDULE_ANSWER } },
-      problems: ['not_found'],
       handle: call => showSchedule(parts, call),
     },
     ...(['PUT', 'PATCH'] as const).map(
@@ -102,7 +100,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
         access: WRITES,
         body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
         answers: { 200: { description: 'The schedule after the change', schema: SCHEDULE_ANSWER } },
-        problems: [...FIELD_PROBLEMS, 'not_found', 'version_mismatch'],
+        problems: [...FIELD_PROBLEMS, 'version_mismatch'],
         handle: call => updateSchedule(parts, call),
       }),
     ),
@@ -113,7 +111,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       summary: 'Delete a schedule; its tasks are kept',
       access: WRITES,
       answers: { 204: { description: 'Deleted' } },
-      problems: ['not_found', 'version_mismatch'],
+      problems: ['version_mismatch'],
       handle: call => deleteSchedule(parts, call),
     },
     previewScheduleRoute(parts),

@@ -139,14 +139,7 @@ export function taskActionsRoute(parts: RestParts): Route {
     access: { role: 'member', scope: 'tasks:write' },
     body: ACTION_SCHEMA,
     answers: { 200: { description: 'The result of the action', schema: ACTION_ANSWER } },
-    problems: [
-      'conflicting_fields',
-      'invalid_status',
-      'invalid_time_range',
-      'invalid_cursor',
-      'invalid_parameter',
-      'idempotency_key_reused',
-    ],
+    problems: ['conflicting_fields', 'invalid_status', 'invalid_time_range', 'invalid_cursor'],
     handle: call => remembered(parts.store, call, () => actOnTasks(parts, cursors, call)),
   };
 }

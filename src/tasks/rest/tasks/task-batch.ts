@@ -124,7 +124,6 @@ export function createTasksRoute(parts: RestParts): Route {
       'conflicting_fields',
       'payload_too_large',
       'task_key_exists',
-      'idempotency_key_reused',
       'quota_exceeded',
     ],
     handle: call => createTasks(parts, call),

@@ -40,13 +40,7 @@ export function taskCommandRoutes(parts: RestParts): readonly Route[] {
         schema: TASK_ANSWER,
       },
     },
-    problems: [
-      'not_found',
-      'invalid_transition',
-      'task_key_exists',
-      'version_mismatch',
-      'idempotency_key_reused',
-    ],
+    problems: ['invalid_transition', 'task_key_exists', 'version_mismatch'],
     handle: call => remembered(parts.store, call, () => command(parts, call, action)),
   }));
 }
@@ -81,7 +75,7 @@ export function deleteTaskRoute(parts: RestParts): Route {
         schema: TASK_ANSWER,
       },
     },
-    problems: ['not_found', 'task_running', 'version_mismatch', 'invalid_parameter'],
+    problems: ['task_running', 'version_mismatch'],
     handle: call => deleteTask(parts, call),
   };
 }

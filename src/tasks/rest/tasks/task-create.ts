@@ -57,7 +57,6 @@ export function createTaskRoute(parts: RestParts): Route {
       'forbidden_address',
       'payload_too_large',
       'task_key_exists',
-      'idempotency_key_reused',
       'quota_exceeded',
     ],
     handle: call => createTask(parts, call),

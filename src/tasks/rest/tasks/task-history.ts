@@ -69,7 +69,6 @@ export function taskHistoryRoute(parts: RestParts): Route {
     access: { role: 'viewer', scope: 'tasks:read' },
     query: PAGE_QUERY,
     answers: { 200: { description: 'A page of entries', schema: pageSchema('HistoryPage', HISTORY_ENTRY) } },
-    problems: ['not_found', 'invalid_parameter', 'invalid_cursor'],
     handle: call => readHistory(parts, cursors, call),
   };
 }

@@ -28,7 +28,6 @@ export function readTaskRoute(parts: RestParts): Route {
     summary: 'Read a task',
     access: READS,
     answers: { 200: { description: 'The task', schema: TASK_ANSWER } },
-    problems: ['not_found'],
     handle: call => reads.run(call.tenant, () => readTask(parts, call)),
   };
 }
@@ -120,14 +119,7 @@ export function listTasksRoute(parts: RestParts): Route {
       include: '`payload`: include payloads, headers and results. Requires permission to see payloads.',
     },
     answers: { 200: { description: 'A page of tasks', schema: pageSchema('TaskPage', TASK_ANSWER) } },
-    problems: [
-      'invalid_parameter',
-      'invalid_status',
-      'invalid_time_range',
-      'invalid_cursor',
-      'validation_failed',
-      'payload_hidden',
-    ],
+    problems: ['invalid_status', 'invalid_time_range', 'validation_failed', 'payload_hidden'],
     handle: call => {
       const withBodies = readInclude(call);
       const list = () => listTasks(parts, cursors, call, withBodies);

@@ -51,7 +51,6 @@ export function updateTaskRoutes(parts: RestParts): readonly Route[] {
     body: acceptingAnswer(TASK_CHANGES, TASK_ANSWER),
     answers: { 200: { description: 'The task after the change', schema: TASK_ANSWER } },
     problems: [
-      'not_found',
       'conflicting_fields',
       'payload_too_large',
       'task_running',

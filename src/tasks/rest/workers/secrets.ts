@@ -37,13 +37,7 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       body: NEW_SECRET,
       bodyOptional: true,
       answers: { 201: { description: 'The new secret', schema: CREATED_SECRET } },
-      problems: [
-        'not_found',
-        'quota_exceeded',
-        'idempotency_key_reused',
-        'version_mismatch',
-        'wrong_master_key',
-      ],
+      problems: ['quota_exceeded', 'version_mismatch', 'wrong_master_key'],
       handle: call => createSecret(parts, call),
     },
     {
@@ -54,7 +48,6 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'viewer', scope: 'workers:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of secrets', schema: pageSchema('SecretPage', SECRET_ANSWER) } },
-      problems: ['not_found', 'invalid_parameter', 'invalid_cursor'],
       handle: call => listSecrets(parts, cursors, call),
     },
     {
@@ -64,7 +57,6 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       summary: 'Delete a secret; it is no longer used or accepted',
       access: { role: 'admin', scope: 'workers:write' },
       answers: { 204: { description: 'Deleted' } },
-      problems: ['not_found'],
       handle: call => deleteSecret(parts, call),
     },
   ];

@@ -31,7 +31,7 @@ export function deleteWorkerRoute(parts: RestParts): Route {
     access: { role: 'admin', scope: 'workers:write' },
     query: { cancel_tasks: '`true`: cancel the open tasks of the worker.' },
     answers: { 204: { description: 'Deleted. Finished tasks of the worker are kept.' } },
-    problems: ['not_found', 'worker_has_tasks', 'worker_in_use', 'version_mismatch', 'invalid_parameter'],
+    problems: ['worker_has_tasks', 'worker_in_use', 'version_mismatch'],
     handle: call => deleteWorker(parts, call),
   };
 }

@@ -119,14 +119,12 @@ export function testWorkerRoute(parts: RestParts): Route {
     bodyOptional: true,
     answers: { 200: { description: 'The request and the response', schema: TEST_ANSWER } },
     problems: [
-      'not_found',
       'worker_mode_mismatch',
       'conflicting_fields',
       'payload_too_large',
       'invalid_url',
       'forbidden_address',
       'secrets_unreadable',
-      'interrupted',
     ],
     handle: call => testWorker(parts, call),
   };

@@ -44,13 +44,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       access: WRITES,
       body: NEW_WORKER,
       answers: { 201: { description: 'The new worker', schema: WORKER_ANSWER } },
-      problems: [
-        'name_taken',
-        'invalid_url',
-        'forbidden_address',
-        'quota_exceeded',
-        'idempotency_key_reused',
-      ],
+      problems: ['name_taken', 'invalid_url', 'forbidden_address', 'quota_exceeded'],
       handle: call => createWorker(parts, call),
     },
     {
@@ -65,7 +59,6 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
           '`health`: include the number of tasks of each worker by status, and a curve of those that ended.',
       },
       answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
-      problems: ['invalid_parameter', 'invalid_cursor'],
       handle: call => listWorkers(parts, cursors, call),
     },
     {
@@ -75,7 +68,6 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       summary: 'Read a worker, by id or name',
       access: READS,
       answers: { 200: { description: 'The worker', schema: WORKER_ANSWER } },
-      problems: ['not_found'],
       handle: call => showWorker(parts, call),
     },
     ...(['PUT', 'PATCH'] as const).map(
@@ -90,14 +82,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
         access: WRITES,
         body: acceptingAnswer(WORKER_CHANGES, WORKER_ANSWER),
         answers: { 200: { description: 'The worker after the change', schema: WORKER_ANSWER } },
-        problems: [
-          'not_found',
-          'name_taken',
-          'invalid_url',
-          'forbidden_address',
-          'worker_has_tasks',
-          'version_mismatch',
-        ],
+        problems: ['name_taken', 'invalid_url', 'forbidden_address', 'worker_has_tasks', 'version_mismatch'],
         handle: call => updateWorker(parts, call),
       }),
     ),
