@@ -3,7 +3,7 @@ import type { Identity, VerifiedTokens } from '../../identity/verified-tokens.ts
 import { ROLES, type Role, type User } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { putNew } from '../../store/put-document.ts';
-import { Problem } from '../checks/problem.ts';
+import { type Problem, retryLater } from '../checks/problem.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, Caller } from '../http/route.ts';
 import { auditEntry } from './audit.ts';
@@ -115,10 +115,6 @@ function newUser(id: string, { tenant, nowMs }: LoginCall, { subject, name }: Id
 function problemOf({ code, message }: IdentityFault): Problem {
   if (code === 'expired') return tokenExpired(message);
   if (code === 'invalid') return invalidToken(message);
-  if (code === 'too_many') {
-    return new Problem('rate_limited', `${message}. Retry in 1 s.`, { headers: { 'Retry-After': '1' } });
-  }
-  return new Problem('identity_unavailable', `${message}. Retry the request in a few seconds.`, {
-    headers: { 'Retry-After': '5' },
-  });
+  if (code === 'too_many') return retryLater('rate_limited', `${message}. Retry in 1 s.`);
+  return retryLater('identity_unavailable', `${message}. Retry the request in a few seconds.`, 5);
 }

@@ -15,6 +15,7 @@ import { recordOf, replayOf } from '../http/idempotency.ts';
 import { allDocuments, Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { OperatorDescription, RestAnswer } from '../http/route.ts';
+import { tryAgain } from '../http/try-again.ts';
 import {
   ACCOUNT_CHANGE,
   ACCOUNT_STATE,
@@ -45,8 +46,6 @@ const LISTED_AS = 'accounts';
 /** Lifetime of a token of an owner, and the maximum number of tokens of an owner if the operator creates them. */
 const OWNER_TOKEN_MS = 366 * DAY_MS;
 const MAX_OWNER_TOKENS = 10_000;
-/** Maximum number of attempts if other requests change the account at the same time. */
-const MAX_TRIES = 8;
 /** The deletion starts after all processes have seen the status, which they cache for one second. */
 const DELETE_AFTER_MS = 3_000;
 
@@ -235,7 +234,7 @@ export class OperatorAccounts {
     } | null,
   ): Promise<Account> {
     const { store, directory, signals, logger } = this.#parts;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    return tryAgain('the account', 'store_unavailable', async () => {
       const account = await this.#account(call);
       const changed = change(account);
       if (changed === null) return account.body;
@@ -244,21 +243,14 @@ export class OperatorAccounts {
         putAgain(account, body, { dueAt }),
         ...audited.map(each => this.#entry(call, each)),
       ]);
-      if (applied.kind !== 'done') continue;
+      if (applied.kind !== 'done') return null;
       directory.changed(body.domain);
       signals.tell('accountChanged', body.domain);
       for (const { action } of audited) {
         logger.info('Account changed by the operator', { tenant: body.domain, action });
       }
       return body;
-    }
-    throw new Problem(
-      'store_unavailable',
-      'Other requests are changing the account at the same time. Retry the request.',
-      {
-        headers: { 'Retry-After': '1' },
-      },
-    );
+    });
   }
 
   #entry({ requestId, nowMs }: OperatorCall, audited: Audited): DocumentChange {

@@ -25,10 +25,9 @@ import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { tryAgain } from '../http/try-again.ts';
 import { accountWithoutOwner } from './user-changes.ts';
 
-/** Maximum number of attempts if other requests change owners at the same time. */
-const MAX_TRIES = 8;
 const DEFAULT_LIFE_MS = 90 * DAY_MS;
 const MAX_LIFE_MS = 366 * DAY_MS;
 
@@ -208,7 +207,7 @@ class Tokens {
     const user = await readUser(store, call);
     requireChanging(call.caller, user, 'tokens');
     const id = call.params['token_id'];
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    return tryAgain('owners', 'store_unavailable', async () => {
       const token = isId('token', id) ? await store.getDocument(call.tenant, 'token', id) : null;
       if (token === null || token.parent !== user.id) throw noSuchToken();
       const applied = await store.apply(call.tenant, [
@@ -222,15 +221,8 @@ class Tokens {
         }),
       ]);
       directory.changed(call.tenant);
-      if (applied.kind === 'done') return { status: 204 };
-    }
-    throw new Problem(
-      'store_unavailable',
-      'Other requests are changing owners at the same time. Retry the request.',
-      {
-        headers: { 'Retry-After': '1' },
-      },
-    );
+      return applied.kind === 'done' ? { status: 204 } : null;
+    });
   }
 
   /** @throws Problem last_owner_token */

@@ -18,9 +18,7 @@ import { allDocuments } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { versionMismatch } from '../http/request-headers.ts';
 import type { Call } from '../http/route.ts';
-
-/** Maximum number of attempts if other requests change owners at the same time. */
-const MAX_TRIES = 8;
+import { tryAgain } from '../http/try-again.ts';
 
 /** A change of one user. It may require a change of the account. */
 interface UserChange {
@@ -54,7 +52,7 @@ export async function changeUser(
   call: Call,
   { plan, refusal, isConditional, record }: UserChangeRequest,
 ): Promise<Applied> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  return tryAgain('owners', 'store_unavailable', async () => {
     const planned = await plan();
     const changes = [
       planned.change,
@@ -65,14 +63,8 @@ export async function changeUser(
     if (applied.kind !== 'refused') return applied;
     if (applied.reason !== 'version') throw applied.index === 0 ? refusal(applied.reason) : noSuchUser();
     if (applied.index === 0 && isConditional) throw versionMismatch();
-  }
-  throw new Problem(
-    'store_unavailable',
-    'Other requests are changing owners at the same time. Retry the request.',
-    {
-      headers: { 'Retry-After': '1' },
-    },
-  );
+    return null;
+  });
 }
 
 /** The entry has no email, because it would outlive the user. */

@@ -40,6 +40,11 @@ export function problemAt(
   return new Problem(code, detail, { errors: [{ ...where, code: partCode, detail }] });
 }
 
+/** A problem that passes: the response says after how many seconds the request can be repeated. */
+export function retryLater(code: ProblemCode, detail: string, seconds = 1): Problem {
+  return new Problem(code, detail, { headers: { 'Retry-After': String(seconds) } });
+}
+
 /** The response to an invalid query parameter or header field. */
 export function invalidParameter(parameter: string, detail: string): Problem {
   return problemAt({ parameter }, 'invalid_parameter', detail);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DAY_MS } from '../../../base/clock.ts';
 import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { invalidParameter, Problem } from '../checks/problem.ts';
+import { invalidParameter, Problem, retryLater } from '../checks/problem.ts';
 import type { RestRequest } from './http.ts';
 import type { Call, RestAnswer } from './route.ts';
 
@@ -48,10 +48,9 @@ export class RunningKeys {
   async during<T>(tenant: string, { scope, key }: Idempotency, run: () => T | Promise<T>): Promise<T> {
     const name = `${tenant}\n${scope}\n${key}`;
     if (this.#running.has(name)) {
-      throw new Problem(
+      throw retryLater(
         'idempotency_in_progress',
         'A request with this Idempotency-Key is still in progress. Retry in a second.',
-        { headers: { 'Retry-After': '1' } },
       );
     }
     this.#running.add(name);

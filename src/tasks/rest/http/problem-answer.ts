@@ -1,7 +1,7 @@
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, retryLater } from '../checks/problem.ts';
 import { PROBLEMS, problemType } from '../checks/problem-list.ts';
 import type { RestResponse } from './http.ts';
 
@@ -52,10 +52,9 @@ export function problemOf(thrown: unknown, requestId: string, log: Logger): Prob
       reason: error.message,
       request_id: requestId,
     });
-    return new Problem(
+    return retryLater(
       'store_unavailable',
       'The task store is unavailable. Retry the request; retry a POST with the same Idempotency-Key.',
-      { headers: { 'Retry-After': '1' } },
     );
   }
   log.error('Unexpected error in a task request (this is a bug; please report it)', {

@@ -18,7 +18,8 @@ import { checkExpiry, readTimes } from '../fields/new-task.ts';
 import { TASK_ANSWER, TASK_CHANGES, taskView } from '../fields/task-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import { expectedVersion, expectedVersions } from '../http/request-headers.ts';
-import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { type Call, changeRoutes, type RestAnswer, type Route } from '../http/route.ts';
+import { tryAgain } from '../http/try-again.ts';
 import {
   changeProblem,
   changeTask,
@@ -28,9 +29,6 @@ import {
   transitionProblem,
 } from './change-task.ts';
 import { changedAnswer } from './task-read.ts';
-
-/** Maximum number of attempts if the task is changed at the same time. */
-const MAX_TRIES = 5;
 
 /** The values of `status` that a change can request. */
 const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
@@ -42,11 +40,9 @@ const MOVING: ReadonlySet<string> = new Set(['waiting_for', 'waiting_since']);
 
 /** `PUT /v1/tasks/:id` and its alias `PATCH` (specification 3.2). Fields that are left out stay unchanged. */
 export function updateTaskRoutes(parts: RestParts): readonly Route[] {
-  return (['PUT', 'PATCH'] as const).map(method => ({
-    method,
+  return changeRoutes('Task', {
     path: '/v1/tasks/:id',
-    operation: method === 'PUT' ? 'updateTask' : 'patchTask',
-    summary: method === 'PUT' ? 'Change a task' : 'Change a task, as PUT does',
+    summary: 'Change a task',
     access: { role: 'member', scope: 'tasks:write' },
     body: acceptingAnswer(TASK_CHANGES, TASK_ANSWER),
     answers: { 200: { description: 'The task after the change', schema: TASK_ANSWER } },
@@ -59,13 +55,13 @@ export function updateTaskRoutes(parts: RestParts): readonly Route[] {
       'version_mismatch',
     ],
     handle: call => updateTask(parts, call),
-  }));
+  });
 }
 
 async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   let meant = expectedVersions(call);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  return tryAgain('the resource', 'version_mismatch', async () => {
     const before = await readBefore(parts, call, id);
     const { task } = before;
     expectedVersion(meant, task.version);
@@ -74,11 +70,8 @@ async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
     if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
     // The first step has checked the expected version. The remaining steps apply to the version that it created.
     if (outcome.taken > 0) meant = null;
-  }
-  throw new Problem(
-    'version_mismatch',
-    'Other requests are changing the resource at the same time. Retry the request.',
-  );
+    return null;
+  });
 }
 
 interface Before {

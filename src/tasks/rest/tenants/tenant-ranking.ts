@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Account } from '../../model/documents.ts';
 import { isFinal, TASK_STATUSES } from '../../model/task.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { Problem } from '../checks/problem.ts';
+import { retryLater } from '../checks/problem.ts';
 import type { TenantListAsk, TenantSort } from '../http/tenant-ask.ts';
 import { SeldomRead } from './seldom-read.ts';
 import { figuresOfMany, storedTasks, type TenantFigures } from './tenant-figures.ts';
@@ -117,8 +117,7 @@ export class TenantRanking {
 
 function known<T>(result: T | null, why: string): T {
   if (result !== null) return result;
-  const headers = { 'Retry-After': '3' };
-  throw new Problem('overloaded', `${why} Retry in a few seconds.`, { headers });
+  throw retryLater('overloaded', `${why} Retry in a few seconds.`, 3);
 }
 
 function ranked({ account, counts, workers, due }: TenantFigures): RankedTenant {
