@@ -5,8 +5,7 @@ import type { StoredDocument } from '../../store/documents.ts';
 import { documentName } from '../../store/put-document.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
-
-type Reads = Pick<TaskStore, 'getDocument' | 'findDocument'>;
+import type { Call } from '../http/route.ts';
 
 /** Names that a document can have. An id is never a valid name, so the two cannot be confused. */
 const NAMES = {
@@ -14,7 +13,8 @@ const NAMES = {
   schedule: /^(?!sch_)[a-z0-9][a-z0-9._-]{0,62}$/,
 } as const satisfies Partial<Record<DocumentKind, RegExp>>;
 
-type NamedKind = keyof typeof NAMES;
+/** The kinds of documents that have names. */
+export type NamedKind = keyof typeof NAMES;
 
 /** Looks up a worker by id or name. The result may be one second old; null if there is no such worker. */
 export async function findWorker(
@@ -27,56 +27,28 @@ export async function findWorker(
 }
 
 /**
- * Reads the current version of a worker by id or name.
+ * Reads the current version of the worker or schedule whose id or name is `:id` in the path of a call.
  *
  * @throws Problem `not_found`
  */
-export async function readWorker(
-  store: Reads,
-  tenant: string,
-  idOrName: string,
-): Promise<StoredDocument<'worker'>> {
-  const found = await lookUp(store, tenant, 'worker', idOrName);
-  if (found === null) throw noSuchWorker(idOrName);
-  return found;
-}
-
-/**
- * Reads the current version of a schedule by id or name.
- *
- * @throws Problem `not_found`
- */
-export async function readSchedule(
-  store: Reads,
-  tenant: string,
-  idOrName: string,
-): Promise<StoredDocument<'schedule'>> {
-  const found = await lookUp(store, tenant, 'schedule', idOrName);
-  if (found === null) throw noSuchSchedule(idOrName);
-  return found;
-}
-
-async function lookUp<K extends NamedKind>(
-  store: Reads,
-  tenant: string,
+export async function readNamed<K extends NamedKind>(
+  store: Pick<TaskStore, 'getDocument' | 'findDocument'>,
+  { tenant, params }: Pick<Call, 'tenant' | 'params'>,
   kind: K,
-  idOrName: string,
-): Promise<StoredDocument<K> | null> {
-  if (isId(kind, idOrName)) return store.getDocument(tenant, kind, idOrName);
-  if (!NAMES[kind].test(idOrName)) return null;
-  const found = await store.findDocument(tenant, documentName(kind, idOrName));
-  return found?.kind === kind ? (found as StoredDocument<K>) : null;
+): Promise<StoredDocument<K>> {
+  const idOrName = params['id'];
+  if (isId(kind, idOrName)) {
+    const found = await store.getDocument(tenant, kind, idOrName);
+    if (found !== null) return found;
+  } else if (NAMES[kind].test(idOrName)) {
+    const found = await store.findDocument(tenant, documentName(kind, idOrName));
+    if (found?.kind === kind) return found as StoredDocument<K>;
+  }
+  throw noSuch(kind, idOrName);
 }
 
-export function noSuchWorker(idOrName: string): Problem {
-  return notFound('worker', idOrName);
-}
-
-export function noSuchSchedule(idOrName: string): Problem {
-  return notFound('schedule', idOrName);
-}
-
-function notFound(kind: NamedKind, idOrName: string): Problem {
+/** The response if there is no worker or schedule with this id or name. */
+export function noSuch(kind: NamedKind, idOrName: string): Problem {
   const shown = JSON.stringify(idOrName.slice(0, 64));
   return new Problem('not_found', `There is no ${kind} ${shown}.`);
 }

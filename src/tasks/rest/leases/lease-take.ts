@@ -5,9 +5,9 @@ import type { StoredDocument } from '../../store/documents.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { FieldReader } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, retryLater } from '../checks/problem.ts';
 import { DURATION, durationField, TIME } from '../checks/resource.ts';
-import { findWorker, noSuchWorker } from '../fields/named-documents.ts';
+import { findWorker, noSuch } from '../fields/named-documents.ts';
 import { TASK_ANSWER, TASK_EXAMPLE, taskText } from '../fields/task-fields.ts';
 import { keyReused, REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -129,12 +129,9 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
   const earlier = await earlierLeases(parts, call);
   if (earlier !== null) return { status: 200, headers: REPLAYED, text: leasesText(earlier) };
   if (parts.pullDesk.stopped) {
-    throw new Problem(
+    throw retryLater(
       'shutting_down',
       'This instance is shutting down and no longer hands out leases. Retry the request; another instance will answer.',
-      {
-        headers: { 'Retry-After': '1' },
-      },
     );
   }
   const instance = call.body['instance'] as string | undefined;
@@ -165,7 +162,7 @@ async function pullWorker(
   { tenant, caller, params }: Call,
 ): Promise<StoredDocument<'worker'>> {
   const worker = await findWorker(directory, tenant, params['id']);
-  if (worker === null) throw noSuchWorker(params['id']);
+  if (worker === null) throw noSuch('worker', params['id']);
   if (caller.kind === 'worker' && caller.workerId !== worker.id) {
     throw new Problem(
       'insufficient_scope',

@@ -7,7 +7,7 @@ import { limitsOf } from '../access/tenant-limits.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import { TIME, takenBy } from '../checks/resource.ts';
-import { readSchedule } from '../fields/named-documents.ts';
+import { readNamed } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-fields.ts';
 import { REPLAYED } from '../http/idempotency.ts';
@@ -163,7 +163,7 @@ async function trigger(parts: RestParts, call: Call): Promise<RestAnswer> {
 
 /** @throws Problem `not_found`, `quota_exceeded`, or `validation_failed` when the worker is gone */
 async function make(parts: RestParts, call: Call): Promise<CreateAnswer> {
-  const schedule = await readSchedule(parts.store, call.tenant, call.params['id']);
+  const schedule = await readNamed(parts.store, call, 'schedule');
   const { workerId, worker: name } = schedule.body;
   const worker = await parts.directory.worker(call.tenant, workerId);
   if (worker === null) throw unknownWorker(name);

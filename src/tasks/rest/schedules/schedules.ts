@@ -1,17 +1,14 @@
-import type { AuditAction, Schedule } from '../../model/documents.ts';
 import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
-import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
-import { putAgain, putNew } from '../../store/put-document.ts';
-import { auditEntry } from '../access/audit.ts';
+import type { StoredDocument } from '../../store/documents.ts';
 import { seesPayloads } from '../access/authorization.ts';
-import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { limitsOf } from '../access/tenant-limits.ts';
 import { acceptingAnswer, FieldReader, type Fields, writableFields } from '../checks/field-reader.ts';
-import { Problem, problemAt } from '../checks/problem.ts';
-import { findWorker, noSuchSchedule, readSchedule } from '../fields/named-documents.ts';
+import { changeNamed, createNamed, deleteNamed } from '../fields/named-changes.ts';
+import { findWorker, readNamed } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
 import { payloadView, readPayload } from '../fields/payload-fields.ts';
 import { LargeReads } from '../http/bounded.ts';
-import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
+import { earlierAnswer } from '../http/idempotency.ts';
 import {
   Cursors,
   PAGE_BYTES,
@@ -23,16 +20,14 @@ import {
   readPage,
 } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
-import { entityTag, expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
-import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { entityTag, expectedVersion, expectedVersions } from '../http/request-headers.ts';
+import { type Call, changeRoutes, type RestAnswer, type Route } from '../http/route.ts';
 import { MAX_TEMPLATE_PAYLOAD_BYTES, readScheduleFields } from './read-schedule.ts';
 import { previewScheduleRoute, triggerScheduleRoute } from './schedule-actions.ts';
 import { NEW_SCHEDULE, SCHEDULE_ANSWER, SCHEDULE_CHANGES, scheduleView } from './schedule-fields.ts';
 
 /** Number of schedules that are read at once; each may have a payload of 64 KiB. */
 const SCHEDULES_AT_ONCE = 20;
-/** Maximum number of attempts if the schedule fires or is changed at the same time. */
-const MAX_TRIES = 5;
 
 /** Fields that change over time or when the schedule fires. */
 const MOVING: ReadonlySet<string> = new Set([
@@ -88,22 +83,15 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       answers: { 200: { description: 'The schedule', schema: SCHEDULE_ANSWER } },
       handle: call => showSchedule(parts, call),
     },
-    ...(['PUT', 'PATCH'] as const).map(
-      (method): Route => ({
-        method,
-        path: '/v1/schedules/:id',
-        operation: method === 'PUT' ? 'updateSchedule' : 'patchSchedule',
-        summary:
-          method === 'PUT'
-            ? 'Change a schedule; fields that are left out stay unchanged, null restores the default'
-            : 'Change a schedule, as PUT does',
-        access: WRITES,
-        body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
-        answers: { 200: { description: 'The schedule after the change', schema: SCHEDULE_ANSWER } },
-        problems: [...FIELD_PROBLEMS, 'version_mismatch'],
-        handle: call => updateSchedule(parts, call),
-      }),
-    ),
+    ...changeRoutes('Schedule', {
+      path: '/v1/schedules/:id',
+      summary: 'Change a schedule; fields that are left out stay unchanged, null restores the default',
+      access: WRITES,
+      body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
+      answers: { 200: { description: 'The schedule after the change', schema: SCHEDULE_ANSWER } },
+      problems: [...FIELD_PROBLEMS, 'version_mismatch'],
+      handle: call => updateSchedule(parts, call),
+    }),
     {
       method: 'DELETE',
       path: '/v1/schedules/:id',
@@ -128,21 +116,14 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   const schedule = readScheduleFields(call.body, { before: null, worker, limits, nowMs });
   const id = parts.ids.next('schedule');
   const json = scheduleView({ id, version: 1, body: schedule }, call.caller, nowMs);
-  const headers = { Location: `/api/v1/schedules/${id}`, ETag: entityTag(1) };
-  const answer: RestAnswer = { status: 201, headers, json };
-  const put = putNew('schedule', id, schedule, { atMost: limits.schedules });
-  const applied = await parts.store.apply(
-    call.tenant,
-    [put, auditOf(parts, call, 'schedule.created', { id, body: schedule })],
-    recordOf(call, withoutPayload(answer)),
-  );
-  if (applied.kind === 'refused') {
-    if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
-    const detail = `The account already has ${limits.schedules} schedules, which is its limit. Delete a schedule first.`;
-    throw quotaExceeded('schedules', limits.schedules, detail);
-  }
-  const first = replayOf(applied);
-  if (first !== null) return withPayload(first, call);
+  const { answer, isReplay } = await createNamed(parts, call, {
+    kind: 'schedule',
+    id,
+    body: schedule,
+    json,
+    noted: withoutPayload(json),
+  });
+  if (isReplay) return withPayload(answer, call);
   parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(id, schedule));
   return answer;
 }
@@ -152,10 +133,9 @@ interface ScheduleJson {
 }
 
 /** The payload is too large for a note. It is restored from the repeated request, which is identical. */
-function withoutPayload(answer: RestAnswer): RestAnswer {
-  const { task, ...json } = answer.json as ScheduleJson;
-  const { payload: _, payload_base64: __, content_type: ___, ...rest } = task;
-  return { ...answer, json: { ...json, task: rest } };
+function withoutPayload({ task, ...json }: Fields): ScheduleJson {
+  const { payload: _, payload_base64: __, content_type: ___, ...rest } = task as Fields;
+  return { ...json, task: rest };
 }
 
 function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
@@ -201,8 +181,7 @@ async function readSchedules(
 }
 
 async function showSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const schedule = await readSchedule(parts.store, call.tenant, call.params['id']);
-  return shown(parts, call, schedule);
+  return shown(parts, call, await readNamed(parts.store, call, 'schedule'));
 }
 
 /** A schedule with the status of its last run. */
@@ -221,59 +200,25 @@ async function shown(
 }
 
 async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const meant = expectedVersions(call);
   const limits = limitsOf(parts, call);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const before = await readSchedule(parts.store, call.tenant, call.params['id']);
-    expectedVersion(meant, before.version);
+  const { after } = await changeNamed(parts, call, 'schedule', async before => {
     const view = scheduleView(before, call.caller, call.nowMs);
     const fields = writableFields(call.body, SCHEDULE_CHANGES, view, MOVING);
     const named = fields.worker === before.body.worker ? undefined : fields.worker;
     const worker = await namedWorker(parts, call, (named as string | undefined) ?? before.body.workerId);
-    const context = { before: before.body, worker, limits, nowMs: await parts.store.now() };
-    const schedule = readScheduleFields(fields, context);
-    const applied = await parts.store.apply(call.tenant, [
-      putAgain(before, schedule),
-      auditOf(parts, call, 'schedule.updated', { id: before.id, body: schedule }),
-    ]);
-    if (applied.kind === 'done') {
-      parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(before.id, schedule));
-      return shown(parts, call, { id: before.id, version: applied.versions[0], body: schedule });
-    }
-    if (applied.kind !== 'refused')
-      throw new Error('a change without an idempotency key must not be replayed');
-    if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
-    if (applied.reason === 'missing') throw noSuchSchedule(call.params['id']);
-  }
-  throw new Problem(
-    'version_mismatch',
-    'Other requests are changing the resource at the same time. Retry the request.',
-  );
+    const nowMs = await parts.store.now();
+    return readScheduleFields(fields, { before: before.body, worker, limits, nowMs });
+  });
+  parts.signals.tell('scheduleDue', call.tenant, after.id, scheduleDueAt(after.id, after.body));
+  return shown(parts, call, after);
 }
 
 async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
   const meant = expectedVersions(call);
-  const { id, version, body } = await readSchedule(parts.store, call.tenant, call.params['id']);
-  const expected = expectedVersion(meant, version);
-  const applied = await parts.store.apply(call.tenant, [
-    { op: 'delete', kind: 'schedule', id, expect: expected ?? 'any' },
-    auditOf(parts, call, 'schedule.deleted', { id, body }),
-  ]);
-  if (applied.kind === 'refused') {
-    throw applied.reason === 'version' ? versionMismatch() : noSuchSchedule(call.params['id']);
-  }
-  parts.signals.tell('scheduleDue', call.tenant, id, null);
+  const schedule = await readNamed(parts.store, call, 'schedule');
+  await deleteNamed(parts, call, schedule, { expect: expectedVersion(meant, schedule.version) ?? 'any' });
+  parts.signals.tell('scheduleDue', call.tenant, schedule.id, null);
   return { status: 204 };
-}
-
-function auditOf(
-  parts: RestParts,
-  call: Call,
-  action: AuditAction,
-  { id, body }: Pick<StoredDocument<'schedule'>, 'id' | 'body'>,
-): DocumentChange {
-  const changed = Object.keys(call.body);
-  return auditEntry(parts, call, { action, targetId: id, targetName: body.name, changed });
 }
 
 /** @throws Problem `validation_failed` when there is no such worker */
@@ -285,9 +230,4 @@ async function namedWorker(
   const worker = await findWorker(directory, call.tenant, idOrName);
   if (worker === null) throw unknownWorker(idOrName);
   return worker;
-}
-
-function nameTaken(name: Schedule['name']): Problem {
-  const detail = `Another schedule has the name ${JSON.stringify(name)}. Choose another name.`;
-  return problemAt({ pointer: '/name' }, 'name_taken', detail);
 }

@@ -7,13 +7,14 @@ import { putAgain, putNew } from '../../store/put-document.ts';
 import { newToken, tokenHash } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
 import { quotaExceeded } from '../access/tenant-limits.ts';
-import { Problem } from '../checks/problem.ts';
-import { readWorker } from '../fields/named-documents.ts';
+import { Problem, retryLater } from '../checks/problem.ts';
+import { readNamed } from '../fields/named-documents.ts';
 import { workerChanged } from '../fields/stored-worker.ts';
 import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { tryAgain } from '../http/try-again.ts';
 import {
   CREATED_SECRET,
   isLive,
@@ -63,7 +64,7 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
 }
 
 async function listSecrets(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
-  const worker = await readWorker(parts.store, call.tenant, call.params['id']);
+  const worker = await readNamed(parts.store, call, 'worker');
   return documentPage(parts.store, call, cursors, {
     kind: 'secret',
     list: 'listSecrets',
@@ -74,7 +75,7 @@ async function listSecrets(parts: RestParts, cursors: Cursors, call: Call): Prom
 
 async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const { tenant } = call;
-  const worker = await readWorker(parts.store, tenant, call.params['id']);
+  const worker = await readNamed(parts.store, call, 'worker');
   const id = call.params['sid'];
   const secret = await parts.store.getDocument(tenant, 'secret', id);
   if (secret === null || secret.body.workerId !== worker.id) throw noSuchSecret(id);
@@ -108,22 +109,15 @@ const MAX_LIVE_SIGNING = 5;
 const MAX_SECRETS = 100;
 /** How long an expired secret is listed. After that, it is deleted when the next secret is created. */
 const SHOW_EXPIRED_MS = 7 * DAY_MS;
-/** Maximum number of attempts if other requests change the secrets at the same time. */
-const MAX_TRIES = 5;
 
 /** Creates a secret. Earlier secrets with the same type and name get their expiry in the same step. */
 async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const fields = readSecretFields(call.body);
   const earlier = await earlierAnswer(parts.store, call);
   if (earlier !== null) return earlier;
-  const worker = await readWorker(parts.store, call.tenant, call.params['id']);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const answer = await tryCreate(parts, call, worker.id, fields);
-    if (answer !== null) return answer;
-  }
-  throw new Problem(
-    'version_mismatch',
-    'Other requests are changing the secrets of the worker at the same time. Retry the request.',
+  const worker = await readNamed(parts.store, call, 'worker');
+  return tryAgain('the secrets of the worker', 'version_mismatch', () =>
+    tryCreate(parts, call, worker.id, fields),
   );
 }
 
@@ -236,11 +230,11 @@ async function withDataKey({ store, sealer }: RestParts, tenant: string): Promis
 }
 
 function wrongMasterKey(): Problem {
-  return new Problem(
+  return retryLater(
     'wrong_master_key',
     'This instance has another master key than the task store, so it cannot encrypt secrets. Retry the request: another ' +
       'instance may have the right key. Otherwise, the operator has to set SECRETS_MASTER_KEY.',
-    { headers: { 'Retry-After': '10' } },
+    10,
   );
 }
 

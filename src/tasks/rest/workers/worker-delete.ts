@@ -1,13 +1,14 @@
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { TaskStatus } from '../../model/task.ts';
-import { auditEntry } from '../access/audit.ts';
+import type { StoredDocument } from '../../store/documents.ts';
 import { Problem } from '../checks/problem.ts';
-import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
+import { deleteNamed } from '../fields/named-changes.ts';
+import { readNamed } from '../fields/named-documents.ts';
 import { workerChanged } from '../fields/stored-worker.ts';
 import { refuseInUse } from '../fields/worker-on-finish.ts';
 import type { RestParts } from '../http/parts.ts';
 import { readFlag } from '../http/read-request.ts';
-import { expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
+import { expectedVersion, expectedVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { actOn } from '../tasks/task-actions.ts';
 
@@ -39,14 +40,15 @@ export function deleteWorkerRoute(parts: RestParts): Route {
 async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const cancels = readFlag(call, 'cancel_tasks');
   const meant = expectedVersions(call);
-  const { id, version, body } = await readWorker(parts.store, call.tenant, call.params['id']);
-  const expected = expectedVersion(meant, version);
+  const worker = await readNamed(parts.store, call, 'worker');
+  const { id } = worker;
+  const expect = expectedVersion(meant, worker.version) ?? 'any';
   await refuseInUse(parts.store, call.tenant, id);
-  if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
+  if (await removed(parts, call, worker, expect)) return { status: 204 };
   if (!cancels) throw await hasTasks(parts, call.tenant, id);
   await cancelTasks(parts, call, id);
   for (let look = 0; look < LOOKS; look++) {
-    if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
+    if (await removed(parts, call, worker, expect)) return { status: 204 };
     const { running } = await parts.store.counts(call.tenant, id);
     if (running === 0 || call.gone.aborted) break;
     await new Promise<void>(resolve => parts.clock.after(LOOK_EVERY_MS, resolve));
@@ -62,26 +64,15 @@ async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
 async function removed(
   parts: RestParts,
   call: Call,
-  { id, name }: { readonly id: string; readonly name: string },
-  expected: number | null,
+  worker: StoredDocument<'worker'>,
+  expect: number | 'any',
 ): Promise<boolean> {
-  const applied = await parts.store.apply(call.tenant, [
-    { op: 'delete', kind: 'worker', id, expect: expected ?? 'any', noOpenTasksOf: id, children: 'secret' },
-    auditEntry(parts, call, { action: 'worker.deleted', targetId: id, targetName: name }),
-  ]);
-  if (applied.kind === 'done') {
-    workerChanged(parts, call.tenant, id);
-    parts.logger.info('Worker deleted', {
-      tenant: call.tenant,
-      worker: id,
-      by: call.caller.actor.id,
-    });
-    return true;
-  }
-  if (applied.kind !== 'refused') throw new Error('a change without an idempotency key must not be replayed');
-  if (applied.reason === 'missing') throw noSuchWorker(call.params['id']);
-  if (applied.reason === 'version') throw versionMismatch();
-  return false;
+  const { id } = worker;
+  if (!(await deleteNamed(parts, call, worker, { expect, noOpenTasksOf: id, children: 'secret' })))
+    return false;
+  workerChanged(parts, call.tenant, id);
+  parts.logger.info('Worker deleted', { tenant: call.tenant, worker: id, by: call.caller.actor.id });
+  return true;
 }
 
 async function cancelTasks(parts: RestParts, call: Call, workerId: string): Promise<void> {

@@ -4,9 +4,9 @@ import { bytesOf } from '../../model/task.ts';
 import type { WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { FieldReader } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, retryLater } from '../checks/problem.ts';
 import { takenBy } from '../checks/resource.ts';
-import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
+import { noSuch, readNamed } from '../fields/named-documents.ts';
 import { readUrl } from '../fields/new-task.ts';
 import { PAYLOAD, readPayload } from '../fields/payload-fields.ts';
 import { checkUrl } from '../fields/read-worker.ts';
@@ -131,7 +131,7 @@ export function testWorkerRoute(parts: RestParts): Route {
 }
 
 async function testWorker({ store, tester, ids, config }: RestParts, call: Call): Promise<RestAnswer> {
-  const { id: workerId, body: worker } = await readWorker(store, call.tenant, call.params['id']);
+  const { id: workerId, body: worker } = await readNamed(store, call, 'worker');
   const reader = new FieldReader();
   const read = readPayload(call.body, '', reader, MAX_PAYLOAD_BYTES);
   const payload = read === undefined ? DEFAULT_PAYLOAD : read;
@@ -152,7 +152,7 @@ function answerView(
   if (answer.kind === 'refused') throw refused(answer);
   const { event, outcome } = answer;
   if (outcome.kind === 'aborted') {
-    throw new Problem('interrupted', 'The test was interrupted. Retry the request.', RETRY_SOON);
+    throw retryLater('interrupted', 'The test was interrupted. Retry the request.');
   }
   const { http, error, sent, durationMs } = outcome;
   return {
@@ -170,13 +170,11 @@ function requestView({ method, url, headers }: SentRequest, payload: string | nu
   return { method, url, headers, ...body };
 }
 
-const RETRY_SOON = { headers: { 'Retry-After': '1' } } as const;
-
 function impossible(
   reason: Extract<WorkerTestAnswer, { kind: 'impossible' }>['reason'],
   worker: string,
 ): Problem {
-  if (reason === 'gone') return noSuchWorker(worker);
+  if (reason === 'gone') return noSuch('worker', worker);
   if (reason === 'not_pushed') {
     return new Problem('worker_mode_mismatch', 'Only push workers can be tested, and this is a pull worker.');
   }
@@ -188,16 +186,12 @@ function impossible(
 }
 
 function refused({ reason, retryAfterMs }: Extract<WorkerTestAnswer, { kind: 'refused' }>): Problem {
-  const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) };
+  const seconds = Math.ceil(retryAfterMs / 1_000);
   return reason === 'rate'
-    ? new Problem('rate_limited', 'An account can send 10 tests per minute. Retry the request later.', {
-        headers,
-      })
-    : new Problem(
+    ? retryLater('rate_limited', 'An account can send 10 tests per minute. Retry the request later.', seconds)
+    : retryLater(
         'overloaded',
         'Too many tests or deliveries are in progress. Retry the request in a second.',
-        {
-          headers,
-        },
+        seconds,
       );
 }
