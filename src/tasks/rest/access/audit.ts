@@ -6,7 +6,7 @@ import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import { putNew } from '../../store/put-document.ts';
 import { NAMED } from '../checks/example-names.ts';
-import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
+import { documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, Route } from '../http/route.ts';
 
@@ -100,7 +100,6 @@ const ENTRY: ObjectSchema = {
 
 /** `GET /v1/audit` (specification 3.12). */
 export function auditRoutes(parts: RestParts): readonly Route[] {
-  const cursors = new Cursors(parts.config.cursorKey);
   return [
     {
       method: 'GET',
@@ -116,8 +115,7 @@ export function auditRoutes(parts: RestParts): readonly Route[] {
           schema: pageSchema('AuditPage', ENTRY),
         },
       },
-      handle: call =>
-        documentPage(parts.store, call, cursors, { kind: 'audit', list: 'listAudit', view: entryView }),
+      handle: call => documentPage(parts, call, { kind: 'audit', list: 'listAudit', view: entryView }),
     },
   ];
 }

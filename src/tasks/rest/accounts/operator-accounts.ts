@@ -12,7 +12,7 @@ import { isActiveOwner } from '../access/user-fields.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
-import { allDocuments, Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { allDocuments, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { OperatorDescription, RestAnswer } from '../http/route.ts';
 import { tryAgain } from '../http/try-again.ts';
@@ -135,22 +135,19 @@ export function operatorRoutes(parts: RestParts): readonly OperatorRoute[] {
 /** What the operator does with accounts. */
 export class OperatorAccounts {
   readonly #parts: RestParts;
-  readonly #cursors: Cursors;
 
   constructor(parts: RestParts) {
     this.#parts = parts;
-    this.#cursors = new Cursors(parts.config.cursorKey);
   }
 
   async list({ path, query }: OperatorCall): Promise<RestAnswer> {
     const { store, config } = this.#parts;
-    const page = readPage({ tenant: LISTED_AS, path, query }, 'listAccounts', this.#cursors, 'asc');
+    const page = readPage(this.#parts, { tenant: LISTED_AS, path, query }, 'listAccounts', 'asc');
     const domains = await store.tenants(page.after, page.limit + 1);
     const found = await Promise.all(domains.map(domain => store.getDocument(domain, 'account', ACCOUNT_ID)));
     return pageAnswer(
       page,
       found.filter(account => account !== null),
-      this.#cursors,
       {
         placeOf: ({ body }) => body.domain,
         write: ({ body }) => JSON.stringify(listedAccount(body, config)),

@@ -22,7 +22,7 @@ import { NAMED } from '../checks/example-names.ts';
 import { Problem, problemAt } from '../checks/problem.ts';
 import { type FieldTable, fieldsOf, shownBy, TEXT, TIME, takenBy, viewOf } from '../checks/resource.ts';
 import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
-import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
+import { documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { tryAgain } from '../http/try-again.ts';
@@ -106,7 +106,6 @@ const MADE_TOKEN: ObjectSchema = {
 
 /** `/v1/users/:id/tokens`: list, create, delete (specification 3.12). */
 export function tokenRoutes(parts: RestParts): readonly Route[] {
-  const tokens = new Tokens(parts);
   const path = '/v1/users/:id/tokens';
   return [
     {
@@ -117,7 +116,7 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'viewer', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of tokens.', schema: pageSchema('TokenPage', TOKEN) } },
-      handle: call => tokens.list(call),
+      handle: call => listTokens(parts, call),
     },
     {
       method: 'POST',
@@ -130,7 +129,7 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       bodyOptional: true,
       answers: { 201: { description: 'The token.', schema: MADE_TOKEN } },
       problems: ['quota_exceeded'],
-      handle: call => tokens.create(call),
+      handle: call => createToken(parts, call),
     },
     {
       method: 'DELETE',
@@ -140,104 +139,93 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'viewer', scope: 'users:write' },
       answers: { 204: { description: 'Deleted.' } },
       problems: ['last_owner_token'],
-      handle: call => tokens.remove(call),
+      handle: call => removeToken(parts, call),
     },
   ];
 }
 
-class Tokens {
-  readonly #parts: RestParts;
-  readonly #cursors: Cursors;
+async function listTokens(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const { store } = parts;
+  const user = await readUser(store, call);
+  requireSeeing(call.caller, user);
+  const list = { kind: 'token', list: 'listTokens', parent: user.id, view: showToken } as const;
+  return documentPage(parts, call, list);
+}
 
-  constructor(parts: RestParts) {
-    this.#parts = parts;
-    this.#cursors = new Cursors(parts.config.cursorKey);
-  }
+async function createToken(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const { store } = parts;
+  const user = await readUser(store, call);
+  requireChanging(call.caller, user, 'tokens');
+  requireRoleOf(call.caller, user);
+  const earlier = await earlierAnswer(store, call);
+  if (earlier !== null) return earlier;
+  const { tokensPerUser } = limitsOf(parts, call);
+  const { name, scopes, expires_at: expiresAt } = call.body as NewToken;
+  const narrowed = scopes === undefined || scopes === null ? null : expandScopes(scopes);
+  requireWithin(call.caller, narrowed);
+  const { text, change } = makeToken(parts, {
+    tenant: call.tenant,
+    userId: user.id,
+    name: name ?? '',
+    scopes: narrowed,
+    expiresAt: readExpiry(expiresAt, call.nowMs),
+    createdBy: call.caller.actor,
+    atMost: tokensPerUser,
+    nowMs: call.nowMs,
+  });
+  const answer = (token: string | null) => madeToken(user.id, change.id, change.body, token);
+  const applied = await store.apply(
+    call.tenant,
+    [
+      change,
+      auditEntry(parts, call, {
+        action: 'token.created',
+        targetId: change.id,
+        targetName: change.body.name,
+        details: { user: user.id },
+      }),
+    ],
+    recordOf(call, answer(null)),
+  );
+  parts.directory.changed(call.tenant);
+  if (applied.kind === 'refused') throw refused(applied.reason, tokensPerUser);
+  return replayOf(applied) ?? answer(text);
+}
 
-  async list(call: Call): Promise<RestAnswer> {
-    const { store } = this.#parts;
-    const user = await readUser(store, call);
-    requireSeeing(call.caller, user);
-    const list = { kind: 'token', list: 'listTokens', parent: user.id, view: showToken } as const;
-    return documentPage(store, call, this.#cursors, list);
-  }
+async function removeToken(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const { store, directory } = parts;
+  const user = await readUser(store, call);
+  requireChanging(call.caller, user, 'tokens');
+  const id = call.params['token_id'];
+  return tryAgain('owners', 'store_unavailable', async () => {
+    const token = isId('token', id) ? await store.getDocument(call.tenant, 'token', id) : null;
+    if (token === null || token.parent !== user.id) throw noSuchToken();
+    const applied = await store.apply(call.tenant, [
+      { op: 'delete', kind: 'token', id, expect: 'any' },
+      ...(await accountChange(parts, call, user, id)),
+      auditEntry(parts, call, {
+        action: 'token.deleted',
+        targetId: id,
+        targetName: token.body.name,
+        details: { user: user.id },
+      }),
+    ]);
+    directory.changed(call.tenant);
+    return applied.kind === 'done' ? { status: 204 } : null;
+  });
+}
 
-  async create(call: Call): Promise<RestAnswer> {
-    const { store } = this.#parts;
-    const user = await readUser(store, call);
-    requireChanging(call.caller, user, 'tokens');
-    requireRoleOf(call.caller, user);
-    const earlier = await earlierAnswer(store, call);
-    if (earlier !== null) return earlier;
-    const { tokensPerUser } = limitsOf(this.#parts, call);
-    const { name, scopes, expires_at: expiresAt } = call.body as NewToken;
-    const narrowed = scopes === undefined || scopes === null ? null : expandScopes(scopes);
-    requireWithin(call.caller, narrowed);
-    const { text, change } = makeToken(this.#parts, {
-      tenant: call.tenant,
-      userId: user.id,
-      name: name ?? '',
-      scopes: narrowed,
-      expiresAt: readExpiry(expiresAt, call.nowMs),
-      createdBy: call.caller.actor,
-      atMost: tokensPerUser,
-      nowMs: call.nowMs,
-    });
-    const answer = (token: string | null) => madeToken(user.id, change.id, change.body, token);
-    const applied = await store.apply(
-      call.tenant,
-      [
-        change,
-        auditEntry(this.#parts, call, {
-          action: 'token.created',
-          targetId: change.id,
-          targetName: change.body.name,
-          details: { user: user.id },
-        }),
-      ],
-      recordOf(call, answer(null)),
-    );
-    this.#parts.directory.changed(call.tenant);
-    if (applied.kind === 'refused') throw refused(applied.reason, tokensPerUser);
-    return replayOf(applied) ?? answer(text);
-  }
-
-  async remove(call: Call): Promise<RestAnswer> {
-    const { store, directory } = this.#parts;
-    const user = await readUser(store, call);
-    requireChanging(call.caller, user, 'tokens');
-    const id = call.params['token_id'];
-    return tryAgain('owners', 'store_unavailable', async () => {
-      const token = isId('token', id) ? await store.getDocument(call.tenant, 'token', id) : null;
-      if (token === null || token.parent !== user.id) throw noSuchToken();
-      const applied = await store.apply(call.tenant, [
-        { op: 'delete', kind: 'token', id, expect: 'any' },
-        ...(await this.#accountChange(call, user, id)),
-        auditEntry(this.#parts, call, {
-          action: 'token.deleted',
-          targetId: id,
-          targetName: token.body.name,
-          details: { user: user.id },
-        }),
-      ]);
-      directory.changed(call.tenant);
-      return applied.kind === 'done' ? { status: 204 } : null;
-    });
-  }
-
-  /** @throws Problem last_owner_token */
-  async #accountChange(
-    call: Call,
-    user: StoredDocument<'user'>,
-    tokenId: string,
-  ): Promise<readonly DocumentChange[]> {
-    if (!isActiveOwner(user.body)) return [];
-    const owners = (count: number) => count;
-    const leaving = { tokenId };
-    return [
-      await accountWithoutOwner(this.#parts.store, call.tenant, { leaving, owners, nowMs: call.nowMs }),
-    ];
-  }
+/** @throws Problem last_owner_token */
+async function accountChange(
+  { store }: RestParts,
+  call: Call,
+  user: StoredDocument<'user'>,
+  tokenId: string,
+): Promise<readonly DocumentChange[]> {
+  if (!isActiveOwner(user.body)) return [];
+  const owners = (count: number) => count;
+  const leaving = { tokenId };
+  return [await accountWithoutOwner(store, call.tenant, { leaving, owners, nowMs: call.nowMs })];
 }
 
 interface NewToken {

@@ -13,7 +13,7 @@ import { NEW_USER, showUser, USER, USER_CHANGE, withFields } from '../access/use
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
-import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
+import { documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import {
   type ExpectedVersions,
@@ -29,7 +29,6 @@ const MOVING: ReadonlySet<string> = new Set(['last_seen_at', 'version']);
 
 /** `/v1/users`: list, create, read, update, delete (specification 3.12). */
 export function userRoutes(parts: RestParts): readonly Route[] {
-  const users = new Users(parts);
   const one = { description: 'The user.', schema: USER };
   const changing = {
     operation: 'updateUser',
@@ -39,7 +38,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
     body: acceptingAnswer(USER_CHANGE, USER),
     answers: { 200: one },
     problems: ['last_owner', 'name_taken', 'version_mismatch'],
-    handle: (call: Call) => users.update(call),
+    handle: (call: Call) => updateUser(parts, call),
   } as const;
   return [
     {
@@ -50,7 +49,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'admin', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of users.', schema: pageSchema('UserPage', USER) } },
-      handle: call => users.list(call),
+      handle: call => listUsers(parts, call),
     },
     {
       method: 'POST',
@@ -61,7 +60,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       body: NEW_USER,
       answers: { 201: one },
       problems: ['name_taken', 'quota_exceeded'],
-      handle: call => users.create(call),
+      handle: call => createUser(parts, call),
     },
     {
       method: 'GET',
@@ -70,7 +69,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       summary: 'Read a user; only admins and owners can read other users',
       access: { role: 'viewer', scope: 'users:read' },
       answers: { 200: one },
-      handle: call => users.read(call),
+      handle: call => getUser(parts, call),
     },
     { method: 'PUT', ...changing },
     { method: 'PATCH', ...changing, operation: 'patchUser' },
@@ -82,104 +81,91 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'admin', scope: 'users:write' },
       answers: { 204: { description: 'Deleted.' } },
       problems: ['last_owner', 'version_mismatch'],
-      handle: call => users.remove(call),
+      handle: call => removeUser(parts, call),
     },
   ];
 }
 
-class Users {
-  readonly #parts: RestParts;
-  readonly #cursors: Cursors;
+async function listUsers(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const list = { kind: 'user', list: 'listUsers', view: showUser } as const;
+  return documentPage(parts, call, list);
+}
 
-  constructor(parts: RestParts) {
-    this.#parts = parts;
-    this.#cursors = new Cursors(parts.config.cursorKey);
-  }
+async function getUser(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const user = await readUser(parts.store, call);
+  requireSeeing(call.caller, user);
+  return shown(200, user);
+}
 
-  async list(call: Call): Promise<RestAnswer> {
-    const list = { kind: 'user', list: 'listUsers', view: showUser } as const;
-    return documentPage(this.#parts.store, call, this.#cursors, list);
-  }
+async function createUser(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const { users } = limitsOf(parts, call);
+  const body = withFields(emptyUser(call.nowMs), call.body, call.nowMs);
+  requireRank(call.caller, body.role);
+  const id = parts.ids.next('user');
+  const answer = shown(201, { id, version: 1, body });
+  const applied = await changeUser(parts, call, {
+    plan: async () => ({ before: null, after: body, change: putNew('user', id, body, { atMost: users }) }),
+    refusal: reason => refused(reason, users),
+    isConditional: false,
+    record: recordOf(call, answer),
+  });
+  parts.directory.changed(call.tenant);
+  return replayOf(applied) ?? answer;
+}
 
-  async read(call: Call): Promise<RestAnswer> {
-    const user = await readUser(this.#parts.store, call);
-    requireSeeing(call.caller, user);
-    return shown(200, user);
-  }
+async function updateUser(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const meant = expectedVersions(call);
+  let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
+  await changeUser(parts, call, {
+    plan: async () => {
+      const user = await readToChange(parts, call, meant);
+      const fields = writableFields(call.body, USER_CHANGE, showUser(user), MOVING);
+      const body = withFields(user.body, fields, call.nowMs);
+      requireRank(call.caller, body.role);
+      after = { id: user.id, version: user.version + 1, body };
+      return { before: user.body, after: body, change: putAgain(user, body) };
+    },
+    refusal: reason => refused(reason, 0),
+    isConditional: meant !== null,
+  });
+  parts.directory.changed(call.tenant);
+  return shown(200, after!);
+}
 
-  async create(call: Call): Promise<RestAnswer> {
-    const { ids, directory } = this.#parts;
-    const { users } = limitsOf(this.#parts, call);
-    const body = withFields(emptyUser(call.nowMs), call.body, call.nowMs);
-    requireRank(call.caller, body.role);
-    const id = ids.next('user');
-    const answer = shown(201, { id, version: 1, body });
-    const applied = await changeUser(this.#parts, call, {
-      plan: async () => ({ before: null, after: body, change: putNew('user', id, body, { atMost: users }) }),
-      refusal: reason => this.#refused(reason, users),
-      isConditional: false,
-      record: recordOf(call, answer),
-    });
-    directory.changed(call.tenant);
-    return replayOf(applied) ?? answer;
-  }
+async function removeUser(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const meant = expectedVersions(call);
+  await changeUser(parts, call, {
+    plan: async () => {
+      const { id, version, body } = await readToChange(parts, call, meant);
+      const change = { op: 'delete', kind: 'user', id, expect: version, children: 'token' } as const;
+      return { before: body, after: null, change };
+    },
+    refusal: reason => refused(reason, 0),
+    isConditional: meant !== null,
+  });
+  parts.directory.changed(call.tenant);
+  return { status: 204 };
+}
 
-  async update(call: Call): Promise<RestAnswer> {
-    const { directory } = this.#parts;
-    const meant = expectedVersions(call);
-    let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
-    await changeUser(this.#parts, call, {
-      plan: async () => {
-        const user = await this.#readToChange(call, meant);
-        const fields = writableFields(call.body, USER_CHANGE, showUser(user), MOVING);
-        const body = withFields(user.body, fields, call.nowMs);
-        requireRank(call.caller, body.role);
-        after = { id: user.id, version: user.version + 1, body };
-        return { before: user.body, after: body, change: putAgain(user, body) };
-      },
-      refusal: reason => this.#refused(reason, 0),
-      isConditional: meant !== null,
-    });
-    directory.changed(call.tenant);
-    return shown(200, after!);
-  }
+async function readToChange(
+  parts: RestParts,
+  call: Call,
+  meant: ExpectedVersions,
+): Promise<StoredDocument<'user'>> {
+  const user = await readUser(parts.store, call);
+  requireChanging(call.caller, user, 'user');
+  expectedVersion(meant, user.version);
+  return user;
+}
 
-  async remove(call: Call): Promise<RestAnswer> {
-    const { directory } = this.#parts;
-    const meant = expectedVersions(call);
-    await changeUser(this.#parts, call, {
-      plan: async () => {
-        const { id, version, body } = await this.#readToChange(call, meant);
-        const change = { op: 'delete', kind: 'user', id, expect: version, children: 'token' } as const;
-        return { before: body, after: null, change };
-      },
-      refusal: reason => this.#refused(reason, 0),
-      isConditional: meant !== null,
-    });
-    directory.changed(call.tenant);
-    return { status: 204 };
+function refused(reason: DocumentRefusal, maxUsers: number): Problem {
+  if (reason === 'name_taken') {
+    return new Problem('name_taken', 'Another user of the account has this email or external_id.');
   }
-
-  async #readToChange(call: Call, meant: ExpectedVersions): Promise<StoredDocument<'user'>> {
-    const user = await readUser(this.#parts.store, call);
-    requireChanging(call.caller, user, 'user');
-    expectedVersion(meant, user.version);
-    return user;
+  if (reason === 'too_many') {
+    return quotaExceeded('users', maxUsers, `The account already has ${maxUsers} users, which is its limit.`);
   }
-
-  #refused(reason: DocumentRefusal, maxUsers: number): Problem {
-    if (reason === 'name_taken') {
-      return new Problem('name_taken', 'Another user of the account has this email or external_id.');
-    }
-    if (reason === 'too_many') {
-      return quotaExceeded(
-        'users',
-        maxUsers,
-        `The account already has ${maxUsers} users, which is its limit.`,
-      );
-    }
-    return noSuchUser();
-  }
+  return noSuchUser();
 }
 
 function shown(status: 200 | 201, user: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'>): RestAnswer {

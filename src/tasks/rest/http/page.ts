@@ -4,6 +4,7 @@ import type { DocumentBodies, DocumentKind } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { invalidParameter, type Problem, problemAt } from '../checks/problem.ts';
+import type { RestParts } from './parts.ts';
 import type { Call, RestAnswer } from './route.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -25,6 +26,7 @@ export const PAGE_QUERY = {
 
 /** The page that a request asks for. */
 export interface Page {
+  readonly cursors: Cursors;
   readonly identity: ListIdentity;
   readonly limit: number;
   readonly order: 'asc' | 'desc';
@@ -41,16 +43,18 @@ export interface Page {
  * @throws Problem invalid_parameter or invalid_cursor
  */
 export function readPage(
+  { config }: Pick<RestParts, 'config'>,
   call: Pick<Call, 'tenant' | 'query' | 'path'>,
   list: string,
-  cursors: Cursors,
   defaultOrder: 'asc' | 'desc' = 'desc',
 ): Page {
   const { limit, cursor, ...filters } = call.query;
   const order = filters['order'] ?? defaultOrder;
   if (order !== 'asc' && order !== 'desc') throw invalidParameter('order', 'order must be asc or desc');
+  const cursors = new Cursors(config.cursorKey);
   const identity = { tenant: call.tenant, list, filters: { ...filters, order } };
   return {
+    cursors,
     identity,
     target: targetOf(call),
     limit: readLimit(limit),
@@ -91,7 +95,6 @@ interface PageItems<T> {
 export function pageAnswer<T>(
   page: Page,
   found: readonly T[],
-  cursors: Cursors,
   { placeOf, write, behind = null }: PageItems<T>,
 ): RestAnswer {
   const items: string[] = [];
@@ -104,7 +107,7 @@ export function pageAnswer<T>(
   }
   const more = found.length > items.length && items.length > 0;
   const place = more ? placeOf(found[items.length - 1]) : behind;
-  const next = place === null ? null : cursors.write(page.identity, place);
+  const next = place === null ? null : page.cursors.write(page.identity, place);
   return {
     status: 200,
     ...(next !== null && { headers: { Link: `<${page.target}cursor=${next}>; rel="next"` } }),
@@ -126,18 +129,17 @@ interface DocumentList<K extends DocumentKind> {
 
 /** Reads and renders the page of documents that a call asks for. */
 export async function documentPage<K extends DocumentKind>(
-  store: Pick<TaskStore, 'listDocuments'>,
+  parts: Pick<RestParts, 'store' | 'config'>,
   call: Call,
-  cursors: Cursors,
   { kind, list, parent, view, prepare }: DocumentList<K>,
 ): Promise<RestAnswer> {
-  const page = readPage(call, parent === undefined ? list : `${list} ${parent}`, cursors);
+  const page = readPage(parts, call, parent === undefined ? list : `${list} ${parent}`);
   const { after, order, limit } = page;
   const below = parent === undefined ? {} : { parent };
-  const found = await store.listDocuments(call.tenant, { kind, ...below, after, order, limit: limit + 1 });
-  const documents = found as readonly StoredDocument<K>[];
+  const query = { kind, ...below, after, order, limit: limit + 1 };
+  const documents = (await parts.store.listDocuments(call.tenant, query)) as readonly StoredDocument<K>[];
   await prepare?.(documents.slice(0, limit));
-  return pageAnswer(page, documents, cursors, {
+  return pageAnswer(page, documents, {
     placeOf: ({ id }) => id,
     write: document => JSON.stringify(view(document)),
   });

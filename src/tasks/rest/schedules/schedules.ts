@@ -10,7 +10,6 @@ import { payloadView, readPayload } from '../fields/payload-fields.ts';
 import { LargeReads } from '../http/bounded.ts';
 import { earlierAnswer } from '../http/idempotency.ts';
 import {
-  Cursors,
   PAGE_BYTES,
   PAGE_QUERY,
   PAGES_AT_ONCE,
@@ -48,7 +47,6 @@ const FIELD_PROBLEMS = [
 
 /** `/v1/schedules` (specification 3.9). */
 export function scheduleRoutes(parts: RestParts): readonly Route[] {
-  const cursors = new Cursors(parts.config.cursorKey);
   const reads = new LargeReads(PAGES_AT_ONCE);
   return [
     {
@@ -72,7 +70,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       answers: {
         200: { description: 'A page of schedules', schema: pageSchema('SchedulePage', SCHEDULE_ANSWER) },
       },
-      handle: call => reads.run(call.tenant, () => listSchedules(parts, cursors, call)),
+      handle: call => reads.run(call.tenant, () => listSchedules(parts, call)),
     },
     {
       method: 'GET',
@@ -146,14 +144,13 @@ function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
   return { ...answer, json: { ...json, task: { ...json.task, ...payloadView(payload) } } };
 }
 
-async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
-  const page = readPage(call, 'listSchedules', cursors);
+async function listSchedules(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const page = readPage(parts, call, 'listSchedules');
   const found = await readSchedules(parts.store, call.tenant, page);
   return pageAnswer(
     // The last item was only read to determine whether the list continues.
     { ...page, limit: found.isCut ? found.schedules.length - 1 : page.limit },
     found.schedules,
-    cursors,
     {
       placeOf: schedule => schedule.id,
       write: schedule => JSON.stringify(scheduleView(schedule, call.caller, call.nowMs)),

@@ -130,7 +130,6 @@ const ACTION_ANSWER: ObjectSchema = {
 
 /** `POST /v1/tasks/actions` (specification 3.2). */
 export function taskActionsRoute(parts: RestParts): Route {
-  const cursors = new Cursors(parts.config.cursorKey);
   return {
     method: 'POST',
     path: '/v1/tasks/actions',
@@ -140,16 +139,16 @@ export function taskActionsRoute(parts: RestParts): Route {
     body: ACTION_SCHEMA,
     answers: { 200: { description: 'The result of the action', schema: ACTION_ANSWER } },
     problems: ['conflicting_fields', 'invalid_status', 'invalid_time_range', 'invalid_cursor'],
-    handle: call => remembered(parts.store, call, () => actOnTasks(parts, cursors, call)),
+    handle: call => remembered(parts.store, call, () => actOnTasks(parts, call)),
   };
 }
 
-async function actOnTasks(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+async function actOnTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
   const ids = call.body['ids'] as readonly string[] | undefined;
   const filter = call.body['filter'] as TaskFilterTexts | undefined;
   if ((ids === undefined) === (filter === undefined)) throw idsOrFilter(ids !== undefined);
   const run = new ActionRun(parts, call);
-  const next = ids === undefined ? await run.onFilter(cursors, filter!) : await run.onIds([...new Set(ids)]);
+  const next = ids === undefined ? await run.onFilter(filter!) : await run.onIds([...new Set(ids)]);
   await run.record();
   return { status: 200, json: { ...run.tally, next_cursor: next } };
 }
@@ -215,7 +214,7 @@ class ActionRun {
   }
 
   /** @returns the cursor for the next request; null if no more tasks match */
-  async onFilter(cursors: Cursors, texts: TaskFilterTexts): Promise<string | null> {
+  async onFilter(texts: TaskFilterTexts): Promise<string | null> {
     const { tenant, body, gone } = this.#call;
     const limit = (body['limit'] as number | undefined) ?? DEFAULT_LIMIT;
     const cursor = body['cursor'] as string | undefined;
@@ -224,6 +223,7 @@ class ActionRun {
       list: `actOnTasks ${this.#action}`,
       filters: texts as Record<string, string>,
     };
+    const cursors = new Cursors(this.#parts.config.cursorKey);
     let after = cursor === undefined ? null : cursors.read(identity, cursor);
     const filter = await readTaskFilter(this.#parts, this.#call, texts, DEFAULT_STATUSES[this.#action]);
     if (filter === null) return null;

@@ -5,7 +5,7 @@ import { seesPayloads } from '../access/authorization.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { TIME } from '../checks/resource.ts';
 import { ACTOR_ANSWER, actorView } from '../fields/task-fields.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { noSuchTask, taskId } from './change-task.ts';
@@ -60,7 +60,6 @@ const HISTORY_ENTRY: ObjectSchema = {
 
 /** `GET /v1/tasks/:id/history` (specification 3.4). */
 export function taskHistoryRoute(parts: RestParts): Route {
-  const cursors = new Cursors(parts.config.cursorKey);
   return {
     method: 'GET',
     path: '/v1/tasks/:id/history',
@@ -69,13 +68,13 @@ export function taskHistoryRoute(parts: RestParts): Route {
     access: { role: 'viewer', scope: 'tasks:read' },
     query: PAGE_QUERY,
     answers: { 200: { description: 'A page of entries', schema: pageSchema('HistoryPage', HISTORY_ENTRY) } },
-    handle: call => readHistory(parts, cursors, call),
+    handle: call => readHistory(parts, call),
   };
 }
 
-async function readHistory(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+async function readHistory(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
-  const page = readPage(call, `readTaskHistory ${id}`, cursors, 'asc');
+  const page = readPage(parts, call, `readTaskHistory ${id}`, 'asc');
   const after = page.after === null ? null : Number(page.after);
   const entries = await parts.store.history(call.tenant, id, {
     after,
@@ -84,7 +83,7 @@ async function readHistory(parts: RestParts, cursors: Cursors, call: Call): Prom
   });
   if (entries === null) throw noSuchTask(id);
   const withReplies = seesPayloads(call.caller);
-  return pageAnswer(page, entries, cursors, {
+  return pageAnswer(page, entries, {
     placeOf: entry => String(entry.seq),
     write: entry => JSON.stringify(entryView(entry, withReplies)),
   });

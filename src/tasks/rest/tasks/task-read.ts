@@ -5,7 +5,7 @@ import { seesPayloads } from '../access/authorization.ts';
 import { invalidParameter, Problem } from '../checks/problem.ts';
 import { TASK_ANSWER, taskText, taskView } from '../fields/task-fields.ts';
 import { LargeReads } from '../http/bounded.ts';
-import { Cursors, PAGE_QUERY, PAGES_AT_ONCE, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { PAGE_QUERY, PAGES_AT_ONCE, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
@@ -105,7 +105,6 @@ async function countTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
 
 /** `GET /v1/tasks` (specification 3.10). */
 export function listTasksRoute(parts: RestParts): Route {
-  const cursors = new Cursors(parts.config.cursorKey);
   const reads = new LargeReads(PAGES_AT_ONCE);
   return {
     method: 'GET',
@@ -122,21 +121,16 @@ export function listTasksRoute(parts: RestParts): Route {
     problems: ['invalid_status', 'invalid_time_range', 'validation_failed', 'payload_hidden'],
     handle: call => {
       const withBodies = readInclude(call);
-      const list = () => listTasks(parts, cursors, call, withBodies);
+      const list = () => listTasks(parts, call, withBodies);
       return withBodies ? reads.run(call.tenant, list) : list();
     },
   };
 }
 
-async function listTasks(
-  parts: RestParts,
-  cursors: Cursors,
-  call: Call,
-  withBodies: boolean,
-): Promise<RestAnswer> {
-  const page = readPage(call, 'listTasks', cursors);
+async function listTasks(parts: RestParts, call: Call, withBodies: boolean): Promise<RestAnswer> {
+  const page = readPage(parts, call, 'listTasks');
   const filter = await readTaskFilter(parts, call, call.query);
-  if (filter === null) return pageAnswer(page, [], cursors, { placeOf: String, write: String });
+  if (filter === null) return pageAnswer(page, [], { placeOf: String, write: String });
   const { after, order, limit } = page;
   const found = await parts.store.search(call.tenant, { ...filter, after, order, limit: limit + 1 });
   const onPage = found.tasks.slice(0, limit);
@@ -147,7 +141,6 @@ async function listTasks(
     // If the store returned fewer bodies, the page ends there, and the next page starts after them.
     withBodies ? { ...page, limit: bodies.size } : page,
     found.tasks,
-    cursors,
     {
       placeOf: task => placeOf(task, filter.by),
       write: task => taskText(task, bodies.get(task.id) ?? null, waiting(task)),

@@ -11,7 +11,7 @@ import { Problem, retryLater } from '../checks/problem.ts';
 import { readNamed } from '../fields/named-documents.ts';
 import { workerChanged } from '../fields/stored-worker.ts';
 import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
-import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
+import { documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { tryAgain } from '../http/try-again.ts';
@@ -27,7 +27,6 @@ import {
 
 /** `/v1/workers/:id/secrets` (specification 3.5.4). */
 export function secretRoutes(parts: RestParts): readonly Route[] {
-  const cursors = new Cursors(parts.config.cursorKey);
   return [
     {
       method: 'POST',
@@ -49,7 +48,7 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       access: { role: 'viewer', scope: 'workers:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of secrets', schema: pageSchema('SecretPage', SECRET_ANSWER) } },
-      handle: call => listSecrets(parts, cursors, call),
+      handle: call => listSecrets(parts, call),
     },
     {
       method: 'DELETE',
@@ -63,9 +62,9 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
   ];
 }
 
-async function listSecrets(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+async function listSecrets(parts: RestParts, call: Call): Promise<RestAnswer> {
   const worker = await readNamed(parts.store, call, 'worker');
-  return documentPage(parts.store, call, cursors, {
+  return documentPage(parts, call, {
     kind: 'secret',
     list: 'listSecrets',
     parent: worker.id,

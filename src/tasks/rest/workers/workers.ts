@@ -10,7 +10,7 @@ import { readWorkerFields } from '../fields/read-worker.ts';
 import { readHealth, workerChanged } from '../fields/stored-worker.ts';
 import { NEW_WORKER, WORKER_ANSWER, WORKER_CHANGES, workerView } from '../fields/worker-fields.ts';
 import { withOnFinish } from '../fields/worker-on-finish.ts';
-import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
+import { documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag } from '../http/request-headers.ts';
 import { type Call, changeRoutes, type RestAnswer, type Route } from '../http/route.ts';
@@ -30,7 +30,6 @@ const FIELD_PROBLEMS = ['name_taken', 'invalid_url', 'forbidden_address'] as con
 
 /** `/v1/workers` (specification 3.5). */
 export function workerRoutes(parts: RestParts): readonly Route[] {
-  const cursors = new Cursors(parts.config.cursorKey);
   return [
     {
       method: 'POST',
@@ -55,7 +54,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
           '`health`: include the number of tasks of each worker by status, and a curve of those that ended.',
       },
       answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
-      handle: call => listWorkers(parts, cursors, call),
+      handle: call => listWorkers(parts, call),
     },
     {
       method: 'GET',
@@ -81,10 +80,10 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
 }
 
 /** @throws Problem `invalid_parameter` */
-async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+async function listWorkers(parts: RestParts, call: Call): Promise<RestAnswer> {
   const { include = '' } = call.query;
   if (include === '') {
-    return documentPage(parts.store, call, cursors, {
+    return documentPage(parts, call, {
       kind: 'worker',
       list: 'listWorkers',
       view: workerView,
@@ -92,7 +91,7 @@ async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Prom
   }
   if (include !== 'health') throw invalidParameter('include', 'include must be health, or left out');
   const health = new Map<string, Record<string, unknown>>();
-  return documentPage(parts.store, call, cursors, {
+  return documentPage(parts, call, {
     kind: 'worker',
     list: 'listWorkers',
     prepare: workers =>
