@@ -4,7 +4,7 @@ import type { ThreadAnswer } from '../../../base/threads/questions.ts';
 import type { ThreadLog } from '../../../base/threads/thread-log.ts';
 import type { ThreadStats } from '../../../stats/thread-stats.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
-import type { RestHead } from '../http/http.ts';
+import type { HeldBody, RestHead } from '../http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';
 import type { LinkMessage, LinkRequest } from './thread-links.ts';
 
@@ -111,8 +111,21 @@ export class Outbox<Turn> {
 /** Smaller pieces are copied into the message, because transferring memory costs more than copying it. */
 const TRANSFER_BYTES = 4_096;
 
-/** Adds the buffers of a body to those that are transferred with a message. */
-export function addBodyMemory(pieces: readonly Uint8Array[], memory: Transferable[]): void {
+/** What a message has of bodies: those of new calls, if they are there, and those that have been received since. */
+interface SentBodies {
+  readonly calls: readonly { readonly body: readonly Uint8Array[] | HeldBody | null }[];
+  readonly bodies: readonly (readonly [call: number, body: readonly Uint8Array[]])[];
+}
+
+/** The buffers of bodies that are transferred with a message. */
+export function bodyMemory({ calls, bodies }: SentBodies): Transferable[] {
+  const memory: Transferable[] = [];
+  for (const { body } of calls) if (body !== null && !('atMost' in body)) addMemory(body, memory);
+  for (const [, body] of bodies) addMemory(body, memory);
+  return memory;
+}
+
+function addMemory(pieces: readonly Uint8Array[], memory: Transferable[]): void {
   for (const { buffer } of pieces) {
     if (buffer.byteLength >= TRANSFER_BYTES) memory.push(buffer as ArrayBuffer);
   }

@@ -4,7 +4,7 @@ import { CALL_BOUNDS, type PlaceBounds, Places } from '../http/bounded.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http/http.ts';
 import { problemResponse } from '../http/problem-answer.ts';
 import { requestIdOf } from '../http/request-headers.ts';
-import { type AnswerMessage, addBodyMemory, type Filling, lengthOf, Outbox } from './messages.ts';
+import { type AnswerMessage, bodyMemory, type Filling, lengthOf, Outbox } from './messages.ts';
 import { full, interrupted, NO_CALL, noThread } from './refusals.ts';
 import type { TurnFromPrimary, TurnToPrimary } from './relay-messages.ts';
 
@@ -50,7 +50,7 @@ export class RelayedCalls implements RestCalls {
     this.#tenantOf = tenantOf;
     this.#nextRequestId = nextRequestId;
     this.#places = new Places(bounds);
-    this.#outbox = new Outbox(emptyTurn, turn => send(turn, memoryOf(turn)));
+    this.#outbox = new Outbox(emptyTurn, turn => send(turn, bodyMemory(turn)));
   }
 
   begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {
@@ -137,12 +137,4 @@ export class RelayedCalls implements RestCalls {
 
 function emptyTurn(): Filling<TurnToPrimary> {
   return { kind: 'turn', calls: [], bodies: [], gone: [], refused: [] };
-}
-
-/** The buffers that are transferred with a message. */
-function memoryOf({ calls, bodies }: Filling<TurnToPrimary>): Transferable[] {
-  const memory: Transferable[] = [];
-  for (const { body } of calls) if (!('atMost' in body)) addBodyMemory(body, memory);
-  for (const [, body] of bodies) addBodyMemory(body, memory);
-  return memory;
 }

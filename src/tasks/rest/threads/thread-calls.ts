@@ -1,4 +1,3 @@
-import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import type { Problem } from '../checks/problem.ts';
 import { type Places, Turns } from '../http/bounded.ts';
@@ -6,7 +5,7 @@ import type { HeldBody, RestCall, RestHead, RestReply } from '../http/http.ts';
 import type { EarlyLimits } from './early-limits.ts';
 import {
   type AnswerMessage,
-  addBodyMemory,
+  bodyMemory,
   type Filling,
   lengthOf,
   Outbox,
@@ -113,7 +112,7 @@ export class ThreadCalls {
   /** Attaches a thread that accepts calls. */
   attach(thread: RunningThread): void {
     this.#isDown = false;
-    this.#outbox = new Outbox(emptyTurn, turn => thread.post(turn, memoryOf(turn)));
+    this.#outbox = new Outbox(emptyTurn, turn => thread.post(turn, bodyMemory(turn)));
     this.#pump();
   }
 
@@ -264,12 +263,4 @@ function isHandled({ state }: OpenCall): boolean {
 
 function emptyTurn(): Filling<TurnToRestThread> {
   return { kind: 'turn', verdicts: [], tested: [], calls: [], earlyVerdicts: [], bodies: [], gone: [] };
-}
-
-/** The buffers that are transferred with a message. */
-function memoryOf({ calls, bodies }: Filling<TurnToRestThread>): Transferable[] {
-  const memory: Transferable[] = [];
-  for (const { body } of calls) if (body !== null) addBodyMemory(body, memory);
-  for (const [, body] of bodies) addBodyMemory(body, memory);
-  return memory;
 }
