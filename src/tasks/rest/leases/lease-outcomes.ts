@@ -3,8 +3,7 @@ import { recentlyUsed } from '../../../base/collections/recently-used.ts';
 import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import type { Task } from '../../model/task.ts';
 import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
-import type { PullFailure } from '../../scheduler/pull/pull-leases.ts';
-import type { SettleAnswer } from '../../store/requests.ts';
+import type { PullOutcome } from '../../scheduler/pull/pull-leases.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import { durationField } from '../checks/resource.ts';
@@ -61,14 +60,8 @@ export const RELEASE: ObjectSchema = {
   example: { delay: '30s' },
 };
 
-/** The outcome of an attempt, as reported by its worker. */
-export type Outcome =
-  | { readonly kind: 'complete'; readonly result: string | null }
-  | { readonly kind: 'fail'; readonly failure: PullFailure }
-  | { readonly kind: 'release'; readonly delayMs: number };
-
 /** @throws Problem `validation_failed` or `payload_too_large` */
-export function readOutcome(kind: OutcomeKind, fields: Fields): Outcome {
+export function readOutcome(kind: OutcomeKind, fields: Fields): PullOutcome {
   const reader = new FieldReader();
   const retryAfterMs = reader.duration(fields.retry_after, '/retry_after', PUT_OFF);
   const delayMs = reader.duration(fields.delay, '/delay', PUT_OFF);
@@ -79,11 +72,11 @@ export function readOutcome(kind: OutcomeKind, fields: Fields): Outcome {
     case 'release':
       return { kind, delayMs: delayMs ?? 0 };
     case 'fail': {
-      const { code, message, details } = fields.error as Fields & PullFailure;
+      const { code, message, details } = fields.error as { code: string; message: string; details?: unknown };
       const more = boundedJson(details, '/error/details', MAX_DETAILS_BYTES);
       const whole = (more === null ? message : `${message} ${more}`).slice(0, MAX_MESSAGE_LENGTH);
       const retry = fields.retry !== false;
-      return { kind, failure: { code, message: whole, retry, retryAfterMs: retryAfterMs ?? null } };
+      return { kind, error: { code, message: whole }, retry, retryAfterMs: retryAfterMs ?? null };
     }
   }
 }
@@ -113,16 +106,11 @@ export async function endAttempt(
   owners: LeaseOwners,
   asked: Asked,
   lease: string,
-  outcome: Outcome,
+  outcome: PullOutcome,
 ): Promise<Task> {
   const { tenant, caller } = asked;
   const leaseId = await ownLease(owners, asked, lease);
-  const by = caller.actor;
-  let answer: SettleAnswer;
-  if (outcome.kind === 'complete')
-    answer = await pullDesk.leases.complete(tenant, leaseId, outcome.result, by);
-  else if (outcome.kind === 'fail') answer = await pullDesk.leases.fail(tenant, leaseId, outcome.failure, by);
-  else answer = await pullDesk.leases.release(tenant, leaseId, outcome.delayMs, by);
+  const answer = await pullDesk.leases.end(tenant, leaseId, outcome, caller.actor);
   if (answer.kind === 'lost') throw leaseLost();
   const { task } = answer;
   if (caller.kind === 'worker' && task.workerId !== caller.workerId) throw leaseLost();

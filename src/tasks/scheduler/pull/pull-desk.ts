@@ -143,7 +143,7 @@ export class PullDesk implements Service {
   /** If this fails, the leases expire. */
   #handBack({ tenant, actor }: LeaseRequest, tasks: readonly ClaimedTask[]): void {
     for (const { leaseId } of tasks) {
-      this.#owned(this.leases.release(tenant, leaseId, 0, actor)).catch(() => {});
+      this.#owned(this.leases.end(tenant, leaseId, { kind: 'release', delayMs: 0 }, actor)).catch(() => {});
     }
   }
 

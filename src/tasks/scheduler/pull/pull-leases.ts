@@ -4,14 +4,23 @@ import type { Actor, Task } from '../../model/task.ts';
 import type { ExtendAnswer, Progress, SettleAnswer, Settlement } from '../../store/requests.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
-export interface PullFailure {
-  readonly code: string;
-  readonly message: string;
-  /** False: the task fails for good. */
-  readonly retry: boolean;
-  /** Minimum delay until the next attempt; null for the delay of the policy. */
-  readonly retryAfterMs: number | null;
-}
+/** The outcome of an attempt, as its worker reports it. */
+export type PullOutcome =
+  | { readonly kind: 'complete'; readonly result: string | null }
+  | {
+      readonly kind: 'fail';
+      readonly error: { readonly code: string; readonly message: string };
+      /** False: the task fails for good. */
+      readonly retry: boolean;
+      /** Minimum delay until the next attempt; null for the delay of the policy. */
+      readonly retryAfterMs: number | null;
+    }
+  | { readonly kind: 'release'; readonly delayMs: number };
+
+type LeaseThread = ThreadPart<
+  'settle' | 'extend' | 'leased',
+  'directory' | 'signals' | 'statistics' | 'clock' | 'random'
+>;
 
 type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
 
@@ -19,17 +28,9 @@ const NOTHING: Omit<Ending, 'event'> = { delayMs: 0, last: false, result: null, 
 
 /** Extends and ends the leases that pull workers hold. All methods reject with a Fault when the store fails. */
 export class PullLeases {
-  readonly #thread: ThreadPart<
-    'settle' | 'extend' | 'leased',
-    'directory' | 'signals' | 'statistics' | 'clock' | 'random'
-  >;
+  readonly #thread: LeaseThread;
 
-  constructor(
-    thread: ThreadPart<
-      'settle' | 'extend' | 'leased',
-      'directory' | 'signals' | 'statistics' | 'clock' | 'random'
-    >,
-  ) {
+  constructor(thread: LeaseThread) {
     this.#thread = thread;
   }
 
@@ -45,23 +46,23 @@ export class PullLeases {
     return store.extend(tenant, leaseId, ms, progress);
   }
 
-  complete(tenant: string, leaseId: string, result: string | null, actor: Actor): Promise<SettleAnswer> {
-    return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'succeeded', result });
-  }
-
-  async fail(tenant: string, leaseId: string, failure: PullFailure, actor: Actor): Promise<SettleAnswer> {
-    const { code, message } = failure;
-    const error = { code, message };
-    if (!failure.retry) {
-      return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'no_retry', error });
+  /** Ends the attempt that has the lease. */
+  async end(tenant: string, leaseId: string, outcome: PullOutcome, actor: Actor): Promise<SettleAnswer> {
+    const settle = (ending: Partial<Ending> & Pick<Ending, 'event'>): Promise<SettleAnswer> =>
+      this.#settle(tenant, leaseId, actor, { ...NOTHING, ...ending });
+    switch (outcome.kind) {
+      case 'complete':
+        return settle({ event: 'succeeded', result: outcome.result });
+      case 'release':
+        return settle({ event: 'released', delayMs: outcome.delayMs });
+      case 'fail': {
+        const { error, retry, retryAfterMs } = outcome;
+        if (!retry) return settle({ event: 'no_retry', error });
+        const task = await this.#thread.store.leased(tenant, leaseId);
+        const wait = task === null ? {} : this.#wait(task, retryAfterMs);
+        return settle({ ...wait, event: 'attempt_failed', error });
+      }
     }
-    const task = await this.#thread.store.leased(tenant, leaseId);
-    const waiting = task === null ? NOTHING : { ...NOTHING, ...this.#wait(task, failure.retryAfterMs) };
-    return this.#settle(tenant, leaseId, actor, { ...waiting, event: 'attempt_failed', error });
-  }
-
-  release(tenant: string, leaseId: string, delayMs: number, actor: Actor): Promise<SettleAnswer> {
-    return this.#settle(tenant, leaseId, actor, { ...NOTHING, event: 'released', delayMs });
   }
 
   /** The task of a live lease. */

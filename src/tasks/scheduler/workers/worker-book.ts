@@ -32,20 +32,17 @@ interface Entry {
 const FRESH_MS = 2_000;
 const MAX_ENTRIES = 10_000;
 
+type BookThread = ThreadPart<
+  'listDocuments' | 'getDocument',
+  'directory' | 'sealer' | 'limits' | 'clock' | 'logger'
+>;
+
 /** Push workers: their documents, limits and decrypted secrets. */
 export class WorkerBook {
-  readonly #thread: ThreadPart<
-    'listDocuments' | 'getDocument',
-    'directory' | 'sealer' | 'limits' | 'clock' | 'logger'
-  >;
+  readonly #thread: BookThread;
   readonly #entries = recentlyUsed<string, Entry>(MAX_ENTRIES);
 
-  constructor(
-    thread: ThreadPart<
-      'listDocuments' | 'getDocument',
-      'directory' | 'sealer' | 'limits' | 'clock' | 'logger'
-    >,
-  ) {
+  constructor(thread: BookThread) {
     this.#thread = thread;
   }
 

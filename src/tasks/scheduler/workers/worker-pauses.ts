@@ -9,16 +9,16 @@ import type { ThreadPart } from '../thread/tasks-thread.ts';
 /** Maximum number of tries: another process may change the document between the read and the write. */
 const ATTEMPTS = 5;
 
+type SwitchThread = ThreadPart<
+  'apply' | 'getDocument' | 'setWakeup' | 'now',
+  'directory' | 'signals' | 'logger'
+>;
+
 /** Pauses and resumes workers on behalf of the service itself. */
 export class WorkerSwitch {
-  readonly #thread: ThreadPart<
-    'apply' | 'getDocument' | 'setWakeup' | 'now',
-    'directory' | 'signals' | 'logger'
-  >;
+  readonly #thread: SwitchThread;
 
-  constructor(
-    thread: ThreadPart<'apply' | 'getDocument' | 'setWakeup' | 'now', 'directory' | 'signals' | 'logger'>,
-  ) {
+  constructor(thread: SwitchThread) {
     this.#thread = thread;
   }
 

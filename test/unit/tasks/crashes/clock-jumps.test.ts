@@ -169,7 +169,8 @@ class Scene {
       gone: new AbortController().signal,
     });
     for (const { leaseId } of leases) {
-      if (this.random.below(5) > 0) await this.engine.pullDesk.leases.complete(ACME, leaseId, null, PULLER);
+      if (this.random.below(5) === 0) continue;
+      await this.engine.pullDesk.leases.end(ACME, leaseId, { kind: 'complete', result: null }, PULLER);
     }
   }
 

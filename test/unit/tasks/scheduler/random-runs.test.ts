@@ -1,5 +1,6 @@
 import t from 'tap';
 import { FINAL_STATUSES, type HistoryEntry } from '../../../../src/tasks/model/task.ts';
+import type { PullOutcome } from '../../../../src/tasks/scheduler/pull/pull-leases.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';
@@ -126,11 +127,14 @@ class Run {
     try {
       for (const { leaseId } of await asked) {
         const how = this.random.below(4);
-        const failure = { code: 'oh', message: 'no', retry: true, retryAfterMs: null };
-        if (how === 0) await pullDesk.leases.fail(ACME, leaseId, failure, PULLER);
-        else if (how === 1) await pullDesk.leases.complete(ACME, leaseId, null, PULLER);
-        else if (how === 2) await pullDesk.leases.release(ACME, leaseId, 50, PULLER);
-        // Else the worker has died.
+        const error = { code: 'oh', message: 'no' };
+        const outcomes: PullOutcome[] = [
+          { kind: 'fail', error, retry: true, retryAfterMs: null },
+          { kind: 'complete', result: null },
+          { kind: 'release', delayMs: 50 },
+        ];
+        // Otherwise the worker has died.
+        if (how < outcomes.length) await pullDesk.leases.end(ACME, leaseId, outcomes[how], PULLER);
       }
     } catch {
       // The store is away: so is the worker.

@@ -210,7 +210,7 @@ t.test('a worker at its concurrency gets the next task when one ends', async t =
   const second = asking(process, puller.id);
   await scene.turn();
   t.same(first.ids, [ids[0]]);
-  await desk.leases.complete(ACME, first.leases[0], '{"n":1}', PULLER);
+  await desk.leases.end(ACME, first.leases[0], { kind: 'complete', result: '{"n":1}' }, PULLER);
   await scene.turn();
   t.same(second.ids, [ids[1]]);
   t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
@@ -220,9 +220,10 @@ test('complete can be repeated; a lost lease is counted', async ({ scene, proces
   await scene.add(puller);
   const call = asking(process, puller.id);
   await scene.turn();
-  t.match(await desk.leases.complete(ACME, call.leases[0], null, PULLER), { kind: 'settled' });
-  t.match(await desk.leases.complete(ACME, call.leases[0], null, PULLER), { kind: 'already' });
-  t.match(await desk.leases.complete(ACME, 'f'.repeat(32), null, PULLER), { kind: 'lost' });
+  const complete = { kind: 'complete', result: null } as const;
+  t.match(await desk.leases.end(ACME, call.leases[0], complete, PULLER), { kind: 'settled' });
+  t.match(await desk.leases.end(ACME, call.leases[0], complete, PULLER), { kind: 'already' });
+  t.match(await desk.leases.end(ACME, 'f'.repeat(32), complete, PULLER), { kind: 'lost' });
   t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), 1);
 });
 
@@ -230,11 +231,12 @@ test('a failure waits by the policy, or as the worker says', async ({ scene, pro
   const retry = { ...puller.body.retry, jitter: 0, maxAgeMs: 3_600_000 };
   const ids = await scene.add(puller, 4, { retry });
   const { leases } = await leased(scene, process, puller.id, 4);
-  const failure = { code: 'smtp', message: 'no route', retry: true, retryAfterMs: null };
-  await desk.leases.fail(ACME, leases[0], failure, PULLER);
-  await desk.leases.fail(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, PULLER);
-  await desk.leases.fail(ACME, leases[2], { ...failure, retry: false }, PULLER);
-  await desk.leases.fail(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, PULLER);
+  const error = { code: 'smtp', message: 'no route' };
+  const failure = { kind: 'fail', error, retry: true, retryAfterMs: null } as const;
+  await desk.leases.end(ACME, leases[0], failure, PULLER);
+  await desk.leases.end(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, PULLER);
+  await desk.leases.end(ACME, leases[2], { ...failure, retry: false }, PULLER);
+  await desk.leases.end(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, PULLER);
   const now = scene.clock.nowMs();
   t.match(await scene.get(ids[0]), { status: 'retry', dueAt: now + 5_000, lastError: { code: 'smtp' } });
   t.match(await scene.get(ids[1]), { status: 'retry', dueAt: now + 60_000 });
