@@ -109,8 +109,9 @@ export class Accounts {
     if (request.takeBody !== undefined) throw bodyTooLarge();
     const domain = domainOf(readJsonBody(request, checkBody, false)['domain'] as string);
     const idempotency = idempotencyOf(request, COUNTED_AS);
-    const make = () => this.#make(domain, idempotency, requestId);
-    const answer = await (idempotency === null ? make() : this.#running.during(domain, idempotency, make));
+    const answer = await this.#running.during(domain, idempotency, () =>
+      this.#make(domain, idempotency, requestId),
+    );
     return { ...answer, headers: { ...headers, ...answer.headers } };
   }
 

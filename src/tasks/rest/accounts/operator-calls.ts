@@ -74,8 +74,7 @@ export class OperatorCalls {
       idempotency,
       nowMs: this.#parts.clock.nowMs(),
     };
-    const run = () => route.handle(call);
-    const answer = await (idempotency === null ? run() : this.#running.during(COUNTED_AS, idempotency, run));
+    const answer = await this.#running.during(COUNTED_AS, idempotency, () => route.handle(call));
     return { ...answer, headers: { ...headers, ...answer.headers } };
   }
 }

@@ -11,6 +11,7 @@ import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { type Audited, auditEntry } from '../access/audit.ts';
 import { noSuchUser } from '../access/authorization.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ProblemCode } from '../checks/problem-list.ts';
@@ -32,8 +33,6 @@ interface UserChange {
 interface UserChangeRequest {
   /** Reads the user and returns the change. It is called again if another request was faster. */
   readonly plan: () => Promise<UserChange>;
-  /** The response if the store rejects the change of the user. */
-  readonly refusal: (reason: DocumentRefusal) => Problem;
   /** Whether the request names versions of the user, which `plan` compares. */
   readonly isConditional: boolean;
   readonly record?: Idempotency | undefined;
@@ -48,9 +47,9 @@ type Applied = Exclude<ApplyAnswer, { readonly kind: 'refused' }>;
  * @throws Problem last_owner, version_mismatch, not_found, name_taken, quota_exceeded, store_unavailable
  */
 export async function changeUser(
-  parts: Pick<RestParts, 'store' | 'ids'>,
+  parts: RestParts,
   call: Call,
-  { plan, refusal, isConditional, record }: UserChangeRequest,
+  { plan, isConditional, record }: UserChangeRequest,
 ): Promise<Applied> {
   return tryAgain('owners', 'store_unavailable', async () => {
     const planned = await plan();
@@ -60,11 +59,27 @@ export async function changeUser(
       auditEntry(parts, call, audited(planned, call)),
     ];
     const applied = await parts.store.apply(call.tenant, changes, record);
-    if (applied.kind !== 'refused') return applied;
-    if (applied.reason !== 'version') throw applied.index === 0 ? refusal(applied.reason) : noSuchUser();
+    if (applied.kind !== 'refused') {
+      parts.directory.changed(call.tenant);
+      return applied;
+    }
+    if (applied.reason !== 'version') {
+      throw applied.index === 0 ? refused(parts, call, applied.reason) : noSuchUser();
+    }
     if (applied.index === 0 && isConditional) throw versionMismatch();
     return null;
   });
+}
+
+function refused(parts: RestParts, call: Call, reason: DocumentRefusal): Problem {
+  if (reason === 'name_taken') {
+    return new Problem('name_taken', 'Another user of the account has this email or external_id.');
+  }
+  if (reason === 'too_many') {
+    const { users } = limitsOf(parts, call);
+    return quotaExceeded('users', users, `The account already has ${users} users, which is its limit.`);
+  }
+  return noSuchUser();
 }
 
 /** The entry has no email, because it would outlive the user. */

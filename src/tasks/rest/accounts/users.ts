@@ -1,17 +1,10 @@
 import type { User } from '../../model/documents.ts';
-import type { DocumentRefusal, StoredDocument } from '../../store/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
 import { putAgain, putNew } from '../../store/put-document.ts';
-import {
-  noSuchUser,
-  readUser,
-  requireChanging,
-  requireRank,
-  requireSeeing,
-} from '../access/authorization.ts';
-import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { readUser, requireChanging, requireRank, requireSeeing } from '../access/authorization.ts';
+import { limitsOf } from '../access/tenant-limits.ts';
 import { NEW_USER, showUser, USER, USER_CHANGE, withFields } from '../access/user-fields.ts';
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -98,18 +91,16 @@ async function getUser(parts: RestParts, call: Call): Promise<RestAnswer> {
 }
 
 async function createUser(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const { users } = limitsOf(parts, call);
+  const { users: atMost } = limitsOf(parts, call);
   const body = withFields(emptyUser(call.nowMs), call.body, call.nowMs);
   requireRank(call.caller, body.role);
   const id = parts.ids.next('user');
   const answer = shown(201, { id, version: 1, body });
   const applied = await changeUser(parts, call, {
-    plan: async () => ({ before: null, after: body, change: putNew('user', id, body, { atMost: users }) }),
-    refusal: reason => refused(reason, users),
+    plan: async () => ({ before: null, after: body, change: putNew('user', id, body, { atMost }) }),
     isConditional: false,
     record: recordOf(call, answer),
   });
-  parts.directory.changed(call.tenant);
   return replayOf(applied) ?? answer;
 }
 
@@ -125,10 +116,8 @@ async function updateUser(parts: RestParts, call: Call): Promise<RestAnswer> {
       after = { id: user.id, version: user.version + 1, body };
       return { before: user.body, after: body, change: putAgain(user, body) };
     },
-    refusal: reason => refused(reason, 0),
     isConditional: meant !== null,
   });
-  parts.directory.changed(call.tenant);
   return shown(200, after!);
 }
 
@@ -140,10 +129,8 @@ async function removeUser(parts: RestParts, call: Call): Promise<RestAnswer> {
       const change = { op: 'delete', kind: 'user', id, expect: version, children: 'token' } as const;
       return { before: body, after: null, change };
     },
-    refusal: reason => refused(reason, 0),
     isConditional: meant !== null,
   });
-  parts.directory.changed(call.tenant);
   return { status: 204 };
 }
 
@@ -156,16 +143,6 @@ async function readToChange(
   requireChanging(call.caller, user, 'user');
   expectedVersion(meant, user.version);
   return user;
-}
-
-function refused(reason: DocumentRefusal, maxUsers: number): Problem {
-  if (reason === 'name_taken') {
-    return new Problem('name_taken', 'Another user of the account has this email or external_id.');
-  }
-  if (reason === 'too_many') {
-    return quotaExceeded('users', maxUsers, `The account already has ${maxUsers} users, which is its limit.`);
-  }
-  return noSuchUser();
 }
 
 function shown(status: 200 | 201, user: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'>): RestAnswer {

@@ -43,9 +43,12 @@ export class RunningKeys {
   /**
    * Runs a request unless a request with the same key is in progress.
    *
+   * @param idempotency null for a request without a key
    * @throws Problem `idempotency_in_progress`
    */
-  async during<T>(tenant: string, { scope, key }: Idempotency, run: () => T | Promise<T>): Promise<T> {
+  async during<T>(tenant: string, idempotency: Idempotency | null, run: () => T | Promise<T>): Promise<T> {
+    if (idempotency === null) return run();
+    const { scope, key } = idempotency;
     const name = `${tenant}\n${scope}\n${key}`;
     if (this.#running.has(name)) {
       throw retryLater(
