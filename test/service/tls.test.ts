@@ -12,6 +12,7 @@ import { callOverHttp2, GrpcClient } from '../support/grpc-client.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { run } from '../unit/cli/run.ts';
 
 /** Implementations of the server, by their settings. */
 const ENGINES = [
@@ -95,13 +96,9 @@ function openTls(service: ServiceProcess, options: ConnectionOptions) {
 }
 
 /** Runs `sluice client` against the service. */
-async function runClient(service: ServiceProcess, ...flags: string[]) {
+function runClient(service: ServiceProcess, ...flags: string[]) {
   const dial = ['-dial_string', `localhost:${portOf(service)}`];
-  const child = new ServiceProcess({
-    args: ['client', ...dial, '-domain', 'd', '-descriptors', 'a=x', ...flags],
-  });
-  const { status } = await child.ended;
-  return { status, output: child.output };
+  return run('client', ...dial, '-domain', 'd', '-descriptors', 'a=x', ...flags);
 }
 
 /** Resolves when pairs have been loaded `count` times, the one of the start included. */
@@ -113,36 +110,85 @@ async function loaded(service: ServiceProcess, count: number): Promise<void> {
 for (const [engine, env] of ENGINES) {
   t.test(`with the engine ${engine} decisions are made over TLS, for callers of three kinds`, async t => {
     const directory = tempDirectory(t);
-    write(directory, serverPair('server'));
+    const pairs = [serverPair('first'), serverPair('second', '2055-05-05'), serverPair('third')];
+    write(directory, pairs[0]);
     const caFile = join(directory, 'server-ca.crt');
     writeFileSync(caFile, SERVER_CA.certificate);
-    const service = await start(t, { ...settings(t, directory), ...env });
+    const service = await start(t, { ...settings(t, directory), LOG_LEVEL: 'trace', ...env });
     t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
 
-    const session = connectHttp2('https://localhost', { createConnection: () => openTls(service, {}) });
+    const standing = openTls(service, {});
+    const session = connectHttp2('https://localhost', { createConnection: () => standing });
     t.equal((await callOverHttp2(session, HEALTH_CHECK))['grpc-status'], '0');
-    session.close();
 
     t.match(await runClient(service, '-grpc-use-tls', '-grpc-server-ca-file', caFile), {
       status: 0,
-      output: /OK/,
+      stdout: /OK/,
     });
-    t.match(await runClient(service), { status: 2, output: /does it require --grpc-use-tls\?/ });
+    t.match(await runClient(service), { status: 2, stderr: /does it require --grpc-use-tls\?/ });
     await service.logged(line => /the client does not use TLS/.test(String(line['reason'])));
+
+    await t.test('a changed pair serves new connections, and old ones go on', async t => {
+      const expiry = 'ratelimit.certificates.grpc_server.expiry_time';
+      t.equal(await statistic(service.debug, expiry), Date.parse('2099-12-31T00:00:00Z') / 1_000);
+      write(directory, pairs[1]);
+      await loaded(service, 2);
+      t.equal(await subjectOf(service), 'second');
+      t.equal(await statistic(service.debug, expiry), Date.parse('2055-05-05T00:00:00Z') / 1_000);
+
+      rmSync(join(directory, 'tls.key'));
+      await service.logged(line => /^GRPC_SERVER_TLS_KEY: .* does not exist/.test(String(line['reason'])));
+      t.equal(await subjectOf(service), 'second', 'the former pair stays in use');
+      const failures = await statistic(service.debug, 'certs.load_failures');
+      t.ok(failures >= 1);
+      t.equal(await statistic(service.debug, 'certs.load_attempts'), failures + 2);
+
+      write(directory, pairs[2]);
+      await loaded(service, 3);
+      t.equal(await subjectOf(service), 'third');
+      t.equal(
+        (await callOverHttp2(session, HEALTH_CHECK))['grpc-status'],
+        '0',
+        'the first connection still stands',
+      );
+      t.equal(standing.getPeerCertificate().subject.CN, 'first');
+      session.close();
+    });
+
+    await t.test('no key is in the log, at its most talkative', async t => {
+      writeFileSync(join(directory, 'tls.key'), pairs[1].key);
+      await service.logged(line => /does not belong to the first certificate/.test(String(line['reason'])));
+      // A key where the certificate should be, as it happens when the settings are mixed up.
+      writeFileSync(join(directory, 'tls.crt'), pairs[1].key);
+      await service.logged(line => /holds no certificate/.test(String(line['reason'])));
+      t.match(await service.terminate(), { status: 0 });
+      for (const { key } of pairs) {
+        // The first line of a PEM block is no secret: the reason why a file cannot be used may show what is missing.
+        for (const line of key.split('\n').filter(each => each.length > 20 && !each.startsWith('-----')))
+          t.notOk(service.output.includes(line));
+      }
+    });
   });
 
   t.test(`with the engine ${engine} only clients that prove their name are served`, async t => {
     const directory = tempDirectory(t);
     write(directory, serverPair('server'));
-    const [caFile, certFile, keyFile] = ['server-ca.crt', 'proxy.crt', 'proxy.key'].map(name =>
-      join(directory, name),
-    );
+    const [caFile, certFile, keyFile, systemFile] = [
+      'server-ca.crt',
+      'proxy.crt',
+      'proxy.key',
+      'system.crt',
+    ].map(name => join(directory, name));
     writeFileSync(caFile, SERVER_CA.certificate);
     writeFileSync(certFile, PROXY.certificate);
     writeFileSync(keyFile, PROXY.key);
+    const system = new Authority('system root');
+    writeFileSync(systemFile, system.certificate);
+    const settings = withClientCa(t, directory);
     const service = await start(t, {
-      ...withClientCa(t, directory),
+      ...settings,
       GRPC_CLIENT_TLS_SAN: 'proxy.test',
+      NODE_EXTRA_CA_CERTS: systemFile,
       ...env,
     });
     const ask = async (shown: CertificatePair | null) =>
@@ -158,52 +204,30 @@ for (const [engine, env] of ENGINES) {
 
     const flags = ['-grpc-use-tls', '-grpc-server-ca-file', caFile];
     const shown = ['-grpc-cert-file', certFile, '-grpc-key-file', keyFile];
-    t.match(await runClient(service, ...flags, ...shown), { status: 0, output: /OK/ });
+    t.match(await runClient(service, ...flags, ...shown), { status: 0, stdout: /OK/ });
     t.match(await runClient(service, ...flags), {
       status: 2,
-      output: /The service requires a client certificate/,
+      stderr: /The service requires a client certificate/,
     });
     const other = CLIENT_CA.issue({ subject: 'proxy', names: ['other.test'] });
     writeFileSync(certFile, other.certificate);
     writeFileSync(keyFile, other.key);
     t.match(await runClient(service, ...flags, ...shown), {
       status: 2,
-      output: /may have rejected the client certificate .*proxy\.crt: check its CA, its names/,
+      stderr: /may have rejected the client certificate .*proxy\.crt: check its CA, its names/,
     });
-  });
 
-  t.test(`with the engine ${engine} a changed pair serves new connections, and old ones go on`, async t => {
-    const directory = tempDirectory(t);
-    write(directory, serverPair('first'));
-    const service = await start(t, { ...settings(t, directory), ...env });
-    const standing = openTls(service, {});
-    const session = connectHttp2('https://localhost', { createConnection: () => standing });
-    t.equal((await callOverHttp2(session, HEALTH_CHECK))['grpc-status'], '0');
-
-    const expiry = 'ratelimit.certificates.grpc_server.expiry_time';
-    t.equal(await statistic(service.debug, expiry), Date.parse('2099-12-31T00:00:00Z') / 1_000);
-    write(directory, serverPair('second', '2055-05-05'));
-    await loaded(service, 2);
-    t.equal(await subjectOf(service), 'second');
-    t.equal(await statistic(service.debug, expiry), Date.parse('2055-05-05T00:00:00Z') / 1_000);
-
-    rmSync(join(directory, 'tls.key'));
-    await service.logged(line => /^GRPC_SERVER_TLS_KEY: .* does not exist/.test(String(line['reason'])));
-    t.equal(await subjectOf(service), 'second', 'the former pair stays in use');
-    const failures = await statistic(service.debug, 'certs.load_failures');
-    t.ok(failures >= 1);
-    t.equal(await statistic(service.debug, 'certs.load_attempts'), failures + 2);
-
-    write(directory, serverPair('third'));
-    await loaded(service, 3);
-    t.equal(await subjectOf(service), 'third');
-    t.equal(
-      (await callOverHttp2(session, HEALTH_CHECK))['grpc-status'],
-      '0',
-      'the first connection still stands',
+    await t.test(
+      'a CA that the system trusts does not vouch for clients, nor one that was replaced',
+      async t => {
+        const stranger = system.issue({ subject: 'proxy', names: ['proxy.test'] });
+        t.equal(await ask(stranger), 14);
+        writeFileSync(settings['GRPC_CLIENT_TLS_CACERT'], system.certificate);
+        await loaded(service, 2);
+        t.equal(await ask(stranger), 0);
+        t.equal(await ask(PROXY), 14);
+      },
     );
-    t.equal(standing.getPeerCertificate().subject.CN, 'first');
-    session.close();
   });
 }
 
@@ -230,56 +254,14 @@ t.test('a pair in a Kubernetes volume behind a link is followed through both swa
   t.equal(await subjectOf(service), 'third');
 });
 
-t.test('a CA that the system trusts does not vouch for clients, nor one that was replaced', async t => {
-  const directory = tempDirectory(t);
-  write(directory, serverPair('server'));
-  const system = new Authority('system root');
-  const systemFile = join(directory, 'system.crt');
-  writeFileSync(systemFile, system.certificate);
-  const env = withClientCa(t, directory);
-  const service = await start(t, { ...env, NODE_EXTRA_CA_CERTS: systemFile });
-  const stranger = system.issue({ subject: 'proxy', names: ['proxy.test'] });
-  const ask = async (shown: CertificatePair) => (await client(t, service, shown).unary(HEALTH_CHECK)).status;
-  t.equal(await ask(PROXY), 0);
-  t.equal(await ask(stranger), 14);
-  writeFileSync(env['GRPC_CLIENT_TLS_CACERT'], system.certificate);
-  await loaded(service, 2);
-  t.equal(await ask(stranger), 0);
-  t.equal(await ask(PROXY), 14);
-});
-
 t.test('unusable TLS files prevent the start, and the error names setting and file', async t => {
   const directory = tempDirectory(t);
   write(directory, { ...serverPair('server'), key: PROXY.key });
-  const env = settings(t, directory);
-  const mismatched = new ServiceProcess({ env });
-  t.match(await mismatched.ended, { status: 2 });
+  const service = new ServiceProcess({ env: settings(t, directory) });
+  t.match(await service.ended, { status: 2 });
   t.match(
-    mismatched.output,
+    service.output,
     /Sluice cannot start","reason":"GRPC_SERVER_TLS_KEY: the key in '.*tls\.key' does not belong/,
   );
-  rmSync(env['GRPC_SERVER_TLS_CERT']);
-  const missing = new ServiceProcess({ env });
-  t.match(await missing.ended, { status: 2 });
-  t.match(missing.output, /Sluice cannot start","reason":"GRPC_SERVER_TLS_CERT: '.*tls\.crt' does not exist/);
-  t.notMatch(missing.output, /server listening/);
-});
-
-t.test('no key is in the log, at its most talkative', async t => {
-  const directory = tempDirectory(t);
-  const pairs = [serverPair('first'), serverPair('second')];
-  write(directory, pairs[0]);
-  const service = await start(t, { ...settings(t, directory), LOG_LEVEL: 'trace' });
-  t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
-  writeFileSync(join(directory, 'tls.key'), pairs[1].key);
-  await service.logged(line => /does not belong to the first certificate/.test(String(line['reason'])));
-  // A key where the certificate should be, as it happens when the settings are mixed up.
-  writeFileSync(join(directory, 'tls.crt'), pairs[1].key);
-  await service.logged(line => /holds no certificate/.test(String(line['reason'])));
-  t.match(await service.terminate(), { status: 0 });
-  for (const { key } of pairs) {
-    // The first line of a PEM block is no secret: the reason why a file cannot be used may show what is missing.
-    for (const line of key.split('\n').filter(each => each.length > 20 && !each.startsWith('-----')))
-      t.notOk(service.output.includes(line));
-  }
+  t.notMatch(service.output, /server listening/);
 });

@@ -4,18 +4,27 @@ import { count, type TestOp } from './counting.ts';
 /** Number of turns of the event loop after which a condition is asked less often. */
 const EAGER_TURNS = 20;
 const PAUSE_MS = 5;
+/** The longest pause, and its share of the time waited so far. */
+const LONGEST_PAUSE_MS = 50;
+const PAUSE_SHARE = 1 / 20;
 
 /**
  * Waits for a condition; tap's time-out is the bound. Most conditions hold within a few turns of the event loop. The
- * others wait for a process or a clock, which must have the CPU meanwhile.
+ * others wait for a process or a clock, which must have the CPU meanwhile: the longer it takes, the less often they are
+ * asked, because many of them ask a service.
  */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const sinceMs = performance.now();
   for (let turn = 0; !(await holds()); turn++) {
     await new Promise(resolve => {
       if (turn < EAGER_TURNS) setImmediate(resolve);
-      else setTimeout(resolve, PAUSE_MS);
+      else setTimeout(resolve, pauseMs(performance.now() - sinceMs));
     });
   }
+}
+
+function pauseMs(waitedMs: number): number {
+  return Math.min(Math.max(PAUSE_MS, waitedMs * PAUSE_SHARE), LONGEST_PAUSE_MS);
 }
 
 /** Waits until the operation succeeds. */
