@@ -9,7 +9,7 @@ import { keysOfTenant } from '../support/tasks/stored-things.ts';
 /** What is left of a tenant to show that it was deleted. */
 const TOMBSTONE = new Set(['A:account', 'D:account', 'P:account:', 'Z']);
 
-const plan = killPlan();
+const plan = killPlan(8);
 t.setTimeout(plan.killMs + plan.boundMs + 60_000);
 
 t.test('processes on one Redis are killed again and again: nothing is lost, nothing hangs', async t => {

@@ -9,7 +9,7 @@ import { taskSettings } from '../support/tasks/served-tasks.ts';
 import { rowsOfTenant } from '../support/tasks/stored-things.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
-const plan = killPlan();
+const plan = killPlan(4);
 t.setTimeout(plan.killMs + plan.boundMs + 60_000);
 
 t.test('processes on one SQLite file are killed again and again: nothing is lost, nothing hangs', async t => {
