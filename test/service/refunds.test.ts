@@ -211,7 +211,7 @@ t.test('two processes on one Redis, with local caches: answers are those of a pl
   const callers = callersOf(await start(t, 2, { ...CACHE, REDIS_URL: redis.address }));
   await comparesWithPlainCounters(t, callers, {
     seed: 2,
-    calls: 300,
+    calls: 100,
     caches: 'of several processes',
     settles: lowers,
   });
@@ -224,7 +224,7 @@ t.test('two processes on a cluster, with local caches: answers are those of a pl
   );
   await comparesWithPlainCounters(t, callers, {
     seed: 3,
-    calls: 300,
+    calls: 60,
     caches: 'of several processes',
     settles: lowers,
   });
@@ -234,5 +234,5 @@ t.test('two processes on memcached, which adds later: answers are those of a pla
   const memcached = await memcachedFor(t);
   const env = { BACKEND_TYPE: 'memcache', MEMCACHE_HOST_PORT: memcached.address };
   const callers = callersOf(await start(t, 2, env));
-  await comparesWithPlainCounters(t, callers, { seed: 4, calls: 200, caches: 'none', settles: () => true });
+  await comparesWithPlainCounters(t, callers, { seed: 4, calls: 60, caches: 'none', settles: () => true });
 });
