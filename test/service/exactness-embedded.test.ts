@@ -19,8 +19,8 @@ for (const { name, env, holdsBack, wholeCalls } of [
   { name: 'several threads', env: { WORKER_THREADS: '2' }, holdsBack: false, wholeCalls: false },
   { name: '2 serving threads', env: { SERVE_THREADS: '2' }, holdsBack: false, wholeCalls: false },
   {
-    name: '4 serving threads, with hits held back',
-    env: { SERVE_THREADS: '4', ...HOLD_BACK },
+    name: '2 serving threads, with hits held back',
+    env: { SERVE_THREADS: '2', ...HOLD_BACK },
     holdsBack: true,
     wholeCalls: true,
   },

@@ -21,9 +21,9 @@ for (const [threads, env] of [
   ['2 workers', { WORKER_THREADS: '2' }],
   ['4 serving threads', THREADS],
 ] as const) {
-  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, t =>
-    twoProcessesAreExact(t, env),
-  );
+  t.test(`two processes with ${threads} on one Redis: answers are those of calls one by one`, async t => {
+    await twoProcessesAreExact(t, env);
+  });
 }
 
 t.test('two processes that hold hits back decide each call whole', async t => {

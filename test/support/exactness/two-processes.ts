@@ -1,10 +1,18 @@
 import type { Test } from 'tap';
+import type { RedisServer } from '../redis-server.ts';
+import type { ServiceProcess } from '../service.ts';
 import { countsAre, startedRedis, statisticsAre } from './expect.ts';
 import { examineCalls } from './model.ts';
 import { loadOn, ruleSettings, startProcesses } from './setup.ts';
 
-/** Two processes with these settings on one Redis answer as if calls came one by one, and their statistics say so. */
-export async function twoProcessesAreExact(t: Test, env: Readonly<Record<string, string>>): Promise<void> {
+/**
+ * Two processes with these settings on one Redis answer as if calls came one by one, and their statistics say so.
+ * Returns them for more calls.
+ */
+export async function twoProcessesAreExact(
+  t: Test,
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly redis: RedisServer; readonly processes: readonly ServiceProcess[] }> {
   const redis = await startedRedis(t);
   const processes = await startProcesses(t, 2, {
     ...ruleSettings(t),
@@ -18,4 +26,5 @@ export async function twoProcessesAreExact(t: Test, env: Readonly<Record<string,
   t.same(verdict.contradictions, []);
   await countsAre(t, redis, verdict);
   await statisticsAre(t, processes, verdict);
+  return { redis, processes };
 }
