@@ -9,6 +9,8 @@ const MAX_PAGE_BYTES = 150 * 1024;
 
 const options = { skip: BROWSER_MISSING };
 const browser = new TestBrowser(t);
+/** Nothing is sent to it before the tests at the end. */
+const quiet = await servicePage(t);
 
 t.test('the overview shows what is rejected while requests are sent', options, async t => {
   const service = await servicePage(t);
@@ -44,45 +46,8 @@ t.test('the overview shows what is rejected while requests are sent', options, a
   t.ok(bytes > 10_000 && bytes < MAX_PAGE_BYTES, `${bytes} bytes`);
 });
 
-t.test('the sort order is in the address, so that a link shows the same', options, async t => {
-  const service = await servicePage(t);
-  const { page, faults } = await browser.open(t, `http://${service.debug}/`);
-  keepAsking(t, service);
-  const table = page.getByRole('table', { name: 'Top limits' });
-  const sorted = table.locator('th[aria-sort]');
-  t.equal(await sorted.innerText(), 'Rejected');
-  await table.getByRole('button', { name: 'Hits' }).click();
-  await page.waitForURL('**/?sort=hits');
-  t.equal(await sorted.innerText(), 'Hits');
-  await page.reload();
-  await sorted.filter({ hasText: 'Hits' }).waitFor();
-  await page.goBack();
-  await sorted.filter({ hasText: 'Rejected' }).waitFor();
-  t.same(faults, []);
-});
-
-t.test('rows keep their order and their place while the pointer is over them', options, async t => {
-  const service = await servicePage(t);
-  const { page } = await browser.open(t, `http://${service.debug}/?sort=hits`);
-  const rows = page.getByRole('table', { name: 'Top limits' }).locator('tbody tr');
-  await rows.first().hover();
-  const before = await rows.locator('a').allInnerTexts();
-  const place = await rows.first().boundingBox();
-  keepAsking(t, service);
-  await rows
-    .filter({ hasText: 'user' })
-    .filter({ hasText: /[1-9].*\/s/ })
-    .waitFor();
-  const rejections = page.locator('.rejection');
-  await until(async () => (await rejections.count()) === 6);
-  await page.locator('.plot-canvas').first().waitFor();
-  t.same(await rows.locator('a').allInnerTexts(), before);
-  t.same(await rows.first().boundingBox(), place);
-});
-
 t.test('everything is reached by keyboard', options, async t => {
-  const service = await servicePage(t);
-  const { page, faults } = await browser.open(t, `http://${service.debug}/`);
+  const { page, faults } = await browser.open(t, `http://${quiet.debug}/`);
   const rows = page.getByRole('table', { name: 'Top limits' }).locator('tbody tr');
   await rows.first().waitFor();
   const focused = () => page.evaluate('document.activeElement.textContent');
@@ -113,8 +78,7 @@ t.test('everything is reached by keyboard', options, async t => {
 });
 
 t.test('the colors follow the system until the user chooses others', options, async t => {
-  const service = await servicePage(t);
-  const { page, faults } = await browser.open(t, `http://${service.debug}/`, { colorScheme: 'dark' });
+  const { page, faults } = await browser.open(t, `http://${quiet.debug}/`, { colorScheme: 'dark' });
   const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
   await page.getByRole('button', { name: 'Colors: system' }).waitFor();
   const dark = await background();
@@ -126,25 +90,6 @@ t.test('the colors follow the system until the user chooses others', options, as
   await page.getByRole('button', { name: 'Colors: light' }).waitFor();
   t.equal(await background(), light);
   t.same(faults, []);
-});
-
-t.test('a lost connection shows since when, and ends by itself', options, async t => {
-  const service = await servicePage(t);
-  const { page } = await browser.open(t, `http://${service.debug}/`);
-  await page.getByRole('button', { name: /^Live/ }).waitFor();
-  t.notOk(await page.getByText('Connection lost').isVisible());
-  service.signal('SIGSTOP');
-  t.teardown(() => service.signal('SIGCONT'));
-  await page.getByText(/Connection lost for \d+s; the figures are from before/).waitFor();
-  t.match(await page.title(), /^Connection lost/);
-  t.equal(await page.getByRole('status').first().innerText(), 'The connection is lost. The figures are old.');
-  t.equal(await page.locator('main.stale').count(), 1);
-  service.signal('SIGCONT');
-  await page.getByText('Connection lost').waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: /^Live/ }).waitFor();
-  t.equal(await page.locator('main.stale').count(), 0);
-  await service.terminate();
-  await page.getByText('Connection lost').waitFor();
 });
 
 t.test('an outage of the store is shown, with what happens to requests, until it ends', options, async t => {
@@ -164,10 +109,63 @@ t.test('an outage of the store is shown, with what happens to requests, until it
 });
 
 t.test('a view that does not exist says so', options, async t => {
-  const service = await servicePage(t);
-  const { page, faults } = await browser.open(t, `http://${service.debug}/?view=nowhere`);
+  const { page, faults } = await browser.open(t, `http://${quiet.debug}/?view=nowhere`);
   await page.getByText('There is no view "nowhere"').waitFor();
   await page.getByRole('link', { name: 'Go to the overview' }).click();
   await page.getByRole('heading', { name: 'What is being rejected right now?' }).waitFor();
   t.same(faults, []);
+});
+
+// From here on, requests are sent.
+
+t.test('rows keep their order and their place while the pointer is over them', options, async t => {
+  const { page } = await browser.open(t, `http://${quiet.debug}/?sort=hits`);
+  const rows = page.getByRole('table', { name: 'Top limits' }).locator('tbody tr');
+  await rows.first().hover();
+  const before = await rows.locator('a').allInnerTexts();
+  const place = await rows.first().boundingBox();
+  keepAsking(t, quiet);
+  await rows
+    .filter({ hasText: 'user' })
+    .filter({ hasText: /[1-9].*\/s/ })
+    .waitFor();
+  const rejections = page.locator('.rejection');
+  await until(async () => (await rejections.count()) === 6);
+  await page.locator('.plot-canvas').first().waitFor();
+  t.same(await rows.locator('a').allInnerTexts(), before);
+  t.same(await rows.first().boundingBox(), place);
+});
+
+t.test('the sort order is in the address, so that a link shows the same', options, async t => {
+  const { page, faults } = await browser.open(t, `http://${quiet.debug}/`);
+  keepAsking(t, quiet);
+  const table = page.getByRole('table', { name: 'Top limits' });
+  const sorted = table.locator('th[aria-sort]');
+  t.equal(await sorted.innerText(), 'Rejected');
+  await table.getByRole('button', { name: 'Hits' }).click();
+  await page.waitForURL('**/?sort=hits');
+  t.equal(await sorted.innerText(), 'Hits');
+  await page.reload();
+  await sorted.filter({ hasText: 'Hits' }).waitFor();
+  await page.goBack();
+  await sorted.filter({ hasText: 'Rejected' }).waitFor();
+  t.same(faults, []);
+});
+
+t.test('a lost connection shows since when, and ends by itself', options, async t => {
+  const { page } = await browser.open(t, `http://${quiet.debug}/`);
+  await page.getByRole('button', { name: /^Live/ }).waitFor();
+  t.notOk(await page.getByText('Connection lost').isVisible());
+  quiet.signal('SIGSTOP');
+  t.teardown(() => quiet.signal('SIGCONT'));
+  await page.getByText(/Connection lost for \d+s; the figures are from before/).waitFor();
+  t.match(await page.title(), /^Connection lost/);
+  t.equal(await page.getByRole('status').first().innerText(), 'The connection is lost. The figures are old.');
+  t.equal(await page.locator('main.stale').count(), 1);
+  quiet.signal('SIGCONT');
+  await page.getByText('Connection lost').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /^Live/ }).waitFor();
+  t.equal(await page.locator('main.stale').count(), 0);
+  await quiet.terminate();
+  await page.getByText('Connection lost').waitFor();
 });
