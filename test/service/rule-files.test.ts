@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { launched, type ServiceProcess, serviceFor } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -34,31 +34,34 @@ t.test('rules are read from RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTO
     'edge/limits/rules.yaml': daily('a', 4),
     'edge/limits/deeper/rules.yaml': daily('b', 5),
   });
-  for (const [env, limit] of [
-    [{ RUNTIME_SUBDIRECTORY: 'edge' }, 2],
-    [{ RUNTIME_SUBDIRECTORY: 'edge', RUNTIME_APPDIRECTORY: 'limits' }, 4],
-  ] as const) {
-    const service = await start(t, { RUNTIME_ROOT: root, ...env });
-    t.same(await limitsOf(service, 'a', 'b'), [limit, null], JSON.stringify(env));
-    await service.terminate();
-  }
+  // Other tests read `config`, without a subdirectory.
+  const env = { RUNTIME_SUBDIRECTORY: 'edge', RUNTIME_APPDIRECTORY: 'limits' };
+  const service = await start(t, { RUNTIME_ROOT: root, ...env });
+  t.same(await limitsOf(service, 'a', 'b'), [4, null]);
 });
 
-t.test('MERGE_DOMAIN_CONFIG lets several files hold rules of one domain', async t => {
-  const RUNTIME_ROOT = writeRules(tempDirectory(t), {
-    'config/one.yaml': daily('a', 1),
-    'config/two.yaml': daily('b', 2),
+t.test('watching the directory, writing, adding and removing files reload all of them', async t => {
+  const root = writeRules(tempDirectory(t), { 'config/one.yaml': daily('a', 1) });
+  const env = { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', MERGE_DOMAIN_CONFIG: 'true' };
+  const service = await start(t, env);
+  writeRules(root, { 'config/two.yaml': daily('b', 2) });
+  await until(async () => String(await limitsOf(service, 'a', 'b')) === '1,2');
+  await t.test('MERGE_DOMAIN_CONFIG lets several files hold rules of one domain', async t => {
+    writeRules(root, { 'config/two.yaml': daily('a', 2) });
+    const twice = await service.logged(line => line['level'] === 'error');
+    t.match(
+      twice['fault'],
+      /two\.yaml:3:\d+: d\.a: "a" is defined twice on this level, first in .*one\.yaml/,
+    );
+    t.same(await limitsOf(service, 'a', 'b'), [1, 2], 'one entry in two files is refused all the same');
+    writeRules(root, { 'config/two.yaml': daily('b', 2) });
   });
-  const env = { RUNTIME_ROOT, RUNTIME_WATCH_ROOT: 'false' };
-  const apart = launched(t, { env });
-  const refused = await apart.logged(line => line['level'] === 'error');
-  t.match(refused['fault'], /two\.yaml:1:9: d: the domain "d" is already defined in .*one\.yaml/);
-  const merging = await start(t, { ...env, MERGE_DOMAIN_CONFIG: 'true' });
-  t.same(await limitsOf(merging, 'a', 'b'), [1, 2]);
-  writeRules(RUNTIME_ROOT, { 'config/two.yaml': daily('a', 2) });
-  const twice = await merging.logged(line => line['level'] === 'error');
-  t.match(twice['fault'], /two\.yaml:3:\d+: d\.a: "a" is defined twice on this level, first in .*one\.yaml/);
-  t.same(await limitsOf(merging, 'a', 'b'), [1, 2], 'one entry in two files is refused all the same');
+  writeRules(root, { 'config/one.yaml': daily('a', 3) });
+  await until(async () => String(await limitsOf(service, 'a', 'b')) === '3,2');
+  const faults = await statistic(service.debug, BAD_LOADS);
+  renameSync(join(root, 'config/two.yaml'), join(root, 'two.yaml'));
+  await until(async () => String(await limitsOf(service, 'a', 'b')) === '3,');
+  t.equal(await statistic(service.debug, BAD_LOADS), faults);
 });
 
 t.test('watching the root, a swap of its link reloads, and an edit below it does not', async t => {
@@ -81,19 +84,6 @@ t.test('watching the root, a swap of its link reloads, and an edit below it does
   t.equal(await statistic(service.debug, GOOD_LOADS), 2);
 });
 
-t.test('watching the directory, writing, adding and removing files reload all of them', async t => {
-  const root = writeRules(tempDirectory(t), { 'config/one.yaml': daily('a', 1) });
-  const env = { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', MERGE_DOMAIN_CONFIG: 'true' };
-  const service = await start(t, env);
-  writeRules(root, { 'config/two.yaml': daily('b', 2) });
-  await until(async () => String(await limitsOf(service, 'a', 'b')) === '1,2');
-  writeRules(root, { 'config/one.yaml': daily('a', 3) });
-  await until(async () => String(await limitsOf(service, 'a', 'b')) === '3,2');
-  renameSync(join(root, 'config/two.yaml'), join(root, 'two.yaml'));
-  await until(async () => String(await limitsOf(service, 'a', 'b')) === '3,');
-  t.equal(await statistic(service.debug, BAD_LOADS), 0);
-});
-
 t.test('a directory without rule files is a good load without domains, which limits nothing', async t => {
   const root = writeRules(tempDirectory(t), { 'config/README.md': '# no rules' });
   const service = await start(t, { RUNTIME_ROOT: root });
@@ -104,26 +94,32 @@ t.test('a directory without rule files is a good load without domains, which lim
   t.same(await getPage(service.debug, '/rlconfig'), { status: 200, text: '' });
 });
 
-t.test('one rule file that is empty or no YAML refuses all of them; other files are not read', async t => {
-  const files = { 'config/rules.yaml': daily('a', 1), 'config/notes.txt': "'''" };
-  const RUNTIME_ROOT = writeRules(tempDirectory(t), files);
-  const service = await start(t, { RUNTIME_ROOT, RUNTIME_WATCH_ROOT: 'false' });
-  t.same(await limitsOf(service, 'a'), [1]);
-  const refusals = () =>
-    service.logs.flatMap(line => (line['@message'] === 'Fault in the rules' ? [String(line['fault'])] : []));
-  for (const [text, reason] of [
-    ["'''", /extra\.yml:1:1: this is not valid YAML: /],
-    ['', /extra\.yml: the file is empty: /],
-  ] as const) {
-    writeRules(RUNTIME_ROOT, { 'config/extra.yml': text });
-    await service.logged(() => reason.test(refusals().at(-1) ?? ''));
-    const before = refusals().length;
-    writeRules(RUNTIME_ROOT, { 'config/rules.yaml': daily('a', 2) });
-    await service.logged(() => refusals().length > before);
-    t.same(await limitsOf(service, 'a'), [1], 'the rules beside it are not taken over either');
-  }
-  t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
-});
+t.test(
+  'one rule file that is empty, no YAML or of the same domain refuses all; other files are not read',
+  async t => {
+    const files = { 'config/rules.yaml': daily('a', 1), 'config/notes.txt': "'''" };
+    const RUNTIME_ROOT = writeRules(tempDirectory(t), files);
+    const service = await start(t, { RUNTIME_ROOT, RUNTIME_WATCH_ROOT: 'false' });
+    t.same(await limitsOf(service, 'a'), [1]);
+    const refusals = () =>
+      service.logs.flatMap(line =>
+        line['@message'] === 'Fault in the rules' ? [String(line['fault'])] : [],
+      );
+    for (const [text, reason] of [
+      ["'''", /extra\.yml:1:1: this is not valid YAML: /],
+      ['', /extra\.yml: the file is empty: /],
+      [daily('b', 2), /rules\.yaml:1:9: d: the domain "d" is already defined in .*extra\.yml/],
+    ] as const) {
+      writeRules(RUNTIME_ROOT, { 'config/extra.yml': text });
+      await service.logged(() => reason.test(refusals().at(-1) ?? ''));
+      const before = refusals().length;
+      writeRules(RUNTIME_ROOT, { 'config/rules.yaml': daily('a', 2) });
+      await service.logged(() => refusals().length > before);
+      t.same(await limitsOf(service, 'a'), [1], 'the rules beside it are not taken over either');
+    }
+    t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
+  },
+);
 
 /** How often rules have come into force. */
 function loadsOf(service: ServiceProcess): number {
