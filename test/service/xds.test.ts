@@ -55,21 +55,40 @@ t.test('rules come, change and go as the server says; bad ones are refused and c
   t.equal((await getPage(service.debug, '/rlconfig')).text.split(':')[0], 'api.path', 'shop has gone');
 });
 
-t.test('the last good rules stay while the server is away, and newer ones come when it is back', async t => {
+t.test('a server that sends too much, and goes away', async t => {
   const ads = await AdsServer.start(t);
-  const { service } = await startOn(t, ads);
-  ads.stop();
-  await service.logged(line => /^xDS server unavailable/.test(String(line['@message'])));
-  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
-    body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
-  });
-  const again = await AdsServer.start(t, { port: ads.port });
-  t.match(await again.request(), { version_info: '1', response_nonce: '' });
-  (await again.stream()).send('2', hourly('shop', 'user', 9));
-  t.match(await again.request(), { version_info: '2' });
-  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
-    body: { statuses: [{ currentLimit: { requestsPerUnit: 9 } }] },
-  });
+  const { service, stream } = await startOn(t, ads, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '10000' });
+
+  await t.test(
+    'a response beyond XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES is not taken, and the log names it',
+    async t => {
+      stream.send('2', hourly('shop', 'k'.repeat(11_000), 9));
+      const line = await service.logged(each => each['level'] === 'error');
+      t.match(line['reason'], /^RESOURCE_EXHAUSTED: .*raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES$/);
+      t.match(await ads.request(), { version_info: '1', response_nonce: '' }, 'it asks again');
+      t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+        body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
+      });
+    },
+  );
+
+  await t.test(
+    'the last good rules stay while the server is away, and newer ones come when it is back',
+    async t => {
+      ads.stop();
+      await service.logged(line => /^xDS server unavailable/.test(String(line['@message'])));
+      t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+        body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
+      });
+      const again = await AdsServer.start(t, { port: ads.port });
+      t.match(await again.request(), { version_info: '1', response_nonce: '' });
+      (await again.stream()).send('2', hourly('shop', 'user', 9));
+      t.match(await again.request(), { version_info: '2' });
+      t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+        body: { statuses: [{ currentLimit: { requestsPerUnit: 9 } }] },
+      });
+    },
+  );
 });
 
 t.test('over TLS with certificates on both sides and a name of its own', async t => {
@@ -154,20 +173,11 @@ t.test('the server receives node id, metadata and headers', async t => {
   });
   const { metadata } = await ads.stream();
   t.same([metadata.get('x-tenant'), metadata.get('authorization')], [['blue'], ['Bearer s3cret']]);
-  t.match(await service.terminate(), { status: 0 });
-  t.notMatch(service.output, 's3cret');
-});
-
-t.test('a response beyond XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES is not taken, and the log names it', async t => {
-  const ads = await AdsServer.start(t);
-  const { service, stream } = await startOn(t, ads, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '10000' });
-  stream.send('2', hourly('shop', 'k'.repeat(11_000), 9));
-  const line = await service.logged(each => each['level'] === 'error');
-  t.match(line['reason'], /^RESOURCE_EXHAUSTED: .*raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES$/);
-  t.match(await ads.request(), { version_info: '1', response_nonce: '' }, 'it asks again');
-  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
-    body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
+  await t.test('a signal ends a service that waits for its first rules', async t => {
+    t.match(await service.terminate(), { status: 0, signal: null });
+    t.notMatch(service.output, /server listening/);
   });
+  t.notMatch(service.output, 's3cret');
 });
 
 t.test('waits grow by XDS_CLIENT_BACKOFF_RANDOM_FACTOR, at random unless there is no jitter', async t => {
@@ -203,14 +213,6 @@ t.test('a file for TLS that is not there ends the start', async t => {
   t.match(service.logs.at(-1), {
     reason: /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/nowhere\/ca\.pem" cannot be read/,
   });
-});
-
-t.test('a signal ends a service that waits for its first rules', async t => {
-  const ads = await AdsServer.start(t);
-  const service = new ServiceProcess({ env: from(ads) });
-  await ads.request();
-  t.match(await service.terminate(), { status: 0, signal: null });
-  t.notMatch(service.output, /server listening/);
 });
 
 t.test('a signal ends a service that waits to ask again', async t => {
