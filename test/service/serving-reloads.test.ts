@@ -5,10 +5,10 @@ import { writeRules } from '../support/rule-files.ts';
 import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
-const THREADS = 4;
+const THREADS = 2;
 /** Clients that ask all the time. Enough for each thread to have one in nearly all runs. */
-const CLIENTS = 12;
-const RELOADS = 200;
+const CLIENTS = 6;
+const RELOADS = 60;
 const LIMIT = 1_000_000;
 
 const rules = (limit: number): string =>
