@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { ruleSettings } from '../support/exactness/setup.ts';
@@ -18,6 +19,11 @@ descriptors:
     rate_limit: {unit: year, requests_per_unit: 1}
 `;
 
+/** Between two requests, so that others have the processor. */
+const PAUSE_MS = 5;
+
+const service = await serviceFor(t, { rules: RULES, env: { ADMIN_TOKEN } });
+
 /** Asks again and again, until stopped. */
 function asking(address: string, ...entries: (readonly [string, string])[]): () => Promise<void> {
   let isOver = false;
@@ -25,6 +31,7 @@ function asking(address: string, ...entries: (readonly [string, string])[]): () 
     while (!isOver) {
       const descriptors = entries.map(([key, value]) => ({ entries: [{ key, value }] }));
       await askOverHttp(address, { domain: 'shop', descriptors }).catch(() => {});
+      await sleep(PAUSE_MS);
     }
   })();
   return async () => {
@@ -34,7 +41,6 @@ function asking(address: string, ...entries: (readonly [string, string])[]): () 
 }
 
 t.test('rejections are printed as they happen, all or those asked for', async t => {
-  const service = await serviceFor(t, { rules: RULES });
   const stop = asking(service.http, ['user', 'ann'], ['path', '/\u0007']);
   t.teardown(stop);
   const at = ['--debug-address', service.debug];
@@ -54,7 +60,6 @@ t.test('rejections are printed as they happen, all or those asked for', async t 
 });
 
 t.test('requests that a ban rejects are printed as well, with or without a rule', async t => {
-  const service = await serviceFor(t, { rules: RULES, env: { ADMIN_TOKEN } });
   for (const key of ['user', 'unknown']) {
     const answer = await callOperator(service, 'PUT', '/bans', {
       domain: 'shop',
@@ -76,10 +81,10 @@ t.test('requests that a ban rejects are printed as well, with or without a rule'
 
 t.test('it connects again after a restart of the service, and ends when nobody reads', async t => {
   const env = { ...ruleSettings(t, RULES), DEBUG_PORT: String(await freePort()) };
-  let service = await startService({ env });
-  t.teardown(() => service.terminate());
+  let running = await startService({ env });
+  t.teardown(() => running.terminate());
   const program = join(repositoryRoot(), 'ops/launch/sluice.mjs');
-  const tail = spawn(process.execPath, [program, 'tail', '--debug-address', service.debug]);
+  const tail = spawn(process.execPath, [program, 'tail', '--debug-address', running.debug]);
   t.teardown(() => tail.kill());
   tail.stdout.setEncoding('utf8');
   tail.stderr.setEncoding('utf8');
@@ -87,13 +92,13 @@ t.test('it connects again after a restart of the service, and ends when nobody r
   tail.stderr.on('data', text => {
     said += text;
   });
-  let stop = asking(service.http, ['user', 'ann']);
+  let stop = asking(running.http, ['user', 'ann']);
   await once(tail.stdout, 'data');
   await stop();
-  await service.terminate('SIGKILL');
+  await running.terminate('SIGKILL');
   while (!said.includes('trying again')) await once(tail.stderr, 'data');
-  service = await startService({ env });
-  stop = asking(service.http, ['user', 'ann']);
+  running = await startService({ env });
+  stop = asking(running.http, ['user', 'ann']);
   t.teardown(stop);
   await once(tail.stdout, 'data');
   t.match(said, /connected to \S+ again; some rejections are missing/);
@@ -108,7 +113,6 @@ t.test('a service that is not there, or is not Sluice', async t => {
     status: 2,
     stderr: /no events from 127.* Is the service running/,
   });
-  const service = await serviceFor(t, { rules: RULES });
   t.match(await runIn({}, 'tail', '--debug-address', service.http), {
     status: 2,
     stderr: /has no events \(HTTP status 404\)/,
