@@ -52,8 +52,7 @@ async function remembersRefusal(redis: RedisServer, service: ServiceProcess): Pr
   });
 }
 
-async function countersAreReadAndReset(t: Test, env: Readonly<Record<string, string>>): Promise<void> {
-  const service = await started(t, { ...CACHE, ...env });
+async function countersAreReadAndReset(t: Test, service: ServiceProcess): Promise<void> {
   const path = '/counters?domain=shop&descriptor=user%3Dann';
   t.match(await callOperator(service, 'GET', path), {
     status: 200,
@@ -100,17 +99,34 @@ async function countersAreReadAndReset(t: Test, env: Readonly<Record<string, str
   });
 }
 
-t.test('counters of the embedded store are read and reset', t => countersAreReadAndReset(t, {}));
-
-t.test('also with several serving threads', t => countersAreReadAndReset(t, { SERVE_THREADS: '2' }));
-
-t.test('in Redis, with an instance for limits per second', async t => {
-  const [main, perSecond] = [await redisFor(t), await redisFor(t)];
-  await countersAreReadAndReset(t, {
-    KVCACHE_URL: main.address,
-    REDIS_PERSECOND: 'true',
-    REDIS_PERSECOND_URL: perSecond.address,
+t.test('with the embedded store', async t => {
+  const service = await started(t, CACHE);
+  await t.test('counters are read and reset', t => countersAreReadAndReset(t, service));
+  await t.test('all limits of a rule are told and reset, also sliding windows', async t => {
+    await usesUp(t, service, 'tenant=a');
+    const path = '/counters?domain=shop&descriptor=tenant=a';
+    const { json } = await callOperator(service, 'GET', path);
+    t.match(json.counters, [
+      {
+        rule: 'shop.tenant.5m',
+        algorithm: 'sliding_window',
+        window: '5m',
+        count: 4,
+        remaining: 0,
+        over: true,
+      },
+      { rule: 'shop.tenant.total', name: 'total', algorithm: 'fixed_window', over: false },
+    ]);
+    t.match(await callOperator(service, 'DELETE', path), { status: 200 });
+    t.match((await callOperator(service, 'GET', path)).json.counters, [
+      { count: 0, remaining: 4 },
+      { count: 0, remaining: 100 },
+    ]);
   });
+});
+
+t.test('also with several serving threads', async t => {
+  await countersAreReadAndReset(t, await started(t, { ...CACHE, SERVE_THREADS: '2' }));
 });
 
 t.test('in memcached', async t => {
@@ -127,26 +143,29 @@ t.test('in memcached', async t => {
   t.match(await askOverHttp(service.http, asked('user=ann')), { status: 200 });
 });
 
-t.test('all limits of a rule are told and reset, also sliding windows', async t => {
-  const service = await started(t, {});
-  await usesUp(t, service, 'tenant=a');
-  const path = '/counters?domain=shop&descriptor=tenant=a';
-  const { json } = await callOperator(service, 'GET', path);
-  t.match(json.counters, [
-    { rule: 'shop.tenant.5m', algorithm: 'sliding_window', window: '5m', count: 4, remaining: 0, over: true },
-    { rule: 'shop.tenant.total', name: 'total', algorithm: 'fixed_window', over: false },
-  ]);
-  t.match(await callOperator(service, 'DELETE', path), { status: 200 });
-  t.match((await callOperator(service, 'GET', path)).json.counters, [
-    { count: 0, remaining: 4 },
-    { count: 0, remaining: 100 },
-  ]);
+t.test('with Redis, with an instance for limits per second', async t => {
+  const [redis, perSecond] = [await redisFor(t), await redisFor(t)];
+  const env = {
+    ...CACHE,
+    KVCACHE_URL: redis.address,
+    REDIS_PERSECOND: 'true',
+    REDIS_PERSECOND_URL: perSecond.address,
+  };
+  const [one, other] = [await started(t, env), await started(t, env)];
+  await t.test('counters are read and reset', t => countersAreReadAndReset(t, one));
+  await t.test('a reset at one process is in effect at the other one within a second', t =>
+    resetReachesOther(t, redis, one, other),
+  );
+  t.match(one.output, /Operator change.*deleteCounters.*asked for/);
+  t.notMatch(one.output, ADMIN_TOKEN);
 });
 
-t.test('a reset at one process is in effect at another one within a second', async t => {
-  const redis = await redisFor(t);
-  const env = { ...CACHE, KVCACHE_URL: redis.address };
-  const [one, other] = [await started(t, env), await started(t, env)];
+async function resetReachesOther(
+  t: Test,
+  redis: RedisServer,
+  one: ServiceProcess,
+  other: ServiceProcess,
+): Promise<void> {
   const faults = {
     none: () => {},
     'its notifications are interrupted': () => redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub'),
@@ -171,6 +190,4 @@ t.test('a reset at one process is in effect at another one within a second', asy
     });
     t.match(read.json.counters, [{ count: 1 }]);
   }
-  t.match(one.output, /Operator change.*deleteCounters.*asked for/);
-  t.notMatch(one.output, ADMIN_TOKEN);
-});
+}
