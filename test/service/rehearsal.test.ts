@@ -92,7 +92,24 @@ t.test('links that a deployment swaps are left alone', async t => {
     json: { detail: /behind a symbolic link below .*Deploy the candidate rules there/ },
   });
   t.match((await callOperator(service, 'GET', '/rehearsal')).json, { state: 'running', id });
+  await t.test('what cannot be rehearsed', t => whatCannotBeRehearsed(t, service));
 });
+
+async function whatCannotBeRehearsed(t: Test, service: ServiceProcess): Promise<void> {
+  const sent = (name: string, content = rules(1)) =>
+    callOperator(service, 'POST', '/rehearsal', { files: [{ name, content }] });
+  t.match(await sent('../shop.yaml'), { status: 422, json: { detail: /without a directory/ } });
+  t.match(await sent('shop.txt'), { status: 422 });
+  t.match(await sent('shop.yaml', 'x'.repeat(1_100_000)), { status: 413 });
+  t.match(await sent('shop.yaml', 'domain: ['), { status: 200, json: { state: 'faults' } });
+  t.match(await callOperator(service, 'POST', '/rehearsal', { ...upload, share: 0 }), { status: 422 });
+  const open = await fetch(`http://${service.debug}/api/v1/rehearsal/promote`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id: 'x' }),
+  });
+  t.equal(open.status, 401, 'a change needs the token');
+}
 
 t.test('RUNTIME_CANDIDATE is watched, and all threads rehearse it', async t => {
   const candidate = tempDirectory(t);
@@ -117,23 +134,6 @@ t.test('RUNTIME_CANDIDATE is watched, and all threads rehearse it', async t => {
   t.match((await callOperator(service, 'DELETE', '/rehearsal')).json, { state: 'none' });
   writeRules(candidate, { 'shop.yaml': rules(1) });
   await until(async () => (await state()).state === 'running');
-});
-
-t.test('what cannot be rehearsed', async t => {
-  const service = await started(t, { RUNTIME_ROOT: activeRules(tempDirectory(t)) });
-  const sent = (name: string, content = rules(1)) =>
-    callOperator(service, 'POST', '/rehearsal', { files: [{ name, content }] });
-  t.match(await sent('../shop.yaml'), { status: 422, json: { detail: /without a directory/ } });
-  t.match(await sent('shop.txt'), { status: 422 });
-  t.match(await sent('shop.yaml', 'x'.repeat(1_100_000)), { status: 413 });
-  t.match(await sent('shop.yaml', 'domain: ['), { status: 200, json: { state: 'faults' } });
-  t.match(await callOperator(service, 'POST', '/rehearsal', { ...upload, share: 0 }), { status: 422 });
-  const open = await fetch(`http://${service.debug}/api/v1/rehearsal/promote`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ id: 'x' }),
-  });
-  t.equal(open.status, 401, 'a change needs the token');
 });
 
 t.test('sluice rehearse', async t => {
