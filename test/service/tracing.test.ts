@@ -231,68 +231,66 @@ async function checkTasks(t: Test, service: ServiceProcess, receiver: OtlpReceiv
 }
 
 t.test('a caller that does not sample is not traced, one that does is, whatever the rate', async t => {
-  const { service, receiver } = await traced(t, httpReceiver, { TRACING_SAMPLING_RATE: '0' });
+  const { service, receiver } = await traced(t, httpReceiver, {
+    TRACING_SAMPLING_RATE: '0',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '200',
+  });
+  const sampled = { traceparent: `00-${TRACE}-${PARENT}-01` };
   await askOverHttp(service.http, ASK);
   await askOverHttp(service.http, ASK, { traceparent: `00-${TRACE}-${PARENT}-00` });
-  await askOverHttp(service.http, ASK, { traceparent: `00-${TRACE}-${PARENT}-01` });
+  await askOverHttp(service.http, ASK, sampled);
+  // Spans are sent in their order, so those before it would have come.
   await receiver.received.first(span => span.parent === PARENT);
-  t.match(await service.terminate(), { status: 0 });
   t.same(
     receiver.received.all.filter(span => span.kind === SERVER).map(span => span.parent),
     [PARENT],
   );
+
+  await t.test('an unreachable collector does not affect decisions, and is logged', async t => {
+    await receiver.close();
+    t.match(await askOverHttp(service.http, ASK, sampled), { status: 429 });
+    await service.logged(line => /^Spans cannot be sent/.test(String(line['@message'])));
+    t.match(await askOverHttp(service.http, ASK, sampled), { status: 429 });
+  });
 });
 
 for (const engine of ['uws', 'node']) {
-  t.test(`with serving threads, all spans have one service.instance.id (HTTP by ${engine})`, async t => {
-    const { service, receiver } = await traced(t, httpReceiver, {
-      SERVE_THREADS: '2',
-      HTTP_SERVER_ENGINE: engine,
-      // What is left is sent when the threads stop.
-      OTEL_BSP_SCHEDULE_DELAY: '3600000',
-    });
-    const overGrpc = Array.from({ length: CONNECTIONS }, async () => {
-      const client = grpcTo(t, service.grpc);
-      await askOverGrpc(client, request('d', 'a=x'));
-    });
-    await Promise.all(overGrpc);
-    for (let call = 0; call < CONNECTIONS; call++)
-      await askOverHttp(service.http, ASK, { connection: 'close' });
-    const { text } = await getPage(service.debug, '/stats');
-    t.match(text, /^ratelimit\.service\.serving_threads: 2$/m);
-    const decided = [0, 1].map(place =>
-      statistic(service.debug, `ratelimit.service.serving_thread.${place}.decisions`),
-    );
-    t.ok(
-      (await Promise.all(decided)).every(count => count > 0),
-      'both threads have decided',
-    );
-    t.match(await service.terminate(), { status: 0 });
-    const spans = receiver.received.all;
-    for (const name of [CALL, 'POST /json'])
-      t.equal(spans.filter(span => span.name === name).length, CONNECTIONS, name);
-    t.equal(spans.filter(span => span.name === DECISION).length, 2 * CONNECTIONS);
-    const instances = new Set(spans.map(span => span.resource['service.instance.id']));
-    t.equal(instances.size, 1, [...instances].join());
-    t.match([...instances], [/^[0-9a-f-]{36}$/]);
-  });
+  t.test(
+    `with serving threads, spans have one service.instance.id and are sent at the stop (HTTP by ${engine})`,
+    async t => {
+      const { service, receiver } = await traced(t, httpReceiver, {
+        SERVE_THREADS: '2',
+        HTTP_SERVER_ENGINE: engine,
+        // What is left is sent when the threads stop.
+        OTEL_BSP_SCHEDULE_DELAY: '3600000',
+      });
+      const overGrpc = Array.from({ length: CONNECTIONS }, async () => {
+        const client = grpcTo(t, service.grpc);
+        await askOverGrpc(client, request('d', 'a=x'));
+      });
+      await Promise.all(overGrpc);
+      for (let call = 0; call < CONNECTIONS; call++)
+        await askOverHttp(service.http, ASK, { connection: 'close' });
+      const { text } = await getPage(service.debug, '/stats');
+      t.match(text, /^ratelimit\.service\.serving_threads: 2$/m);
+      const decided = [0, 1].map(place =>
+        statistic(service.debug, `ratelimit.service.serving_thread.${place}.decisions`),
+      );
+      t.ok(
+        (await Promise.all(decided)).every(count => count > 0),
+        'both threads have decided',
+      );
+      t.match(await service.terminate(), { status: 0 });
+      const spans = receiver.received.all;
+      for (const name of [CALL, 'POST /json'])
+        t.equal(spans.filter(span => span.name === name).length, CONNECTIONS, name);
+      t.equal(spans.filter(span => span.name === DECISION).length, 2 * CONNECTIONS);
+      const instances = new Set(spans.map(span => span.resource['service.instance.id']));
+      t.equal(instances.size, 1, [...instances].join());
+      t.match([...instances], [/^[0-9a-f-]{36}$/]);
+    },
+  );
 }
-
-t.test('what is left is sent when the service stops', async t => {
-  const { service, receiver } = await traced(t, httpReceiver, { OTEL_BSP_SCHEDULE_DELAY: '3600000' });
-  const grpc = grpcTo(t, service.grpc);
-  await askOverGrpc(grpc, request('d', 'a=x'));
-  t.match(await service.terminate(), { status: 0 });
-  t.ok(receiver.received.all.some(span => span.name === CALL));
-});
-
-t.test('an unreachable collector does not affect decisions, and is logged', async t => {
-  const { service, receiver } = await traced(t, httpReceiver, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
-  await receiver.close();
-  t.match(await askOverHttp(service.http, ASK), { status: 200 });
-  await service.logged(line => /^Spans cannot be sent/.test(String(line['@message'])));
-  t.match(await askOverHttp(service.http, ASK), { status: 429 });
-});
 
 for (const protocol of ['http', 'grpc']) {
   t.test(`a collector that never answers does not keep the process from its end: ${protocol}`, async t => {
