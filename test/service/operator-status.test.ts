@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { askOverHttp } from '../support/asking.ts';
 import { callOperator } from '../support/operator-service.ts';
@@ -13,6 +14,9 @@ descriptors:
 
 const ASKED = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] };
 
+/** Between two requests, so that others have the processor. */
+const PAUSE_MS = 5;
+
 /** Asks until a status has figures of decisions. */
 async function eventsOf(t: Test, env: Readonly<Record<string, string>>) {
   const service = await serviceFor(t, { rules: RULES, env });
@@ -24,7 +28,10 @@ async function eventsOf(t: Test, env: Readonly<Record<string, string>>) {
   );
   let isAsking = true;
   const asking = (async () => {
-    while (isAsking) await askOverHttp(service.http, ASKED);
+    while (isAsking) {
+      await askOverHttp(service.http, ASKED);
+      await sleep(PAUSE_MS);
+    }
   })();
   const events = { first, rejections: (await rejected).data, status: (await measured).data };
   isAsking = false;
