@@ -19,6 +19,9 @@ const REQUEST = Buffer.from(
   'hex',
 );
 
+const RULES =
+  'domain: demo\ndescriptors:\n  - {key: user, rate_limit: {unit: minute, requests_per_unit: 5}}\n';
+
 const HEADERS: readonly (readonly [string, string])[] = [
   [':method', 'POST'],
   [':scheme', 'http'],
@@ -29,7 +32,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 t.test('a caller that knows nothing but bytes gets a decision: HTTP/2 frames written by hand', async t => {
-  const service = await serviceFor(t, { args: ['serve', '--quickstart'] });
+  const service = await serviceFor(t, { rules: RULES });
   const socket = connect({ ...dialled(service.grpc) });
   t.teardown(() => socket.destroy());
   await once(socket, 'connect');
