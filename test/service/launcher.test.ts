@@ -4,6 +4,7 @@ import t from 'tap';
 import { Child } from '../support/child-process.ts';
 import { hostNode } from '../support/host-node.ts';
 import { repositoryRoot } from '../support/repository.ts';
+import { writeRules } from '../support/rule-files.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 
 const PATIENCE_MS = 60_000;
@@ -19,7 +20,9 @@ function launch(t: Teardown, command: string, args: readonly string[]): Child {
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'info',
       DEBUG_HOST: '127.0.0.1',
+      // npm starts the quick start, which has tasks.
       TASKS_DATA_DIRECTORY: tempDirectory(t),
+      RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': 'domain: d\n' }),
       ...ports,
     },
   });
@@ -35,7 +38,7 @@ function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
 t.test('the command of a shell becomes the service: one process, on the packaged Node.js', async t => {
   const link = join(tempDirectory(t), 'sluice');
   symlinkSync(join(repositoryRoot(), 'bin/sluice'), link);
-  const service = launch(t, link, ['serve', '--quickstart']);
+  const service = launch(t, link, ['serve']);
   await service.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
   if (process.platform === 'linux') {
     const folder = `/proc/${service.pid}`;
@@ -63,7 +66,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   t.test(
     `${signal} reaches the service behind the launcher, which ends when and as the service does`,
     async t => {
-      const launcher = launchOnForeignNode(t, ['serve', '--quickstart']);
+      const launcher = launchOnForeignNode(t, ['serve']);
       await launcher.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
       t.same(await launcher.end(signal, PATIENCE_MS), { status: 0, signal: null });
     },
@@ -72,7 +75,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 
 for (const signal of ['SIGKILL', 'SIGQUIT'] as const) {
   t.test(`a launcher that ${signal} ends leaves no service behind: it shuts down in order`, async t => {
-    const launcher = launchOnForeignNode(t, ['serve', '--quickstart']);
+    const launcher = launchOnForeignNode(t, ['serve']);
     await launcher.line(line => (/server listening"/.test(line) ? true : undefined), PATIENCE_MS);
     // The service writes to the same pipes, so they are complete when both have ended.
     t.same(await launcher.end(signal, PATIENCE_MS), { status: null, signal });
