@@ -21,7 +21,6 @@ export const ALONE = [
   'service/task-kills-sqlite',
   'service/live-page-views',
   'unit/tasks/crashes/',
-  'service/quickstart',
   'service/tasks-readiness',
   'service/exactness-redis',
   'service/client-worker',
@@ -110,6 +109,7 @@ export const AT_LENGTH = [
   // Pages in every state and width
   'service/console-life',
   'service/console-new-task',
+  'service/docs-looks',
   'service/live-page-tasks',
   'service/live-page-views',
   'service/ops-dashboard',

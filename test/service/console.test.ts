@@ -1,8 +1,9 @@
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { BROWSER_MISSING, firstPaintMs, TestBrowser } from '../support/browser.ts';
 import { consoleAddress, signIn } from '../support/console.ts';
 import { axeFaults, overflowing } from '../support/live-page.ts';
-import { firstLook, lookAt } from '../support/page-looks.ts';
+import { NARROW } from '../support/page-looks.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';
 
 const options = { skip: BROWSER_MISSING };
@@ -113,15 +114,14 @@ t.test('the plain address of the service takes the tenant from the token', optio
   t.same(faults, []);
 });
 
-for (const width of [360, 800, 1280]) {
-  t.test(`the sign-in fits ${width} pixels`, options, async t => {
-    const { page } = await browser.open(t, consoleAddress(service, 'signin'), {
-      viewport: { width, height: 800 },
-    });
+t.test('the sign-in fits 360, 800 and 1280 pixels', options, async t => {
+  const { page } = await browser.open(t, consoleAddress(service, 'signin'));
+  for (const width of [360, 800, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
     await page.getByLabel('Token').waitFor();
-    t.same(await overflowing(page), []);
-  });
-}
+    t.same(await overflowing(page), [], `${width} pixels`);
+  }
+});
 
 /** The parts of an operation that its page must show. */
 interface Operation {
@@ -147,6 +147,29 @@ async function documentedOperations(): Promise<ReadonlyMap<string, Operation>> {
   return pages;
 }
 
+/** Runs in the documentation: follows the links to pages, and returns the headings of their responses. */
+const FOLLOWING = `async pages => {
+  const found = [];
+  const shown = () => document.querySelector('h1')?.innerText;
+  for (const [path, summary] of pages) {
+    document.querySelector('nav[aria-label="Contents"] a[href="' + path + '"]').click();
+    while (shown() !== summary) await new Promise(resolve => setTimeout(resolve));
+    const headings = [...document.querySelectorAll('h2, h3')].map(heading => heading.innerText);
+    found.push([path, headings.filter(text => text.startsWith('Response '))]);
+  }
+  return found;
+}`;
+
+/** The headings of responses on the page of each operation. They are many, so that the page goes through them itself. */
+async function pagesOf(
+  page: Page,
+  operations: ReadonlyMap<string, Operation>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const pages = [...operations].map(([path, { summary }]) => [path, summary]);
+  const found = await page.evaluate(`(${FOLLOWING})(${JSON.stringify(pages)})`);
+  return new Map(found as [string, string[]][]);
+}
+
 t.test('the documentation has a page for each operation, with its responses', options, async t => {
   const operations = await documentedOperations();
   const { page, faults, pageBytes } = await browser.open(t, consoleAddress(service, 'signin', 'api/docs'));
@@ -158,14 +181,12 @@ t.test('the documentation has a page for each operation, with its responses', op
   const contents = page.getByRole('navigation', { name: 'Contents' });
   const links = await contents.getByRole('link').evaluateAll(all => all.map(one => one.getAttribute('href')));
   t.same(links.filter(link => /operations|receivers/.test(link ?? '')).sort(), [...operations.keys()].sort());
-  for (const [path, { summary, responses }] of operations) {
-    await contents.locator(`a[href="${path}"]`).click();
-    await page.getByRole('heading', { name: summary, level: 1, exact: true }).waitFor();
+  const headings = await pagesOf(page, operations);
+  for (const [path, { responses }] of operations) {
     if (path.includes('receivers')) continue;
     const answers = Object.keys(responses).filter(status => Number(status) < 400);
-    const headings = await page.getByRole('heading', { name: /^Response / }).allInnerTexts();
     t.same(
-      headings.map(text => text.split(' ')[1].slice(0, 3)),
+      headings.get(path)?.map(text => text.split(' ')[1].slice(0, 3)),
       answers,
       path,
     );
@@ -223,35 +244,30 @@ t.test('the type of a problem leads a browser to its page, on the host of the te
   t.same(faults, []);
 });
 
-t.test('the documentation is accessible and fits, at three widths and in both schemes', options, async t => {
+// At other widths, and in the light: docs-looks.test.ts.
+t.test('the documentation is accessible and fits, narrow and in the dark', options, async t => {
   const { page, faults } = await browser.open(t, consoleAddress(service, 'signin', 'api/docs'), {
     reducedMotion: 'reduce',
+    viewport: NARROW,
+    colorScheme: 'dark',
   });
-  const go = async (path: string, heading: string) => {
-    await page.goto(consoleAddress(service, 'signin', `api/docs${path}`));
-    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
-  };
-  for (const [name, path, heading] of [
-    ['start', '', 'What can a program do here?'],
-    ['operation', '/operations/createTask', 'Create a task'],
-    ['receiver', '/receivers/deliverTask', 'A task is pushed to its worker'],
-  ]) {
-    await firstLook(page);
-    await go(path, heading);
-    await lookAt(t, page, `docs-${name}`);
-  }
-  // What follows is narrow and dark, as the last look was.
   const fits = async (name: string) =>
     t.same([await axeFaults(page), await overflowing(page)], [[], []], name);
+  for (const [path, heading] of [
+    ['', 'What can a program do here?'],
+    ['/operations/createTask', 'Create a task'],
+    ['/receivers/deliverTask', 'A task is pushed to its worker'],
+    ['/problems', 'What does an error mean?'],
+    ['/problems/version_mismatch', 'The version has changed'],
+    ['/nowhere', 'There is no such page'],
+  ]) {
+    await page.goto(consoleAddress(service, 'signin', `api/docs${path}`));
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+    await fits(heading);
+  }
   await page.getByRole('button', { name: 'Contents' }).click();
   await page.getByRole('navigation', { name: 'Contents' }).waitFor();
   await fits('contents');
-  await go('/problems', 'What does an error mean?');
-  await fits('problem codes');
-  await go('/problems/version_mismatch', 'The version has changed');
-  await fits('a problem');
-  await go('/nowhere', 'There is no such page');
-  await fits('no such page');
   // The page has status 404, which Chromium reports.
   t.same(
     faults.filter(fault => !fault.includes('/api/docs/nowhere')),

@@ -9,7 +9,7 @@ import { repositoryRoot } from './repository.ts';
 const SCREENSHOTS = join(repositoryRoot(), 'build/screenshots');
 const WIDE = { width: 1280, height: 800 };
 const MEDIUM = { width: 800, height: 800 };
-const NARROW = { width: 360, height: 800 };
+export const NARROW = { width: 360, height: 800 };
 
 /** The first look, in which a page has to be before {@link lookAt}: wide and light. */
 export async function firstLook(page: Page): Promise<void> {
