@@ -5,8 +5,8 @@ import { count, type TestOp } from './counting.ts';
 const EAGER_TURNS = 20;
 const PAUSE_MS = 5;
 /** The longest pause, and its share of the time waited so far. */
-const LONGEST_PAUSE_MS = 50;
-const PAUSE_SHARE = 1 / 20;
+const LONGEST_PAUSE_MS = 25;
+const PAUSE_SHARE = 1 / 40;
 
 /**
  * Waits for a condition; tap's time-out is the bound. Most conditions hold within a few turns of the event loop. The
