@@ -5,7 +5,6 @@ import { triggerSchedule } from '../../scheduler/schedules/schedule-task.ts';
 import type { CreateAnswer } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import { FieldReader } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
 import { TIME, takenBy } from '../checks/resource.ts';
 import { readNamed } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
@@ -14,7 +13,7 @@ import { REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, traceOfCall } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { doneOrThrow, firstAnswer, refusedProblem, signalDue } from '../tasks/task-create.ts';
+import { createdOrFirst, doneOrThrow, refusedProblem } from '../tasks/task-create.ts';
 import { MAX_START_MS, readTimingFields, timingProblem } from './read-schedule.ts';
 import { TIMING, TIMING_EXAMPLE } from './schedule-fields.ts';
 
@@ -140,18 +139,9 @@ export function triggerScheduleRoute(parts: RestParts): Route {
 }
 
 async function trigger(parts: RestParts, call: Call): Promise<RestAnswer> {
-  let answer: CreateAnswer;
-  try {
-    answer = await make(parts, call);
-  } catch (thrown) {
-    const first = thrown instanceof Problem ? await firstAnswer(parts, call) : null;
-    if (first === null) throw thrown;
-    answer = first;
-  }
-  const { kind, results } = doneOrThrow(answer);
+  const { kind, results } = await createdOrFirst(parts, call, () => make(parts, call));
   const [result] = results;
   if (result.kind === 'refused') throw new Error('a rejected request must not be remembered');
-  if (kind === 'done') signalDue(parts, call.tenant, results);
   const { task } = result;
   const headers = {
     Location: `/api/v1/tasks/${task.id}`,

@@ -67,19 +67,36 @@ async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const limits = limitsOf(parts, call);
   const { actor } = call.caller;
   const text = call.body['worker'] as string;
-  let answer: CreateAnswer;
-  try {
+  const done = await createdOrFirst(parts, call, async () => {
     const worker = await findWorker(parts.directory, call.tenant, text);
     if (worker === null) throw unknownWorker(text);
     const trace = traceOfCall(call);
     const task = readNewTask(call.body, worker, { parts, limits, actor, nowMs: call.nowMs, trace });
-    answer = await parts.store.create(call.tenant, {
+    return parts.store.create(call.tenant, {
       tasks: [task],
       atomic: false,
       maxOpen: limits.openTasks,
       actor,
       ...remembering(call),
     });
+  });
+  return createdAnswer(parts, call, done);
+}
+
+/**
+ * Creates tasks, and signals when they are due. A repeated request gets the response to the first one, even if it would
+ * now be rejected, for example because its worker was deleted.
+ *
+ * @throws Problem `idempotency_key_reused`, or whatever `create` rejects with if there was no earlier request
+ */
+export async function createdOrFirst(
+  parts: RestParts,
+  call: Call,
+  create: () => Promise<CreateAnswer>,
+): Promise<DoneCreate> {
+  let answer: CreateAnswer;
+  try {
+    answer = await create();
   } catch (thrown) {
     const first = thrown instanceof Problem ? await firstAnswer(parts, call) : null;
     if (first === null) throw thrown;
@@ -87,12 +104,12 @@ async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   }
   const done = doneOrThrow(answer);
   if (done.kind === 'done') signalDue(parts, call.tenant, done.results);
-  return createdAnswer(parts, call, done);
+  return done;
 }
 
 /**
- * The response to an earlier request with the same key; null without one. It is used if the repeated request would be
- * rejected, for example because its worker was deleted. Creating no tasks reads the record without changing anything.
+ * The response to an earlier request with the same key; null without one. Creating no tasks reads the record without
+ * changing anything.
  */
 export async function firstAnswer(parts: RestParts, call: Call): Promise<CreateAnswer | null> {
   if (call.idempotency === null) return null;
