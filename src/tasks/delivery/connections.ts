@@ -32,7 +32,7 @@ export class Connection {
    */
   readonly key: string;
   readonly client: Client;
-  readonly #secureContext: SecureContext;
+  readonly #secureContext: () => SecureContext;
   readonly #clock: Clock;
   #addresses: readonly HostAddress[] = [];
   #socket: Socket | null = null;
@@ -41,7 +41,7 @@ export class Connection {
   constructor(
     key: string,
     origin: string,
-    secureContext: SecureContext,
+    secureContext: () => SecureContext,
     clock: Clock,
     lost: (connection: Connection) => void,
   ) {
@@ -129,7 +129,7 @@ export class Connection {
       ...options,
       // If the URL has an address, no server name is sent, and the certificate must contain the address.
       ...(isIP(to.hostname) === 0 ? { servername: to.hostname } : {}),
-      secureContext: this.#secureContext,
+      secureContext: this.#secureContext(),
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: true,
     });
@@ -202,8 +202,9 @@ interface ConnectionOptions {
 /** Connections to hosts, kept for the next attempt. */
 export class Connections {
   readonly #maxIdle: number;
-  /** Shared, because creating one parses every trusted certificate. */
-  readonly #secureContext: SecureContext;
+  readonly #ca: string;
+  /** Made for the first connection with TLS, and shared, because creating one parses every trusted certificate. */
+  #secureContext: SecureContext | null = null;
   readonly #clock: Clock;
   /** By key, the one that was used last at the end. */
   readonly #idle = new Map<string, Connection[]>();
@@ -214,9 +215,13 @@ export class Connections {
   /** @throws Error when the certificates cannot be read */
   constructor({ maxIdle, ca, clock }: ConnectionOptions) {
     this.#maxIdle = maxIdle;
-    this.#secureContext = createSecureContext({ ca: trustedCas(ca ?? '') });
+    this.#ca = ca ?? '';
     this.#clock = clock;
+    // A certificate that cannot be read is a fault at the start, not at the first delivery.
+    if (ca !== null) this.#trusting();
   }
+
+  readonly #trusting = () => (this.#secureContext ??= createSecureContext({ ca: trustedCas(this.#ca) }));
 
   /** Connections that there are, idle or in use. */
   get size(): number {
@@ -237,9 +242,7 @@ export class Connections {
       // The name leads elsewhere now.
       connection.destroy();
     }
-    const connection = new Connection(key, origin, this.#secureContext, this.#clock, lost =>
-      this.#lost(lost),
-    );
+    const connection = new Connection(key, origin, this.#trusting, this.#clock, lost => this.#lost(lost));
     connection.use(addresses);
     this.#used.add(connection);
     return connection;

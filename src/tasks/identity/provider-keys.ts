@@ -127,9 +127,9 @@ export class KeyDownload {
   }
 
   #agent(): Agent {
-    this.#secureContext ??= createSecureContext({ ca: trustedCas() });
+    if (this.#url.startsWith('https:')) this.#secureContext ??= createSecureContext({ ca: trustedCas() });
     return new Agent({
-      connect: { secureContext: this.#secureContext, timeout: TIMEOUT_MS },
+      connect: { ...(this.#secureContext && { secureContext: this.#secureContext }), timeout: TIMEOUT_MS },
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
