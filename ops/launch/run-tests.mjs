@@ -28,7 +28,7 @@ export async function runTests(args, groups) {
   note('running tests (tap)');
   const preloads = ['without-loaders.mjs', 'report-cpu-time.mjs'];
   // Whoever names files examines them, and gets the lines of the sources in stack traces.
-  if (groups !== undefined) preloads.push('without-source-maps.mjs');
+  if (groups !== undefined) preloads.push('without-source-maps.mjs', 'without-async-hooks.mjs');
   const tap = spawn(pinnedNode(), [scriptOf('tap', 'tap'), 'run', '--reporter=tap', ...args], {
     cwd: root,
     env: {

@@ -7,6 +7,9 @@ import { root } from './step.mjs';
 /** What test files call on the `t` that they import. */
 const METHODS = ['test', 'before', 'beforeEach', 'after', 'afterEach', 'teardown'];
 
+/** The innermost test that runs now. Errors that nothing catches are its failures. */
+let running = t;
+
 /**
  * Runs test files one after the other in this process. Each is a subtest that has the name of the file, and that the
  * `t` of `import t from 'tap'` stands for while the file runs.
@@ -14,6 +17,8 @@ const METHODS = ['test', 'before', 'beforeEach', 'after', 'afterEach', 'teardown
 export async function runGroup(files) {
   const runFile = t.test.bind(t);
   let current = t;
+  follow(t);
+  process.on('uncaughtException', error => running.threw(error));
   for (const method of METHODS) t[method] = (...args) => current[method](...args);
   for (const file of files) {
     const startMs = cpuTimeMs();
@@ -26,4 +31,15 @@ export async function runGroup(files) {
       await import(pathToFileURL(join(root, file)).href);
     });
   }
+}
+
+/** Notes which test within `test` runs. */
+function follow(test) {
+  test.on('subtestStart', subtest => {
+    running = subtest;
+    follow(subtest);
+  });
+  test.on('subtestEnd', () => {
+    running = test;
+  });
 }

@@ -21,6 +21,7 @@ async function groupOutput(
   const child = new Child({
     command: process.execPath,
     args: [
+      `--import=${pathToFileURL(join(repositoryRoot(), 'ops/launch/without-async-hooks.mjs')).href}`,
       '--input-type=module',
       '--eval',
       `import { runGroup } from '${module}'; await runGroup(${JSON.stringify(files)});`,
@@ -74,3 +75,47 @@ t.test('each file of a group is a test with the tests, teardowns and failures of
     'ok 3 - c.js',
   ]);
 });
+
+t.test(
+  'an error that nothing catches fails the test during which it comes, and the next tests run',
+  async t => {
+    const { status, lines } = await groupOutput(t, {
+      'a.js': `
+      t.test('outer', async t => {
+        await t.test('throws later', async t => {
+          setImmediate(() => { throw new Error('thrown'); });
+          await new Promise(() => {});
+        });
+        await t.test('rejects', async t => {
+          Promise.reject(new Error('rejected'));
+          await new Promise(() => {});
+        });
+      });
+      t.test('next', async t => t.pass('runs'));`,
+      'b.js': `t.test('other file', async t => t.pass('runs'));`,
+    });
+    t.equal(status, 1);
+    t.same(lines, [
+      '# Subtest: a.js',
+      '    # Subtest: outer',
+      '        # Subtest: throws later',
+      '            not ok 1 - thrown',
+      '        not ok 1 - throws later',
+      '        # Subtest: rejects',
+      '            not ok 1 - rejected',
+      '        not ok 2 - rejects',
+      '    not ok 1 - outer',
+      '    # Subtest: next',
+      '        ok 1 - runs',
+      '    ok 2 - next',
+      '# cpu',
+      'not ok 1 - a.js',
+      '# Subtest: b.js',
+      '    # Subtest: other file',
+      '        ok 1 - runs',
+      '    ok 1 - other file',
+      '# cpu',
+      'ok 2 - b.js',
+    ]);
+  },
+);
