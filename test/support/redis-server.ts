@@ -82,6 +82,10 @@ export async function commandAt(
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     connectTimeout: PATIENCE_MS,
+    // Nothing is sent but the command, and the password if there is one.
+    protocol: 2,
+    disableClientInfo: true,
+    enableReadyCheck: false,
     ...access,
   });
   // A failing connection is told by the rejected command; without a listener it would be printed as well.

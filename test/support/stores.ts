@@ -75,7 +75,7 @@ export async function redisStoreKinds(
     exempt,
     open: async inner => {
       await redis.command('FLUSHALL');
-      const store = redisStore(endpoint);
+      const store = redisStore(endpoint, { poolSize: 2 });
       inner.teardown(() => store.stop());
       await store.start();
       return store;
