@@ -4,7 +4,14 @@ import { REFUSED } from '../../src/counters/admission/admission.ts';
 import type { CounterBatch } from '../../src/counters/batch.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { fixedWindow, slidingWindow, tokenBucket } from '../support/admission.ts';
-import { batchOf, type CountingTime, NOON, type TestGroup, type TestOp } from '../support/counting.ts';
+import {
+  answered,
+  batchOf,
+  type CountingTime,
+  NOON,
+  type TestGroup,
+  type TestOp,
+} from '../support/counting.ts';
 import { type ModelAnswer, PenaltyModel } from '../support/penalty-model.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 
@@ -274,20 +281,16 @@ function timeAt(ms: number): CountingTime {
   return { nowS, nowMs, ttlS: 60, expiryS: nowS - (nowS % WINDOW_S) + WINDOW_S };
 }
 
-async function decide(store: CounterStore, ops: readonly TestOp[], ms: number): Promise<ModelAnswer[]> {
-  const batch = batchOf([{ ops }], timeAt(ms));
-  await store.increment(batch);
-  return answersOf(batch);
+function decide(store: CounterStore, ops: readonly TestOp[], ms: number): Promise<ModelAnswer[]> {
+  return answered([{ ops }], timeAt(ms), batch => store.increment(batch), answersOf);
 }
 
-async function decideHoldingBack(
+function decideHoldingBack(
   store: CounterStore,
   groups: readonly TestGroup[],
   ms: number,
 ): Promise<ModelAnswer[]> {
-  const batch = batchOf(groups, timeAt(ms));
-  await store.incrementHoldingBack(batch);
-  return answersOf(batch);
+  return answered(groups, timeAt(ms), batch => store.incrementHoldingBack(batch), answersOf);
 }
 
 function answersOf(batch: CounterBatch): ModelAnswer[] {

@@ -1,7 +1,8 @@
 import { ADMISSION, type AdmissionTerms } from '../../src/counters/admission/admission.ts';
 import type { PenaltyTerms } from '../../src/counters/admission/penalty.ts';
+import type { CounterBatch } from '../../src/counters/batch.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
-import { aftersOf, batchOf, type CountingTime, NOON, type TestGroup, type TestOp } from './counting.ts';
+import { aftersOf, answered, type CountingTime, NOON, type TestGroup, type TestOp } from './counting.ts';
 
 /** The terms of a sliding window of some seconds. */
 export function slidingWindow(requests: number, windowS: number): AdmissionTerms {
@@ -58,13 +59,13 @@ export function admitHoldingBack(
   return admitted(batch => store.incrementHoldingBack(batch), groups, time);
 }
 
-async function admitted(
-  run: (batch: ReturnType<typeof batchOf>) => void | Promise<void>,
+function admitted(
+  countIt: (batch: CounterBatch) => void | Promise<void>,
   groups: readonly TestGroup[],
   time: CountingTime,
 ): Promise<Admitted> {
-  const batch = batchOf(groups, time);
-  await run(batch);
-  const flags = (column: Uint8Array) => Array.from(column.subarray(0, batch.opCount), flag => flag === 1);
-  return { afters: aftersOf(batch), refused: flags(batch.opRefused), held: flags(batch.opHeld) };
+  return answered(groups, time, countIt, batch => {
+    const flags = (column: Uint8Array) => Array.from(column.subarray(0, batch.opCount), flag => flag === 1);
+    return { afters: aftersOf(batch), refused: flags(batch.opRefused), held: flags(batch.opHeld) };
+  });
 }

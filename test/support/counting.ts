@@ -39,6 +39,24 @@ export function batchOf(groups: readonly TestGroup[], time: CountingTime = NOON)
   return batch;
 }
 
+/** Batches whose answers have been read: a new one allocates 100 KB. */
+const spare: CounterBatch[] = [];
+
+/** Fills a batch, has a store `count` it, and returns what `read` makes of its answers. */
+export async function answered<T>(
+  groups: readonly TestGroup[],
+  time: CountingTime | undefined,
+  countIt: (batch: CounterBatch) => void | Promise<void>,
+  read: (batch: CounterBatch) => T,
+): Promise<T> {
+  const batch = spare.pop() ?? new CounterBatch(TEST_FINGERPRINT_KEY);
+  fill(batch, groups, time);
+  await countIt(batch);
+  const answer = read(batch);
+  spare.push(batch);
+  return answer;
+}
+
 /** Empties a batch and fills it with other requests. */
 export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: CountingTime = NOON): void {
   batch.reset(time.nowMs ?? time.nowS * 1_000);
@@ -65,28 +83,25 @@ export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: Co
 }
 
 /** Counts ops of one request without holding back; the count after each. */
-export async function count(
-  store: CounterStore,
-  ops: readonly TestOp[],
-  time?: CountingTime,
-): Promise<number[]> {
-  const batch = batchOf([{ ops }], time);
-  await store.increment(batch);
-  return aftersOf(batch);
+export function count(store: CounterStore, ops: readonly TestOp[], time?: CountingTime): Promise<number[]> {
+  return answered([{ ops }], time, batch => store.increment(batch), aftersOf);
 }
 
 /** Counts whole requests with holding back: the count after each op, and whether its hits were held. */
-export async function countHoldingBack(
+export function countHoldingBack(
   store: CounterStore,
   groups: readonly TestGroup[],
   time?: CountingTime,
 ): Promise<{ readonly afters: number[]; readonly held: boolean[] }> {
-  const batch = batchOf(groups, time);
-  await store.incrementHoldingBack(batch);
-  return {
-    afters: aftersOf(batch),
-    held: Array.from(batch.opHeld.subarray(0, batch.opCount), flag => flag === 1),
-  };
+  return answered(
+    groups,
+    time,
+    batch => store.incrementHoldingBack(batch),
+    batch => ({
+      afters: aftersOf(batch),
+      held: Array.from(batch.opHeld.subarray(0, batch.opCount), flag => flag === 1),
+    }),
+  );
 }
 
 export function aftersOf(batch: CounterBatch): number[] {

@@ -82,7 +82,7 @@ t.test('no penalty is lost while the table grows', async t => {
   const store = new EmbeddedCounterStore(table);
   const ops = Array.from({ length: 6_000 }, (_, i) => violating(`k${i}`));
   // Each key has a count, which its window then forgets, and a penalty.
-  for (const op of ops) await store.increment(batchOf([{ ops: [{ ...op, hits: 1 }, op] }], atMs(0)));
+  for (const op of ops) await count(store, [{ ...op, hits: 1 }, op], atMs(0));
   t.equal(table.evicted, 0);
   t.equal(await penalized(store, ops, 60_000), ops.length);
 });
@@ -109,7 +109,7 @@ t.test('a flood of penalized keys leaves room for the counters of others', async
   // The first request of a key fits, so each key has a counter and a penalty.
   for (let i = 0; i < 5_000; i++) {
     const op = violating(`flood${i}`);
-    await store.increment(batchOf([{ ops: [{ ...op, hits: 1 }, op] }], atMs(0)));
+    await count(store, [{ ...op, hits: 1 }, op], atMs(0));
   }
   t.ok(table.evicted > 1_000);
   const counts = await count(store, others, { ...NOON, expiryS: NOON.nowS + 86_400 });
