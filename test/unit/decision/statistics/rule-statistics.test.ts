@@ -7,6 +7,7 @@ import {
   RuleStatistics,
 } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
+import type { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { RULE_STAT, sanitiseStatName } from '../../../../src/stats/names.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { rulesOfKeys } from '../../rules/parse/rule-text.ts';
@@ -182,8 +183,26 @@ t.test('what a batch counts under replaced rules after they were carried over is
   t.same(told(statistics), { 'd.a.total_hits': 3, 'd.b.total_hits': 5 });
 });
 
-/** A generation and the keys of its limits, in their order. */
+/** The keys of some limits, in their order, and the rules with these limits. */
 interface Rules {
+  readonly keys: readonly string[];
+  readonly rules: CompiledRules;
+}
+
+/** Rules that replace each other at random. To compile them takes longer than everything else. */
+function rulesAtRandom(count: number): Rules[] {
+  const random = new SeededRandom(count);
+  return Array.from({ length: count }, () => {
+    // Two keys of three have the name of another.
+    const keys = Array.from({ length: random.below(1_200) + 1 }, (_, i) =>
+      [`k:${i}`, `k|${i}`, `j${i}`].slice(random.below(3)),
+    ).flat();
+    return { keys, rules: rulesOfKeys(keys) };
+  });
+}
+
+/** Rules in force: the keys of their limits, and what they count. */
+interface InForce {
   readonly keys: readonly string[];
   readonly generation: RuleGeneration;
 }
@@ -193,12 +212,14 @@ class Turmoil {
   readonly statistics = new RuleStatistics();
   readonly counted: Record<string, number> = {};
   readonly #random: SeededRandom;
-  readonly #batches: Rules[] = [];
+  readonly #rules: readonly Rules[];
+  readonly #batches: InForce[] = [];
   readonly #readers: Iterator<unknown>[] = [];
-  #current: Rules | null = null;
+  #current: InForce | null = null;
 
-  constructor(seed: number) {
+  constructor(seed: number, rules: readonly Rules[]) {
     this.#random = new SeededRandom(seed);
+    this.#rules = rules;
   }
 
   step(): void {
@@ -227,16 +248,12 @@ class Turmoil {
   }
 
   #publish(): void {
-    const count = this.#random.below(1_200) + 1;
-    // Two keys of three have the name of another.
-    const keys = Array.from({ length: count }, (_, i) =>
-      [`k:${i}`, `k|${i}`, `j${i}`].slice(this.#random.below(3)),
-    );
-    this.#current = { keys: keys.flat(), generation: generation(keys.flat()) };
+    const { keys, rules } = this.#random.pick(this.#rules);
+    this.#current = { keys, generation: new RuleGeneration(rules) };
     this.statistics.publish(this.#current.generation);
   }
 
-  #beginBatch(rules: Rules): void {
+  #beginBatch(rules: InForce): void {
     rules.generation.begin();
     this.#batches.push(rules);
   }
@@ -245,7 +262,7 @@ class Turmoil {
     return this.#random.below(2) === 0 ? this.statistics.totals() : this.statistics.carryOver();
   }
 
-  #hit({ keys, generation }: Rules): void {
+  #hit({ keys, generation }: InForce): void {
     const limit = this.#random.below(keys.length);
     const name = `d.${keys[limit]}`;
     if (this.#random.below(5) === 0) addTotal(this.statistics.rowFor(name), RULE_STAT.totalHits, 1);
@@ -256,8 +273,9 @@ class Turmoil {
 }
 
 t.test('no hit is lost or told twice, however publications, batches and readers interleave', async t => {
+  const rules = rulesAtRandom(12);
   for (let seed = 1; seed <= 12; seed++) {
-    const turmoil = new Turmoil(seed);
+    const turmoil = new Turmoil(seed, rules);
     for (let step = 0; step < 300; step++) turmoil.step();
     while (turmoil.endBatch());
     const totals = told(turmoil.statistics);
