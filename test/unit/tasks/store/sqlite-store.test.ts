@@ -14,7 +14,7 @@ import { openedSqlite } from '../../../support/tasks/stored-things.ts';
 /** The engine in the thread of the test, which owns its time. The thread that has it otherwise: sqlite/thread.test.ts. */
 const sqlite: Backend = { name: 'sqlite', open: clock => openedSqlite(t).open(clock) };
 taskStoreExam(t, sqlite);
-randomExam(t, sqlite, { sequences: 20 });
+randomExam(t, sqlite, { sequences: 12 });
 
 t.test('old usage is removed from the file', async t => {
   const clock = new ManualClock(Date.UTC(2026, 2, 1, 10));
