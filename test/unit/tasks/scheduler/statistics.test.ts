@@ -79,6 +79,14 @@ test('the lag is the time from when a task is due to its start', async (scene, t
   t.same(samples('sluice_tasks_oldest_due_seconds'), { '': 0 });
 });
 
+test('a due task that waits for room at its worker is the oldest', async (scene, t) => {
+  const process = await scene.process(t);
+  const worker = await scene.worker({ concurrency: 1 });
+  await scene.add(worker, 2, {}, { heardBy: process });
+  await scene.pass(3_000);
+  t.same(scraped(process, scene.clock).samples('sluice_tasks_oldest_due_seconds'), { '': 3 });
+});
+
 test('the number of due tasks is the last known one, and a scrape does not query the store', async (scene, t) => {
   const process = await scene.process(t);
   const worker = await scene.worker({ mode: 'pull', url: null });
