@@ -200,17 +200,20 @@ t.test(
   },
 );
 
-t.test('a stop does not wait for a receiver that does not read: the flush it cuts off is no failure', async t => {
-  const { sink, clock, output, stats, logger } = await overTcp(t, many(), { reads: false });
-  await output.ready();
-  const stopped = sink.stop();
-  clock.advance(LAST_FLUSH_MS);
-  await stopped;
-  await until(() => clock.pending <= 0);
-  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
-  t.equal(total(stats, 'failed'), 0);
-  t.same(logger.lines, []);
-});
+t.test(
+  'a stop does not wait for a receiver that does not read: the flush it cuts off is no failure',
+  async t => {
+    const { sink, clock, output, stats, logger } = await overTcp(t, many(), { reads: false });
+    await output.ready();
+    const stopped = sink.stop();
+    clock.advance(LAST_FLUSH_MS);
+    await stopped;
+    await until(() => clock.pending <= 0);
+    for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
+    t.equal(total(stats, 'failed'), 0);
+    t.same(logger.lines, []);
+  },
+);
 
 t.test('a stop without a start, and a second one, are harmless', async t => {
   const clock = new ManualClock(0);
