@@ -2,9 +2,10 @@ import { posix } from 'node:path';
 
 /** How far a service test is from a module, which it does not import, if no word of their paths is the same. */
 const SERVICE_DISTANCE = 12;
-/** How much nearer each word is that both paths have. */
-const WORD = 2;
+/** How much nearer a word is that both paths have, divided by the number of service tests with that word. */
+const WORD = 8;
 
+const SERVICE = 'test/service/';
 const IMPORTED = /(?:\bfrom |\bimport |\bimport\(|\bURL\(\s*)['"`](\.[^'"`]*?)(?:\.\$\{\w+\}|\.[jt]s)['"`]/g;
 
 /**
@@ -14,30 +15,38 @@ const IMPORTED = /(?:\bfrom |\bimport |\bimport\(|\bURL\(\s*)['"`](\.[^'"`]*?)(?
  * @param texts texts of all sources and tests, by path
  */
 export function nearestTests(module: string, texts: ReadonlyMap<string, string>): string[] {
+  const tests = [...texts.keys()].filter(path => path.endsWith('.test.ts'));
   const imports = importsOf(module, texts);
-  const distances = [...texts.keys()]
-    .filter(path => path.endsWith('.test.ts'))
-    .map(path => ({
-      path,
-      distance: distanceTo(module, path, imports.get(path)),
-      size: texts.get(path)?.length ?? 0,
-    }));
-  return distances
-    .filter(({ distance }) => distance !== undefined)
-    .sort((a, b) => (a.distance as number) - (b.distance as number) || a.size - b.size)
-    .map(({ path }) => path);
+  const services = tests.filter(path => path.startsWith(SERVICE));
+  const nearness = nearnessByWord(module, services);
+  const distances = new Map(services.map(test => [test, SERVICE_DISTANCE - nearness(test)]));
+  for (const test of tests) {
+    const steps = imports.get(test);
+    if (!distances.has(test) && steps !== undefined)
+      distances.set(test, steps + foldersBetween(module, test));
+  }
+  const sizeOf = (test: string): number => texts.get(test)?.length ?? 0;
+  return [...distances]
+    .sort(([a, distanceA], [b, distanceB]) => distanceA - distanceB || sizeOf(a) - sizeOf(b))
+    .map(([test]) => test);
 }
 
-function distanceTo(module: string, test: string, imports: number | undefined): number | undefined {
-  if (test.startsWith('test/service/')) {
-    const words = wordsOf(test.slice('test/service/'.length));
-    const shared = [...wordsOf(module.slice('src/'.length))].filter(word => words.has(word)).length;
-    return SERVICE_DISTANCE - WORD * shared;
-  }
-  if (imports === undefined) return undefined;
+/** Returns a function for how much nearer a service test is because of its name. A rare word says more. */
+function nearnessByWord(module: string, services: readonly string[]): (test: string) => number {
+  const ofModule = wordsOf(module);
+  const counts = new Map<string, number>();
+  for (const word of services.flatMap(test => [...wordsOf(test)]))
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  return test =>
+    [...wordsOf(test)]
+      .filter(word => ofModule.has(word))
+      .reduce((sum, word) => sum + WORD / (counts.get(word) as number), 0);
+}
+
+function foldersBetween(module: string, test: string): number {
   const mirrored = posix.dirname(module).replace('src', 'test/unit');
   const between = posix.relative(mirrored, posix.dirname(test));
-  return imports + (between === '' ? 0 : between.split('/').length);
+  return between === '' ? 0 : between.split('/').length;
 }
 
 /** Returns the number of imports between a module and each file that needs it. */
@@ -60,5 +69,5 @@ function importsOf(module: string, texts: ReadonlyMap<string, string>): Map<stri
 }
 
 function wordsOf(path: string): Set<string> {
-  return new Set(path.replace(/(?:\.test)?\.ts$/, '').split(/[/-]/));
+  return new Set(path.replace(/^src\/|^test\/service\/|(?:\.test)?\.ts$/g, '').split(/[/-]/));
 }
