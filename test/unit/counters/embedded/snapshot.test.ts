@@ -87,6 +87,13 @@ t.test('the key of the fingerprints is in the file, which nobody else may read',
   chmodSync(path, 0o644);
   await saveSnapshot(path, await tableOf(3), HEADER);
   t.equal(statSync(path).mode & 0o777, 0o600, 'also when there was one that others could');
+  const umask = process.umask(0o777);
+  try {
+    await saveSnapshot(path, await tableOf(3), HEADER);
+  } finally {
+    process.umask(umask);
+  }
+  t.equal(statSync(path).mode & 0o777, 0o600, 'and its owner may, whatever the umask is');
   await t.rejects(
     loadSnapshot(path, CounterTable.create(1_024), { ...AT_NOON, fingerprintKey: [1, 2, 3, 4] }),
     { message: 'it was replaced by another snapshot while it was read' },

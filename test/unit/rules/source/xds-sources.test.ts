@@ -230,4 +230,13 @@ t.test('files for TLS that cannot be used stop the start of all of them', async 
   const options = [xdsOptions(ads.address, clock), { ...xdsOptions('localhost:1', clock), tls }];
   const sources = new XdsSources(options, new CompilingLoader(false), false);
   await t.rejects(sources.start(), /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/none.pem" cannot be read/);
+  // After the server has ended, a source that runs waits for its next attempt.
+  const running = new WaitClock(0);
+  const other = new XdsSources([xdsOptions(ads.address, running)], new CompilingLoader(false), false);
+  t.teardown(() => Promise.all([sources.stop(), other.stop()]));
+  await other.start();
+  await ads.request();
+  ads.stop();
+  await running.awaited(10_000);
+  t.equal(clock.pending, 0);
 });

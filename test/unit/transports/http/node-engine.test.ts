@@ -37,7 +37,7 @@ async function isTimedOut(t: Test, connection: RawConnection): Promise<void> {
 
 t.test('a head that stops on its way is 408, on a new connection and on a used one', async t => {
   const fresh = await connectTo(t, [hello]);
-  await fresh.write('GET /hello HTTP/1.1\r\nHo');
+  await fresh.write('G');
   await isTimedOut(t, fresh);
   const used = await connectTo(t, [hello]);
   await used.ask(plain('GET', '/hello'));
