@@ -5,7 +5,11 @@ const SERVICE_DISTANCE = 12;
 /** How much nearer a word is that both paths have, divided by the number of service tests with that word. */
 const WORD = 8;
 
+/** Tests that send bytes mirror no folder. They count as being this far from all that they import. */
+const WIRE_FOLDERS = 1;
+
 const SERVICE = 'test/service/';
+const WIRE = 'test/wire/';
 const IMPORTED = /(?:\bfrom |\bimport |\bimport\(|\bURL\(\s*)['"`](\.[^'"`]*?)(?:\.\$\{\w+\}|\.[jt]s)['"`]/g;
 
 /**
@@ -44,6 +48,7 @@ function nearnessByWord(module: string, services: readonly string[]): (test: str
 }
 
 function foldersBetween(module: string, test: string): number {
+  if (test.startsWith(WIRE)) return WIRE_FOLDERS;
   const mirrored = posix.dirname(module).replace('src', 'test/unit');
   const between = posix.relative(mirrored, posix.dirname(test));
   return between === '' ? 0 : between.split('/').length;
