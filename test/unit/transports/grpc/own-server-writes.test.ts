@@ -7,7 +7,7 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { Deadlines } from '../../../../src/grpc/deadlines.ts';
 import { DEFAULT_CALL_LIMITS, HeldBytes } from '../../../../src/grpc/limits.ts';
 import { Inflater } from '../../../../src/grpc/message-reader.ts';
-import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
+import type { ReplyStream, StreamMethod, UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
 import { ConnectionTurns } from '../../../../src/transports/grpc/connection-turns.ts';
 import { GrpcSocket } from '../../../../src/transports/grpc/grpc-socket.ts';
@@ -17,7 +17,11 @@ import { WireClient } from '../../../support/wire-client.ts';
 import { grpcCall } from '../../../support/wire-frames.ts';
 
 /** Serves one connection with a {@link GrpcSocket}, and counts what that writes. */
-async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
+async function serveCounted(
+  t: Test,
+  unary: Record<string, UnaryMethod>,
+  streaming: Record<string, StreamMethod> = {},
+) {
   const accepted: Socket[] = [];
   const writes: number[] = [];
   const listener = createServer(socket => {
@@ -28,7 +32,7 @@ async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
       return write(bytes as Uint8Array);
     };
     const options = {
-      service: serviceOf({ unary }),
+      service: serviceOf({ unary, streaming }),
       limits: DEFAULT_LIMITS,
       callLimits: DEFAULT_CALL_LIMITS,
       held: new HeldBytes(1_000_000),
@@ -109,4 +113,18 @@ t.test('a read without an answer writes nothing', async t => {
   client.send(grpcCall(1, '/s/Hold'));
   await held.arrived(1);
   t.equal(writes.length, 0);
+});
+
+t.test('a message of a stream is written at once, whenever it is sent', async t => {
+  const opened = Promise.withResolvers<ReplyStream>();
+  const watch: StreamMethod = (_request, stream) => opened.resolve(stream);
+  const { client, writes } = await serveCounted(t, {}, { '/s/Watch': watch });
+  client.send(grpcCall(1, '/s/Watch'));
+  const stream = await opened.promise;
+  for (const sent of [1, 2]) {
+    await new Promise(resolve => setImmediate(resolve));
+    stream.send(Buffer.from('changed'));
+    await new Promise(resolve => setImmediate(resolve));
+    t.equal(writes.length, sent);
+  }
 });
