@@ -249,3 +249,19 @@ several=x
 `,
   );
 });
+
+t.test('a penalty is shown with what has led to it', async t => {
+  const shown = async (penalties: number, penalizedUntil: string | null): Promise<string | undefined> => {
+    const [first] = EXPLANATION.descriptors;
+    const penalty = { violations: 1, after: 3, penalties, penalizedUntil };
+    const { address } = await debugPort(t, 200, { ...EXPLANATION, descriptors: [{ ...first, penalty }] });
+    const { stdout } = await explain(address);
+    return /^ {2}penalty +(.*)$/m.exec(stdout)?.[1];
+  };
+  t.equal(await shown(0, null), 'not penalized: 1 of 3 violations');
+  t.equal(await shown(1, null), 'not penalized: 1 of 3 violations, 1 penalty so far');
+  t.equal(
+    await shown(2, '2026-03-01T12:00:00Z'),
+    'penalized until 2026-03-01T12:00:00Z: all requests are rejected and not counted, 2 penalties so far',
+  );
+});
