@@ -3,6 +3,7 @@ import { Cursors, pageAnswer } from '../../../../../src/tasks/rest/http/page.ts'
 
 const MIB = 1024 * 1024;
 const PAGE = {
+  cursors: new Cursors(Buffer.alloc(32)),
   identity: { tenant: 'acme', list: 'items', filters: {} },
   target: '/items?',
   limit: 200,
@@ -12,7 +13,7 @@ const PAGE = {
 
 /** Number of items on the page if items of these sizes are found. */
 function onPage(...sizes: readonly number[]): number {
-  const { text } = pageAnswer(PAGE, sizes, new Cursors(Buffer.alloc(32)), {
+  const { text } = pageAnswer(PAGE, sizes, {
     placeOf: String,
     write: size => `"${'x'.repeat(size - 2)}"`,
   });
