@@ -62,28 +62,36 @@ const SLOW_UNITS = [
 
 /**
  * Tests that only `npm run test:all` runs, by the beginning of their names: they take long, and show faults, attacks,
- * random cases, pages in every state, or other people's programs. {@link EVERY_TIME} has the promises that `npm test`
- * must show as well.
+ * random cases, pages in every state, other people's programs, or through the whole program what unit tests show as well.
+ * {@link EVERY_TIME} has the promises that `npm test` must show as well.
  */
 export const AT_LENGTH = [
   // Lost, blocked and replaced threads, processes and stores
   'service/engine-thread',
+  'service/operator-processes',
   'service/outages',
   'service/redis-pool',
+  'service/refunds',
+  'service/serving-reloads',
   'service/several-processes',
+  'service/snapshot',
   'service/task-kills-redis',
   'service/task-store-faults',
   'service/tasks-clock',
   'service/tasks-readiness',
+  'service/tasks-revocation',
+  'service/tasks-shared-limit',
   'unit/app/decision/decision-thread-deaths',
   'unit/app/decision/decision-thread-hangs',
   'unit/app/serving/serving-thread-deaths',
+  'unit/app/stores/serving-cluster',
   'unit/app/stores/serving-sentinel',
   'unit/counters/redis/cluster.test',
   'unit/counters/redis/sentinel.test',
   'unit/steering/redis-records-failover',
   'unit/tasks/crashes/',
   'unit/tasks/store/redis-cluster',
+  'unit/tasks/store/redis-faults',
   // Attacks and floods
   'service/tasks-attacks',
   'service/tasks-fair',
@@ -97,11 +105,30 @@ export const AT_LENGTH = [
   'unit/counters/admission/exact-log',
   'unit/decision/explain/explain-random',
   'unit/tasks/model/schedules/cron-in-all-zones',
+  'unit/tasks/rest/checks/wrong-types',
+  // Features that unit tests show as well, and settings of which most have no need
+  'service/client-worker',
+  'service/decision-log',
+  'service/log-start',
+  'service/operator-counters',
+  'service/operator-limits',
+  'service/operator-status',
+  'service/penalties',
+  'service/redis-forms',
+  'service/rehearsal',
+  'service/steering.test',
+  'service/tail',
+  'service/tasks-redis',
+  'service/tracing',
+  'service/trusted-cas',
+  'unit/app/stores/mistakes',
+  'unit/transports/grpc/grpc-js-server',
   // Programs of others, and other ways to install and start Sluice
   'service/envoy',
   'service/haproxy',
   'service/host-nodes',
   'service/image',
+  'service/launcher',
   'service/nginx',
   'service/pm2',
   'unit/launch/install',
