@@ -4,6 +4,7 @@ import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { clusterFor } from '../../support/redis-cluster.ts';
 import { redisRecordsOpener } from '../../support/redis-records.ts';
 import { MASTER_NAME, startWatchedMaster } from '../../support/redis-sentinel.ts';
+import { replicated } from '../../support/replicated.ts';
 import { record } from '../../support/steering.ts';
 import { until } from '../../support/until.ts';
 
@@ -40,7 +41,7 @@ t.test('after a failover by sentinels, all processes have the records of the new
   const env = { REDIS_TYPE: 'sentinel', REDIS_URL: `${MASTER_NAME},${sentinel.address}` };
   const { processes, logger, idsAre } = await three(t, env);
   await processes[0].put(ANN);
-  await master.command('WAIT', '1', '5000');
+  await replicated(master);
   // The next change reaches the master, but not its replica.
   await replica.command('CONFIG', 'SET', 'masteruser', 'nobody', 'masterauth', 'wrong');
   await replica.command('CLIENT', 'KILL', 'TYPE', 'master');
@@ -74,7 +75,7 @@ t.test('in a cluster, records are found after their slot has moved, and after a 
   await idsAre(ANN.id, BOB.id);
   const replica = await cluster.addReplica(to);
   t.teardown(() => replica.stop());
-  await owner.command('WAIT', '1', '5000');
+  await replicated(owner);
   await owner.kill();
   await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
   await put(processes[1], CID);

@@ -8,6 +8,7 @@ import { counterStoreExam } from '../../../exam/counter-store.ts';
 import { aftersOf, batchOf, count, countHoldingBack, type TestOp } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
+import { replicated } from '../../../support/replicated.ts';
 import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
 import { until, untilCounted } from '../../../support/until.ts';
 
@@ -230,7 +231,7 @@ t.test('a replica that takes the place of its master is found, and goes on count
   const { key } = (await keysOfNodes(12)).find(each => each.node === 0)!;
   const ops = [{ key, hits: 1 }];
   t.same(await count(store, ops), [1]);
-  await cluster.nodes[0].command('WAIT', '1', '5000');
+  await replicated(cluster.nodes[0]);
   await cluster.nodes[0].kill();
   await t.rejects(untilFailed(store, ops), { code: 'store_failed' });
   await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');

@@ -8,6 +8,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { MASTER_NAME, startSentinel, startWatchedMaster } from '../../../support/redis-sentinel.ts';
 import { startRedis } from '../../../support/redis-server.ts';
+import { replicated } from '../../../support/replicated.ts';
 import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
 import { until, untilCounted } from '../../../support/until.ts';
 
@@ -76,7 +77,7 @@ t.test('a failover that an operator asks for is followed too', async t => {
   const { master, replica, sentinel } = await startWatchedMaster(t);
   const { store, logger } = await openStore(t, sentinel.address);
   t.same(await count(store, ONE), [1]);
-  await master.command('WAIT', '1', '5000');
+  await replicated(master);
   await sentinel.command('SENTINEL', 'FAILOVER', MASTER_NAME);
   const connected = () => logger.lines.filter(line => line.message === 'Connected to Redis');
   await until(() => connected().length > 1 && connected().at(-1)?.fields.server === replica.address);
@@ -93,7 +94,7 @@ t.test('sliding windows and token buckets are as full after a failover as before
     terms,
   }));
   t.match(await admit(store, [...ops, ...ops]), { afters: [4_000, 4, 8_000, 8] });
-  await master.command('WAIT', '1', '5000');
+  await replicated(master);
   await sentinel.command('SENTINEL', 'FAILOVER', MASTER_NAME);
   const connected = () => logger.lines.filter(line => line.message === 'Connected to Redis');
   await until(() => connected().at(-1)?.fields.server === replica.address);
