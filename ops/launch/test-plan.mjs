@@ -106,7 +106,7 @@ export const AT_LENGTH = [
   'unit/decision/explain/explain-random',
   'unit/tasks/model/schedules/cron-in-all-zones',
   'unit/tasks/rest/checks/wrong-types',
-  // Features that unit tests show as well, and settings of which most have no need
+  // The whole program with features that unit tests show as well, and with settings that few use
   'service/client-worker',
   'service/decision-log',
   'service/log-start',

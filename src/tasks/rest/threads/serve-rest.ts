@@ -21,8 +21,9 @@ import {
 interface ThreadService {
   readonly handler: RestHandler;
   listeningOn(port: number): void;
-  /** There is a new port to the store, or there is none for this reason; see `PortOperator`. */
+  /** Operations go over this port from now on; see `PortOperator.connect`. */
   storeConnected(port: MessagePort): void;
+  /** The store could not be opened, so operations that wait for it fail with this fault. */
   storeRefused(fault: SentFault): void;
   /** Stops handing out leases, and answers the calls that wait for one. */
   drain(): void;
