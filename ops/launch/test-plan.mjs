@@ -136,7 +136,8 @@ export const AT_LENGTH = [
   // Pages in every state and width
   'service/console-life',
   'service/console-new-task',
-  'service/docs-looks',
+  'service/docs-pages',
+  'service/live-page-controls',
   'service/live-page-tasks',
   'service/live-page-views',
   'service/ops-dashboard',
