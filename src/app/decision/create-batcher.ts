@@ -1,4 +1,5 @@
-import { type Clock, within } from '../../base/clock.ts';
+import { within } from '../../base/clock.ts';
+import { THREAD_LOOP } from '../../base/event-loop.ts';
 import type { BatchObserver } from '../../decision/batch-observer.ts';
 import { BatchWindow } from '../../decision/batching/batch-window.ts';
 import { Batcher, type BatchPool, type GenerationSource } from '../../decision/batching/batcher.ts';
@@ -39,7 +40,7 @@ export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: O
     overLimit,
     counters,
     clock,
-    nowMs: pool === null ? null : finely,
+    nowMs: pool === null ? null : THREAD_LOOP.nowMs,
     observers,
     ...(settings.tracingEnabled && { storeSpans: createStoreSpans(settings) }),
   });
@@ -49,7 +50,7 @@ export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: O
     ...(sharedBounds !== undefined && { sharedBounds }),
     pool,
     named: own.named,
-    window: openBatchWindow(settings, clock),
+    window: openBatchWindow(settings),
     // For a store server, each batch costs a call. Counters in this process gain nothing from larger batches.
     soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,
     fingerprintKey: store.fingerprintKey,
@@ -92,17 +93,11 @@ export function engineCounters(stats: StatsRegistry): EngineCounters {
 }
 
 /** Batches are held back only for Redis. Counters in this process gain nothing from larger batches. */
-function openBatchWindow(settings: Settings, clock: Clock): BatchWindow | null {
+function openBatchWindow(settings: Settings): BatchWindow | null {
   const lengthMs = Math.max(
     settings.redisPipelineWindowMs,
     settings.redisPerSecond ? settings.redisPerSecondPipelineWindowMs : 0,
   );
   if (settings.backendType !== 'redis' || lengthMs === 0) return null;
-  const after = clock.after.bind(clock);
-  return new BatchWindow({ lengthMs, nowMs: finely, after, nextTurn: run => setImmediate(run) });
-}
-
-/** Monotonic time in milliseconds, with fractions. */
-function finely(): number {
-  return performance.now();
+  return new BatchWindow(lengthMs);
 }

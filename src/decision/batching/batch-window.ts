@@ -1,14 +1,5 @@
 import type { Timer } from '../../base/clock.ts';
-
-interface BatchWindowParts {
-  readonly lengthMs: number;
-  /** A monotonic clock, in milliseconds with fractions. */
-  readonly nowMs: () => number;
-  /** Starts a timer, which may be late by a millisecond or more. */
-  readonly after: (delayMs: number, run: () => void) => Timer;
-  /** Schedules a function for the next turn of the event loop. */
-  readonly nextTurn: (run: () => void) => void;
-}
+import { type EventLoop, THREAD_LOOP } from '../../base/event-loop.ts';
 
 /**
  * The time for which a batch is delayed so that more requests join it (`KVCACHE_PIPELINE_WINDOW`).
@@ -17,20 +8,22 @@ interface BatchWindowParts {
  * milliseconds of a window, which uses all spare time of a core.
  */
 export class BatchWindow {
-  readonly #parts: BatchWindowParts;
+  readonly #lengthMs: number;
+  readonly #loop: EventLoop;
   #endsMs = 0;
   #run: (() => void) | null = null;
   #timer: Timer | null = null;
   #turning = false;
 
-  constructor(parts: BatchWindowParts) {
-    this.#parts = parts;
+  constructor(lengthMs: number, loop: EventLoop = THREAD_LOOP) {
+    this.#lengthMs = lengthMs;
+    this.#loop = loop;
   }
 
   /** Opens the window. `run` is called at its end, unless the window is shut before. */
   open(run: () => void): void {
     this.#run = run;
-    this.#endsMs = this.#parts.nowMs() + this.#parts.lengthMs;
+    this.#endsMs = this.#loop.nowMs() + this.#lengthMs;
     if (!this.#turning) this.#wait();
   }
 
@@ -45,11 +38,11 @@ export class BatchWindow {
     this.#timer = null;
     const run = this.#run;
     if (run === null) return;
-    const leftMs = this.#endsMs - this.#parts.nowMs();
-    if (leftMs >= 2) this.#timer = this.#parts.after(Math.floor(leftMs) - 1, this.#wait);
+    const leftMs = this.#endsMs - this.#loop.nowMs();
+    if (leftMs >= 2) this.#timer = this.#loop.after(Math.floor(leftMs) - 1, this.#wait);
     else if (leftMs > 0) {
       this.#turning = true;
-      this.#parts.nextTurn(this.#wait);
+      this.#loop.nextTurn(this.#wait);
     } else {
       this.#run = null;
       run();

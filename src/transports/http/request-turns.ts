@@ -1,3 +1,4 @@
+import { type EventLoop, THREAD_LOOP } from '../../base/event-loop.ts';
 import { FairOrder, type Served } from '../../base/turns/fair-order.ts';
 
 /*
@@ -100,21 +101,6 @@ class WaitingRequest extends Account {
   }
 }
 
-interface RequestTurnsParts {
-  /** Runs a callback after the event loop has polled the sockets. */
-  readonly nextTurn: (run: () => void) => void;
-  /** Runs a callback after a time. */
-  readonly after: (ms: number, run: () => void) => void;
-  /** Milliseconds with fractions, from any start. */
-  readonly nowMs: () => number;
-}
-
-const SYSTEM: RequestTurnsParts = {
-  nextTurn: setImmediate,
-  after: (ms, run) => void setTimeout(run, ms),
-  nowMs: () => performance.now(),
-};
-
 /**
  * Shares the thread between the connections of a port. While there is little to do in a turn of the event loop,
  * requests are handled as they arrive. After {@link TURN_WORK} or {@link ARRIVING_MS}, further requests wait, and the
@@ -129,7 +115,7 @@ const SYSTEM: RequestTurnsParts = {
  * requests would wait for one large request after the other.
  */
 export class RequestTurns {
-  readonly #parts: RequestTurnsParts;
+  readonly #loop: EventLoop;
   readonly #small = new FairOrder<WaitingRequest>(CREDIT);
   readonly #large = new FairOrder<WaitingRequest>(CREDIT);
   #spent = 0;
@@ -142,8 +128,8 @@ export class RequestTurns {
   /** No large request is handled for now. */
   #isResting = false;
 
-  constructor(parts: RequestTurnsParts = SYSTEM) {
-    this.#parts = parts;
+  constructor(loop: EventLoop = THREAD_LOOP) {
+    this.#loop = loop;
   }
 
   /** Whether this turn has time left for `work`. False if requests are waiting that come first. */
@@ -164,7 +150,7 @@ export class RequestTurns {
     this.#spent += work;
     if (this.#spent < this.#timedWork) return;
     this.#timedWork = this.#spent + (this.#isScheduled ? CLOCK_READ_WORK : MIN_TIMED_WORK);
-    if (this.#isScheduled) this.#isLate = this.#parts.nowMs() >= this.#endsMs;
+    if (this.#isScheduled) this.#isLate = this.#loop.nowMs() >= this.#endsMs;
     else this.#schedule();
   }
 
@@ -186,12 +172,12 @@ export class RequestTurns {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#endsMs = this.#parts.nowMs() + ARRIVING_MS;
-    this.#parts.nextTurn(this.#turn);
+    this.#endsMs = this.#loop.nowMs() + ARRIVING_MS;
+    this.#loop.nextTurn(this.#turn);
   }
 
   readonly #turn = (): void => {
-    const { nowMs } = this.#parts;
+    const { nowMs } = this.#loop;
     this.#isScheduled = false;
     this.#isLate = false;
     this.#spent = 0;
@@ -208,7 +194,7 @@ export class RequestTurns {
 
   /** Handles at least one large request. */
   #takeLarge(endsMs: number): void {
-    const { nowMs } = this.#parts;
+    const { nowMs } = this.#loop;
     const beganMs = nowMs();
     do this.#take(this.#large.next() as WaitingRequest);
     while (this.#large.size > 0 && this.#spent < TURN_WORK && nowMs() < endsMs);
@@ -226,7 +212,7 @@ export class RequestTurns {
 
   #rest(ms: number): void {
     this.#isResting = true;
-    this.#parts.after(ms, () => {
+    this.#loop.after(ms, () => {
       this.#isResting = false;
       if (this.#large.size > 0) this.#schedule();
     });

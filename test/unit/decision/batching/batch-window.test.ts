@@ -10,8 +10,7 @@ class Bench {
   readonly window: BatchWindow;
 
   constructor(lengthMs: number) {
-    this.window = new BatchWindow({
-      lengthMs,
+    this.window = new BatchWindow(lengthMs, {
       nowMs: () => this.nowMs,
       after: (delayMs, run) => {
         const timer = { delayMs, run };

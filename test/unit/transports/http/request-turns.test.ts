@@ -17,6 +17,7 @@ class Loop {
     after: (ms, run) => {
       this.restMs = ms;
       this.endRest = run;
+      return { cancel: () => {} };
     },
     nowMs: () => this.nowMs,
   });
