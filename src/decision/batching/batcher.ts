@@ -66,8 +66,9 @@ interface BatcherParts {
   /** Delays batches so that they grow; null to send them immediately. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
   /**
-   * Schedules a flush. `queueMicrotask` flushes as soon as the code that received the request has run. `setImmediate`
-   * flushes at the end of the turn of the event loop, so that all requests read in the turn share a batch.
+   * Schedules a flush after a gRPC call. `queueMicrotask` flushes as soon as the code that received the call has run, which
+   * is with all calls of a read. `setImmediate` flushes at the end of the turn of the event loop, so that all requests read
+   * in the turn share a batch, as those of `/json` do.
    */
   readonly soon: (run: () => void) => void;
   /** Calls that failed for another reason than the store. */
@@ -112,7 +113,9 @@ export class Batcher implements Decider {
   #inFlight = 0;
   #largeInFlight = 0;
   #inPool = 0;
-  #flushPending = false;
+  /** Whether a flush is scheduled `soon`, and at the end of this turn of the event loop. */
+  #isFlushSoon = false;
+  #isFlushAtTurnEnd = false;
   /** Requests that wait or are being decided. */
   readonly #room: QueueRoom;
   #decided = 0;
@@ -174,10 +177,13 @@ export class Batcher implements Decider {
     const filling = this.#filling;
     filling.add(request, format, reply);
     this.#room.add(request.length);
-    const isWorthACall = filling.size === EARLY_REQUESTS && this.#inFlight === 0;
-    if (!this.#hasRoom() || (isWorthACall && window === null)) queueMicrotask(this.#flush);
-    else if (window === null || this.#isDue) this.#scheduleFlush();
-    else if (filling.size === 1) window.open(this.#windowEnded);
+    const isFull = !this.#hasRoom();
+    if (window !== null && !this.#isDue && !isFull) {
+      if (filling.size === 1) window.open(this.#windowEnded);
+    } else if (format === 'json') this.#flushAtTurnEnd();
+    else if (isFull || (filling.size === EARLY_REQUESTS && this.#inFlight === 0 && window === null))
+      queueMicrotask(this.#flush);
+    else this.#flushSoon();
   }
 
   /** Queues a request, or rejects it if the caller has used up its share of the queue. */
@@ -192,7 +198,8 @@ export class Batcher implements Decider {
     else {
       queue.add(caller, { bytes: ownRecord(REQUEST_KIND[format], request), format, reply });
       room.add(request.length);
-      this.#scheduleFlush();
+      if (format === 'json') this.#flushAtTurnEnd();
+      else this.#flushSoon();
     }
   }
 
@@ -210,15 +217,31 @@ export class Batcher implements Decider {
     this.#flush();
   };
 
-  #scheduleFlush(): void {
-    if (this.#flushPending) return;
-    this.#flushPending = true;
+  #flushSoon(): void {
+    if (this.#isFlushSoon) return;
+    this.#isFlushSoon = true;
     this.#parts.soon(this.#flush);
   }
 
+  /**
+   * For `/json`, whose requests arrive in a callback of its own each: `soon` would be a batch for each of them. They are
+   * never flushed within such a callback, because uWebSockets.js then sends each piece of the answers to other connections
+   * as a packet.
+   */
+  #flushAtTurnEnd(): void {
+    if (this.#isFlushAtTurnEnd) return;
+    this.#isFlushAtTurnEnd = true;
+    setImmediate(this.#turnEnded);
+  }
+
+  readonly #turnEnded = (): void => {
+    this.#isFlushAtTurnEnd = false;
+    this.#flush();
+  };
+
   /** Sends one batch. The next one is sent after the responses of this one have been written. */
   readonly #flush = (): void => {
-    this.#flushPending = false;
+    this.#isFlushSoon = false;
     const isLargeNext = !this.#wasLarge && this.#large.size > 0;
     const isSent = isLargeNext
       ? this.#sendLarge() || this.#sendFilling()
@@ -303,7 +326,7 @@ export class Batcher implements Decider {
     else {
       running.then(() => {
         this.#doneHere(batch, bytes);
-        if (this.#hasMore()) this.#scheduleFlush();
+        if (this.#hasMore()) this.#flushSoon();
       });
     }
   }
@@ -322,7 +345,7 @@ export class Batcher implements Decider {
     this.#parts.pool!.run(batch, generation).then(() => {
       this.#inPool--;
       this.#done(batch, requests, bytes);
-      if (this.#hasMore()) this.#scheduleFlush();
+      if (this.#hasMore()) this.#flushSoon();
     });
   }
 

@@ -89,6 +89,40 @@ t.test('before a server, a batch that is full does not wait for the end of the t
   await Promise.all(asked);
 });
 
+t.test('requests of /json, which arrive apart, are one batch at the end of the turn', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const asked: Promise<unknown>[] = [];
+  // More than leave at once over gRPC.
+  for (let i = 0; i < 100; i++) {
+    asked.push(decisions.askJson(request('d', 'a=x')));
+    // As between the callbacks of two requests.
+    await Promise.resolve();
+    t.equal(store.waiting.length, 0);
+  }
+  await turn();
+  t.same(store.sizes, [100]);
+  asked.push(decisions.askJson(request('d', 'a=x')), ask(decisions));
+  await Promise.resolve();
+  t.same(store.sizes, [100, 2], 'a gRPC call takes them with it');
+  await turn();
+  t.same(store.sizes, [100, 2]);
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+});
+
+t.test('a batch of /json that is full waits for the end of the turn as well', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const asked = Array.from({ length: MAX_BATCH_REQUESTS + 10 }, () => decisions.askJson(request('d', 'a=x')));
+  await Promise.resolve();
+  t.equal(store.waiting.length, 0);
+  await turn();
+  t.same(store.sizes, [MAX_BATCH_REQUESTS, 10]);
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+});
+
 t.test('a batch has a bound; more requests than that are several', async t => {
   const store = new GatedStore();
   const decisions = new Decisions({ store, rules: RULES });
