@@ -127,7 +127,6 @@ function openBatcher(answers: number): Batcher {
     fingerprintKey: KEY,
     maxQueued: 65_536,
     window: null,
-    soon: queueMicrotask,
     serviceError: counter,
     batchSizes: new Histogram(),
   });

@@ -69,8 +69,6 @@ export interface DecisionSetup {
   readonly window?: Pick<BatchWindow, 'open' | 'shut'>;
   /** Rules that another thread publishes; `rules` has no effect then. */
   readonly generations?: GenerationSource;
-  /** When batches leave; `queueMicrotask` unless given. */
-  readonly soon?: (run: () => void) => void;
   readonly observers?: readonly BatchObserver[];
   /** Memory of the steering records. */
   readonly steering?: SharedArrayBuffer;
@@ -111,7 +109,6 @@ export class Decisions {
       pool: this.#pool(setup, options, counters),
       named: this.statistics,
       window: setup.window ?? null,
-      soon: setup.soon ?? queueMicrotask,
       ...(setup.generations !== undefined && { rules: setup.generations }),
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,

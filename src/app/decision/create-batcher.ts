@@ -51,8 +51,6 @@ export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: O
     pool,
     named: own.named,
     window: openBatchWindow(settings),
-    // For a store server, each batch costs a call. Counters in this process gain nothing from larger batches.
-    soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,
     fingerprintKey: store.fingerprintKey,
     maxQueued: settings.maxQueuedDecisions,
     serviceError: counters.serviceError,

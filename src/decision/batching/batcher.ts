@@ -65,12 +65,6 @@ interface BatcherParts {
   readonly sharedBounds?: QueueBounds;
   /** Delays batches so that they grow; null to send them immediately. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
-  /**
-   * Schedules a flush after a gRPC call. `queueMicrotask` flushes as soon as the code that received the call has run, which
-   * is with all calls of a read. `setImmediate` flushes at the end of the turn of the event loop, so that all requests read
-   * in the turn share a batch, as those of `/json` do.
-   */
-  readonly soon: (run: () => void) => void;
   /** Calls that failed for another reason than the store. */
   readonly serviceError: Counter;
   /** Receives the number of requests of each batch. */
@@ -83,10 +77,17 @@ interface BatcherParts {
  */
 const EARLY_REQUESTS = 64;
 
+/** After so many turns in a row with a single request, the next requests are expected to be alone in their turns as well. */
+const LONE_TURNS = 8;
+
+/** Of requests that are expected to be alone, one in so many waits for the end of its turn, to see whether it still is. */
+const LONE_PROBE = 16;
+
 /**
- * Collects requests into batches without a timer. Requests that arrive while batches are in flight form the next batch.
- * A single request is sent as soon as the code that received it has run, or at the end of the turn of the event loop
- * (see `soon`). Batches are held back only if the operator configures a window.
+ * Collects requests into batches without a timer. All requests that are read in one turn of the event loop share a batch,
+ * because each batch has costs of its own, in this thread and in the store. A request that is alone in its turn, as those of
+ * a single sequential caller are, is decided as soon as the code that received it has run. Requests that arrive while
+ * batches are in flight form the next batch. Batches are held back longer only if the operator configures a window.
  *
  * Requests that do not fit into the next batch wait in a queue for each caller, and callers take turns
  * ({@link WaitingRequests}): a caller that asks for little joins the next batch, no matter how many requests of other
@@ -113,9 +114,9 @@ export class Batcher implements Decider {
   #inFlight = 0;
   #largeInFlight = 0;
   #inPool = 0;
-  /** Whether a flush is scheduled `soon`, and at the end of this turn of the event loop. */
-  #isFlushSoon = false;
-  #isFlushAtTurnEnd = false;
+  #isFlushScheduled = false;
+  /** Number of turns in a row whose batch had a single request. */
+  #loneTurns = 0;
   /** Requests that wait or are being decided. */
   readonly #room: QueueRoom;
   #decided = 0;
@@ -183,7 +184,7 @@ export class Batcher implements Decider {
     } else if (format === 'json') this.#flushAtTurnEnd();
     else if (isFull || (filling.size === EARLY_REQUESTS && this.#inFlight === 0 && window === null))
       queueMicrotask(this.#flush);
-    else this.#flushSoon();
+    else this.#scheduleFlush();
   }
 
   /** Queues a request, or rejects it if the caller has used up its share of the queue. */
@@ -198,8 +199,7 @@ export class Batcher implements Decider {
     else {
       queue.add(caller, { bytes: ownRecord(REQUEST_KIND[format], request), format, reply });
       room.add(request.length);
-      if (format === 'json') this.#flushAtTurnEnd();
-      else this.#flushSoon();
+      this.#flushAtTurnEnd();
     }
   }
 
@@ -217,31 +217,34 @@ export class Batcher implements Decider {
     this.#flush();
   };
 
-  #flushSoon(): void {
-    if (this.#isFlushSoon) return;
-    this.#isFlushSoon = true;
-    this.#parts.soon(this.#flush);
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    if (this.#loneTurns < LONE_TURNS || this.#decided % LONE_PROBE === 0) {
+      this.#flushAtTurnEnd();
+      return;
+    }
+    this.#isFlushScheduled = true;
+    queueMicrotask(this.#turnEnded);
   }
 
   /**
-   * For `/json`, whose requests arrive in a callback of its own each: `soon` would be a batch for each of them. They are
-   * never flushed within such a callback, because uWebSockets.js then sends each piece of the answers to other connections
-   * as a packet.
+   * Requests of `/json` always wait for the end of the turn. Each arrives in a callback of its own, and uWebSockets.js sends
+   * each piece of an answer as a packet if it is written within the callback of another request.
    */
   #flushAtTurnEnd(): void {
-    if (this.#isFlushAtTurnEnd) return;
-    this.#isFlushAtTurnEnd = true;
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
     setImmediate(this.#turnEnded);
   }
 
   readonly #turnEnded = (): void => {
-    this.#isFlushAtTurnEnd = false;
+    this.#isFlushScheduled = false;
+    this.#loneTurns = this.#filling.size === 1 ? this.#loneTurns + 1 : 0;
     this.#flush();
   };
 
   /** Sends one batch. The next one is sent after the responses of this one have been written. */
   readonly #flush = (): void => {
-    this.#isFlushSoon = false;
     const isLargeNext = !this.#wasLarge && this.#large.size > 0;
     const isSent = isLargeNext
       ? this.#sendLarge() || this.#sendFilling()
@@ -326,7 +329,7 @@ export class Batcher implements Decider {
     else {
       running.then(() => {
         this.#doneHere(batch, bytes);
-        if (this.#hasMore()) this.#flushSoon();
+        if (this.#hasMore()) this.#flushAtTurnEnd();
       });
     }
   }
@@ -345,7 +348,7 @@ export class Batcher implements Decider {
     this.#parts.pool!.run(batch, generation).then(() => {
       this.#inPool--;
       this.#done(batch, requests, bytes);
-      if (this.#hasMore()) this.#flushSoon();
+      if (this.#hasMore()) this.#flushAtTurnEnd();
     });
   }
 

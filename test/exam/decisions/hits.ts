@@ -246,8 +246,8 @@ function examineOngoing(t: Test, open: OpenStore): void {
         });
       });
     const first = [decide(), decide(), decide()];
-    // The batch leaves in a microtask of its own; the reload comes before a store elsewhere has answered.
-    await Promise.resolve();
+    // The batch leaves at the end of this turn; the reload comes before a store elsewhere has answered.
+    await new Promise(resolve => setImmediate(resolve));
     decisions.load(named('new'));
     await Promise.all([...first, decide()]);
     // Batches may overtake each other.

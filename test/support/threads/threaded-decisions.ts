@@ -124,7 +124,6 @@ export class ThreadedDecisions {
       fingerprintKey: this.store.fingerprintKey,
       maxQueued: 100_000,
       window: null,
-      soon: queueMicrotask,
       serviceError: counters.serviceError,
       batchSizes: stats.timer('ratelimit.batch.requests'),
     };

@@ -150,7 +150,7 @@ t.test('without a decision within ten seconds, the question fails and nothing is
   const decisions = new Decisions({
     store: await sharedStoreKind.open(t),
     rules: SHIPPED,
-    soon: run => held.push(run),
+    window: { open: run => held.push(run), shut: () => {} },
   });
   const limits = new DecidedApiLimits(decisions.batcher, () => decisions.rules, decisions.clock);
   const first = limits.ask(WRITE);

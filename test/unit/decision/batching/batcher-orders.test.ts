@@ -96,7 +96,6 @@ class Machine implements DecidingThreads {
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: MAX_QUEUED,
       window: this.#openWindow(),
-      soon: random.below(2) === 0 ? queueMicrotask : setImmediate,
       serviceError: counters.serviceError,
       batchSizes: this.stats.timer('ratelimit.batch.requests'),
     });

@@ -12,7 +12,7 @@ const RULES =
 const ask = (decisions: Decisions) => decisions.ask(request('d', 'a=x'));
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
-t.test('what arrives in one go is one batch; what arrives while batches wait is the next', async t => {
+t.test('what arrives in one turn is one batch; what arrives while batches wait is the next', async t => {
   const store = new GatedStore();
   const decisions = new Decisions({ store, rules: RULES });
   const first = [ask(decisions), ask(decisions), ask(decisions)];
@@ -40,9 +40,9 @@ t.test('what arrives in one go is one batch; what arrives while batches wait is 
   t.equal(decisions.batcher.pending, 0);
 });
 
-t.test('before a server, all that one turn of the event loop brings is one batch', async t => {
+t.test('all that one turn of the event loop brings is one batch', async t => {
   const store = new GatedStore();
-  const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
+  const decisions = new Decisions({ store, rules: RULES });
   const asked = [ask(decisions)];
   // As between the reads of two sockets.
   for (let i = 0; i < 5; i++) await Promise.resolve();
@@ -61,25 +61,25 @@ t.test('before a server, all that one turn of the event loop brings is one batch
   await Promise.all(asked);
 });
 
-t.test('before a server, a batch of 64 requests leaves at once while the server is idle', async t => {
+t.test('a batch of 64 requests leaves at once while the store is idle', async t => {
   const store = new GatedStore();
-  const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
+  const decisions = new Decisions({ store, rules: RULES });
   const ask64 = (): Promise<unknown>[] => Array.from({ length: 64 }, () => ask(decisions));
   const asked = ask64();
   await Promise.resolve();
   t.equal(store.waiting.length, 1);
   asked.push(...ask64());
   await Promise.resolve();
-  t.equal(store.waiting.length, 1, 'the server is busy, so the next batch grows until the turn ends');
+  t.equal(store.waiting.length, 1, 'the store is busy, so the next batch grows until the turn ends');
   await turn();
   t.same(store.sizes, [64, 64]);
   for (const batch of store.waiting) batch.pass();
   await Promise.all(asked);
 });
 
-t.test('before a server, a batch that is full does not wait for the end of the turn', async t => {
+t.test('a batch that is full does not wait for the end of the turn', async t => {
   const store = new GatedStore();
-  const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
+  const decisions = new Decisions({ store, rules: RULES });
   const asked = Array.from({ length: MAX_BATCH_REQUESTS + 1 }, () => ask(decisions));
   await Promise.resolve();
   t.equal(store.waiting[0]?.ops, MAX_BATCH_REQUESTS);
@@ -87,6 +87,29 @@ t.test('before a server, a batch that is full does not wait for the end of the t
   t.equal(store.waiting[1].ops, 1);
   for (const batch of store.waiting) batch.pass();
   await Promise.all(asked);
+});
+
+/** Asks for one decision in each of so many turns. Returns how many of them were there before the turn ended. */
+async function askAlone(decisions: Decisions, turns: number): Promise<number> {
+  let early = 0;
+  for (let i = 0; i < turns; i++) {
+    let isAnswered = false;
+    const asked = ask(decisions).then(() => {
+      isAnswered = true;
+    });
+    for (let step = 0; step < 10; step++) await Promise.resolve();
+    if (isAnswered) early++;
+    await asked;
+  }
+  return early;
+}
+
+t.test('a request that is alone, as those before it were, does not wait for the end of its turn', async t => {
+  const decisions = new Decisions({ store: embeddedStore(), rules: RULES });
+  t.equal(await askAlone(decisions, 8), 0, 'at first, requests wait for others');
+  t.equal(await askAlone(decisions, 160), 150, 'one in 16 still waits');
+  await Promise.all([ask(decisions), ask(decisions)]);
+  t.equal(await askAlone(decisions, 8), 0, 'they wait again once a turn has brought two');
 });
 
 t.test('requests of /json, which arrive apart, are one batch at the end of the turn', async t => {
@@ -103,10 +126,8 @@ t.test('requests of /json, which arrive apart, are one batch at the end of the t
   await turn();
   t.same(store.sizes, [100]);
   asked.push(decisions.askJson(request('d', 'a=x')), ask(decisions));
-  await Promise.resolve();
-  t.same(store.sizes, [100, 2], 'a gRPC call takes them with it');
   await turn();
-  t.same(store.sizes, [100, 2]);
+  t.same(store.sizes, [100, 2], 'with the gRPC calls of the turn');
   for (const batch of store.waiting) batch.pass();
   await Promise.all(asked);
 });
@@ -154,10 +175,9 @@ t.test('the bytes that wait have a bound as well', async t => {
   const large = encodeRateLimitRequest(request('d', `a=${'x'.repeat(4_000_000)}`));
   const asked = Array.from({ length: 17 }, () => decisions.askBytes(large, 'protobuf'));
   await t.rejects(ask(decisions), { code: 'overloaded' });
-  await turn();
-  while (store.waiting.length > 0) {
-    store.waiting.shift()?.pass();
+  while (decisions.batcher.pending > 0) {
     await turn();
+    store.waiting.shift()?.pass();
   }
   await Promise.all(asked);
 });
@@ -300,6 +320,7 @@ t.test('a call that ended while it waited is left out of its batch, and counted 
   await turn();
   calls[1].reply.gone = true;
   store.waiting[0].pass();
+  await turn();
   await turn();
   t.equal(store.waiting[4].ops, 2, 'its hits are not counted');
   for (const batch of store.waiting.slice(1)) batch.pass();
