@@ -1,6 +1,7 @@
 import { Command, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { asError } from '../../../base/fault.ts';
 import { type RedisEndpoint, tlsOptions } from '../../../clients/redis/address.ts';
+import { readDirectly } from '../../../clients/redis/direct-replies.ts';
 import {
   CommandTimeout,
   explainCredentials,
@@ -61,6 +62,7 @@ export class RedisConnection {
     this.#endpoint = endpoint;
     this.#timeoutMs = timeoutMs;
     this.#redis = new Redis(clientOptions(endpoint, timeoutMs));
+    readDirectly(this.#redis);
     this.#redis.on('error', (failure: unknown) => this.#failed(asError(failure).message));
     this.closed = new Promise(resolve => this.#redis.once('end', () => resolve(this.#reason)));
   }
