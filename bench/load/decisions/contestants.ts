@@ -47,6 +47,8 @@ const USUAL_CONTESTANTS = {
   },
   'redis-rules': { title: 'Redis, 100 000 rules', store: 'redis', routes: 100_000, localCacheBytes: 0 },
   baseline: { title: 'baseline', store: 'redis', routes: 10, localCacheBytes: 0 },
+  // A server that answers without a decision, over HTTP alone.
+  hello: { title: 'uWebSockets.js hello world', store: 'embedded', routes: 0, localCacheBytes: 0 },
   // Another service; its own name is in `Plan.peer`.
   peer: { title: 'peer', store: 'redis', routes: 10, localCacheBytes: 0 },
 } as const satisfies Record<string, Contestant>;

@@ -10,6 +10,7 @@ import type { WatchedProcesses } from '../../support/load-window.ts';
 import type { BaselineReady } from './baseline.ts';
 import { CONTESTANTS, type Contestant, type ContestantName } from './contestants.ts';
 import { entryOf, Generators } from './generators.ts';
+import type { HelloReady } from './hello.ts';
 import type { JsonLoad } from './json-generator.ts';
 import { type Peer, startPeer } from './peer.ts';
 import type { RelayReady } from './relay.ts';
@@ -124,6 +125,7 @@ export class Field {
   #start(name: ContestantName, database: number): Promise<Running> {
     if (name === 'baseline') return this.#startBaseline(database);
     if (name === 'peer') return this.#startPeer();
+    if (name === 'hello') return this.#startHello();
     return this.#startService(name, database);
   }
 
@@ -163,6 +165,19 @@ export class Field {
       service: null,
       rulesFolder: '',
       database,
+    };
+  }
+
+  async #startHello(): Promise<Running> {
+    const { pid, port } = await this.#fork('./hello').ready<HelloReady>();
+    return {
+      name: 'hello',
+      grpcPort: 0,
+      httpPort: port,
+      watched: { service: pid },
+      service: null,
+      rulesFolder: '',
+      database: 0,
     };
   }
 

@@ -6,13 +6,22 @@ import { type Scenario, titleOfScenario } from './scenario.ts';
 /** The same service on the same store, with each engine of the HTTP ports. */
 const USUAL: ContestantName = 'embedded';
 const NODE: ContestantName = 'embedded-node';
+/** What uWebSockets.js does at least, which the default engine is compared with. */
+const LEAST: ContestantName = 'hello';
+
+/** The names of the rows. */
+const ROWS: Readonly<Partial<Record<ContestantName, string>>> = {
+  [USUAL]: '  uws',
+  [NODE]: '  node',
+  [LEAST]: '  hello world',
+};
 
 /** Three rounds are enough to determine the ratio. */
 const MOST_ROUNDS = 3;
 
 /** The part that compares the HTTP engines. */
 export function engineScenarios(): Scenario[] {
-  const contestants = [USUAL, NODE];
+  const contestants = [USUAL, NODE, LEAST];
   return (['1x1', '8x32'] as const).map(connections => ({
     front: 'json',
     pattern: 'hot',
@@ -36,7 +45,7 @@ export function enginesTable(results: readonly ScenarioResult[]): string[] {
           ? ''
           : formatNumber(ratioOf(rounds, figure, { over: contestant, under: USUAL }), 2);
       return [
-        contestant === USUAL ? '  uws' : '  node',
+        ROWS[contestant] ?? contestant,
         formatNumber(requestsPerSecond),
         ratio('requestsPerSecond'),
         formatNumber(p50Ms, 3),

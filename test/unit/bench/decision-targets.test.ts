@@ -80,13 +80,14 @@ t.test('p99 at half of the peak, everyday rates and the lift of a reload have ta
 t.test('HTTP engines are compared within the rounds, by rate and by CPU', async t => {
   const [scenario] = engineScenarios();
   const rounds = [
-    { embedded: figures(60_000, 10), 'embedded-node': figures(30_000, 25) },
-    { embedded: figures(6_000, 100), 'embedded-node': figures(3_000, 250) },
+    { embedded: figures(60_000, 10), 'embedded-node': figures(30_000, 25), hello: figures(90_000, 6) },
+    { embedded: figures(6_000, 100), 'embedded-node': figures(3_000, 250), hello: figures(9_000, 60) },
   ];
-  const [, title, uws, node] = enginesTable([{ scenario, rounds }]);
+  const [, title, uws, node, hello] = enginesTable([{ scenario, rounds }]);
   t.match(title, /^json, one hot key, 1 × 1/);
   t.match(uws, /^ {2}uws +33 000 +1\.000 +2\.000 +55\.00/);
   t.match(node, /^ {2}node +16 500 +0\.50 +1\.000 +2\.000 +137\.50 +2\.50$/);
+  t.match(hello, /^ {2}hello world +49 500 +1\.50 +1\.000 +2\.000 +33\.00 +0\.60$/);
 });
 
 t.test('kinds of limits are compared with plain ones in each round; the slowest has a target', async t => {
