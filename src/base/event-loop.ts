@@ -10,6 +10,36 @@ export interface EventLoop {
   readonly after: (delayMs: number, run: () => void) => Timer;
 }
 
+/** What waits for the end of this turn. */
+let waiting: (() => void)[] = [];
+
+/**
+ * Runs `run` at the end of this turn of the event loop of this thread, when the sockets have been polled and before they are
+ * polled again, after everything that was given before.
+ */
+export function atTurnEnd(run: () => void): void {
+  if (waiting.push(run) === 1) setImmediate(endTurn);
+}
+
+/**
+ * Runs what waits for the end of this turn. For code that runs between two polls of the sockets: what it gives to
+ * {@link atTurnEnd} would otherwise wait until the sockets have been polled again.
+ */
+export function endTurn(): void {
+  const runs = waiting;
+  waiting = [];
+  let done = 0;
+  try {
+    for (const run of runs) {
+      done++;
+      run();
+    }
+  } finally {
+    // One has thrown. The others run nevertheless.
+    for (const run of runs.slice(done)) atTurnEnd(run);
+  }
+}
+
 /** The event loop of this thread. A pending timer does not keep the process alive. */
 export const THREAD_LOOP: EventLoop = {
   nowMs: () => performance.now(),

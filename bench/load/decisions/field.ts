@@ -71,9 +71,12 @@ export class Field {
         field.#redis = redis;
         field.#stops.push(() => redis.stop());
       }
-      // Database 0 is for the peer: not every service can choose another one.
-      for (const [index, name] of options.contestants.entries())
-        field.running.set(name, await field.#start(name, index + 1));
+      // Database 0 is for the peer: not every service can choose another one. A server has 16.
+      let databases = 0;
+      for (const name of options.contestants) {
+        const database = CONTESTANTS[name].store === 'redis' ? ++databases : 0;
+        field.running.set(name, await field.#start(name, database));
+      }
       return field;
     } catch (failure) {
       await field.stop();

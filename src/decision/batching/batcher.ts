@@ -1,3 +1,4 @@
+import { atTurnEnd } from '../../base/event-loop.ts';
 import { Fault } from '../../base/fault.ts';
 import { Bound } from '../../base/threads/shared-bound.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
@@ -77,7 +78,7 @@ interface BatcherParts {
  */
 const EARLY_REQUESTS = 64;
 
-/** After so many turns in a row with a single request, the next requests are expected to be alone in their turns as well. */
+/** After so many flushes in a row with a single request, the next requests are expected to be alone in their turns as well. */
 const LONE_TURNS = 8;
 
 /** Of requests that are expected to be alone, one in so many waits for the end of its turn, to see whether it still is. */
@@ -115,7 +116,7 @@ export class Batcher implements Decider {
   #largeInFlight = 0;
   #inPool = 0;
   #isFlushScheduled = false;
-  /** Number of turns in a row whose batch had a single request. */
+  /** Number of flushes in a row that found a single request. */
   #loneTurns = 0;
   /** Requests that wait or are being decided. */
   readonly #room: QueueRoom;
@@ -234,7 +235,7 @@ export class Batcher implements Decider {
   #flushAtTurnEnd(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
-    setImmediate(this.#turnEnded);
+    atTurnEnd(this.#turnEnded);
   }
 
   readonly #turnEnded = (): void => {

@@ -1,3 +1,4 @@
+import { endTurn } from '../../base/event-loop.ts';
 import { FairOrder, type Served } from '../../base/turns/fair-order.ts';
 
 /** A connection whose input is handled in turns. */
@@ -97,5 +98,7 @@ export class ConnectionTurns {
     }
     if (order.size > 0) this.#schedule();
     else order.settle();
+    // Requests of this turn are decided before further input is read.
+    endTurn();
   };
 }

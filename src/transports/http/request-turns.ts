@@ -1,4 +1,4 @@
-import { type EventLoop, THREAD_LOOP } from '../../base/event-loop.ts';
+import { atTurnEnd, type EventLoop, endTurn, THREAD_LOOP } from '../../base/event-loop.ts';
 import { FairOrder, type Served } from '../../base/turns/fair-order.ts';
 
 /*
@@ -190,6 +190,7 @@ export class RequestTurns {
     }
     if (this.#large.size > 0 && !this.#isResting) this.#takeLarge(endsMs);
     if (this.#small.size > 0 || (this.#large.size > 0 && !this.#isResting)) this.#schedule();
+    endTurn();
   };
 
   /** Handles at least one large request. */
@@ -198,8 +199,8 @@ export class RequestTurns {
     const beganMs = nowMs();
     do this.#take(this.#large.next() as WaitingRequest);
     while (this.#large.size > 0 && this.#spent < TURN_WORK && nowMs() < endsMs);
-    // The decisions of this turn are made in microtasks that were queued before.
-    queueMicrotask(() => {
+    // After the decisions of this turn.
+    atTurnEnd(() => {
       const tookMs = nowMs() - beganMs;
       if (tookMs > LONG_MS) this.#rest(tookMs);
     });

@@ -1,4 +1,5 @@
 import { ByteWriter } from '../../../base/bytes.ts';
+import { atTurnEnd } from '../../../base/event-loop.ts';
 import type { Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { CallOrigin, Decider, DecisionReply } from '../../../decision/decider.ts';
@@ -72,7 +73,7 @@ export function jsonRoute(
       const traced = new TracedDecisionReply(reply, span, STATUS_OUTCOMES);
       tracing?.current.during(span, () => decider.decide(request.view(), 'json', traced));
     }
-    if (undecided.push(exchange) === 1) setImmediate(holdUndecided);
+    if (undecided.push(exchange) === 1) atTurnEnd(holdUndecided);
   };
   return {
     path: '/json',

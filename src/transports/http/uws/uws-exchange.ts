@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ByteWriter } from '../../../base/bytes.ts';
+import { endTurn } from '../../../base/event-loop.ts';
 import { type Answer, type AnswerHead, lastingBytes, rawAnswer } from '../answer.ts';
 import { CHUNKS_TOO_SMALL, hasTooManyChunks } from '../body.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
@@ -255,7 +256,12 @@ export class UwsExchange extends Exchange {
     // uWebSockets.js reports the end of a chunked body before it parses the bytes that follow. If those are trailer
     // fields, the parser reads them as another request and closes the connection before the next turn, so this request
     // has no effect.
-    else setImmediate(() => this.deliver(listener, NOTHING, true));
+    else {
+      setImmediate(() => {
+        this.deliver(listener, NOTHING, true);
+        endTurn();
+      });
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { atTurnEnd } from '../../../../src/base/event-loop.ts';
 import {
   Account,
   REQUEST_WORK,
@@ -174,4 +175,18 @@ t.test('the connection with the least work comes first, whenever it asks', async
   loop.wait('calm', REQUEST_WORK, { account: calm });
   loop.wait('unknown', 2 * REQUEST_WORK);
   t.strictSame(loop.turn(), ['calm', 'unknown', 'busy']);
+});
+
+t.test('what requests leave for the end of their turn is done in it, and counts as their time', async t => {
+  const loop = new Loop();
+  loop.turns.wait(REQUEST_WORK, () => atTurnEnd(() => loop.ran.push('decided')));
+  t.same(loop.turn(), ['decided']);
+  loop.turns.wait(TURN_WORK, () => {
+    loop.nowMs += 1;
+    atTurnEnd(() => {
+      loop.nowMs += 20;
+    });
+  });
+  loop.turn();
+  t.equal(loop.restMs, 21);
 });

@@ -3,7 +3,6 @@ import { backoffMs } from '../../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../../base/clock.ts';
 import type { AuthFile, Credentials } from '../../../../base/files/auth-file.ts';
 import { tlsOptions } from '../../../../clients/redis/address.ts';
-import { readDirectly } from '../../../../clients/redis/direct-replies.ts';
 import type { RedisTaskStoreOptions } from './options.ts';
 
 /** Delays between attempts to connect. They are short, so that an outage ends soon after Redis is available again. */
@@ -26,7 +25,7 @@ export function ioredisClient(options: RedisTaskStoreOptions): Redis | Cluster {
   const wait = (times: number) => backoffMs(RECONNECT, times - 1, random);
   if (type === 'single') {
     const [address] = addresses;
-    const redis = new Redis({
+    return new Redis({
       ...('path' in address ? { path: address.path } : { host: address.host, port: address.port }),
       ...connectionOptions(options),
       ...(access.tls !== undefined && { tls: tlsOptions(access.tls, address) }),
@@ -35,10 +34,8 @@ export function ioredisClient(options: RedisTaskStoreOptions): Redis | Cluster {
       // After a failover, another server may be the master behind the same address.
       reconnectOnError: (failure: Error) => failure.message.startsWith('READONLY'),
     });
-    readDirectly(redis);
-    return redis;
   }
-  const cluster = new Cluster(
+  return new Cluster(
     addresses.filter(address => 'host' in address),
     {
       lazyConnect: true,
@@ -52,8 +49,6 @@ export function ioredisClient(options: RedisTaskStoreOptions): Redis | Cluster {
       redisOptions: connectionOptions(options),
     },
   );
-  cluster.on('+node', readDirectly);
-  return cluster;
 }
 
 function connectionOptions({ access, timeoutMs }: RedisTaskStoreOptions) {
