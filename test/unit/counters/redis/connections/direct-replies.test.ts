@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
-import { readDirectly } from '../../../../src/clients/redis/direct-replies.ts';
-import { startRedis } from '../../../support/redis-server.ts';
+import { readDirectly } from '../../../../../src/counters/redis/connections/connection.ts';
+import { startRedis } from '../../../../support/redis-server.ts';
 
 const server = await startRedis();
 t.teardown(() => server.stop());
