@@ -1,6 +1,9 @@
 import { systemClock, type Timer } from './clock.ts';
 
-/** The turns of the event loop of a thread, and its time. Code that divides its work over turns takes one, so that tests can control it. */
+/**
+ * The turns of the event loop of a thread, and its time. Code that divides its work over turns takes one, so that tests can
+ * control it.
+ */
 export interface EventLoop {
   /** Monotonic milliseconds with fractions, from any start. */
   readonly nowMs: () => number;
@@ -35,8 +38,8 @@ export function endTurn(): void {
       run();
     }
   } finally {
-    // One has thrown. The others run nevertheless.
-    for (const run of runs.slice(done)) atTurnEnd(run);
+    // If one has thrown, the others run nevertheless.
+    for (; done < runs.length; done++) atTurnEnd(runs[done]);
   }
 }
 

@@ -49,14 +49,6 @@ export function jsonRoute(
 ): Route {
   // One buffer serves all requests: it is filled and passed on within one call, and the decider copies it.
   const request = new ByteWriter(1024);
-  // The requests of this turn of the event loop. The embedded store answers all of them before it ends; callers that wait
-  // longer are held.
-  let undecided: Exchange[] = [];
-  const holdUndecided = (): void => {
-    const held = undecided;
-    undecided = [];
-    for (const exchange of held) exchange.holdInput();
-  };
   const decide = (exchange: Exchange, body: Uint8Array, { span, origin }: Call): void => {
     exchange.complete();
     request.reset();
@@ -73,7 +65,8 @@ export function jsonRoute(
       const traced = new TracedDecisionReply(reply, span, STATUS_OUTCOMES);
       tracing?.current.during(span, () => decider.decide(request.view(), 'json', traced));
     }
-    if (undecided.push(exchange) === 1) atTurnEnd(holdUndecided);
+    // By then the embedded store has answered, and the connection need not be held.
+    atTurnEnd(() => exchange.holdInput());
   };
   return {
     path: '/json',
