@@ -78,10 +78,10 @@ interface BatcherParts {
  */
 const EARLY_REQUESTS = 64;
 
-/** After so many flushes in a row with a single request, the next requests are expected to be alone in their turns as well. */
-const LONE_TURNS = 8;
+/** After this many batches of one request in a row, a request does not wait for the end of its turn. */
+const LONE_BATCHES = 8;
 
-/** Of requests that are expected to be alone, one in so many waits for the end of its turn, to see whether it still is. */
+/** One in this many requests waits nevertheless. Its batch shows whether turns bring more than one request again. */
 const LONE_PROBE = 16;
 
 /**
@@ -116,8 +116,8 @@ export class Batcher implements Decider {
   #largeInFlight = 0;
   #inPool = 0;
   #isFlushScheduled = false;
-  /** Number of flushes in a row that found a single request. */
-  #loneTurns = 0;
+  /** Number of scheduled flushes in a row whose batch had one request. */
+  #loneBatches = 0;
   /** Requests that wait or are being decided. */
   readonly #room: QueueRoom;
   #decided = 0;
@@ -218,29 +218,31 @@ export class Batcher implements Decider {
     this.#flush();
   };
 
+  /** Schedules a flush for requests over gRPC. */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
-    if (this.#loneTurns < LONE_TURNS || this.#decided % LONE_PROBE === 0) {
+    if (this.#loneBatches < LONE_BATCHES || this.#decided % LONE_PROBE === 0) {
       this.#flushAtTurnEnd();
       return;
     }
     this.#isFlushScheduled = true;
-    queueMicrotask(this.#turnEnded);
+    queueMicrotask(this.#scheduledFlush);
   }
 
   /**
    * Requests of `/json` always wait for the end of the turn. Each arrives in a callback of its own, and uWebSockets.js sends
-   * each piece of an answer as a packet if it is written within the callback of another request.
+   * each piece of an answer as a packet if it is written within the callback of another request. So do requests that wait
+   * in a queue, because some of them are from `/json`.
    */
   #flushAtTurnEnd(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
-    atTurnEnd(this.#turnEnded);
+    atTurnEnd(this.#scheduledFlush);
   }
 
-  readonly #turnEnded = (): void => {
+  readonly #scheduledFlush = (): void => {
     this.#isFlushScheduled = false;
-    this.#loneTurns = this.#filling.size === 1 ? this.#loneTurns + 1 : 0;
+    this.#loneBatches = this.#filling.size === 1 ? this.#loneBatches + 1 : 0;
     this.#flush();
   };
 
