@@ -1,4 +1,5 @@
 import t from 'tap';
+import { atTurnEnd } from '../../../../src/base/event-loop.ts';
 import {
   ConnectionTurns,
   IMMEDIATE_WORK,
@@ -196,4 +197,19 @@ t.test('what was done at once counts: who had much of it comes after who had lit
   t.strictSame(log, [little, much]);
   t.notOk(turns.step(), 'with nobody waiting there are no turns');
   t.end();
+});
+
+t.test('what input leaves for the end of its turn is done before more is read', async t => {
+  const turns = new SteppedTurns();
+  const worker = new Worker(1, 1);
+  let decided = 0;
+  const take = worker.take.bind(worker);
+  worker.take = maxWork => {
+    atTurnEnd(() => decided++);
+    return take(maxWork);
+  };
+  turns.enter(worker);
+  turns.add(worker);
+  turns.step();
+  t.equal(decided, 1);
 });
