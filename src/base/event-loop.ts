@@ -25,10 +25,15 @@ export function atTurnEnd(run: () => void): void {
 }
 
 /**
- * Runs what waits for the end of this turn. For code that runs between two polls of the sockets: what it gives to
- * {@link atTurnEnd} would otherwise wait until the sockets have been polled again.
+ * Runs what waits for the end of this turn as soon as the present callback has returned. For code that runs between two polls
+ * of the sockets: what it gives to {@link atTurnEnd} would otherwise wait until the sockets have been polled again.
  */
 export function endTurn(): void {
+  // In a microtask, V8 does not look up where an exception was thrown, which takes longer than refusing an invalid request.
+  if (waiting.length > 0) queueMicrotask(runWaiting);
+}
+
+function runWaiting(): void {
   const runs = waiting;
   waiting = [];
   let done = 0;

@@ -211,5 +211,6 @@ t.test('what input leaves for the end of its turn is done before more is read', 
   turns.enter(worker);
   turns.add(worker);
   turns.step();
+  await Promise.resolve();
   t.equal(decided, 1);
 });
