@@ -127,6 +127,7 @@ function openBatcher(answers: number): Batcher {
     fingerprintKey: KEY,
     maxQueued: 65_536,
     window: null,
+    earlyRequests: 64,
     serviceError: counter,
     batchSizes: new Histogram(),
   });

@@ -109,6 +109,7 @@ export class Decisions {
       pool: this.#pool(setup, options, counters),
       named: this.statistics,
       window: setup.window ?? null,
+      earlyRequests: 64,
       ...(setup.generations !== undefined && { rules: setup.generations }),
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,

@@ -66,17 +66,13 @@ interface BatcherParts {
   readonly sharedBounds?: QueueBounds;
   /** Delays batches so that they grow; null to send them immediately. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
+  /** If the store is idle, a batch of this size over gRPC is sent without waiting for the end of the turn. */
+  readonly earlyRequests: number;
   /** Calls that failed for another reason than the store. */
   readonly serviceError: Counter;
   /** Receives the number of requests of each batch. */
   readonly batchSizes: Pick<Histogram, 'record'>;
 }
-
-/**
- * If the store is idle, a batch of this size is sent without waiting for the end of the turn, so that the store works
- * on it while the rest of the turn is read. Smaller batches cost more in store calls than the overlap saves.
- */
-const EARLY_REQUESTS = 64;
 
 /** After this many batches of one request in a row, a request does not wait for the end of its turn. */
 const LONE_BATCHES = 8;
@@ -175,7 +171,7 @@ export class Batcher implements Decider {
 
   /** Adds a request to the filling batch. */
   #join(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
-    const { window } = this.#parts;
+    const { window, earlyRequests } = this.#parts;
     const filling = this.#filling;
     filling.add(request, format, reply);
     this.#room.add(request.length);
@@ -183,7 +179,7 @@ export class Batcher implements Decider {
     if (window !== null && !this.#isDue && !isFull) {
       if (filling.size === 1) window.open(this.#windowEnded);
     } else if (format === 'json') this.#flushAtTurnEnd();
-    else if (isFull || (filling.size === EARLY_REQUESTS && this.#inFlight === 0 && window === null))
+    else if (isFull || (filling.size === earlyRequests && this.#inFlight === 0 && window === null))
       queueMicrotask(this.#flush);
     else this.#scheduleFlush();
   }

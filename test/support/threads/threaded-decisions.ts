@@ -124,6 +124,7 @@ export class ThreadedDecisions {
       fingerprintKey: this.store.fingerprintKey,
       maxQueued: 100_000,
       window: null,
+      earlyRequests: 64,
       serviceError: counters.serviceError,
       batchSizes: stats.timer('ratelimit.batch.requests'),
     };

@@ -96,6 +96,7 @@ class Machine implements DecidingThreads {
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: MAX_QUEUED,
       window: this.#openWindow(),
+      earlyRequests: 64,
       serviceError: counters.serviceError,
       batchSizes: this.stats.timer('ratelimit.batch.requests'),
     });
