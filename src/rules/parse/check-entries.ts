@@ -107,8 +107,7 @@ function claim(check: FileCheck, map: YamlMap, level: Level, composite: string):
     level.set(composite, { check, offset: map.offset });
     return;
   }
-  const { file } = first.check.source;
-  const { line } = first.check.source.placeOf(first.offset);
+  const { file, line } = first.check.source.placeOf(first.offset);
   const place = line === 0 ? excerpt(file) : `${file}:${line}`;
   check.fault(
     map.offset,

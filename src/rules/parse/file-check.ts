@@ -1,8 +1,9 @@
 import { excerpt } from '../../base/printable.ts';
 import { MAX_REPORTED_FAULTS, type RuleFault, type RulePlace, RuleSetRefused } from '../rule-set.ts';
 
-/** A line and a column, both from 1; both 0 for a source without lines. */
+/** A file, a line and a column, both from 1; both 0 for a source without lines. */
 export interface Place {
+  readonly file: string;
   readonly line: number;
   readonly column: number;
 }
@@ -12,7 +13,7 @@ export interface Source {
   /** The name of the file or resource. */
   readonly file: string;
   readonly noun: 'file' | 'resource';
-  /** The line and column of an offset in the tree. */
+  /** Where an offset of the tree is written. */
   placeOf(offset: number): Place;
 }
 
@@ -61,8 +62,8 @@ export class FileCheck {
 
   /** Where an offset of the file is; null for a source without lines. */
   placeOf(offset: number): RulePlace | null {
-    const { line } = this.source.placeOf(offset);
-    return line === 0 ? null : { file: this.source.file, line };
+    const { file, line } = this.source.placeOf(offset);
+    return line === 0 ? null : { file, line };
   }
 
   /** Reports a fault at an offset of the file. */
@@ -80,10 +81,10 @@ export class FileCheck {
   }
 
   #at(offset: number, message: string): RuleFault {
-    const { line, column } = this.source.placeOf(offset);
+    const { file, line, column } = this.source.placeOf(offset);
     const names = this.#domain === '' ? this.#entries : [this.#domain, ...this.#entries];
     const path = names.map(name => excerpt(name)).join('.');
-    return { file: this.source.file, line, column, path, message };
+    return { file, line, column, path, message };
   }
 }
 

@@ -84,7 +84,6 @@ export class SourceText implements Source {
     this.text = text;
   }
 
-  /** Line and column of an offset, both from 1. */
   placeOf(offset: number): Place {
     this.#starts ??= lineStarts(this.text);
     const starts = this.#starts;
@@ -94,7 +93,7 @@ export class SourceText implements Source {
       if (starts[middle] <= offset) line = middle + 1;
       else next = middle;
     }
-    return { line, column: offset - starts[line - 1] + 1 };
+    return { file: this.file, line, column: offset - starts[line - 1] + 1 };
   }
 }
 

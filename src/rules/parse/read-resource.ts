@@ -14,11 +14,8 @@ const NO_PLACE = { line: 0, column: 0 };
 export function readResource(resource: RuleFile, faults: FaultList): ReadFile | null {
   const reading = readTree(resource, faults);
   if (reading === null) return null;
-  const source = {
-    file: shownName(resource, reading.name === '' ? resource.name : excerpt(reading.name)),
-    noun: 'resource',
-    placeOf: () => NO_PLACE,
-  } as const;
+  const file = shownName(resource, reading.name === '' ? resource.name : excerpt(reading.name));
+  const source = { file, noun: 'resource', placeOf: () => ({ file, ...NO_PLACE }) } as const;
   return { check: new FileCheck(source, faults), root: reading.root };
 }
 
