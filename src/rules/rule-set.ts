@@ -26,6 +26,8 @@ export interface RulePlace {
 export interface RuleEntry {
   /** Absent or null for a source without lines. */
   readonly place?: RulePlace | null;
+  /** Where the most precise overlay entry is written that has changed the rule. Absent or null if none has. */
+  readonly overlaidBy?: RulePlace | null;
   readonly key: string;
   /** Empty if the entry has no value. */
   readonly value: string;
@@ -135,8 +137,11 @@ export function describeRuleFault(fault: RuleFault): string {
 export interface RuleFile {
   readonly name: string;
   readonly content: Uint8Array;
-  /** `resource`: a `RateLimitConfig` in protobuf wire format. Default: YAML. */
-  readonly format?: 'yaml' | 'resource';
+  /**
+   * `resource`: a `RateLimitConfig` in protobuf wire format. `overlay`: YAML that changes the rules of the other files.
+   * Default: YAML.
+   */
+  readonly format?: 'yaml' | 'resource' | 'overlay';
   /** The source, if there are several. Shown in faults. */
   readonly origin?: string;
 }

@@ -75,6 +75,7 @@ function checkEntry(
   warnAboutRepeats(check, written, map, 'entry');
   const entry: RuleEntry = {
     place: check.placeOf(written.offset),
+    ...(written.overlaidAt !== undefined && { overlaidBy: check.placeOf(written.overlaidAt) }),
     key: key ?? '',
     value,
     composite,

@@ -60,9 +60,10 @@ export type FieldKind =
   | 'answers'
   | 'metadata'
   | 'entries'
-  | 'replaces';
+  | 'replaces'
+  | 'overlay';
 
-/** `rate_limits` is an item of that list. */
+/** `rate_limits` is an item of that list. `overlay` is an overlay file, and `overlay_entry` an item of its list. */
 export type MapKind =
   | 'file'
   | 'answers'
@@ -71,13 +72,16 @@ export type MapKind =
   | 'rate_limits'
   | 'calendar'
   | 'penalty'
-  | 'replaces';
+  | 'replaces'
+  | 'overlay'
+  | 'overlay_entry';
 
 /** How messages show an item of a list of maps. */
 export const ITEM_EXAMPLES = {
   entry: '- key: ...',
   rate_limits: '- unit: ...',
   replaces: '- name: ...',
+  overlay_entry: '- domain: ...',
 } as const;
 
 /** The fields of a limit, with or without a list around it. */
@@ -96,6 +100,18 @@ const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['replaces', 'replaces'],
 ];
 
+/** What entries have beside their key and value and the entries below them. */
+const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
+  ['rate_limit', 'limit'],
+  ['rate_limits', 'limits'],
+  ['shadow_mode', 'flag'],
+  ['quota_mode', 'flag'],
+  ['detailed_metric', 'flag'],
+  ['value_to_metric', 'flag'],
+  ['share_threshold', 'flag'],
+  ['metadata', 'metadata'],
+];
+
 /** The fields of each kind of map, in the order in which messages list them. */
 export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   file: new Map([
@@ -107,15 +123,9 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
-    ['rate_limit', 'limit'],
-    ['rate_limits', 'limits'],
+    ...OF_ENTRIES.slice(0, 2),
     ['descriptors', 'entries'],
-    ['shadow_mode', 'flag'],
-    ['quota_mode', 'flag'],
-    ['detailed_metric', 'flag'],
-    ['value_to_metric', 'flag'],
-    ['share_threshold', 'flag'],
-    ['metadata', 'metadata'],
+    ...OF_ENTRIES.slice(2),
   ]),
   rate_limit: new Map([...OF_LIMITS, ['unlimited', 'flag'], ...NAMES_OF_LIMITS]),
   rate_limits: new Map([...OF_LIMITS, ...NAMES_OF_LIMITS, ['shadow_mode', 'flag'], ['quota_mode', 'flag']]),
@@ -131,6 +141,8 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
     ['max', 'text'],
   ]),
   replaces: new Map([['name', 'text']]),
+  overlay: new Map([['overlay', 'overlay']]),
+  overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
 };
 
 /** The names of the fields of each kind of map. */
@@ -143,6 +155,8 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   calendar: [...FIELD_KINDS.calendar.keys()],
   penalty: [...FIELD_KINDS.penalty.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
+  overlay: [...FIELD_KINDS.overlay.keys()],
+  overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
 };
 
 /** The fields of limits that envoyproxy/ratelimit does not know, except `rate_limits`. */
@@ -156,7 +170,14 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
-const STRICT: ReadonlySet<MapKind> = new Set(['answers', 'rate_limits', 'calendar', 'penalty']);
+const STRICT: ReadonlySet<MapKind> = new Set([
+  'answers',
+  'rate_limits',
+  'calendar',
+  'penalty',
+  'overlay',
+  'overlay_entry',
+]);
 
 /** The names of all fields of all kinds of maps. */
 export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).flat())];
@@ -165,6 +186,8 @@ export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).
 const OWN_NAMES: ReadonlySet<string> = new Set([
   'rate_limits',
   'answers',
+  'overlay',
+  'path',
   ...FIELDS.answers,
   ...FIELDS.calendar,
   ...FIELDS.penalty,
@@ -185,6 +208,8 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   calendar: '`calendar`',
   penalty: '`penalty`',
   replaces: 'an item of `replaces`',
+  overlay: 'a file of `RULES_OVERLAY`, at its top',
+  overlay_entry: 'an item of `overlay`',
 };
 
 /** The first kind of map that has this field; null if no kind has it. */

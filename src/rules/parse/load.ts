@@ -14,6 +14,7 @@ import { checkKeys } from './field-names.ts';
 import { offsetOf, textField } from './fields.ts';
 import { FaultList, type FileCheck } from './file-check.ts';
 import { EntryBudget, type LoadScope, PlainLimits } from './load-scope.ts';
+import { Overlay } from './overlay.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
 import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
@@ -46,7 +47,8 @@ interface Domain {
 
 /**
  * Reads and checks rule files and resources (spec 2.2), in the given order. Without files, the set is empty. With
- * merging, the top-level entries of later files are added to the same domain; nested entries are not merged.
+ * merging, the top-level entries of later files are added to the same domain; nested entries are not merged. Overlay files
+ * change the others, wherever they are in the list.
  *
  * @throws RuleSetRefused with all faults, if there is any
  */
@@ -58,13 +60,20 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     plainLimits: new PlainLimits(),
     forMemcached: options.forMemcached ?? false,
   };
-  for (const file of files) {
+  const overlay = new Overlay(
+    files.filter(file => file.format === 'overlay'),
+    faults,
+  );
+  const rules = files.filter(file => file.format !== 'overlay');
+  for (const file of rules) {
     if (faults.full) break;
     const read = file.format === 'resource' ? readResource(file, faults) : readRuleFile(file, faults);
     if (read === null) continue;
-    checkFile(read.check, read.root, { domains, scope, mergeDomains: options.mergeDomains });
+    const { check, root } = overlay.applied(read);
+    checkFile(check, root, { domains, scope, mergeDomains: options.mergeDomains });
   }
   faults.throwIfAny();
+  if (rules.length > 0) overlay.warnAboutUnused();
   return { domains: Array.from(domains, ([name, domain]) => rulesOf(name, domain)) };
 }
 

@@ -190,6 +190,8 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
       return overlaidList(check, pair, 'entry');
     case 'replaces':
       return overlaidList(check, pair, 'replaces');
+    case 'overlay':
+      return overlaidList(check, pair, 'overlay_entry');
   }
 }
 

@@ -24,6 +24,8 @@ export interface YamlMap {
   /** In the order in which they apply, with repeated keys. Merged pairs are at the position of their `<<`. */
   readonly pairs: readonly YamlPair[];
   readonly offset: number;
+  /** The offset of the overlay entry that has changed the map; absent if none has. */
+  readonly overlaidAt?: number;
 }
 
 export interface YamlPair {

@@ -1,0 +1,267 @@
+import t from 'tap';
+import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { MAX_OVERLAY_ENTRIES } from '../../../../src/rules/parse/overlay-entries.ts';
+import {
+  describeRuleFault,
+  type RuleEntry,
+  type RuleFault,
+  type RuleFile,
+  RuleSetRefused,
+} from '../../../../src/rules/rule-set.ts';
+
+const RULES = `
+domain: shop
+descriptors:
+  - key: route
+    value: cart
+    descriptors:
+      - key: rule-0-match-0
+        value: rule-0-match-0
+        rate_limit:
+          unit: second
+          requests_per_unit: 10
+  - key: plan
+    rate_limit: {unit: hour, requests_per_unit: 5, name: plan}
+  - key: admin
+    rate_limit: {unlimited: true}
+`;
+
+function file(name: string, text: string, format?: 'overlay'): RuleFile {
+  return { name, content: Buffer.from(text), ...(format && { format }) };
+}
+
+/** The rules with an overlay, and the warnings about them. */
+function loaded(
+  overlay: string,
+  rules = RULES,
+): { entries: readonly RuleEntry[]; warnings: readonly string[] } {
+  const warnings: RuleFault[] = [];
+  const files = [file('shop.yaml', rules), file('overlay.yaml', overlay, 'overlay')];
+  const set = loadRuleSet(files, { mergeDomains: false, onWarning: warning => warnings.push(warning) });
+  return { entries: set.domains[0].entries, warnings: warnings.map(describeRuleFault) };
+}
+
+function faultsOf(overlay: string, rules = RULES): readonly string[] {
+  try {
+    loaded(overlay, rules);
+  } catch (refused) {
+    if (refused instanceof RuleSetRefused) return refused.faults.map(describeRuleFault);
+    throw refused;
+  }
+  return [];
+}
+
+t.test('an entry adds fields to the limit of a rule, and replaces others', async t => {
+  const { entries, warnings } = loaded(`
+overlay:
+  - domain: shop
+    path: "*/rule-0-match-0"
+    rate_limit: {window: 5m, algorithm: sliding_window}
+    shadow_mode: true
+    metadata: {team: web}
+`);
+  t.strictSame(warnings, []);
+  const [rule] = entries[0].entries;
+  t.match(rule, { shadowMode: true, metadata: { team: 'web' } });
+  t.match(rule.limits, [
+    { unit: 'minute', requestsPerUnit: 10, terms: { window: '5m', algorithm: 'sliding_window' } },
+  ]);
+  t.strictSame(rule.place, { file: 'shop.yaml', line: 7 });
+  t.strictSame(rule.overlaidBy, { file: 'overlay.yaml', line: 3 });
+  t.equal(entries[1].overlaidBy, undefined, 'other rules stay as they are');
+});
+
+t.test('a rule is the same as if its file had said so', async t => {
+  const byOverlay = loaded(
+    'overlay: [{domain: "*", path: plan, rate_limit: {calendar: {period: month}, name: budget}}]',
+  );
+  const byFile = loaded(
+    'overlay: []',
+    RULES.replace(
+      '{unit: hour, requests_per_unit: 5, name: plan}',
+      '{calendar: {period: month}, requests_per_unit: 5, name: budget}',
+    ),
+  );
+  const { overlaidBy, ...changed } = byOverlay.entries[1];
+  t.strictSame(changed, byFile.entries[1]);
+});
+
+t.test('whatever sets a part of the window replaces the whole window', async t => {
+  const windowOf = (limit: string, rules?: string) =>
+    loaded(`overlay: [{domain: shop, path: plan, rate_limit: {${limit}}}]`, rules).entries[1].limits[0];
+  t.match(windowOf('unit: day'), { unit: 'day', terms: null });
+  t.match(windowOf('unit: minute, unit_multiplier: 5'), { unit: 'minute', terms: { multiplier: 5 } });
+  const withCalendar = RULES.replace('unit: hour', 'calendar: {period: month}');
+  t.match(windowOf('window: 1h', withCalendar), { unit: 'hour', terms: null });
+});
+
+t.test('a rule becomes unlimited, and an unlimited one limited', async t => {
+  const bucket = RULES.replace('unit: hour', 'unit: hour, algorithm: token_bucket, burst: 9');
+  const { entries } = loaded(
+    `
+overlay:
+  - {domain: shop, path: plan, rate_limit: {unlimited: true}}
+  - {domain: shop, path: admin, rate_limit: {unit: minute, requests_per_unit: 7}}
+`,
+    bucket,
+  );
+  t.match(entries[1].limits, [{ unlimited: true, unit: null, terms: null }]);
+  t.match(entries[2].limits, [{ unlimited: false, unit: 'minute', requestsPerUnit: 7 }]);
+});
+
+t.test('`rate_limits` replaces the limit of a rule by several', async t => {
+  const { entries } = loaded(`
+overlay:
+  - domain: shop
+    path: plan
+    rate_limits:
+      - {window: 1s, requests_per_unit: 10}
+      - {window: 1h, requests_per_unit: 100}
+`);
+  t.match(entries[1].limits, [{ requestsPerUnit: 10 }, { requestsPerUnit: 100 }]);
+});
+
+t.test(
+  'entries that only lead to rules are not changed, unless the overlay brings a whole limit',
+  async t => {
+    const part = loaded(
+      'overlay: [{domain: shop, path: "*", rate_limit: {algorithm: sliding_window}}]',
+      RULES.replace(/ {2}- key: admin\n.*\n/, ''),
+    );
+    t.equal(part.entries[0].limits.length, 0);
+    t.match(part.entries[0].entries[0].limits, [{ terms: { algorithm: 'sliding_window' } }]);
+    const whole = loaded(
+      'overlay: [{domain: shop, path: route, rate_limit: {unit: minute, requests_per_unit: 3}}]',
+    );
+    t.match(whole.entries[0].limits, [{ unit: 'minute', requestsPerUnit: 3 }]);
+  },
+);
+
+t.test('an entry without a path changes the answers of a domain', async t => {
+  const set = loadRuleSet(
+    [
+      file('shop.yaml', `${RULES}answers: {problem_body: true}\n`),
+      file('overlay.yaml', 'overlay: [{domain: "*", answers: {retry_after: true}}]', 'overlay'),
+    ],
+    { mergeDomains: false },
+  );
+  const byFile = loadRuleSet(
+    [file('shop.yaml', `${RULES}answers: {problem_body: true, retry_after: true}\n`)],
+    {
+      mergeDomains: false,
+    },
+  );
+  t.strictSame(set.domains[0].answers, byFile.domains[0].answers);
+});
+
+t.test('the fields of the most precise entry count', async t => {
+  const { entries } = loaded(
+    `
+overlay:
+  - {domain: shop, path: plan, rate_limit: {window: 2h}}
+  - {domain: "*", path: "*", shadow_mode: true, rate_limit: {window: 1m}}
+  - {domain: "*", path: "pl*", shadow_mode: false}
+`,
+    RULES.replace(/ {2}- key: admin\n.*\n/, ''),
+  );
+  t.match(entries[1], { shadowMode: false, limits: [{ terms: { window: '2h' } }] });
+  t.match(entries[0].entries[0], { shadowMode: true, limits: [{ unit: 'minute' }] });
+});
+
+t.test('two entries that are equally precise and set the same field are refused', async t => {
+  t.strictSame(
+    faultsOf(`
+overlay:
+  - {domain: shop, path: "pla*", rate_limit: {window: 2h}, shadow_mode: true}
+  - {domain: shop, path: "*lan", rate_limit: {unit: day}}
+`),
+    [
+      'overlay.yaml:4:5: shop.plan: two overlay entries that are equally precise set `window` of this rule, the other one ' +
+        'in overlay.yaml:3: remove the field from one of them, or write more of the path or the domain instead of `*`',
+    ],
+  );
+  t.strictSame(
+    faultsOf(`
+overlay:
+  - {domain: shop, path: "pla*", rate_limit: {window: 2h}}
+  - {domain: shop, path: "*lan", rate_limit: {algorithm: sliding_window}}
+`),
+    [],
+    'different fields do not conflict',
+  );
+});
+
+t.test('an entry that matches nothing is a warning with the nearest path', async t => {
+  const warningsOf = (overlay: string) => loaded(`overlay: [${overlay}]`).warnings;
+  t.strictSame(warningsOf('{domain: shop, path: paln, shadow_mode: true}'), [
+    'overlay.yaml:1:11: the overlay entry matches nothing: there is no rule with the path "paln" in the domain "shop"; did ' +
+      'you mean the path "plan"?',
+  ]);
+  t.match(warningsOf('{domain: shop, path: "*route/rule-0-match-1", shadow_mode: true}'), [
+    /did you mean the path "route=cart\/rule-0-match-0"\?$/,
+  ]);
+  t.match(warningsOf('{domain: shpo, answers: {retry_after: true}}'), [/did you mean the domain "shop"\?$/]);
+  t.match(warningsOf('{domain: shop, path: "entirely-different", shadow_mode: true}'), [
+    /in the domain "shop"$/,
+  ]);
+  const alone = loadRuleSet(
+    [file('o.yaml', 'overlay: [{domain: a, path: b, shadow_mode: true}]', 'overlay')],
+    {
+      mergeDomains: false,
+      onWarning: () => t.fail('there are no rules yet'),
+    },
+  );
+  t.strictSame(alone.domains, []);
+});
+
+t.test(
+  'a fault that an overlay brings is reported where the overlay has it, with the path of the rule',
+  async t => {
+    t.strictSame(
+      faultsOf('overlay:\n  - domain: shop\n    path: plan\n    rate_limit:\n      window: soon\n')[0].split(
+        ': ',
+        2,
+      ),
+      ['overlay.yaml:5:15', 'shop.plan'],
+    );
+    t.match(faultsOf('overlay: [{domain: shop, path: plan, rate_limit: {unit_multiplier: 5}}]'), [
+      /^overlay|^shop/,
+    ]);
+  },
+);
+
+t.test('a rule with several limits keeps them unless the overlay has all of them', async t => {
+  const list = RULES.replace(
+    'rate_limit: {unit: hour, requests_per_unit: 5, name: plan}',
+    'rate_limits: [{unit: hour, requests_per_unit: 5}]',
+  );
+  t.match(faultsOf('overlay: [{domain: shop, path: plan, rate_limit: {window: 5m}}]', list), [
+    /write `rate_limits` with all limits in the overlay$/,
+  ]);
+});
+
+t.test('an overlay file is checked also where it matches nothing', async t => {
+  const cases: Record<string, RegExp> = {
+    'domain: shop\ndescriptors: []': /`domain` belongs in an item of `overlay`|accepted here: overlay/,
+    'overlay: [{path: x, shadow_mode: true}]': /the entry has no domain: write `domain: `/,
+    'overlay: [{domain: shop, path: x}]': /the entry changes nothing/,
+    'overlay: [{domain: shop, shadow_mode: true}]': /`shadow_mode` belongs to rules: write `path: `/,
+    'overlay: [{domain: shop, path: x, answers: {retry_after: true}}]': /`answers` belong to a whole domain/,
+    'overlay: [{domain: shop, path: x, rate_limit: {windw: 5m}}]':
+      /unknown key `windw`; did you mean `window`\?/,
+    'overlay: [{domain: shop, path: x, rate_limit: {window: 5m}, rate_limits: [{window: 5m}]}]':
+      /remove one of them/,
+    'overlay: [{domain: shop, path: x, key: y, shadow_mode: true}]': /`key` belongs in an entry, not here/,
+    'overlay: {domain: shop}': /`overlay` must be a list/,
+    '': /the file is empty/,
+  };
+  for (const [overlay, fault] of Object.entries(cases)) t.match(faultsOf(overlay)[0], fault, overlay);
+});
+
+t.test('the number of entries and the length of patterns are bounded', async t => {
+  const entry = '  - {domain: shop, path: plan, quota_mode: false}\n';
+  t.match(faultsOf(`overlay:\n${entry.repeat(MAX_OVERLAY_ENTRIES + 1)}`), [/at most 1000 entries/]);
+  t.match(faultsOf(`overlay: [{domain: shop, path: ${'x'.repeat(2_001)}, shadow_mode: true}]`), [
+    /more than 2000 characters/,
+  ]);
+});
