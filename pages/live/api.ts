@@ -66,6 +66,11 @@ export interface Limit {
   readonly refused_spark?: readonly number[] | null;
 }
 
+export interface RulePlace {
+  readonly file: string;
+  readonly line: number;
+}
+
 /** One limit, with what is known of it alone. */
 export interface LimitDetails extends Limit {
   /** Its minutes, the oldest first; null if they are not kept. */
@@ -73,7 +78,9 @@ export interface LimitDetails extends Limit {
   /** The keys and values of the rule; an empty value matches every value. */
   readonly entries: readonly Entry[];
   /** Null for rules from an xDS server. */
-  readonly place: { readonly file: string; readonly line: number } | null;
+  readonly place: RulePlace | null;
+  /** The overlay entry that changes the rule; null if none does. */
+  readonly overlay: RulePlace | null;
   /** A rule file with this rule. */
   readonly definition: string;
 }

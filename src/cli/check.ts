@@ -35,10 +35,13 @@ const CHECK_FLAGS = {
     kind: 'switch',
     help: 'skip files whose name starts with a dot, like the service with RUNTIME_IGNOREDOTFILES=true',
   },
+  overlay: textFlag('DIR', 'directory of overlay files, like the service with RULES_OVERLAY=DIR'),
+  'xds-dump': textFlag('FILE', 'instead of DIR: resources of an xDS server as YAML, one document each'),
   json: { kind: 'switch', help: 'print the result as one line of JSON' },
 } as const;
 
 export const usage = `Usage: sluice check DIR|FILE [flags]
+       sluice check --xds-dump FILE [flags]
 
 Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, like the
 service, and reports every fault and warning. Limits that are more than a number
@@ -58,6 +61,7 @@ directory or file cannot be read.
 Examples:
   sluice check /etc/sluice/ratelimit/config
   sluice check shop.yaml --json
+  sluice check --xds-dump resources.yaml --overlay /etc/sluice/overlay
 `;
 
 /**
@@ -68,8 +72,11 @@ Examples:
  */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
-  const path = onlyPath([flags['config-dir'], ...positionals].filter(text => text !== ''));
+  const paths = [flags['config-dir'], flags['xds-dump'], ...positionals].filter(text => text !== '');
+  const path = onlyPath(paths);
   const content = await readRules(path, flags['ignore-dot-files']);
+  const rules = flags['xds-dump'] === '' ? content.files : content.files.flatMap(documentsOf);
+  const overlay = flags.overlay === '' ? [] : await readOverlay(flags.overlay, flags['ignore-dot-files']);
   const warnings: RuleFault[] = [];
   const onWarning = (warning: RuleFault): unknown => warnings.push(warning);
   const result: CheckResult = {
@@ -77,7 +84,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     ignored: content.ignored,
     dangling: content.dangling,
     warnings,
-    outcome: load(content.files, {
+    outcome: load([...overlay, ...rules], {
       mergeDomains: flags['merge-domain-configs'],
       forMemcached: countsInMemcached(io.env),
       onWarning,
@@ -110,6 +117,22 @@ async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDir
     if (!(failure instanceof RuleSourceFault)) throw failure;
     throw new CommandFault(failure.message, { cause: failure });
   }
+}
+
+async function readOverlay(path: string, ignoreDotFiles: boolean): Promise<readonly RuleFile[]> {
+  const { files } = await readRules(path, ignoreDotFiles);
+  return files.map(file => ({ ...file, format: 'overlay' }));
+}
+
+/** The documents of a YAML file, each behind as many empty lines as there are lines before it in the file. */
+function documentsOf({ name, content }: RuleFile): readonly RuleFile[] {
+  const text = Buffer.from(content).toString('utf8');
+  let line = 0;
+  return text.split(/^---[ \t]*\r?$/m).flatMap(document => {
+    const padded = '\n'.repeat(line) + document;
+    line += document.split('\n').length - 1;
+    return document.trim() === '' ? [] : [{ name, content: Buffer.from(padded) }];
+  });
 }
 
 function onlyPath(paths: readonly string[]): string {

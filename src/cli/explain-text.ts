@@ -72,6 +72,7 @@ function details(each: DescriptorExplanation, columns: number | null): string[] 
   }
   if (limits === undefined) {
     if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(limit)].join(', ')]);
+    if (limit?.overlay !== undefined) rows.push(['changed by overlay', limit.overlay]);
     rows.push(...countingRows(each));
     if (limit !== undefined) rows.push(['statistics', limit.statistics]);
   }
@@ -88,6 +89,7 @@ function partDetails(part: ExplainedPart, isRefund: boolean, columns: number | n
   const { limit, outcome, binds, why, count } = part;
   const about = binds ? ` binds: ${why}` : outcome === 'replaced' ? ` is replaced: ${why}` : '';
   const rows: Row[] = [['limit', [rateText(limit), ...modes(limit)].join(', ')]];
+  if (limit.overlay !== undefined) rows.push(['changed by overlay', limit.overlay]);
   if (outcome !== 'replaced') {
     rows.push([
       'count',

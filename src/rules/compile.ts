@@ -24,6 +24,7 @@ import {
   LEVEL_END,
   LIMIT,
   LIMIT_FLAG,
+  OVERLAID,
   PART,
   SHAPE,
   TERMS,
@@ -34,6 +35,7 @@ import {
   type LimitTerms,
   type RuleEntry,
   type RuleLimit,
+  type RulePlace,
   type RuleSet,
   UNIT_NUMBERS,
 } from './rule-set.ts';
@@ -73,6 +75,7 @@ class Compiler {
   readonly #replaces = new WordList();
   readonly #replacedNames = new WordList();
   readonly #files = new WordList();
+  readonly #overlaid = new WordList();
   readonly #fileNumbers = new Map<string, number>();
   readonly #pool = new ByteWriter(65_536);
   readonly #edges: Edge[] = [];
@@ -209,8 +212,18 @@ class Compiler {
     if (limits.length === 0) return -1;
     const first = this.#addLimit(entry, limits[0], path);
     for (let i = 1; i < limits.length; i++) this.#addLimit(entry, limits[i], path);
+    if (entry.overlaidBy) this.#addOverlaid(first, limits.length, entry.overlaidBy);
     this.#limits.words[first * LIMIT.words + LIMIT.siblings] = limits.length - 1;
     return first;
+  }
+
+  #addOverlaid(first: number, count: number, { file, line }: RulePlace): void {
+    for (let limit = first; limit < first + count; limit++) {
+      const at = this.#overlaid.allocate(OVERLAID.words);
+      this.#overlaid.words[at + OVERLAID.limit] = limit;
+      this.#overlaid.words[at + OVERLAID.file] = this.#fileNumber(file);
+      this.#overlaid.words[at + OVERLAID.line] = line;
+    }
   }
 
   #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
@@ -333,12 +346,14 @@ class Compiler {
     if (this.#answers.some(word => word !== 0)) place(HEADER.answers, Int32Array.from(this.#answers));
     if (this.#policies !== null) place(HEADER.policies, this.#policies.words());
     place(HEADER.files, this.#files.view());
+    place(HEADER.overlaid, this.#overlaid.view());
     place(HEADER.replacedNames, this.#replacedNames.view());
     header[HEADER.version] = LAYOUT_VERSION;
     header[HEADER.undotsStatistics] = Number(undotsStatistics);
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
     header[HEADER.wildcardMask] = wildcards.length / EDGE_WORDS - 1;
+    header[HEADER.overlaidCount] = this.#overlaid.length / OVERLAID.words;
     header[HEADER.poolBytes] = at * 4;
     header[HEADER.limitCount] = this.#limitCount;
     header[HEADER.domainCount] = this.#domainCount;

@@ -1,7 +1,19 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import { describeAnswers } from './domain-answers.ts';
-import { DOMAIN, HEADER, LAYOUT_VERSION, LEVEL_END, LIMIT, LIMIT_FLAG, POLICY, TERMS } from './layout.ts';
+import {
+  DOMAIN,
+  HEADER,
+  LAYOUT_VERSION,
+  LEVEL_END,
+  LIMIT,
+  LIMIT_FLAG,
+  OVERLAID,
+  PART,
+  POLICY,
+  TERMS,
+} from './layout.ts';
+import type { RulePlace } from './rule-set.ts';
 import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
@@ -123,6 +135,29 @@ export class CompiledRules {
     return this.#read[number];
   }
 
+  /** Where the overlay entry is written that has changed a limit; null if none has. */
+  overlaidBy(limit: number): RulePlace | null {
+    const { words } = this;
+    const records = words[HEADER.overlaid];
+    let [first, end] = [0, words[HEADER.overlaidCount]];
+    while (first < end) {
+      const middle = (first + end) >>> 1;
+      const at = records + middle * OVERLAID.words;
+      const found = words[at + OVERLAID.limit];
+      if (found === limit)
+        return { file: this.file(words[at + OVERLAID.file]), line: words[at + OVERLAID.line] };
+      if (found < limit) first = middle + 1;
+      else end = middle;
+    }
+    return null;
+  }
+
+  /** The path of the rule file or overlay file with a number. */
+  file(number: number): string {
+    const at = this.words[HEADER.files] + number * PART.words;
+    return this.text(this.words[at + PART.text], this.words[at + PART.length]);
+  }
+
   /** Whether a domain has limits that are not plain. Looks at every limit, so ask once for each set of rules. */
   hasTermsIn(domain: string): boolean {
     for (let limit = 0; limit < this.limitCount; limit++) {
@@ -168,7 +203,7 @@ export function undotted(level: string): string {
 
 /**
  * The rules as `/rlconfig` prints them: one line for each domain with `answers`, and one for each limit, in definition order. Paths are as configured, with
- * wildcards. The lines of plain limits are those of envoyproxy/ratelimit; unlimited rules print the unit UNKNOWN and their
+ * wildcards. The lines of plain limits are those of envoyproxy/ratelimit, unless an overlay has changed them; unlimited rules print the unit UNKNOWN and their
  * configured number. A generator, because creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
@@ -181,7 +216,9 @@ export function* dumpRules(rules: CompiledRules): Iterable<string> {
         ? [`unit=${UNIT_NAMES[rules.limit(limit, LIMIT.unit)]}`, '']
         : dumpTerms(rules.terms(terms - 1));
     const modes = `shadow_mode: ${(flags & LIMIT_FLAG.shadow) !== 0}, quota_mode: ${(flags & LIMIT_FLAG.quota) !== 0}`;
-    yield `${rules.path(limit)}: ${window} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}${counting}\n`;
+    const overlay = rules.overlaidBy(limit);
+    const changed = overlay === null ? '' : `, overlay: ${overlay.file}:${overlay.line}`;
+    yield `${rules.path(limit)}: ${window} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}${counting}${changed}\n`;
   }
 }
 

@@ -12,6 +12,8 @@ interface LimitDefinition {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   /** Where the entry is written; null for a source without lines. */
   readonly place: RulePlace | null;
+  /** Where the overlay entry is written that has changed the limit; null if none has. */
+  readonly overlay: RulePlace | null;
 }
 
 /** The definition of a limit, from the compiled rules. Looks at every entry, at most a few milliseconds. */
@@ -36,6 +38,7 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
     text: [`domain: ${scalar(domain)}`, ...lines, ''].join('\n'),
     entries: names.map(({ key, value }) => ({ key, value })).reverse(),
     place: placeOf(rules, own),
+    overlay: rules.overlaidBy(limit),
   };
 }
 
@@ -53,7 +56,7 @@ function entryOf(rules: CompiledRules, limit: number): number {
 function placeOf(rules: CompiledRules, entry: number): RulePlace | null {
   const file = fieldOf(rules, entry, ENTRY.file) - 1;
   if (file < 0) return null;
-  return { file: textAt(rules, HEADER.files, file * PART.words), line: fieldOf(rules, entry, ENTRY.line) };
+  return { file: rules.file(file), line: fieldOf(rules, entry, ENTRY.line) };
 }
 
 function fieldOf({ words }: CompiledRules, entry: number, field: number): number {

@@ -17,7 +17,8 @@ import { combine } from '../base/hash.ts';
  *     replaces   the interned names of the limits that a limit replaces
  *     answers    what each domain says about its answers; only if any domain does
  *     policies   the name of the policy of each limit; only if answers name policies
- *     files      the paths of the rule files
+ *     files      the paths of the rule files and overlay files
+ *     overlaid   the limits that an overlay has changed, in the order of their numbers, and where the overlay has them
  *     pool       bytes
  *
  * The cost of a lookup does not depend on the number of rules. Exact and key-only entries take one probe each. A plain
@@ -26,7 +27,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 5;
+export const LAYOUT_VERSION = 6;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -64,7 +65,9 @@ export const HEADER = {
   replacedNames: 22,
   /** 1 if dots in the keys and values of rules are replaced in the names of statistics. */
   undotsStatistics: 23,
-  words: 24,
+  overlaid: 24,
+  overlaidCount: 25,
+  words: 26,
 } as const;
 
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
@@ -187,6 +190,9 @@ export const TERMS = {
 
 /** The numbers of the periods of calendars. */
 export const CALENDAR_PERIODS = { day: 1, week: 2, month: 3, year: 4 } as const;
+
+/** A limit that an overlay has changed: its number, and the number of the file and the line of the overlay entry. */
+export const OVERLAID = { limit: 0, file: 1, line: 2, words: 3 } as const;
 
 /** The name of a policy, with its quotes: text in the pool. The records are in the order of the limits. */
 export const POLICY = { name: 0, nameLength: 1, words: 2 } as const;

@@ -3,6 +3,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import { RehearsalPublisher } from '../../rehearsal/rehearsal-channel.ts';
 import { RehearsalRefused, Rehearsals } from '../../rehearsal/rehearsals.ts';
 import type { RuleLoad } from '../../rules/rule-loads.ts';
+import type { RuleFile } from '../../rules/rule-set.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
 import { loadSettingsOf } from '../decision/engine-settings.ts';
 import type { RuleCompiler } from '../rules/rule-compiler.ts';
@@ -18,19 +19,21 @@ export interface OpenRehearsals extends Service {
 /**
  * Creates the rehearsal of the process. When it starts, it watches `RUNTIME_CANDIDATE`.
  *
+ * @param overlayFiles returns the overlay files that are in force; candidate rules are rehearsed with them
  * @param activeFiles returns the source of the active rule files; null with xDS
  * @param lastLoad resolves with the last load of rules when no rules are being loaded
  */
 export function createRehearsals(
   primary: Omit<Surroundings, 'stats' | 'random'>,
   compiler: Pick<RuleCompiler, 'compile'>,
+  overlayFiles: () => readonly RuleFile[],
   activeFiles: () => FileRuleSource | null,
   lastLoad: () => Promise<RuleLoad | undefined>,
 ): OpenRehearsals {
   const { settings, clock, logger } = primary;
   const publisher = new RehearsalPublisher();
   const rehearsals = new Rehearsals({
-    compile: (files, load) => compiler.compile(files, load),
+    compile: (files, load) => compiler.compile([...overlayFiles(), ...files], load),
     publisher,
     settings: loadSettingsOf(settings),
     install: async files => {
@@ -67,5 +70,6 @@ function candidateFiles(
   const root = resolve(runtimeCandidate);
   rehearsals.from(root);
   const directory = { root, subdirectory: '', appDirectory: '', ignoreDotFiles, watchRoot: false };
-  return new FileRuleSource({ ...directory, logger, clock }, rehearsals);
+  const setting = 'RUNTIME_CANDIDATE';
+  return new FileRuleSource({ ...directory, setting, logger, clock }, rehearsals);
 }

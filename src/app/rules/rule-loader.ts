@@ -120,7 +120,7 @@ export class RuleLoader implements RuleSetLoader {
       const compiled = await this.#compiler.compile(files, this.#settings);
       if (compiled === null) return done({ kind: 'dropped' });
       const before = this.current;
-      this.#publish(compiled.rules, files.length);
+      this.#publish(compiled.rules, files);
       this.#logWarnings(compiled.warnings);
       done({ kind: 'active' });
       await this.#carryOverStatistics();
@@ -134,7 +134,7 @@ export class RuleLoader implements RuleSetLoader {
     }
   }
 
-  #publish(rules: CompiledRules, fileCount: number): void {
+  #publish(rules: CompiledRules, files: readonly RuleFile[]): void {
     const generation = new RuleGeneration(rules);
     const replaced = this.#current;
     this.#statistics.publish(generation);
@@ -147,7 +147,13 @@ export class RuleLoader implements RuleSetLoader {
     this.#counted.succeeded();
     this.#tellHealth();
     const { domainCount: domains, limitCount: limits } = rules;
-    this.#primary.logger.info('Rules loaded', { files: fileCount, domains, limits });
+    const overlay = files.filter(({ format }) => format === 'overlay').length;
+    this.#primary.logger.info('Rules loaded', {
+      files: files.length - overlay,
+      ...(overlay > 0 && { overlay }),
+      domains,
+      limits,
+    });
     this.#announceFirst();
   }
 

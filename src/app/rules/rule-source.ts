@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Service } from '../../base/lifecycle.ts';
 import type { RuleSetLoader } from '../../rules/rule-set.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
@@ -44,6 +45,19 @@ export async function createRuleSource(
     patienceMs: 5_000,
     advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
   };
+}
+
+/** The source of the overlay files. */
+export function createOverlaySource(
+  { settings, logger, clock }: Pick<LoadingThread, 'settings' | 'logger' | 'clock'>,
+  loader: RuleSetLoader,
+): FileRuleSource {
+  const { rulesOverlay, runtimeIgnoreDotFiles: ignoreDotFiles } = settings;
+  const directory = { root: resolve(rulesOverlay), subdirectory: '', appDirectory: '', ignoreDotFiles };
+  return new FileRuleSource(
+    { ...directory, watchRoot: false, setting: 'RULES_OVERLAY', logger, clock },
+    loader,
+  );
 }
 
 function fileSource({ settings, logger, clock }: LoadingThread, fileReads: RuleSetLoader): FileRuleSource {

@@ -3,13 +3,15 @@ import { RuleRates } from '../../decision/statistics/rule-rates.ts';
 import { type RuleGeneration, RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import { type CompiledRules, dumpRules } from '../../rules/compiled-rules.ts';
 import { RuleLoads } from '../../rules/rule-loads.ts';
+import type { RuleSetLoader } from '../../rules/rule-set.ts';
 import type { FileRuleSource } from '../../rules/source/file-source.ts';
 import { createRehearsals, type OpenRehearsals } from '../rehearsal/open-rehearsals.ts';
 import type { PrimaryThread } from '../surroundings.ts';
 import { CountedFileReads } from './load-statistics.ts';
+import { OverlaidLoader } from './overlaid-loader.ts';
 import { RuleCompiler } from './rule-compiler.ts';
 import { RuleLoader } from './rule-loader.ts';
-import { createRuleSource, type RuleSource } from './rule-source.ts';
+import { createOverlaySource, createRuleSource, type RuleSource } from './rule-source.ts';
 
 /** The rules of the process: where they come from, how they are loaded, what is known about them, and their rehearsal. */
 export class Rules {
@@ -20,23 +22,29 @@ export class Rules {
   readonly #primary: PrimaryThread;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
+  readonly #overlaid: OverlaidLoader;
+  /** Receives what the source of the rules sends. */
+  readonly #rulesOfSource: RuleSetLoader;
   readonly #fileReads: CountedFileReads;
   /** The source of the rule files; null before the start, and with xDS. */
   #files: FileRuleSource | null = null;
 
   constructor(primary: PrimaryThread) {
-    const { stats, clock } = primary;
+    const { settings, stats, clock, logger } = primary;
     this.#primary = primary;
     stats.addSource(this.statistics);
     this.rates = new RuleRates(this.statistics, clock);
     this.loads = new RuleLoads(clock);
     this.#loader = new RuleLoader(primary, this.#compiler, this.statistics, this.loads);
-    this.#fileReads = new CountedFileReads(this.#loader, stats);
+    this.#overlaid = new OverlaidLoader(this.#loader, logger);
+    this.#rulesOfSource = settings.rulesOverlay === '' ? this.#loader : this.#overlaid.rules;
+    this.#fileReads = new CountedFileReads(this.#rulesOfSource, stats);
     this.rehearsals = createRehearsals(
       primary,
       this.#compiler,
+      () => this.#overlaid.overlayFiles,
       () => this.#files,
-      () => this.#loader.settled().then(() => this.loads.all[0]),
+      () => this.#settled().then(() => this.loads.all[0]),
     );
   }
 
@@ -62,11 +70,19 @@ export class Rules {
    */
   async start(stack: ServiceStack, stopAsked: Promise<void>): Promise<void> {
     await stack.start(this.#compiler);
-    const source = await createRuleSource(this.#primary, this.#loader, this.#fileReads);
+    // The overlay first, so that no rules become active without it.
+    if (this.#primary.settings.rulesOverlay !== '')
+      await stack.start(createOverlaySource(this.#primary, this.#overlaid.overlay));
+    const source = await createRuleSource(this.#primary, this.#rulesOfSource, this.#fileReads);
     this.#files = source.files;
     await stack.start(source.service);
-    await this.#loader.settled();
+    await this.#settled();
     if (!this.#primary.settings.forceStartWithoutInitialConfig) await this.#firstRules(source, stopAsked);
+  }
+
+  async #settled(): Promise<void> {
+    await this.#overlaid.settled();
+    await this.#loader.settled();
   }
 
   async #firstRules({ patienceMs, advice }: RuleSource, stopAsked: Promise<void>): Promise<void> {

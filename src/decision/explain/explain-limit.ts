@@ -14,6 +14,8 @@ import { nameOfLimit } from '../metric-key.ts';
 export interface ExplainedLimit {
   /** Domain and entries as configured; null for a limit override. */
   readonly rule: string | null;
+  /** The overlay entry that changes the rule, as `file:line`; absent if none does. */
+  readonly overlay?: string;
   /** Empty for none. */
   readonly name: string;
   readonly requestsPerUnit: number;
@@ -88,8 +90,10 @@ export function limitOfRule(
 ): ExplainedLimit {
   const flags = rules.limit(limit, LIMIT.flags);
   const number = rules.limit(limit, LIMIT.terms) - 1;
+  const overlay = rules.overlaidBy(limit);
   return {
     rule: rules.path(limit),
+    ...(overlay !== null && { overlay: `${overlay.file}:${overlay.line}` }),
     name: nameOfLimit(rules, limit),
     requestsPerUnit: rules.requestsPerUnit(limit),
     unit: UNIT_NAMES[rules.limit(limit, LIMIT.unit)],

@@ -26,6 +26,8 @@ interface FileRuleSourceOptions {
    * empty tree is filled in place. False: also reload when a rule file in the directory changes.
    */
   readonly watchRoot: boolean;
+  /** The setting that names the directory. Default: the `RUNTIME_…` settings, one for each part of the path. */
+  readonly setting?: string;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
@@ -247,9 +249,13 @@ export class FileRuleSource implements Service {
 
   #withSettings(fault: Error): Error {
     if (!(fault instanceof RuleSourceFault) || fault.problem !== 'directory') return fault;
-    const { root, subdirectory, appDirectory } = this.#options;
-    const settings = `RUNTIME_ROOT='${root}', RUNTIME_SUBDIRECTORY='${subdirectory}' and RUNTIME_APPDIRECTORY='${appDirectory}'`;
-    const text = `${fault.message}, or fix the settings that make up this path: ${settings}`;
+    const { root, subdirectory, appDirectory, setting } = this.#options;
+    const parts = `RUNTIME_ROOT='${root}', RUNTIME_SUBDIRECTORY='${subdirectory}' and RUNTIME_APPDIRECTORY='${appDirectory}'`;
+    const advice =
+      setting === undefined
+        ? `fix the settings that make up this path: ${parts}`
+        : `fix the setting ${setting}='${root}'`;
+    const text = `${fault.message}, or ${advice}`;
     return new RuleSourceFault('directory', text, { cause: fault.cause });
   }
 

@@ -57,6 +57,12 @@ export const rules = {
       'Directory with candidate rule files, `*.yaml` and `*.yml`. They are decided in shadow beside the ' +
         'active rules, and reloaded when a file changes. See docs/rehearsal.md. Empty for none.',
     ),
+    rulesOverlay: file(
+      ['RULES_OVERLAY'],
+      'Directory with overlay files, `*.yaml` and `*.yml`, which change the rules of any source: windows, ' +
+        'algorithms, several limits, modes and more, beside what a controller sends. They are reloaded when a ' +
+        'file changes. See docs/overlay.md. Empty for none.',
+    ),
     mergeDomainConfig: flag(
       ['MERGE_DOMAIN_CONFIG'],
       'Allow several files, or several resources of an xDS server, to contain rules of the same domain. ' +

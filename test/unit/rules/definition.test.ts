@@ -67,6 +67,7 @@ descriptors:
       { key: 'user', value: '' },
     ],
     place: { file: 'rules.yaml', line: 11 },
+    overlay: null,
     text: `domain: shop
 descriptors:
   - key: tenant
@@ -210,6 +211,7 @@ t.test('rules of an xDS server have a definition and no place', async t => {
   const rules = loadRuleSet([{ name: 'shop', content, format: 'resource' }], { mergeDomains: false });
   t.same(definitionOf(new CompiledRules(compileRules(rules)), 0), {
     place: null,
+    overlay: null,
     entries: [{ key: 'user', value: '' }],
     text: 'domain: shop\ndescriptors:\n  - key: user\n    rate_limit:\n      unit: hour\n      requests_per_unit: 7\n',
   });

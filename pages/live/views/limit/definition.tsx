@@ -1,16 +1,21 @@
 import { CopyBlock } from '../../../design/copy-block.tsx';
 import { Facts, Panel } from '../../../design/panel.tsx';
-import type { LimitDetails } from '../../api.ts';
+import type { LimitDetails, RulePlace } from '../../api.ts';
+
+function written({ file, line }: RulePlace) {
+  return <code class="break">{`${file}:${line}`}</code>;
+}
 
 /** How the limit is configured, and where. */
 export function Definition({ limit }: { readonly limit: LimitDetails }) {
-  const { place, definition, statistics } = limit;
+  const { place, overlay, definition, statistics } = limit;
   return (
     <Panel title="Definition">
       <div class="definition">
         <Facts
           items={[
-            ['Place', place === null ? 'from the xDS server' : <code>{`${place.file}:${place.line}`}</code>],
+            ['Place', place === null ? 'from the xDS server' : written(place)],
+            ...(overlay === null ? [] : [['Changed by overlay', written(overlay)] as const]),
             ['Statistics', <code class="break">{statistics}</code>],
           ]}
         />

@@ -142,6 +142,12 @@ const DETAIL_FIELDS: Fields<ListedLimit & ReturnType<typeof definitionOf>> = {
     ),
     ({ place }) => place,
   ],
+  overlay: [
+    orNull(
+      object({ file: text(), line: whole() }, 'The overlay entry that changes the rule. Null if none does.'),
+    ),
+    ({ overlay }) => overlay,
+  ],
   definition: [
     text('A rule file with the rule and those above it, written from the active rules.'),
     ({ text: definition }) => definition,

@@ -31,6 +31,7 @@ t.test('a promotion whose rules are not loaded fails, and the rehearsal goes on'
         warnings: [],
       }),
     },
+    () => [],
     () => source,
     async () => loads.all[0],
   );

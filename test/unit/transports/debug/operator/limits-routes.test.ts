@@ -82,7 +82,7 @@ onEachEngine('a limit is told with its window in words, modes, totals and rates'
     last_hour: { hits: 30 },
   });
   t.match(json.limits[2], { path: 'shop.vip', meaning: 'unlimited', unlimited: true });
-  const { history, entries, place, definition, ...limit } = (await get('/limits/1')).json;
+  const { history, entries, place, overlay, definition, ...limit } = (await get('/limits/1')).json;
   t.same(limit, json.limits[1]);
   t.equal(history.seconds, 60);
   t.same(place, { file: 'rules.yaml', line: 6 });
