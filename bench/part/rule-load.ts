@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { FIELD_NAMES } from '../../src/rules/parse/field-names.ts';
+import { FIELD_NAMES } from '../../src/rules/parse/fields/field-names.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { readBlockYaml } from '../../src/rules/parse/yaml/block-yaml.ts';
 import { MAX_FULL_YAML_TOKENS } from '../../src/rules/parse/yaml/bounds.ts';

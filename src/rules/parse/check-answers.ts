@@ -1,7 +1,7 @@
 import { ANSWER_FIELDS, type DomainAnswers } from '../domain-answers.ts';
-import { flagField, hasValue, mapField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
-import { checkedMap } from './repeated-keys.ts';
+import { flagField, hasValue, mapField } from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
+import { checkedMap } from './fields/repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 /** Checks the `answers` of a file. Null if absent. A field that is absent or null is left to the settings. */

@@ -2,9 +2,9 @@ import type { CalendarTerms } from '../../base/calendar/calendar-windows.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from '../../base/calendar/time-zone.ts';
 import { nearest } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
-import { hasValue, offsetOf, textField, writtenField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
-import { checkedMap } from './repeated-keys.ts';
+import { hasValue, offsetOf, textField, writtenField } from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
+import { checkedMap } from './fields/repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 type Period = CalendarTerms['period'];

@@ -2,12 +2,12 @@ import { excerpt, quote } from '../../base/printable.ts';
 import { sanitiseStatName } from '../../stats/names.ts';
 import type { RuleEntry } from '../rule-set.ts';
 import { checkLimits } from './check-limits.ts';
-import { checkKeys } from './field-names.ts';
-import { fieldOf, flagField, listField, mapField, offsetOf, textField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
+import { checkKeys } from './fields/field-names.ts';
+import { fieldOf, flagField, listField, mapField, offsetOf, textField } from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
+import { readMetadata } from './fields/metadata.ts';
+import { warnAboutRepeats, withUniqueKeys } from './fields/repeated-keys.ts';
 import type { LoadScope } from './load-scope.ts';
-import { readMetadata } from './metadata.ts';
-import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import { MAX_ENTRY_LEVELS } from './yaml/bounds.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 

@@ -1,7 +1,7 @@
 import { quote } from '../../base/printable.ts';
 import { type LimitTerms, MAX_LIMITS, type RuleLimit, type Unit } from '../rule-set.ts';
 import { addedField, checkTerms, isPlain } from './check-terms.ts';
-import { checkKeys, ITEM_EXAMPLES } from './field-names.ts';
+import { checkKeys, ITEM_EXAMPLES } from './fields/field-names.ts';
 import {
   countField,
   fieldOf,
@@ -12,10 +12,16 @@ import {
   mapField,
   offsetOf,
   textField,
-} from './fields.ts';
-import type { FileCheck } from './file-check.ts';
+} from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
+import {
+  checkedMap,
+  emptyMap,
+  isEmptyLimit,
+  warnAboutRepeats,
+  withUniqueKeys,
+} from './fields/repeated-keys.ts';
 import type { LoadScope } from './load-scope.ts';
-import { checkedMap, emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import { checkUnit, unitOf } from './window-length.ts';
 import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
 

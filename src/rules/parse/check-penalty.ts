@@ -1,8 +1,8 @@
 import { quote } from '../../base/printable.ts';
 import { MOST_VIOLATIONS, type PenaltyRule } from '../rule-set.ts';
-import { hasValue, mapField, offsetOf, wholeField, writtenField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
-import { checkedMap } from './repeated-keys.ts';
+import { hasValue, mapField, offsetOf, wholeField, writtenField } from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
+import { checkedMap } from './fields/repeated-keys.ts';
 import { ACCEPTED_LENGTH, writtenSeconds } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 

@@ -4,9 +4,9 @@ import { quote } from '../../base/printable.ts';
 import { ALGORITHMS, type Algorithm, type LimitTerms, type Unit } from '../rule-set.ts';
 import { checkCalendar } from './check-calendar.ts';
 import { checkPenalty } from './check-penalty.ts';
-import { ADDED_FIELDS } from './field-names.ts';
-import { hasValue, mapField, offsetOf, textField, wholeField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
+import { ADDED_FIELDS } from './fields/field-names.ts';
+import { hasValue, mapField, offsetOf, textField, wholeField } from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
 import { LONGEST_S, lengthS, unitWindow, type WindowLength, writtenWindow } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 

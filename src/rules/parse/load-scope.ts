@@ -1,5 +1,5 @@
 import { type RuleLimit, UNIT_NUMBERS } from '../rule-set.ts';
-import type { FileCheck } from './file-check.ts';
+import type { FileCheck } from './fields/file-check.ts';
 import { MAX_ENTRIES, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
 
 /** What the checks of all files of a load share. */

@@ -10,14 +10,14 @@ import type {
 } from '../rule-set.ts';
 import { checkAnswers } from './check-answers.ts';
 import { checkEntries, type Level } from './check-entries.ts';
-import { checkKeys } from './field-names.ts';
-import { offsetOf, textField } from './fields.ts';
-import { FaultList, type FileCheck } from './file-check.ts';
+import { checkKeys } from './fields/field-names.ts';
+import { offsetOf, textField } from './fields/fields.ts';
+import { FaultList, type FileCheck } from './fields/file-check.ts';
+import { warnAboutRepeats, withUniqueKeys } from './fields/repeated-keys.ts';
 import { EntryBudget, type LoadScope, PlainLimits } from './load-scope.ts';
-import { Overlay } from './overlay.ts';
-import { readRuleFile } from './read-file.ts';
-import { readResource } from './read-resource.ts';
-import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
+import { Overlay } from './overlay/overlay.ts';
+import { readRuleFile } from './reading/read-file.ts';
+import { readResource } from './reading/read-resource.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 /** The settings of the service that determine which rules it accepts. */

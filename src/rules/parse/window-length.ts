@@ -1,8 +1,8 @@
 import { quote } from '../../base/printable.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import { UNIT_NUMBERS, type Unit } from '../rule-set.ts';
-import { fieldOf, offsetOf, textField, wholeField, writtenField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
+import { fieldOf, offsetOf, textField, wholeField, writtenField } from './fields/fields.ts';
+import type { FileCheck } from './fields/file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 /** A window of `multiplier` times `unit`. */

@@ -60,7 +60,10 @@ t.test('rules are checked with an overlay, whose limits are explained', async t 
     join(directory, 'overlay'),
   );
   t.equal(status, 0);
-  t.match(stdout, /^no faults: 1 file, 1 domain, 1 rule\nshop\.user: at most 5 in each 5 minutes, and about as many in any/);
+  t.match(
+    stdout,
+    /^no faults: 1 file, 1 domain, 1 rule\nshop\.user: at most 5 in each 5 minutes, and about as many in any/,
+  );
 });
 
 t.test('faults and warnings of an overlay name its file', async t => {

@@ -44,7 +44,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['design', 'service'],
     ['live', 'console', 'docs'],
   ],
-  'rules/parse': [['yaml'], [OWN_FILES]],
+  'rules/parse': [['yaml'], ['fields'], ['reading'], ['overlay'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
   'tasks/store/redis': [['lua'], ['connection'], [OWN_FILES]],

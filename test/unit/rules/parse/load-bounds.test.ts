@@ -1,8 +1,8 @@
 import t from 'tap';
-import { FaultList, FileCheck } from '../../../../src/rules/parse/file-check.ts';
+import { FaultList, FileCheck } from '../../../../src/rules/parse/fields/file-check.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import { EntryBudget } from '../../../../src/rules/parse/load-scope.ts';
-import { SourceText } from '../../../../src/rules/parse/read-file.ts';
+import { SourceText } from '../../../../src/rules/parse/reading/read-file.ts';
 import { readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
 import {
   MAX_ENTRIES,

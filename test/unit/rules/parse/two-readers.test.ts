@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { FIELD_NAMES } from '../../../../src/rules/parse/field-names.ts';
+import { FIELD_NAMES } from '../../../../src/rules/parse/fields/field-names.ts';
 import { type BlockReading, readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
 import { MAX_FULL_YAML_TOKENS } from '../../../../src/rules/parse/yaml/bounds.ts';
 import { readFullYaml } from '../../../../src/rules/parse/yaml/full-yaml.ts';

@@ -1,13 +1,13 @@
 import t from 'tap';
-import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
-import { MAX_OVERLAY_ENTRIES } from '../../../../src/rules/parse/overlay-entries.ts';
+import { loadRuleSet } from '../../../../../src/rules/parse/load.ts';
+import { MAX_OVERLAY_ENTRIES } from '../../../../../src/rules/parse/overlay/overlay-entries.ts';
 import {
   describeRuleFault,
   type RuleEntry,
   type RuleFault,
   type RuleFile,
   RuleSetRefused,
-} from '../../../../src/rules/rule-set.ts';
+} from '../../../../../src/rules/rule-set.ts';
 
 const RULES = `
 domain: shop

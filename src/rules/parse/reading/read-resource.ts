@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { excerpt } from '../../base/printable.ts';
-import { WIRE, WireFault, WireReader } from '../../messages/wire.ts';
-import type { RuleFile } from '../rule-set.ts';
-import { type FaultList, FileCheck } from './file-check.ts';
+import { excerpt } from '../../../base/printable.ts';
+import { WIRE, WireFault, WireReader } from '../../../messages/wire.ts';
+import type { RuleFile } from '../../rule-set.ts';
+import { type FaultList, FileCheck } from '../fields/file-check.ts';
+import { MAX_YAML_DEPTH, MAX_YAML_NODES } from '../yaml/bounds.ts';
+import type { YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from '../yaml/yaml-node.ts';
 import type { ReadFile } from './read-file.ts';
-import { MAX_YAML_DEPTH, MAX_YAML_NODES } from './yaml/bounds.ts';
-import type { YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml/yaml-node.ts';
 
 /** A resource has no lines: faults name the resource and the path of the entry. */
 const NO_PLACE = { line: 0, column: 0 };

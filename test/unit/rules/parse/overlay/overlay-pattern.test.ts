@@ -1,5 +1,9 @@
 import t from 'tap';
-import { OverlayPattern, pathBelow, pathText } from '../../../../src/rules/parse/overlay-pattern.ts';
+import {
+  OverlayPattern,
+  pathBelow,
+  pathText,
+} from '../../../../../src/rules/parse/overlay/overlay-pattern.ts';
 
 /** The path of entries that are written as `[key, value]`. */
 function pathOf(...levels: readonly (readonly [key: string, value?: string])[]): string {

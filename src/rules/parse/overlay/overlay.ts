@@ -1,13 +1,13 @@
-import { nearest } from '../../base/nearest.ts';
-import { excerpt, quote } from '../../base/printable.ts';
-import type { RuleFile } from '../rule-set.ts';
-import { fieldOf, hasValue } from './fields.ts';
-import { type FaultList, FileCheck } from './file-check.ts';
+import { nearest } from '../../../base/nearest.ts';
+import { excerpt, quote } from '../../../base/printable.ts';
+import type { RuleFile } from '../../rule-set.ts';
+import { fieldOf, hasValue } from '../fields/fields.ts';
+import { type FaultList, FileCheck } from '../fields/file-check.ts';
+import type { ReadFile } from '../reading/read-file.ts';
+import type { YamlMap, YamlNode } from '../yaml/yaml-node.ts';
 import { described, type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
 import { appliesTo, byPrecision, type OverlayConflict, withOverlay } from './overlay-fields.ts';
 import { pathBelow, pathText } from './overlay-pattern.ts';
-import type { ReadFile } from './read-file.ts';
-import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
 
 /** Maximum number of paths that are remembered, to suggest one for an entry that matches nothing. */
 const MAX_KNOWN_PATHS = 10_000;

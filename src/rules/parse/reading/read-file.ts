@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { quote } from '../../base/printable.ts';
-import type { RuleFile } from '../rule-set.ts';
-import { FIELD_NAMES } from './field-names.ts';
-import { type FaultList, FileCheck, type Place, type Source } from './file-check.ts';
-import { readBlockYaml } from './yaml/block-yaml.ts';
-import { MAX_FILE_BYTES, MAX_FULL_YAML_TOKENS, MAX_YAML_NODES } from './yaml/bounds.ts';
-import { readFullYaml } from './yaml/full-yaml.ts';
-import { typedScalar, type YamlMap, type YamlReading } from './yaml/yaml-node.ts';
+import { quote } from '../../../base/printable.ts';
+import type { RuleFile } from '../../rule-set.ts';
+import { FIELD_NAMES } from '../fields/field-names.ts';
+import { type FaultList, FileCheck, type Place, type Source } from '../fields/file-check.ts';
+import { readBlockYaml } from '../yaml/block-yaml.ts';
+import { MAX_FILE_BYTES, MAX_FULL_YAML_TOKENS, MAX_YAML_NODES } from '../yaml/bounds.ts';
+import { readFullYaml } from '../yaml/full-yaml.ts';
+import { typedScalar, type YamlMap, type YamlReading } from '../yaml/yaml-node.ts';
 
 const EXAMPLE = 'write `domain: ` and a name, and `descriptors:` with a list of entries below it';
 

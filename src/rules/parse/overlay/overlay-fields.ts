@@ -1,6 +1,6 @@
-import { fieldOf, hasValue } from './fields.ts';
+import { fieldOf, hasValue } from '../fields/fields.ts';
+import type { YamlMap, YamlPair } from '../yaml/yaml-node.ts';
 import type { OverlayEntry } from './overlay-entries.ts';
-import type { YamlMap, YamlPair } from './yaml/yaml-node.ts';
 
 /** The fields of a limit that say how long its window is. Setting one of them replaces all of them. */
 const WINDOW: ReadonlySet<string> = new Set(['unit', 'unit_multiplier', 'window', 'calendar']);

@@ -1,8 +1,8 @@
-import { excerpt } from '../../base/printable.ts';
+import { excerpt } from '../../../base/printable.ts';
+import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from '../yaml/yaml-node.ts';
 import { checkKeys, FIELD_KINDS, type FieldKind, ITEM_EXAMPLES, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
 /** Up to this number of pairs, comparing all pairs is faster than a set. */
 const FEW_PAIRS = 16;

@@ -1,5 +1,5 @@
-import { excerpt } from '../../base/printable.ts';
-import { MAX_REPORTED_FAULTS, type RuleFault, type RulePlace, RuleSetRefused } from '../rule-set.ts';
+import { excerpt } from '../../../base/printable.ts';
+import { MAX_REPORTED_FAULTS, type RuleFault, type RulePlace, RuleSetRefused } from '../../rule-set.ts';
 
 /** A file, a line and a column, both from 1; both 0 for a source without lines. */
 export interface Place {

@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { quote } from '../../base/printable.ts';
-import type { FileCheck } from './file-check.ts';
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { quote } from '../../../base/printable.ts';
 import {
   type TypedScalar,
   typedScalar,
@@ -8,7 +7,8 @@ import {
   type YamlNode,
   type YamlPair,
   type YamlScalar,
-} from './yaml/yaml-node.ts';
+} from '../yaml/yaml-node.ts';
+import type { FileCheck } from './file-check.ts';
 
 /**
  * The `metadata` of an entry as JSON, with the types of YAML 1.1; null if empty. Keys at the top level are taken as

@@ -1,8 +1,8 @@
-import { excerpt, quote } from '../../base/printable.ts';
-import { ANSWER_FIELDS } from '../domain-answers.ts';
+import { excerpt, quote } from '../../../base/printable.ts';
+import { ANSWER_FIELDS } from '../../domain-answers.ts';
+import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from '../yaml/yaml-node.ts';
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
 /**
  * Checks the keys of a map. As in envoyproxy/ratelimit, one of its fields is silently ignored in another kind of map, but

@@ -1,12 +1,12 @@
-import { excerpt, quote } from '../../base/printable.ts';
-import type { FileCheck } from './file-check.ts';
+import { excerpt, quote } from '../../../base/printable.ts';
 import {
   GREATEST_INT64,
   typedScalar,
   type YamlMap,
   type YamlNode,
   type YamlScalar,
-} from './yaml/yaml-node.ts';
+} from '../yaml/yaml-node.ts';
+import type { FileCheck } from './file-check.ts';
 
 const DIGITS_ONLY = /^[-+]?[0-9_]+$/;
 

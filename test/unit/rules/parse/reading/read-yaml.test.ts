@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readYaml } from '../../../../src/rules/parse/read-file.ts';
+import { readYaml } from '../../../../../src/rules/parse/reading/read-file.ts';
 
 t.test('what the fast reader does not know is read by the complete one', async t => {
   const scalar = { kind: 'scalar', text: 'b', plain: true };

@@ -1,12 +1,12 @@
-import { quote } from '../../base/printable.ts';
-import type { RuleFile } from '../rule-set.ts';
-import { checkKeys, ITEM_EXAMPLES } from './field-names.ts';
-import { fieldOf, hasValue, isNull, listField, mapField, offsetOf, textField } from './fields.ts';
-import { type FaultList, FileCheck, type Source } from './file-check.ts';
+import { quote } from '../../../base/printable.ts';
+import type { RuleFile } from '../../rule-set.ts';
+import { checkKeys, ITEM_EXAMPLES } from '../fields/field-names.ts';
+import { fieldOf, hasValue, isNull, listField, mapField, offsetOf, textField } from '../fields/fields.ts';
+import { type FaultList, FileCheck, type Source } from '../fields/file-check.ts';
+import { withUniqueKeys } from '../fields/repeated-keys.ts';
+import { readRuleFile } from '../reading/read-file.ts';
+import type { YamlMap, YamlNode, YamlPair } from '../yaml/yaml-node.ts';
 import { OverlayPattern } from './overlay-pattern.ts';
-import { readRuleFile } from './read-file.ts';
-import { withUniqueKeys } from './repeated-keys.ts';
-import type { YamlMap, YamlNode, YamlPair } from './yaml/yaml-node.ts';
 
 /** Maximum number of entries of all overlay files: each one may be compared with every entry of the rules. */
 export const MAX_OVERLAY_ENTRIES = 1_000;
