@@ -105,6 +105,7 @@ export class DecisionService {
     const served = { ...primary, decider: decisions.batcher, tracing: this.#tracing };
     this.#ports = new Ports(served, primary.httpEngine, tasks?.front ?? null, decisions.serving, {
       dumpRules: () => rules.dump(),
+      dumpResources: () => rules.dumpResources(),
       explain: request => decisions.explainer.explain(request),
       operator: operator.api,
     });

@@ -79,6 +79,12 @@ t.test('an overlay changes the rules of an xDS server', async t => {
     );
   });
 
+  await t.test('/xds-dump shows what the server has sent, as sluice check reads it', async t => {
+    const { text } = await getPage(service.debug, '/xds-dump');
+    t.match(text, `--- # ${DOMAIN}\ndomain: "${DOMAIN}"\n`);
+    t.match(text, /requests_per_unit: 5$/m);
+  });
+
   await t.test('a change of one of them keeps the other', async t => {
     stream.send('2', resource(6));
     t.match(await ads.request(), { version_info: '2', error_detail: null });

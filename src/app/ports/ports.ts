@@ -19,7 +19,7 @@ import { OptionalPort } from './optional-port.ts';
 const DEBUG_RETRY_MS = 1_000;
 
 /** What the debug port shows. */
-type DebugPages = Pick<DebugServerOptions, 'dumpRules' | 'explain' | 'operator'>;
+type DebugPages = Pick<DebugServerOptions, 'dumpRules' | 'dumpResources' | 'explain' | 'operator'>;
 
 /** Addresses of the service; `debug` is null if its port could not be opened. */
 export interface Addresses {

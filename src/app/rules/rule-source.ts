@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import type { Service } from '../../base/lifecycle.ts';
-import type { RuleSetLoader } from '../../rules/rule-set.ts';
+import type { RuleFile, RuleSetLoader } from '../../rules/rule-set.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
 import type { XdsRuleSourceOptions } from '../../rules/source/xds-source.ts';
+import type { XdsSources } from '../../rules/source/xds-sources.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
 import { nodeIds, type XdsServer } from '../../settings/kinds/xds-kinds.ts';
 import { CertificateExpiry } from '../statistics/certificate-expiry.ts';
@@ -13,6 +14,8 @@ export interface RuleSource {
   readonly service: Service;
   /** The source itself, if it reads files; else null. */
   readonly files: FileRuleSource | null;
+  /** Returns the resources of the xDS servers; none if the source reads files. */
+  readonly resources: () => readonly RuleFile[];
   /** Delay until a warning is logged if there are no rules yet. */
   readonly patienceMs: number;
   /** Advice for the operator if there are no rules. */
@@ -36,12 +39,14 @@ export async function createRuleSource(
   if (settings.configType === 'file') {
     // The files have been read when the source has started.
     const files = fileSource(primary, fileReads);
-    return { service: files, files, patienceMs: 0, advice: 'fix the rule files' };
+    return { service: files, files, resources: () => [], patienceMs: 0, advice: 'fix the rule files' };
   }
   const addresses = settings.xdsServerUrl.map(({ target }) => target).join(', ');
+  const service = await xdsSource(primary, loader);
   return {
-    service: await xdsSource(primary, loader),
+    service,
     files: null,
+    resources: () => service.resources,
     patienceMs: 5_000,
     advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
   };
@@ -75,7 +80,7 @@ function fileSource({ settings, logger, clock }: LoadingThread, fileReads: RuleS
   );
 }
 
-async function xdsSource(primary: LoadingThread, loader: RuleSetLoader): Promise<Service> {
+async function xdsSource(primary: LoadingThread, loader: RuleSetLoader): Promise<XdsSources> {
   const { XdsSources } = await import('../../rules/source/xds-sources.ts');
   const { settings } = primary;
   const servers = settings.xdsServerUrl;

@@ -2,8 +2,9 @@ import type { ServiceStack } from '../../base/lifecycle.ts';
 import { RuleRates } from '../../decision/statistics/rule-rates.ts';
 import { type RuleGeneration, RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import { type CompiledRules, dumpRules } from '../../rules/compiled-rules.ts';
+import { resourceText } from '../../rules/parse/reading/resource-text.ts';
 import { RuleLoads } from '../../rules/rule-loads.ts';
-import type { RuleSetLoader } from '../../rules/rule-set.ts';
+import type { RuleFile, RuleSetLoader } from '../../rules/rule-set.ts';
 import type { FileRuleSource } from '../../rules/source/file-source.ts';
 import { createRehearsals, type OpenRehearsals } from '../rehearsal/open-rehearsals.ts';
 import type { PrimaryThread } from '../surroundings.ts';
@@ -28,6 +29,7 @@ export class Rules {
   readonly #fileReads: CountedFileReads;
   /** The source of the rule files; null before the start, and with xDS. */
   #files: FileRuleSource | null = null;
+  #resources: () => readonly RuleFile[] = () => [];
 
   constructor(primary: PrimaryThread) {
     const { settings, stats, clock, logger } = primary;
@@ -63,6 +65,11 @@ export class Rules {
     return this.current === null ? [] : dumpRules(this.current);
   }
 
+  /** The resources of the xDS servers as YAML, for `/xds-dump`. */
+  *dumpResources(): Iterable<string> {
+    for (const resource of this.#resources()) yield resourceText(resource);
+  }
+
   /**
    * Starts the compiler and the source, and waits until rules are active, unless the settings say otherwise.
    *
@@ -75,6 +82,7 @@ export class Rules {
       await stack.start(createOverlaySource(this.#primary, this.#overlaid.overlay));
     const source = await createRuleSource(this.#primary, this.#rulesOfSource, this.#fileReads);
     this.#files = source.files;
+    this.#resources = source.resources;
     await stack.start(source.service);
     await this.#settled();
     if (!this.#primary.settings.forceStartWithoutInitialConfig) await this.#firstRules(source, stopAsked);

@@ -10,13 +10,20 @@ import { XdsRuleSource, type XdsRuleSourceOptions } from './xds-source.ts';
 export class XdsSources implements Service {
   readonly name = 'xDS rules';
   readonly #sources: readonly XdsRuleSource[];
+  readonly #joined: JoinedRuleSets;
 
   constructor(servers: readonly XdsRuleSourceOptions[], loader: RuleSetLoader, mergeDomains: boolean) {
     const joined = new JoinedRuleSets(loader, mergeDomains);
+    this.#joined = joined;
     const alone = servers.length === 1;
     this.#sources = servers.map(
       server => new XdsRuleSource(server, joined.addSource(alone ? null : server.target)),
     );
+  }
+
+  /** The resources of the last accepted response of each server. */
+  get resources(): readonly RuleFile[] {
+    return this.#joined.accepted;
   }
 
   /** @throws Error that names the setting if a TLS file cannot be used; no source is left running then */
@@ -79,6 +86,10 @@ class JoinedRuleSets {
       refuse: reasons =>
         this.#loader.refuse(address === null ? reasons : reasons.map(reason => `${address}: ${reason}`)),
     };
+  }
+
+  get accepted(): readonly RuleFile[] {
+    return this.#sources.flatMap(source => source.accepted);
   }
 
   async #load(source: Source, files: readonly RuleFile[]): Promise<LoadOutcome> {

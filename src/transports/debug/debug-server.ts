@@ -9,19 +9,17 @@ import type { AddressSettings, TcpAddress } from '../tcp-address.ts';
 import { type Explain, explainRoute } from './explain-route.ts';
 import { asError, asProblem, asText, HostNames } from './host-names.ts';
 import type { OperatorApi } from './operator/router.ts';
-import { indexPages, longPageRoutes } from './pages.ts';
+import { indexPages, longPageRoutes, type RuleDumps } from './pages.ts';
 import { profileIndexRoute, profileRoute } from './profile-routes.ts';
 import { CPU_PROFILE, HEAP_PROFILE, ProfileRecorder } from './profiler.ts';
 
 /** Port 0 takes any free port. */
-export interface DebugServerOptions extends TcpAddress {
+export interface DebugServerOptions extends TcpAddress, RuleDumps {
   readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
   /** Names under which the live page and the operator's API may be opened, beside those that are always allowed. */
   readonly hostNames: readonly string[];
-  /** The lines of the active rules, for `/rlconfig`; no lines while no rules are loaded. */
-  readonly dumpRules: () => Iterable<string>;
   readonly stats: StatsReader;
   /** For `/explain`. */
   readonly explain: Explain;
@@ -63,14 +61,14 @@ export class DebugServer implements Service {
    * @throws Error naming the address and the settings to change, if the port cannot be opened
    */
   async start(): Promise<void> {
-    const { dumpRules, stats, explain, operator, clock } = this.#options;
+    const { stats, explain, operator, clock } = this.#options;
     const names = new HostNames(this.#options.hostNames);
     const recorders = [new ProfileRecorder(CPU_PROFILE, clock), new ProfileRecorder(HEAP_PROFILE, clock)];
     const explained = explainRoute(explain, clock);
     const pages: Route[] = [
       profileIndexRoute(recorders.map(recorder => recorder.kind)),
       ...recorders.map(profileRoute),
-      ...longPageRoutes(dumpRules, stats),
+      ...longPageRoutes(this.#options, stats),
       { ...explained, handle: names.only(explained.handle, asError) },
       { ...operator.route, handle: names.only(operator.route.handle, asProblem) },
     ];

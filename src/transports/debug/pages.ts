@@ -9,8 +9,16 @@ export const MAX_PAGE_READERS = 8;
 
 const TOO_MANY_READERS = errorAnswer({
   code: 'overloaded',
-  message: `${MAX_PAGE_READERS} clients are already reading /rlconfig or /stats; retry when one of them has finished`,
+  message: `${MAX_PAGE_READERS} clients are already reading /rlconfig, /stats or /xds-dump; retry when one of them has finished`,
 });
+
+/** What pages show of the rules. */
+export interface RuleDumps {
+  /** The lines of the active rules, for `/rlconfig`; no lines while no rules are loaded. */
+  readonly dumpRules: () => Iterable<string>;
+  /** YAML documents, for `/xds-dump`. */
+  readonly dumpResources: () => Iterable<string>;
+}
 
 /** Limits the number of long pages that are being sent. */
 class LongPages {
@@ -37,17 +45,24 @@ class LongPages {
 }
 
 /**
- * `/rlconfig`: the active rules, as `dump` writes them; empty while no rules are loaded. `/stats`: every statistic, one
- * `name: value` line each (spec 4.3). The limit of readers applies to both pages together.
+ * `/rlconfig`: the active rules, as `dumpRules` writes them; empty while no rules are loaded. `/stats`: every statistic,
+ * one `name: value` line each (spec 4.3). `/xds-dump`: the resources of xDS servers. The limit of readers applies to all
+ * pages together.
  */
-export function longPageRoutes(dump: () => Iterable<string>, stats: StatsReader): Route[] {
+export function longPageRoutes({ dumpRules, dumpResources }: RuleDumps, stats: StatsReader): Route[] {
   const pages = new LongPages();
   return [
     {
       path: '/rlconfig',
       method: 'GET or POST',
       help: 'the active rules, one line per limit',
-      handle: exchange => void pages.send(exchange, dump),
+      handle: exchange => void pages.send(exchange, dumpRules),
+    },
+    {
+      path: '/xds-dump',
+      method: 'GET or POST',
+      help: 'the resources of the xDS servers, as YAML; empty if the rules are from files',
+      handle: exchange => void pages.send(exchange, dumpResources),
     },
     {
       path: '/stats',

@@ -83,7 +83,7 @@ interface ResourceReading {
  * their checks. Unknown fields are skipped, as protobuf requires.
  * @throws ResourceFault, or WireFault if the bytes are not a protobuf message
  */
-function readResourceTree(content: Uint8Array): ResourceReading {
+export function readResourceTree(content: Uint8Array): ResourceReading {
   return new ResourceTree(content).read();
 }
 

@@ -32,6 +32,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
   };
   const ports = new Ports(decisions, HTTP_ENGINE, null, null, {
     dumpRules: () => [],
+    dumpResources: () => [],
     explain: () => Promise.reject(new Error('nobody asks')),
     operator: operatorApi(),
   });

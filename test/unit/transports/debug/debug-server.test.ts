@@ -15,7 +15,8 @@ const INDEX =
   '/debug/pprof/profile: CPU time of the primary thread during the next `seconds`\n' +
   '/explain: explains the decision for the RateLimitRequest in the body; nothing is counted\n' +
   '/rlconfig: the active rules, one line per limit\n' +
-  '/stats: the statistics since the start of the process\n';
+  '/stats: the statistics since the start of the process\n' +
+  '/xds-dump: the resources of the xDS servers, as YAML; empty if the rules are from files\n';
 
 function started(t: Test, options: Partial<DebugServerOptions> = {}): Promise<DebugServer> {
   return startedDebugServer(t, new ManualClock(0), options);

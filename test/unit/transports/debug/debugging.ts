@@ -20,6 +20,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
     hostNames: [],
     dumpRules: () => [],
+    dumpResources: () => [],
     explain: () => Promise.reject(new Error('nothing is explained here')),
     operator: operatorApi(),
     stats: new StatsRegistry(),
