@@ -4,6 +4,7 @@ import type { RuleFile } from '../../rule-set.ts';
 import { fieldOf, hasValue } from '../fields/fields.ts';
 import { type FaultList, FileCheck } from '../fields/file-check.ts';
 import type { ReadFile } from '../reading/read-file.ts';
+import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from '../yaml/bounds.ts';
 import type { YamlMap, YamlNode } from '../yaml/yaml-node.ts';
 import { described, type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
 import { appliesTo, byPrecision, type OverlayConflict, withOverlay } from './overlay-fields.ts';
@@ -22,6 +23,8 @@ export class Overlay {
   /** From the least to the most precise. */
   readonly #entries: readonly OverlayEntry[];
   readonly #known: string[] = [];
+  /** Number of entries that were compared, also those that aliases repeat. */
+  #visited = 0;
   readonly #domains = new Set<string>();
 
   /** Reads overlay files. Their faults are reported. */
@@ -74,7 +77,8 @@ export class Overlay {
   /** A map whose `descriptors` are changed, on all levels. The same map if nothing applies. */
   #withEntries(check: FileCheck, map: YamlMap, above: string, entries: readonly OverlayEntry[]): YamlMap {
     const list = fieldOf(map, 'descriptors');
-    if (list?.kind !== 'list') return map;
+    // What is beyond these bounds is refused when it is checked.
+    if (list?.kind !== 'list' || check.levels >= MAX_ENTRY_LEVELS || this.#visited > MAX_ENTRIES) return map;
     const items = list.items.map(item => this.#entry(check, item, above, entries));
     if (items.every((item, i) => item === list.items[i])) return map;
     const pairs = map.pairs.filter(({ key }) => key !== 'descriptors');
@@ -84,6 +88,7 @@ export class Overlay {
 
   #entry(check: FileCheck, item: YamlNode, above: string, entries: readonly OverlayEntry[]): YamlNode {
     if (item.kind !== 'map') return item;
+    this.#visited++;
     const [key, value] = [textOf(item, 'key'), textOf(item, 'value')];
     const path = pathBelow(above, key, value);
     if (this.#known.length < MAX_KNOWN_PATHS) this.#known.push(path);

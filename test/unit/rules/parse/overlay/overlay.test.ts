@@ -265,3 +265,18 @@ t.test('the number of entries and the length of patterns are bounded', async t =
     /more than 2000 characters/,
   ]);
 });
+
+t.test('aliases that repeat entries cannot make an overlay take long', async t => {
+  const levels = Array.from({ length: 12 }, (_, i) => {
+    const below =
+      i === 0
+        ? 'rate_limit: {unit: day, requests_per_unit: 1}'
+        : `descriptors: [${`*l${i - 1}, `.repeat(10)}]`;
+    return `  - &l${i}\n    key: k${i}\n    ${below}\n`;
+  });
+  const faults = faultsOf(
+    'overlay: [{domain: shop, path: "*k0", shadow_mode: true}]',
+    `domain: shop\ndescriptors:\n${levels.join('')}`,
+  );
+  t.ok(faults.length > 0, 'the rules are refused');
+});
