@@ -79,6 +79,8 @@ export interface LimitDetails extends Limit {
   readonly entries: readonly Entry[];
   /** Null for rules from an xDS server. */
   readonly place: RulePlace | null;
+  /** The resource of the xDS server; null for rules from files. */
+  readonly resource: string | null;
   /** The overlay entry that changes the rule; null if none does. */
   readonly overlay: RulePlace | null;
   /** A rule file with this rule. */

@@ -10,8 +10,10 @@ interface LimitDefinition {
   readonly text: string;
   /** The keys and values of the rule, from the first level down. An empty value matches every value. */
   readonly entries: readonly { readonly key: string; readonly value: string }[];
-  /** Where the entry is written; null for a source without lines. */
+  /** Where the entry is written; null for a resource of an xDS server, which has no lines. */
   readonly place: RulePlace | null;
+  /** The name of the resource, and its server if there are several; null for a rule file. */
+  readonly resource: string | null;
   /** Where the overlay entry is written that has changed the limit; null if none has. */
   readonly overlay: RulePlace | null;
 }
@@ -22,6 +24,7 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
   for (let entry = entryOf(rules, limit); entry >= 0; entry = fieldOf(rules, entry, ENTRY.above) - 1)
     chain.push(entry);
   const [own] = chain;
+  const place = placeOf(rules, own);
   const domain = textAt(rules, HEADER.domains, fieldOf(rules, own, ENTRY.domain) * DOMAIN.words);
   const names = chain.map(entry => nameOf(rules, entry));
   const path = [...names.map(({ composite }) => composite), domain].reverse().join('.');
@@ -37,7 +40,8 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
   return {
     text: [`domain: ${scalar(domain)}`, ...lines, ''].join('\n'),
     entries: names.map(({ key, value }) => ({ key, value })).reverse(),
-    place: placeOf(rules, own),
+    place: place?.line === 0 ? null : place,
+    resource: place?.line === 0 ? place.file : null,
     overlay: rules.overlaidBy(limit),
   };
 }

@@ -17,7 +17,7 @@ import { combine } from '../base/hash.ts';
  *     replaces   the interned names of the limits that a limit replaces
  *     answers    what each domain says about its answers; only if any domain does
  *     policies   the name of the policy of each limit; only if answers name policies
- *     files      the paths of the rule files and overlay files
+ *     files      the paths of the rule files and overlay files, and the names of resources
  *     overlaid   the limits that an overlay has changed, in the order of their numbers, and where the overlay has them
  *     pool       bytes
  *
@@ -120,7 +120,7 @@ export const ENTRY = {
   /** Number of the entry above + 1; 0 on the top level of a domain. */
   above: 12,
   domain: 13,
-  /** Number of the file + 1; 0 if it is not known. */
+  /** Number of the file or resource + 1; 0 if it is not known. */
   file: 14,
   line: 15,
   words: LINE_WORDS,

@@ -17,14 +17,14 @@ export interface DomainRules {
 
 /** Where a rule is written. */
 export interface RulePlace {
-  /** The path of the file. */
+  /** The path of the file, or the name of the resource of an xDS server. */
   readonly file: string;
-  /** From 1. */
+  /** From 1; 0 for a resource, which has no lines. */
   readonly line: number;
 }
 
 export interface RuleEntry {
-  /** Absent or null for a source without lines. */
+  /** Absent or null if it is not known. */
   readonly place?: RulePlace | null;
   /** Where the most precise overlay entry is written that has changed the rule. Absent or null if none has. */
   readonly overlaidBy?: RulePlace | null;

@@ -67,6 +67,7 @@ descriptors:
       { key: 'user', value: '' },
     ],
     place: { file: 'rules.yaml', line: 11 },
+    resource: null,
     overlay: null,
     text: `domain: shop
 descriptors:
@@ -206,11 +207,12 @@ t.test('the place is the line at which the entry begins, in its file', async t =
   );
 });
 
-t.test('rules of an xDS server have a definition and no place', async t => {
+t.test('rules of an xDS server have a definition, the name of their resource and no place', async t => {
   const content = encodeConfig(hourly('shop', 'user', 7));
   const rules = loadRuleSet([{ name: 'shop', content, format: 'resource' }], { mergeDomains: false });
   t.same(definitionOf(new CompiledRules(compileRules(rules)), 0), {
     place: null,
+    resource: 'shop-limits',
     overlay: null,
     entries: [{ key: 'user', value: '' }],
     text: 'domain: shop\ndescriptors:\n  - key: user\n    rate_limit:\n      unit: hour\n      requests_per_unit: 7\n',

@@ -8,13 +8,13 @@ function written({ file, line }: RulePlace) {
 
 /** How the limit is configured, and where. */
 export function Definition({ limit }: { readonly limit: LimitDetails }) {
-  const { place, overlay, definition, statistics } = limit;
+  const { place, resource, overlay, definition, statistics } = limit;
   return (
     <Panel title="Definition">
       <div class="definition">
         <Facts
           items={[
-            ['Place', place === null ? 'from the xDS server' : written(place)],
+            ['Place', place === null ? `resource ${resource} of the xDS server` : written(place)],
             ...(overlay === null ? [] : [['Changed by overlay', written(overlay)] as const]),
             ['Statistics', <code class="break">{statistics}</code>],
           ]}

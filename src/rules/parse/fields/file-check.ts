@@ -60,10 +60,10 @@ export class FileCheck {
     this.#nameLength -= (this.#entries.pop()?.length ?? 0) + 1;
   }
 
-  /** Where an offset of the file is; null for a source without lines. */
-  placeOf(offset: number): RulePlace | null {
+  /** Where an offset of the tree is written. */
+  placeOf(offset: number): RulePlace {
     const { file, line } = this.source.placeOf(offset);
-    return line === 0 ? null : { file, line };
+    return { file, line };
   }
 
   /** Reports a fault at an offset of the file. */

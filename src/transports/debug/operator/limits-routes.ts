@@ -142,6 +142,12 @@ const DETAIL_FIELDS: Fields<ListedLimit & ReturnType<typeof definitionOf>> = {
     ),
     ({ place }) => place,
   ],
+  resource: [
+    orNull(
+      text('The resource of the xDS server, and the server if there are several. Null for rules from files.'),
+    ),
+    ({ resource }) => resource,
+  ],
   overlay: [
     orNull(
       object({ file: text(), line: whole() }, 'The overlay entry that changes the rule. Null if none does.'),

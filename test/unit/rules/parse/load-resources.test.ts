@@ -201,7 +201,7 @@ t.test('a resource has plain limits only: later fields and metadata are passed o
   writeText(config, 2, 'd');
   writeBytes(config, 3, entry.take());
   const rules = loadRuleSet([resource(config.take())], { mergeDomains: false });
-  t.equal(rules.domains[0].entries[0].place, null, 'a resource has no lines');
+  t.same(rules.domains[0].entries[0].place, { file: 'resources[0]', line: 0 }, 'a resource has no lines');
   const plain = loadText(
     'domain: d\ndescriptors: [{key: k, rate_limit: {unit: minute, requests_per_unit: 7}}]',
   );

@@ -82,10 +82,13 @@ onEachEngine('a limit is told with its window in words, modes, totals and rates'
     last_hour: { hits: 30 },
   });
   t.match(json.limits[2], { path: 'shop.vip', meaning: 'unlimited', unlimited: true });
-  const { history, entries, place, overlay, definition, ...limit } = (await get('/limits/1')).json;
+  const { history, entries, place, resource, overlay, definition, ...limit } = (await get('/limits/1')).json;
   t.same(limit, json.limits[1]);
   t.equal(history.seconds, 60);
-  t.same(place, { file: 'rules.yaml', line: 6 });
+  t.same(
+    { place, resource, overlay },
+    { place: { file: 'rules.yaml', line: 6 }, resource: null, overlay: null },
+  );
   t.same(entries, [{ key: 'path', value: '/Search' }]);
   t.match(definition, /^domain: shop\ndescriptors:\n {2}- key: path\n {4}value: \/Search\n {4}rate_limit:\n/);
   t.equal((await get('/limits/3')).status, 404);
