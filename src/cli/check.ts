@@ -20,6 +20,7 @@ import {
 } from '../rules/source/read-directory.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
+import type { Settings } from '../settings/table.ts';
 import { describeFlags, parseFlags, textFlag } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
 import { linesText } from './terminal/layout.ts';
@@ -77,6 +78,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const content = await readRules(path, flags['ignore-dot-files']);
   const rules = flags['xds-dump'] === '' ? content.files : content.files.flatMap(documentsOf);
   const overlay = flags.overlay === '' ? [] : await readOverlay(flags.overlay, flags['ignore-dot-files']);
+  const environment = settingsOf(io.env);
   const warnings: RuleFault[] = [];
   const onWarning = (warning: RuleFault): unknown => warnings.push(warning);
   const result: CheckResult = {
@@ -86,20 +88,21 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     warnings,
     outcome: load([...overlay, ...rules], {
       mergeDomains: flags['merge-domain-configs'],
-      forMemcached: countsInMemcached(io.env),
+      forMemcached: environment?.backendType === 'memcached',
       onWarning,
     }),
+    calendarMonths: environment?.useCalendarMonthRateLimit ?? false,
   };
   io.stdout(flags.json ? checkJson(result) : checkText(path, result));
   return 'faults' in result.outcome ? EXIT.refused : EXIT.done;
 }
 
-/** Whether the service would count in memcached. Other settings may be missing or wrong where rules are checked. */
-function countsInMemcached(env: CliIo['env']): boolean {
+/** The settings of the service. Null if one is wrong, which does not matter where rules are checked. */
+function settingsOf(env: CliIo['env']): Settings | null {
   try {
-    return loadSettings(env).backendType === 'memcached';
+    return loadSettings(env);
   } catch (refused) {
-    if (refused instanceof SettingsRefused) return false;
+    if (refused instanceof SettingsRefused) return null;
     throw refused;
   }
 }
@@ -161,6 +164,8 @@ interface CheckResult {
   /** Rules that may not do what was meant; the service logs these warnings when it loads the files. */
   readonly warnings: readonly RuleFault[];
   readonly outcome: LoadOutcome;
+  /** Whether the service would count in months of the calendar. */
+  readonly calendarMonths: boolean;
 }
 
 /** The rules, or why the service would refuse them. */
@@ -168,12 +173,16 @@ type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly R
 
 /** The result for people: every warning and fault on a line of its own and their count, or what would be loaded. */
 function checkText(directory: string, result: CheckResult): string {
-  const { files, ignored, dangling, warnings, outcome } = result;
+  const { files, ignored, dangling, warnings, outcome, calendarMonths } = result;
   const lines = warnings.map(warning =>
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
   if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
-  else lines.push(summary(files, outcome.ruleSet, warnings.length), ...limitLines(outcome.ruleSet));
+  else
+    lines.push(
+      summary(files, outcome.ruleSet, warnings.length),
+      ...limitLines(outcome.ruleSet, calendarMonths),
+    );
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -206,10 +215,10 @@ function counted(count: number, noun: string): string {
 /** Maximum number of limits that the text explains. */
 const MAX_EXPLAINED = 100;
 
-function limitLines(rules: RuleSet): string[] {
+function limitLines(rules: RuleSet, calendarMonths: boolean): string[] {
   const lines: string[] = [];
   let count = 0;
-  for (const { rule, meaning } of explainedLimits(rules)) {
+  for (const { rule, meaning } of explainedLimits(rules, calendarMonths)) {
     if (count++ < MAX_EXPLAINED) lines.push(`${rule}: ${meaning}`);
   }
   if (count > MAX_EXPLAINED) lines.push(`${count - MAX_EXPLAINED} more limits; --json explains all of them`);
@@ -222,7 +231,7 @@ function checkJson(result: CheckResult): string {
   const read = { files, ignored, dangling, warnings };
   if ('faults' in outcome) return `${JSON.stringify({ ok: false, ...read, faults: outcome.faults })}\n`;
   const domains = outcome.ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
-  const limits = [...explainedLimits(outcome.ruleSet)];
+  const limits = [...explainedLimits(outcome.ruleSet, result.calendarMonths)];
   return `${JSON.stringify({ ok: true, ...read, domains, limits })}\n`;
 }
 

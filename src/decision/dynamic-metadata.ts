@@ -51,7 +51,7 @@ function describeLimits(decisions: DecisionTable, row: number, rules: CompiledRu
       .filter(part => decisions.kind[part] === KIND.limited)
       .map(part => describeLimit(decisions, part, rules));
   }
-  const isPlain = decisions.kind[row] !== KIND.limited || decisions.terms[row] === null;
+  const isPlain = decisions.kind[row] !== KIND.limited || (decisions.terms[row]?.isWrittenPlain ?? true);
   return isPlain ? [] : [describeLimit(decisions, row, rules)];
 }
 

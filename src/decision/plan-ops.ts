@@ -120,7 +120,7 @@ export class OpPlanner {
     op.isRefund = isRefund;
     op.limit = holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL;
     op.unit = terms === null ? unit : terms.storeUnit;
-    op.ttlS = terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(jitterS);
+    op.ttlS = terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(nowS, jitterS);
     op.expiryS = terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS);
     op.terms = terms === null ? null : terms.admission;
     return counters.addOp(keys.bytes, range, op);
@@ -142,5 +142,5 @@ export class OpPlanner {
  * envoyproxy/ratelimit. A limit of `rate_limits` in shadow mode would otherwise switch off the enforced ones beside it.
  */
 function holdsBack({ terms, flags }: DecisionTable, row: number): boolean {
-  return terms[row] === null || (flags[row] & LIMIT_FLAG.shadow) === 0;
+  return (terms[row]?.isWrittenPlain ?? true) || (flags[row] & LIMIT_FLAG.shadow) === 0;
 }

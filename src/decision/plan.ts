@@ -4,6 +4,7 @@ import { isUnit, secondsUntilReset } from '../counters/window.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
 import { Matcher } from '../rules/matcher.ts';
+import { UNIT_NUMBERS } from '../rules/rule-set.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
 import { type DecisionBatch, type DecisionTable, hitsOf, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
@@ -135,7 +136,7 @@ export class Planner {
     decisions.keyStart[row] = keys.length;
     this.#cacheKeys.begin(keys, requests, request);
     if (requests.hasOverride[row] === 1) {
-      const fault = this.#planOverride(batch, generation.rules, at);
+      const fault = this.#planOverride(batch, generation, at);
       if (fault !== null) return fault;
     } else if (!this.#planRule(batch, generation, at)) {
       keys.length = decisions.keyStart[row];
@@ -164,7 +165,11 @@ export class Planner {
   }
 
   /** Plans a descriptor with a limit override: rules and their flags do not apply. */
-  #planOverride(batch: DecisionBatch, rules: CompiledRules, { request, row }: Place): Fault | null {
+  #planOverride(
+    batch: DecisionBatch,
+    { rules, terms }: RuleGeneration,
+    { request, row }: Place,
+  ): Fault | null {
     const { requests, decisions } = batch;
     const unit = requests.overrideUnit[row];
     if (!isUnit(unit)) {
@@ -179,6 +184,8 @@ export class Planner {
     decisions.requestsPerUnit[row] = requests.overrideRequestsPerUnit[row];
     decisions.unit[row] = unit;
     decisions.flags[row] = 0;
+    if (unit === UNIT_NUMBERS.month && rules.calendarMonth !== 0)
+      decisions.terms[row] = terms.withRequests(-1, decisions.requestsPerUnit[row]);
     const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
     const name = this.#mayName()
       ? overrideMetricKey(rules, { table: requests, descriptor: row, domain })

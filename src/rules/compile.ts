@@ -11,6 +11,7 @@ import {
   WordList,
   wholeLines,
 } from './compile-tables.ts';
+import { TermsSection } from './compile-terms.ts';
 import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
 import {
   DOMAIN,
@@ -27,19 +28,16 @@ import {
   OVERLAID,
   PART,
   SHAPE,
-  TERMS,
 } from './layout.ts';
 import { PolicyNames } from './policy-names.ts';
 import {
   type DomainRules,
-  type LimitTerms,
   type RuleEntry,
   type RuleLimit,
   type RulePlace,
   type RuleSet,
   UNIT_NUMBERS,
 } from './rule-set.ts';
-import { writeTerms } from './rule-terms.ts';
 
 /** What the settings say about all rules. */
 interface CompileOptions {
@@ -47,6 +45,8 @@ interface CompileOptions {
   readonly answers?: number;
   /** Whether dots in keys and values become `_` in the names of statistics. Default: false. */
   readonly undotsStatistics?: boolean;
+  /** Whether months are those of the calendar, in UTC, instead of 30 days. Default: false. */
+  readonly calendarMonths?: boolean;
 }
 
 /**
@@ -55,10 +55,10 @@ interface CompileOptions {
  */
 export function compileRules(
   rules: RuleSet,
-  { answers = 0, undotsStatistics = false }: CompileOptions = {},
+  { answers = 0, undotsStatistics = false, calendarMonths = false }: CompileOptions = {},
 ): SharedArrayBuffer {
   const enabled = rules.domains.reduce((any, domain) => any | (domain.answers?.enabled ?? 0), answers);
-  const compiler = new Compiler((enabled & NAMES_POLICIES) !== 0);
+  const compiler = new Compiler((enabled & NAMES_POLICIES) !== 0, calendarMonths);
   for (const domain of rules.domains) compiler.addDomain(domain);
   return compiler.publish(undotsStatistics);
 }
@@ -71,7 +71,6 @@ class Compiler {
   readonly #shapes = new WordList();
   readonly #parts = new WordList();
   readonly #limits = new WordList();
-  readonly #terms = new WordList();
   readonly #replaces = new WordList();
   readonly #replacedNames = new WordList();
   readonly #files = new WordList();
@@ -82,7 +81,6 @@ class Compiler {
   readonly #wildcards: Edge[] = [];
   /** The interned limit names: numbers from 1, so that decisions compare numbers. */
   readonly #names = new Map<string, number>();
-  readonly #termsNumbers = new Map<string, number>();
   #domainCount = 0;
   /** Number of the entry above + 1, as in {@link ENTRY}. */
   #above = 0;
@@ -90,8 +88,10 @@ class Compiler {
   readonly #answers: number[] = [];
   /** Null if no answer names policies. */
   readonly #policies: PolicyNames | null;
+  readonly #terms: TermsSection;
 
-  constructor(namesPolicies: boolean) {
+  constructor(namesPolicies: boolean, calendarMonths: boolean) {
+    this.#terms = new TermsSection(calendarMonths, text => this.#poolText(text));
     this.#policies = namesPolicies ? new PolicyNames(text => this.#poolText(text)) : null;
   }
 
@@ -268,20 +268,8 @@ class Compiler {
     words[at + LIMIT.pathLength] = named.length;
     words[at + LIMIT.metadata] = metadata.offset;
     words[at + LIMIT.metadataLength] = metadata.length;
-    words[at + LIMIT.terms] = limit.terms === null ? 0 : this.#internTerms(limit.terms) + 1;
+    words[at + LIMIT.terms] = this.#terms.add(limit);
     return at / LIMIT.words;
-  }
-
-  /** The number of the terms. Equal terms have one record. */
-  #internTerms(terms: LimitTerms): number {
-    const same = JSON.stringify(terms);
-    const known = this.#termsNumbers.get(same);
-    if (known !== undefined) return known;
-    const at = this.#terms.allocate(TERMS.words);
-    const number = at / TERMS.words;
-    this.#termsNumbers.set(same, number);
-    writeTerms(this.#terms.words, at, terms, text => this.#poolText(text));
-    return number;
   }
 
   #fileNumber(file: string): number {
@@ -341,7 +329,7 @@ class Compiler {
     place(HEADER.shapes, this.#shapes.view());
     place(HEADER.parts, this.#parts.view());
     place(HEADER.limits, this.#limits.view());
-    place(HEADER.terms, this.#terms.view());
+    place(HEADER.terms, this.#terms.words.view());
     place(HEADER.replaces, this.#replaces.view());
     if (this.#answers.some(word => word !== 0)) place(HEADER.answers, Int32Array.from(this.#answers));
     if (this.#policies !== null) place(HEADER.policies, this.#policies.words());
@@ -350,6 +338,7 @@ class Compiler {
     place(HEADER.replacedNames, this.#replacedNames.view());
     header[HEADER.version] = LAYOUT_VERSION;
     header[HEADER.undotsStatistics] = Number(undotsStatistics);
+    header[HEADER.calendarMonth] = this.#terms.calendarMonth;
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
     header[HEADER.wildcardMask] = wildcards.length / EDGE_WORDS - 1;

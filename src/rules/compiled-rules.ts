@@ -1,5 +1,6 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
+import { isWrittenPlain } from './calendar-month.ts';
 import { describeAnswers } from './domain-answers.ts';
 import {
   DOMAIN,
@@ -158,6 +159,11 @@ export class CompiledRules {
     return this.text(this.words[at + PART.text], this.words[at + PART.length]);
   }
 
+  /** Number of the terms of a plain limit per month + 1; 0 if a month has 30 days. */
+  get calendarMonth(): number {
+    return this.words[HEADER.calendarMonth];
+  }
+
   /** Whether a domain has limits that are not plain. Looks at every limit, so ask once for each set of rules. */
   hasTermsIn(domain: string): boolean {
     for (let limit = 0; limit < this.limitCount; limit++) {
@@ -211,10 +217,10 @@ export function* dumpRules(rules: CompiledRules): Iterable<string> {
   for (let limit = 0; limit < rules.limitCount; limit++) {
     const flags = rules.limit(limit, LIMIT.flags);
     const terms = rules.limit(limit, LIMIT.terms);
-    const [window, counting] =
-      terms === 0
-        ? [`unit=${UNIT_NAMES[rules.limit(limit, LIMIT.unit)]}`, '']
-        : dumpTerms(rules.terms(terms - 1));
+    const isPlain = terms === 0 || isWrittenPlain(rules.terms(terms - 1));
+    const [window, counting] = isPlain
+      ? [`unit=${UNIT_NAMES[rules.limit(limit, LIMIT.unit)]}`, '']
+      : dumpTerms(rules.terms(terms - 1));
     const modes = `shadow_mode: ${(flags & LIMIT_FLAG.shadow) !== 0}, quota_mode: ${(flags & LIMIT_FLAG.quota) !== 0}`;
     const overlay = rules.overlaidBy(limit);
     const changed = overlay === null ? '' : `, overlay: ${overlay.file}:${overlay.line}`;

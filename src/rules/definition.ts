@@ -1,4 +1,5 @@
 import { UNIT_NAMES } from '../messages/current-limit.ts';
+import { isWrittenAsMonth } from './calendar-month.ts';
 import type { CompiledRules } from './compiled-rules.ts';
 import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from './layout.ts';
 import type { RulePlace } from './rule-set.ts';
@@ -133,8 +134,9 @@ function penaltyLines({ penalty }: RuleTerms): string[] {
   return ['penalty:', ...fields.map(line => `  ${line}`)];
 }
 
-function lengthLines({ calendar, multiplier, window }: RuleTerms, unit: string): string[] {
-  if (calendar !== null) {
+function lengthLines(terms: RuleTerms, unit: string): string[] {
+  const { calendar, multiplier, window } = terms;
+  if (calendar !== null && !isWrittenAsMonth(terms)) {
     // The window shows the start as it is written, unless it is the usual one: `month@15 Europe/Berlin`.
     const [, starts] = /@([^ ]+) /.exec(window) ?? [];
     const { period, zone } = calendar;

@@ -27,7 +27,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 6;
+export const LAYOUT_VERSION = 7;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -67,7 +67,9 @@ export const HEADER = {
   undotsStatistics: 23,
   overlaid: 24,
   overlaidCount: 25,
-  words: 26,
+  /** Number of the terms of a plain limit per month + 1; 0 if a month has 30 days. */
+  calendarMonth: 26,
+  words: 27,
 } as const;
 
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */

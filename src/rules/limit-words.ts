@@ -1,4 +1,5 @@
 import { UNIT_NAMES, UNIT_SECONDS } from '../messages/current-limit.ts';
+import { withCalendarMonth } from './calendar-month.ts';
 import type { CompiledRules } from './compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from './layout.ts';
 import {
@@ -24,16 +25,25 @@ interface ExplainedLimit {
   readonly meaning: string;
 }
 
-/** The limits of a set of rules that are not plain, in definition order. */
-export function* explainedLimits({ domains }: RuleSet): Iterable<ExplainedLimit> {
-  for (const { name, entries } of domains) yield* limitsOf(entries, name);
+/**
+ * The limits of a set of rules that are not plain, in definition order.
+ *
+ * @param calendarMonths whether months are those of the calendar instead of 30 days
+ */
+export function* explainedLimits({ domains }: RuleSet, calendarMonths: boolean): Iterable<ExplainedLimit> {
+  for (const { name, entries } of domains) yield* limitsOf(entries, name, calendarMonths);
 }
 
-function* limitsOf(entries: readonly RuleEntry[], above: string): Iterable<ExplainedLimit> {
+function* limitsOf(
+  entries: readonly RuleEntry[],
+  above: string,
+  calendarMonths: boolean,
+): Iterable<ExplainedLimit> {
   for (const entry of entries) {
     const path = `${above}.${entry.composite}`;
     for (const limit of entry.limits) {
-      const { name, item, terms } = limit;
+      const { name, item, unit } = limit;
+      const terms = calendarMonths ? withCalendarMonth(unit, limit.terms) : limit.terms;
       if (terms === null) continue;
       const modes = [
         ...(entry.shadowMode || item?.shadowMode ? ['shadow mode, so it is counted and not enforced'] : []),
@@ -43,7 +53,7 @@ function* limitsOf(entries: readonly RuleEntry[], above: string): Iterable<Expla
       const rule = item === null ? path : `${path}.${item.level}`;
       yield { rule, name, window: terms.window, algorithm: terms.algorithm, meaning };
     }
-    yield* limitsOf(entry.entries, path);
+    yield* limitsOf(entry.entries, path, calendarMonths);
   }
 }
 

@@ -20,6 +20,9 @@ export interface RuleTerms {
 const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as readonly Algorithm[];
 const PERIOD_NAMES = Object.keys(CALENDAR_PERIODS) as readonly CalendarTerms['period'][];
 
+/** Adds text to the pool of compiled rules. */
+export type TextPool = (text: string) => { readonly offset: number; readonly length: number };
+
 /**
  * Writes a record of {@link TERMS}.
  *
@@ -30,7 +33,7 @@ export function writeTerms(
   words: Int32Array,
   at: number,
   { algorithm, multiplier, burst, calendar, penalty, window, tag }: LimitTerms,
-  pooled: (text: string) => { readonly offset: number; readonly length: number },
+  pooled: TextPool,
 ): void {
   const writeText = (field: number, text: string): void => {
     const { offset, length } = pooled(text);

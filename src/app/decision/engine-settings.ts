@@ -37,6 +37,7 @@ export function loadSettingsOf(settings: Settings): LoadSettings {
     forMemcached: settings.backendType === 'memcached',
     answers: enabledAnswers(settings),
     undotsStatistics: settings.sanitizeDescriptorMetricDots,
+    calendarMonths: settings.useCalendarMonthRateLimit,
   };
 }
 

@@ -2,6 +2,7 @@ import { SECOND_MS } from '../../base/clock.ts';
 import { ADMISSION, type AdmissionTerms } from '../../counters/admission/admission.ts';
 import type { PenaltyTerms } from '../../counters/admission/penalty.ts';
 import { SECOND } from '../../counters/window.ts';
+import { isWrittenPlain } from '../../rules/calendar-month.ts';
 import type { LimitWindow } from './limit-window.ts';
 
 /** Levels are doubles: up to this number, all whole numbers are exact. Rules with larger buckets are refused. */
@@ -25,6 +26,8 @@ export class CountingTerms {
   readonly longestPenaltyMs: number;
   /** The unit for the store: it only has to recognize windows of a second, and a tag tells apart all other keys. */
   readonly storeUnit: number;
+  /** Whether rule files write the limit as a plain one, so that everything but its window is that of a plain limit. */
+  readonly isWrittenPlain: boolean;
 
   /**
    * @param requests `requests_per_unit` of the limit
@@ -41,14 +44,19 @@ export class CountingTerms {
     const isBucket = algorithm === 'token_bucket' && this.admission !== null;
     this.most = isBucket ? this.admission.capacity / this.admission.scale : requests;
     this.storeUnit = window.lengthS === 1 ? SECOND : 0;
+    this.isWrittenPlain = isWrittenPlain(window.terms);
     // A bucket into which no token flows would only ever admit its first burst.
     if (requests === 0) this.most = 0;
   }
 
-  /** Time to live of a count, in seconds: as long as it matters, and a random `jitterS`. The window must be the current one. */
-  ttlS(jitterS: number): number {
+  /**
+   * Time to live of a count, in seconds: as long as it matters, and a random `jitterS`. The window must be the current one.
+   * Months of the calendar that are written as plain limits expire when they end, as in envoyproxy/ratelimit.
+   */
+  ttlS(nowS: number, jitterS: number): number {
     const { window, admission } = this;
-    const longestS = admission === null || this.isFixed ? window.endS - window.startS : lastingS(admission);
+    const fromS = this.isWrittenPlain ? nowS : window.startS;
+    const longestS = admission === null || this.isFixed ? window.endS - fromS : lastingS(admission);
     return Math.min(longestS + jitterS, LONGEST_TTL_S);
   }
 

@@ -15,7 +15,10 @@ export class LimitWindow {
   /** The current window: `[startS, endS)` in seconds since the epoch. Empty before the first {@link moveTo}. */
   startS = 0;
   endS = 0;
-  /** The end of a cache key in the current window: its start (unless the store counts across windows), `~` and the tag. */
+  /**
+   * The end of a cache key in the current window: its start (unless the store counts across windows), `~` and the tag. Without
+   * a tag, only the start.
+   */
   keyEnd: Uint8Array;
   readonly #calendar: CalendarWindows | null;
 
@@ -46,6 +49,7 @@ export class LimitWindow {
 }
 
 function keyEndOf(start: string, tag: Uint8Array): Uint8Array {
+  if (tag.length === 0) return Buffer.from(start);
   const end = new Uint8Array(start.length + 1 + tag.length);
   end.set(Buffer.from(start));
   end[start.length] = TILDE;

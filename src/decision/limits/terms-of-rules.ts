@@ -1,5 +1,6 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT } from '../../rules/layout.ts';
+import { UNIT_NUMBERS } from '../../rules/rule-set.ts';
 import { CountingTerms } from './counting-terms.ts';
 import { LimitWindow } from './limit-window.ts';
 
@@ -45,11 +46,19 @@ export class TermsOfRules {
     return terms;
   }
 
-  /** How a limit counts that has its terms and another number of requests. */
+  /**
+   * How a limit counts that has its terms and another number of requests.
+   *
+   * @param limit -1 for a month of the calendar that a request brings
+   */
   withRequests(limit: number, requests: number): CountingTerms {
-    const number = this.#rules.limit(limit, LIMIT.terms) - 1;
-    const window = this.#windowOf(number, this.#rules.limit(limit, LIMIT.unit));
-    const ofRule = this.#rules.requestsPerUnit(limit);
+    const isOfRule = limit >= 0;
+    const number = (isOfRule ? this.#rules.limit(limit, LIMIT.terms) : this.#rules.calendarMonth) - 1;
+    const window = this.#windowOf(
+      number,
+      isOfRule ? this.#rules.limit(limit, LIMIT.unit) : UNIT_NUMBERS.month,
+    );
+    const ofRule = isOfRule ? this.#rules.requestsPerUnit(limit) : requests;
     const name = `${number} ${window.lengthS} ${ofRule} ${requests}`;
     let terms = this.#overridden.get(name);
     if (terms === undefined) {

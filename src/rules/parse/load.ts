@@ -30,6 +30,8 @@ export interface LoadSettings {
   readonly answers?: number;
   /** Whether dots in keys and values become `_` in the names of statistics. Default: false. */
   readonly undotsStatistics?: boolean;
+  /** Whether months are those of the calendar, in UTC, instead of 30 days. Default: false. */
+  readonly calendarMonths?: boolean;
 }
 
 export interface LoadOptions extends LoadSettings {

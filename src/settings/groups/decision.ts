@@ -79,6 +79,11 @@ export const decision = {
       'Add the rule that decided the request to the dynamic metadata of responses, for access logs: its path, name, ' +
         'window and code.',
     ),
+    useCalendarMonthRateLimit: flag(
+      ['USE_CALENDAR_MONTH_RATE_LIMIT'],
+      'Count limits with the unit `month` in months of the calendar, in UTC, instead of windows of 30 days: see ' +
+        '[rules.md](rules.md#months). A change resets the counters of these limits.',
+    ),
     cacheKeyPrefix: setting({
       names: ['CACHE_KEY_PREFIX'],
       kind: anyText,

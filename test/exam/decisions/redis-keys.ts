@@ -111,6 +111,16 @@ function examineTimesToLive(t: Test, open: OpenStore, redis: RedisServer): void 
     }
   });
 
+  t.test('a limit of a month of the calendar lives until the month ends, and the jitter', async t => {
+    const rules = ruleFile({ key: 'm', rate_limit: limit(10, { unit: 'month' }) });
+    const options = { expirationJitterMaxSeconds: 1_000 };
+    const decisions = new Decisions({ store: await open(), rules: null, options, random: () => 0.5 });
+    decisions.load(rules, { mergeDomains: false, calendarMonths: true });
+    await decisions.ask(request('d', 'm=1'));
+    t.strictSame(await storedKeys(redis), ['d_m_1_1698796800']);
+    await lives(t, 'd_m_1_1698796800', 1_388_800 + 500);
+  });
+
   t.test('jitter adds from 0 to one second less than the setting, drawn for each counter', async t => {
     const draws = [0, 0.999_999, 0.5];
     const decisions = new Decisions({

@@ -94,6 +94,14 @@ t.test('a question about no task counts nothing', async t => {
   t.match(await limits.ask(question(0)), { isUsedUp: false });
 });
 
+t.test('hits of a month of the calendar can be given back until it ends', async t => {
+  const { decisions, limits } = await open(t, { nowMs: Date.parse('2024-01-31T23:00:00Z') - 60_000 });
+  const monthly = RULES['edge.yaml'].replace('minute', 'month');
+  decisions.load({ 'edge.yaml': monthly }, { mergeDomains: false, calendarMonths: true });
+  const refundableUntilMs = Date.parse('2024-01-31T23:59:59Z');
+  t.match(await limits.ask(question(1)), { window: { leftMs: 3_600_000, refundableUntilMs } });
+});
+
 t.test('unused hits are given back while their window lasts for sure', async t => {
   const { decisions, limits } = await open(t, { localCacheBytes: 65_536 });
   const refundableUntilMs = decisions.clock.nowMs() + 59_000;

@@ -117,6 +117,16 @@ t.test('limits that are not plain are explained in words', async t => {
   });
 });
 
+t.test('limits per month are explained if their months are those of the calendar', async t => {
+  const limit = '{unit: month, requests_per_unit: 5}';
+  const directory = rules(t, { 'a.yaml': `domain: d\ndescriptors: [{key: k, rate_limit: ${limit}}]` });
+  t.equal((await run('check', directory)).stdout, 'no faults: 1 file, 1 domain, 1 rule\n');
+  t.equal(
+    (await runIn({ USE_CALENDAR_MONTH_RATE_LIMIT: 'true' }, 'check', directory)).stdout,
+    'no faults: 1 file, 1 domain, 1 rule\nd.k: at most 5 in each month, UTC time\n',
+  );
+});
+
 t.test('of very many such limits, the text explains the first ones', async t => {
   const entries = Array.from(
     { length: 102 },

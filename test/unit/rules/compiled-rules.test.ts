@@ -1,8 +1,10 @@
 import t from 'tap';
 import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules, dumpRules } from '../../../src/rules/compiled-rules.ts';
+import { definitionOf } from '../../../src/rules/definition.ts';
+import { compiledLimitInWords } from '../../../src/rules/limit-words.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { load } from './parse/rule-text.ts';
+import { compiled, load } from './parse/rule-text.ts';
 
 const dump = (rules: RuleSet): string => [...dumpRules(new CompiledRules(compileRules(rules)))].join('');
 
@@ -76,4 +78,28 @@ descriptors:
       'd.penalized: window=1m requests_per_unit=7, shadow_mode: false, quota_mode: false, algorithm: fixed_window, penalty: {after: 3, for: 90s, factor: 2, max: 1h}\n',
     ].join(''),
   );
+});
+
+t.test('a limit per month is printed as it is written, also if months are those of the calendar', async t => {
+  const text = `
+domain: d
+descriptors:
+  - key: plain
+    rate_limit: {unit: month, requests_per_unit: 1}
+  - key: list
+    rate_limits:
+      - {unit: month, requests_per_unit: 1}
+`;
+  const rules = compiled(text, { mergeDomains: false, calendarMonths: true });
+  t.equal(
+    [...dumpRules(rules)].join(''),
+    [
+      'd.plain: unit=MONTH requests_per_unit=1, shadow_mode: false, quota_mode: false\n',
+      'd.list.30d: calendar=month requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, zone: UTC\n',
+    ].join(''),
+  );
+  for (const limit of [0, 1]) {
+    t.match(definitionOf(rules, limit).text, /unit: month/);
+    t.equal(compiledLimitInWords(rules, limit), 'at most 1 in each month, UTC time');
+  }
 });

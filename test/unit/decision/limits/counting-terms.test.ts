@@ -106,7 +106,7 @@ t.test('units of a bucket: a token and a millisecond are both whole numbers of t
 t.test('counts live as long as they matter, at most as long as a store can keep them', async t => {
   const ttlS = (terms: CountingTerms, jitterS = 0): number => {
     terms.window.moveTo(1_700_000_000);
-    return terms.ttlS(jitterS);
+    return terms.ttlS(1_700_000_000, jitterS);
   };
   t.equal(ttlS(termsOf('fixed_window', 90, 5), 7), 97);
   t.equal(ttlS(termsOf('sliding_window', 90, 5), 7), 187);

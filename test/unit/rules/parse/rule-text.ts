@@ -26,7 +26,7 @@ export function load(text: RuleText, settings: LoadSettings = APART): RuleSet {
 
 /** Loaded and compiled rules. */
 export function compiled(text: RuleText, settings = APART): CompiledRules {
-  return new CompiledRules(compileRules(load(text, settings)));
+  return new CompiledRules(compileRules(load(text, settings), settings));
 }
 
 /** Rules of the domain `d` with a limit of one request a day for each key. */

@@ -1,0 +1,37 @@
+import { CALENDAR_MONTH, withCalendarMonth } from './calendar-month.ts';
+import { WordList } from './compile-tables.ts';
+import { TERMS } from './layout.ts';
+import type { LimitTerms, RuleLimit } from './rule-set.ts';
+import { type TextPool, writeTerms } from './rule-terms.ts';
+
+/** The section of the terms, while rules are compiled. Equal terms have one record. */
+export class TermsSection {
+  readonly words = new WordList();
+  /** Number of the terms of a plain limit per month + 1; 0 if a month has 30 days. */
+  readonly calendarMonth: number;
+  readonly #pooled: TextPool;
+  readonly #numbers = new Map<string, number>();
+
+  /** @param calendarMonths whether months are those of the calendar */
+  constructor(calendarMonths: boolean, pooled: TextPool) {
+    this.#pooled = pooled;
+    this.calendarMonth = calendarMonths ? this.#intern(CALENDAR_MONTH) + 1 : 0;
+  }
+
+  /** Number of the terms of a limit + 1; 0 for a plain limit. */
+  add({ unit, terms: written }: Pick<RuleLimit, 'unit' | 'terms'>): number {
+    const terms = this.calendarMonth === 0 ? written : withCalendarMonth(unit, written);
+    return terms === null ? 0 : this.#intern(terms) + 1;
+  }
+
+  #intern(terms: LimitTerms): number {
+    const same = JSON.stringify(terms);
+    const known = this.#numbers.get(same);
+    if (known !== undefined) return known;
+    const at = this.words.allocate(TERMS.words);
+    const number = at / TERMS.words;
+    this.#numbers.set(same, number);
+    writeTerms(this.words.words, at, terms, this.#pooled);
+    return number;
+  }
+}
