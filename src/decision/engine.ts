@@ -43,6 +43,8 @@ export interface EngineOptions {
   readonly uncounted?: Uncounted;
   /** Null to disable response headers. */
   readonly headerNames: HeaderNames | null;
+  /** Whether responses have headers for each unit. Default: false. */
+  readonly unitHeaders?: boolean;
   readonly dynamicMetadata: boolean;
   /** What all answers contain in addition, unless their domain says otherwise: bits of `ANSWER`. Default: 0. */
   readonly answers?: number;
@@ -269,6 +271,7 @@ export class Engine {
       overallCode: overall,
       reported: options.headerNames === null ? -1 : reportedDescriptor(batch, request, options.modes),
       headerNames: options.headerNames,
+      hasUnitHeaders: options.unitHeaders === true,
       metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, rules) : null,
       additions: null,
     };

@@ -5,7 +5,7 @@ import { writeStruct } from '../messages/struct.ts';
 import { WIRE, writeBytes, writeText } from '../messages/wire.ts';
 import { LIMIT } from '../rules/layout.ts';
 import { isLimited, KIND } from './batch.ts';
-import { hasLimitOfRule, headerPairs, overrideLimit, type Response } from './response.ts';
+import { hasLimitOfRule, headerPairs, mayHaveHeaders, overrideLimit, type Response } from './response.ts';
 
 /** Tags of `RateLimitResponse` and `DescriptorStatus`. */
 const OVERALL_CODE = 1 * 8 + WIRE.varint;
@@ -36,7 +36,7 @@ export function writeProtobufResponse(to: ByteWriter, response: Response): void 
     writeStatus(to, response, row);
     fillLength(to, lengthAt);
   }
-  if (response.headerNames !== null && response.reported >= 0) writeHeaders(to, response);
+  if (mayHaveHeaders(response)) writeHeaders(to, response);
   const { additions } = response;
   if (additions !== null) {
     to.copy(additions.headers.bytes, 0, additions.headers.length);

@@ -2,7 +2,16 @@ import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { CODE, type DecisionBatch, type DecisionTable, isLimited, OVERRIDDEN } from './batch.ts';
+import {
+  CODE,
+  type DecisionBatch,
+  type DecisionTable,
+  endOfLimits,
+  firstLimit,
+  isLimited,
+  KIND,
+  OVERRIDDEN,
+} from './batch.ts';
 import { nameOfLimit } from './metric-key.ts';
 import { type GlobalModes, isQuota } from './overall-code.ts';
 
@@ -23,6 +32,8 @@ export interface Response {
   reported: number;
   /** Null if headers are disabled. */
   headerNames: HeaderNames | null;
+  /** Whether there are headers for each unit. */
+  hasUnitHeaders: boolean;
   /** `dynamic_metadata`; null if disabled. */
   metadata: JsonObject | null;
   /** Further headers, a body and metadata; null if there are none. */
@@ -70,16 +81,54 @@ export interface ResponseAdditions {
   of(decided: DecidedRequest): Additions | null;
 }
 
-/** The values of the three headers, in the order of {@link HeaderNames}. The reset is in whole seconds, rounded up. */
+/** Whether a response may have headers without its additions. */
+export function mayHaveHeaders({ headerNames, reported, hasUnitHeaders }: Response): boolean {
+  return hasUnitHeaders || (headerNames !== null && reported >= 0);
+}
+
+/**
+ * The names and values of the headers: those for each unit, and then the three headers in the order of {@link HeaderNames}.
+ * The reset is in whole seconds, rounded up.
+ */
 export function headerPairs(response: Response): [string, string][] {
-  const { headerNames, reported, batch } = response;
-  if (headerNames === null || reported < 0) return [];
+  const { headerNames, reported, batch, request, hasUnitHeaders } = response;
+  const ofUnits = hasUnitHeaders ? unitHeaderPairs(batch, request) : [];
+  if (headerNames === null || reported < 0) return ofUnits;
   const { decisions } = batch;
   return [
+    ...ofUnits,
     [headerNames.limit, String(decisions.requestsPerUnit[reported])],
     [headerNames.remaining, String(decisions.remaining[reported])],
     [headerNames.reset, String(Math.ceil(decisions.resetMs[reported] / SECOND_MS))],
   ];
+}
+
+/** By unit: the end of the names of its headers, such as `Seconds`. */
+const UNIT_SUFFIXES = UNIT_NAMES.map(name => `${name[0]}${name.slice(1).toLowerCase()}s`);
+
+/**
+ * The names and values of the headers for each unit: the limit with the fewest remaining requests among those of its unit,
+ * and what remains. As in envoyproxy/ratelimit, the units are in the order of the request, the first of equal limits counts,
+ * and the names do not depend on settings. Limits that are not plain have the unit that their status shows.
+ */
+function unitHeaderPairs({ requests, decisions }: DecisionBatch, request: number): [string, string][] {
+  const { kind, unit, remaining, requestsPerUnit } = decisions;
+  const first = requests.firstDescriptor[request];
+  const end = first + requests.descriptorCount[request];
+  const fewest: number[] = [];
+  for (let row = first; row < end; row++) {
+    const endOfRow = endOfLimits(decisions, row);
+    for (let limit = firstLimit(decisions, row); limit < endOfRow; limit++) {
+      if (kind[limit] !== KIND.limited) continue;
+      const same = fewest.findIndex(other => unit[other] === unit[limit]);
+      if (same < 0) fewest.push(limit);
+      else if (remaining[limit] < remaining[fewest[same]]) fewest[same] = limit;
+    }
+  }
+  return fewest.flatMap((limit): [string, string][] => [
+    [`RateLimit-Limit-${UNIT_SUFFIXES[unit[limit]]}`, String(requestsPerUnit[limit])],
+    [`RateLimit-Remaining-${UNIT_SUFFIXES[unit[limit]]}`, String(remaining[limit])],
+  ]);
 }
 
 /** Whether the `current_limit` of a row with a limit is the one that was encoded when the rules were compiled. */

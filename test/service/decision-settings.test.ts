@@ -9,6 +9,7 @@ descriptors:
   - {key: b, rate_limit: {unit: year, requests_per_unit: 100}}
   - {key: near, rate_limit: {unit: year, requests_per_unit: 100}}
   - {key: cached, rate_limit: {unit: year, requests_per_unit: 1}}
+  - {key: month, rate_limit: {unit: month, requests_per_unit: 9}}
 `;
 const RULE = 'ratelimit.service.rate_limit.d';
 
@@ -26,6 +27,8 @@ const holding = await serviceFor(t, {
     NEAR_LIMIT_RATIO: '1',
     LocalCacheSizeInBytes: '600000',
     STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: 'true',
+    USE_CALENDAR_MONTH_RATE_LIMIT: 'true',
+    LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED: 'true',
   },
 });
 
@@ -61,3 +64,31 @@ t.test('STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT keeps hits beside one over its l
   t.match(await askOverHttp(holding.http, asking(1, 'a', 'b')), { status: 429 });
   t.match(await askOverHttp(holding.http, asking(1, 'b')), { body: { statuses: [{ limitRemaining: 98 }] } });
 });
+
+t.test('USE_CALENDAR_MONTH_RATE_LIMIT counts until the month of the calendar ends, in UTC', async t => {
+  const leftS = () => {
+    const now = new Date();
+    return Math.ceil((Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - now.getTime()) / 1_000);
+  };
+  const most = leftS();
+  const { body } = await askOverHttp(holding.http, asking(1, 'month'));
+  const told = Number.parseInt(String(body.statuses?.[0]['durationUntilReset']), 10);
+  // Unless the month ends during this test.
+  t.ok((told <= most && told >= leftS()) || leftS() > most, { told, most });
+});
+
+t.test(
+  'LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED, or LIMIT_PER_UNIT_HEADERS_ENABLED, adds headers for each unit',
+  async t => {
+    t.match(await askOverHttp(holding.http, asking(1, 'month', 'near')), {
+      body: {
+        responseHeadersToAdd: [
+          { key: 'RateLimit-Limit-Months', value: '9' },
+          { key: 'RateLimit-Remaining-Months', value: '7' },
+          { key: 'RateLimit-Limit-Years', value: '100' },
+          { key: 'RateLimit-Remaining-Years', value: '9' },
+        ],
+      },
+    });
+  },
+);

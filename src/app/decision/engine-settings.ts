@@ -25,6 +25,7 @@ export function engineOptions(settings: Settings): EngineOptions {
           reset: settings.limitResetHeader,
         }
       : null,
+    unitHeaders: settings.limitPerUnitHeadersEnabled,
     dynamicMetadata: settings.responseDynamicMetadata,
     answers: enabledAnswers(settings),
   };

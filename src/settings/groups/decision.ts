@@ -60,6 +60,13 @@ export const decision = {
       default: 'RateLimit-Reset',
       help: 'Name of the response header that contains the seconds until the limit resets.',
     }),
+    limitPerUnitHeadersEnabled: flag(
+      ['LIMIT_PER_UNIT_HEADERS_ENABLED', 'LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED'],
+      'Add two headers to responses for each unit: `RateLimit-Limit-Minutes` and `RateLimit-Remaining-Minutes`, and so ' +
+        'on for `Seconds` to `Years`. They report the limit of the unit with the fewest remaining requests. ' +
+        'envoyproxy/ratelimit has not released this feature: Sluice follows pull request 1190 of September 2026, in ' +
+        'which the setting had the second name at first.',
+    ),
     answerRetryAfter: flag(
       ['ANSWER_RETRY_AFTER'],
       'Add `Retry-After` to rejected requests: the seconds until the request may be sent again. The `answers` block ' +

@@ -26,6 +26,7 @@ export function examineHeaders(t: Test, open: OpenStore): void {
     new Decisions({ store: await open(), rules: RULES, options: { headerNames: NAMES, ...options } });
   examineValues(t, open, asking);
   examineChoice(t, asking);
+  examineUnits(t, open);
 }
 
 type Asking = (options?: Partial<EngineOptions>) => Promise<Decisions>;
@@ -128,5 +129,83 @@ function examineChoice(t: Test, asking: Asking): void {
     const decisions = await asking();
     const only = request('d', descriptor('most=x', { hitsAddend: 0 }));
     t.strictSame((await decisions.ask(only)).responseHeadersToAdd, []);
+  });
+}
+
+/** The headers for each unit. */
+function examineUnits(t: Test, open: OpenStore): void {
+  const rules = ruleFile(
+    { key: 'second', rate_limit: limit(10, { unit: 'second' }) },
+    { key: 'burst', rate_limit: limit(5, { unit: 'second' }) },
+    { key: 'minute', rate_limit: limit(1_000, { unit: 'minute' }) },
+    { key: 'day', rate_limit: limit(100, { unit: 'day' }) },
+    { key: 'full', rate_limit: limit(0, { unit: 'day' }) },
+    { key: 'free', rate_limit: { unlimited: true } },
+    { key: 'old', rate_limit: limit(1, { name: 'old' }) },
+    { key: 'new', rate_limit: limit(2, { unit: 'week', replaces: [{ name: 'old' }] }) },
+    { key: 'several', rate_limits: [limit(7, { unit: 'year' }), { window: '5m', requests_per_unit: 6 }] },
+  );
+  const asking = async (options: Partial<EngineOptions> = {}): Promise<Decisions> =>
+    new Decisions({ store: await open(), rules, options: { unitHeaders: true, ...options } });
+  const pairs = (headers: readonly { readonly key: string; readonly value: string }[]): string[] =>
+    headers.map(({ key, value }) => `${key}: ${value}`);
+
+  t.test('the headers for each unit precede the three headers', async t => {
+    const decisions = await asking({ headerNames: NAMES });
+    const { responseHeadersToAdd } = await decisions.ask(
+      request('d', 'second=a', 'minute=a', 'free=a', 'none=a'),
+    );
+    t.strictSame(pairs(responseHeadersToAdd), [
+      'RateLimit-Limit-Seconds: 10',
+      'RateLimit-Remaining-Seconds: 9',
+      'RateLimit-Limit-Minutes: 1000',
+      'RateLimit-Remaining-Minutes: 999',
+      'RateLimit-Limit: 10',
+      'RateLimit-Remaining: 9',
+      'RateLimit-Reset: 1',
+    ]);
+  });
+
+  t.test('of the limits of a unit, the one with the fewest remaining requests is reported', async t => {
+    const decisions = await asking();
+    const report = async (...descriptors: string[]): Promise<string[]> => {
+      const { responseHeadersToAdd } = await decisions.ask(request('d', ...descriptors));
+      return responseHeadersToAdd.map(({ key, value }) => `${key.replace('RateLimit-', '')} ${value}`);
+    };
+    t.strictSame(await report('day=a', 'second=a', 'burst=a', 'full=a'), [
+      'Limit-Days 0',
+      'Remaining-Days 0',
+      'Limit-Seconds 5',
+      'Remaining-Seconds 4',
+    ]);
+    t.strictSame(
+      await report('several=a'),
+      ['Limit-Years 7', 'Remaining-Years 6', 'Limit-Minutes 6', 'Remaining-Minutes 5'],
+      'each limit of a descriptor, under the unit of its status',
+    );
+    t.strictSame(
+      await report('old=a', 'new=a'),
+      ['Limit-Weeks 2', 'Remaining-Weeks 1'],
+      'not replaced limits',
+    );
+    t.strictSame(await report('free=a', 'none=a'), [], 'no limit applies');
+  });
+
+  t.test('a limit of the request’s own has headers too, also in JSON', async t => {
+    const decisions = await asking();
+    const own = descriptor('x=y', { limit: { requestsPerUnit: 6, unit: 5 } });
+    const { text } = await decisions.askJson(request('d', own));
+    t.strictSame(JSON.parse(text).responseHeadersToAdd, [
+      { key: 'RateLimit-Limit-Months', value: '6' },
+      { key: 'RateLimit-Remaining-Months', value: '5' },
+    ]);
+  });
+
+  t.test('a refusal that is kept for a second has them again', async t => {
+    const decisions = await asking({ headerNames: NAMES });
+    const ask = async () => pairs((await decisions.ask(request('d', 'full=a'))).responseHeadersToAdd);
+    const first = await ask();
+    t.equal(first.length, 5);
+    t.strictSame(await ask(), first);
   });
 }
