@@ -6,6 +6,7 @@ import { StatsRegistry } from '../stats/registry.ts';
 import { Steering } from '../steering/steering.ts';
 import { decided } from './decision/create-batcher.ts';
 import { Decisions } from './decision/decisions.ts';
+import { deciderOfCallers } from './decision/rejected-refunds.ts';
 import type { DecisionLog, OpenedDecisionLog } from './decision-log/decision-log.ts';
 import { createOperatorApi } from './operator/operator-api.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
@@ -102,7 +103,11 @@ export class DecisionService {
     rules.publishTo(generation => decisions.use(generation));
     const tasks = openTasks?.(primary, { decisions, rules: () => rules.current }) ?? null;
     const operator = createOperatorApi(primary, rules, decisions, steering, tasks?.operatorRoutes ?? null);
-    const served = { ...primary, decider: decisions.batcher, tracing: this.#tracing };
+    const served = {
+      ...primary,
+      decider: deciderOfCallers(settings, stats, decisions.batcher),
+      tracing: this.#tracing,
+    };
     this.#ports = new Ports(served, primary.httpEngine, tasks?.front ?? null, decisions.serving, {
       dumpRules: () => rules.dump(),
       dumpResources: () => rules.dumpResources(),

@@ -5,6 +5,7 @@
  * - `bad_request`: the caller's message breaks a rule; the text names the field and what is accepted
  * - `unparseable`: the caller's bytes are not a valid message
  * - `too_large`: the message is valid, but exceeds a limit for one request
+ * - `unimplemented`: the message is valid, but asks for something that the settings disable
  * - `no_rules`: no configuration has been loaded yet
  * - `store_failed`: the counter store did not answer, so it is unknown whether hits were counted
  * - `overloaded`: a queue is full; the caller can retry later
@@ -15,6 +16,7 @@ export type FaultCode =
   | 'bad_request'
   | 'unparseable'
   | 'too_large'
+  | 'unimplemented'
   | 'no_rules'
   | 'store_failed'
   | 'overloaded'

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { askOverHttp, statistic } from '../support/asking.ts';
+import { askOverGrpc, askOverHttp, grpcTo, statistic } from '../support/asking.ts';
+import { refund } from '../support/decisions.ts';
 import { serviceFor } from '../support/service.ts';
 
 const RULES = `
@@ -20,7 +21,10 @@ const asking = (hitsAddend: number, ...keys: string[]) => ({
 });
 
 /** Two processes, with settings that do not get in the way of each other. */
-const shadowed = await serviceFor(t, { rules: RULES, env: { SHADOW_MODE: 'true', NEAR_LIMIT_RATIO: '0.5' } });
+const shadowed = await serviceFor(t, {
+  rules: RULES,
+  env: { SHADOW_MODE: 'true', NEAR_LIMIT_RATIO: '0.5', SERVE_THREADS: '2', ENABLE_NEGATIVE_HITS: 'false' },
+});
 const holding = await serviceFor(t, {
   rules: RULES,
   env: {
@@ -92,3 +96,20 @@ t.test(
     });
   },
 );
+
+t.test('ENABLE_NEGATIVE_HITS=false rejects refunds, on all threads', async t => {
+  const overHttp = {
+    domain: 'd',
+    descriptors: [{ entries: [{ key: 'b', value: 'x' }], isNegativeHits: true }],
+  };
+  t.match(await askOverHttp(shadowed.http, overHttp), {
+    status: 501,
+    body: { error: { code: 'unimplemented', message: /^negative hits are not enabled/ } },
+  });
+  const client = grpcTo(t, shadowed.grpc);
+  await t.rejects(askOverGrpc(client, refund('d', 1, 'b=x')), {
+    message: /^status 12: negative hits are not enabled/,
+  });
+  t.match(await askOverHttp(holding.http, overHttp), { status: 200 });
+  t.equal(await statistic(shadowed.debug, 'ratelimit.service.negative_hits_rejected'), 2);
+});

@@ -12,6 +12,7 @@ import { ThreadNames } from '../../decision/statistics/thread-names.ts';
 import { createBatcher, decided } from '../decision/create-batcher.ts';
 import { threadObservers } from '../decision/deciding.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
+import { deciderOfCallers } from '../decision/rejected-refunds.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
@@ -66,7 +67,7 @@ export async function serveConnections(task: LastingTask, setup: ServingThreadSe
   });
   const health = new Health();
   const loads = ThreadFigures.attach(setup.figures);
-  const served = { ...thread, decider: batcher, tracing, health };
+  const served = { ...thread, decider: deciderOfCallers(settings, stats, batcher), tracing, health };
   const ports = new ThreadPorts(served, { threads, bounds, loads, tasks });
   const figures = new FiguresWriter(loads, place, clock, busyShare(), () => ({
     connections: ports.connections,

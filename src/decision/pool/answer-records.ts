@@ -16,6 +16,7 @@ const FAULT_CODES = [
   'bad_request',
   'unparseable',
   'too_large',
+  'unimplemented',
   'no_rules',
   'store_failed',
   'overloaded',

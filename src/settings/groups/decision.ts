@@ -123,6 +123,14 @@ export const decision = {
         'rejected without asking the store. The size is divided among the threads that decide, each of which ' +
         'remembers its own keys. `0` disables the cache; smaller sizes than 524288 are raised to that.',
     }),
+    enableNegativeHits: setting({
+      names: ['ENABLE_NEGATIVE_HITS'],
+      kind: bool,
+      default: true,
+      help:
+        'Accept refunds (`is_negative_hits`). With `false`, a call with a refund fails with `UNIMPLEMENTED` and counts ' +
+        'nothing, as it does by default in pull request 1230 of envoyproxy/ratelimit.',
+    }),
     hotKeys: setting({
       names: ['HOT_KEYS_ENABLED'],
       kind: bool,

@@ -68,6 +68,7 @@ const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
   // Not INVALID_ARGUMENT, because gRPC libraries answer INTERNAL if a request does not parse.
   unparseable: GRPC_STATUS.internal,
   too_large: GRPC_STATUS.resourceExhausted,
+  unimplemented: GRPC_STATUS.unimplemented,
   no_rules: GRPC_STATUS.unavailable,
   store_failed: GRPC_STATUS.unavailable,
   overloaded: GRPC_STATUS.resourceExhausted,

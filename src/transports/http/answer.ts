@@ -66,6 +66,7 @@ const STATUSES: Readonly<Record<ErrorCode, string>> = {
   bad_request: '400 Bad Request',
   unparseable: '400 Bad Request',
   too_large: '413 Content Too Large',
+  unimplemented: '501 Not Implemented',
   not_found: '404 Not Found',
   method_not_allowed: '405 Method Not Allowed',
   conflict: '409 Conflict',

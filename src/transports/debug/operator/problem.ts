@@ -92,6 +92,7 @@ const BY_FAULT: Readonly<Record<Fault['code'], OperatorProblemCode>> = {
   bad_request: 'validation_failed',
   unparseable: 'validation_failed',
   too_large: 'body_too_large',
+  unimplemented: 'validation_failed',
   no_rules: 'no_rules',
   store_failed: 'store_unavailable',
   overloaded: 'overloaded',

@@ -29,6 +29,7 @@ t.test('each kind of refusal has its status, and keeps its text', async t => {
     bad_request: 3,
     unparseable: 13,
     too_large: 8,
+    unimplemented: 12,
     no_rules: 14,
     store_failed: 14,
     overloaded: 8,

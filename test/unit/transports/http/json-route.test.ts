@@ -170,6 +170,7 @@ onEachEngine('each cause has its status, and only a full queue says when to come
     bad_request: 400,
     unparseable: 400,
     too_large: 413,
+    unimplemented: 501,
     no_rules: 503,
     store_failed: 503,
     overloaded: 503,

@@ -103,6 +103,11 @@ export const REFERENCE_HELPS: readonly Mapping[] = [
     'ratelimit.service.global_shadow_mode',
     'Responses that global shadow mode changed from OVER_LIMIT to OK.',
   ),
+  sameName(
+    'counter',
+    'ratelimit.service.negative_hits_rejected',
+    'Calls with refunds that were rejected, because ENABLE_NEGATIVE_HITS is false.',
+  ),
   ...redisPool('redis_pool', 'Redis'),
   ...redisPool('redis_per_second_pool', 'the Redis for limits per second'),
   ...localCache({
