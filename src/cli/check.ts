@@ -127,14 +127,14 @@ async function readOverlay(path: string, ignoreDotFiles: boolean): Promise<reado
   return files.map(file => ({ ...file, format: 'overlay' }));
 }
 
-/** The documents of a YAML file, each behind as many empty lines as there are lines before it in the file. */
+/** The documents of a YAML file that are more than comments. A `---` may be followed by a comment or by content. */
 function documentsOf({ name, content }: RuleFile): readonly RuleFile[] {
   const text = Buffer.from(content).toString('utf8');
-  let line = 0;
-  return text.split(/^---[ \t]*\r?$/m).flatMap(document => {
-    const padded = '\n'.repeat(line) + document;
-    line += document.split('\n').length - 1;
-    return document.trim() === '' ? [] : [{ name, content: Buffer.from(padded) }];
+  let linesBefore = 0;
+  return text.split(/^---(?=\s|$)/m).flatMap(document => {
+    const file = { name, content: Buffer.from(document), linesBefore };
+    linesBefore += document.split('\n').length - 1;
+    return /^\s*[^\s#]/m.test(document) ? [file] : [];
   });
 }
 

@@ -142,6 +142,8 @@ export interface RuleFile {
    * Default: YAML.
    */
   readonly format?: 'yaml' | 'resource' | 'overlay';
+  /** Number of lines before the text, if it is a part of its file. Default: 0. */
+  readonly linesBefore?: number;
   /** The source, if there are several. Shown in faults. */
   readonly origin?: string;
 }

@@ -68,14 +68,15 @@ function checkEntry(
   const value = textField(check, map, 'value') ?? '';
   check.leave();
   const composite = value === '' || key === null ? (key ?? place.unnamed) : `${key}_${value}`;
-  check.enter(composite);
+  const overlaidBy = written.overlaidAt === undefined ? null : check.placeOf(written.overlaidAt);
+  check.enter(composite, overlaidBy);
   scope.budget.takeName(check, map.offset);
   if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
   warnAboutRepeats(check, written, map, 'entry');
   const entry: RuleEntry = {
     place: check.placeOf(written.offset),
-    ...(written.overlaidAt !== undefined && { overlaidBy: check.placeOf(written.overlaidAt) }),
+    ...(overlaidBy !== null && { overlaidBy }),
     key: key ?? '',
     value,
     composite,

@@ -74,8 +74,12 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     const { check, root } = overlay.applied(read);
     checkFile(check, root, { domains, scope, mergeDomains: options.mergeDomains });
   }
+  for (const [name, domain] of domains) {
+    const added = domain.answers === null ? overlay.answersOf(name) : null;
+    if (added !== null) addAnswers(added.check, added.root, domain);
+  }
   faults.throwIfAny();
-  if (rules.length > 0) overlay.warnAboutUnused();
+  if (rules.length > 0 && options.onWarning !== undefined) overlay.warnAboutUnused(options.onWarning);
   return { domains: Array.from(domains, ([name, domain]) => rulesOf(name, domain)) };
 }
 

@@ -77,7 +77,7 @@ t.test('faults and warnings of an overlay name its file', async t => {
   t.match(faulty.stdout, `${join(directory, 'overlay/a.yaml')}:2:`);
   const unused = await run('check', join(directory, 'rules'), '--overlay', join(directory, 'unused'));
   t.equal(unused.status, 0);
-  t.match(unused.stdout, /warning: the overlay entry matches nothing: .*did you mean the path "user"\?/);
+  t.match(unused.stdout, /warning: the overlay entry changes nothing: .*did you mean "user"\?/);
 });
 
 t.test('a dump has one resource in each document, whose faults have the lines of the dump', async t => {
@@ -88,6 +88,23 @@ t.test('a dump has one resource in each document, whose faults have the lines of
   const faulty = await run('check', '--xds-dump', dump);
   t.equal(faulty.status, 1);
   t.match(faulty.stdout, `${dump}:${DUMP.split('\n').findIndex(line => line.includes('FORTNIGHT')) + 1}:`);
+});
+
+t.test('documents begin as YAML allows, and comments alone are no document', async t => {
+  const directory = files(t, {
+    'dump.yaml':
+      '# by hand\r\n--- # a\r\ndomain: a\r\ndescriptors: []\r\n---\r\n# nothing\r\n--- {domain: b, descriptors: []}\r\n',
+  });
+  const { stdout } = await run('check', '--xds-dump', join(directory, 'dump.yaml'));
+  t.equal(stdout, 'no faults: 1 file, 2 domains, 0 rules\n');
+});
+
+t.test('a dump of thousands of resources is read', async t => {
+  const resource = (i: number) =>
+    `--- # d${i}\ndomain: d${i}\ndescriptors:\n  - key: k\n${'    # more\n'.repeat(20)}`;
+  const directory = files(t, { 'dump.yaml': Array.from({ length: 6_000 }, (_, i) => resource(i)).join('') });
+  const { stdout } = await run('check', '--xds-dump', join(directory, 'dump.yaml'));
+  t.equal(stdout, 'no faults: 1 file, 6000 domains, 0 rules\n');
 });
 
 t.test('an overlay applies to a dump', async t => {

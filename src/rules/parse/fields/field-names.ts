@@ -63,7 +63,10 @@ export type FieldKind =
   | 'replaces'
   | 'overlay';
 
-/** `rate_limits` is an item of that list. `overlay` is an overlay file, and `overlay_entry` an item of its list. */
+/**
+ * `rate_limits` is an item of that list. `overlay` is an overlay file, `overlay_entry` an item of its list, and
+ * `overlay_limit` the `rate_limit` of such an item.
+ */
 export type MapKind =
   | 'file'
   | 'answers'
@@ -74,7 +77,8 @@ export type MapKind =
   | 'penalty'
   | 'replaces'
   | 'overlay'
-  | 'overlay_entry';
+  | 'overlay_entry'
+  | 'overlay_limit';
 
 /** How messages show an item of a list of maps. */
 export const ITEM_EXAMPLES = {
@@ -99,6 +103,9 @@ const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['name', 'text'],
   ['replaces', 'replaces'],
 ];
+
+/** The fields of a `rate_limit`. */
+const OF_LIMIT = [...OF_LIMITS, ['unlimited', 'flag'] as const, ...NAMES_OF_LIMITS];
 
 /** What entries have beside their key and value and the entries below them. */
 const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
@@ -127,7 +134,7 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
     ['descriptors', 'entries'],
     ...OF_ENTRIES.slice(2),
   ]),
-  rate_limit: new Map([...OF_LIMITS, ['unlimited', 'flag'], ...NAMES_OF_LIMITS]),
+  rate_limit: new Map(OF_LIMIT),
   rate_limits: new Map([...OF_LIMITS, ...NAMES_OF_LIMITS, ['shadow_mode', 'flag'], ['quota_mode', 'flag']]),
   calendar: new Map([
     ['period', 'text'],
@@ -143,6 +150,7 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
   overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
+  overlay_limit: new Map(OF_LIMIT),
 };
 
 /** The names of the fields of each kind of map. */
@@ -157,6 +165,7 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   replaces: [...FIELD_KINDS.replaces.keys()],
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
+  overlay_limit: [...FIELD_KINDS.overlay_limit.keys()],
 };
 
 /** The fields of limits that envoyproxy/ratelimit does not know, except `rate_limits`. */
@@ -177,6 +186,7 @@ const STRICT: ReadonlySet<MapKind> = new Set([
   'penalty',
   'overlay',
   'overlay_entry',
+  'overlay_limit',
 ]);
 
 /** The names of all fields of all kinds of maps. */
@@ -210,6 +220,7 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   replaces: 'an item of `replaces`',
   overlay: 'a file of `RULES_OVERLAY`, at its top',
   overlay_entry: 'an item of `overlay`',
+  overlay_limit: '`rate_limit`',
 };
 
 /** The first kind of map that has this field; null if no kind has it. */

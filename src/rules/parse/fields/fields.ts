@@ -63,6 +63,12 @@ export function flagField(check: FileCheck, map: YamlMap, name: string): boolean
   return false;
 }
 
+/** Whether a flag is true, before it was checked. */
+export function flagIsSet(map: YamlMap, name: string): boolean {
+  const node = presentField(map, name);
+  return node?.kind === 'scalar' && node.plain && typedScalar(node.text) === true;
+}
+
 /** A whole number from 0 to 2^32 - 1; 0 if absent, null or faulty. */
 export function countField(check: FileCheck, map: YamlMap, name: string): number {
   return wholeField(check, map, name, COUNTS) ?? 0;

@@ -23,6 +23,8 @@ export class FileCheck {
   readonly #faults: FaultList;
   #domain = '';
   readonly #entries: string[] = [];
+  /** By entry: where the overlay has what it changes in the entry; null if it changes nothing. */
+  readonly #overlaidBy: (RulePlace | null)[] = [];
   #nameLength = 0;
 
   constructor(source: Source, faults: FaultList) {
@@ -50,14 +52,20 @@ export class FileCheck {
     this.#domain = name;
   }
 
-  /** Enters an entry: the faults that follow are within it, until {@link leave}. */
-  enter(composite: string): void {
+  /**
+   * Enters an entry: the faults that follow are within it, until {@link leave}.
+   *
+   * @param overlaidBy where an overlay has what it changes in the entry, for faults that it may have caused
+   */
+  enter(composite: string, overlaidBy: RulePlace | null = null): void {
     this.#entries.push(composite);
+    this.#overlaidBy.push(overlaidBy);
     this.#nameLength += composite.length + 1;
   }
 
   leave(): void {
     this.#nameLength -= (this.#entries.pop()?.length ?? 0) + 1;
+    this.#overlaidBy.pop();
   }
 
   /** Where an offset of the tree is written. */
@@ -82,9 +90,14 @@ export class FileCheck {
 
   #at(offset: number, message: string): RuleFault {
     const { file, line, column } = this.source.placeOf(offset);
+    const overlay = this.#overlaidBy.at(-1) ?? null;
+    const changed =
+      overlay === null || overlay.file === file
+        ? ''
+        : ` (the rule is changed by the overlay in ${overlay.file}:${overlay.line})`;
     const names = this.#domain === '' ? this.#entries : [this.#domain, ...this.#entries];
     const path = names.map(name => excerpt(name)).join('.');
-    return { file, line, column, path, message };
+    return { file, line, column, path, message: message + changed };
   }
 }
 

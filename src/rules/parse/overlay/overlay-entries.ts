@@ -1,4 +1,3 @@
-import { quote } from '../../../base/printable.ts';
 import type { RuleFile } from '../../rule-set.ts';
 import { checkKeys, ITEM_EXAMPLES } from '../fields/field-names.ts';
 import { fieldOf, hasValue, isNull, listField, mapField, offsetOf, textField } from '../fields/fields.ts';
@@ -25,9 +24,8 @@ export interface OverlayEntry {
   readonly fields: readonly YamlPair[];
   /** Where the entry begins. */
   readonly offset: number;
-  readonly check: FileCheck;
-  /** Set when the entry has changed something. */
-  isUsed: boolean;
+  /** The overlay file. Knows its offsets among those of all overlay files. */
+  readonly source: Source;
 }
 
 /** Offsets of the overlay file with number n begin at (n + 1) times this: no text is that long. */
@@ -63,7 +61,7 @@ export function readOverlay(
 ): readonly OverlayEntry[] {
   const entries: OverlayEntry[] = [];
   for (const file of files) {
-    const read = readRuleFile(file, faults);
+    const read = readRuleFile(file, faults, 'overlay');
     if (read === null) continue;
     const { source } = read.check;
     const shift = places.add(source);
@@ -104,13 +102,20 @@ function readEntry(check: FileCheck, written: YamlMap, shift: number): OverlayEn
     domain: new OverlayPattern(domain, 'domain'),
     path: path === '' ? null : new OverlayPattern(path, 'path'),
     written: { domain, path },
-    fields: map.pairs
-      .filter(({ key }) => key !== 'domain' && key !== 'path')
-      .map(pair => shiftedPair(pair, shift)),
+    fields: fieldsOf(check, map).map(pair => shiftedPair(pair, shift)),
     offset: map.offset + shift,
-    check,
-    isUsed: false,
+    source: check.source,
   };
+}
+
+/** The fields that have a value, each once. A field without a value changes nothing. */
+function fieldsOf(check: FileCheck, map: YamlMap): YamlPair[] {
+  const given = map.pairs.filter(({ key, value }) => key !== 'domain' && key !== 'path' && !isNull(value));
+  return given.map(pair => {
+    if (pair.key !== 'rate_limit' || pair.value.kind !== 'map') return pair;
+    const { pairs, ...block } = withUniqueKeys(check, pair.value, 'overlay_limit');
+    return { ...pair, value: { ...block, pairs: pairs.filter(({ value }) => !isNull(value)) } };
+  });
 }
 
 function patternField(check: FileCheck, map: YamlMap, name: 'domain' | 'path'): string | null {
@@ -143,7 +148,7 @@ function checkFields(check: FileCheck, map: YamlMap, path: string): void {
       offsetOf(map, 'rate_limits'),
       'the entry has `rate_limit` and `rate_limits`: remove one of them',
     );
-  if (map.pairs.every(({ key }) => key === 'domain' || key === 'path'))
+  if (map.pairs.every(({ key, value }) => key === 'domain' || key === 'path' || isNull(value)))
     check.fault(
       map.offset,
       `the entry changes nothing: write what to add or replace, such as \`rate_limit: {window: 5m}\``,
@@ -155,7 +160,7 @@ function checkLimitKeys(check: FileCheck, map: YamlMap): void {
   const limit = fieldOf(map, 'rate_limit');
   if (limit !== null && !isNull(limit)) {
     const block = mapField(check, map, 'rate_limit');
-    if (block !== null) checkKeys(check, withUniqueKeys(check, block, 'rate_limit'), 'rate_limit');
+    if (block !== null) checkKeys(check, withUniqueKeys(check, block, 'overlay_limit'), 'overlay_limit');
   }
   for (const item of listField(check, map, 'rate_limits', ITEM_EXAMPLES.rate_limits))
     checkKeys(check, withUniqueKeys(check, item, 'rate_limits'), 'rate_limits');
@@ -163,7 +168,13 @@ function checkLimitKeys(check: FileCheck, map: YamlMap): void {
 
 /** A pair whose offsets are those among all overlay files. */
 function shiftedPair(pair: YamlPair, shift: number): YamlPair {
-  return { ...pair, keyOffset: pair.keyOffset + shift, value: shifted(pair.value, shift) };
+  const { keyOffset, mergedAt } = pair;
+  return {
+    ...pair,
+    keyOffset: keyOffset + shift,
+    ...(mergedAt !== undefined && { mergedAt: mergedAt + shift }),
+    value: shifted(pair.value, shift),
+  };
 }
 
 function shifted(node: YamlNode, shift: number): YamlNode {
@@ -171,11 +182,4 @@ function shifted(node: YamlNode, shift: number): YamlNode {
   if (node.kind === 'scalar') return { ...node, offset };
   if (node.kind === 'list') return { ...node, offset, items: node.items.map(item => shifted(item, shift)) };
   return { ...node, offset, pairs: node.pairs.map(pair => shiftedPair(pair, shift)) };
-}
-
-/** An entry as messages name it. */
-export function described({ written: { domain, path } }: OverlayEntry): string {
-  return path === ''
-    ? `the domain ${quote(domain)}`
-    : `the path ${quote(path)} in the domain ${quote(domain)}`;
 }

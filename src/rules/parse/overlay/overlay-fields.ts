@@ -1,4 +1,4 @@
-import { fieldOf, hasValue } from '../fields/fields.ts';
+import { fieldOf, flagIsSet, hasValue } from '../fields/fields.ts';
 import type { YamlMap, YamlPair } from '../yaml/yaml-node.ts';
 import type { OverlayEntry } from './overlay-entries.ts';
 
@@ -8,48 +8,56 @@ const WINDOW: ReadonlySet<string> = new Set(['unit', 'unit_multiplier', 'window'
 /** The fields that an unlimited rule cannot have, beside those of {@link WINDOW}. */
 const COUNTED: ReadonlySet<string> = new Set(['algorithm', 'burst', 'penalty']);
 
-/** The limits of an entry: only one of these. */
-const LIMITS: ReadonlySet<string> = new Set(['rate_limit', 'rate_limits']);
+/** The fields that an overlay changes one by one. */
+const MERGED: ReadonlySet<string> = new Set(['rate_limit', 'answers']);
 
-/** What two entries that are equally precise both set. */
+/** Why overlay entries cannot be applied together. */
 export interface OverlayConflict {
+  /** `same`: two entries that are equally precise set the field. `list`: the rule has several limits. */
+  readonly kind: 'same' | 'list';
   readonly field: string;
-  readonly first: OverlayEntry;
+  readonly first: OverlayEntry | null;
   readonly second: OverlayEntry;
 }
 
 /**
- * The map of a rule, or of a domain, after overlay entries have changed it, one after the other. Null if two of them that
- * are equally precise set the same field.
+ * The map of a rule, or of a domain, after overlay entries have changed it, one after the other; or why that is not
+ * possible.
  *
+ * @param map has every key once
  * @param entries in the order of {@link byPrecision}
  */
 export function withOverlay(map: YamlMap, entries: readonly OverlayEntry[]): YamlMap | OverlayConflict {
   const setBy = new Map<string, OverlayEntry>();
   let changed = map;
   for (const entry of entries) {
-    const conflict = claim(setBy, entry);
+    const conflict = conflictOf(setBy, entry);
     if (conflict !== null) return conflict;
+    if (hasValue(changed, 'rate_limits') && entry.fields.some(({ key }) => key === 'rate_limit'))
+      return { kind: 'list', field: 'rate_limit', first: null, second: entry };
     changed = changedBy(changed, entry);
   }
   return changed;
 }
 
 /** Notes what an entry sets. Returns a conflict with an entry before it. */
-function claim(setBy: Map<string, OverlayEntry>, entry: OverlayEntry): OverlayConflict | null {
+function conflictOf(setBy: Map<string, OverlayEntry>, entry: OverlayEntry): OverlayConflict | null {
   for (const field of settings(entry)) {
     const first = setBy.get(field);
-    if (first !== undefined && byPrecision(first, entry) === 0) return { field, first, second: entry };
+    if (first !== undefined && byPrecision(first, entry) === 0)
+      return { kind: 'same', field, first, second: entry };
     setBy.set(field, entry);
   }
   return null;
 }
 
-/** What an entry sets: each field of its limit or of its answers apart, and the window as one. */
+/** What an entry sets: each field of its limit or of its answers apart, and all that replaces the window as one. */
 function settings({ fields }: OverlayEntry): string[] {
   const names = fields.flatMap(({ key, value }) => {
-    if ((key !== 'rate_limit' && key !== 'answers') || value.kind !== 'map') return [key];
-    return value.pairs.map(({ key: inner }) => (WINDOW.has(inner) ? 'window' : inner));
+    if (!MERGED.has(key) || value.kind !== 'map') return [key];
+    return value.pairs.map(({ key: inner }) =>
+      WINDOW.has(inner) || inner === 'unlimited' ? 'window' : inner,
+    );
   });
   return [...new Set(names)];
 }
@@ -65,36 +73,47 @@ function changedBy(map: YamlMap, { fields, offset }: OverlayEntry): YamlMap {
   for (const field of fields) {
     const { key, value } = field;
     const present = fieldOf(map, key);
-    const isPart =
-      (key === 'rate_limit' || key === 'answers') && value.kind === 'map' && present?.kind === 'map';
-    const merged = isPart ? { ...field, value: mergedBlock(present, value.pairs) } : field;
-    pairs = [...pairs.filter(pair => pair.key !== key && !(LIMITS.has(key) && LIMITS.has(pair.key))), merged];
+    const isMerged = MERGED.has(key) && value.kind === 'map' && present?.kind === 'map';
+    const pair = isMerged ? { ...field, value: mergedBlock(present, value.pairs) } : field;
+    // A list of limits takes the place of a limit.
+    pairs = [
+      ...pairs.filter(old => old.key !== key && !(key === 'rate_limits' && old.key === 'rate_limit')),
+      pair,
+    ];
   }
   return { ...map, pairs, overlaidAt: offset };
 }
 
-/** A block after fields were added or replaced. */
+/** A `rate_limit` or `answers` after fields were added or replaced. */
 function mergedBlock(block: YamlMap, added: readonly YamlPair[]): YamlMap {
-  const names = new Set(added.map(({ key }) => key));
+  const change: YamlMap = { ...block, pairs: added };
+  const becomesUnlimited = flagIsSet(change, 'unlimited');
+  const staysUnlimited = flagIsSet(block, 'unlimited') && !hasValue(change, 'unlimited') && !limits(change);
+  const isLimited = !becomesUnlimited && !staysUnlimited;
   const hasWindow = added.some(({ key }) => WINDOW.has(key));
-  const isUnlimited = names.has('unlimited');
+  const names = new Set(added.map(({ key }) => key));
   const stays = ({ key }: YamlPair): boolean => {
     if (names.has(key)) return false;
-    if (WINDOW.has(key)) return !hasWindow && !isUnlimited;
-    if (COUNTED.has(key)) return !isUnlimited;
-    return key !== 'unlimited' || !hasWindow;
+    if (WINDOW.has(key)) return isLimited && !hasWindow;
+    if (COUNTED.has(key)) return isLimited;
+    return key !== 'unlimited' || !isLimited;
   };
-  return { ...block, pairs: [...block.pairs.filter(stays), ...added] };
+  // An unlimited rule stays as it is unless it gets a number: a window alone would make it a limit of 0.
+  const isNew = ({ key }: YamlPair): boolean => !staysUnlimited || !(WINDOW.has(key) || COUNTED.has(key));
+  return { ...block, pairs: [...block.pairs.filter(stays), ...added.filter(isNew)] };
 }
 
-/** Whether an entry of the rules has a limit, or the overlay entry brings a whole one. */
+/** Whether a `rate_limit` of an overlay makes a limit of a rule that has none, or is unlimited. */
+function limits(block: YamlMap): boolean {
+  return hasValue(block, 'requests_per_unit');
+}
+
+/** Whether an overlay entry can change an entry of the rules: one with a limit, unless it brings a whole limit. */
 export function appliesTo(map: YamlMap, { fields }: OverlayEntry): boolean {
   if (hasValue(map, 'rate_limit') || hasValue(map, 'rate_limits')) return true;
   return fields.some(
     ({ key, value }) =>
       key === 'rate_limits' ||
-      (key === 'rate_limit' &&
-        value.kind === 'map' &&
-        (hasValue(value, 'requests_per_unit') || hasValue(value, 'unlimited'))),
+      (key === 'rate_limit' && value.kind === 'map' && (limits(value) || flagIsSet(value, 'unlimited'))),
   );
 }

@@ -1,4 +1,4 @@
-/** Between the levels of a path, and between the key and the value of a level. Neither occurs in YAML text. */
+/** Between the levels of a path, and between the key and the value of a level. No key or value of a request has them. */
 const LEVEL_END = '\0';
 const VALUE_START = '\x01';
 
@@ -29,6 +29,11 @@ export function pathText(path: string): string {
 export class OverlayPattern {
   /** Number of characters that are not `*`. Of two patterns, the one with more of them is more precise. */
   readonly precision: number;
+  /**
+   * The text behind the last separator, see {@link tailOf}; null if it contains a `*`. A path can match only if the key or
+   * the value of its last level has the same tail.
+   */
+  readonly tail: string | null;
   /** Tests a text quickly: every match contains it. */
   readonly #literal: string;
   /** Null if there is a `*`. */
@@ -44,6 +49,7 @@ export class OverlayPattern {
     const source = kind === 'domain' ? escaped : pathSource;
     const end = kind === 'domain' ? '$' : `${ANY_VALUE}$`;
     this.precision = text.length - (parts.length - 1);
+    this.tail = tailOf(text).includes('*') ? null : tailOf(text);
     this.#literal = longestLiteral(text, kind);
     this.#whole = parts.length > 1 ? null : new RegExp(`^${source(text)}${end}`, 's');
     this.#first = new RegExp(`^${source(parts[0])}`, 's');
@@ -61,7 +67,7 @@ export class OverlayPattern {
     const first = this.#first.exec(text);
     if (first === null) return false;
     let at = first[0].length;
-    // The earliest match of each part leaves the most text to the parts behind it.
+    // Each part takes its first match, which leaves the most text to the parts behind it.
     for (const part of this.#middle) {
       part.lastIndex = at;
       if (!part.test(text)) return false;
@@ -70,6 +76,11 @@ export class OverlayPattern {
     this.#last.lastIndex = at;
     return this.#last.test(text);
   }
+}
+
+/** The text behind the last `/` or `=`. */
+export function tailOf(text: string): string {
+  return text.slice(Math.max(text.lastIndexOf('/'), text.lastIndexOf('=')) + 1);
 }
 
 const ANY_VALUE = `(?:${VALUE_START}[^${LEVEL_END}]*)?`;

@@ -1,14 +1,16 @@
 import { nearest } from '../../../base/nearest.ts';
 import { excerpt, quote } from '../../../base/printable.ts';
-import type { RuleFile } from '../../rule-set.ts';
-import { fieldOf, hasValue } from '../fields/fields.ts';
-import { type FaultList, FileCheck } from '../fields/file-check.ts';
+import type { RuleFault, RuleFile } from '../../rule-set.ts';
+import { fieldOf } from '../fields/fields.ts';
+import { FaultList, FileCheck } from '../fields/file-check.ts';
+import { warnAboutRepeats, withUniqueKeys } from '../fields/repeated-keys.ts';
 import type { ReadFile } from '../reading/read-file.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from '../yaml/bounds.ts';
-import type { YamlMap, YamlNode } from '../yaml/yaml-node.ts';
-import { described, type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
+import { typedScalar, type YamlMap, type YamlNode } from '../yaml/yaml-node.ts';
+import { type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
 import { appliesTo, byPrecision, type OverlayConflict, withOverlay } from './overlay-fields.ts';
-import { pathBelow, pathText } from './overlay-pattern.ts';
+import { OverlayIndex } from './overlay-index.ts';
+import { pathText } from './overlay-pattern.ts';
 
 /** Maximum number of paths that are remembered, to suggest one for an entry that matches nothing. */
 const MAX_KNOWN_PATHS = 10_000;
@@ -20,108 +22,149 @@ const MAX_KNOWN_PATHS = 10_000;
 export class Overlay {
   readonly #faults: FaultList;
   readonly #places = new OverlayPlaces();
-  /** From the least to the most precise. */
   readonly #entries: readonly OverlayEntry[];
-  readonly #known: string[] = [];
-  /** Number of entries that were compared, also those that aliases repeat. */
+  /** Entries that have changed something. */
+  readonly #used = new Set<OverlayEntry>();
+  /** Entries whose path was found, perhaps only at entries of the rules that have no limit. */
+  readonly #found = new Set<OverlayEntry>();
+  /** The paths of each domain, as far as they are remembered. */
+  readonly #known = new Map<string, string[]>();
+  /** Number of entries of the rules that were compared, also those that aliases repeat. */
   #visited = 0;
-  readonly #domains = new Set<string>();
 
   /** Reads overlay files. Their faults are reported. */
   constructor(files: readonly RuleFile[], faults: FaultList) {
     this.#faults = faults;
-    this.#entries = readOverlay(files, this.#places, faults).toSorted(byPrecision);
+    this.#entries = readOverlay(files, this.#places, faults);
   }
 
   /** A rule file or a resource with all changes. Conflicts are reported. */
   applied(read: ReadFile): ReadFile {
     if (this.#entries.length === 0) return read;
     const check = new FileCheck(this.#places.with(read.check.source), this.#faults);
-    return { check, root: this.#root(check, read.root) };
-  }
-
-  /** The top-level map with all changes. The same map if nothing applies. */
-  #root(check: FileCheck, root: YamlMap): YamlMap {
-    const domain = textOf(root, 'domain');
-    // Only one of the files of a domain can have `answers`.
-    const isKnown = this.#domains.has(domain);
-    this.#domains.add(domain);
+    const domain = textOf(read.root, 'domain');
+    if (!this.#known.has(domain)) this.#known.set(domain, []);
     const entries = this.#entries.filter(entry => entry.domain.matches(domain));
     check.enterDomain(domain);
-    const forDomain = isKnown ? [] : entries.filter(({ path }) => path === null);
-    const forRules = entries.filter(({ path }) => path !== null);
-    return this.#withEntries(check, this.#changed(check, root, forDomain), '', forRules);
+    const hasAnswers = fieldOf(read.root, 'answers') !== null;
+    const ofDomain = hasAnswers
+      ? this.#changed(check, read.root, entries.filter(isForDomain), 'file')
+      : read.root;
+    const index = new OverlayIndex(entries.filter(entry => !isForDomain(entry)));
+    return { check, root: this.#withEntries(check, ofDomain, { domain, path: '', index }) };
+  }
+
+  /** The `answers` for a domain whose files have none, as a file of their own; null if there are none. */
+  answersOf(domain: string): ReadFile | null {
+    const entries = this.#entries.filter(entry => isForDomain(entry) && entry.domain.matches(domain));
+    if (entries.length === 0) return null;
+    const check = new FileCheck(entries[0].source, this.#faults);
+    check.enterDomain(domain);
+    const empty: YamlMap = { kind: 'map', pairs: [], offset: entries[0].offset };
+    return { check, root: this.#changed(check, empty, entries, 'file') };
   }
 
   /** Warns about entries that have changed nothing. Call this after all rules. */
-  warnAboutUnused(): void {
+  warnAboutUnused(onWarning: (warning: RuleFault) => void): void {
+    // The warnings about rules have a bound of their own.
+    const faults = new FaultList(onWarning);
     for (const entry of this.#entries) {
-      if (entry.isUsed) continue;
-      if (this.#faults.warnedEnough) return;
-      entry.check.warn(
+      if (this.#used.has(entry)) continue;
+      if (faults.warnedEnough) return;
+      new FileCheck(entry.source, faults).warn(
         entry.offset,
-        `the overlay entry matches nothing: there is no rule with ${described(entry)}${this.#hint(entry)}`,
+        `the overlay entry changes nothing: ${this.#why(entry)}`,
       );
     }
   }
 
-  #hint({ written: { domain, path } }: OverlayEntry): string {
-    if (path === '') {
-      const near = nearest(domain, [...this.#domains]);
-      return near === null ? '' : `; did you mean the domain ${quote(near)}?`;
+  #why(entry: OverlayEntry): string {
+    const { domain, path } = entry.written;
+    const known = [...this.#known].filter(([name]) => entry.domain.matches(name));
+    if (known.length === 0) {
+      const near = nearest(domain.replaceAll('*', ''), [...this.#known.keys()]);
+      return `no domain matches ${quote(domain)}${near === null ? '' : `; did you mean ${quote(near)}?`}`;
     }
-    const near = nearest(path.replaceAll('*', ''), this.#known.map(pathText));
-    return near === null ? '' : `; did you mean the path ${quote(near)}?`;
+    if (this.#found.has(entry)) {
+      return `what matches ${quote(path)} has no limit; write \`requests_per_unit\` if it should get one`;
+    }
+    const paths = known.flatMap(([, all]) => all.map(pathText));
+    const near = nearest(path.replaceAll('*', ''), paths);
+    return `no path of these rules matches ${quote(path)}${near === null ? '' : `; did you mean ${quote(near)}?`}`;
   }
 
   /** A map whose `descriptors` are changed, on all levels. The same map if nothing applies. */
-  #withEntries(check: FileCheck, map: YamlMap, above: string, entries: readonly OverlayEntry[]): YamlMap {
+  #withEntries(check: FileCheck, map: YamlMap, place: Place): YamlMap {
     const list = fieldOf(map, 'descriptors');
     // What is beyond these bounds is refused when it is checked.
     if (list?.kind !== 'list' || check.levels >= MAX_ENTRY_LEVELS || this.#visited > MAX_ENTRIES) return map;
-    const items = list.items.map(item => this.#entry(check, item, above, entries));
+    const items = list.items.map(item => this.#entry(check, item, place));
     if (items.every((item, i) => item === list.items[i])) return map;
     const pairs = map.pairs.filter(({ key }) => key !== 'descriptors');
     const pair = map.pairs.findLast(({ key }) => key === 'descriptors')!;
     return { ...map, pairs: [...pairs, { ...pair, value: { ...list, items } }] };
   }
 
-  #entry(check: FileCheck, item: YamlNode, above: string, entries: readonly OverlayEntry[]): YamlNode {
+  #entry(check: FileCheck, item: YamlNode, above: Place): YamlNode {
     if (item.kind !== 'map') return item;
     this.#visited++;
     const [key, value] = [textOf(item, 'key'), textOf(item, 'value')];
-    const path = pathBelow(above, key, value);
-    if (this.#known.length < MAX_KNOWN_PATHS) this.#known.push(path);
+    const { path, found } = above.index.find(above.path, key, value);
+    if (this.#visited <= MAX_KNOWN_PATHS) this.#known.get(above.domain)!.push(path);
+    for (const entry of found) this.#found.add(entry);
     check.enter(value === '' ? key : `${key}_${value}`);
-    const matching = entries.filter(entry => entry.path!.matches(path) && appliesTo(item, entry));
-    const changed = this.#changed(check, item, matching);
-    const whole = this.#withEntries(check, changed, path, entries);
+    const applying = found.filter(entry => appliesTo(item, entry));
+    const changed = this.#withEntries(check, this.#changed(check, item, applying), { ...above, path });
     check.leave();
-    return whole;
+    return changed;
   }
 
-  #changed(check: FileCheck, map: YamlMap, entries: readonly OverlayEntry[]): YamlMap {
-    if (entries.length === 0) return map;
-    for (const entry of entries) entry.isUsed = true;
-    const changed = withOverlay(map, entries);
-    if ('pairs' in changed) return this.#checkList(check, map, changed);
+  #changed(
+    check: FileCheck,
+    written: YamlMap,
+    entries: readonly OverlayEntry[],
+    kind: 'file' | 'entry' = 'entry',
+  ): YamlMap {
+    if (entries.length === 0) return written;
+    for (const entry of entries) this.#used.add(entry);
+    const changed = withOverlay(unique(check, written, kind), entries.toSorted(byPrecision));
+    if ('pairs' in changed) return changed;
     reportConflict(check, changed);
-    return map;
-  }
-
-  /** Reports a `rate_limit` that would replace several limits. */
-  #checkList(check: FileCheck, map: YamlMap, changed: YamlMap): YamlMap {
-    const block = fieldOf(changed, 'rate_limit');
-    if (block === null || !hasValue(map, 'rate_limits')) return changed;
-    check.fault(
-      block.offset,
-      'the rule has `rate_limits`, and the overlay a `rate_limit`: write `rate_limits` with all limits in the overlay',
-    );
-    return map;
+    return written;
   }
 }
 
-function reportConflict(check: FileCheck, { field, first, second }: OverlayConflict): void {
+/** Where a list of entries is, and the overlay entries that can match there. */
+interface Place {
+  readonly domain: string;
+  readonly path: string;
+  readonly index: OverlayIndex;
+}
+
+function isForDomain({ path }: OverlayEntry): boolean {
+  return path === null;
+}
+
+/** A map and its limit with every key once, so that each field can be replaced. */
+function unique(check: FileCheck, written: YamlMap, kind: 'file' | 'entry'): YamlMap {
+  const map = withUniqueKeys(check, written, kind);
+  warnAboutRepeats(check, written, map, kind);
+  const limit = fieldOf(map, 'rate_limit');
+  if (limit?.kind !== 'map') return map;
+  const value = withUniqueKeys(check, limit, 'rate_limit');
+  if (value === limit) return map;
+  warnAboutRepeats(check, limit, value, 'rate_limit');
+  return { ...map, pairs: map.pairs.map(pair => (pair.key === 'rate_limit' ? { ...pair, value } : pair)) };
+}
+
+function reportConflict(check: FileCheck, { kind, field, first, second }: OverlayConflict): void {
+  if (kind === 'list' || first === null) {
+    check.fault(
+      second.offset,
+      'the rule has `rate_limits`, and the overlay a `rate_limit`: write `rate_limits` with all limits in the overlay',
+    );
+    return;
+  }
   const { file, line } = check.source.placeOf(first.offset);
   check.fault(
     second.offset,
@@ -133,5 +176,6 @@ function reportConflict(check: FileCheck, { field, first, second }: OverlayConfl
 /** A text field before it was checked; empty if it is not a text. */
 function textOf(map: YamlMap, name: string): string {
   const node = fieldOf(map, name);
-  return node?.kind === 'scalar' ? node.text : '';
+  if (node?.kind !== 'scalar' || (node.plain && typedScalar(node.text) === null)) return '';
+  return node.text;
 }

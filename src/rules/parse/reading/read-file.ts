@@ -8,7 +8,14 @@ import { MAX_FILE_BYTES, MAX_FULL_YAML_TOKENS, MAX_YAML_NODES } from '../yaml/bo
 import { readFullYaml } from '../yaml/full-yaml.ts';
 import { typedScalar, type YamlMap, type YamlReading } from '../yaml/yaml-node.ts';
 
-const EXAMPLE = 'write `domain: ` and a name, and `descriptors:` with a list of entries below it';
+/** What files of each kind contain, for messages about files that are something else. */
+const CONTENTS = {
+  rules: {
+    noun: 'a rule file',
+    advice: 'write `domain: ` and a name, and `descriptors:` with a list of entries below it',
+  },
+  overlay: { noun: 'an overlay file', advice: 'write `overlay:` with a list of entries below it' },
+};
 
 /** The top-level map of a file, and the state of its check. */
 export interface ReadFile {
@@ -17,19 +24,24 @@ export interface ReadFile {
 }
 
 /** Reads the YAML of one file; null if it is faulty, which is reported. */
-export function readRuleFile(file: RuleFile, faults: FaultList): ReadFile | null {
+export function readRuleFile(
+  file: RuleFile,
+  faults: FaultList,
+  kind: keyof typeof CONTENTS = 'rules',
+): ReadFile | null {
+  const { noun, advice } = CONTENTS[kind];
   const text = readText(file, faults);
   if (text === null) return null;
-  const check = new FileCheck(new SourceText(file.name, text), faults);
+  const check = new FileCheck(new SourceText(file.name, text, file.linesBefore), faults);
   const { root, faults: yamlFaults } = readYaml(text);
   for (const fault of yamlFaults) check.fault(fault.offset, fault.message);
   if (yamlFaults.length > 0) return null;
   if (root === null || (root.kind === 'scalar' && root.plain && typedScalar(root.text) === null)) {
-    return refuseWhole(file, faults, `the file is empty: ${EXAMPLE}`);
+    return refuseWhole(file, faults, `the file is empty: ${advice}`);
   }
   if (root.kind === 'map') return { check, root };
   const found = root.kind === 'list' ? 'a list' : `the text ${quote(root.text)}`;
-  check.fault(root.offset, `a rule file is a map, not ${found}: ${EXAMPLE}`);
+  check.fault(root.offset, `${noun} is a map, not ${found}: ${advice}`);
   return null;
 }
 
@@ -76,12 +88,14 @@ export class SourceText implements Source {
   readonly file: string;
   readonly noun = 'file';
   readonly text: string;
+  readonly #linesBefore: number;
   /** The offsets at which lines start, found when the first place is asked for. */
   #starts: readonly number[] | null = null;
 
-  constructor(file: string, text: string) {
+  constructor(file: string, text: string, linesBefore = 0) {
     this.file = file;
     this.text = text;
+    this.#linesBefore = linesBefore;
   }
 
   placeOf(offset: number): Place {
@@ -93,7 +107,7 @@ export class SourceText implements Source {
       if (starts[middle] <= offset) line = middle + 1;
       else next = middle;
     }
-    return { file: this.file, line, column: offset - starts[line - 1] + 1 };
+    return { file: this.file, line: line + this.#linesBefore, column: offset - starts[line - 1] + 1 };
   }
 }
 

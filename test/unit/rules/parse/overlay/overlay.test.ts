@@ -191,19 +191,26 @@ overlay:
   );
 });
 
-t.test('an entry that matches nothing is a warning with the nearest path', async t => {
+t.test('an entry that changes nothing is a warning that says why, with the nearest path', async t => {
   const warningsOf = (overlay: string) => loaded(`overlay: [${overlay}]`).warnings;
-  t.strictSame(warningsOf('{domain: shop, path: paln, shadow_mode: true}'), [
-    'overlay.yaml:1:11: the overlay entry matches nothing: there is no rule with the path "paln" in the domain "shop"; did ' +
-      'you mean the path "plan"?',
-  ]);
-  t.match(warningsOf('{domain: shop, path: "*route/rule-0-match-1", shadow_mode: true}'), [
-    /did you mean the path "route=cart\/rule-0-match-0"\?$/,
-  ]);
-  t.match(warningsOf('{domain: shpo, answers: {retry_after: true}}'), [/did you mean the domain "shop"\?$/]);
-  t.match(warningsOf('{domain: shop, path: "entirely-different", shadow_mode: true}'), [
-    /in the domain "shop"$/,
-  ]);
+  const start = 'overlay.yaml:1:11: the overlay entry changes nothing:';
+  const cases = {
+    '{domain: shop, path: paln, shadow_mode: true}':
+      'no path of these rules matches "paln"; did you mean "plan"?',
+    '{domain: shop, path: "*route/rule-0-match-1", shadow_mode: true}':
+      'no path of these rules matches "*route/rule-0-match-1"; did you mean "route=cart/rule-0-match-0"?',
+    '{domain: shop, path: "entirely-different", shadow_mode: true}':
+      'no path of these rules matches "entirely-different"',
+    '{domain: shpo, answers: {retry_after: true}}': 'no domain matches "shpo"; did you mean "shop"?',
+    '{domain: shpo, path: plan, shadow_mode: true}': 'no domain matches "shpo"; did you mean "shop"?',
+    '{domain: shop, path: route, shadow_mode: true}':
+      'what matches "route" has no limit; write `requests_per_unit` if it should get one',
+  };
+  for (const [overlay, why] of Object.entries(cases))
+    t.same(
+      warningsOf(overlay).map(text => text.replace(/^shop\.yaml[^]*?: /, '')),
+      [`${start} ${why}`],
+    );
   const alone = loadRuleSet(
     [file('o.yaml', 'overlay: [{domain: a, path: b, shadow_mode: true}]', 'overlay')],
     {
@@ -212,6 +219,94 @@ t.test('an entry that matches nothing is a warning with the nearest path', async
     },
   );
   t.strictSame(alone.domains, []);
+});
+
+t.test('warnings about rules do not crowd out those about an overlay', async t => {
+  const entries = Array.from({ length: 30 }, (_, i) => `  - {key: k${i}, rate_limit: {unit: day}}\n`);
+  const { warnings } = loaded(
+    'overlay: [{domain: shop, path: none, shadow_mode: true}]',
+    `domain: shop\ndescriptors:\n${entries.join('')}`,
+  );
+  t.match(warnings.at(-1), /no path of these rules matches "none"$/);
+});
+
+t.test('repeated and merged keys of rules count before an overlay', async t => {
+  const rules = `
+domain: shop
+descriptors:
+  - &base
+    key: base
+    rate_limit: {unit: minute, requests_per_unit: 5}
+  - <<: *base
+    key: user
+    rate_limit: {unit: hour}
+`;
+  const { entries } = loaded('overlay: [{domain: shop, path: user, rate_limit: {name: n}}]', rules);
+  t.match(entries[1].limits, [{ unit: 'hour', requestsPerUnit: 5, name: 'n' }]);
+});
+
+t.test('a field without a value changes nothing', async t => {
+  const rules = RULES.replace('- key: plan', '- key: plan\n    shadow_mode: true');
+  const { entries } = loaded(
+    'overlay: [{domain: shop, path: plan, rate_limit: , shadow_mode: , quota_mode: false}, ' +
+      '{domain: shop, path: plan*, rate_limit: {window: , name: b}}]',
+    rules,
+  );
+  t.match(entries[1], { shadowMode: true, limits: [{ unit: 'hour', requestsPerUnit: 5, name: 'b' }] });
+});
+
+t.test('an unlimited rule stays unlimited unless it gets a number', async t => {
+  const free = RULES.replace('unlimited: true', 'unlimited: true, requests_per_unit: 0');
+  const limitOf = (fields: string) =>
+    loaded(`overlay: [{domain: shop, path: admin, rate_limit: {${fields}}}]`, free).entries[2].limits[0];
+  t.match(limitOf('window: 5m, algorithm: sliding_window'), { unlimited: true, terms: null });
+  t.match(limitOf('name: free'), { unlimited: true, name: 'free' });
+  t.match(limitOf('window: 5m, requests_per_unit: 3'), { unlimited: false, requestsPerUnit: 3 });
+  const plan = loaded(
+    'overlay: [{domain: shop, path: plan, rate_limit: {unlimited: false, algorithm: sliding_window}}]',
+  );
+  t.match(plan.entries[1].limits, [
+    { unit: 'hour', requestsPerUnit: 5, terms: { algorithm: 'sliding_window' } },
+  ]);
+});
+
+t.test('a limit and a list of limits of two entries do not mix', async t => {
+  const both = (first: string, second: string) =>
+    faultsOf(`overlay: [{domain: shop, path: "p*", ${first}}, {domain: shop, path: plan, ${second}}]`);
+  const list = 'rate_limits: [{window: 1s, requests_per_unit: 5}]';
+  t.match(both(list, 'rate_limit: {unit: day}'), [/write `rate_limits` with all limits in the overlay$/]);
+  t.strictSame(both('rate_limit: {unit: day}', list), [], 'the list is more precise, and replaces the limit');
+  const equal =
+    'overlay: [{domain: shop, path: plan, rate_limit: {unlimited: true}}, ' +
+    '{domain: shop, path: plan, rate_limit: {window: 5m}}]';
+  t.match(faultsOf(equal), [/equally precise set `window`/]);
+});
+
+t.test('an overlay adds answers to a domain of several files, wherever they have theirs', async t => {
+  const answers = (...texts: string[]) =>
+    loadRuleSet(
+      [
+        ...texts.map((text, i) => file(`${i}.yaml`, text)),
+        file('o.yaml', 'overlay: [{domain: "s*", answers: {retry_after: true}}]', 'overlay'),
+      ],
+      { mergeDomains: true },
+    ).domains[0].answers;
+  const other = 'domain: shop\nanswers: {problem_body: true}\ndescriptors: [{key: z}]\n';
+  const both = answers(other, RULES);
+  t.strictSame(answers(RULES, other), both);
+  t.notSame(both, answers(RULES));
+  t.not(answers(RULES), undefined);
+});
+
+t.test('many overlay entries and many rules are compared in a short time', async t => {
+  const rule = (i: number) =>
+    `  - {key: r, value: route/${i}, descriptors: [{key: rule-${i % 100}, rate_limit: {unit: day, requests_per_unit: 1}}]}\n`;
+  const rules = Array.from({ length: 20_000 }, (_, i) => rule(i)).join('');
+  const entry = (i: number) =>
+    `  - {domain: shop, path: "*/route/${i}/rule-${i + 100}", shadow_mode: true}\n`;
+  const overlay = Array.from({ length: MAX_OVERLAY_ENTRIES }, (_, i) => entry(i)).join('');
+  const { warnings } = loaded(`overlay:\n${overlay}`, `domain: shop\ndescriptors:\n${rules}`);
+  t.ok(warnings.length > 0);
 });
 
 t.test(
@@ -229,6 +324,14 @@ t.test(
     ]);
   },
 );
+
+t.test('a fault of a rule that an overlay has changed names the overlay', async t => {
+  const bucket = RULES.replace('unit: hour', 'unit: hour, algorithm: token_bucket, burst: 9');
+  t.match(
+    faultsOf('overlay: [{domain: shop, path: plan, rate_limit: {algorithm: sliding_window}}]', bucket),
+    [/^shop\.yaml:13:.* \(the rule is changed by the overlay in overlay\.yaml:1\)$/],
+  );
+});
 
 t.test('a rule with several limits keeps them unless the overlay has all of them', async t => {
   const list = RULES.replace(
@@ -253,7 +356,11 @@ t.test('an overlay file is checked also where it matches nothing', async t => {
       /remove one of them/,
     'overlay: [{domain: shop, path: x, key: y, shadow_mode: true}]': /`key` belongs in an entry, not here/,
     'overlay: {domain: shop}': /`overlay` must be a list/,
-    '': /the file is empty/,
+    '': /the file is empty: write `overlay:` with a list/,
+    '[]': /an overlay file is a map, not a list/,
+    'overlay: [{domain: shop, path: x, rate_limit: {shadow_mode: true}}]':
+      /`shadow_mode` belongs in an entry, not here/,
+    'overlay: [{domain: shop, path: x, rate_limit: }]': /the entry changes nothing/,
   };
   for (const [overlay, fault] of Object.entries(cases)) t.match(faultsOf(overlay)[0], fault, overlay);
 });
