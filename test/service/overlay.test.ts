@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { AdsServer, type AdsServerStream } from '../support/ads-server.ts';
-import { askOverHttp, getPage } from '../support/asking.ts';
+import { askOverHttp, getPage, statistic } from '../support/asking.ts';
 import { launched, type ServiceProcess } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
-import { type ConfigMessage, UNIT } from '../support/xds-messages.ts';
+import { type ConfigMessage, hourly, UNIT } from '../support/xds-messages.ts';
 
 const DOMAIN = 'default/edge/http';
 const ROUTE = 'httproute/default/shop/rule/0/match/0/www_example_com';
@@ -105,6 +105,42 @@ t.test('an overlay changes the rules of an xDS server', async t => {
     write('window: 3d');
     await until(async () => (await rlconfig(service)).includes('window=3d'));
   });
+});
+
+t.test('servers keep their rules while the overlay has a fault, and after it was corrected', async t => {
+  const directory = tempDirectory(t);
+  const file = join(directory, 'a.yaml');
+  writeFileSync(file, 'overlay: [{domain: "*", path: "*", rate_limit: {window: soon}}]\n');
+  const servers = [await AdsServer.start(t), await AdsServer.start(t)];
+  const service = launched(t, {
+    env: {
+      CONFIG_TYPE: 'GRPC_XDS_SOTW',
+      CONFIG_GRPC_XDS_SERVER_URL: servers.map(({ address }) => address).join(','),
+      RULES_OVERLAY: directory,
+    },
+  });
+  const [one, other] = await Promise.all(
+    servers.map(async server => {
+      await server.request();
+      return server.stream();
+    }),
+  );
+  one.send('1', hourly('one', 'user', 5));
+  t.match(
+    await servers[0].request(),
+    { version_info: '1', error_detail: null },
+    'the server is not to blame',
+  );
+  other.send('1', hourly('other', 'user', 6));
+  t.match(await servers[1].request(), { version_info: '1', error_detail: null });
+  writeFileSync(file, 'overlay: [{domain: "*", path: "*", rate_limit: {window: 5m}}]\n');
+  await service.listening(['http', 'debug'], 20_000);
+  const shown = /^one\.user: window=5m requests_per_unit=5.*\nother\.user: window=5m requests_per_unit=(\d+)/;
+  t.match(await rlconfig(service), shown);
+  other.send('2', hourly('other', 'user', 7));
+  t.match(await servers[1].request(), { version_info: '2', error_detail: null });
+  t.equal(shown.exec(await rlconfig(service))?.[1], '7');
+  t.equal(await statistic(service.debug, 'ratelimit.service.overlay_is_active'), 1);
 });
 
 t.test('no request is decided by half of a change', async t => {

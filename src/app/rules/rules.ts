@@ -4,8 +4,9 @@ import { type RuleGeneration, RuleStatistics } from '../../decision/statistics/r
 import { type CompiledRules, dumpRules } from '../../rules/compiled-rules.ts';
 import { resourceText } from '../../rules/parse/reading/resource-text.ts';
 import { RuleLoads } from '../../rules/rule-loads.ts';
-import type { RuleFile, RuleSetLoader } from '../../rules/rule-set.ts';
+import { type RuleFile, type RuleSetLoader, RuleSetRefused } from '../../rules/rule-set.ts';
 import type { FileRuleSource } from '../../rules/source/file-source.ts';
+import { loadSettingsOf } from '../decision/engine-settings.ts';
 import { createRehearsals, type OpenRehearsals } from '../rehearsal/open-rehearsals.ts';
 import type { PrimaryThread } from '../surroundings.ts';
 import { CountedFileReads } from './load-statistics.ts';
@@ -23,7 +24,8 @@ export class Rules {
   readonly #primary: PrimaryThread;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
-  readonly #overlaid: OverlaidLoader;
+  /** Null without an overlay. */
+  readonly #overlaid: OverlaidLoader | null;
   /** Receives what the source of the rules sends. */
   readonly #rulesOfSource: RuleSetLoader;
   readonly #fileReads: CountedFileReads;
@@ -38,13 +40,17 @@ export class Rules {
     this.rates = new RuleRates(this.statistics, clock);
     this.loads = new RuleLoads(clock);
     this.#loader = new RuleLoader(primary, this.#compiler, this.statistics, this.loads);
-    this.#overlaid = new OverlaidLoader(this.#loader, logger);
-    this.#rulesOfSource = settings.rulesOverlay === '' ? this.#loader : this.#overlaid.rules;
+    const overlaid = { loader: this.#loader, stats, logger };
+    this.#overlaid =
+      settings.rulesOverlay === ''
+        ? null
+        : new OverlaidLoader({ ...overlaid, check: files => this.#areSound(files) });
+    this.#rulesOfSource = this.#overlaid?.rules ?? this.#loader;
     this.#fileReads = new CountedFileReads(this.#rulesOfSource, stats);
     this.rehearsals = createRehearsals(
       primary,
       this.#compiler,
-      () => this.#overlaid.overlayFiles,
+      () => this.#overlaid?.overlayFiles ?? [],
       () => this.#files,
       () => this.#settled().then(() => this.loads.all[0]),
     );
@@ -78,7 +84,7 @@ export class Rules {
   async start(stack: ServiceStack, stopAsked: Promise<void>): Promise<void> {
     await stack.start(this.#compiler);
     // The overlay first, so that no rules become active without it.
-    if (this.#primary.settings.rulesOverlay !== '')
+    if (this.#overlaid !== null)
       await stack.start(createOverlaySource(this.#primary, this.#overlaid.overlay));
     const source = await createRuleSource(this.#primary, this.#rulesOfSource, this.#fileReads);
     this.#files = source.files;
@@ -88,8 +94,18 @@ export class Rules {
     if (!this.#primary.settings.forceStartWithoutInitialConfig) await this.#firstRules(source, stopAsked);
   }
 
+  /** Whether rules alone have no fault. */
+  async #areSound(files: readonly RuleFile[]): Promise<boolean> {
+    try {
+      await this.#compiler.compile(files, loadSettingsOf(this.#primary.settings));
+      return true;
+    } catch (failure) {
+      return !(failure instanceof RuleSetRefused);
+    }
+  }
+
   async #settled(): Promise<void> {
-    await this.#overlaid.settled();
+    await this.#overlaid?.settled();
     await this.#loader.settled();
   }
 

@@ -1,13 +1,14 @@
 import t from 'tap';
 import { OverlaidLoader } from '../../../../src/app/rules/overlaid-loader.ts';
 import type { LoadOutcome, RuleFile, RuleSetLoader } from '../../../../src/rules/rule-set.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 
 function file(name: string): RuleFile {
   return { name, content: Buffer.from(name) };
 }
 
-/** A loader that refuses sets with a file whose name contains `bad`, and both halves on it. */
+/** A loader that refuses sets with a file whose name contains `bad`, or with `zz` and `narrow`; and both halves on it. */
 function fresh() {
   const logger = new KeepingLogger();
   /** The sets that were loaded, each as the names of its files. */
@@ -18,16 +19,20 @@ function fresh() {
     load: async files => {
       const names = files.map(({ name, format }) => (format === 'overlay' ? `(${name})` : name)).join(' ');
       tried.push(names);
-      if (names.includes('bad')) return { kind: 'refused', reasons: [names] };
+      if (names.includes('bad') || (names.includes('narrow') && names.includes('zz')))
+        return { kind: 'refused', reasons: [names] };
       active = names;
       return { kind: 'active' };
     },
     refuse: reasons => refusals.push(...reasons),
   };
-  const overlaid = new OverlaidLoader(loader, logger);
+  const stats = new StatsRegistry();
+  const check = async (files: readonly RuleFile[]) => !files.some(({ name }) => name.includes('bad'));
+  const overlaid = new OverlaidLoader({ loader, check, stats, logger });
+  const isOverlayActive = () => new Map(stats.gauges()).get('ratelimit.service.overlay_is_active');
   const rules = (...names: string[]): Promise<LoadOutcome> => overlaid.rules.load(names.map(file));
   const overlay = (...names: string[]): Promise<LoadOutcome> => overlaid.overlay.load(names.map(file));
-  return { overlaid, rules, overlay, tried, refusals, logger, active: () => active };
+  return { overlaid, rules, overlay, tried, refusals, logger, isOverlayActive, active: () => active };
 }
 
 t.test('rules and overlay are loaded as one set, whichever has changed', async t => {
@@ -81,14 +86,50 @@ t.test('faulty rules are refused, and do not hold up a new overlay', async t => 
   t.equal(active(), '(o2) b');
 });
 
-t.test('no rules are loaded without their overlay', async t => {
-  const { rules, overlay, overlaid, refusals, active } = fresh();
+t.test('no rules are loaded without their overlay, but their source is not to blame', async t => {
+  const { rules, overlay, overlaid, refusals, active, isOverlayActive } = fresh();
   overlaid.overlay.refuse(['the directory is missing']);
   const reasons = ['the rules are not loaded without their overlay: the directory is missing'];
-  t.same(await rules('a'), { kind: 'refused', reasons });
-  t.same(refusals, ['the directory is missing', ...reasons]);
+  t.same(await rules('bad'), { kind: 'refused', reasons });
+  t.same(await rules('a'), { kind: 'active' });
+  t.equal(active(), '');
+  t.equal(isOverlayActive(), 0);
+  t.same(refusals, ['the directory is missing', ...reasons, ...reasons]);
   t.same(await overlay('o1'), { kind: 'active' });
   t.equal(active(), '(o1) a', 'they are loaded as soon as it is there');
+});
+
+t.test(
+  'rules that the overlay does not fit are accepted, and become active with the next overlay',
+  async t => {
+    const { rules, overlay, active, logger, isOverlayActive } = fresh();
+    await overlay('narrow');
+    await rules('a');
+    t.same(await rules('zz'), { kind: 'active' }, 'the rules alone have no fault');
+    t.equal(active(), '(narrow) a');
+    t.match(logger.lines[0].message, /^The newest rules have no fault, but are not active/);
+    t.match(await rules('bad'), { kind: 'refused' });
+    t.match(await overlay('bad'), { kind: 'refused' });
+    t.equal(isOverlayActive(), 0);
+    t.same(await overlay('o2'), { kind: 'active' });
+    t.equal(active(), '(o2) zz', 'the accepted rules, not those before or the refused ones');
+    t.equal(isOverlayActive(), 1);
+  },
+);
+
+t.test('both faulty at once, and repaired in either order', async t => {
+  for (const order of ['rules first', 'overlay first']) {
+    const { rules, overlay, active } = fresh();
+    await overlay('o1');
+    await rules('a');
+    const outcomes = await Promise.all([rules('bad'), overlay('bad')]);
+    t.match(outcomes, [{ kind: 'refused' }, { kind: 'refused' }]);
+    t.equal(active(), '(o1) a');
+    if (order === 'rules first') t.match(await rules('b'), { kind: 'active' });
+    t.match(await overlay('o2'), { kind: 'active' });
+    if (order !== 'rules first') t.match(await rules('b'), { kind: 'active' });
+    t.equal(active(), '(o2) b', order);
+  }
 });
 
 t.test('a directory that goes away changes nothing', async t => {

@@ -20,6 +20,11 @@ export const DECISION_MAPPINGS: readonly Mapping[] = [
     'Whether the last load of rules succeeded, 1 or 0.',
   ),
   gauge(
+    'ratelimit.service.overlay_is_active',
+    'sluice_rules_overlay_is_active',
+    'Whether the newest overlay files are active, 1 or 0.',
+  ),
+  gauge(
     'ratelimit.service.config_last_load_time',
     'sluice_rules_last_load_timestamp_seconds',
     'When rules were loaded last, whether it succeeded or not, in seconds since 1970.',
