@@ -1,4 +1,13 @@
 /**
+ * The greatest limit of a sliding window. The embedded store keeps the sum of the hits of two windows, which must stay below
+ * the numbers that mark penalties (see `penalty-cells.ts`).
+ */
+export const MOST_IN_SLIDING_WINDOW = 2 ** 51 - 1;
+
+/** The base of the digits of a long division: with three of them, a rest of ten years in milliseconds. */
+export const DIGIT = 8_192;
+
+/**
  * A sliding window: the hits of the current window, and those hits of the previous one that would still count if it had
  * been used evenly.
  *
@@ -6,7 +15,7 @@
  * late: the excess is at most the hits that came after the place of an even spread, so at most
  * `previous × elapsed / length`, which is less than the limit. In the windows themselves, it is at most the limit.
  *
- * The products are exact as long as limit × length of the window in milliseconds is at most 2^53.
+ * All numbers are exact for limits up to {@link MOST_IN_SLIDING_WINDOW}.
  */
 export class SlidingWindow {
   /** Start of the current window, in seconds since the epoch; 0 if no hit is known. */
@@ -44,7 +53,48 @@ export class SlidingWindow {
     else if (aheadS > windowS) this.startS = startS;
     const windowMs = windowS * 1_000;
     const restMs = aheadS > 0 ? windowMs : windowMs - (nowMs - startS * 1_000);
-    this.floor = Math.ceil((this.previous * restMs) / windowMs);
+    this.floor = weightOf(this.previous, restMs, windowMs);
     return this.floor + this.current;
   }
+}
+
+/**
+ * What hits of the previous window weigh when `restMs` of the current one are left: `hits × restMs / windowMs`, rounded up.
+ * Exact for all whole numbers up to 2^53, and windows of at most ten years. `redis/protocol/state-functions.ts` calculates
+ * with the same operations.
+ */
+export function weightOf(hits: number, restMs: number, windowMs: number): number {
+  const product = hits * restMs;
+  return product <= Number.MAX_SAFE_INTEGER
+    ? Math.ceil(product / windowMs)
+    : longWeightOf(hits, restMs, windowMs);
+}
+
+/** Divides digit by digit, so that no number is larger than 2^53. */
+function longWeightOf(hits: number, restMs: number, windowMs: number): number {
+  const whole = Math.floor(hits / windowMs);
+  const part = hits - whole * windowMs;
+  let quotient = 0;
+  let left = 0;
+  for (let place = DIGIT * DIGIT; place >= 1; place /= DIGIT) {
+    const sum = left * DIGIT + part * (Math.floor(restMs / place) % DIGIT);
+    const digit = Math.floor(sum / windowMs);
+    quotient = quotient * DIGIT + digit;
+    left = sum - digit * windowMs;
+  }
+  return whole * restMs + quotient + (left > 0 ? 1 : 0);
+}
+
+/**
+ * The longest rest of a window in which hits of the window before weigh at most `most`, in milliseconds.
+ * @param most less than `hits`
+ */
+export function restForWeight(hits: number, most: number, windowMs: number): number {
+  const product = most * windowMs;
+  if (product <= Number.MAX_SAFE_INTEGER) return Math.floor(product / hits);
+  // The estimate is off by at most a millisecond.
+  let restMs = Math.floor((most / hits) * windowMs);
+  while (weightOf(hits, restMs, windowMs) > most) restMs--;
+  while (weightOf(hits, restMs + 1, windowMs) <= most) restMs++;
+  return restMs;
 }

@@ -1,6 +1,7 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import { ADMISSION, type AdmissionTerms } from '../../counters/admission/admission.ts';
 import type { PenaltyTerms } from '../../counters/admission/penalty.ts';
+import { restForWeight } from '../../counters/admission/sliding-window.ts';
 import { SECOND } from '../../counters/window.ts';
 import { isWrittenPlain } from '../../rules/calendar-month.ts';
 import type { LimitWindow } from './limit-window.ts';
@@ -187,12 +188,10 @@ function slidingWaitMs(
   const leftMs = windowLeftMs(terms, nowMs);
   const current = level - floor;
   const room = terms.capacity - hits;
-  // A count weighs at most `free` as soon as at most this much of the window after it is left.
-  const restMs = (count: number, free: number): number => Math.floor((free * windowMs) / count);
   if (current <= room) {
-    const waitMs = leftMs - restMs(previous, room - current);
+    const waitMs = leftMs - restForWeight(previous, room - current, windowMs);
     // For a process whose clock is slightly behind, the window has not begun yet.
     return waitMs > 0 ? waitMs : waitMs + windowMs;
   }
-  return leftMs + windowMs - restMs(current, room);
+  return leftMs + windowMs - restForWeight(current, room, windowMs);
 }

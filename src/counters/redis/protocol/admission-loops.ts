@@ -1,5 +1,5 @@
 import { TELL } from './scripts.ts';
-import { NO_STATE } from './state-functions.ts';
+import { MOST_EXACT, NO_STATE } from './state-functions.ts';
 
 /**
  * The loops of the script that admits requests, each over consecutive keys with the same terms. `done` is the index of the
@@ -77,7 +77,9 @@ export const SINGLE_TO_WINDOWS = `local head = format('%d ', first)
       end
       if current then
         previous, current = tonumber(before), tonumber(current)
-        base = previous == 0 and 0 or ceil(previous * restMs / lengthMs)
+        local product = previous * restMs
+        base = product == 0 and 0 or product <= ${MOST_EXACT} and ceil(product / lengthMs)
+          or weightOf(previous, restMs, lengthMs)
         level = base + current
         if level + hits <= capacity then
           local text = head .. before .. format(' %d', current + hits)

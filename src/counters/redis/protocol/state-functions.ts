@@ -1,5 +1,9 @@
+import { DIGIT } from '../../admission/sliding-window.ts';
 import { NO_PENALTY_STATE, PENALTIES } from './penalty-functions.ts';
 import { CLOCK_SKEW_S } from './scripts.ts';
+
+/** Products up to this number are exact. */
+export const MOST_EXACT = Number.MAX_SAFE_INTEGER;
 
 /**
  * Lua functions for the states of limits, in the scripts that admit requests.
@@ -17,7 +21,7 @@ import { CLOCK_SKEW_S } from './scripts.ts';
  * back. It is replaced by one of the present time, even if nothing is admitted; otherwise, requests would be refused until
  * the time that was set back has passed.
  */
-export const STATES = `local ceil, max, min = math.ceil, math.max, math.min
+export const STATES = `local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 local match, format, sub = string.match, string.format, string.sub
 local command = redis.pcall
 ${PENALTIES}
@@ -43,6 +47,20 @@ local function windowStart(now, length)
   return second - second % length
 end
 
+-- Divides digit by digit, so that no number is larger than 2^53.
+local function weightOf(hits, restMs, lengthMs)
+  local product = hits * restMs
+  if product <= ${MOST_EXACT} then return ceil(product / lengthMs) end
+  local part = hits % lengthMs
+  local quotient, left = 0, 0
+  for place = 2, 0, -1 do
+    local sum = left * ${DIGIT} + part * (floor(restMs / ${DIGIT} ^ place) % ${DIGIT})
+    left = sum % lengthMs
+    quotient = quotient * ${DIGIT} + (sum - left) / lengthMs
+  end
+  return (hits - part) / lengthMs * restMs + quotient + (left > 0 and 1 or 0)
+end
+
 local function windowAt(value, now, start, length)
   if not value then return 0, 0, 0, start end
   local stored, previous, current = match(value, '^(%d+) (%d+) (%d+)$')
@@ -60,7 +78,7 @@ local function windowAt(value, now, start, length)
   else
     reset = true
   end
-  local base = previous == 0 and 0 or ceil(previous * restMs / lengthMs)
+  local base = weightOf(previous, restMs, lengthMs)
   return base + current, base, previous, start, ahead >= 0 and not reset, reset
 end
 

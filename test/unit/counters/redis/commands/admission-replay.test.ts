@@ -1,6 +1,9 @@
 import t from 'tap';
 import type { AdmissionTerms } from '../../../../../src/counters/admission/admission.ts';
-import { SlidingWindow } from '../../../../../src/counters/admission/sliding-window.ts';
+import {
+  MOST_IN_SLIDING_WINDOW,
+  SlidingWindow,
+} from '../../../../../src/counters/admission/sliding-window.ts';
 import { TokenBucket } from '../../../../../src/counters/admission/token-bucket.ts';
 import { atMs, slidingWindow, tokenBucket } from '../../../../support/admission.ts';
 import { aftersOf, batchOf, NOON, type TestOp } from '../../../../support/counting.ts';
@@ -35,12 +38,12 @@ interface Case {
 
 /** From small to the largest of a rule. */
 function magnitude(random: SeededRandom, most: number): number {
-  return random.below(Math.min(most, 10 ** (1 + random.below(10)))) + 1;
+  return random.below(Math.min(most, 10 ** (1 + random.below(16)))) + 1;
 }
 
 function randomWindow(random: SeededRandom, nowMs: number): Case {
   const windowS = magnitude(random, 2_000_000);
-  const requests = magnitude(random, Math.floor(2 ** 53 / (windowS * 1_000)));
+  const requests = magnitude(random, MOST_IN_SLIDING_WINDOW);
   const terms = slidingWindow(requests, windowS);
   const window = new SlidingWindow();
   if (random.below(5) === 0) return { terms, state: undefined, level: 0, floor: 0, floorThen: 0 };
