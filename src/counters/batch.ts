@@ -10,8 +10,11 @@ const INITIAL_OPS = 256;
 /** Changes the fingerprint of a key with a per-second limit, so that it does not share a slot with other limits. */
 const APART = 0x5ec0_11d5;
 
-/** The limit of an op that never holds back the others of its request. */
-export const NEVER_FULL = Number.MAX_SAFE_INTEGER;
+/** The limit of an op that never holds back the others of its request: more than every count. */
+export const NEVER_FULL = Number.POSITIVE_INFINITY;
+
+/** The most hits that are added to a count at once. All whole numbers up to this one are exact. */
+export const MOST_HITS = Number.MAX_SAFE_INTEGER;
 
 /** The hits to count under a key. */
 export interface CounterOp {
@@ -329,9 +332,10 @@ export class SlotChanges {
     return this.refunds[slot] > 0 || this.opens[slot] === 0;
   }
 
-  /** Appends hits to the changes of a slot. */
+  /** Appends hits to the changes of a slot, up to {@link MOST_HITS}. */
   add(slot: number, hits: number): void {
-    this.amounts[slot] += hits;
+    const amount = this.amounts[slot] + hits;
+    this.amounts[slot] = amount < MOST_HITS ? amount : MOST_HITS;
     this.opens[slot] = 1;
   }
 

@@ -11,6 +11,7 @@ import {
 } from '../support/counting.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { admissionExam } from './counter-admission.ts';
+import { largeAdmissionExam, largeCountsExam } from './counter-large.ts';
 import { penaltyExam } from './counter-penalty.ts';
 import { refundExam } from './counter-refunds.ts';
 import { resetExam } from './counter-resets.ts';
@@ -28,6 +29,8 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   readsWithoutCounting(t, open);
   resetExam(t, open, exempt);
   equalsTheModel(t, open);
+  t.test('large counts', async t => largeCountsExam(t, open, exempt));
+  t.test('large limits', { skip: exempt.admission ?? false }, async t => largeAdmissionExam(t, open));
   t.test('sliding windows and token buckets', { skip: exempt.admission ?? false }, async t =>
     admissionExam(t, open),
   );

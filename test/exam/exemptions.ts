@@ -4,6 +4,8 @@ export interface Exemptions {
   readonly anyKey?: string;
   /** Counts that are exact for batches in flight together. */
   readonly concurrently?: string;
+  /** Counts that are exact up to 2^53 - 1, and not only up to 2^53 - 49. */
+  readonly lastCounts?: string;
   /** Sliding windows and token buckets, where only the hits of requests that fit are added. */
   readonly admission?: string;
 }

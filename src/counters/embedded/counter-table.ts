@@ -22,7 +22,7 @@ import { Locks } from './locks.ts';
  *                             is not used, and takes no memory, until the first of them is written
  *
  * A lock is held for tens of nanoseconds, or for microseconds while a region grows, and nothing throws meanwhile. Counts
- * are doubles behind a lock rather than atomics: a limit may be 2^32 - 1, so a count needs more than 32 bits, and holding
+ * are doubles behind a lock rather than atomics: a limit may be 2^53 - 1, so a count needs more than 32 bits, and holding
  * back changes several counters together, which needs the locks anyway.
  */
 export class CounterTable {
@@ -109,8 +109,8 @@ export class CounterTable {
    *
    * If the table is full, the counter with the fewest hits is evicted; of several, the one whose window ends closest to
    * that of the new counter. A flood of keys with one hit each therefore evicts its own keys, and spares counters near
-   * their limits, whatever their windows. Cells with {@link LEAST_PROTECTED} hits or more are not counters: they are evicted
-   * last, but only as long as they are at most half of the cells of both buckets.
+   * their limits, whatever their windows. Cells with penalties are evicted last, but only as long as they are at most half
+   * of the cells of both buckets.
    *
    * Returns -1 when both buckets are full of cells that must be kept.
    * @param kept cells that must not be evicted: those that the current request has already claimed. Cells that move
@@ -244,10 +244,10 @@ export class CounterTable {
     this.#cells[cell * 4 + 3] = 0;
   }
 
-  /** Adds hits to a cell, up to 2^53 - 1, and returns the new count. */
+  /** Adds hits to a cell, up to 2^53 - 1. Returns the sum, also if it is greater, and then over every limit. */
   add(cell: number, hits: number): number {
-    const after = Math.min(this.#counts[cell] + hits, Number.MAX_SAFE_INTEGER);
-    this.#counts[cell] = after;
+    const after = this.#counts[cell] + hits;
+    this.#counts[cell] = Math.min(after, Number.MAX_SAFE_INTEGER);
     return after;
   }
 
@@ -318,14 +318,14 @@ export class CounterTable {
     // Starts at a different cell each time, so that equal counters are evicted with equal probability.
     const turn = this.evicted;
     const protectedCells = this.#protectedIn(first) + this.#protectedIn(second);
-    const fewestAllowed = protectedCells > BUCKET_CELLS ? LEAST_PROTECTED : 0;
+    const fewestAllowed = protectedCells > BUCKET_CELLS ? LEAST_PROTECTED * PROTECTION : 0;
     let evicted = -1;
     let fewest = Number.POSITIVE_INFINITY;
     let closest = Number.POSITIVE_INFINITY;
     for (let i = turn; i < turn + 2 * BUCKET_CELLS; i++) {
       const place = i % (2 * BUCKET_CELLS);
       const cell = place < BUCKET_CELLS ? first + place : second + place - BUCKET_CELLS;
-      const hits = this.#counts[cell];
+      const hits = this.#isProtected(cell) ? this.#counts[cell] * PROTECTION : this.#counts[cell];
       if (hits > fewest || hits < fewestAllowed || kept.includes(cell)) continue;
       const apart = Math.abs((this.#cells[cell * 4 + 3] >>> 0) - expiryS);
       if (hits === fewest && apart >= closest) continue;
@@ -340,9 +340,14 @@ export class CounterTable {
   #protectedIn(bucket: number): number {
     let found = 0;
     for (let cell = bucket; cell < bucket + BUCKET_CELLS; cell++) {
-      if (this.#counts[cell] >= LEAST_PROTECTED) found++;
+      if (this.#isProtected(cell)) found++;
     }
     return found;
+  }
+
+  /** Whether a cell holds a penalty, as `penalty-cells.ts` tells it from a counter. */
+  #isProtected(cell: number): boolean {
+    return this.#counts[cell] >= LEAST_PROTECTED && this.hasExtras && this.#extras[cell] > 0;
   }
 }
 
@@ -360,8 +365,11 @@ export interface StoredCounter {
   readonly extra: number;
 }
 
-/** The hits from which on a cell is protected. No counter gets that many. */
+/** The count from which on a cell with an extra number above 0 holds a penalty. No sliding window gets that many hits. */
 export const LEAST_PROTECTED = 2 ** 52;
+
+/** Makes the counts of protected cells greater than those of all counters, which are at most 2^53. */
+const PROTECTION = 4;
 
 /** No cells that must not be evicted. */
 export const NONE_KEPT: number[] = [];

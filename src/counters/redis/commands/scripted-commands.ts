@@ -1,4 +1,4 @@
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import { type CounterBatch, NEVER_FULL, type SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { HOLD_BACK, INCREMENT, REFUND } from '../protocol/scripts.ts';
@@ -134,6 +134,7 @@ export class ScriptedCommands {
         writer.number(places[batch.opSlots[op]] + 1);
         writer.number(batch.opHits[op]);
         if (batch.opRefunds[op] === 1) writer.encoded(IS_REFUND);
+        else if (batch.opLimits[op] === NEVER_FULL) writer.encoded(IS_NEVER_FULL);
         else writer.number(batch.opLimits[op]);
       }
     }
@@ -142,3 +143,5 @@ export class ScriptedCommands {
 }
 
 const IS_REFUND = encodedWords('-');
+/** Infinity, for scripts. */
+const IS_NEVER_FULL = encodedWords('1e999');

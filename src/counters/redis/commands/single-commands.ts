@@ -143,6 +143,7 @@ function addReply(slot: number, before: number | RedisReplyError, expiry: unknow
   if (typeof before === 'number' && expiry instanceof RedisReplyError) onReply(slot, expiry, 'expire');
 }
 
+/** Exact up to 2^53 - 49: ioredis adds the code of a digit before it subtracts that of zero. */
 function countBefore(reply: unknown, added: number): number | RedisReplyError {
   if (typeof reply === 'number') return reply - added;
   return reply instanceof RedisReplyError ? reply : NO_NUMBER;

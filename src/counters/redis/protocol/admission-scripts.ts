@@ -1,4 +1,3 @@
-import { NEVER_FULL } from '../../batch.ts';
 import { FORMS, RUNS_TO_ANY, SINGLE_TO_BUCKETS, SINGLE_TO_WINDOWS } from './admission-loops.ts';
 import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
 import { NO_STATE, STATES } from './state-functions.ts';
@@ -125,7 +124,7 @@ local function isPenalized(state)
   return state.record and now < state.record.ends * 1000
 end
 local function isFull(state, hits, limit)
-  if not state.count or limit == ${NEVER_FULL} then return false end
+  if not state.count or limit == math.huge then return false end
   if state.plain then return state.count + hits > limit end
   if isPenalized(state) then return true end
   return state.count + max(hits, 1) * state.scale > state.capacity

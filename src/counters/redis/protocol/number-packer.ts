@@ -14,7 +14,7 @@ export class NumberPacker {
   #length = HEAD;
   #count = 0;
 
-  /** @param value a whole number: up to 2^53, or above -2^31 */
+  /** @param value a whole number: up to 2^53, or above -2^31; or infinity */
   add(value: number): void {
     if (this.#length + LONGEST > this.#bytes.length) this.#grow();
     this.#count++;

@@ -140,7 +140,7 @@ ${PACKED_REPLY}`;
  *     KEYS    counters
  *     ARGV    for each key: seconds to live, minimum seconds to live (0 if the key is not shared); then for each request:
  *             1 if none of its hits are added, else 0, the number of its ops, and for each op: index of its key (from
- *             1), hits, limit, or `-` if the hits are a refund
+ *             1), hits, limit (`1e999` for none), or `-` if the hits are a refund
  *     returns for each op: the count afterwards; 1 if its hits were held back, else 0; then the first error
  */
 const HOLD_BACK_SCRIPT = `local counts = {}

@@ -121,3 +121,14 @@ t.test('a flood of penalized keys leaves room for the counters of others', async
   const flood = Array.from({ length: 5_000 }, (_, i) => violating(`flood${i}`));
   t.ok((await penalized(store, flood, 60_000)) > 500, 'and penalties have the rest');
 });
+
+t.test('counters with more hits than any other are no penalties', async t => {
+  const table = CounterTable.create(1_024);
+  const store = new EmbeddedCounterStore(table);
+  const ops = Array.from({ length: 100 }, (_, i) => violating(`k${i}`));
+  for (const op of ops) await count(store, [op], atMs(0));
+  const flood = Array.from({ length: 20_000 }, (_, i) => ({ key: `flood${i}`, hits: 2 ** 53 - 1 }));
+  await count(store, flood, { ...NOON, expiryS: NOON.nowS + 86_400 });
+  t.ok(table.evicted > 10_000);
+  t.equal(await penalized(store, ops, 60_000), ops.length, 'they are evicted first');
+});

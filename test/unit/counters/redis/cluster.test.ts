@@ -9,7 +9,7 @@ import { aftersOf, batchOf, count, countHoldingBack, type TestOp } from '../../.
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { replicated } from '../../../support/replicated.ts';
-import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
+import { type RedisStoreOptions, redisStore, SINGLE_COMMANDS } from '../../../support/stores.ts';
 import { until, untilCounted } from '../../../support/until.ts';
 
 // A store that waits does not keep the process alive.
@@ -35,7 +35,7 @@ async function keysOfNodes(count: number): Promise<{ key: string; node: number }
 }
 
 t.test('the exam of counter stores', t => {
-  counterStoreExam(t, async inner => (await openStore(inner)).store);
+  counterStoreExam(t, async inner => (await openStore(inner)).store, SINGLE_COMMANDS);
   t.end();
 });
 
