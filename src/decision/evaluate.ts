@@ -1,6 +1,7 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { REFUSED } from '../counters/admission/admission.ts';
+import { MOST_IN_RESPONSE } from '../messages/current-limit.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { CODE, type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
@@ -15,9 +16,6 @@ import {
   type Outcome,
 } from './statistics/outcome.ts';
 import { addTotal } from './statistics/shared-totals.ts';
-
-/** `limit_remaining` of an unlimited descriptor (spec 3.2). */
-const UNLIMITED_REMAINING = 4_294_967_295;
 
 /** How to decide a descriptor that the store could not count; see `STORE_FAILURE_MODE`. */
 export type Uncounted = 'refuse' | 'allow' | 'deny';
@@ -72,7 +70,7 @@ export class Evaluator {
     const kind = decisions.kind[row];
     if (kind !== KIND.limited) {
       const isFree = kind === KIND.unlimited || kind === KIND.passed;
-      decisions.remaining[row] = isFree ? UNLIMITED_REMAINING : 0;
+      decisions.remaining[row] = isFree ? MOST_IN_RESPONSE : 0;
       if (kind === KIND.banned) {
         decisions.isOver[row] = 1;
         decisions.code[row] = CODE.overLimit;

@@ -221,7 +221,7 @@ export class Planner {
   /** Fills a row with a limit of the rules. */
   #applyLimit(decisions: DecisionTable, generation: RuleGeneration, row: number, limit: number): void {
     const { rules } = generation;
-    const flags = rules.limit(limit, LIMIT.flags);
+    const flags = rules.flags(limit);
     decisions.kind[row] = (flags & LIMIT_FLAG.unlimited) !== 0 ? KIND.unlimited : KIND.limited;
     decisions.limit[row] = limit;
     decisions.requestsPerUnit[row] = rules.requestsPerUnit(limit);

@@ -1,6 +1,6 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { SECOND_MS } from '../base/clock.ts';
-import { writeCurrentLimit } from '../messages/current-limit.ts';
+import { MOST_IN_RESPONSE, writeCurrentLimit } from '../messages/current-limit.ts';
 import { writeStruct } from '../messages/struct.ts';
 import { WIRE, writeBytes, writeText } from '../messages/wire.ts';
 import { LIMIT } from '../rules/layout.ts';
@@ -79,7 +79,7 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
   }
   if (decisions.remaining[row] > 0) {
     to.byte(LIMIT_REMAINING);
-    to.varint(decisions.remaining[row]);
+    to.varint(Math.min(decisions.remaining[row], MOST_IN_RESPONSE));
   }
   if (limited || decisions.kind[row] === KIND.banned) {
     to.byte(DURATION_UNTIL_RESET);

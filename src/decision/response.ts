@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
-import { UNIT_NAMES } from '../messages/current-limit.ts';
+import { MOST_IN_RESPONSE, UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import {
   CODE,
@@ -150,20 +150,23 @@ export function overrideLimit(
 /**
  * The descriptor that response headers report (spec 4.5), or -1 if no limit applies: the last regular one that is over
  * its limit, otherwise the first one with the least remaining. Quota descriptors and rules in shadow mode that are over
- * their limits have 0 remaining.
+ * their limits have 0 remaining. As in envoyproxy/ratelimit, the greatest 32-bit limit is not reported while all of it
+ * remains.
  */
 export function reportedDescriptor(batch: DecisionBatch, request: number, modes: GlobalModes): number {
   const { requests, decisions } = batch;
   const first = requests.firstDescriptor[request];
   const end = first + requests.descriptorCount[request];
   let chosen = -1;
-  let least = 4_294_967_295;
+  let least = Number.POSITIVE_INFINITY;
   for (let row = first; row < end; row++) {
     if (!isLimited(decisions.kind[row])) continue;
     const regularOver = decisions.code[row] === CODE.overLimit && !isQuota(batch, row, modes);
-    if (regularOver || decisions.remaining[row] < least) {
+    const remaining = decisions.remaining[row];
+    const isUnused = remaining === MOST_IN_RESPONSE && decisions.requestsPerUnit[row] === MOST_IN_RESPONSE;
+    if (regularOver || (remaining < least && !isUnused)) {
       chosen = row;
-      least = regularOver ? 0 : decisions.remaining[row];
+      least = regularOver ? 0 : remaining;
     }
   }
   return chosen;

@@ -101,7 +101,9 @@ function overrideLimits(
     decisions.requestsPerUnit[limitRow] = requests;
     decisions.flags[limitRow] |= OVERRIDDEN;
     if (decisions.terms[limitRow] !== null) {
-      decisions.terms[limitRow] = generation.terms.withRequests(decisions.limit[limitRow], requests);
+      const terms = generation.terms.withRequests(decisions.limit[limitRow], requests);
+      decisions.terms[limitRow] = terms;
+      decisions.requestsPerUnit[limitRow] = terms.requests;
     }
   };
   // One number for limits with different windows would make no sense.

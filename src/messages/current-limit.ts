@@ -1,6 +1,9 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { WIRE, writeText, writeUint } from './wire.ts';
 
+/** The greatest number of the 32-bit fields of responses. They also say it where the truth is greater. */
+export const MOST_IN_RESPONSE = 0xffff_ffff;
+
 /** The content of `DescriptorStatus.current_limit`. `unit` is a number of `RateLimit.Unit`. */
 interface CurrentLimit {
   readonly requestsPerUnit: number;
@@ -17,7 +20,7 @@ const message = new ByteWriter();
 /** Appends `current_limit` with tag and length, in protobuf wire format. */
 export function writeCurrentLimit(to: ByteWriter, limit: CurrentLimit): void {
   message.reset();
-  writeUint(message, 1, limit.requestsPerUnit);
+  writeUint(message, 1, Math.min(limit.requestsPerUnit, MOST_IN_RESPONSE));
   writeUint(message, 2, limit.unit);
   writeText(message, 3, limit.name);
   to.byte(CURRENT_LIMIT_TAG);
@@ -25,7 +28,10 @@ export function writeCurrentLimit(to: ByteWriter, limit: CurrentLimit): void {
   to.copy(message.bytes, 0, message.length);
 }
 
-/** Appends `"currentLimit":{…}` in proto3 JSON: the name first, in declaration order, and without zero values. */
+/**
+ * Appends `"currentLimit":{…}` in proto3 JSON: the name first, in declaration order, and without zero values. A number of
+ * JSON has no width, so limits beyond 32 bits are told as they are.
+ */
 export function writeCurrentLimitJson(to: ByteWriter, limit: CurrentLimit): void {
   const fields: string[] = [];
   if (limit.name !== '') fields.push(`"name":${JSON.stringify(limit.name)}`);

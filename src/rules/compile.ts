@@ -20,6 +20,7 @@ import {
   ENTRY_FLAG,
   endsHash,
   HEADER,
+  highBits,
   LAYOUT_VERSION,
   LEVEL,
   LEVEL_END,
@@ -256,7 +257,8 @@ class Compiler {
       (limit.unlimited ? LIMIT_FLAG.unlimited : 0) |
       (entry.shadowMode || limit.item?.shadowMode ? LIMIT_FLAG.shadow : 0) |
       (entry.quotaMode || limit.item?.quotaMode ? LIMIT_FLAG.quota : 0) |
-      (limit.item === null ? 0 : LIMIT_FLAG.listed);
+      (limit.item === null ? 0 : LIMIT_FLAG.listed) |
+      highBits(limit.requestsPerUnit);
     words[at + LIMIT.name] = limit.name === '' ? 0 : this.#intern(limit.name);
     words[at + LIMIT.replaces] = replaces;
     words[at + LIMIT.replaceCount] = limit.replaces.length;

@@ -9,10 +9,12 @@ import {
   LEVEL_END,
   LIMIT,
   LIMIT_FLAG,
+  lowContent,
   OVERLAID,
   PART,
   POLICY,
   TERMS,
+  wholeNumber,
 } from './layout.ts';
 import type { RulePlace } from './rule-set.ts';
 import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
@@ -123,9 +125,14 @@ export class CompiledRules {
     return this.words[this.#limits + limit * LIMIT.words + field];
   }
 
-  /** `requests_per_unit` of a limit: 0 to 2^32 - 1. */
+  /** `requests_per_unit` of a limit: 0 to 2^53 - 1. */
   requestsPerUnit(limit: number): number {
-    return this.limit(limit, LIMIT.requestsPerUnit) >>> 0;
+    return wholeNumber(this.limit(limit, LIMIT.requestsPerUnit), this.limit(limit, LIMIT.flags));
+  }
+
+  /** Bits of {@link LIMIT_FLAG}. */
+  flags(limit: number): number {
+    return lowContent(this.limit(limit, LIMIT.flags));
   }
 
   /** The terms with a number: those of limits whose `LIMIT.terms` is `number + 1`. Returns the same object on every call. */
@@ -180,7 +187,7 @@ export class CompiledRules {
   /** The configured path as the statistics of the limit are named. */
   statisticsPath(limit: number): string {
     const [domain, ...levels] = this.#levels(limit);
-    const item = (this.limit(limit, LIMIT.flags) & LIMIT_FLAG.listed) === 0 ? [] : levels.splice(-1);
+    const item = (this.flags(limit) & LIMIT_FLAG.listed) === 0 ? [] : levels.splice(-1);
     const names = levels.map(level => this.statisticsLevel(level));
     return [domain, ...names, ...item.map(undotted)].join('.');
   }
@@ -215,7 +222,7 @@ export function undotted(level: string): string {
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
   for (const [domain, word] of rules.allAnswers()) yield `${domain}: answers: {${describeAnswers(word)}}\n`;
   for (let limit = 0; limit < rules.limitCount; limit++) {
-    const flags = rules.limit(limit, LIMIT.flags);
+    const flags = rules.flags(limit);
     const terms = rules.limit(limit, LIMIT.terms);
     const isPlain = terms === 0 || isWrittenPlain(rules.terms(terms - 1));
     const [window, counting] = isPlain

@@ -96,7 +96,7 @@ function limitLines(rules: CompiledRules, first: number, isListed: boolean): str
 
 /** The fields of a `rate_limit`. */
 function blockLines(rules: CompiledRules, limit: number): string[] {
-  const isUnlimited = (rules.limit(limit, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0;
+  const isUnlimited = (rules.flags(limit) & LIMIT_FLAG.unlimited) !== 0;
   const requests = rules.requestsPerUnit(limit);
   return [
     ...nameLines(rules, limit),
@@ -161,7 +161,7 @@ function replacesLines(rules: CompiledRules, limit: number): string[] {
 }
 
 function modeLines(rules: CompiledRules, limit: number): string[] {
-  const flags = rules.limit(limit, LIMIT.flags);
+  const flags = rules.flags(limit);
   return [
     ...((flags & LIMIT_FLAG.shadow) === 0 ? [] : ['shadow_mode: true']),
     ...((flags & LIMIT_FLAG.quota) === 0 ? [] : ['quota_mode: true']),

@@ -27,7 +27,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 7;
+export const LAYOUT_VERSION = 8;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -136,8 +136,10 @@ export const PART = { text: 0, length: 1, words: 2 } as const;
 
 /** A rate limit. Texts that responses contain are encoded once, at compile time. */
 export const LIMIT = {
+  /** The low 32 bits; see {@link highBits}. */
   requestsPerUnit: 0,
   unit: 1,
+  /** {@link LIMIT_FLAG}, and above them the high bits of the requests. Read as `CompiledRules.flags`. */
   flags: 2,
   /** Interned name, 0 for none. */
   name: 3,
@@ -167,9 +169,10 @@ export const LIMIT = {
  * and the requests are those of the limit.
  */
 export const TERMS = {
+  /** And above it the high bits of the burst. */
   algorithm: 0,
   multiplier: 1,
-  /** 0 to 2^32 - 1. */
+  /** The low 32 bits. */
   burst: 2,
   /** See {@link CALENDAR_PERIODS}; 0 without a calendar. */
   calendarPeriod: 3,
@@ -199,7 +202,7 @@ export const OVERLAID = { limit: 0, file: 1, line: 2, words: 3 } as const;
 /** The name of a policy, with its quotes: text in the pool. The records are in the order of the limits. */
 export const POLICY = { name: 0, nameLength: 1, words: 2 } as const;
 
-/** Bits of `LIMIT.flags`. */
+/** Bits of `LIMIT.flags`, up to bit 10. */
 export const LIMIT_FLAG = {
   unlimited: 1,
   shadow: 2,
@@ -207,6 +210,25 @@ export const LIMIT_FLAG = {
   /** The limit is in a list, so its path has one more level than the entry. */
   listed: 8,
 } as const;
+
+/** The place of the high bits of a number in a word that has other content in its low bits. */
+const HIGH_SHIFT = 11;
+const WORD = 2 ** 32;
+
+/** The bits of a number up to 2^53 - 1 above its low 32 bits, in their place. Most numbers have none. */
+export function highBits(value: number): number {
+  return Math.floor(value / WORD) << HIGH_SHIFT;
+}
+
+/** The number with these low 32 bits, and with its {@link highBits} in another word. */
+export function wholeNumber(low: number, high: number): number {
+  return (low >>> 0) + (high >>> HIGH_SHIFT) * WORD;
+}
+
+/** What a word has below {@link highBits}. */
+export function lowContent(word: number): number {
+  return word & ((1 << HIGH_SHIFT) - 1);
+}
 
 /** The hash of a text on a level. Compiler and matcher share the hash functions of this file. */
 export function edgeHash(level: number, textHash: number): number {

@@ -71,7 +71,7 @@ const PLAIN: TermsInWords = {
 
 /** What a limit of compiled rules allows, in words. */
 export function compiledLimitInWords(rules: CompiledRules, limit: number): string {
-  if ((rules.limit(limit, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0) return 'unlimited';
+  if ((rules.flags(limit) & LIMIT_FLAG.unlimited) !== 0) return 'unlimited';
   const terms = rules.limit(limit, LIMIT.terms) - 1;
   const unit = UNIT_NAMES[rules.limit(limit, LIMIT.unit)].toLowerCase() as Unit;
   const requestsPerUnit = rules.requestsPerUnit(limit);

@@ -49,10 +49,28 @@ export interface RuleEntry {
 /** Maximum number of limits of an entry: each one is counted with every request. */
 export const MAX_LIMITS = 8;
 
+/**
+ * The greatest limit, 2^53 - 1: the greatest number that JSON programs read exactly, and one more hit is still told from
+ * it.
+ */
+export const GREATEST_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The greatest limit of a sliding window. The embedded store keeps the sum of the hits of two windows, which must stay below
+ * the numbers that mark penalties (`counters/embedded/penalty-cells.ts`).
+ */
+export const GREATEST_SLIDING_LIMIT = 2 ** 51 - 1;
+
+/**
+ * The most tokens that flow into a bucket in a millisecond, as the reduced fraction of `requests_per_unit` and the window.
+ * The embedded store keeps a thousand times as many (`counters/embedded/cell-states.ts`).
+ */
+export const GREATEST_DRAIN = Math.floor(GREATEST_LIMIT / 1_000);
+
 export interface RuleLimit {
   /** The unit that answers show; see {@link LimitTerms.multiplier}. Unlimited rules have no unit. */
   readonly unit: Unit | null;
-  /** 0 to 2^32 - 1. */
+  /** 0 to {@link GREATEST_LIMIT}. */
   readonly requestsPerUnit: number;
   readonly unlimited: boolean;
   /** Empty if the limit has no name. */

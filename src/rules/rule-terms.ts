@@ -1,5 +1,5 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
-import { CALENDAR_PERIODS, TERMS } from './layout.ts';
+import { CALENDAR_PERIODS, highBits, lowContent, TERMS, wholeNumber } from './layout.ts';
 import { ALGORITHMS, type Algorithm, type LimitTerms, type PenaltyRule } from './rule-set.ts';
 
 /** How a limit counts that is not plain, as read from compiled rules. See `LimitTerms` of `rule-set.ts`. */
@@ -40,7 +40,7 @@ export function writeTerms(
     words[at + field] = offset;
     words[at + field + 1] = length;
   };
-  words[at + TERMS.algorithm] = ALGORITHMS[algorithm];
+  words[at + TERMS.algorithm] = ALGORITHMS[algorithm] | highBits(burst);
   words[at + TERMS.multiplier] = multiplier;
   words[at + TERMS.burst] = burst;
   words[at + TERMS.calendarPeriod] = calendar === null ? 0 : CALENDAR_PERIODS[calendar.period];
@@ -77,9 +77,9 @@ export function readTerms(
           starts: words[at + TERMS.calendarStarts],
         };
   return {
-    algorithm: ALGORITHM_NAMES[words[at + TERMS.algorithm]],
+    algorithm: ALGORITHM_NAMES[lowContent(words[at + TERMS.algorithm])],
     multiplier: words[at + TERMS.multiplier],
-    burst: words[at + TERMS.burst] >>> 0,
+    burst: wholeNumber(words[at + TERMS.burst], words[at + TERMS.algorithm]),
     calendar,
     penalty: penaltyIn(words, at),
     window: textOf(TERMS.window),

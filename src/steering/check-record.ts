@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
+import { GREATEST_LIMIT } from '../rules/rule-set.ts';
 import {
   idOf,
   MAX_RECORD_BYTES,
-  MAX_REQUESTS_PER_UNIT,
   recordJson,
   type SteeringKind,
   type SteeringRecord,
@@ -155,9 +155,8 @@ class RecordCheck {
       return { requestsPerUnit: null, factor: null };
     }
     if (requests !== undefined) {
-      const isLimit = isWithin(requests, MAX_REQUESTS_PER_UNIT) && Number.isInteger(requests);
-      if (!isLimit)
-        this.#fault('/requests_per_unit', `must be a whole number from 0 to ${MAX_REQUESTS_PER_UNIT}`);
+      const isLimit = isWithin(requests, GREATEST_LIMIT) && Number.isInteger(requests);
+      if (!isLimit) this.#fault('/requests_per_unit', `must be a whole number from 0 to ${GREATEST_LIMIT}`);
       return { requestsPerUnit: isLimit ? requests : null, factor: null };
     }
     const isFactor = isWithin(factor, MAX_FACTOR);

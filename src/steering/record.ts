@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
+import { GREATEST_LIMIT } from '../rules/rule-set.ts';
 
 /**
  * What a steering record does with the descriptors that it matches.
@@ -42,9 +43,6 @@ export const MAX_RECORDS = 1_000;
 /** Maximum size of a record as JSON. */
 export const MAX_RECORD_BYTES = 4_096;
 
-/** The greatest limit of a rule, and of an override. */
-export const MAX_REQUESTS_PER_UNIT = 2 ** 32 - 1;
-
 /** The text of an entry that matching compares: `key_value`, or `key` for every value. */
 export function compositeOf({ key, value }: SteeringEntry): string {
   return value === '' ? key : `${key}_${value}`;
@@ -59,7 +57,7 @@ export function idOf({ kind, domain, entries }: Pick<SteeringRecord, 'kind' | 'd
 /** The limit of an override for a rule with a limit. */
 export function overriddenLimit({ requestsPerUnit, factor }: SteeringRecord, ofRule: number): number {
   if (requestsPerUnit !== null) return requestsPerUnit;
-  return Math.min(Math.floor(ofRule * (factor ?? 1)), MAX_REQUESTS_PER_UNIT);
+  return Math.min(Math.floor(ofRule * (factor ?? 1)), GREATEST_LIMIT);
 }
 
 /** A record as it is stored and shown. Times are in RFC 3339. */

@@ -1,9 +1,3 @@
-/**
- * The greatest limit of a sliding window. The embedded store keeps the sum of the hits of two windows, which must stay below
- * the numbers that mark penalties (see `penalty-cells.ts`).
- */
-export const MOST_IN_SLIDING_WINDOW = 2 ** 51 - 1;
-
 /** The base of the digits of a long division: with three of them, a rest of ten years in milliseconds. */
 export const DIGIT = 8_192;
 
@@ -15,7 +9,7 @@ export const DIGIT = 8_192;
  * late: the excess is at most the hits that came after the place of an even spread, so at most
  * `previous × elapsed / length`, which is less than the limit. In the windows themselves, it is at most the limit.
  *
- * All numbers are exact for limits up to {@link MOST_IN_SLIDING_WINDOW}.
+ * All numbers are exact.
  */
 export class SlidingWindow {
   /** Start of the current window, in seconds since the epoch; 0 if no hit is known. */

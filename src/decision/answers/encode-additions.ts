@@ -7,7 +7,7 @@ import { ANSWER } from '../../rules/domain-answers.ts';
 import { type DecisionTable, PENALIZED } from '../batch.ts';
 import type { ResponseFormat } from '../decider.ts';
 import type { EncodedAdditions } from '../response.ts';
-import { writePolicy } from './policies.ts';
+import { MOST_IN_HEADER, writePolicy } from './policies.ts';
 import type { ShownLimits } from './shown-limits.ts';
 
 /** What additions say. */
@@ -157,7 +157,7 @@ export class AdditionsEncoder {
 function writeServiceLimit(to: ByteWriter, name: Uint8Array, decisions: DecisionTable, row: number): void {
   to.copy(name, 0, name.length);
   to.ascii(';r=');
-  to.decimal(decisions.remaining[row]);
+  to.decimal(Math.min(decisions.remaining[row], MOST_IN_HEADER));
   to.ascii(';t=');
   to.decimal(Math.ceil(decisions.resetMs[row] / SECOND_MS));
 }

@@ -1,4 +1,5 @@
 import { ByteWriter } from '../../base/bytes.ts';
+import { SECOND_MS } from '../../base/clock.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { quotedPolicyName } from '../../rules/policy-names.ts';
@@ -7,6 +8,9 @@ import { keysOf } from '../metric-key.ts';
 
 /** Maximum number of limits whose texts are kept. They are created again when they are needed. */
 const MAX_KEPT = 4_096;
+
+/** Integers of structured fields have at most 15 digits (RFC 9651 section 3.3.1). */
+export const MOST_IN_HEADER = 999_999_999_999_999;
 
 /** A limit as the headers of draft-ietf-httpapi-ratelimit-headers-10 describe it. */
 export interface Policy {
@@ -74,7 +78,7 @@ export function writePolicy(
 function writeItem(to: ByteWriter, name: Uint8Array, decisions: DecisionTable, row: number): void {
   to.copy(name, 0, name.length);
   to.ascii(';q=');
-  to.decimal(quotaOf(decisions, row));
+  to.decimal(Math.min(quotaOf(decisions, row), MOST_IN_HEADER));
   to.ascii(';w=');
   to.decimal(windowSOf(decisions, row));
 }
@@ -93,13 +97,13 @@ function hasCalendar({ terms }: DecisionTable, row: number): boolean {
  * Seconds in which a client may use its quota. Of a calendar, the length of the current window. Of a token bucket, the time
  * in which an empty bucket becomes full, so that quota and window give the rate of the tokens.
  */
-export function windowSOf({ terms, unit, requestsPerUnit }: DecisionTable, row: number): number {
+export function windowSOf({ terms, unit }: DecisionTable, row: number): number {
   const counting = terms[row];
   if (counting === null) return UNIT_SECONDS[unit[row]];
-  const { window, most } = counting;
+  const { window, most, admission } = counting;
   if (window.lengthS === 0) return window.endS - window.startS;
-  const isBucket = window.terms.algorithm === 'token_bucket' && most > 0;
-  return isBucket ? Math.max(Math.ceil((most * window.lengthS) / requestsPerUnit[row]), 1) : window.lengthS;
+  if (window.terms.algorithm !== 'token_bucket' || most === 0) return window.lengthS;
+  return Math.max(Math.ceil(admission!.capacity / (admission!.drain * SECOND_MS)), 1);
 }
 
 /** The most hits that the unused limit admits. */

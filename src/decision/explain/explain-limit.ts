@@ -88,7 +88,7 @@ export function limitOfRule(
   rules: CompiledRules,
   { limit, metricKey }: { readonly limit: number; readonly metricKey: string },
 ): ExplainedLimit {
-  const flags = rules.limit(limit, LIMIT.flags);
+  const flags = rules.flags(limit);
   const number = rules.limit(limit, LIMIT.terms) - 1;
   const overlay = rules.overlaidBy(limit);
   return {

@@ -1,5 +1,5 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
+import { LIMIT_FLAG } from '../../rules/layout.ts';
 import { type DecisionBatch, endOfLimits, firstLimit, hitsOf, KIND, PENALIZED, usedAfter } from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
@@ -150,7 +150,7 @@ export class HotKeyObserver implements BatchObserver {
 
 /** The number of the rule; 0 if there is no rule, as for a ban alone. */
 function ruleLimit(rules: CompiledRules, limit: number): number {
-  return limit < 0 ? 0 : rules.limit(limit, LIMIT.requestsPerUnit) >>> 0;
+  return limit < 0 ? 0 : rules.requestsPerUnit(limit);
 }
 
 /** The next descriptor from a row that is over its limit; the number of rows if there is none. */

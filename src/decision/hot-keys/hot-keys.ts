@@ -107,7 +107,7 @@ export class HotKeys {
   ): string | null {
     // The unit of an override is not recorded.
     if (key === null || limit === null || limit < 0 || rules === null) return null;
-    if ((rules.limit(limit, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0) return null;
+    if ((rules.flags(limit) & LIMIT_FLAG.unlimited) !== 0) return null;
     const nowS = Math.floor(nowMs / SECOND_MS);
     if (this.#terms?.rules !== rules) this.#terms = { rules, of: new TermsOfRules(rules) };
     const counting = this.#terms.of.of(limit);

@@ -4,10 +4,8 @@ import type { PenaltyTerms } from '../../counters/admission/penalty.ts';
 import { restForWeight } from '../../counters/admission/sliding-window.ts';
 import { SECOND } from '../../counters/window.ts';
 import { isWrittenPlain } from '../../rules/calendar-month.ts';
+import { GREATEST_DRAIN, GREATEST_LIMIT, GREATEST_SLIDING_LIMIT } from '../../rules/rule-set.ts';
 import type { LimitWindow } from './limit-window.ts';
-
-/** Levels are doubles: up to this number, all whole numbers are exact. Rules with larger buckets are refused. */
-const GREATEST_EXACT = 2 ** 53;
 
 /** Times to live are 32-bit numbers. */
 const LONGEST_TTL_S = 2 ** 31 - 1;
@@ -17,6 +15,8 @@ export class CountingTerms {
   readonly window: LimitWindow;
   /** The terms under which the store admits hits; null if it counts all of them in fixed windows. */
   readonly admission: AdmissionTerms | null;
+  /** The requests of the limit: those that were asked for, unless they cannot be counted exactly. */
+  readonly requests: number;
   /** The most hits that an unused limit admits: the burst of a token bucket, else the requests of the limit. */
   readonly most: number;
   /** Whether the store admits hits of fixed windows: those of a limit with a penalty. */
@@ -31,12 +31,14 @@ export class CountingTerms {
   readonly isWrittenPlain: boolean;
 
   /**
-   * @param requests `requests_per_unit` of the limit
+   * @param asked `requests_per_unit` of the limit; only those of an override may be too large for the algorithm
    * @param burst size of a token bucket; that of the terms unless given
    */
-  constructor(window: LimitWindow, requests: number, burst = window.terms.burst) {
+  constructor(window: LimitWindow, asked: number, burst = window.terms.burst) {
     const { algorithm } = window.terms;
+    const requests = countableRequests(window, asked);
     this.window = window;
+    this.requests = requests;
     this.admission = admissionTerms(window, requests, burst);
     this.isFixed = this.admission?.admission === ADMISSION.fixedWindow;
     this.hasPenalty = window.terms.penalty !== null;
@@ -143,6 +145,15 @@ function admissionTerms(window: LimitWindow, requests: number, burst: number): A
   }
 }
 
+/** The most requests, up to a number, that are counted exactly. Rules with larger ones are refused. */
+function countableRequests({ terms, lengthS }: LimitWindow, asked: number): number {
+  if (terms.algorithm === 'sliding_window') return Math.min(asked, GREATEST_SLIDING_LIMIT);
+  if (terms.algorithm === 'fixed_window' || asked <= GREATEST_DRAIN) return asked;
+  const windowMs = lengthS * SECOND_MS;
+  const isExact = asked / greatestDivisor(windowMs, asked) <= GREATEST_DRAIN;
+  return isExact ? asked : asked - (asked % windowMs);
+}
+
 /** The longest windows of a calendar in seconds, with the hour by which a day may be longer. */
 const LONGEST_S = { day: 90_000, week: 608_400, month: 2_682_000, year: 31_626_000 } as const;
 
@@ -157,7 +168,7 @@ function bucketTerms(windowMs: number, requests: number, burst: number): Admissi
     return { admission: ADMISSION.tokenBucket, scale: 1, capacity: 0, drain: 0, windowS: 0 };
   const common = greatestDivisor(windowMs, requests);
   const scale = windowMs / common;
-  const capacity = Math.min(burst, Math.floor(GREATEST_EXACT / scale)) * scale;
+  const capacity = Math.min(burst, Math.floor(GREATEST_LIMIT / scale)) * scale;
   return { admission: ADMISSION.tokenBucket, scale, capacity, drain: requests / common, windowS: 0 };
 }
 

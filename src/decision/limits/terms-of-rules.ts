@@ -1,6 +1,6 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT } from '../../rules/layout.ts';
-import { UNIT_NUMBERS } from '../../rules/rule-set.ts';
+import { GREATEST_LIMIT, UNIT_NUMBERS } from '../../rules/rule-set.ts';
 import { CountingTerms } from './counting-terms.ts';
 import { LimitWindow } from './limit-window.ts';
 
@@ -9,11 +9,8 @@ const MAX_OVERRIDDEN = 1_024;
 
 /** A bucket with another rate has another burst by the same factor. */
 function scaledBurst(burst: number, factor: number): number {
-  return Math.min(Math.max(Math.ceil(burst * factor), 1), MAX_BURST);
+  return Math.min(Math.max(Math.ceil(burst * factor), 1), GREATEST_LIMIT);
 }
-
-/** The greatest burst of a rule. */
-const MAX_BURST = 2 ** 32 - 1;
 
 /**
  * How the limits of compiled rules count that are not plain, by the number of the limit. Created on first use, because

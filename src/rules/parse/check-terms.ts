@@ -1,7 +1,15 @@
 import type { CalendarTerms } from '../../base/calendar/calendar-windows.ts';
 import { nearestWithin } from '../../base/nearest.ts';
 import { quote } from '../../base/printable.ts';
-import { ALGORITHMS, type Algorithm, type LimitTerms, type Unit } from '../rule-set.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  GREATEST_DRAIN,
+  GREATEST_LIMIT,
+  GREATEST_SLIDING_LIMIT,
+  type LimitTerms,
+  type Unit,
+} from '../rule-set.ts';
 import { checkCalendar } from './check-calendar.ts';
 import { checkPenalty } from './check-penalty.ts';
 import { ADDED_FIELDS } from './fields/field-names.ts';
@@ -31,9 +39,6 @@ const TAGS: Readonly<Record<Algorithm, string>> = {
 /** The end of the tag of a limit with a penalty, whose counters have another form. */
 const PENALTY_TAG = '.penalty';
 
-/** Counts are doubles: up to this number, all whole numbers are exact. */
-const GREATEST_EXACT = 2 ** 53;
-
 /**
  * Checks the fields of a limit that say how it counts. Returns null after reporting a fault of the window.
  *
@@ -53,6 +58,7 @@ export function checkTerms(
   if (window === null) return null;
   const { unit, multiplier, calendar, text } = window;
   if (algorithm === 'token_bucket') checkCapacity(check, block, { window, requestsPerUnit, burst });
+  if (algorithm === 'sliding_window') checkSlidingLimit(check, block, requestsPerUnit);
   const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${penalty === null ? '' : PENALTY_TAG}`;
   return { unit, terms: { algorithm, multiplier, burst, calendar, penalty, window: text, tag } };
 }
@@ -123,7 +129,7 @@ function checkAlgorithm(check: FileCheck, block: YamlMap, calendar: CalendarTerm
 
 /** The burst of a token bucket: the limit if absent. Else 0. */
 function checkBurst(check: FileCheck, block: YamlMap, algorithm: Algorithm, limit: number): number {
-  const burst = wholeField(check, block, 'burst', { least: 1, greatest: 0xffff_ffff });
+  const burst = wholeField(check, block, 'burst', { least: 1, greatest: GREATEST_LIMIT });
   if (burst === null) return algorithm === 'token_bucket' ? limit : 0;
   if (algorithm !== 'token_bucket') {
     const message = '`burst` is only for token buckets: write `algorithm: token_bucket` or remove `burst`';
@@ -145,14 +151,23 @@ interface Bucket {
 }
 
 /**
- * Refuses a bucket whose level would not be exact. A bucket is counted in parts of a hit, so that it drains by a whole
- * number of parts in every millisecond. Stores keep the second at which it is full, which must be a 32-bit number.
+ * Refuses a bucket whose level would not be exact in every store. A bucket is counted in parts of a hit, so that it drains
+ * by a whole number of parts in every millisecond. Stores keep the second at which it is full, which must be a 32-bit number.
  */
 function checkCapacity(check: FileCheck, block: YamlMap, { window, requestsPerUnit, burst }: Bucket): void {
   if (window.calendar !== null || requestsPerUnit === 0) return;
   const windowMs = lengthS(window) * 1_000;
-  const partsOfHit = windowMs / greatestDivisor(windowMs, requestsPerUnit);
-  const mostExact = Math.floor(GREATEST_EXACT / partsOfHit);
+  const divisor = greatestDivisor(windowMs, requestsPerUnit);
+  if (requestsPerUnit / divisor > GREATEST_DRAIN) {
+    check.fault(
+      offsetOf(block, 'requests_per_unit'),
+      `a bucket that gets ${requestsPerUnit} tokens in ${window.text} cannot be counted exactly: ` +
+        `write \`requests_per_unit: ${requestsPerUnit - (requestsPerUnit % windowMs)}\``,
+    );
+    return;
+  }
+  const partsOfHit = windowMs / divisor;
+  const mostExact = Math.floor(GREATEST_LIMIT / partsOfHit);
   const mostFilled = Math.floor((LONGEST_S * requestsPerUnit) / lengthS(window));
   if (burst <= mostExact && burst <= mostFilled) return;
   const [why, instead] =
@@ -163,6 +178,16 @@ function checkCapacity(check: FileCheck, block: YamlMap, { window, requestsPerUn
     offsetOf(block, hasValue(block, 'burst') ? 'burst' : 'requests_per_unit'),
     `a bucket of ${burst} tokens that gets ${requestsPerUnit} in ${window.text} ${why}: ` +
       `write \`burst: ${Math.min(mostExact, mostFilled)}\` or less${instead}`,
+  );
+}
+
+/** Refuses a sliding window whose hits would not be exact in every store. */
+function checkSlidingLimit(check: FileCheck, block: YamlMap, requestsPerUnit: number): void {
+  if (requestsPerUnit <= GREATEST_SLIDING_LIMIT) return;
+  check.fault(
+    offsetOf(block, 'requests_per_unit'),
+    `a sliding window cannot count ${requestsPerUnit} hits exactly: ` +
+      `write \`requests_per_unit: ${GREATEST_SLIDING_LIMIT}\` or less, or remove \`algorithm: sliding_window\``,
   );
 }
 

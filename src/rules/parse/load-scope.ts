@@ -44,17 +44,19 @@ const MAX_SHARED = 10_000;
  * would take more memory than anything else in a rule set.
  */
 export class PlainLimits {
-  readonly #known = new Map<number, readonly RuleLimit[]>();
+  /** By unit and requests. */
+  readonly #known = Array.from(Object.keys(UNIT_NUMBERS), () => new Map<number, readonly RuleLimit[]>());
+  #count = 0;
 
   /** A list of this limit alone: an earlier one if there is an equal limit. */
   listOf(limit: RuleLimit): readonly RuleLimit[] {
     const { unit, requestsPerUnit, name, replaces, terms } = limit;
     if (unit === null || name !== '' || replaces.length > 0 || terms !== null) return [limit];
-    const same = UNIT_NUMBERS[unit] * 2 ** 32 + requestsPerUnit;
-    const known = this.#known.get(same);
+    const ofUnit = this.#known[UNIT_NUMBERS[unit] - 1];
+    const known = ofUnit.get(requestsPerUnit);
     if (known !== undefined) return known;
     const list = [limit];
-    if (this.#known.size < MAX_SHARED) this.#known.set(same, list);
+    if (this.#count++ < MAX_SHARED) ofUnit.set(requestsPerUnit, list);
     return list;
   }
 }

@@ -84,7 +84,10 @@ function randomLimit(random: SeededRandom): LimitText {
   const replaces = NAMES.filter(other => other !== '' && other !== name && random.below(8) === 0);
   const named = { name, replaces: replaces.map(other => ({ name: other })) };
   if (random.below(8) === 0) return { unlimited: true, ...named };
-  return { unit: random.pick(UNITS), requests_per_unit: random.below(12), ...named };
+  const requests = random.below(12);
+  // Around the greatest number of 32 bits.
+  const more = random.below(10) === 0 ? 4_294_967_290 : 0;
+  return { unit: random.pick(UNITS), requests_per_unit: more + requests, ...named };
 }
 
 function anyPenalty(random: SeededRandom): Pick<LimitText, 'penalty'> {

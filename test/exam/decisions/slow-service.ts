@@ -165,8 +165,8 @@ export class SlowService {
     if (outcome.over && shadow) this.#add(`rate_limit.${metricKey}.shadow_mode`, outcome.overHits);
     return {
       code: outcome.over && !shadow ? OVER_LIMIT : OK,
-      currentLimit: { name: limit.name, requestsPerUnit: limit.requestsPerUnit, unit },
-      limitRemaining: outcome.remaining,
+      currentLimit: { name: limit.name, requestsPerUnit: in32Bits(limit.requestsPerUnit), unit },
+      limitRemaining: in32Bits(outcome.remaining),
       durationUntilReset: LENGTH_S[unit] - (nowS % LENGTH_S[unit]),
     };
   }
@@ -228,4 +228,9 @@ function ruleLimit(domain: DomainRules, { entries }: RequestDescriptor): Applied
     hits: 0,
     isRefund: false,
   };
+}
+
+/** What a field of 32 bits says of a number. */
+function in32Bits(number: number): number {
+  return Math.min(number, 4_294_967_295);
 }

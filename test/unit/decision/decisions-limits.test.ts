@@ -3,6 +3,7 @@ import { examineAdmissions } from '../../exam/decisions/admissions.ts';
 import { examineAnswers } from '../../exam/decisions/answers.ts';
 import { examineMetadataOfLimits } from '../../exam/decisions/dynamic-metadata.ts';
 import { examineAll } from '../../exam/decisions/examinee.ts';
+import { examineLargeAdmissions } from '../../exam/decisions/large-limits.ts';
 import { examineLimitWindows } from '../../exam/decisions/limit-windows.ts';
 import { examineCacheOfAdmissions } from '../../exam/decisions/local-cache.ts';
 import { examineSeveralLimits } from '../../exam/decisions/several-limits.ts';
@@ -16,6 +17,7 @@ examineAll(
   [memory, tcp, ...(await pooledStoreKinds(t))],
   examineLimitWindows,
   examineAdmissions,
+  examineLargeAdmissions,
   examineSeveralLimits,
   examineCacheOfAdmissions,
   examineMetadataOfLimits,

@@ -177,6 +177,7 @@ t.test('limits are numbered in definition order and keep all that was said of th
         limits: [perHour(4_294_967_295, { unit: 'week' })],
         entries: [entry('none', ''), nested],
       }),
+      entry('large', '', { limits: [perHour(9_007_199_254_740_991)], shadowMode: true }),
       entry('free', '', {
         limits: [perHour(5, { unit: null, unlimited: true })],
         metadata: { a: ['ü', null] },
@@ -184,22 +185,22 @@ t.test('limits are numbered in definition order and keep all that was said of th
     ],
   });
   t.strictSame(
-    [0, 1, 2].map(limit => rules.path(limit)),
-    ['dömäne.outer', 'dömäne.outer.inner_x', 'dömäne.free'],
+    [0, 1, 2, 3].map(limit => rules.path(limit)),
+    ['dömäne.outer', 'dömäne.outer.inner_x', 'dömäne.large', 'dömäne.free'],
   );
   t.strictSame(
-    [0, 1, 2].map(limit => rules.requestsPerUnit(limit)),
-    [4_294_967_295, 2, 5],
+    [0, 1, 2, 3].map(limit => rules.requestsPerUnit(limit)),
+    [4_294_967_295, 2, 9_007_199_254_740_991, 5],
   );
   t.strictSame(
-    [0, 1, 2].map(limit => rules.limit(limit, LIMIT.unit)),
-    [UNIT_NUMBERS.week, UNIT_NUMBERS.hour, 0],
+    [0, 1, 2, 3].map(limit => rules.limit(limit, LIMIT.unit)),
+    [UNIT_NUMBERS.week, UNIT_NUMBERS.hour, UNIT_NUMBERS.hour, 0],
   );
   t.strictSame(
-    [0, 1, 2].map(limit => rules.limit(limit, LIMIT.flags)),
-    [0, LIMIT_FLAG.shadow | LIMIT_FLAG.quota, LIMIT_FLAG.unlimited],
+    [0, 1, 2, 3].map(limit => rules.flags(limit)),
+    [0, LIMIT_FLAG.shadow | LIMIT_FLAG.quota, LIMIT_FLAG.shadow, LIMIT_FLAG.unlimited],
   );
-  const metadata = [0, 2].map(limit =>
+  const metadata = [0, 3].map(limit =>
     rules.text(rules.limit(limit, LIMIT.metadata), rules.limit(limit, LIMIT.metadataLength)),
   );
   t.strictSame(metadata, ['', '{"a":["ü",null]}']);
@@ -229,7 +230,7 @@ t.test('limits of one entry follow each other, with terms that equal limits shar
   const burst = {
     ...FIVE_MINUTES,
     algorithm: 'token_bucket',
-    burst: 4_294_967_295,
+    burst: 9_007_199_254_740_991,
     penalty: { after: 1_000, forS: 1, factor: 100, maxS: 31_536_000 },
     tag: '5m.bucket.penalty',
   } as const;

@@ -30,7 +30,7 @@ descriptors:
         descriptors:
           - key: path
             value: /a*:b|127.0.0.1
-            rate_limit: {unit: Week, requests_per_unit: 4294967295}
+            rate_limit: {unit: Week, requests_per_unit: 5000000000}
   - key: any
     rate_limit: {unlimited: true, requests_per_unit: 7, unit: none}
 `,
@@ -41,7 +41,7 @@ descriptors:
     [
       'shop.region_eu: unit=HOUR requests_per_unit=40, shadow_mode: true, quota_mode: false\n',
       'shop.region_eu.partner: unit=UNKNOWN requests_per_unit=0, shadow_mode: false, quota_mode: true\n',
-      'shop.region_eu.level.path_/a*:b|127.0.0.1: unit=WEEK requests_per_unit=4294967295, shadow_mode: false, quota_mode: false\n',
+      'shop.region_eu.level.path_/a*:b|127.0.0.1: unit=WEEK requests_per_unit=5000000000, shadow_mode: false, quota_mode: false\n',
       'shop.any: unit=UNKNOWN requests_per_unit=7, shadow_mode: false, quota_mode: false\n',
       'a.b.k: unit=SECOND requests_per_unit=0, shadow_mode: false, quota_mode: false\n',
     ].join(''),

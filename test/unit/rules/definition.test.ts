@@ -124,6 +124,10 @@ domain: a.b
 descriptors:
   - key: plain
     rate_limit: {unit: week, requests_per_unit: 4294967295}
+  - key: large
+    rate_limit: {unit: week, requests_per_unit: 9007199254740991}
+  - key: large_bucket
+    rate_limit: {unit: day, requests_per_unit: 5000000000, algorithm: token_bucket, burst: 90000000000}
   - key: penalized
     rate_limit: {unit: minute, requests_per_unit: 5, penalty: {after: 3, for: 90s, factor: 2, max: 1h}}
   - key: once

@@ -1,4 +1,5 @@
 import { excerpt, quote } from '../../../base/printable.ts';
+import { GREATEST_LIMIT } from '../../rule-set.ts';
 import {
   GREATEST_INT64,
   typedScalar,
@@ -69,7 +70,7 @@ export function flagIsSet(map: YamlMap, name: string): boolean {
   return node?.kind === 'scalar' && node.plain && typedScalar(node.text) === true;
 }
 
-/** A whole number from 0 to 2^32 - 1; 0 if absent, null or faulty. */
+/** A whole number from 0 to {@link GREATEST_LIMIT}; 0 if absent, null or faulty. */
 export function countField(check: FileCheck, map: YamlMap, name: string): number {
   return wholeField(check, map, name, COUNTS) ?? 0;
 }
@@ -82,7 +83,7 @@ interface NumberRange {
   readonly why?: string;
 }
 
-const COUNTS: NumberRange = { least: 0, greatest: 0xffff_ffff };
+const COUNTS: NumberRange = { least: 0, greatest: GREATEST_LIMIT };
 
 /** A whole number in a range; null if absent, null or faulty. */
 export function wholeField(check: FileCheck, map: YamlMap, name: string, range: NumberRange): number | null {

@@ -1,4 +1,5 @@
 import { excerpt } from '../../../base/printable.ts';
+import { GREATEST_LIMIT } from '../../rule-set.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from '../yaml/yaml-node.ts';
 import { checkKeys, FIELD_KINDS, type FieldKind, ITEM_EXAMPLES, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
@@ -161,7 +162,7 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
       return value;
     case 'count': {
       const number = numberOf(value);
-      if (number !== null && number > -1 && number < 2 ** 32) {
+      if (number !== null && number > -1 && number <= GREATEST_LIMIT) {
         return { ...value, text: String(Math.trunc(number)) } as YamlNode;
       }
       countField(check, alone, key);

@@ -5,7 +5,7 @@ import { type ExplainedLimit, limitOfRule } from '../../../decision/explain/expl
 import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { definitionOf } from '../../../rules/definition.ts';
-import { LIMIT, LIMIT_FLAG } from '../../../rules/layout.ts';
+import { LIMIT_FLAG } from '../../../rules/layout.ts';
 import { compiledLimitInWords } from '../../../rules/limit-words.ts';
 import {
   choice,
@@ -88,10 +88,7 @@ const LIMIT_FIELDS: Fields<ListedLimit> = {
   window: [optional(text('Absent for one unit.')), ({ limit }) => limit.window],
   algorithm: [choice(ALGORITHMS), ({ limit }) => limit.algorithm ?? 'fixed_window'],
   burst: [optional(whole()), ({ limit }) => limit.burst],
-  unlimited: [
-    flag(),
-    ({ view, number }) => (view.rules.limit(number, LIMIT.flags) & LIMIT_FLAG.unlimited) !== 0,
-  ],
+  unlimited: [flag(), ({ view, number }) => (view.rules.flags(number) & LIMIT_FLAG.unlimited) !== 0],
   shadow_mode: [flag(), ({ limit }) => limit.shadowMode],
   quota_mode: [flag(), ({ limit }) => limit.quotaMode],
   statistics: [text('Prefix of the names of its statistics.'), ({ limit }) => limit.statistics],

@@ -137,7 +137,7 @@ function givenFields(kind: SteeringKind): Record<string, Schema> {
     ),
     ...(kind === 'override' && {
       requests_per_unit: optional(
-        whole('The limit. Not for rules with several limits, which need a factor.'),
+        whole('The limit, at most 9007199254740991. Not for rules with several limits, which need a factor.'),
       ),
       factor: optional(number('Instead of `requests_per_unit`: multiplies the limits of the rule.')),
     }),

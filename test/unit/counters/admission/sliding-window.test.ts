@@ -1,10 +1,6 @@
 import t from 'tap';
-import {
-  MOST_IN_SLIDING_WINDOW,
-  restForWeight,
-  SlidingWindow,
-  weightOf,
-} from '../../../../src/counters/admission/sliding-window.ts';
+import { restForWeight, SlidingWindow, weightOf } from '../../../../src/counters/admission/sliding-window.ts';
+import { GREATEST_SLIDING_LIMIT } from '../../../../src/rules/rule-set.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
 const SECOND_MS = 1_000;
@@ -59,7 +55,7 @@ t.test('the rest for a weight is the longest one', async t => {
 t.test('a window with the greatest limit weighs what an even use would leave', async t => {
   const window = new SlidingWindow();
   const startS = 86_400;
-  window.set(startS, 0, MOST_IN_SLIDING_WINDOW);
-  t.equal(window.moveTo((startS + 86_400) * SECOND_MS, 86_400), MOST_IN_SLIDING_WINDOW);
+  window.set(startS, 0, GREATEST_SLIDING_LIMIT);
+  t.equal(window.moveTo((startS + 86_400) * SECOND_MS, 86_400), GREATEST_SLIDING_LIMIT);
   t.equal(window.moveTo((startS + 86_400) * SECOND_MS + 43_200_000, 86_400), 2 ** 50);
 });

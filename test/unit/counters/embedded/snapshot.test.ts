@@ -5,7 +5,7 @@ import t from 'tap';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { loadSnapshot, readSnapshotKey, saveSnapshot } from '../../../../src/counters/embedded/snapshot.ts';
-import { admit, atMs, slidingWindow, tokenBucket } from '../../../support/admission.ts';
+import { admit, atMs, fixedWindow, slidingWindow, tokenBucket } from '../../../support/admission.ts';
 import { Child } from '../../../support/child-process.ts';
 import { count, NOON } from '../../../support/counting.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
@@ -45,6 +45,26 @@ async function savedSnapshot(t: Teardown, keys: number): Promise<string> {
 }
 
 const counted = (keys: number) => Array.from({ length: keys }, (_, i) => i + 1);
+
+t.test('the greatest counts of every kind come back', async t => {
+  const table = CounterTable.create(1_024);
+  const penalty = { after: 1, forS: 60, factor: 1, maxS: 60, windowS: 3_600 };
+  const most = 2 ** 53 - 1;
+  const large = [
+    { key: 'count', hits: most },
+    { key: 'window', hits: 2 ** 51 - 1, terms: slidingWindow(2 ** 51 - 1, 60) },
+    { key: 'bucket', hits: 9_007_199_254_740_000, terms: tokenBucket(9_007_199_254_740_000, 1) },
+    { key: 'penalized', hits: most, terms: fixedWindow(most, 3_600, penalty) },
+  ];
+  const { afters } = await admit(new EmbeddedCounterStore(table), large);
+  t.same(afters, [most, 2 ** 51 - 1, 9_007_199_254_740_000, most]);
+  const path = join(tempDirectory(t), 'counters');
+  await saveSnapshot(path, table, HEADER);
+  const loaded = CounterTable.create(16_384);
+  await loadSnapshot(path, loaded, AT_NOON);
+  const asked = large.map(op => ({ ...op, hits: 0 }));
+  t.same((await admit(new EmbeddedCounterStore(loaded), asked)).afters, afters);
+});
 
 t.test('counters come back as they were, whatever the size of the table', async t => {
   const path = await savedSnapshot(t, 20_000);

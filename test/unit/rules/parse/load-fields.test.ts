@@ -142,7 +142,7 @@ t.test('anything else for a flag is refused', async t => {
   }
 });
 
-t.test('requests_per_unit is a whole number up to 2^32 - 1 in any form; absent or null is 0', async t => {
+t.test('requests_per_unit is a whole number up to 2^53 - 1 in any form; absent or null is 0', async t => {
   const cases: Record<string, number> = {
     '5': 5,
     '+5': 5,
@@ -154,6 +154,9 @@ t.test('requests_per_unit is a whole number up to 2^32 - 1 in any form; absent o
     '0': 0,
     '-0': 0,
     '4294967295': 4294967295,
+    '4294967296': 4294967296,
+    '0x1fffffffffffff': 9007199254740991,
+    '9007199254740991': 9007199254740991,
     '~': 0,
     '': 0,
   };
@@ -165,12 +168,12 @@ t.test('requests_per_unit is a whole number up to 2^32 - 1 in any form; absent o
 });
 
 t.test('anything else for requests_per_unit is refused', async t => {
-  for (const text of words(`-1 4294967296 5.5 1e3 "5" many true 08 [] .inf 99999999999999999999`)) {
+  for (const text of words(`-1 9007199254740992 5.5 1e3 "5" many true 08 [] .inf 99999999999999999999`)) {
     t.match(
       refusal(
         `domain: d\ndescriptors:\n- key: k\n  rate_limit:\n    unit: day\n    requests_per_unit: ${text}\n`,
       ),
-      /^rules.yaml:6:24: d.k: `requests_per_unit` must be a whole number from 0 to 4294967295, without quotes, not [^\n]+$/,
+      /^rules.yaml:6:24: d.k: `requests_per_unit` must be a whole number from 0 to 9007199254740991, without quotes, not [^\n]+$/,
       text,
     );
   }

@@ -79,7 +79,7 @@ t.test('a burst belongs to a bucket that can be counted exactly', async t => {
     'rate_limit: {unit: minute, burst: 5, requests_per_unit: 1}':
       '4:39 `burst` is only for token buckets: write `algorithm: token_bucket` or remove `burst`',
     'rate_limit: {unit: minute, burst: 0, algorithm: token_bucket, requests_per_unit: 1}':
-      '4:39 `burst` must be a whole number from 1 to 4294967295, without quotes, not 0',
+      '4:39 `burst` must be a whole number from 1 to 9007199254740991, without quotes, not 0',
     'rate_limit: {unit: minute, burst: 3, algorithm: token_bucket, requests_per_unit: 0}':
       '4:39 the bucket is never filled because `requests_per_unit` is 0: remove `burst`, or write a number from 1',
     'rate_limit: {window: 3650d, algorithm: token_bucket, requests_per_unit: 4294967291}':
@@ -88,6 +88,12 @@ t.test('a burst belongs to a bucket that can be counted exactly', async t => {
       '4:36 a bucket of 4294967295 tokens that gets 999983 in 1d cannot be counted exactly: write `burst: 104249991` or less, or a rounder number for `requests_per_unit`',
     'rate_limit: {unit: day, burst: 3651, algorithm: token_bucket, requests_per_unit: 1}':
       '4:36 a bucket of 3651 tokens that gets 1 in 1d takes more than ten years to become full: write `burst: 3650` or less',
+    'rate_limit: {unit: hour, algorithm: token_bucket, requests_per_unit: 5000000029}':
+      '4:74 a bucket of 5000000029 tokens that gets 5000000029 in 1h cannot be counted exactly: write `burst: 2501999792` or less, or a rounder number for `requests_per_unit`',
+    'rate_limit: {unit: second, burst: 5, algorithm: token_bucket, requests_per_unit: 9007199254740991}':
+      '4:86 a bucket that gets 9007199254740991 tokens in 1s cannot be counted exactly: write `requests_per_unit: 9007199254740000`',
+    'rate_limit: {unit: second, algorithm: sliding_window, requests_per_unit: 2251799813685248}':
+      '4:78 a sliding window cannot count 2251799813685248 hits exactly: write `requests_per_unit: 2251799813685247` or less, or remove `algorithm: sliding_window`',
     'rate_limit: {unit: minute, algorithm: sliding, requests_per_unit: 1}':
       '4:43 "sliding" is not an algorithm; did you mean `sliding_window`? accepted here: fixed_window, sliding_window, token_bucket',
     'rate_limit: {unit: minute, algorithm: slidingwindow, requests_per_unit: 1}':

@@ -1,10 +1,8 @@
 import t from 'tap';
 import type { AdmissionTerms } from '../../../../../src/counters/admission/admission.ts';
-import {
-  MOST_IN_SLIDING_WINDOW,
-  SlidingWindow,
-} from '../../../../../src/counters/admission/sliding-window.ts';
+import { SlidingWindow } from '../../../../../src/counters/admission/sliding-window.ts';
 import { TokenBucket } from '../../../../../src/counters/admission/token-bucket.ts';
+import { GREATEST_SLIDING_LIMIT } from '../../../../../src/rules/rule-set.ts';
 import { atMs, slidingWindow, tokenBucket } from '../../../../support/admission.ts';
 import { aftersOf, batchOf, NOON, type TestOp } from '../../../../support/counting.ts';
 import { startRedis } from '../../../../support/redis-server.ts';
@@ -43,7 +41,7 @@ function magnitude(random: SeededRandom, most: number): number {
 
 function randomWindow(random: SeededRandom, nowMs: number): Case {
   const windowS = magnitude(random, 2_000_000);
-  const requests = magnitude(random, MOST_IN_SLIDING_WINDOW);
+  const requests = magnitude(random, GREATEST_SLIDING_LIMIT);
   const terms = slidingWindow(requests, windowS);
   const window = new SlidingWindow();
   if (random.below(5) === 0) return { terms, state: undefined, level: 0, floor: 0, floorThen: 0 };

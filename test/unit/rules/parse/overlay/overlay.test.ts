@@ -71,6 +71,13 @@ overlay:
   t.equal(entries[1].overlaidBy, undefined, 'other rules stay as they are');
 });
 
+t.test('a limit becomes greater than a controller can send', async t => {
+  const { entries } = loaded(
+    'overlay: [{domain: shop, path: plan, rate_limit: {requests_per_unit: 50000000000}}]',
+  );
+  t.match(entries[1].limits, [{ unit: 'hour', requestsPerUnit: 50_000_000_000, name: 'plan' }]);
+});
+
 t.test('a rule is the same as if its file had said so', async t => {
   const byOverlay = loaded(
     'overlay: [{domain: "*", path: plan, rate_limit: {calendar: {period: month}, name: budget}}]',

@@ -66,6 +66,19 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
   });
 });
 
+onEachEngine('limits that differ only beyond 32 bits are told as changed', async t => {
+  const { loads, get } = await served(t);
+  const bucket = 'unit: minute, requests_per_unit: 60000, algorithm: token_bucket, burst: ';
+  const first = rules({ a: FIVE, b: `${bucket}5` });
+  const next = rules({ a: 'unit: minute, requests_per_unit: 4294967301', b: `${bucket}4294967301` });
+  await loads.loaded(next, first);
+  const [{ difference }] = await get();
+  t.match(difference.changed, [
+    { path: 'd.a', before: 'at most 5 in each minute', after: 'at most 4294967301 in each minute' },
+    { path: 'd.b', before: /bursts of at most 5,/, after: /bursts of at most 4294967301,/ },
+  ]);
+});
+
 onEachEngine('faults are told with their places', async t => {
   const { loads, get } = await served(t);
   const fault = { file: 'a.yaml', line: 3, column: 5, path: 'd.user', message: 'the limit has no unit' };
