@@ -31,9 +31,10 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
   if (flags.descriptors.length === 0) {
     throw new UsageFault('--descriptors is missing: give at least one, such as --descriptors user=anna.');
   }
-  const hits = readFlag('hits', flags.hits, integer({ min: 0, max: 2 ** 32 - 1 }));
-  // Services read 0 hits of a request as 1. Only 0 hits of a descriptor count nothing.
-  const hitsAddend = hits === 0 ? 0 : null;
+  const hits = readFlag('hits', flags.hits, integer({ min: 0, max: Number.MAX_SAFE_INTEGER }));
+  // Services read 0 hits of a request as 1, and hits of a request have 32 bits.
+  const isOfRequest = hits > 0 && hits < 2 ** 32;
+  const hitsAddend = isOfRequest ? null : hits;
   return {
     domain: flags.domain,
     descriptors: flags.descriptors.map(text => ({
@@ -42,7 +43,7 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
       hitsAddend,
       isNegativeHits: flags.refund,
     })),
-    hitsAddend: hits,
+    hitsAddend: isOfRequest ? hits : 0,
   };
 }
 

@@ -107,13 +107,17 @@ t.test('--refund gives the hits back', async t => {
   t.match(requests, [{ hitsAddend: 7, descriptors: [{ isNegativeHits: true }] }]);
 });
 
-t.test('--hits counts that many on each descriptor, and 0 counts nothing', async t => {
+t.test('--hits counts that many on each descriptor, also beyond 32 bits, and 0 counts nothing', async t => {
   const { address, requests } = await startRateLimitServer(t, { answer: OK });
   await ask(address, '-hits', '7');
   await ask(address, '-hits=0');
+  await ask(address, '-hits', '4294967295');
+  await ask(address, '-hits', '4294967296');
   t.match(requests, [
     { hitsAddend: 7, descriptors: [{ hitsAddend: null }] },
     { hitsAddend: 0, descriptors: [{ hitsAddend: { value: 0 } }] },
+    { hitsAddend: 4_294_967_295, descriptors: [{ hitsAddend: null }] },
+    { hitsAddend: 0, descriptors: [{ hitsAddend: { value: '4294967296' } }] },
   ]);
 });
 
@@ -258,8 +262,11 @@ t.test('wrong arguments are refused with the flag, the reason and the way out', 
       /--descriptors a=b,c: "c" has no "="\. Write each pair as key=value/,
     ],
     [['-domain', 'd', '-descriptors', '=b'], /"=b" has no key before its "="/],
-    [[...AB, '-hits', '1.5'], /--hits=1\.5: not a whole number\. Write a whole number from 0 to 4294967295/],
-    [[...AB, '-hits', '4294967296'], /--hits=4294967296: out of range/],
+    [
+      [...AB, '-hits', '1.5'],
+      /--hits=1\.5: not a whole number\. Write a whole number from 0 to 9007199254740991/,
+    ],
+    [[...AB, '-hits', '9007199254740992'], /--hits=9007199254740992: out of range/],
     [[...AB, '-timeout', '5'], /--timeout=5: a number without a unit\. Write a duration from 1ms to 1h/],
     [[...AB, 'c=d'], /unexpected argument "c=d"\. Give descriptors with --descriptors/],
     [[...AB, '-descriptor', 'c=d'], /unknown flag -descriptor\. Did you mean --descriptors\?/],
