@@ -2,6 +2,7 @@ import type { CompileRequest, CompileResponse } from '../src/app/rules/rule-comp
 import { runLast } from '../src/base/threads/inside-thread.ts';
 import { compileRules } from '../src/rules/compile.ts';
 import { loadRuleSet } from '../src/rules/parse/load.ts';
+import { ruleDigest } from '../src/rules/rule-digest.ts';
 import { type RuleFault, RuleSetRefused } from '../src/rules/rule-set.ts';
 
 runLast();
@@ -14,7 +15,8 @@ export default function compile(request: CompileRequest): CompileResponse {
       ...request.settings,
       onWarning: warning => warnings.push(warning),
     });
-    return { kind: 'compiled', buffer: compileRules(rules, request.settings), warnings };
+    const buffer = compileRules(rules, request.settings);
+    return { kind: 'compiled', buffer, digest: ruleDigest(rules), warnings };
   } catch (refused) {
     if (!(refused instanceof RuleSetRefused)) throw refused;
     return { kind: 'refused', faults: refused.faults };

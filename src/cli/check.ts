@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { printable } from '../base/printable.ts';
 import { explainedLimits } from '../rules/limit-words.ts';
 import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
+import { ruleDigest, shortDigest } from '../rules/rule-digest.ts';
 import {
   type DomainRules,
   describeRuleFault,
@@ -38,6 +39,7 @@ const CHECK_FLAGS = {
   },
   overlay: textFlag('DIR', 'directory of overlay files, like the service with RULES_OVERLAY=DIR'),
   'xds-dump': textFlag('FILE', 'instead of DIR: resources of an xDS server as YAML, one document each'),
+  digest: { kind: 'switch', help: 'print only the digest of the rules' },
   json: { kind: 'switch', help: 'print the result as one line of JSON' },
 } as const;
 
@@ -46,7 +48,8 @@ export const usage = `Usage: sluice check DIR|FILE [flags]
 
 Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, like the
 service, and reports every fault and warning. Limits that are more than a number
-of requests per unit are explained in words.
+of requests per unit are explained in words. The digest says which rules these
+are: rules that say the same have the same digest, whatever their files are.
 
 If the environment selects memcached as the counter store (BACKEND_TYPE or
 ALTCACHE_HOST_PORT), rules that memcached cannot count are faults.
@@ -93,8 +96,12 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     }),
     calendarMonths: environment?.useCalendarMonthRateLimit ?? false,
   };
-  io.stdout(flags.json ? checkJson(result) : checkText(path, result));
-  return 'faults' in result.outcome ? EXIT.refused : EXIT.done;
+  const { outcome } = result;
+  if (!flags.digest) io.stdout(flags.json ? checkJson(result) : checkText(path, result));
+  // A script takes everything on standard output for the digest.
+  else if ('faults' in outcome) io.stderr(checkText(path, result));
+  else io.stdout(`${outcome.digest}\n`);
+  return 'faults' in outcome ? EXIT.refused : EXIT.done;
 }
 
 /** The settings of the service. Null if one is wrong, which does not matter where rules are checked. */
@@ -146,7 +153,8 @@ function onlyPath(paths: readonly string[]): string {
 
 function load(files: readonly RuleFile[], options: LoadOptions): LoadOutcome {
   try {
-    return { ruleSet: loadRuleSet(files, options) };
+    const ruleSet = loadRuleSet(files, options);
+    return { ruleSet, digest: ruleDigest(ruleSet) };
   } catch (failure) {
     if (!(failure instanceof RuleSetRefused)) throw failure;
     return { faults: failure.faults };
@@ -168,8 +176,13 @@ interface CheckResult {
   readonly calendarMonths: boolean;
 }
 
+interface LoadedRules {
+  readonly ruleSet: RuleSet;
+  readonly digest: string;
+}
+
 /** The rules, or why the service would refuse them. */
-type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly RuleFault[] };
+type LoadOutcome = LoadedRules | { readonly faults: readonly RuleFault[] };
 
 /** The result for people: every warning and fault on a line of its own and their count, or what would be loaded. */
 function checkText(directory: string, result: CheckResult): string {
@@ -178,11 +191,7 @@ function checkText(directory: string, result: CheckResult): string {
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
   if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
-  else
-    lines.push(
-      summary(files, outcome.ruleSet, warnings.length),
-      ...limitLines(outcome.ruleSet, calendarMonths),
-    );
+  else lines.push(summary(files, outcome, warnings.length), ...limitLines(outcome.ruleSet, calendarMonths));
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -201,11 +210,13 @@ function faultLines(faults: readonly RuleFault[]): string[] {
   ];
 }
 
-function summary(files: readonly string[], { domains }: RuleSet, warnings: number): string {
+function summary(files: readonly string[], { ruleSet, digest }: LoadedRules, warnings: number): string {
+  const { domains } = ruleSet;
   const rules = domains.reduce((total, domain) => total + countRules(domain), 0);
   const more = warnings >= MAX_REPORTED_FAULTS ? ' or more' : '';
   const warned = warnings === 0 ? '' : `, ${warnings}${more} ${warnings === 1 ? 'warning' : 'warnings'}`;
-  return `no faults${warned}: ${counted(files.length, 'file')}, ${counted(domains.length, 'domain')}, ${counted(rules, 'rule')}`;
+  const parts = [counted(files.length, 'file'), counted(domains.length, 'domain'), counted(rules, 'rule')];
+  return `no faults${warned}: ${parts.join(', ')}, digest ${shortDigest(digest)}`;
 }
 
 function counted(count: number, noun: string): string {
@@ -230,9 +241,10 @@ function checkJson(result: CheckResult): string {
   const { files, ignored, dangling, warnings, outcome } = result;
   const read = { files, ignored, dangling, warnings };
   if ('faults' in outcome) return `${JSON.stringify({ ok: false, ...read, faults: outcome.faults })}\n`;
-  const domains = outcome.ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
-  const limits = [...explainedLimits(outcome.ruleSet, result.calendarMonths)];
-  return `${JSON.stringify({ ok: true, ...read, domains, limits })}\n`;
+  const { ruleSet, digest } = outcome;
+  const domains = ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
+  const limits = [...explainedLimits(ruleSet, result.calendarMonths)];
+  return `${JSON.stringify({ ok: true, ...read, digest, domains, limits })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

@@ -41,8 +41,16 @@ export interface RuleLoad {
   readonly faults: readonly RuleFault[];
   /** Number of domains and limits; null if the rules were not loaded. */
   readonly size: { readonly domains: number; readonly limits: number } | null;
+  /** See `ruleDigest`; null if the rules were not loaded. */
+  readonly digest: string | null;
   /** Null for the first load, and for rules that were not loaded. */
   readonly difference: RuleDifference | null;
+}
+
+/** Rules that are active from now on. */
+interface LoadedRules {
+  readonly rules: CompiledRules;
+  readonly digest: string;
 }
 
 /** The last loads of rules, for operators. */
@@ -70,16 +78,17 @@ export class RuleLoads {
       reasons: reasons.slice(0, MAX_REPORTED_FAULTS),
       faults: faults.slice(0, MAX_REPORTED_FAULTS),
       size: null,
+      digest: null,
       difference: null,
     });
   }
 
   /** Compares the sets in small steps, so that decisions continue. */
-  async loaded(rules: CompiledRules, before: CompiledRules | null): Promise<void> {
+  async loaded({ rules, digest }: LoadedRules, before: CompiledRules | null): Promise<void> {
     const atMs = this.#clock.nowMs();
     const difference = before === null ? null : await differenceOf(before, rules);
     const size = { domains: rules.domainCount, limits: rules.limitCount };
-    this.#add({ atMs, outcome: 'active', reasons: [], faults: [], size, difference });
+    this.#add({ atMs, outcome: 'active', reasons: [], faults: [], size, digest, difference });
   }
 
   #add(load: RuleLoad): void {

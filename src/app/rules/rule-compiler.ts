@@ -16,6 +16,8 @@ export type CompileResponse =
   | {
       readonly kind: 'compiled';
       readonly buffer: SharedArrayBuffer;
+      /** See `ruleDigest`. */
+      readonly digest: string;
       readonly warnings: readonly RuleFault[];
     }
   | { readonly kind: 'refused'; readonly faults: readonly RuleFault[] };
@@ -26,9 +28,10 @@ export type CompileResponse =
  */
 const IDLE_MS = 1_000;
 
-/** Compiled rules and warnings about them. */
+/** Compiled rules, their digest (see `ruleDigest`), and warnings about them. */
 interface CompileResult {
   readonly rules: CompiledRules;
+  readonly digest: string;
   readonly warnings: readonly RuleFault[];
 }
 
@@ -68,6 +71,7 @@ export class RuleCompiler implements Service {
     });
     if (response === null || this.#pool !== pool) return null;
     if (response.kind === 'refused') throw new RuleSetRefused(response.faults);
-    return { rules: new CompiledRules(response.buffer), warnings: response.warnings };
+    const { buffer, digest, warnings } = response;
+    return { rules: new CompiledRules(buffer), digest, warnings };
   }
 }

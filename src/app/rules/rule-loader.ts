@@ -3,6 +3,7 @@ import { asError } from '../../base/fault.ts';
 import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
+import { shortDigest } from '../../rules/rule-digest.ts';
 import type { RuleLoads } from '../../rules/rule-loads.ts';
 import {
   describeRuleFault,
@@ -47,6 +48,7 @@ export class RuleLoader implements RuleSetLoader {
   readonly #settings: LoadSettings;
   readonly #counted: LoadStatistics;
   #current: RuleGeneration | null = null;
+  #digest: string | null = null;
   /** The last warnings in the log. */
   #warned = '';
   #next: Load | null = null;
@@ -82,6 +84,11 @@ export class RuleLoader implements RuleSetLoader {
   /** The active rules; null before the first successful load. */
   get current(): CompiledRules | null {
     return this.#current?.rules ?? null;
+  }
+
+  /** The digest of the active rules; null before the first successful load. See `ruleDigest`. */
+  get digest(): string | null {
+    return this.#digest;
   }
 
   load(files: readonly RuleFile[]): Promise<LoadOutcome> {
@@ -120,11 +127,11 @@ export class RuleLoader implements RuleSetLoader {
       const compiled = await this.#compiler.compile(files, this.#settings);
       if (compiled === null) return done({ kind: 'dropped' });
       const before = this.current;
-      this.#publish(compiled.rules, files);
+      this.#publish(compiled.rules, compiled.digest, files);
       this.#logWarnings(compiled.warnings);
       done({ kind: 'active' });
       await this.#carryOverStatistics();
-      await this.#loads.loaded(compiled.rules, before);
+      await this.#loads.loaded(compiled, before);
     } catch (failure) {
       if (failure instanceof RuleSetRefused) {
         const reasons = failure.faults.map(describeRuleFault);
@@ -134,12 +141,13 @@ export class RuleLoader implements RuleSetLoader {
     }
   }
 
-  #publish(rules: CompiledRules, files: readonly RuleFile[]): void {
+  #publish(rules: CompiledRules, digest: string, files: readonly RuleFile[]): void {
     const generation = new RuleGeneration(rules);
     const replaced = this.#current;
     this.#statistics.publish(generation);
     this.#use(generation);
     this.#current = generation;
+    this.#digest = digest;
     if (replaced !== null && !replaced.isIdle) {
       // Its last batches may end, in this or in other threads, after the statistics were carried over.
       replaced.replaced(() => void this.#carryOverStatistics());
@@ -153,6 +161,7 @@ export class RuleLoader implements RuleSetLoader {
       ...(overlay > 0 && { overlay }),
       domains,
       limits,
+      digest: shortDigest(digest),
     });
     this.#announceFirst();
   }

@@ -66,6 +66,11 @@ export class Rules {
     return this.#loader.current;
   }
 
+  /** The digest of the active rules; null before the first successful load. See `ruleDigest`. */
+  get digest(): string | null {
+    return this.#loader.digest;
+  }
+
   /** The active rules as lines, for `/rlconfig`. */
   dump(): Iterable<string> {
     return this.current === null ? [] : dumpRules(this.current);

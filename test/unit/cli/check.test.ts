@@ -34,7 +34,7 @@ t.test('good rules are summed up, and the directory may be given in every form',
   for (const args of [[directory], ['-config_dir', directory], [`--config-dir=${directory}`]]) {
     t.same(await run('check', ...args), {
       status: 0,
-      stdout: 'no faults: 2 files, 2 domains, 2 rules\n',
+      stdout: 'no faults: 2 files, 2 domains, 2 rules, digest af0e67fdec06bea1\n',
       stderr: '',
     });
   }
@@ -61,7 +61,7 @@ t.test('warnings are printed with their place, and the files still load', async 
   t.equal(status, 0);
   t.match(stdout.split('\n'), [
     new RegExp(`^${place}:4:17: d\\.a: warning: the limit has a .unit. and no .requests_per_unit.`),
-    /^no faults, 1 warning: 1 file, 1 domain, 1 rule$/,
+    /^no faults, 1 warning: 1 file, 1 domain, 1 rule, digest [0-9a-f]{16}$/,
     '',
   ]);
   const json = JSON.parse((await run('check', '--json', directory)).stdout);
@@ -94,7 +94,7 @@ descriptors:
 t.test('limits that are not plain are explained in words', async t => {
   const directory = rules(t, { 'shop.yaml': LIMITS });
   t.match((await run('check', directory)).stdout.split('\n'), [
-    'no faults: 1 file, 1 domain, 6 rules',
+    'no faults: 1 file, 1 domain, 6 rules, digest 56bec36e8f7417e3',
     'shop.path: at most 100 in each window of 36 hours; they are counted from 1970-01-01 00:00 UTC, so they do not start at the same time each day',
     'shop.path.partner: every request is rejected; shadow mode, so it is counted and not enforced',
     'shop.user.burst: at most 10 in each second',
@@ -120,10 +120,10 @@ t.test('limits that are not plain are explained in words', async t => {
 t.test('limits per month are explained if their months are those of the calendar', async t => {
   const limit = '{unit: month, requests_per_unit: 5}';
   const directory = rules(t, { 'a.yaml': `domain: d\ndescriptors: [{key: k, rate_limit: ${limit}}]` });
-  t.equal((await run('check', directory)).stdout, 'no faults: 1 file, 1 domain, 1 rule\n');
-  t.equal(
+  t.match((await run('check', directory)).stdout, /^no faults: 1 file, 1 domain, 1 rule, digest \w+\n$/);
+  t.match(
     (await runIn({ USE_CALENDAR_MONTH_RATE_LIMIT: 'true' }, 'check', directory)).stdout,
-    'no faults: 1 file, 1 domain, 1 rule\nd.k: at most 5 in each month, UTC time\n',
+    /, digest \w+\nd\.k: at most 5 in each month, UTC time\n$/,
   );
 });
 
@@ -180,7 +180,7 @@ t.test('one domain in two files is a fault, unless domains are to be merged', as
   for (const flag of ['--merge-domain-configs', '-merge_domain_configs', '-merge_domain_configs=true']) {
     t.match(await run('check', directory, flag), {
       status: 0,
-      stdout: 'no faults: 2 files, 1 domain, 3 rules\n',
+      stdout: 'no faults: 2 files, 1 domain, 3 rules, digest 6003a3be96ae40f3\n',
     });
   }
 });
@@ -189,7 +189,7 @@ t.test('what is no rule file is listed and does not count', async t => {
   const directory = rules(t, { 'shop.yaml': SHOP, 'notes.txt': 'not: [yaml', 'sub/deep.yaml': FAULTY });
   t.match(await run('check', directory), {
     status: 0,
-    stdout: 'no faults: 1 file, 1 domain, 2 rules\nnot read, as not *.yaml or *.yml: notes.txt, sub\n',
+    stdout: /^no faults: 1 file, .*\nnot read, as not \*\.yaml or \*\.yml: notes\.txt, sub\n$/,
   });
 });
 
@@ -203,7 +203,7 @@ t.test('a directory without rule files passes, but not in silence', async t => {
   const directory = rules(t, {});
   t.match(await run('check', directory), {
     status: 0,
-    stdout: `no faults: 0 files, 0 domains, 0 rules\nno *.yaml or *.yml file in ${directory}: every request would be allowed\n`,
+    stdout: `no faults: 0 files, 0 domains, 0 rules, digest e3b0c44298fc1c14\nno *.yaml or *.yml file in ${directory}: every request would be allowed\n`,
   });
 });
 
@@ -215,6 +215,7 @@ t.test('--json says the same to programs', async t => {
     ignored: ['notes.txt'],
     dangling: [],
     warnings: [],
+    digest: '03072cd85b3d9674564bc352d90ca88f346f3244b3aff486de33793f8e8ce48b',
     domains: [{ name: 'shop', rules: 2 }],
     limits: [],
   });
@@ -229,6 +230,19 @@ t.test('--json says the same to programs', async t => {
       { file: join(bad, 'faulty.yaml'), line: 4, column: Number, path: String, message: /minutes/ },
       { line: 6 },
     ],
+  });
+});
+
+t.test('--digest prints nothing else, so that a script can take it', async t => {
+  const digest = '03072cd85b3d9674564bc352d90ca88f346f3244b3aff486de33793f8e8ce48b\n';
+  const one = rules(t, { 'shop.yaml': SHOP, 'notes.txt': '' });
+  const other = rules(t, { 'other.yml': `# The same rules.\n${SHOP}` });
+  for (const directory of [one, other])
+    t.same(await run('check', directory, '--digest'), { status: 0, stdout: digest, stderr: '' });
+  t.match(await run('check', rules(t, { 'faulty.yaml': FAULTY }), '--digest'), {
+    status: 1,
+    stdout: '',
+    stderr: /minutes.*2 faults: the service would not load these files\n$/s,
   });
 });
 
@@ -252,7 +266,7 @@ t.test('one file is checked without its neighbors', async t => {
     'domain: one\ndescriptors:\n  - key: user\n    rate_limit: {unit: day, requests_per_unit: 1}\n',
   );
   writeFileSync(join(directory, 'faulty.yaml'), 'domain: [');
-  t.match(await run('check', file), { status: 0, stdout: 'no faults: 1 file, 1 domain, 1 rule\n' });
+  t.match(await run('check', file), { status: 0, stdout: /^no faults: 1 file, 1 domain, 1 rule, / });
   t.match(await run('check', file, '--json'), { status: 0, stdout: new RegExp(`"files":\\["${file}"\\]`) });
   t.match(await run('check', directory), { status: 1 });
 });

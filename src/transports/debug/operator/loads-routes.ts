@@ -14,6 +14,11 @@ import {
 } from './fields.ts';
 import { type OperatorRoute, reads } from './route.ts';
 
+/** The digest of rules in answers of the API; see `ruleDigest`. */
+const DIGEST = text(
+  'Says which rules these are: rules that say the same have the same digest. 64 hex digits.',
+);
+
 const PATHS = list(text(), `At most ${MAX_LISTED} paths.`);
 
 const DIFFERENCE: Fields<NonNullable<RuleLoad['difference']>> = {
@@ -49,6 +54,7 @@ const LOAD: Fields<RuleLoad> = {
   ],
   domains: [orNull(whole()), ({ size }) => size?.domains ?? null],
   limits: [orNull(whole()), ({ size }) => size?.limits ?? null],
+  digest: [orNull(DIGEST), ({ digest }) => digest],
   difference: [
     objectSchema(DIFFERENCE, {
       nullable: true,

@@ -28,6 +28,7 @@ t.test('a promotion whose rules are not loaded fails, and the rehearsal goes on'
     {
       compile: async files => ({
         rules: new CompiledRules(compileRules(loadRuleSet(files, LOAD))),
+        digest: '',
         warnings: [],
       }),
     },
@@ -47,7 +48,8 @@ t.test('a promotion whose rules are not loaded fails, and the rehearsal goes on'
   });
   t.equal(readFileSync(join(root, 'config/shop.yaml'), 'utf8'), RULES);
   t.match(await rehearsals.view(1), { id });
-  await loads.loaded(new CompiledRules(compileRules(loadRuleSet([], LOAD))), null);
+  const rules = new CompiledRules(compileRules(loadRuleSet([], LOAD)));
+  await loads.loaded({ rules, digest: '' }, null);
   await rehearsals.promote(id);
   t.equal(await rehearsals.view(1), null);
 });

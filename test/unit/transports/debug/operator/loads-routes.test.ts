@@ -35,7 +35,7 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     e: 'window: 5m, requests_per_unit: 5',
     f: `${FIVE}, penalty: {for: 1m}`,
   });
-  await loads.loaded(first, null);
+  await loads.loaded({ rules: first, digest: 'a1' }, null);
   const next = rules({
     b: 'unit: minute, requests_per_unit: 6',
     c: FIVE,
@@ -43,9 +43,9 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     e: 'window: 5m, requests_per_unit: 5, algorithm: sliding_window',
     f: `${FIVE}, penalty: {for: 2m}`,
   });
-  await loads.loaded(next, first);
+  await loads.loaded({ rules: next, digest: 'b2' }, first);
   const [latest, earlier] = await get();
-  t.match(earlier, { outcome: 'active', domains: 1, limits: 5, difference: null });
+  t.match(earlier, { outcome: 'active', domains: 1, limits: 5, digest: 'a1', difference: null });
   t.match(latest, {
     time: '2023-11-14T22:13:20.000Z',
     outcome: 'active',
@@ -86,13 +86,13 @@ onEachEngine('faults are told with their places', async t => {
   loads.notLoaded('failed', ['out of memory']);
   const [failed, refused] = await get();
   t.match(failed, { outcome: 'failed', reasons: ['out of memory'], faults: [], domains: null });
-  t.match(refused, { outcome: 'refused', faults: [fault], difference: null });
+  t.match(refused, { outcome: 'refused', faults: [fault], digest: null, difference: null });
 });
 
 onEachEngine('lists and the number of loads are bounded', async t => {
   const { loads, get } = await served(t);
   const many = rules(Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, FIVE])));
-  await loads.loaded(many, rules({ a: FIVE }));
+  await loads.loaded({ rules: many, digest: 'c3' }, rules({ a: FIVE }));
   const [{ difference }] = await get();
   t.equal(difference.added_count, 2_000);
   t.equal(difference.added.length, MAX_LISTED);
