@@ -153,6 +153,10 @@ export interface ProcessStatus {
   readonly hits_per_second: number | null;
   readonly rejected_per_second: number | null;
   readonly rules_loaded: string | null;
+  /** Equal for rules that say the same; null in earlier versions, and without rules. */
+  readonly rules_digest: string | null;
+  /** Why newer rules are not active; null if the active rules are the latest. */
+  readonly rules_error: string | null;
   readonly is_this: boolean;
 }
 

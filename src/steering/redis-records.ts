@@ -49,7 +49,7 @@ const MAX_ATTEMPTS = 100;
  * changed or does not arrive.
  */
 export class RedisRecords implements SteeringStore {
-  readonly send: SendToRedis | null;
+  readonly send: SendToRedis;
   readonly #server: KeyServer;
   readonly #onlyReads: boolean;
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ export class RedisRecords implements SteeringStore {
     this.#recordClock = new RecordClock(clock, logger, aheadMs => this.#listener.ahead(aheadMs));
     this.#reports = new RecordReports(logger, { address: server.address, key });
     this.#waits = new Waits(clock);
-    this.send = onlyReads ? null : (command, args) => this.#send(command, args);
+    this.send = (command, args) => this.#send(command, args);
   }
 
   async start(listener: RecordsListener): Promise<void> {
@@ -153,9 +153,12 @@ export class RedisRecords implements SteeringStore {
     connection.close();
   }
 
-  #send(command: string, args: readonly string[]): Promise<unknown> {
-    if (this.#connection === null) return Promise.reject(new Error('Redis is unavailable'));
-    return this.#connection.send(command, args);
+  /** A process that only reads may have no connection of its own. */
+  async #send(command: string, args: readonly string[]): Promise<unknown> {
+    if (this.#connection !== null) return await this.#connection.send(command, args);
+    const link = this.#onlyReads ? this.#server.link() : null;
+    if (link === null) throw new Error('Redis is unavailable');
+    return await this.#timed((name, words) => link.sendBeside(name, words))(command, args);
   }
 
   async #inTurn<T>(exchange: () => Promise<T>): Promise<T> {

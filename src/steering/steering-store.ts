@@ -29,6 +29,6 @@ export interface SteeringStore {
    * @throws (rejects with) what `plan` throws, or a Fault `store_failed` that says whether the change may have been made
    */
   change(plan: PlanChange): Promise<void>;
-  /** For other short records that all processes share; null without a Redis, and in processes without a token. */
+  /** For other short records that all processes share; null without a Redis. */
   readonly send: SendToRedis | null;
 }

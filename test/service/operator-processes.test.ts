@@ -8,11 +8,10 @@ const RULES =
   'domain: shop\ndescriptors:\n  - key: user\n    rate_limit: {unit: year, requests_per_unit: 1}\n';
 
 async function started(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  return await serviceFor(t, {
-    rules: RULES,
-    env: { BACKEND_TYPE: 'redis', ADMIN_TOKEN: 'a-token-for-this-test', ...env },
-  });
+  return await serviceFor(t, { rules: RULES, env: { BACKEND_TYPE: 'redis', ...env } });
 }
+
+const ADMIN_TOKEN = 'a-token-for-this-test';
 
 interface Known {
   readonly id: string;
@@ -29,38 +28,44 @@ async function knows(service: ServiceProcess, count: number): Promise<readonly K
   return known.data.processes;
 }
 
-t.test('processes that share a Redis know each other until one stops or is killed', async t => {
-  const redis = await redisFor(t);
-  const env = { REDIS_URL: redis.address };
-  const one = await started(t, env);
-  const two = await started(t, env);
-  const three = await started(t, env);
+t.test(
+  'processes that share a Redis know each other, with a token or not, until one stops or is killed',
+  async t => {
+    const redis = await redisFor(t);
+    const env = { REDIS_URL: redis.address };
+    const one = await started(t, { ...env, ADMIN_TOKEN });
+    const two = await started(t, { ...env, ADMIN_TOKEN });
+    const three = await started(t, env);
 
-  const processes = await knows(one, 3);
-  t.same(
-    processes.map(({ is_this }) => is_this),
-    [true, false, false],
-  );
-  t.equal(new Set(processes.map(({ pid }) => pid)).size, 3);
-  t.match(processes[1], {
-    host: String,
-    started: /Z$/,
-    version: /^\d+\./,
-    rules_loaded: /Z$/,
-  });
-  t.ok(Math.abs(Date.parse(processes[1].seen) - Date.now()) < 15_000);
-  t.same(new Set((await knows(two, 3)).map(({ id }) => id)), new Set(processes.map(({ id }) => id)));
+    const processes = await knows(one, 3);
+    t.same(
+      processes.map(({ is_this }) => is_this),
+      [true, false, false],
+    );
+    t.equal(new Set(processes.map(({ pid }) => pid)).size, 3);
+    t.match(processes[1], {
+      host: String,
+      started: /Z$/,
+      version: /^\d+\./,
+      rules_loaded: /Z$/,
+      rules_digest: /^[0-9a-f]{64}$/,
+      rules_error: null,
+    });
+    t.ok(Math.abs(Date.parse(processes[1].seen) - Date.now()) < 15_000);
+    t.same(new Set((await knows(two, 3)).map(({ id }) => id)), new Set(processes.map(({ id }) => id)));
 
-  await two.terminate();
-  t.equal((await knows(one, 2)).length, 2, 'a process that stops removes itself');
-  await three.terminate('SIGKILL');
-  t.equal((await knows(one, 1)).length, 1, 'a process that was killed expires');
-});
+    await two.terminate();
+    t.equal((await knows(one, 2)).length, 2, 'a process that stops removes itself');
+    await three.terminate('SIGKILL');
+    t.equal((await knows(one, 1)).length, 1, 'a process that was killed expires');
+  },
+);
 
 t.test('processes that share a cluster know each other', async t => {
   const cluster = await clusterFor(t);
   const env = { REDIS_TYPE: 'cluster', REDIS_URL: cluster.address };
-  const one = await started(t, env);
-  await started(t, env);
+  const one = await started(t, { ...env, ADMIN_TOKEN });
+  const two = await started(t, env);
   t.equal((await knows(one, 2)).length, 2);
+  t.equal((await knows(two, 2)).length, 2);
 });

@@ -45,7 +45,7 @@ export function createOperatorApi(
   const readers = hotKeyReaders(primary, setup, () => rules.current);
   const status = new ProcessStatus(primary, rules, BatchFigures.attach(setup.batchFigures));
   const presence = openPresence(primary, steering?.send ?? null, status);
-  const read = () => status.read(presence?.others ?? []);
+  const read = async () => status.read((await presence?.look())?.others ?? []);
   const streams = new EventStreams({
     status: read,
     refusals: readers === null ? null : (timeMs, count) => readers.refusals.since(timeMs, count),
@@ -80,7 +80,7 @@ export function createOperatorApi(
  * @param send sends commands to Redis; null if the process has none
  */
 function openPresence(
-  { settings, clock }: PrimaryThread,
+  { settings, clock, logger }: PrimaryThread,
   send: SendToRedis | null,
   status: ProcessStatus,
 ): Presence | null {
@@ -88,5 +88,5 @@ function openPresence(
   const prefix = settings.cacheKeyPrefix;
   const isTagged = settings.redisType === 'cluster' && !prefix.includes('{');
   const key = isTagged ? `{${prefix}sluice:steering}:processes` : `${prefix}sluice:processes`;
-  return new Presence(send, key, () => status.self(), clock);
+  return new Presence(send, key, () => status.self(), clock, logger);
 }

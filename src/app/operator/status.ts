@@ -68,6 +68,7 @@ export class ProcessStatus {
       domains: current?.domainCount ?? 0,
       limits: current?.limitCount ?? 0,
       loaded: this.#loaded(),
+      digest: this.#rules.digest,
       faults: last === undefined || last.outcome === 'active' ? 0 : Math.max(last.faults.length, 1),
     };
   }
@@ -75,6 +76,12 @@ export class ProcessStatus {
   #loaded(): string | null {
     const active = this.#rules.loads.all.find(({ outcome }) => outcome === 'active');
     return active === undefined ? null : timeText(active.atMs);
+  }
+
+  /** Why the latest rules are not active; null if they are. */
+  #error(): string | null {
+    const [last] = this.#rules.loads.all;
+    return last === undefined || last.outcome === 'active' ? null : (last.reasons[0] ?? last.outcome);
   }
 
   /** This process, with the rates that were sampled last. */
@@ -89,6 +96,8 @@ export class ProcessStatus {
       hits_per_second: latest === null ? null : perSecond(latest.hits, latest.seconds),
       rejected_per_second: latest === null ? null : perSecond(latest.refused, latest.seconds),
       rules_loaded: this.#loaded(),
+      rules_digest: this.#rules.digest,
+      rules_error: this.#error(),
       is_this: true,
     };
   }

@@ -15,7 +15,7 @@ import {
 import { type OperatorRoute, reads } from './route.ts';
 
 /** The digest of rules in answers of the API; see `ruleDigest`. */
-const DIGEST = text(
+export const DIGEST = text(
   'Says which rules these are: rules that say the same have the same digest. 64 hex digits.',
 );
 

@@ -1,6 +1,7 @@
 import type { EventStreams } from './event-streams.ts';
 import { choice, flag, list, number, object, orNull, text, time, type ValueOf, whole } from './fields.ts';
 import { RATE_POINT } from './figures.ts';
+import { DIGEST } from './loads-routes.ts';
 import { REFUSALS } from './refusal.ts';
 import { type OperatorRoute, reads } from './route.ts';
 
@@ -21,6 +22,9 @@ const PROCESS_SCHEMA = object({
   rejected_per_second: orNull(number()),
   // When its active rules were loaded.
   rules_loaded: orNull(time()),
+  rules_digest: orNull(DIGEST),
+  // Why newer rules are not active; null if the active rules are the latest.
+  rules_error: orNull(text()),
   is_this: flag(),
 });
 
@@ -45,6 +49,7 @@ const STATUS = object({
     domains: whole(),
     limits: whole(),
     loaded: orNull(time('When the active rules were loaded.')),
+    digest: orNull(DIGEST),
     faults: whole('Faults of the last load, if its rules are not the active ones.'),
   }),
   latency: object({
