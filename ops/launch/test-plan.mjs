@@ -72,6 +72,7 @@ export const AT_LENGTH = [
   'service/outages',
   'service/redis-pool',
   'service/refunds',
+  'service/rollout',
   'service/serving-reloads',
   'service/several-processes',
   'service/snapshot',

@@ -22,7 +22,8 @@ import {
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/table.ts';
-import { describeFlags, parseFlags, textFlag } from './terminal/flags.ts';
+import { DEBUG_ADDRESS } from './operator/operator-call.ts';
+import { describeFlags, parseFlags, refuseArguments, textFlag } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
 import { linesText } from './terminal/layout.ts';
 
@@ -40,16 +41,27 @@ const CHECK_FLAGS = {
   overlay: textFlag('DIR', 'directory of overlay files, like the service with RULES_OVERLAY=DIR'),
   'xds-dump': textFlag('FILE', 'instead of DIR: resources of an xDS server as YAML, one document each'),
   digest: { kind: 'switch', help: 'print only the digest of the rules' },
+  applied: textFlag('DIGEST', 'ask a running service whether all instances use these rules'),
+  wait: textFlag('DURATION', 'with --applied: how long to wait until they do', '0s'),
+  instances: textFlag('N', 'with --applied: how many instances there must be', '1'),
+  'debug-address': DEBUG_ADDRESS,
+  timeout: textFlag('DURATION', 'with --applied: how long to wait for an answer', '5s'),
   json: { kind: 'switch', help: 'print the result as one line of JSON' },
 } as const;
 
 export const usage = `Usage: sluice check DIR|FILE [flags]
        sluice check --xds-dump FILE [flags]
+       sluice check --applied DIGEST [--wait DURATION] [flags]
 
 Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, like the
 service, and reports every fault and warning. Limits that are more than a number
 of requests per unit are explained in words. The digest says which rules these
 are: rules that say the same have the same digest, whatever their files are.
+
+With --applied, it asks the debug port of a running service whether all
+instances that share its Redis use the rules with this digest, for hooks of
+deployments. 12 of its 64 digits are enough. --wait repeats the question until
+they do.
 
 If the environment selects memcached as the counter store (BACKEND_TYPE or
 ALTCACHE_HOST_PORT), rules that memcached cannot count are faults.
@@ -60,22 +72,32 @@ Flags may start with one dash or two and may contain "_" instead of "-":
 -config_dir is --config-dir. "sluice config_check" is the same command.
 
 Exit status: 0 the service would load the files, 1 it would reject them, 2 the
-directory or file cannot be read.
+directory or file cannot be read. With --applied: 0 all instances use the rules,
+1 some do not, 2 the service does not answer.
 
 Examples:
   sluice check /etc/sluice/ratelimit/config
   sluice check shop.yaml --json
   sluice check --xds-dump resources.yaml --overlay /etc/sluice/overlay
+  sluice check --applied "$(sluice check ./config --digest)" --wait 60s
 `;
 
 /**
- * `sluice check`: reads a rule directory or one file through the same functions as the service and reports every fault and warning.
+ * `sluice check`: reads a rule directory or one file through the same functions as the service and reports every fault and
+ * warning; or asks a running service whether all instances use some rules.
  *
- * @returns the exit status: `refused` when the service would not load the rules
- * @throws CommandFault if the arguments are wrong or the directory or file cannot be read
+ * @returns the exit status: `refused` when the service would not load the rules, or not all instances use them
+ * @throws CommandFault if the arguments are wrong, the directory or file cannot be read, or the service does not answer
  */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
+  if (flags.applied !== '') {
+    refuseArguments(positionals, ' --applied asks about a digest, not about files.');
+    return await (await import('./operator/applied.ts')).checkApplied(flags, io);
+  }
+  if (flags.wait !== '0s' || flags.instances !== '1') {
+    throw new UsageFault('--wait and --instances are only for --applied DIGEST.');
+  }
   const paths = [flags['config-dir'], flags['xds-dump'], ...positionals].filter(text => text !== '');
   const path = onlyPath(paths);
   const content = await readRules(path, flags['ignore-dot-files']);

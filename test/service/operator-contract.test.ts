@@ -139,7 +139,8 @@ t.test('the document is one of OpenAPI 3.1, and every operation answers as it sa
     await ask('GET', target);
   for (const target of ['/keys', '/keys?span=hour', '/limits/0/keys', '/refusals', '/limits/0/refusals'])
     await ask('GET', target);
-  for (const target of ['/loads', '/status', '/openapi.json']) await ask('GET', target);
+  for (const target of ['/loads', '/status', '/rollout', '/rollout?digest=0123456789ab', '/openapi.json'])
+    await ask('GET', target);
   for (const key of ['user=ann', 'both=ann', 'slide=ann', 'free=ann', 'nothing=ann'])
     await ask('GET', `/counters?domain=shop&descriptor=${key}`);
   await ask('POST', '/counters/read', { domain: 'shop', entries });

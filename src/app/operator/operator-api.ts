@@ -8,6 +8,10 @@ import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
 import { loadsRoutes } from '../../transports/debug/operator/loads-routes.ts';
 import { ratesRoutes } from '../../transports/debug/operator/rates-routes.ts';
 import { rehearsalRoutes } from '../../transports/debug/operator/rehearsal-routes.ts';
+import {
+  type KnownInstances,
+  rolloutRoutes,
+} from '../../transports/debug/operator/rollout/rollout-routes.ts';
 import type { OperatorRoute } from '../../transports/debug/operator/route.ts';
 import { OperatorApi } from '../../transports/debug/operator/router.ts';
 import { statusRoutes } from '../../transports/debug/operator/status-routes.ts';
@@ -63,6 +67,7 @@ export function createOperatorApi(
       ...hotKeyRoutes({ readers, rules: () => rules.current }),
       ...steeringRoutes(steering),
       ...statusRoutes(read, streams),
+      ...rolloutRoutes(() => knownInstances(status, presence)),
       ...rehearsalRoutes(rules.rehearsals.rehearsals),
       ...(taskRoutes ?? routesWithoutTasks()),
     ],
@@ -72,6 +77,12 @@ export function createOperatorApi(
     log: logger,
   });
   return { api, presence };
+}
+
+/** @param presence null if the processes that share the store do not tell each other */
+async function knownInstances(status: ProcessStatus, presence: Presence | null): Promise<KnownInstances> {
+  const { others, isComplete } = (await presence?.look()) ?? { others: [], isComplete: true };
+  return { instances: [status.self(), ...others], isShared: presence !== null, isComplete };
 }
 
 /**

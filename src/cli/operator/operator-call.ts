@@ -107,10 +107,13 @@ export function debugPortUrl(address: string, path: string): string {
   );
 }
 
+/** There is no answer from the debug port. Perhaps there is one later. */
+export class NoAnswer extends CommandFault {}
+
 /**
  * Sends a request to the debug port of a service.
  *
- * @throws CommandFault with the reason if there is no answer
+ * @throws NoAnswer with the reason
  */
 export async function askDebugPort(
   address: string,
@@ -122,7 +125,7 @@ export async function askDebugPort(
     const response = await fetch(url, request);
     return { status: response.status, text: await response.text() };
   } catch (failure) {
-    throw new CommandFault(
+    throw new NoAnswer(
       `no response from ${address}: ${reasonOf(failure)}. Is the service running, and is this its debug port? Change the address ` +
         'with --debug-address.',
       { cause: failure },

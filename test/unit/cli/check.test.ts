@@ -246,6 +246,25 @@ t.test('--digest prints nothing else, so that a script can take it', async t => 
   });
 });
 
+t.test('--applied wants a digest, and a wait wants --applied', async t => {
+  const directory = rules(t, { 'shop.yaml': SHOP });
+  for (const [args, stderr] of [
+    [
+      ['--applied', 'shop.yaml'],
+      /--applied=shop\.yaml: not a digest\. Write at least 12 of the 64 hex digits/,
+    ],
+    [['--applied', '03072cd85b3'], /not a digest/],
+    [
+      ['--applied', '03072cd85b3d', directory],
+      /unexpected argument ".*"\. --applied asks about a digest, not about/,
+    ],
+    [['--applied', '03072cd85b3d', '--wait', 'long'], /--wait=long/],
+    [['--applied', '03072cd85b3d', '--instances', '0'], /--instances=0/],
+    [[directory, '--wait', '60s'], /--wait and --instances are only for --applied DIGEST/],
+  ] as const)
+    t.match(await run('check', ...args), { status: 2, stdout: '', stderr });
+});
+
 t.test('a directory or file that cannot be read fails with the reason', async t => {
   const directory = tempDirectory(t);
   const missing = join(directory, 'none');
