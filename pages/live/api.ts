@@ -188,6 +188,7 @@ export interface Status {
     readonly limits: number;
     readonly domains: number;
     readonly loaded: string | null;
+    readonly digest: string | null;
     readonly faults: number;
   };
   readonly latency: {

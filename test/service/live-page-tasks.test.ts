@@ -280,6 +280,12 @@ t.test('what the last load changed, and the faults of rules that are not loaded'
     /shop\.yaml:2:/,
   );
   await page.getByText('1 fault in the last load').waitFor();
+  const active = page.getByRole('region', { name: 'Active rules' });
+  const digest = await active.getByTitle('Digest of the rules').innerText();
+  t.match(digest, /^[0-9a-f]{8}$/);
+  await page.goto(`http://${service.debug}/`);
+  const instances = page.getByRole('table', { name: 'Instances' });
+  await instances.getByRole('row', { name: new RegExp(`this one .*${digest} .*newer refused`) }).waitFor();
   t.same(faults, []);
 });
 

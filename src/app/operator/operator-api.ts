@@ -25,6 +25,9 @@ import { adminToken, reportUnreadableToken } from './admin-token.ts';
 import { Presence } from './presence.ts';
 import { ProcessStatus } from './status.ts';
 
+/** Maximum number of other processes in the status, which is sent every second. */
+const MAX_OTHERS = 99;
+
 /** The operator's API, and what runs for it. */
 interface CreatedApi {
   readonly api: OperatorApi;
@@ -49,7 +52,7 @@ export function createOperatorApi(
   const readers = hotKeyReaders(primary, setup, () => rules.current);
   const status = new ProcessStatus(primary, rules, BatchFigures.attach(setup.batchFigures));
   const presence = openPresence(primary, steering?.send ?? null, status);
-  const read = async () => status.read((await presence?.look())?.others ?? []);
+  const read = async () => status.read(((await presence?.look())?.others ?? []).slice(0, MAX_OTHERS));
   const streams = new EventStreams({
     status: read,
     refusals: readers === null ? null : (timeMs, count) => readers.refusals.since(timeMs, count),

@@ -4,6 +4,7 @@ import { Panel } from '../../../design/panel.tsx';
 import { Link } from '../../../design/route.ts';
 import { Empty, Failure, Skeleton } from '../../../design/states.tsx';
 import { Time } from '../../../design/time.tsx';
+import { Digest } from '../../digest.tsx';
 import { useNow } from '../../live-state.ts';
 import { usePolled } from '../../polled.ts';
 import { countOf } from '../../service-facts.tsx';
@@ -23,6 +24,8 @@ interface Load {
   }[];
   readonly domains: number | null;
   readonly limits: number | null;
+  /** Equal for rules that say the same; null if they were not loaded. */
+  readonly digest: string | null;
   /** Null for the first load, and if the rules were not loaded. */
   readonly difference: Difference | null;
 }
@@ -60,7 +63,7 @@ export function Loads() {
 
 function LoadPanel({ load, isActive }: { readonly load: Load; readonly isActive: boolean }) {
   const nowMs = useNow();
-  const { time, outcome, reasons, faults, domains, limits, difference } = load;
+  const { time, outcome, reasons, faults, domains, limits, digest, difference } = load;
   return (
     <Panel
       title={
@@ -83,6 +86,11 @@ function LoadPanel({ load, isActive }: { readonly load: Load; readonly isActive:
         {limits !== null && domains !== null && (
           <p>
             {countOf(limits, 'limit')} in {countOf(domains, 'domain')}
+            {digest !== null && (
+              <>
+                , <Digest digest={digest} />
+              </>
+            )}
           </p>
         )}
         {faults.length > 0 && (

@@ -4,6 +4,7 @@ import { Facts, Panel } from '../../../design/panel.tsx';
 import { type Column, Table } from '../../../design/table.tsx';
 import { Time } from '../../../design/time.tsx';
 import type { ProcessStatus, Status } from '../../api.ts';
+import { Digest } from '../../digest.tsx';
 import { useLive } from '../../live-state.ts';
 import { storeName } from '../../service-facts.tsx';
 
@@ -109,7 +110,7 @@ export function Instances() {
     <Panel title="Instances" note="sharing the store" flush>
       <Table
         label="Instances"
-        columns={instanceColumns(nowMs)}
+        columns={instanceColumns(nowMs, status.rules.digest)}
         rows={status.processes}
         rowKey={({ id }) => id}
       />
@@ -117,7 +118,8 @@ export function Instances() {
   );
 }
 
-function instanceColumns(nowMs: number): readonly Column<ProcessStatus>[] {
+/** @param digest that of the rules of this process; null if it has none */
+function instanceColumns(nowMs: number, digest: string | null): readonly Column<ProcessStatus>[] {
   return [
     {
       key: 'host',
@@ -140,6 +142,22 @@ function instanceColumns(nowMs: number): readonly Column<ProcessStatus>[] {
       title: 'Rejected',
       kind: 'number',
       cell: ({ rejected_per_second: rate }) => (rate === null ? '–' : formatRate(rate)),
+    },
+    {
+      key: 'rules',
+      title: 'Rules',
+      hides: 'narrow',
+      cell: ({ rules_digest: own, rules_error: error }) => (
+        <>
+          {own === null ? '–' : <Digest digest={own} />}{' '}
+          {own !== null && own !== digest && <Chip kind="near">other rules</Chip>}{' '}
+          {error !== null && (
+            <span title={error}>
+              <Chip kind="error">newer refused</Chip>
+            </span>
+          )}
+        </>
+      ),
     },
     { key: 'version', title: 'Version', hides: 'narrow', cell: ({ version }) => version },
     {
