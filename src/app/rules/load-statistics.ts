@@ -2,7 +2,10 @@ import type { Clock } from '../../base/clock.ts';
 import type { LoadOutcome, RuleFile, RuleSetLoader } from '../../rules/rule-set.ts';
 import type { Counter, StatsRegistry } from '../../stats/registry.ts';
 
-/** Counts the loads of rules, and shows when the last ones were and whether the last one succeeded. */
+/** Number of hex digits of a digest in a statistic: 48 bits, which every system for statistics stores exactly. */
+const DIGEST_DIGITS = 12;
+
+/** Counts the loads of rules, and shows when the last ones were, whether the last one succeeded, and which rules are active. */
 export class LoadStatistics {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #success: Counter;
@@ -11,6 +14,8 @@ export class LoadStatistics {
   /** Seconds since the epoch; 0 before the first load. */
   #lastS = 0;
   #lastSuccessS = 0;
+  /** 0 before the first load. */
+  #digest = 0;
 
   constructor(stats: StatsRegistry, clock: Pick<Clock, 'nowMs'>) {
     const name = 'ratelimit.service.config_';
@@ -20,9 +25,12 @@ export class LoadStatistics {
     stats.gauge(`${name}last_load_successful`, () => Number(this.#isLastSuccessful));
     stats.gauge(`${name}last_load_time`, () => this.#lastS);
     stats.gauge(`${name}last_success_time`, () => this.#lastSuccessS);
+    stats.gauge(`${name}digest`, () => this.#digest);
   }
 
-  succeeded(): void {
+  /** @param digest of the rules that are active now */
+  succeeded(digest: string): void {
+    this.#digest = Number.parseInt(digest.slice(0, DIGEST_DIGITS), 16);
     this.#success.add(1);
     this.#ended(true);
     this.#lastSuccessS = this.#lastS;

@@ -152,7 +152,7 @@ export class RuleLoader implements RuleSetLoader {
       // Its last batches may end, in this or in other threads, after the statistics were carried over.
       replaced.replaced(() => void this.#carryOverStatistics());
     }
-    this.#counted.succeeded();
+    this.#counted.succeeded(digest);
     this.#tellHealth();
     const { domainCount: domains, limitCount: limits } = rules;
     const overlay = files.filter(({ format }) => format === 'overlay').length;

@@ -5,6 +5,7 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const NAME = 'ratelimit.service.config_';
+const DIGEST = '0123456789ab'.padEnd(64, 'c');
 
 function loadsAt(clock: ManualClock) {
   const stats = new StatsRegistry();
@@ -22,16 +23,30 @@ t.test('before the first load, there is no success and no time', async t => {
   t.same(loadsAt(new ManualClock(5_000)).shown(), [0, 0, 0]);
 });
 
+t.test(
+  'the digest of the active rules is a number, as far as all systems for statistics store it exactly',
+  async t => {
+    const { stats, loads } = loadsAt(new ManualClock(0));
+    const shown = () => stats.gauges().get(`${NAME}digest`);
+    t.equal(shown(), 0);
+    loads.succeeded(DIGEST);
+    loads.failed();
+    t.equal(shown(), 0x0123456789ab);
+    loads.succeeded('f'.repeat(64));
+    t.equal(shown(), 2 ** 48 - 1);
+  },
+);
+
 t.test('whether the last load succeeded, its time, and the time of the last success', async t => {
   const clock = new ManualClock(5_500);
   const { loads, shown, stats } = loadsAt(clock);
-  loads.succeeded();
+  loads.succeeded(DIGEST);
   t.same(shown(), [1, 5.5, 5.5]);
   clock.advance(1_000);
   loads.failed();
   t.same(shown(), [0, 6.5, 5.5]);
   clock.advance(1_000);
-  loads.succeeded();
+  loads.succeeded(DIGEST);
   t.same(shown(), [1, 7.5, 7.5]);
   t.same(
     new Map(stats.counters()),

@@ -34,6 +34,11 @@ export const DECISION_MAPPINGS: readonly Mapping[] = [
     'sluice_rules_last_success_timestamp_seconds',
     'When rules were last loaded successfully, in seconds since 1970.',
   ),
+  gauge(
+    'ratelimit.service.config_digest',
+    'sluice_rules_digest',
+    'The first 12 hex digits of the digest of the active rules, as a number. Equal in all instances with the same rules.',
+  ),
   duration(
     'ratelimit.store.*.*.response_time',
     'sluice_store_call_duration_seconds',
