@@ -88,7 +88,7 @@ t.test('two instances of Redis that want TLS and a certificate', async t => {
   for (const { redis } of [main, perSecond]) {
     t.match(await redis.command('INFO', 'commandstats'), /cmdstat_incrby:calls=1,/);
   }
-  t.match(await main.redis.command('KEYS', '*'), [/^d_day_x_/]);
+  t.match(await main.redis.command('KEYS', 'd_*'), [/^d_day_x_/]);
   t.ok((await statistic(service.debug, 'ratelimit.redis_pool.cx_active')) >= 1);
   t.ok((await statistic(service.debug, 'ratelimit.redis_per_second_pool.cx_active')) >= 1);
 });
