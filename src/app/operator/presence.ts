@@ -17,6 +17,9 @@ const FORBIDDEN_EVERY_MS = MINUTE_MS;
 /** A process without a record for this time has ended, or cannot reach Redis. */
 const EXPIRED_MS = 4 * EVERY_MS;
 
+/** After Redis has lost records, it takes this long until all processes have written theirs again. */
+const RESTORED_MS = 2 * EVERY_MS;
+
 /** All records are deleted this long after the last process. */
 const KEPT_MS = MINUTE_MS;
 
@@ -30,7 +33,7 @@ const MAX_PROCESSES = 1_000;
 interface OtherProcesses {
   /** The oldest first. */
   readonly others: readonly ProcessView[];
-  /** False if there may be more: the records cannot be read, or there are too many processes. */
+  /** False if there may be more: the records cannot be read, Redis has lost some, or there are too many processes. */
   readonly isComplete: boolean;
 }
 
@@ -57,6 +60,8 @@ export class Presence implements Service {
   #reading: Promise<void> | null = null;
   /** Whether one of the records is that of this process. */
   #hasPlace = false;
+  /** When it was not although it should have been, so that those of others may be missing too. */
+  #lostMs = Number.NEGATIVE_INFINITY;
   #writesSinceRead = 0;
   #isReported = false;
   #timer: Timer | null = null;
@@ -80,9 +85,10 @@ export class Presence implements Service {
       await this.#readTogether().catch(() => {});
     }
     const ageMs = this.#ageMs;
+    const isRestored = this.#sinceMs(this.#lostMs) >= RESTORED_MS;
     return {
       others: ageMs < EXPIRED_MS ? this.#others : [],
-      isComplete: ageMs < FRESH_MS && this.#count < MAX_PROCESSES,
+      isComplete: ageMs < FRESH_MS && isRestored && this.#count < MAX_PROCESSES,
     };
   }
 
@@ -99,9 +105,14 @@ export class Presence implements Service {
     await this.#send('HDEL', [this.#key, this.#id]).catch(() => {});
   }
 
-  /** Time since the last read. The clock may have been set back. */
+  /** Time since the last read. */
   get #ageMs(): number {
-    return Math.abs(this.#clock.nowMs() - this.#readMs);
+    return this.#sinceMs(this.#readMs);
+  }
+
+  /** The clock may have been set back. */
+  #sinceMs(ms: number): number {
+    return Math.abs(this.#clock.nowMs() - ms);
   }
 
   #repeat(): void {
@@ -142,7 +153,8 @@ export class Presence implements Service {
     const nowMs = timeOf(await send('TIME', []));
     // Processes that start at the same moment may exceed the limit.
     if (!this.#hasPlace && Number(await send('HLEN', [key])) >= MAX_PROCESSES) return;
-    await send('HSET', [key, this.#id, recordText(this.#self(), nowMs)]);
+    const added = Number(await send('HSET', [key, this.#id, recordText(this.#self(), nowMs)]));
+    if (added > 0 && this.#hasPlace) this.#lostMs = this.#clock.nowMs();
     this.#hasPlace = true;
     await send('PEXPIRE', [key, String(KEPT_MS)]);
   }
@@ -156,7 +168,9 @@ export class Presence implements Service {
     const aheadMs = redisMs - this.#clock.nowMs();
     const expired: string[] = [];
     const others: ProcessView[] = [];
-    for (const [id, record] of recordsIn(reply)) {
+    const records = recordsIn(reply);
+    if (this.#hasPlace && !records.has(this.#id)) this.#lostMs = this.#clock.nowMs();
+    for (const [id, record] of records) {
       const seenMs = record === null ? 0 : Date.parse(record.seen);
       if (record === null || Math.abs(redisMs - seenMs) > EXPIRED_MS) expired.push(id);
       else if (id !== this.#id) others.push({ ...record, seen: timeText(seenMs - aheadMs) });

@@ -184,6 +184,31 @@ t.test('others see why the newest rules of a process are not active, however lon
   });
 });
 
+t.test(
+  'after Redis has lost the records, processes are not all known until each has written its own',
+  async t => {
+    const redis = await server(t);
+    await running(t, redis, 'a');
+    const { presence, clock, again } = await running(t, redis, 'b');
+    const isComplete = async () => {
+      clock.advance(500);
+      return (await presence.look()).isComplete;
+    };
+    t.ok(await isComplete());
+    await redis.command('DEL', KEY);
+    t.notOk(await isComplete(), 'its own record is missing');
+    for (let i = 0; i < 2; i++) {
+      await again();
+      t.notOk(await isComplete());
+    }
+    await again();
+    t.ok(await isComplete());
+    await redis.command('DEL', KEY);
+    await again();
+    t.notOk(await isComplete(), 'its own record was missing when it was written');
+  },
+);
+
 t.test('a process whose record Redis refuses says so once, and seldom tries again', async t => {
   const redis = await server(t);
   const { presence, logger, refuse, again } = await running(t, redis, 'a');

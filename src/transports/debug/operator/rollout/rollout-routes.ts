@@ -25,7 +25,7 @@ export interface KnownInstances {
   readonly instances: readonly ProcessView[];
   /** False if this process cannot know of others, because the counters are not in Redis. */
   readonly isShared: boolean;
-  /** False if there may be more at present: Redis is unavailable, or there are too many. */
+  /** False if there may be more at present: Redis is unavailable or has just lost data, or there are too many. */
   readonly isComplete: boolean;
 }
 
@@ -68,7 +68,9 @@ const ROLLOUT = object({
   shared: flag(
     'False if the instances of the store do not know of each other: the counters are not in Redis.',
   ),
-  complete: flag('False if there may be more instances: Redis is unavailable, or there are more than 1,000.'),
+  complete: flag(
+    'False if there may be more instances: Redis is unavailable or has just lost data, or there are over 1,000.',
+  ),
   instances: list(objectSchema(INSTANCE, { name: 'RolloutInstance' }), 'This process first.'),
 });
 
