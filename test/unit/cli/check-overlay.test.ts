@@ -96,7 +96,7 @@ t.test('documents begin as YAML allows, and comments alone are no document', asy
       '# by hand\r\n--- # a\r\ndomain: a\r\ndescriptors: []\r\n---\r\n# nothing\r\n--- {domain: b, descriptors: []}\r\n',
   });
   const { stdout } = await run('check', '--xds-dump', join(directory, 'dump.yaml'));
-  t.equal(stdout, 'no faults: 1 file, 2 domains, 0 rules\n');
+  t.match(stdout, /^no faults: 1 file, 2 domains, 0 rules, /);
 });
 
 t.test('a dump of thousands of resources is read', async t => {
@@ -104,7 +104,7 @@ t.test('a dump of thousands of resources is read', async t => {
     `--- # d${i}\ndomain: d${i}\ndescriptors:\n  - key: k\n${'    # more\n'.repeat(20)}`;
   const directory = files(t, { 'dump.yaml': Array.from({ length: 6_000 }, (_, i) => resource(i)).join('') });
   const { stdout } = await run('check', '--xds-dump', join(directory, 'dump.yaml'));
-  t.equal(stdout, 'no faults: 1 file, 6000 domains, 0 rules\n');
+  t.match(stdout, /^no faults: 1 file, 6000 domains, 0 rules, /);
 });
 
 t.test('an overlay applies to a dump', async t => {

@@ -71,7 +71,7 @@ onEachEngine('limits that differ only beyond 32 bits are told as changed', async
   const bucket = 'unit: minute, requests_per_unit: 60000, algorithm: token_bucket, burst: ';
   const first = rules({ a: FIVE, b: `${bucket}5` });
   const next = rules({ a: 'unit: minute, requests_per_unit: 4294967301', b: `${bucket}4294967301` });
-  await loads.loaded(next, first);
+  await loads.loaded({ rules: next, digest: 'b2' }, first);
   const [{ difference }] = await get();
   t.match(difference.changed, [
     { path: 'd.a', before: 'at most 5 in each minute', after: 'at most 4294967301 in each minute' },
