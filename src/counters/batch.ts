@@ -76,6 +76,8 @@ export class CounterBatch {
   opAfters = new Float64Array(INITIAL_OPS);
   /** {@link REFUSED}: whether the store did not admit the hits of the op. Set only for slots of `admissions`. */
   opRefused = new Uint8Array(INITIAL_OPS);
+  /** Units that the op leaves free; see `AdmissionTerms.reserve`. Set only for slots of `admissions`. */
+  opReserves = new Float64Array(INITIAL_OPS);
   /** 1 if the hits of the op were held back. */
   opHeld = new Uint8Array(INITIAL_OPS);
 
@@ -124,7 +126,9 @@ export class CounterBatch {
     if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
     const slot = this.#slotOf(bytes, range, op.terms ?? null);
     if (this.admissions.kinds[slot] !== ADMISSION.count) {
-      this.admissions.addRequest(slot, op.hits, op.isRefund);
+      const reserve = op.terms?.reserve ?? 0;
+      this.admissions.addRequest(slot, op.hits, op.isRefund, reserve);
+      this.opReserves[this.opCount] = reserve;
       if (op.isRefund) this.refundCount++;
     } else if (op.isRefund) {
       this.changes.giveBack(slot, op.hits);
@@ -156,10 +160,13 @@ export class CounterBatch {
     return slot === 0 ? 0 : this.keyEnds[slot - 1];
   }
 
-  /** An op for the key of a slot, with its window and terms. */
-  opFor(slot: number, op: Pick<CounterOp, 'hits' | 'isRefund' | 'limit'>): CounterOp {
+  /**
+   * An op for the key of a slot, with its window and terms.
+   * @param reserve see `AdmissionTerms.reserve`
+   */
+  opFor(slot: number, op: Pick<CounterOp, 'hits' | 'isRefund' | 'limit'>, reserve = 0): CounterOp {
     const times = { unit: this.units[slot], ttlS: this.ttls[slot], expiryS: this.expiries[slot] };
-    return { ...op, ...times, ...this.admissions.termsOf(slot) };
+    return { ...op, ...times, ...this.admissions.termsOf(slot, reserve) };
   }
 
   /** The key of a slot as text; keys are valid UTF-8. */
@@ -206,7 +213,7 @@ export class CounterBatch {
     if (Number.isNaN(count)) return false;
     const { penalties } = this.admissions;
     if (penalties.of(slot) !== null && penalties.isActive(slot, this.nowMs)) return true;
-    return !this.admissions.fits(slot, count, this.opHits[op]);
+    return !this.admissions.fits(slot, count, this.opHits[op], this.opReserves[op]);
   }
 
   /** The end of the window of a slot with a fixed window that the store admits, in seconds since the epoch. Else 0. */
@@ -232,7 +239,7 @@ export class CounterBatch {
     const hits = this.opHits[op];
     const units = hits * admissions.scales[slot];
     if (this.opRefunds[op] === 1) return levelAfterRefund(level, admissions.floors[slot], units);
-    const fits = admissions.fits(slot, level, hits);
+    const fits = admissions.fits(slot, level, hits, this.opReserves[op]);
     this.opRefused[op] = fits || Number.isNaN(level) ? REFUSED.no : REFUSED.full;
     if (admissions.penalties.of(slot) !== null && !Number.isNaN(level)) {
       const request = { fits, hits, nowMs: this.nowMs, endS: this.windowEndS(slot) };
@@ -295,6 +302,7 @@ export class CounterBatch {
 
   #growOps(): void {
     doubleColumns(this, ['opSlots', 'opHits', 'opRefunds', 'opLimits', 'opAfters', 'opHeld', 'opRefused']);
+    doubleColumns(this, ['opReserves']);
     doubleColumns(this, ['keyEnds', 'ttls', 'expiries', 'units', 'counts', 'prints']);
     this.admissions.grow();
     this.changes.grow();

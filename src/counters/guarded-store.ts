@@ -337,7 +337,8 @@ class UncountedOps {
     const slot = from.opSlots[op];
     const key = { start: from.keyStart(slot), end: from.keyEnds[slot] };
     const own = { hits: from.opHits[op], isRefund: from.opRefunds[op] === 1, limit: from.opLimits[op] };
-    this.batch.addOp(from.keys.bytes, key, from.opFor(slot, own));
+    const reserve = from.admissions.kinds[slot] === ADMISSION.count ? 0 : from.opReserves[op];
+    this.batch.addOp(from.keys.bytes, key, from.opFor(slot, own, reserve));
     this.#origins.push(op);
   }
 }

@@ -45,7 +45,7 @@ export function heldBackChanges(batch: CounterBatch): SlotChanges {
     const isRefund = batch.opRefunds[op] === 1;
     const isHeld = batch.opHeld[op] === 1;
     if (admissions.kinds[slot] !== ADMISSION.count) {
-      if (!isHeld) admissions.addRequest(slot, hits, isRefund);
+      if (!isHeld) admissions.addRequest(slot, hits, isRefund, batch.opReserves[op]);
     } else if (isRefund) changes.giveBack(slot, hits);
     else changes.add(slot, isHeld ? 0 : hits);
   });

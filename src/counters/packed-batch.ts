@@ -7,9 +7,9 @@ import type { CounterBatch, CounterOp } from './batch.ts';
 
 /**
  * Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups, key bytes, of slots
- * whose hits the store admits, and of slots with a penalty.
+ * whose hits the store admits, of slots with a penalty, and of requests with a reserve.
  */
-const HEADER = 8;
+const HEADER = 9;
 
 /** Numbers of each slot in the columns of {@link AdmissionSlots}. Batches without such slots do not have these columns. */
 const TERMS = 4;
@@ -28,12 +28,22 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   const admitted = batch.admissions.count > 0 ? slots : 0;
   const { penalties } = batch.admissions;
   const penalized = penalties.count > 0 ? slots : 0;
-  const floats = HEADER + slots + 2 * ops + TERMS * admitted + PENALTY_TERMS * penalized;
+  const { reservedCount } = batch.admissions;
+  const reserved = reservedCount > 0 ? ops : 0;
+  const floats = HEADER + slots + 2 * ops + reserved + TERMS * admitted + PENALTY_TERMS * penalized;
   const bytes = slots + ops + groups + admitted + batch.keys.length;
   const needed = 8 * floats + 4 * (2 * slots + ops + groups) + bytes;
   const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
   const secondsApart = batch.secondsApart ? 1 : 0;
-  const sizes = [slots, ops, groups, batch.keys.length, batch.admissions.count, penalties.count];
+  const sizes = [
+    slots,
+    ops,
+    groups,
+    batch.keys.length,
+    batch.admissions.count,
+    penalties.count,
+    reservedCount,
+  ];
   new Float64Array(buffer, 0, HEADER).set([batch.nowMs, secondsApart, ...sizes]);
   const parts = partsOf(buffer);
   packTerms(batch.admissions, parts.terms);
@@ -41,6 +51,7 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   parts.expiries.set(batch.expiries.subarray(0, slots));
   parts.opHits.set(batch.opHits.subarray(0, ops));
   parts.opLimits.set(batch.opLimits.subarray(0, ops));
+  parts.opReserves.set(batch.opReserves.subarray(0, reserved));
   parts.keyEnds.set(batch.keyEnds.subarray(0, slots));
   parts.ttls.set(batch.ttls.subarray(0, slots));
   parts.opSlots.set(batch.opSlots.subarray(0, ops));
@@ -56,7 +67,8 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
 /** The parts of the bytes of {@link packBatch}, whose header is written. */
 function partsOf(buffer: ArrayBuffer) {
   const columns = new Columns(buffer);
-  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties] = columns.floats(HEADER);
+  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties, reserved] =
+    columns.floats(HEADER);
   const admitted = admissions > 0 ? slots : 0;
   return {
     nowMs,
@@ -66,6 +78,7 @@ function partsOf(buffer: ArrayBuffer) {
     expiries: columns.floats(slots),
     opHits: columns.floats(ops),
     opLimits: columns.floats(ops),
+    opReserves: columns.floats(reserved > 0 ? ops : 0),
     keyEnds: columns.ints(slots),
     ttls: columns.ints(slots),
     opSlots: columns.ints(ops),
@@ -99,7 +112,9 @@ export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
         unit: parts.units[slot],
         ttlS: parts.ttls[slot],
         expiryS: parts.expiries[slot],
-        ...(parts.kinds.length > 0 ? termsIn(parts.terms, parts.kinds, slot, penalties[slot] ?? null) : null),
+        ...(parts.kinds.length > 0
+          ? termsIn(parts, slot, { penalty: penalties[slot] ?? null, reserve: parts.opReserves[op] ?? 0 })
+          : null),
       });
     }
     batch.endGroup(parts.groupHeld[group] === 1);
@@ -134,15 +149,15 @@ function penaltiesIn(packed: Float64Array): (PenaltyTerms | null)[] {
 }
 
 function termsIn(
-  packed: Float64Array,
-  kinds: Uint8Array,
+  { terms: packed, kinds }: { readonly terms: Float64Array; readonly kinds: Uint8Array },
   slot: number,
-  penalty: PenaltyTerms | null,
+  { penalty, reserve }: { readonly penalty: PenaltyTerms | null; readonly reserve: number },
 ): Pick<CounterOp, 'terms'> {
   const admission = kinds[slot];
   if (admission === ADMISSION.count) return {};
   const [scale, capacity, drain, windowS] = packed.subarray(slot * TERMS, (slot + 1) * TERMS);
   const terms = { admission, scale, capacity, drain, windowS };
+  if (reserve > 0) return { terms: { ...terms, reserve } };
   return { terms: penalty === null ? terms : { ...terms, penalty } };
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../support/counting.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { admissionExam } from './counter-admission.ts';
+import { classExam } from './counter-classes.ts';
 import { largeAdmissionExam, largeCountsExam } from './counter-large.ts';
 import { penaltyExam } from './counter-penalty.ts';
 import { refundExam } from './counter-refunds.ts';
@@ -34,6 +35,7 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   t.test('sliding windows and token buckets', { skip: exempt.admission ?? false }, async t =>
     admissionExam(t, open),
   );
+  t.test('classes', { skip: exempt.admission ?? false }, async t => classExam(t, open));
   t.test('penalties', { skip: exempt.admission ?? false }, async t => penaltyExam(t, open));
 }
 

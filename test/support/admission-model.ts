@@ -135,7 +135,10 @@ export class AdmissionModel {
     const level = this.#limitOf(op).levelAt(now);
     const { terms } = op;
     if (terms === undefined) return level + BigInt(op.hits) <= BigInt(op.limit ?? 100);
-    return level + BigInt(Math.max(op.hits, 1)) * BigInt(terms.scale) <= BigInt(terms.capacity);
+    return (
+      level + BigInt(Math.max(op.hits, 1)) * BigInt(terms.scale) <=
+      BigInt(terms.capacity - (terms.reserve ?? 0))
+    );
   }
 
   #limitOf({ key, terms }: TestOp): ExactLimit {

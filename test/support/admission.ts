@@ -9,8 +9,12 @@ export function slidingWindow(requests: number, windowS: number): AdmissionTerms
   return { admission: ADMISSION.slidingWindow, scale: 1, capacity: requests, drain: 0, windowS };
 }
 
-/** The terms of a fixed window of some seconds, whose keys are penalized. */
-export function fixedWindow(requests: number, windowS: number, penalty: PenaltyTerms): AdmissionTerms {
+/** The terms of a fixed window of some seconds, whose hits the store admits. */
+export function fixedWindow(
+  requests: number,
+  windowS: number,
+  penalty: PenaltyTerms | null = null,
+): AdmissionTerms {
   return { admission: ADMISSION.fixedWindow, scale: 1, capacity: requests, drain: 0, windowS, penalty };
 }
 

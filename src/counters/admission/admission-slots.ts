@@ -8,13 +8,15 @@ const INITIAL_RUNS = 64;
 /**
  * The slots of a batch whose hits the store admits, in columns. The columns of slots have the numbers of the batch.
  *
- * The requests of a slot are kept as *runs*: consecutive requests with the same hits. How many requests of a run are
+ * The requests of a slot are kept as *runs*: consecutive requests with the same hits and the same reserve. How many requests of a run are
  * admitted is a closed form, so the store does not need the requests one by one, and the caller finds the answer of each
  * one from the level before the batch.
  */
 export class AdmissionSlots {
   /** Number of slots that are not plain counts. While it is 0, no column has to be read. */
   count = 0;
+  /** Number of requests with a reserve. While it is 0, no reserve has to be passed on. */
+  reservedCount = 0;
   /** {@link ADMISSION}. */
   kinds: Uint8Array<ArrayBuffer>;
   scales: Float64Array<ArrayBuffer>;
@@ -36,6 +38,8 @@ export class AdmissionSlots {
   runRequests = new Float64Array(INITIAL_RUNS);
   /** 1 if the hits of the run are given back. */
   runRefunds = new Uint8Array(INITIAL_RUNS);
+  /** Units that the requests of the run leave free; see `AdmissionTerms.reserve`. */
+  runReserves = new Float64Array(INITIAL_RUNS);
   /** Index of the next run of the same slot; -1 for none. */
   runNext = new Int32Array(INITIAL_RUNS);
 
@@ -53,6 +57,7 @@ export class AdmissionSlots {
 
   reset(): void {
     this.count = 0;
+    this.reservedCount = 0;
     this.runCount = 0;
     this.penalties.count = 0;
   }
@@ -77,20 +82,27 @@ export class AdmissionSlots {
   }
 
   /** Appends a request to the runs of a slot. */
-  addRequest(slot: number, hits: number, isRefund: boolean): void {
+  addRequest(slot: number, hits: number, isRefund: boolean, reserve: number): void {
     const last = this.lastRuns[slot];
     const refund = isRefund ? 1 : 0;
-    if (last >= 0 && this.runHits[last] === hits && this.runRefunds[last] === refund) {
+    if (reserve > 0) this.reservedCount++;
+    if (
+      last >= 0 &&
+      this.runHits[last] === hits &&
+      this.runRefunds[last] === refund &&
+      this.runReserves[last] === reserve
+    ) {
       this.runRequests[last]++;
       return;
     }
     if (this.runCount === this.runHits.length) {
-      doubleColumns(this, ['runHits', 'runRequests', 'runRefunds', 'runNext']);
+      doubleColumns(this, ['runHits', 'runRequests', 'runRefunds', 'runReserves', 'runNext']);
     }
     const run = this.runCount++;
     this.runHits[run] = hits;
     this.runRequests[run] = 1;
     this.runRefunds[run] = refund;
+    this.runReserves[run] = reserve;
     this.runNext[run] = -1;
     if (last < 0) this.firstRuns[slot] = run;
     else this.runNext[last] = run;
@@ -99,19 +111,21 @@ export class AdmissionSlots {
 
   /** Removes the runs of all slots, so that other ones can be added. */
   clearRuns(slotCount: number): void {
+    this.reservedCount = 0;
     this.runCount = 0;
     this.firstRuns.fill(-1, 0, slotCount);
     this.lastRuns.fill(-1, 0, slotCount);
   }
 
-  /** The terms of a slot, as an op has them; nothing for a plain count. */
-  termsOf(slot: number): { readonly terms?: AdmissionTerms } {
+  /** The terms of a slot, as an op with a reserve has them; nothing for a plain count. */
+  termsOf(slot: number, reserve = 0): { readonly terms?: AdmissionTerms } {
     const admission = this.kinds[slot];
     if (admission === ADMISSION.count) return {};
     const scale = this.scales[slot];
     const [capacity, drain, windowS] = [this.capacities[slot], this.drains[slot], this.windowsS[slot]];
     const penalty = this.penalties.of(slot);
     const terms = { admission, scale, capacity, drain, windowS };
+    if (reserve > 0) return { terms: { ...terms, reserve } };
     return { terms: penalty === null ? terms : { ...terms, penalty } };
   }
 
@@ -134,6 +148,15 @@ export class AdmissionSlots {
     );
   }
 
+  /** Whether any request of a slot has a reserve. */
+  hasReserve(slot: number): boolean {
+    if (this.reservedCount === 0) return false;
+    for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {
+      if (this.runReserves[run] > 0) return true;
+    }
+    return false;
+  }
+
   /** Whether the runs of a slot contain more than refunds. A key that is only refunded is not created. */
   opens(slot: number): boolean {
     for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {
@@ -145,11 +168,11 @@ export class AdmissionSlots {
   /** The level of a slot after all its runs. `floors` of the slot must be set. */
   levelAfter(slot: number, level: number): number {
     const scale = this.scales[slot];
-    const terms = { capacity: this.capacities[slot], scale };
     let after = level;
     for (let run = this.firstRuns[slot]; run >= 0; run = this.runNext[run]) {
       const hits = this.runHits[run];
       const requests = this.runRequests[run];
+      const terms = { capacity: this.capacities[slot] - this.runReserves[run], scale };
       after =
         this.runRefunds[run] === 1
           ? levelAfterRefund(after, this.floors[slot], requests * hits * scale)
@@ -186,8 +209,8 @@ export class AdmissionSlots {
   }
 
   /** Whether one request fits into a slot at a level. */
-  fits(slot: number, level: number, hits: number): boolean {
-    return level + Math.max(hits, 1) * this.scales[slot] <= this.capacities[slot];
+  fits(slot: number, level: number, hits: number, reserve: number): boolean {
+    return level + Math.max(hits, 1) * this.scales[slot] <= this.capacities[slot] - reserve;
   }
 
   grow(): void {

@@ -5,7 +5,8 @@ import type { PenaltyTerms } from './penalty.ts';
  *
  * - `count`: every hit is added, and the caller compares the count with the limit (fixed windows)
  * - `slidingWindow`, `tokenBucket`: the store adds only the hits of requests that fit
- * - `fixedWindow`: the same in fixed windows, for limits with a penalty. All windows of the limit have one key
+ * - `fixedWindow`: the same in fixed windows, for limits with a penalty or with classes. All windows of the limit have one
+ *   key
  */
 export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2, fixedWindow: 3 } as const;
 
@@ -28,6 +29,12 @@ export interface AdmissionTerms {
   readonly drain: number;
   /** The length of a window in seconds; of a calendar, that of its longest window. 0 for a token bucket. */
   readonly windowS: number;
+  /**
+   * Units at the top of the limit that are kept free of the hits of this request, for requests of more important classes:
+   * a request fits if its hits do not raise the level above `capacity - reserve`. From 0, the default, to the capacity.
+   * Requests for the same key can have different ones, but not together with a penalty.
+   */
+  readonly reserve?: number;
   /** Absent or null if keys that keep exceeding the limit are not penalized. */
   readonly penalty?: PenaltyTerms | null;
 }

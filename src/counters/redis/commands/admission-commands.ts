@@ -83,12 +83,14 @@ export class AdmissionCommands {
       expected: ops.count * 2 + numbersOf(batch, admitted) - admitted.length,
       encode: script => {
         const writer = this.#writer;
-        writer.command(4 + used.length);
+        const hasReserves = batch.admissions.reservedCount > 0;
+        writer.command(4 + used.length + (hasReserves ? 1 : 0));
         writer.encoded(script);
         writer.number(used.length);
         for (const slot of plain) writer.key(batch, slot);
         for (const slot of admitted) writer.key(batch, slot);
         writer.word(this.#packedRequests(batch, groups, { plain, admitted }));
+        if (hasReserves) writer.word(this.#packedReserves(batch, ops));
         return writer.take();
       },
       fill: numbers => {
@@ -132,8 +134,11 @@ export class AdmissionCommands {
       places[slot] = plain.length + i + 1;
       packTerms(packer, batch, slot);
       packer.add(lifeS(batch, slot));
-      if (batch.admissions.penalties.of(slot) === null) packer.add(0);
-      else packPenalty(packer, batch, slot);
+      if (batch.admissions.penalties.of(slot) !== null) packPenalty(packer, batch, slot);
+      else {
+        packer.add(0);
+        if (isFixed(batch, slot)) packWindow(packer, batch, slot);
+      }
     }
     for (let group = groups.first; group < groups.end; group++) {
       const first = groupStart(batch, group);
@@ -147,6 +152,13 @@ export class AdmissionCommands {
       }
     }
     return packer.take();
+  }
+
+  #packedReserves(batch: CounterBatch, { first, end }: { readonly first: number; readonly end: number }) {
+    for (let op = first; op < end; op++) {
+      this.#packer.add(isAdmitted(batch, batch.opSlots[op]) ? batch.opReserves[op] : 0);
+    }
+    return this.#packer.take();
   }
 }
 
@@ -164,37 +176,52 @@ export function packedRuns(packer: NumberPacker, batch: CounterBatch, slots: Slo
     packer.add(end - first);
     packTerms(packer, batch, slots[first]);
     if (form === FORMS.penalized) packPenalty(packer, batch, slots[first]);
+    else if (form === FORMS.singleReserved) packer.add(reserveOf(batch, slots[first]));
+    if (form === FORMS.singleReserved || form === FORMS.reserved) packWindow(packer, batch, slots[first]);
     for (let i = first; i < end; i++) {
-      if (form === FORMS.single) packSingle(packer, batch, slots[i]);
-      else packRuns(packer, batch, slots[i]);
+      if (form === FORMS.single || form === FORMS.singleReserved) packSingle(packer, batch, slots[i]);
+      else packRuns(packer, batch, slots[i], form === FORMS.reserved);
     }
     first = end;
   }
   return packer.take();
 }
 
-function formOf({ admissions }: CounterBatch, slot: number): number {
+function formOf(batch: CounterBatch, slot: number): number {
+  const { admissions } = batch;
   if (admissions.penalties.of(slot) !== null) return FORMS.penalized;
-  return admissions.isSingle(slot) ? FORMS.single : FORMS.runs;
+  const isReserved = isFixed(batch, slot) || admissions.hasReserve(slot);
+  if (admissions.isSingle(slot)) return isReserved ? FORMS.singleReserved : FORMS.single;
+  return isReserved ? FORMS.reserved : FORMS.runs;
 }
 
 function isOfGroup(batch: CounterBatch, slot: number, first: number, form: number): boolean {
-  return formOf(batch, slot) === form && hasTermsOf(batch, slot, first);
+  return (
+    formOf(batch, slot) === form &&
+    hasTermsOf(batch, slot, first) &&
+    (form !== FORMS.singleReserved || reserveOf(batch, slot) === reserveOf(batch, first))
+  );
+}
+
+/** The reserve of the first request of a slot. */
+function reserveOf({ admissions }: CounterBatch, slot: number): number {
+  return admissions.runReserves[admissions.firstRuns[slot]];
 }
 
 function packSingle(packer: NumberPacker, batch: CounterBatch, slot: number): void {
-  const { firstRuns, runHits } = batch.admissions;
-  if (isWindow(batch, slot)) packer.add(lifeS(batch, slot));
+  const { firstRuns, runHits, kinds } = batch.admissions;
+  if (kinds[slot] !== ADMISSION.tokenBucket) packer.add(lifeS(batch, slot));
   packer.add(runHits[firstRuns[slot]]);
 }
 
-function packRuns(packer: NumberPacker, batch: CounterBatch, slot: number): void {
+function packRuns(packer: NumberPacker, batch: CounterBatch, slot: number, hasReserves: boolean): void {
   const { admissions } = batch;
   packer.add(lifeS(batch, slot));
   packer.add(admissions.runsOf(slot));
   for (let run = admissions.firstRuns[slot]; run >= 0; run = admissions.runNext[run]) {
     packer.add(admissions.runHits[run]);
     packer.add(admissions.runRefunds[run] === 1 ? -admissions.runRequests[run] : admissions.runRequests[run]);
+    if (hasReserves) packer.add(admissions.runReserves[run]);
   }
 }
 
@@ -239,9 +266,13 @@ function isWindow(batch: CounterBatch, slot: number): boolean {
   return batch.admissions.kinds[slot] === ADMISSION.slidingWindow;
 }
 
-function packTerms(packer: NumberPacker, { admissions }: CounterBatch, slot: number): void {
-  const isFixed = admissions.kinds[slot] === ADMISSION.fixedWindow;
-  packer.add(isFixed ? FIXED_WINDOW : admissions.windowsS[slot]);
+function isFixed(batch: CounterBatch, slot: number): boolean {
+  return batch.admissions.kinds[slot] === ADMISSION.fixedWindow;
+}
+
+function packTerms(packer: NumberPacker, batch: CounterBatch, slot: number): void {
+  const { admissions } = batch;
+  packer.add(isFixed(batch, slot) ? FIXED_WINDOW : admissions.windowsS[slot]);
   packer.add(admissions.capacities[slot]);
   packer.add(admissions.scales[slot]);
   packer.add(admissions.drains[slot]);
@@ -250,6 +281,12 @@ function packTerms(packer: NumberPacker, { admissions }: CounterBatch, slot: num
 function packPenalty(packer: NumberPacker, batch: CounterBatch, slot: number): void {
   const { after, forS, factor, maxS, windowS } = batch.admissions.penalties.of(slot)!;
   for (const number of [after, forS, factor, maxS, windowS, batch.windowEndS(slot)]) packer.add(number);
+}
+
+/** The length and the end of a fixed window. */
+function packWindow(packer: NumberPacker, batch: CounterBatch, slot: number): void {
+  packer.add(batch.admissions.windowsS[slot]);
+  packer.add(batch.windowEndS(slot));
 }
 
 function hasTermsOf(batch: CounterBatch, slot: number, other: number): boolean {
@@ -270,6 +307,6 @@ function hasTermsOf(batch: CounterBatch, slot: number, other: number): boolean {
  * of a fixed window lives for a window from now on.
  */
 function lifeS(batch: CounterBatch, slot: number): number {
-  if (batch.admissions.kinds[slot] === ADMISSION.fixedWindow) return batch.ttls[slot];
+  if (isFixed(batch, slot)) return batch.ttls[slot];
   return Math.max(2 * batch.admissions.windowsS[slot], batch.ttls[slot]);
 }

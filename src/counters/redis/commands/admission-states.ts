@@ -17,9 +17,12 @@ export function presentLevel(batch: CounterBatch, slot: number, reply: unknown):
   const hasPenalty = batch.admissions.penalties.of(slot) !== null;
   const [counter, ...records] = hasPenalty ? text.split(';') : [text];
   if (hasPenalty && !takePenalty(batch, slot, records)) return new RedisReplyError(NO_STATE.penalty);
-  const { form, fault, levelOf } = STATES[batch.admissions.kinds[slot]];
+  const kind = batch.admissions.kinds[slot];
+  const { form, fault, levelOf } = STATES[kind];
   const match = form.exec(counter);
-  if (reply !== null && match === null) return new RedisReplyError(fault);
+  if (reply !== null && match === null) {
+    return new RedisReplyError(hasPenalty && kind === ADMISSION.fixedWindow ? NO_STATE.penalty : fault);
+  }
   return levelOf(batch, slot, match?.slice(1).map(part => Number(part ?? 0)) ?? [0, 0, 0]);
 }
 
@@ -56,7 +59,7 @@ interface StateForm {
 const STATES: Readonly<Record<number, StateForm>> = {
   [ADMISSION.slidingWindow]: { form: WINDOW, fault: NO_STATE.window, levelOf: levelOfWindow },
   [ADMISSION.tokenBucket]: { form: BUCKET, fault: NO_STATE.bucket, levelOf: levelOfBucket },
-  [ADMISSION.fixedWindow]: { form: COUNT, fault: NO_STATE.penalty, levelOf: levelOfCount },
+  [ADMISSION.fixedWindow]: { form: COUNT, fault: NO_STATE.count, levelOf: levelOfCount },
 };
 
 function levelOfWindow(batch: CounterBatch, slot: number, numbers: readonly number[]): number {

@@ -13,6 +13,13 @@ export const FORMS = {
   runs: 1,
   /** Runs, and the terms of a penalty. */
   penalized: 2,
+  /**
+   * Runs with reserves. Before the first key: the length of the window in seconds and the end of the window, which only
+   * fixed windows need.
+   */
+  reserved: 3,
+  /** As `single`, with the same reserve for all keys. It comes before the first key, and then the same as for `reserved`. */
+  singleReserved: 4,
 } as const;
 
 /** Admits a single request to each token bucket. The numbers: the hits for each key, at least 1. */
@@ -30,7 +37,7 @@ export const SINGLE_TO_BUCKETS = `local isWhole = drain == 1
         full = tonumber(full)
         level = (full - now) * drain + (rest or 0)
       end
-      if level and level > 0 and level + units <= capacity and (isWhole or rest + 0 < drain) then
+      if level and level > 0 and level + units <= room and (isWhole or rest + 0 < drain) then
         local after = level + units
         local left = after % drain
         local fills = now + (after - left) / drain
@@ -44,7 +51,7 @@ export const SINGLE_TO_BUCKETS = `local isWhole = drain == 1
         elseif err then
           level = false
         else
-          if level + units > capacity then
+          if level + units > room then
             units = 0
             if not value then err = errorOf(keys[i]) end
           end
@@ -81,7 +88,7 @@ export const SINGLE_TO_WINDOWS = `local head = format('%d ', first)
         base = product == 0 and 0 or product <= ${MOST_EXACT} and ceil(product / lengthMs)
           or weightOf(previous, restMs, lengthMs)
         level = base + current
-        if level + hits <= capacity then
+        if level + hits <= room then
           local text = head .. before .. format(' %d', current + hits)
           err = keep(keys[i], value, text, true, first + life - (now - now % 1000) / 1000)
           if err then level = false end
@@ -93,7 +100,7 @@ export const SINGLE_TO_WINDOWS = `local head = format('%d ', first)
         elseif err then
           level = false
         else
-          if level + hits > capacity then
+          if level + hits > room then
             hits = 0
             if not value then err = errorOf(keys[i]) end
           end
@@ -112,9 +119,38 @@ export const SINGLE_TO_WINDOWS = `local head = format('%d ', first)
     end`;
 
 /**
+ * Admits a single request to each fixed window. The numbers: for each key the seconds that a new count lives, and the hits,
+ * at least 1.
+ */
+export const SINGLE_TO_COUNTS = `for i = done + 1, last do
+      local value = values[i - plain]
+      local hits = numbers[at + 1]
+      local err = unread
+      local level, ends, reset = countAt(value, now, window, closes)
+      if not level then
+        err = err or '${NO_STATE.count}'
+      elseif err then
+        level = false
+      else
+        if level + hits > room then
+          hits = 0
+          if not value then err = errorOf(keys[i]) end
+        end
+        if hits > 0 or reset then
+          err = keep(keys[i], value, format('%d %d', ends, level + hits), level > 0, numbers[at])
+        end
+        if err then level = false end
+      end
+      at = at + 2
+      n = n + 1
+      results[n] = level or false
+      failure = failure or err or false
+    end`;
+
+/**
  * Applies runs of requests to keys of any kind. The numbers for each key: the seconds that the state lives after the start
- * of the window (of a fixed window, from now on), the number of runs, and for each run hits and requests (negative for
- * refunds).
+ * of the window (of a fixed window, from now on), the number of runs, and for each run hits, requests (negative for
+ * refunds), and the reserve if the form has reserves.
  */
 export const RUNS_TO_ANY = `for i = done + 1, last do
       local key = keys[i]
@@ -136,17 +172,17 @@ export const RUNS_TO_ANY = `for i = done + 1, last do
         level, full, excess, reset = bucketAt(value, now, drain, capacity)
         base = 0
       else
-        level, full, reset = countAt(value, now, penalty.window, penalty.closes)
+        level, full, reset = countAt(value, now, window, closes)
         base = 0
       end
       local runs = numbers[at + 1]
       local after = level
-      for run = at + 2, level and at + 2 * runs or 0, 2 do
+      for run = at + 2, level and at + size * runs or 0, size do
         local hits, requests = numbers[run], numbers[run + 1]
         if requests < 0 then
           after = refunded(after, base, -requests * hits * scale)
         elseif hits > 0 and not (state and now < state.ends * 1000) then
-          local room = capacity - after
+          local room = capacity - (size == 3 and numbers[run + 2] or 0) - after
           local units = hits * scale
           local admitted = 0
           if room >= units then admitted = min(requests, (room - room % units) / units) end
@@ -155,7 +191,8 @@ export const RUNS_TO_ANY = `for i = done + 1, last do
         end
       end
       if not level then
-        err = err or (length > 0 and '${NO_STATE.window}' or length == 0 and '${NO_STATE.bucket}' or '${NO_STATE.penalty}')
+        err = err or (length > 0 and '${NO_STATE.window}' or length == 0 and '${NO_STATE.bucket}' or
+          penalty and '${NO_STATE.penalty}' or '${NO_STATE.count}')
       elseif err then
         level = false
       elseif after ~= level or reset or state and state.changed then
@@ -172,7 +209,7 @@ export const RUNS_TO_ANY = `for i = done + 1, last do
         err = errorOf(key)
         if err then level = false end
       end
-      at = at + 2 + 2 * runs
+      at = at + 2 + size * runs
       n = n + 1
       results[n] = level or false
       if length > 0 then

@@ -1,4 +1,10 @@
-import { FORMS, RUNS_TO_ANY, SINGLE_TO_BUCKETS, SINGLE_TO_WINDOWS } from './admission-loops.ts';
+import {
+  FORMS,
+  RUNS_TO_ANY,
+  SINGLE_TO_BUCKETS,
+  SINGLE_TO_COUNTS,
+  SINGLE_TO_WINDOWS,
+} from './admission-loops.ts';
 import { PACKED_REPLY, refundAndAdd, script, TELL } from './scripts.ts';
 import { NO_STATE, STATES } from './state-functions.ts';
 
@@ -17,8 +23,8 @@ import { NO_STATE, STATES } from './state-functions.ts';
  *     ARGV    for each plain counter as in the refund script; then the packed numbers: time in milliseconds, and for each
  *             group of keys with the same terms: its form, the number of its keys, length of the window in seconds (0 for a
  *             bucket, -1 for a fixed window), capacity, scale and drain, for keys with a penalty its `after`, length,
- *             factor, maximum, the length of a window, and the end of the fixed window, else 0; then for each key what
- *             `admission-loops.ts` says of the form
+ *             factor, maximum, the length of a window, and the end of the fixed window, else 0; then what
+ *             `admission-loops.ts` says of the form, before the first key and for each key
  *     returns for each plain counter the count before; for each bucket and fixed window the level before; for each sliding
  *             window the level before, the part that cannot be given back, and the hits of the previous window; with a
  *             penalty, then its four numbers before; then the first error
@@ -37,14 +43,23 @@ while done < #keys do
   local form, last = numbers[at], done + numbers[at + 1]
   local length, capacity, scale, drain = numbers[at + 2], numbers[at + 3], numbers[at + 4], numbers[at + 5]
   local first = length > 0 and windowStart(now, length)
+  local room, size, window, closes = capacity, 2
   at = at + 6
+  if form == ${FORMS.singleReserved} then
+    form, room, at = ${FORMS.single}, capacity - numbers[at], at + 1
+    window, closes, at = numbers[at], numbers[at + 1], at + 2
+  elseif form == ${FORMS.reserved} then
+    size, window, closes, at = 3, numbers[at], numbers[at + 1], at + 2
+  end
   if form == ${FORMS.single} and first then
     ${SINGLE_TO_WINDOWS}
-  elseif form == ${FORMS.single} then
+  elseif form == ${FORMS.single} and length == 0 then
     ${SINGLE_TO_BUCKETS}
+  elseif form == ${FORMS.single} then
+    ${SINGLE_TO_COUNTS}
   else
     local penalty = form == ${FORMS.penalized} and termsAt(numbers, at)
-    if penalty then at = at + 6 end
+    if penalty then window, closes, at = penalty.window, penalty.closes, at + 6 end
     ${RUNS_TO_ANY}
   end
   done = last
@@ -61,8 +76,9 @@ ${PACKED_REPLY}`;
  *             seconds to live, minimum seconds to live (0 if the key is not shared); for each other key: length of the
  *             window in seconds (0 for a bucket, -1 for a fixed window), capacity, scale, drain, the seconds that the state
  *             lives after the start of the window (of a fixed window, from now on), and the terms of its penalty as above,
- *             or 0; for each request: 1 if none of its hits are added, else 0, the number of its ops, and
- *             for each op: index of its key (from 1), hits, limit (-1 if the hits are a refund)
+ *             or 0 and of a fixed window the length of the window and its end; for each request: 1 if none of its hits are
+ *             added, else 0, the number of its ops, and for each op: index of its key (from 1), hits, limit (-1 if the hits
+ *             are a refund); then, if any op has a reserve, the packed reserves of all ops
  *     returns for each op: the count or level afterwards; 1 if its hits were held back, 2 if they were not admitted, 3 if the
  *             key is penalized, else 0; then for each window the part that cannot be given back and the hits of the previous
  *             window, and for each key with a penalty the four numbers of the penalty; then the first error
@@ -70,6 +86,7 @@ ${PACKED_REPLY}`;
 const ADMIT_HOLDING_BACK_SCRIPT = `${STATES}
 local numbers = cmsgpack.unpack(ARGV[1])
 local now, plain, requests = numbers[1], numbers[2], numbers[3]
+local reserves = ARGV[2] and cmsgpack.unpack(ARGV[2]) or {}
 local at = 4
 local failure = false
 local keys = {}
@@ -90,9 +107,11 @@ for i = 1, #KEYS do
     state.scale, state.life = numbers[at + 2], numbers[at + 4]
     at = at + 5
     state.base, state.previous = 0, 0
+    local window, closes
     if numbers[at] > 0 then
       local terms = termsAt(numbers, at)
       at = at + 6
+      window, closes = terms.window, terms.closes
       local record
       value, record = divided(value)
       state.value, state.terms, state.record = value, terms, penaltyAt(record, now, terms)
@@ -102,10 +121,11 @@ for i = 1, #KEYS do
       end
     else
       at = at + 1
+      if length < 0 then window, closes, at = numbers[at], numbers[at + 1], at + 2 end
     end
     if length < 0 then
-      state.count, state.full, state.reset = countAt(value, now, state.terms.window, state.terms.closes)
-      if not state.count then err = err or '${NO_STATE.penalty}' end
+      state.count, state.full, state.reset = countAt(value, now, window, closes)
+      if not state.count then err = err or (state.terms and '${NO_STATE.penalty}' or '${NO_STATE.count}') end
     elseif length > 0 then
       local start = windowStart(now, length)
       state.count, state.base, state.previous, state.start, state.lives, state.reset =
@@ -123,17 +143,18 @@ end
 local function isPenalized(state)
   return state.record and now < state.record.ends * 1000
 end
-local function isFull(state, hits, limit)
+local function isFull(state, hits, limit, reserve)
   if not state.count or limit == math.huge then return false end
   if state.plain then return state.count + hits > limit end
   if isPenalized(state) then return true end
-  return state.count + max(hits, 1) * state.scale > state.capacity
+  return state.count + max(hits, 1) * state.scale > state.capacity - (reserve or 0)
 end
 local results = {}
 local used = {}
 for request = 1, requests do
   local hold = numbers[at] == 1
   local first, last = at + 2, at + 1 + 3 * numbers[at + 1]
+  local done = #used + 1
   local any = hold
   local full = {}
   local after = {}
@@ -151,7 +172,8 @@ for request = 1, requests do
     end
   end
   for op = first, last, 3 do
-    if numbers[op + 2] >= 0 and not hold and isFull(keys[numbers[op]], numbers[op + 1], numbers[op + 2]) then
+    local reserve = reserves[done + (op - first) / 3]
+    if numbers[op + 2] >= 0 and not hold and isFull(keys[numbers[op]], numbers[op + 1], numbers[op + 2], reserve) then
       full[op] = true
       any = true
     end
@@ -166,7 +188,7 @@ for request = 1, requests do
       if state.count and not held then
         local hits = numbers[op + 1]
         if not state.plain then
-          if isFull(state, hits) then code = 2 end
+          if isFull(state, hits, nil, reserves[done + (op - first) / 3]) then code = 2 end
           if code == 2 and state.record then
             if hits > 0 and not isPenalized(state) then reject(state.record, now, state.terms) end
             if isPenalized(state) then code = 3 end

@@ -12,7 +12,7 @@ export const MOST_EXACT = Number.MAX_SAFE_INTEGER;
  *
  *     token bucket      `full` or `full rest`             `TokenBucket`: milliseconds, units
  *     sliding window    `start previous current`          `SlidingWindow`: seconds, hits, hits
- *     fixed window      `end count`                       seconds, hits: only for limits with a penalty
+ *     fixed window      `end count`                       seconds, hits: only for limits with a penalty or with classes
  *
  * A penalty follows after `;`: see `penalty-functions.ts`.
  *
@@ -141,4 +141,5 @@ export const NO_STATE = {
   window: 'ERR value is not the state of a sliding window',
   bucket: 'ERR value is not the state of a token bucket',
   penalty: NO_PENALTY_STATE,
+  count: 'ERR value is not the state of a fixed window with classes',
 } as const;
