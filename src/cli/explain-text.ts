@@ -111,11 +111,15 @@ function partName({ name, window, algorithm }: ExplainedLimit): string {
   return name !== '' ? name : algorithm === 'fixed_window' ? `${window}` : `${window} ${algorithm}`;
 }
 
-function countingRows({ key, window, level, penalty }: Partial<ExplainedCounting>): Row[] {
+function countingRows({ key, window, level, class: own, penalty }: Partial<ExplainedCounting>): Row[] {
   const rows: Row[] = [];
   if (key !== undefined) rows.push(['key', key]);
   if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
   if (level !== undefined) rows.push(['level', level]);
+  if (own !== undefined) {
+    const name = own.name === null ? 'none of the rule' : own.name;
+    rows.push(['class', `${name}: may use ${own.share} of the limit, ${own.most} hits`]);
+  }
   if (penalty !== undefined) rows.push(['penalty', penaltyText(penalty)]);
   return rows;
 }

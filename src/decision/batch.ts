@@ -8,6 +8,8 @@ import type { DecisionReply, ResponseFormat } from './decider.ts';
 import type { CountingTerms } from './limits/counting-terms.ts';
 import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
 import type { NamedStatistics } from './statistics/named-rows.ts';
+import { countOutcome, type Outcome } from './statistics/outcome.ts';
+import { addTotal } from './statistics/shared-totals.ts';
 
 const INITIAL_ROWS = 64;
 
@@ -66,6 +68,11 @@ export class DecisionTable {
   /** The row of statistics: totals (see `shared-totals.ts`), and the first slot of the row. */
   statistics: Int32Array[] = [];
   statisticsBase = new Int32Array(INITIAL_ROWS);
+  /**
+   * Only for limits with classes or with hits that pass after the limit: the first slot of the row of the class or of these
+   * hits, in `DecisionBatch.ruleTotals`.
+   */
+  extraBase = new Int32Array(INITIAL_ROWS);
   /** Only for `KIND.several`: the row of the first limit, the number of limits, and the row of the limit that binds. */
   firstPart = new Int32Array(INITIAL_ROWS);
   partCount = new Int32Array(INITIAL_ROWS);
@@ -93,7 +100,7 @@ export class DecisionTable {
         'keyEnd',
       ]);
       doubleColumns(this, ['op', 'mark', 'statisticsBase', 'firstPart', 'partCount', 'binding', 'resetMs']);
-      doubleColumns(this, ['code', 'isOver', 'remaining']);
+      doubleColumns(this, ['code', 'isOver', 'remaining', 'extraBase']);
     }
   }
 }
@@ -101,6 +108,8 @@ export class DecisionTable {
 /** Most batches are much smaller. A larger batch comes from a burst, and its memory is released. */
 const KEPT_BYTES = 262_144;
 const KEPT_ROWS = 4_096;
+
+const NO_TOTALS = new Int32Array(0);
 
 const CALLER_GONE = new Fault('cancelled', 'the call ended before it was decided; nothing was counted');
 
@@ -120,6 +129,8 @@ export class DecisionBatch {
   readonly faults: (Fault | null)[] = [];
   /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
+  /** The statistics of the active rules; empty without rules. */
+  ruleTotals: Int32Array = NO_TOTALS;
   /** Milliseconds that this thread spent on the batch, if measured. */
   spentMs = 0;
   /** When the batch began, by a monotonic clock in milliseconds, and how long the store took; 0 if not measured. */
@@ -201,6 +212,7 @@ export class DecisionBatch {
     this.counters.timedCall = null;
     empty(this.replies);
     // Rows of statistics and terms would retain rules that were replaced.
+    this.ruleTotals = NO_TOTALS;
     empty(this.decisions.statistics);
     empty(this.decisions.terms);
   }
@@ -250,4 +262,27 @@ export function usedAfter({ decisions, counters }: DecisionBatch, row: number): 
   const terms = decisions.terms[row];
   const after = counters.opAfters[op];
   return terms === null || terms.admission === null ? after : terms.usedAt(after);
+}
+
+/** Adds hits to a statistic of the class of a row, if its limit has classes. */
+export function countInClass(
+  { decisions, ruleTotals }: DecisionBatch,
+  row: number,
+  statistic: number,
+  hits: number,
+): void {
+  const terms = decisions.terms[row];
+  if (terms === null || terms.classes === null) return;
+  addTotal(ruleTotals, decisions.extraBase[row] + statistic, hits);
+}
+
+/** Counts an outcome for the class of a row, if its limit has classes. */
+export function countOutcomeInClass(
+  { decisions, ruleTotals }: DecisionBatch,
+  row: number,
+  outcome: Outcome,
+): void {
+  const terms = decisions.terms[row];
+  if (terms === null || terms.classes === null) return;
+  countOutcome(ruleTotals, decisions.extraBase[row], outcome);
 }

@@ -4,8 +4,17 @@ import { REFUSED } from '../counters/admission/admission.ts';
 import { MOST_IN_RESPONSE } from '../messages/current-limit.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { CODE, type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
+import {
+  CODE,
+  countInClass,
+  countOutcomeInClass,
+  type DecisionBatch,
+  type DecisionTable,
+  KIND,
+  PENALIZED,
+} from './batch.ts';
 import { showBinding } from './binding-limit.ts';
+import { passesAfterLimit } from './limits/after-limit.ts';
 import type { LimitState } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import {
@@ -79,7 +88,7 @@ export class Evaluator {
     }
     const op = decisions.op[row];
     if (op < 0) {
-      this.#evaluateKnownOver(decisions, row);
+      this.#evaluateKnownOver(batch, row);
       return true;
     }
     const terms = decisions.terms[row];
@@ -94,18 +103,32 @@ export class Evaluator {
     outcome.after = after;
     outcome.before = outcome.held ? after : after - outcome.hits;
     decisions.remaining[row] = Math.max(outcome.requestsPerUnit - after, 0);
-    this.#conclude(batch, row, true);
+    const share = terms === null ? 0 : terms.afterLimit;
+    if (share > 0 && this.#passes(share)) {
+      addTotal(batch.ruleTotals, decisions.extraBase[row] + RULE_STAT.totalHits, outcome.hits);
+      return true;
+    }
+    this.#conclude(batch, row, share === 0);
     return true;
   }
 
-  #evaluateKnownOver(decisions: DecisionTable, row: number): void {
+  /** Whether the outcome is beyond a limit after which this share of the hits passes. */
+  #passes(share: number): boolean {
+    const outcome = this.#outcome;
+    return isOverLimit(outcome) && !outcome.held && passesAfterLimit(outcome, outcome.requestsPerUnit, share);
+  }
+
+  #evaluateKnownOver(batch: DecisionBatch, row: number): void {
+    const { decisions } = batch;
     const statistics = decisions.statistics[row];
     const base = decisions.statisticsBase[row];
     const hits = decisions.hits[row];
     addTotal(statistics, base + RULE_STAT.overLimit, hits);
     addTotal(statistics, base + RULE_STAT.overLimitWithLocalCache, hits);
+    countInClass(batch, row, RULE_STAT.overLimit, hits);
+    countInClass(batch, row, RULE_STAT.overLimitWithLocalCache, hits);
     decisions.remaining[row] = 0;
-    markOver(decisions, row, hits);
+    markOver(batch, row, hits);
   }
 
   /** A limit whose hits the store admits or refuses. All hits of a refused request are over the limit. */
@@ -131,7 +154,8 @@ export class Evaluator {
       decisions.flags[row] |= PENALIZED;
     } else if (!terms.isFixed) decisions.resetMs[row] = terms.resetMs(state);
     if (isRefund) return true;
-    const used = terms.usedAt(level);
+    // More important classes may have used more than this one may.
+    const used = Math.min(terms.usedAt(level), terms.most);
     const isRefused = counters.opRefused[op] !== REFUSED.no;
     const outcome = this.#outcome;
     outcome.requestsPerUnit = terms.most;
@@ -153,9 +177,10 @@ export class Evaluator {
     const outcome = this.#outcome;
     outcome.nearThreshold = nearThreshold(this.#nearLimitRatio, outcome.requestsPerUnit);
     countOutcome(decisions.statistics[row], decisions.statisticsBase[row], outcome);
+    countOutcomeInClass(batch, row, outcome);
     if (!isOverLimit(outcome)) return;
     if (isCertain) this.#remember(batch, row);
-    markOver(decisions, row, hitsOverLimit(outcome));
+    markOver(batch, row, hitsOverLimit(outcome));
   }
 
   /** A refund is always OK, and counts neither as near nor as over the limit. */
@@ -183,7 +208,7 @@ export class Evaluator {
     if (isAdmitted) {
       state.nowMs = nowMs;
       state.fixedLeftMs = decisions.resetMs[row];
-      state.level = terms.admission.capacity - decisions.remaining[row] * terms.admission.scale;
+      state.level = (terms.most - decisions.remaining[row]) * terms.admission.scale;
       state.floor = 0;
       state.previous = 0;
       if (!terms.isFixed) decisions.resetMs[row] = terms.resetMs(state);
@@ -226,10 +251,14 @@ function waitForHits({ code, flags, resetMs }: DecisionTable, row: number, waitM
 }
 
 /** Marks a row as over its limit. A rule in shadow mode only counts the hits over the limit (spec 3.3). */
-function markOver(decisions: DecisionTable, row: number, hitsOver: number): void {
+function markOver(batch: DecisionBatch, row: number, hitsOver: number): void {
+  const { decisions } = batch;
   decisions.isOver[row] = 1;
   if ((decisions.flags[row] & LIMIT_FLAG.shadow) === 0) decisions.code[row] = CODE.overLimit;
-  else addTotal(decisions.statistics[row], decisions.statisticsBase[row] + RULE_STAT.shadowMode, hitsOver);
+  else {
+    addTotal(decisions.statistics[row], decisions.statisticsBase[row] + RULE_STAT.shadowMode, hitsOver);
+    countInClass(batch, row, RULE_STAT.shadowMode, hitsOver);
+  }
 }
 
 function uncounted(batch: DecisionBatch, row: number): Fault {

@@ -54,9 +54,9 @@ function shareOf({ terms, requestsPerUnit, isOver }: DecisionTable, row: number,
     const most = requestsPerUnit[row];
     return most > 0 ? after / most : 1;
   }
-  const share = counting.most > 0 ? counting.usedAt(after) / counting.most : 1;
-  // The store does not count hits that do not fit.
-  return isOver[row] === 1 ? Math.max(share, 1) : share;
+  const share = counting.total > 0 ? counting.usedAt(after) / counting.total : 1;
+  // The store does not count hits that do not fit. Those of a class may not fit into a limit that is not used up.
+  return isOver[row] === 1 && counting.most === counting.total ? Math.max(share, 1) : share;
 }
 
 /** The end of a fixed window, because counts stay until then. Levels of sliding windows and buckets fall. */

@@ -65,6 +65,7 @@ export function metricKey(
   for (let level = 0; level < count; level++) {
     const entry = first + level;
     const record = entries + matcher.path[level] * ENTRY.words;
+    if ((words[record + ENTRY.flags] & ENTRY_FLAG.aside) !== 0) continue;
     const key = table.text(table.keyStart[entry], table.keyEnd[entry]);
     const value = table.text(table.valueStart[entry], table.valueEnd[entry]);
     const flags = words[record + ENTRY.flags];
@@ -94,7 +95,9 @@ function levelOfLimit(
   const { words } = rules;
   let length = Buffer.byteLength(domain);
   for (let level = 0; level < count; level++) {
-    length += 1 + words[words[HEADER.entries] + matcher.path[level] * ENTRY.words + ENTRY.compositeLength];
+    const record = words[HEADER.entries] + matcher.path[level] * ENTRY.words;
+    const isAside = (words[record + ENTRY.flags] & ENTRY_FLAG.aside) !== 0;
+    if (!isAside) length += 1 + words[record + ENTRY.compositeLength];
   }
   const start = rules.limit(limit, LIMIT.path);
   const level = rules.text(start + length, rules.limit(limit, LIMIT.pathLength) - length);

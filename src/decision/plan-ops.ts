@@ -3,7 +3,8 @@ import { NEVER_FULL } from '../counters/batch.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
+import { countInClass, type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
+import type { CountingTerms } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -70,11 +71,13 @@ export class OpPlanner {
     const statistics = decisions.statistics[row];
     const base = decisions.statisticsBase[row];
     const hits = decisions.hits[row];
-    addTotal(statistics, base + (isRefund ? RULE_STAT.totalNegativeHits : RULE_STAT.totalHits), hits);
+    const total = isRefund ? RULE_STAT.totalNegativeHits : RULE_STAT.totalHits;
+    addTotal(statistics, base + total, hits);
     if (decisions.kind[row] === KIND.unlimited) {
       if (!isRefund) addTotal(statistics, base + RULE_STAT.withinLimit, hits);
       return false;
     }
+    countInClass(batch, row, total, hits);
     if (!isRefund && this.#isKnownOver(batch, row)) {
       decisions.op[row] = -1;
       return holdsBack(decisions, row);
@@ -88,9 +91,7 @@ export class OpPlanner {
   #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
     const overLimit = this.#overLimit;
     const terms = decisions.terms[row];
-    // Until when a limit refuses several hits whose hits the store admits, only the store knows.
-    if (overLimit === null || (terms !== null && terms.admission !== null && decisions.hits[row] > 1))
-      return false;
+    if (overLimit === null || (terms !== null && isUnsure(terms, decisions.hits[row]))) return false;
     const range = this.#range;
     range.start = decisions.keyStart[row];
     range.end = decisions.keyEnd[row];
@@ -138,9 +139,20 @@ export class OpPlanner {
 }
 
 /**
+ * Whether only the store can tell whether hits pass: until when a limit refuses several hits whose hits the store admits, or
+ * which hits pass after the limit.
+ */
+function isUnsure({ admission, afterLimit }: CountingTerms, hits: number): boolean {
+  return afterLimit > 0 || (admission !== null && hits > 1);
+}
+
+/**
  * Whether a limit that is exceeded holds back the other hits of the request. In shadow mode, only a plain limit does, as in
- * envoyproxy/ratelimit. A limit of `rate_limits` in shadow mode would otherwise switch off the enforced ones beside it.
+ * envoyproxy/ratelimit. A limit of `rate_limits` in shadow mode would otherwise switch off the enforced ones beside it. A
+ * limit that hits pass after does not, because whether they pass is decided after they are counted.
  */
 function holdsBack({ terms, flags }: DecisionTable, row: number): boolean {
-  return (terms[row]?.isWrittenPlain ?? true) || (flags[row] & LIMIT_FLAG.shadow) === 0;
+  const counting = terms[row];
+  if (counting !== null && counting.afterLimit > 0) return false;
+  return counting === null || counting.isWrittenPlain || (flags[row] & LIMIT_FLAG.shadow) === 0;
 }

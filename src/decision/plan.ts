@@ -8,6 +8,7 @@ import { UNIT_NUMBERS } from '../rules/rule-set.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
 import { type DecisionBatch, type DecisionTable, hitsOf, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
+import type { CountingTerms } from './limits/counting-terms.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { OpPlanner } from './plan-ops.ts';
@@ -72,6 +73,7 @@ export class Planner {
    */
   plan(batch: DecisionBatch, generation: RuleGeneration | null, steering: SteeringTable | null): void {
     this.#steerer.table = steering;
+    if (generation !== null) batch.ruleTotals = generation.statistics;
     batch.keys.reset();
     batch.counters.reset(batch.nowMs);
     if (batch.size === 1) reserveKeys(batch);
@@ -205,12 +207,12 @@ export class Planner {
     const isDynamic = hasDynamicMetricKey(rules, matcher, requests, row);
     const siblings = rules.limit(limit, LIMIT.siblings);
     if (siblings === 0) {
-      this.#applyLimit(decisions, generation, row, limit);
+      this.#applyLimit(batch, generation, row, limit);
       if (isDynamic) this.#nameStatistics(batch, rules, { request, row }, row);
     } else {
       const first = addParts(decisions, row, siblings + 1);
       for (let part = 0; part <= siblings; part++) {
-        this.#applyLimit(decisions, generation, first + part, limit + part);
+        this.#applyLimit(batch, generation, first + part, limit + part);
         if (isDynamic) this.#nameStatistics(batch, rules, { request, row }, first + part);
       }
     }
@@ -219,7 +221,8 @@ export class Planner {
   }
 
   /** Fills a row with a limit of the rules. */
-  #applyLimit(decisions: DecisionTable, generation: RuleGeneration, row: number, limit: number): void {
+  #applyLimit(batch: DecisionBatch, generation: RuleGeneration, row: number, limit: number): void {
+    const { decisions } = batch;
     const { rules } = generation;
     const flags = rules.flags(limit);
     decisions.kind[row] = (flags & LIMIT_FLAG.unlimited) !== 0 ? KIND.unlimited : KIND.limited;
@@ -227,12 +230,28 @@ export class Planner {
     decisions.requestsPerUnit[row] = rules.requestsPerUnit(limit);
     decisions.unit[row] = rules.limit(limit, LIMIT.unit);
     decisions.flags[row] = flags;
-    decisions.terms[row] = rules.limit(limit, LIMIT.terms) === 0 ? null : generation.terms.of(limit);
+    const terms = rules.limit(limit, LIMIT.terms) === 0 ? null : generation.terms.of(limit);
+    decisions.terms[row] = terms;
+    if (terms !== null && (terms.classes !== null || terms.afterLimit > 0))
+      this.#applyExtras(batch, generation, row, terms);
     decisions.statistics[row] = generation.statistics;
     decisions.statisticsBase[row] = limit * ROW_SLOTS;
     const replaces = rules.limit(limit, LIMIT.replaces) + rules.words[HEADER.replaces];
     for (let i = 0; i < rules.limit(limit, LIMIT.replaceCount); i++)
       this.#replaced.add(rules.words[replaces + i]);
+  }
+
+  /** Sets the class of a row with a limit of the current match, and where its further statistics are. */
+  #applyExtras(
+    { requests, decisions }: DecisionBatch,
+    generation: RuleGeneration,
+    row: number,
+    terms: CountingTerms,
+  ): void {
+    const number = terms.classes === null ? 0 : terms.classes.numberOf(requests, this.#matcher);
+    const extraRow = generation.terms.extraRow(decisions.limit[row]) + number;
+    decisions.terms[row] = terms.inClass(number);
+    decisions.extraBase[row] = extraRow * ROW_SLOTS;
   }
 
   /** Gives a row with a limit of the current match statistics whose name contains request values. */

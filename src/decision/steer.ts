@@ -3,7 +3,15 @@ import { RULE_STAT } from '../stats/names.ts';
 import type { Counter } from '../stats/registry.ts';
 import { overriddenLimit, type SteeringRecord } from '../steering/record.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
-import { type DecisionBatch, endOfLimits, firstLimit, hitsOf, KIND, OVERRIDDEN } from './batch.ts';
+import {
+  countInClass,
+  type DecisionBatch,
+  endOfLimits,
+  firstLimit,
+  hitsOf,
+  KIND,
+  OVERRIDDEN,
+} from './batch.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -100,10 +108,11 @@ function overrideLimits(
     if (requests === decisions.requestsPerUnit[limitRow]) return;
     decisions.requestsPerUnit[limitRow] = requests;
     decisions.flags[limitRow] |= OVERRIDDEN;
-    if (decisions.terms[limitRow] !== null) {
-      const terms = generation.terms.withRequests(decisions.limit[limitRow], requests);
-      decisions.terms[limitRow] = terms;
-      decisions.requestsPerUnit[limitRow] = terms.requests;
+    const terms = decisions.terms[limitRow];
+    if (terms !== null) {
+      const others = generation.terms.withRequests(decisions.limit[limitRow], requests);
+      decisions.terms[limitRow] = others.inClass(terms.classNumber);
+      decisions.requestsPerUnit[limitRow] = others.requests;
     }
   };
   // One number for limits with different windows would make no sense.
@@ -113,7 +122,8 @@ function overrideLimits(
 }
 
 /** Adds the hits of a descriptor to the statistics of its limits. */
-function countHits({ decisions }: DecisionBatch, row: number, hits: number, statistic: number): void {
+function countHits(batch: DecisionBatch, row: number, hits: number, statistic: number): void {
+  const { decisions } = batch;
   if (decisions.kind[row] === KIND.none) return;
   const end = endOfLimits(decisions, row);
   for (let limitRow = firstLimit(decisions, row); limitRow < end; limitRow++) {
@@ -121,6 +131,8 @@ function countHits({ decisions }: DecisionBatch, row: number, hits: number, stat
     const base = decisions.statisticsBase[limitRow];
     addTotal(decisions.statistics[limitRow], base + RULE_STAT.totalHits, hits);
     addTotal(decisions.statistics[limitRow], base + statistic, hits);
+    countInClass(batch, limitRow, RULE_STAT.totalHits, hits);
+    countInClass(batch, limitRow, statistic, hits);
   }
 }
 

@@ -12,6 +12,8 @@ export const CALENDAR_MONTH: LimitTerms = {
   burst: 0,
   calendar: { period: 'month', zone: 'UTC', starts: 1 },
   penalty: null,
+  classes: null,
+  afterLimit: 0,
   window: 'month UTC',
   tag: '',
 };
@@ -29,12 +31,12 @@ export function withCalendarMonth(unit: Unit | null, terms: LimitTerms | null): 
   const { algorithm, multiplier, calendar, tag } = terms;
   if (algorithm !== 'fixed_window' || multiplier !== 1 || calendar !== null) return terms;
   const { calendar: month, window } = CALENDAR_MONTH;
-  return { ...terms, calendar: month, window, tag: TAG_START + tag };
+  return { ...terms, calendar: month, window, tag: tag === '' ? '' : TAG_START + tag };
 }
 
 /** Whether rule files write a limit with these terms as a plain one. */
-export function isWrittenPlain({ tag }: RuleTerms): boolean {
-  return tag.length === 0;
+export function isWrittenPlain({ tag, afterLimit }: RuleTerms): boolean {
+  return tag.length === 0 && afterLimit === 0;
 }
 
 /** Whether rule files write the window of these terms as `unit: month`. */

@@ -1,4 +1,5 @@
-import { EDGE_WORDS, edgeHash, LINE_WORDS } from './layout.ts';
+import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
+import { DOMAIN, EDGE_WORDS, ENTRY, edgeHash, LINE_WORDS } from './layout.ts';
 
 /** A growing list of 32-bit words. */
 export class WordList {
@@ -25,7 +26,7 @@ export class WordList {
 }
 
 /** Size of an open addressing table that is at most half full with `count` members: a power of two. */
-export function tableSize(count: number): number {
+function tableSize(count: number): number {
   let size = 4;
   while (size < count * 2) size *= 2;
   return size;
@@ -56,7 +57,7 @@ export function edgeTable(edges: readonly Edge[]): Int32Array {
 }
 
 /** The slot with this level and hash, or the free slot where it belongs. */
-export function findSlot(table: Int32Array, edge: Edge): number {
+function findSlot(table: Int32Array, edge: Edge): number {
   const mask = table.length / EDGE_WORDS - 1;
   let at = edgeHash(edge.level, edge.hash) & mask;
   for (; ; at = (at + 1) & mask) {
@@ -66,8 +67,41 @@ export function findSlot(table: Int32Array, edge: Edge): number {
   }
 }
 
-export function fillSlot(table: Int32Array, slot: number, edge: Edge): void {
+function fillSlot(table: Int32Array, slot: number, edge: Edge): void {
   table[slot] = edge.level + 1;
   table[slot + 1] = edge.hash;
   table[slot + 2] = edge.entry + 1;
+}
+
+/**
+ * The open addressing table of all wildcards. Chains those of equal hash in definition order: each is put in front, starting
+ * with the last one.
+ *
+ * @param entries the records of all entries
+ */
+export function wildcardTable(wildcards: readonly Edge[], entries: Int32Array): Int32Array {
+  const table = new Int32Array(tableSize(wildcards.length) * EDGE_WORDS);
+  for (let i = wildcards.length - 1; i >= 0; i--) {
+    const edge = wildcards[i];
+    const slot = findSlot(table, edge);
+    entries[edge.entry * ENTRY.words + ENTRY.nextWildcard] = table[slot + 2];
+    fillSlot(table, slot, edge);
+  }
+  return table;
+}
+
+/** The open addressing table of all domains. @param pool has their names */
+export function domainTable(domains: WordList, pool: Uint8Array): Int32Array {
+  const count = domains.length / DOMAIN.words;
+  const table = new Int32Array(tableSize(count));
+  const mask = table.length - 1;
+  for (let domain = 0; domain < count; domain++) {
+    const record = domain * DOMAIN.words;
+    const start = domains.words[record + DOMAIN.name];
+    const end = start + domains.words[record + DOMAIN.nameLength];
+    let at = scramble(fnvOver(FNV_START, pool, start, end)) & mask;
+    while (table[at] !== 0) at = (at + 1) & mask;
+    table[at] = domain + 1;
+  }
+  return table;
 }

@@ -1,16 +1,10 @@
 import { ByteWriter } from '../base/bytes.ts';
-import { FNV_START, fnvBackward, fnvOver, scramble } from '../base/hash.ts';
+import { FNV_START, fnvBackward, fnvOver } from '../base/hash.ts';
 import { UNIT_NAMES, writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
+import { asideKeys, writeAside } from './compile-asides.ts';
+import { ExtraRows } from './compile-extra-rows.ts';
 import { chooseGrams, type GramCandidate } from './compile-grams.ts';
-import {
-  type Edge,
-  edgeTable,
-  fillSlot,
-  findSlot,
-  tableSize,
-  WordList,
-  wholeLines,
-} from './compile-tables.ts';
+import { domainTable, type Edge, edgeTable, WordList, wholeLines, wildcardTable } from './compile-tables.ts';
 import { TermsSection } from './compile-terms.ts';
 import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
 import {
@@ -66,6 +60,7 @@ export function compileRules(
 
 class Compiler {
   #limitCount = 0;
+  readonly #extraRows = new ExtraRows();
   readonly #domains = new WordList();
   readonly #levels = new WordList();
   readonly #entries = new WordList();
@@ -156,7 +151,9 @@ class Compiler {
     const limit = this.#addLimits(entry, path);
     const above = this.#above;
     this.#above = number + 1;
-    const nested = entry.entries.length === 0 ? -1 : this.#addLevel(entry.entries, path);
+    const asides = asideKeys(entry);
+    const isLeaf = entry.entries.length === 0 && asides.size === 0;
+    const nested = isLeaf ? -1 : this.#addLevel(entry.entries, path);
     this.#above = above;
     this.#policies?.leave();
     const words = this.#entries.words;
@@ -173,7 +170,18 @@ class Compiler {
     words[at + ENTRY.domain] = this.#domainCount - 1;
     words[at + ENTRY.file] = entry.place ? this.#fileNumber(entry.place.file) + 1 : 0;
     words[at + ENTRY.line] = entry.place?.line ?? 0;
+    for (const key of asides) this.#addAside(key, at);
     return number;
+  }
+
+  /** Adds an entry that limits of the rule above read; see `ENTRY_FLAG.aside`. */
+  #addAside(text: string, rule: number): void {
+    const at = this.#entries.allocate(ENTRY.words);
+    const key = this.#poolText(text);
+    const hash = fnvOver(FNV_START, this.#pool.bytes, key.offset, key.offset + key.length);
+    const { words } = this.#entries;
+    this.#edges.push({ level: words[rule + ENTRY.level], hash, entry: at / ENTRY.words });
+    writeAside(words, at, key, rule);
   }
 
   /** Records the ends of a wildcard and the literals between its first and last `*`. */
@@ -271,6 +279,7 @@ class Compiler {
     words[at + LIMIT.metadata] = metadata.offset;
     words[at + LIMIT.metadataLength] = metadata.length;
     words[at + LIMIT.terms] = this.#terms.add(limit);
+    this.#extraRows.add(limit, at / LIMIT.words, path);
     return at / LIMIT.words;
   }
 
@@ -311,9 +320,10 @@ class Compiler {
 
   /** Copies all sections into one shared buffer. */
   publish(undotsStatistics: boolean): SharedArrayBuffer {
+    this.#extraRows.write(this.#limits, text => this.#poolText(text));
     const edges = edgeTable(this.#edges);
-    const wildcards = this.#wildcardTable();
-    const domains = this.#domainTable();
+    const wildcards = wildcardTable(this.#wildcards, this.#entries.words);
+    const domains = domainTable(this.#domains, this.#pool.bytes);
     const header = new Int32Array(HEADER.words);
     let at = wholeLines(HEADER.words);
     const placed: { at: number; words: Int32Array }[] = [];
@@ -347,6 +357,7 @@ class Compiler {
     header[HEADER.overlaidCount] = this.#overlaid.length / OVERLAID.words;
     header[HEADER.poolBytes] = at * 4;
     header[HEADER.limitCount] = this.#limitCount;
+    header[HEADER.rowCount] = this.#limits.length / LIMIT.words;
     header[HEADER.domainCount] = this.#domainCount;
     header[HEADER.entryCount] = this.#entries.length / ENTRY.words;
     const poolBytes = (this.#pool.length + 3) & ~3;
@@ -356,31 +367,5 @@ class Compiler {
     for (const section of placed) words.set(section.words, section.at);
     new Uint8Array(buffer, at * 4).set(this.#pool.view());
     return buffer;
-  }
-
-  /** Chains wildcards of equal hash in definition order: each is put in front, starting with the last one. */
-  #wildcardTable(): Int32Array {
-    const table = new Int32Array(tableSize(this.#wildcards.length) * EDGE_WORDS);
-    for (let i = this.#wildcards.length - 1; i >= 0; i--) {
-      const edge = this.#wildcards[i];
-      const slot = findSlot(table, edge);
-      this.#entries.words[edge.entry * ENTRY.words + ENTRY.nextWildcard] = table[slot + 2];
-      fillSlot(table, slot, edge);
-    }
-    return table;
-  }
-
-  #domainTable(): Int32Array {
-    const table = new Int32Array(tableSize(this.#domainCount));
-    const mask = table.length - 1;
-    for (let domain = 0; domain < this.#domainCount; domain++) {
-      const record = domain * DOMAIN.words;
-      const start = this.#domains.words[record + DOMAIN.name];
-      const end = start + this.#domains.words[record + DOMAIN.nameLength];
-      let at = scramble(fnvOver(FNV_START, this.#pool.bytes, start, end)) & mask;
-      while (table[at] !== 0) at = (at + 1) & mask;
-      table[at] = domain + 1;
-    }
-    return table;
   }
 }

@@ -4,6 +4,7 @@ import { isWrittenPlain } from './calendar-month.ts';
 import { describeAnswers } from './domain-answers.ts';
 import {
   DOMAIN,
+  EXTRA_ROW,
   HEADER,
   LAYOUT_VERSION,
   LEVEL_END,
@@ -18,6 +19,7 @@ import {
 } from './layout.ts';
 import type { RulePlace } from './rule-set.ts';
 import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
+import { shareText } from './shares.ts';
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
 export class CompiledRules {
@@ -25,6 +27,8 @@ export class CompiledRules {
   readonly words: Int32Array;
   readonly pool: Uint8Array;
   readonly limitCount: number;
+  /** Number of rows of statistics: those of the limits, and then those of {@link EXTRA_ROW}. */
+  readonly rowCount: number;
   readonly domainCount: number;
   readonly #domainTable: number;
   readonly #domainMask: number;
@@ -47,6 +51,7 @@ export class CompiledRules {
     }
     this.pool = new Uint8Array(buffer, words[HEADER.poolBytes]);
     this.limitCount = words[HEADER.limitCount];
+    this.rowCount = words[HEADER.rowCount];
     this.domainCount = words[HEADER.domainCount];
     this.#domainTable = words[HEADER.domainTable];
     this.#domainMask = words[HEADER.domainMask];
@@ -120,7 +125,7 @@ export class CompiledRules {
     return true;
   }
 
-  /** A field of a limit; see {@link LIMIT}. */
+  /** A field of a limit, or of a record of {@link EXTRA_ROW}; see {@link LIMIT}. */
   limit(limit: number, field: number): number {
     return this.words[this.#limits + limit * LIMIT.words + field];
   }
@@ -171,6 +176,15 @@ export class CompiledRules {
     return this.words[HEADER.calendarMonth];
   }
 
+  /** The limits that have further rows of statistics, each with the first one. */
+  *extraRows(): Iterable<readonly [limit: number, row: number]> {
+    for (let row = this.limitCount, last = -1; row < this.rowCount; row++) {
+      const limit = this.limit(row, EXTRA_ROW.ofLimit);
+      if (limit !== last) yield [limit, row];
+      last = limit;
+    }
+  }
+
   /** Whether a domain has limits that are not plain. Looks at every limit, so ask once for each set of rules. */
   hasTermsIn(domain: string): boolean {
     for (let limit = 0; limit < this.limitCount; limit++) {
@@ -184,7 +198,7 @@ export class CompiledRules {
     return this.#levels(limit).join('.');
   }
 
-  /** The configured path as the statistics of the limit are named. */
+  /** The configured path as the statistics of a row are named. */
   statisticsPath(limit: number): string {
     const [domain, ...levels] = this.#levels(limit);
     const item = (this.flags(limit) & LIMIT_FLAG.listed) === 0 ? [] : levels.splice(-1);
@@ -236,16 +250,25 @@ export function* dumpRules(rules: CompiledRules): Iterable<string> {
 }
 
 /** What a line says instead of the unit, and at its end. */
-function dumpTerms({ window, algorithm, burst, calendar, penalty }: RuleTerms): [string, string] {
+function dumpTerms(terms: RuleTerms): [string, string] {
+  const { window, algorithm, burst, calendar, penalty } = terms;
   const bucket = algorithm === 'token_bucket' ? `, burst: ${burst}` : '';
   const zone = calendar === null ? '' : `, zone: ${calendar.zone}`;
   const [length] = window.split(' ');
   const name = calendar === null ? 'window' : 'calendar';
-  return [`${name}=${length}`, `, algorithm: ${algorithm}${bucket}${zone}${dumpPenalty(penalty)}`];
+  const rest = `${dumpPenalty(penalty)}${dumpClasses(terms)}`;
+  return [`${name}=${length}`, `, algorithm: ${algorithm}${bucket}${zone}${rest}`];
 }
 
 function dumpPenalty(penalty: RuleTerms['penalty']): string {
   if (penalty === null) return '';
   const { after, forS, factor, maxS } = penalty;
   return `, penalty: {after: ${after}, for: ${lengthText(forS)}, factor: ${factor}, max: ${lengthText(maxS)}}`;
+}
+
+function dumpClasses({ classes, afterLimit }: RuleTerms): string {
+  const passes = afterLimit === 0 ? '' : `, after_limit: {admit: ${shareText(afterLimit)}}`;
+  if (classes === null) return passes;
+  const each = classes.names.map((name, i) => `${name}: ${shareText(classes.shares[i])}`);
+  return `, classes: {key: ${classes.key}, ${each.join(', ')}, default: ${shareText(classes.otherShare)}}${passes}`;
 }

@@ -4,6 +4,7 @@ import type { CompiledRules } from './compiled-rules.ts';
 import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from './layout.ts';
 import type { RulePlace } from './rule-set.ts';
 import { lengthText, type RuleTerms } from './rule-terms.ts';
+import { shareText } from './shares.ts';
 
 /** How a limit is defined. */
 interface LimitDefinition {
@@ -123,7 +124,18 @@ function windowLines(rules: CompiledRules, limit: number): string[] {
     ...(algorithm === 'fixed_window' ? [] : [`algorithm: ${algorithm}`]),
     ...(burst === 0 ? [] : [`burst: ${burst}`]),
     ...penaltyLines(terms),
+    ...classLines(terms),
   ];
+}
+
+function classLines({ classes, afterLimit }: RuleTerms): string[] {
+  if (afterLimit > 0) return ['after_limit:', `  admit: ${shareText(afterLimit)}`];
+  if (classes === null) return [];
+  const { key, names, shares, otherShare } = classes;
+  const each = names.map((name, i) => `${scalar(name)}: ${shareText(shares[i])}`);
+  // Otherwise, it is the usual one.
+  if (otherShare !== Math.min(...shares)) each.push(`default: ${shareText(otherShare)}`);
+  return ['classes:', ...[`key: ${scalar(key)}`, ...each].map(line => `  ${line}`)];
 }
 
 function penaltyLines({ penalty }: RuleTerms): string[] {

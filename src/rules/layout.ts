@@ -12,7 +12,8 @@ import { combine } from '../base/hash.ts';
  *     wildcards  open addressing table (level, hash of ends or gram) → first of a chain of wildcard entries
  *     shapes     the pairs of prefix and suffix lengths of the plain wildcards of a level
  *     parts      literal texts between the first and the last `*` of a wildcard
- *     limits     a record for each rate limit; its number is also the number of its statistics
+ *     limits     a record for each rate limit; its number is also the number of its statistics. After them, a record for
+ *                each further row of statistics, see EXTRA_ROW
  *     terms      a record for each way of counting that is not a plain fixed window; limits refer to it
  *     replaces   the interned names of the limits that a limit replaces
  *     answers    what each domain says about its answers; only if any domain does
@@ -27,7 +28,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 8;
+export const LAYOUT_VERSION = 9;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -69,7 +70,9 @@ export const HEADER = {
   overlaidCount: 25,
   /** Number of the terms of a plain limit per month + 1; 0 if a month has 30 days. */
   calendarMonth: 26,
-  words: 27,
+  /** Number of rows of statistics: one for each limit, and those of {@link EXTRA_ROW}. */
+  rowCount: 27,
+  words: 28,
 } as const;
 
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
@@ -129,7 +132,16 @@ export const ENTRY = {
 } as const;
 
 /** Bits of `ENTRY.flags`. */
-export const ENTRY_FLAG = { detailedMetric: 1, valueToMetric: 2, shareThreshold: 4 } as const;
+export const ENTRY_FLAG = {
+  detailedMetric: 1,
+  valueToMetric: 2,
+  shareThreshold: 4,
+  /**
+   * The entry is not part of the path of the rule above it: a limit of that rule reads the value. It matches by key alone,
+   * adds nothing to the cache key, and has the limit, the level below and `detailedMetric` of the rule above.
+   */
+  aside: 1 << 8,
+} as const;
 
 /** A text in the pool: a literal of a wildcard, the path of a file, a replaced name. */
 export const PART = { text: 0, length: 1, words: 2 } as const;
@@ -165,6 +177,15 @@ export const LIMIT = {
 } as const;
 
 /**
+ * A record in the form of a limit that only names a row of statistics, by its path. Its last level is like that of a listed
+ * limit. Those of a limit follow one another:
+ *
+ * - with classes: one for other values, then one for each class
+ * - with a share that passes after the limit: one for the hits that pass
+ */
+export const EXTRA_ROW = { ofLimit: LIMIT.requestsPerUnit } as const;
+
+/**
  * How limits count that are not plain: `LimitTerms` of `rule-set.ts`. Equal terms are stored once. The unit of the window
  * and the requests are those of the limit.
  */
@@ -190,7 +211,12 @@ export const TERMS = {
   penaltyFor: 12,
   penaltyFactor: 13,
   penaltyMax: 14,
-  words: LINE_WORDS,
+  /** `ClassRule` as JSON, text in the pool; length 0 without classes. */
+  classes: 15,
+  classesLength: 16,
+  /** Hundredths of a percent; 0 if all hits beyond the limit are rejected. */
+  afterLimit: 17,
+  words: 2 * LINE_WORDS,
 } as const;
 
 /** The numbers of the periods of calendars. */

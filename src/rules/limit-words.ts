@@ -4,6 +4,7 @@ import type { CompiledRules } from './compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from './layout.ts';
 import {
   type Algorithm,
+  type ClassRule,
   type LimitTerms,
   type PenaltyRule,
   type RuleEntry,
@@ -13,6 +14,7 @@ import {
   type Unit,
 } from './rule-set.ts';
 import { lengthText } from './rule-terms.ts';
+import { shareOf, shareText } from './shares.ts';
 
 /** A limit that is not plain, explained. */
 interface ExplainedLimit {
@@ -66,6 +68,8 @@ const PLAIN: TermsInWords = {
   burst: 0,
   calendar: null,
   penalty: null,
+  classes: null,
+  afterLimit: 0,
   window: '',
 };
 
@@ -78,10 +82,23 @@ export function compiledLimitInWords(rules: CompiledRules, limit: number): strin
   return limitInWords({ unit, requestsPerUnit }, terms < 0 ? PLAIN : rules.terms(terms));
 }
 
-/** What a limit allows, and what happens to keys that keep exceeding it. */
+/** What a limit allows, to which classes, what passes after it, and what happens to keys that keep exceeding it. */
 function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
-  const allowed = allowedInWords(limit, terms);
-  return terms.penalty === null ? allowed : `${allowed}; ${penaltyInWords(terms.penalty, terms)}`;
+  const { algorithm, burst, classes, afterLimit, penalty } = terms;
+  const most = algorithm === 'token_bucket' ? burst : limit.requestsPerUnit;
+  return [
+    allowedInWords(limit, terms),
+    ...(classes === null ? [] : [classesInWords(classes, most)]),
+    ...(afterLimit === 0 ? [] : [`of the hits beyond it, ${shareText(afterLimit)} pass`]),
+    ...(penalty === null ? [] : [penaltyInWords(penalty, terms)]),
+  ].join('; ');
+}
+
+/** `by tier: critical up to 100, sheddable up to 60, others up to 60`. For a bucket, these are tokens. */
+function classesInWords({ key, names, shares, otherShare }: ClassRule, most: number): string {
+  const of = (name: string, share: number): string => `${name} up to ${shareOf(most, share)}`;
+  const each = names.map((name, i) => of(name, shares[i]));
+  return `by ${key}: ${[...each, of('others', otherShare)].join(', ')}`;
 }
 
 /** `a key with rejections in 3 windows is rejected for 2m, then each time 2 times as long, at most 1h`. */

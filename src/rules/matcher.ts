@@ -6,6 +6,7 @@ import { EDGE_WORDS, ENTRY, ENTRY_FLAG, edgeHash, HEADER } from './layout.ts';
 import { WildcardLookup } from './wildcards.ts';
 
 const UNDERSCORE = 95;
+const ASIDE_OR_SHARED = ENTRY_FLAG.aside | ENTRY_FLAG.shareThreshold;
 
 /** How a level was matched, in the order in which matches are tried (spec 2.3). */
 export const MATCHED = { exact: 0, wildcard: 1, keyOnly: 2 } as const;
@@ -13,6 +14,7 @@ export const MATCHED = { exact: 0, wildcard: 1, keyOnly: 2 } as const;
 /**
  * Matches one descriptor at a time, level by level and without backtracking, and writes the part of the cache key for
  * the descriptor: the cache key contains the text `key_value` that each level is matched with, followed by an underscore.
+ * Entries that are set aside are not part of it.
  *
  * The fields hold the match of each level until the next call of {@link match}.
  */
@@ -25,6 +27,9 @@ export class Matcher {
   readonly textStart = new Int32Array(MAX_ENTRIES);
   /** Whether a level was matched by a wildcard with `share_threshold`. */
   shared = false;
+  /** The entries of the request that limits of the rule read and that are not part of its path; see `ENTRY_FLAG.aside`. */
+  readonly asides = new Int32Array(MAX_ENTRIES);
+  asideCount = 0;
 
   readonly #wildcards = new WildcardLookup();
   /** Hashes of the last text: of the key alone, and of `key_value`. */
@@ -48,6 +53,7 @@ export class Matcher {
     const count = table.entryCount[descriptor];
     let level = topLevel;
     this.shared = false;
+    this.asideCount = 0;
     for (let i = 0; i < count; i++) {
       this.textStart[i] = key.length;
       const keyEnd = this.#writeText(table, first + i, key);
@@ -62,18 +68,22 @@ export class Matcher {
       if (entry < 0) return -1;
       this.path[i] = entry;
       const record = entries + entry * ENTRY.words;
-      if (
-        this.how[i] === MATCHED.wildcard &&
-        (words[record + ENTRY.flags] & ENTRY_FLAG.shareThreshold) !== 0
-      ) {
-        this.shared = true;
-      }
+      const flags = words[record + ENTRY.flags];
+      if ((flags & ASIDE_OR_SHARED) !== 0) this.#takeFlags(flags, i, first + i, key);
       // A limit applies only at the depth of the descriptor, not at a deeper or shallower level (spec 2.3).
       if (i === count - 1) return words[record + ENTRY.limit];
       level = words[record + ENTRY.level];
       if (level < 0) return -1;
     }
     return -1;
+  }
+
+  /** What the flags of a matched entry change. @param entry the entry of the request */
+  #takeFlags(flags: number, level: number, entry: number, key: ByteWriter): void {
+    if ((flags & ENTRY_FLAG.aside) !== 0) {
+      key.length = this.textStart[level];
+      this.asides[this.asideCount++] = entry;
+    } else if (this.how[level] === MATCHED.wildcard) this.shared = true;
   }
 
   /** Writes `<key>_<value>_` of every entry without matching, for descriptors with a limit override. */

@@ -106,9 +106,16 @@ export interface LimitTerms {
   readonly calendar: CalendarTerms | null;
   /** Null if keys that keep exceeding the limit are not penalized. */
   readonly penalty: PenaltyRule | null;
+  /** Null if all requests may use the whole limit. */
+  readonly classes: ClassRule | null;
+  /** The share of the hits beyond the limit that pass, in hundredths of a percent; 0 if all are rejected. */
+  readonly afterLimit: number;
   /** The window as messages show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
   readonly window: string;
-  /** The end of the cache key. It tells apart limits of one entry, and limits before and after an edit of the rules. */
+  /**
+   * The end of the cache key. It tells apart limits of one entry, and limits before and after an edit of the rules. Empty if
+   * the limit is counted as a plain limit.
+   */
   readonly tag: string;
 }
 
@@ -121,6 +128,24 @@ export interface PenaltyRule {
   readonly factor: number;
   readonly maxS: number;
 }
+
+/**
+ * The `classes` of a limit: several thresholds on one counter. The value of an entry of the descriptor that is not part of
+ * the rule is the class of a request, and says which share of the limit the request may use. Shares are in hundredths of a
+ * percent of the limit; see `shares.ts`.
+ */
+export interface ClassRule {
+  /** The key of the entry. */
+  readonly key: string;
+  /** Its values, at least one and at most {@link MAX_CLASSES}, and their shares in the same order. */
+  readonly names: readonly string[];
+  readonly shares: readonly number[];
+  /** The share for other values, and for descriptors without the entry. */
+  readonly otherShare: number;
+}
+
+/** Maximum number of classes of a limit: each one has statistics, and a request is compared with their names. */
+export const MAX_CLASSES = 16;
 
 /** The greatest `after` of a penalty. */
 export const MOST_VIOLATIONS = 1_000;

@@ -1,6 +1,6 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import { CALENDAR_PERIODS, highBits, lowContent, TERMS, wholeNumber } from './layout.ts';
-import { ALGORITHMS, type Algorithm, type LimitTerms, type PenaltyRule } from './rule-set.ts';
+import { ALGORITHMS, type Algorithm, type ClassRule, type LimitTerms, type PenaltyRule } from './rule-set.ts';
 
 /** How a limit counts that is not plain, as read from compiled rules. See `LimitTerms` of `rule-set.ts`. */
 export interface RuleTerms {
@@ -12,6 +12,9 @@ export interface RuleTerms {
   /** Null for windows of equal length. */
   readonly calendar: CalendarTerms | null;
   readonly penalty: PenaltyRule | null;
+  readonly classes: ClassRule | null;
+  /** The share of the hits beyond the limit that pass; 0 for none. */
+  readonly afterLimit: number;
   readonly window: string;
   /** The end of the cache key. */
   readonly tag: Uint8Array;
@@ -32,7 +35,7 @@ export type TextPool = (text: string) => { readonly offset: number; readonly len
 export function writeTerms(
   words: Int32Array,
   at: number,
-  { algorithm, multiplier, burst, calendar, penalty, window, tag }: LimitTerms,
+  { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit, window, tag }: LimitTerms,
   pooled: TextPool,
 ): void {
   const writeText = (field: number, text: string): void => {
@@ -52,6 +55,8 @@ export function writeTerms(
   words[at + TERMS.penaltyFor] = penalty?.forS ?? 0;
   words[at + TERMS.penaltyFactor] = penalty?.factor ?? 0;
   words[at + TERMS.penaltyMax] = penalty?.maxS ?? 0;
+  writeText(TERMS.classes, classes === null ? '' : JSON.stringify(classes));
+  words[at + TERMS.afterLimit] = afterLimit;
 }
 
 /**
@@ -67,6 +72,7 @@ export function readTerms(
   text: (offset: number, length: number) => string,
 ): RuleTerms {
   const textOf = (field: number): string => text(words[at + field], words[at + field + 1]);
+  const classes = textOf(TERMS.classes);
   const period = words[at + TERMS.calendarPeriod];
   const calendar =
     period === 0
@@ -82,6 +88,8 @@ export function readTerms(
     burst: wholeNumber(words[at + TERMS.burst], words[at + TERMS.algorithm]),
     calendar,
     penalty: penaltyIn(words, at),
+    classes: classes === '' ? null : (JSON.parse(classes) as ClassRule),
+    afterLimit: words[at + TERMS.afterLimit],
     window: textOf(TERMS.window),
     tag: Buffer.from(textOf(TERMS.tag)),
   };

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../../rules/layout.ts';
-import { type DecisionBatch, KIND, PENALIZED } from '../batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND, PENALIZED } from '../batch.ts';
 import { keysOf, nameOfLimit } from '../metric-key.ts';
 import type { GlobalModes } from '../overall-code.ts';
 
@@ -28,6 +28,7 @@ export function matchedRule({ requests, decisions }: DecisionBatch, matched: Mat
   const isBan = decisions.kind[row] === KIND.banned;
   return {
     ...(isBan ? { ban: true } : {}),
+    ...classOf(decisions, row),
     code: decisions.isOver[row] === 1 ? 'OVER_LIMIT' : 'OK',
     ...(name === '' ? {} : { name }),
     // A limit that the request brings has no rule, and a ban needs none.
@@ -37,4 +38,11 @@ export function matchedRule({ requests, decisions }: DecisionBatch, matched: Mat
     ...(isShadow ? { shadow_mode: true } : {}),
     ...(isBan ? {} : { window: decisions.terms[row]?.window.terms.window ?? WINDOWS[decisions.unit[row]] }),
   };
+}
+
+/** The class of a request for a limit with classes, if it has one of them. */
+function classOf({ terms }: DecisionTable, row: number): JsonObject {
+  const counting = terms[row];
+  const name = counting?.classes?.name(counting.classNumber) ?? null;
+  return name === null ? {} : { class: name };
 }

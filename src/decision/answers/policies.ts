@@ -100,13 +100,13 @@ function hasCalendar({ terms }: DecisionTable, row: number): boolean {
 export function windowSOf({ terms, unit }: DecisionTable, row: number): number {
   const counting = terms[row];
   if (counting === null) return UNIT_SECONDS[unit[row]];
-  const { window, most, admission } = counting;
+  const { window, total: most, admission } = counting;
   if (window.lengthS === 0) return window.endS - window.startS;
   if (window.terms.algorithm !== 'token_bucket' || most === 0) return window.lengthS;
   return Math.max(Math.ceil(admission!.capacity / (admission!.drain * SECOND_MS)), 1);
 }
 
-/** The most hits that the unused limit admits. */
+/** The most hits that the unused limit admits, of all classes. */
 export function quotaOf({ terms, requestsPerUnit }: DecisionTable, row: number): number {
-  return terms[row]?.most ?? requestsPerUnit[row];
+  return terms[row]?.total ?? requestsPerUnit[row];
 }

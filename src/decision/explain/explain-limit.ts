@@ -5,10 +5,12 @@ import { windowLengthS, windowStartS } from '../../counters/window.ts';
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
-import type { Algorithm, PenaltyRule } from '../../rules/rule-set.ts';
+import type { Algorithm, ClassRule, PenaltyRule } from '../../rules/rule-set.ts';
+import { shareText } from '../../rules/shares.ts';
 import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';
 import type { DecisionBatch } from '../batch.ts';
 import type { CountingTerms } from '../limits/counting-terms.ts';
+import type { LimitClasses } from '../limits/limit-classes.ts';
 import { nameOfLimit } from '../metric-key.ts';
 
 export interface ExplainedLimit {
@@ -27,6 +29,16 @@ export interface ExplainedLimit {
   readonly burst?: number;
   /** Absent if keys that keep exceeding the limit are not penalized. */
   readonly penalty?: Readonly<Record<'after' | 'forSeconds' | 'factor' | 'maxSeconds', number>>;
+  /** Absent if all requests may use the whole limit. Shares are percentages: `85%`. */
+  readonly classes?: {
+    /** The key of the entry whose value is the class. */
+    readonly key: string;
+    readonly shares: Readonly<Record<string, string>>;
+    /** The share for other values. */
+    readonly others: string;
+  };
+  /** The share of the hits beyond the limit that pass, `10%`; absent if all are rejected. */
+  readonly afterLimit?: string;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   /** Prefix of the names of its statistics. */
@@ -42,6 +54,15 @@ interface ExplainedPenalty {
   readonly penalties: number;
   /** In RFC 3339, UTC; null if the key is not penalized. */
   readonly penalizedUntil: string | null;
+}
+
+/** The class of a request for a limit with classes. */
+interface ExplainedClass {
+  /** Null if the request has none of the classes of the limit. */
+  readonly name: string | null;
+  /** The part of the limit that it may use, as a percentage and in hits. */
+  readonly share: string;
+  readonly most: number;
 }
 
 interface ExplainedWindow {
@@ -68,6 +89,8 @@ export interface ExplainedCounting {
   readonly window?: ExplainedWindow;
   /** What a limit that is no plain count holds now, as a sentence. */
   readonly level?: string;
+  /** Absent for a limit without classes. */
+  readonly class?: ExplainedClass;
   /** Absent for a limit without a penalty, and if the store could not read it. */
   readonly penalty?: ExplainedPenalty;
   /** Null if the store could not read the count. */
@@ -130,6 +153,7 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
     key,
     ...(terms.admission.windowS === 0 ? {} : { window: windowOf(decided.batch, row) }),
     level,
+    ...(terms.classes !== null && { class: explainedClass(terms, terms.classes) }),
     ...(penalty !== null && { penalty }),
     count,
   };
@@ -138,14 +162,30 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
 function explainedTerms(
   rules: CompiledRules,
   number: number,
-): Pick<ExplainedLimit, 'window' | 'algorithm' | 'burst' | 'penalty'> {
-  const { window, algorithm, burst, penalty } = rules.terms(number);
+): Pick<ExplainedLimit, 'window' | 'algorithm' | 'burst' | 'penalty' | 'classes' | 'afterLimit'> {
+  const { window, algorithm, burst, penalty, classes, afterLimit } = rules.terms(number);
   return {
     window,
     algorithm,
     ...(algorithm === 'token_bucket' ? { burst } : {}),
     ...(penalty === null ? {} : { penalty: explainedPenalty(penalty) }),
+    ...(classes === null ? {} : { classes: explainedClasses(classes) }),
+    ...(afterLimit === 0 ? {} : { afterLimit: shareText(afterLimit) }),
   };
+}
+
+function explainedClasses({
+  key,
+  names,
+  shares,
+  otherShare,
+}: ClassRule): NonNullable<ExplainedLimit['classes']> {
+  const each = names.map((name, i) => [name, shareText(shares[i])]);
+  return { key, shares: Object.fromEntries(each), others: shareText(otherShare) };
+}
+
+function explainedClass({ classNumber, most }: CountingTerms, classes: LimitClasses): ExplainedClass {
+  return { name: classes.name(classNumber), share: shareText(classes.share(classNumber)), most };
 }
 
 function explainedPenalty({
@@ -229,7 +269,7 @@ function heldText(
     const { window } = terms;
     const tokens = Math.max((terms.admission!.capacity - level) / terms.admission!.scale, 0);
     const requests = batch.decisions.requestsPerUnit[row];
-    return `the bucket holds ${rounded(tokens)} of ${terms.most} tokens, and ${requests} flow in every ${window.terms.window}`;
+    return `the bucket holds ${rounded(tokens)} of ${terms.total} tokens, and ${requests} flow in every ${window.terms.window}`;
   }
   if (terms.isFixed) return `${level} hits in this window`;
   const floor = counters.admissions.floors[slot];

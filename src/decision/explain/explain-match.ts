@@ -1,7 +1,7 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import type { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { ENTRY, HEADER, LIMIT } from '../../rules/layout.ts';
+import { ENTRY, ENTRY_FLAG, HEADER, LIMIT } from '../../rules/layout.ts';
 import { MATCHED, Matcher } from '../../rules/matcher.ts';
 import { metricKey, overrideMetricKey } from '../metric-key.ts';
 
@@ -11,8 +11,11 @@ export interface MatchedLevel {
   readonly entry: string;
   /** The matched entry of the rules, as configured; null if none matched. */
   readonly rule: string | null;
-  /** Exact matches take precedence over wildcards, and wildcards over matches by key alone. */
-  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | null;
+  /**
+   * Exact matches take precedence over wildcards, and wildcards over matches by key alone. `as class`: the entry is not part
+   * of the rule, and a limit of the rule takes its value for the class of the request.
+   */
+  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | 'as class' | null;
 }
 
 const HOW = {
@@ -85,13 +88,16 @@ export class MatchExplainer {
   whyLimit(row: number, { levels }: Match): string {
     if (this.#table.hasOverride[row] === 1) return 'the descriptor has its own limit, so no rule applies';
     return levels
-      .map(({ entry, rule, matched }) => `\`${rule}\` matches \`${entry}\` ${matched}`)
+      .map(({ entry, rule, matched }) =>
+        matched === 'as class' ? `\`${entry}\` is the class` : `\`${rule}\` matches \`${entry}\` ${matched}`,
+      )
       .join(', then ');
   }
 
   whyNoLimit(row: number, { levels }: Match): string {
     if (this.#topLevel < 0) return `there are no rules for the domain \`${this.#domain}\``;
-    const place = [this.#domain, ...levels.flatMap(({ rule }) => rule ?? [])].join('.');
+    const path = levels.flatMap(({ rule, matched }) => (rule === null || matched === 'as class' ? [] : rule));
+    const place = [this.#domain, ...path].join('.');
     const last = levels.at(-1);
     if (last === undefined) return 'the descriptor has no entries';
     if (last.rule === null) return `no entry below \`${place}\` matches \`${last.entry}\``;
@@ -134,10 +140,11 @@ export class MatchExplainer {
         return hasLevel ? [...levels, { entry, rule: null, matched: null }] : levels;
       }
       const record = rules.words[HEADER.entries] + chosen * ENTRY.words;
+      const isAside = (rules.words[record + ENTRY.flags] & ENTRY_FLAG.aside) !== 0;
       levels.push({
         entry,
         rule: rules.text(rules.words[record + ENTRY.composite], rules.words[record + ENTRY.compositeLength]),
-        matched: HOW[this.#matcher.how[i] as keyof typeof HOW],
+        matched: isAside ? 'as class' : HOW[this.#matcher.how[i] as keyof typeof HOW],
       });
     }
     return levels;

@@ -5,21 +5,37 @@ import { restForWeight } from '../../counters/admission/sliding-window.ts';
 import { SECOND } from '../../counters/window.ts';
 import { isWrittenPlain } from '../../rules/calendar-month.ts';
 import { GREATEST_DRAIN, GREATEST_LIMIT, GREATEST_SLIDING_LIMIT } from '../../rules/rule-set.ts';
+import { shareOf } from '../../rules/shares.ts';
+import { LimitClasses, OTHERS } from './limit-classes.ts';
 import type { LimitWindow } from './limit-window.ts';
 
 /** Times to live are 32-bit numbers. */
 const LONGEST_TTL_S = 2 ** 31 - 1;
 
-/** How a limit counts that is not plain. All limits with the same terms and requests share one object. */
+/**
+ * How a limit counts that is not plain. All limits with the same terms and requests share one object, or of a limit with
+ * classes one for each class.
+ */
 export class CountingTerms {
   readonly window: LimitWindow;
   /** The terms under which the store admits hits; null if it counts all of them in fixed windows. */
   readonly admission: AdmissionTerms | null;
   /** The requests of the limit: those that were asked for, unless they cannot be counted exactly. */
   readonly requests: number;
-  /** The most hits that an unused limit admits: the burst of a token bucket, else the requests of the limit. */
+  /**
+   * The most hits that an unused limit admits: the burst of a token bucket, else the requests of the limit. For a class, its
+   * share of {@link total}.
+   */
   readonly most: number;
-  /** Whether the store admits hits of fixed windows: those of a limit with a penalty. */
+  /** The same for all classes together. */
+  readonly total: number;
+  /** Null if all requests may use the whole limit. */
+  readonly classes: LimitClasses | null;
+  /** The number of the class; see {@link LimitClasses}. */
+  readonly classNumber: number;
+  /** The share of the hits beyond the limit that pass, in hundredths of a percent. */
+  readonly afterLimit: number;
+  /** Whether the store admits hits of fixed windows: those of a limit with a penalty or with classes. */
   readonly isFixed: boolean;
   /** Whether keys are penalized that keep exceeding the limit. */
   readonly hasPenalty: boolean;
@@ -29,27 +45,57 @@ export class CountingTerms {
   readonly storeUnit: number;
   /** Whether rule files write the limit as a plain one, so that everything but its window is that of a plain limit. */
   readonly isWrittenPlain: boolean;
+  /** The level up to which hits fit. */
+  readonly #ceiling: number;
+  /** Of the terms of the class {@link OTHERS}: those of all classes, by number. */
+  readonly #byClass: readonly CountingTerms[];
 
   /**
    * @param asked `requests_per_unit` of the limit; only those of an override may be too large for the algorithm
    * @param burst size of a token bucket; that of the terms unless given
+   * @param classes those of the limit, and the number of one, if the limit has classes
    */
-  constructor(window: LimitWindow, asked: number, burst = window.terms.burst) {
-    const { algorithm } = window.terms;
+  constructor(
+    window: LimitWindow,
+    asked: number,
+    burst = window.terms.burst,
+    { classes, number }: ClassOfLimit = classOthers(window),
+  ) {
+    const { algorithm, afterLimit } = window.terms;
     const requests = countableRequests(window, asked);
     this.window = window;
     this.requests = requests;
-    this.admission = admissionTerms(window, requests, burst);
-    this.isFixed = this.admission?.admission === ADMISSION.fixedWindow;
+    this.afterLimit = afterLimit;
+    this.classes = classes;
+    this.classNumber = number;
+    const admission = admissionTerms(window, requests, burst);
+    this.isFixed = admission?.admission === ADMISSION.fixedWindow;
     this.hasPenalty = window.terms.penalty !== null;
     // Penalties end at a full second, rounded up.
     this.longestPenaltyMs = this.hasPenalty ? (1 + window.terms.penalty!.maxS) * SECOND_MS : 0;
-    const isBucket = algorithm === 'token_bucket' && this.admission !== null;
-    this.most = isBucket ? this.admission.capacity / this.admission.scale : requests;
-    this.storeUnit = window.lengthS === 1 ? SECOND : 0;
+    const isBucket = algorithm === 'token_bucket' && admission !== null;
     this.isWrittenPlain = isWrittenPlain(window.terms);
     // A bucket into which no token flows would only ever admit its first burst.
-    if (requests === 0) this.most = 0;
+    this.total = requests === 0 ? 0 : isBucket ? admission.capacity / admission.scale : requests;
+    this.most = classes === null ? this.total : shareOf(this.total, classes.share(number));
+    const capacity = admission?.capacity ?? 0;
+    this.#ceiling = classes === null || admission === null ? capacity : this.most * admission.scale;
+    this.admission = admission === null ? null : { ...admission, reserve: capacity - this.#ceiling };
+    this.#byClass = this.#inAllClasses(requests, burst);
+    this.storeUnit = window.lengthS === 1 ? SECOND : window.hasKeysOfUnit ? window.unit : 0;
+  }
+
+  /** The terms of the same limit for a class. Only of terms for the class {@link OTHERS}. */
+  inClass(number: number): CountingTerms {
+    return number === this.classNumber ? this : this.#byClass[number];
+  }
+
+  #inAllClasses(requests: number, burst: number): readonly CountingTerms[] {
+    const { classes, window } = this;
+    if (classes === null || this.classNumber !== OTHERS) return [];
+    return Array.from({ length: classes.count }, (_, number) =>
+      number === OTHERS ? this : new CountingTerms(window, requests, burst, { classes, number }),
+    );
   }
 
   /**
@@ -76,8 +122,7 @@ export class CountingTerms {
 
   /** Whole hits that fit at a level. */
   leftAt(level: number): number {
-    const { capacity, scale } = this.admission!;
-    return Math.max(Math.floor((capacity - level) / scale), 0);
+    return Math.max(Math.floor((this.#ceiling - level) / this.admission!.scale), 0);
   }
 
   /** Whether a request is refused however long it waits, because the limit never admits its hits, or one if it has none. */
@@ -96,7 +141,7 @@ export class CountingTerms {
     const { level } = state;
     if (terms.admission === ADMISSION.tokenBucket)
       return level <= 0 && terms.drain > 0 ? 0 : this.waitMs(state, this.leftAt(level) + 1);
-    return level + 1 <= terms.capacity || terms.capacity === 0
+    return level + 1 <= this.#ceiling || this.#ceiling === 0
       ? windowLeftMs(terms, state.nowMs)
       : this.waitMs(state, 1);
   }
@@ -109,11 +154,12 @@ export class CountingTerms {
     const terms = this.admission!;
     const needed = Math.max(hits, 1);
     const { level, fixedLeftMs } = state;
-    if (level + needed * terms.scale <= terms.capacity) return 0;
+    if (level + needed * terms.scale <= this.#ceiling) return 0;
     if (this.isFixed) return fixedLeftMs;
     if (needed > this.most) return this.window.lengthS * SECOND_MS;
-    if (terms.admission === ADMISSION.slidingWindow) return slidingWaitMs(terms, state, needed);
-    return Math.ceil((level - terms.capacity + needed * terms.scale) / terms.drain);
+    if (terms.admission === ADMISSION.slidingWindow)
+      return slidingWaitMs(terms, state, this.#ceiling - needed);
+    return Math.ceil((level - this.#ceiling + needed * terms.scale) / terms.drain);
   }
 }
 
@@ -128,16 +174,27 @@ export interface LimitState {
   previous: number;
 }
 
+/** A class of a limit. */
+interface ClassOfLimit {
+  readonly classes: LimitClasses | null;
+  readonly number: number;
+}
+
+function classOthers({ terms }: LimitWindow): ClassOfLimit {
+  return { classes: terms.classes === null ? null : new LimitClasses(terms.classes), number: OTHERS };
+}
+
 function admissionTerms(window: LimitWindow, requests: number, burst: number): AdmissionTerms | null {
   const penalty = penaltyTerms(window);
   const { terms, lengthS } = window;
+  const isCounted = penalty === null && terms.classes === null;
   // Terms of one shape, which is faster to read.
   const ofWindow = (admission: number, windowS: number): AdmissionTerms => {
     return { admission, scale: 1, capacity: requests, drain: 0, windowS, penalty };
   };
   switch (terms.algorithm) {
     case 'fixed_window':
-      return penalty === null ? null : ofWindow(ADMISSION.fixedWindow, penalty.windowS);
+      return isCounted ? null : ofWindow(ADMISSION.fixedWindow, longestWindowS(window));
     case 'sliding_window':
       return ofWindow(ADMISSION.slidingWindow, lengthS);
     default:
@@ -157,9 +214,13 @@ function countableRequests({ terms, lengthS }: LimitWindow, asked: number): numb
 /** The longest windows of a calendar in seconds, with the hour by which a day may be longer. */
 const LONGEST_S = { day: 90_000, week: 608_400, month: 2_682_000, year: 31_626_000 } as const;
 
-function penaltyTerms({ terms, lengthS }: LimitWindow): PenaltyTerms | null {
-  const { penalty, calendar } = terms;
-  return penalty && { ...penalty, windowS: calendar === null ? lengthS : LONGEST_S[calendar.period] };
+function longestWindowS({ terms, lengthS }: LimitWindow): number {
+  return terms.calendar === null ? lengthS : LONGEST_S[terms.calendar.period];
+}
+
+function penaltyTerms(window: LimitWindow): PenaltyTerms | null {
+  const { penalty } = window.terms;
+  return penalty && { ...penalty, windowS: longestWindowS(window) };
 }
 
 /** `requests` tokens flow in every `windowMs`. A token and a millisecond are both a whole number of units. */
@@ -189,16 +250,18 @@ function windowLeftMs({ windowS }: AdmissionTerms, nowMs: number): number {
   return windowMs - (nowMs - Math.floor(nowMs / windowMs) * windowMs);
 }
 
-/** The hits of the previous window must weigh less first, or else those of the current one, as the previous one. */
+/**
+ * The hits of the previous window must weigh less first, or else those of the current one, as the previous one.
+ * @param room the level at which the request fits
+ */
 function slidingWaitMs(
   terms: AdmissionTerms,
   { nowMs, level, floor, previous }: LimitState,
-  hits: number,
+  room: number,
 ): number {
   const windowMs = terms.windowS * SECOND_MS;
   const leftMs = windowLeftMs(terms, nowMs);
   const current = level - floor;
-  const room = terms.capacity - hits;
   if (current <= room) {
     const waitMs = leftMs - restForWeight(previous, room - current, windowMs);
     // For a process whose clock is slightly behind, the window has not begun yet.

@@ -10,24 +10,31 @@ const TILDE = 126;
  */
 export class LimitWindow {
   readonly terms: RuleTerms;
+  /** Number of the unit; see `window.ts`. */
+  readonly unit: number;
   /** Length of the windows in seconds; 0 for those of a calendar, whose lengths differ. */
   readonly lengthS: number;
   /** The current window: `[startS, endS)` in seconds since the epoch. Empty before the first {@link moveTo}. */
   startS = 0;
   endS = 0;
   /**
-   * The end of a cache key in the current window: its start (unless the store counts across windows), `~` and the tag. Without
-   * a tag, only the start.
+   * The end of a cache key in the current window: its start (unless the store counts across windows), and if there is a tag,
+   * `~` and the tag.
    */
   keyEnd: Uint8Array;
   readonly #calendar: CalendarWindows | null;
 
-  /** @param unit number of the unit of the window; see `window.ts` */
   constructor(terms: RuleTerms, unit: number) {
     this.terms = terms;
+    this.unit = unit;
     this.#calendar = terms.calendar === null ? null : new CalendarWindows(terms.calendar);
     this.lengthS = terms.calendar === null ? windowLengthS(unit) * terms.multiplier : 0;
     this.keyEnd = keyEndOf('', terms.tag);
+  }
+
+  /** Whether keys of the limit are those of plain limits with its unit. */
+  get hasKeysOfUnit(): boolean {
+    return this.terms.tag.length === 0 && this.lengthS > 0;
   }
 
   /** Makes the window that contains a second the current one. This is cheap if it is the current one already. */
@@ -42,8 +49,8 @@ export class LimitWindow {
       this.startS = this.#calendar.startS;
       this.endS = this.#calendar.endS;
     }
-    // Sliding windows, token buckets, and limits with a penalty have one key for all times.
-    if (terms.algorithm === 'fixed_window' && terms.penalty === null)
+    // Limits whose hits the store admits have one key for all times.
+    if (terms.algorithm === 'fixed_window' && terms.penalty === null && terms.classes === null)
       this.keyEnd = keyEndOf(String(this.startS), terms.tag);
   }
 }

@@ -24,12 +24,20 @@ export class TermsOfRules {
   readonly #overridden = new Map<string, CountingTerms>();
   /** By limit. */
   #terms: (CountingTerms | undefined)[] = [];
+  /** By limit: the first of its further rows of statistics. */
+  readonly #extraRows: ReadonlyMap<number, number>;
 
   constructor(rules: CompiledRules) {
     this.#rules = rules;
+    this.#extraRows = new Map(rules.extraRows());
   }
 
-  /** How a limit counts; null for a plain limit. */
+  /** The first of the further rows of statistics of a limit that has any; see `EXTRA_ROW`. */
+  extraRow(limit: number): number {
+    return this.#extraRows.get(limit)!;
+  }
+
+  /** How a limit counts; null for a plain limit. If it has classes, the terms are those of the class `OTHERS`. */
   of(limit: number): CountingTerms | null {
     const number = this.#rules.limit(limit, LIMIT.terms) - 1;
     if (number < 0) return null;
@@ -44,7 +52,7 @@ export class TermsOfRules {
   }
 
   /**
-   * How a limit counts that has its terms and another number of requests.
+   * How a limit counts that has its terms and another number of requests. Classes keep their shares.
    *
    * @param limit -1 for a month of the calendar that a request brings
    */

@@ -31,7 +31,7 @@ export class RuleNames {
 
   constructor(rules: CompiledRules) {
     let slots = 16;
-    while (slots < 2 * rules.limitCount) slots *= 2;
+    while (slots < 2 * rules.rowCount) slots *= 2;
     this.#rules = rules;
     this.#table = new Int32Array(slots * SLOT_WORDS);
     this.#mask = slots - 1;
@@ -39,14 +39,14 @@ export class RuleNames {
 
   /** Indexes some more limits. Returns false when all are indexed; lookups are incomplete before. */
   indexSome(): boolean {
-    const end = Math.min(this.#indexed + LIMITS_AT_ONCE, this.#rules.limitCount);
+    const end = Math.min(this.#indexed + LIMITS_AT_ONCE, this.#rules.rowCount);
     for (let limit = this.#indexed; limit < end; limit++) {
       const first = this.limitNamedAs(this.#rules, limit);
       if (first >= 0) this.twins.set(limit, first);
       else this.#insert(limit);
     }
     this.#indexed = end;
-    return end < this.#rules.limitCount;
+    return end < this.#rules.rowCount;
   }
 
   /** The sanitised name of a limit. */

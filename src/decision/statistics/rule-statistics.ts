@@ -50,7 +50,7 @@ export class RuleGeneration {
     this.rules = rules;
     this.terms = new TermsOfRules(rules);
     this.statistics =
-      shared === undefined ? sharedTotals(rules.limitCount * ROW_SLOTS) : new Int32Array(shared.statistics);
+      shared === undefined ? sharedTotals(rules.rowCount * ROW_SLOTS) : new Int32Array(shared.statistics);
     this.shares = new Float32Array(this.statistics.buffer);
   }
 
@@ -185,7 +185,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     for (const retired of [...this.#retiring]) {
       // Checked before the first row is read, because batches may still count in rows that were already read.
       const done = retired.isIdle;
-      for (let limit = 0; limit < retired.rules.limitCount; limit++) {
+      for (let limit = 0; limit < retired.rules.rowCount; limit++) {
         if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
         // Other rules were published meanwhile, so the rows of `current` may already have been carried over.
         if (this.#current !== current) return;
@@ -263,7 +263,7 @@ type NamedRow = readonly [name: string, numbers: Int32Array];
 
 /** Ends early if the rules are replaced, because their totals are moved from then on. */
 function* ruleTotals({ generation, names }: Published, isCurrent: () => boolean): Iterable<CounterTotal> {
-  for (let limit = 0; limit < generation.rules.limitCount; limit++) {
+  for (let limit = 0; limit < generation.rules.rowCount; limit++) {
     if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
     if (!isCurrent()) return;
     const row = rowOf(generation, limit);

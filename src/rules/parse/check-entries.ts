@@ -1,6 +1,7 @@
 import { excerpt, quote } from '../../base/printable.ts';
 import { sanitiseStatName } from '../../stats/names.ts';
 import type { RuleEntry } from '../rule-set.ts';
+import { checkClassKeys } from './check-classes.ts';
 import { checkLimits } from './check-limits.ts';
 import { checkKeys } from './fields/field-names.ts';
 import { fieldOf, flagField, listField, mapField, offsetOf, textField } from './fields/fields.ts';
@@ -89,6 +90,7 @@ function checkEntry(
     metadata: readMetadata(check, mapField(check, map, 'metadata')),
     entries: checkEntries(check, map, null, scope),
   };
+  checkClassKeys(check, map, entry);
   warnAboutSharedStatistics(check, map, entry);
   check.leave();
   return entry;

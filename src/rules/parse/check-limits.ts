@@ -1,6 +1,6 @@
 import { quote } from '../../base/printable.ts';
 import { type LimitTerms, MAX_LIMITS, type RuleLimit, type Unit } from '../rule-set.ts';
-import { addedField, checkTerms, isPlain } from './check-terms.ts';
+import { addedField, checkTerms, termsOfOne } from './check-terms.ts';
 import { checkKeys, ITEM_EXAMPLES } from './fields/field-names.ts';
 import {
   countField,
@@ -80,7 +80,7 @@ function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleL
     unlimited,
     name,
     replaces: checkReplaces(check, block, name),
-    terms: terms === null || isPlain(terms) ? null : terms,
+    terms: terms === null ? null : termsOfOne(terms),
     item: null,
   };
 }
@@ -117,7 +117,7 @@ function checkCountIsWritten(check: FileCheck, block: YamlMap, isOwn: boolean): 
   );
 }
 
-/** Reports an algorithm or a penalty that the counter store does not have. */
+/** Reports an algorithm, a penalty or classes that the counter store does not have. */
 function checkStore(check: FileCheck, block: YamlMap, terms: LimitTerms, { forMemcached }: LoadScope): void {
   if (!forMemcached) return;
   if (terms.penalty !== null) {
@@ -125,6 +125,13 @@ function checkStore(check: FileCheck, block: YamlMap, terms: LimitTerms, { forMe
       offsetOf(block, 'penalty'),
       'memcached cannot keep a `penalty`, because it cannot compare and change a record in one step: ' +
         'remove it, or set BACKEND_TYPE to `redis` or `memory`',
+    );
+  }
+  if (terms.classes !== null) {
+    check.fault(
+      offsetOf(block, 'classes'),
+      'memcached cannot count `classes`, because it cannot compare and add in one step: ' +
+        'remove them, or set BACKEND_TYPE to `redis` or `memory`',
     );
   }
   if (terms.algorithm === 'fixed_window') return;

@@ -10,7 +10,9 @@ import {
   type LimitTerms,
   type Unit,
 } from '../rule-set.ts';
+import { checkAfterLimit, checkAfterLimitTerms } from './check-after-limit.ts';
 import { checkCalendar } from './check-calendar.ts';
+import { checkClasses, checkClassTerms } from './check-classes.ts';
 import { checkPenalty } from './check-penalty.ts';
 import { ADDED_FIELDS } from './fields/field-names.ts';
 import { hasValue, mapField, offsetOf, textField, wholeField } from './fields/fields.ts';
@@ -39,6 +41,9 @@ const TAGS: Readonly<Record<Algorithm, string>> = {
 /** The end of the tag of a limit with a penalty, whose counters have another form. */
 const PENALTY_TAG = '.penalty';
 
+/** The same for a fixed window with classes. The other algorithms count classes as they count all requests. */
+const CLASSES_TAG = '.classes';
+
 /**
  * Checks the fields of a limit that say how it counts. Returns null after reporting a fault of the window.
  *
@@ -55,17 +60,28 @@ export function checkTerms(
   const algorithm = checkAlgorithm(check, block, window?.calendar ?? null);
   const burst = checkBurst(check, block, algorithm, requestsPerUnit);
   const penalty = checkPenalty(check, block);
+  const classes = checkClasses(check, block);
+  const afterLimit = checkAfterLimit(check, block);
   if (window === null) return null;
   const { unit, multiplier, calendar, text } = window;
   if (algorithm === 'token_bucket') checkCapacity(check, block, { window, requestsPerUnit, burst });
   if (algorithm === 'sliding_window') checkSlidingLimit(check, block, requestsPerUnit);
-  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${penalty === null ? '' : PENALTY_TAG}`;
-  return { unit, terms: { algorithm, multiplier, burst, calendar, penalty, window: text, tag } };
+  const form =
+    penalty !== null ? PENALTY_TAG : classes !== null && algorithm === 'fixed_window' ? CLASSES_TAG : '';
+  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${form}`;
+  const how = { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit };
+  const terms = { ...how, window: text, tag };
+  checkClassTerms(check, block, terms);
+  checkAfterLimitTerms(check, block, terms);
+  return { unit, terms };
 }
 
-/** Whether a limit is a fixed window of one unit without a penalty. */
-export function isPlain({ algorithm, multiplier, calendar, penalty }: LimitTerms): boolean {
-  return algorithm === 'fixed_window' && multiplier === 1 && calendar === null && penalty === null;
+/** The terms of a `rate_limit`; null for a plain limit. One that is counted as a plain limit keeps its cache key. */
+export function termsOfOne(terms: LimitTerms): LimitTerms | null {
+  const { algorithm, multiplier, calendar, penalty, classes, afterLimit } = terms;
+  const isAdmitted = algorithm !== 'fixed_window' || penalty !== null || classes !== null;
+  if (isAdmitted || multiplier !== 1 || calendar !== null) return terms;
+  return afterLimit === 0 ? null : { ...terms, tag: '' };
 }
 
 /** A field of a limit that envoyproxy/ratelimit does not know and that has a value. Null if the limit has only known fields. */

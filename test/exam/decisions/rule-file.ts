@@ -12,6 +12,9 @@ export interface LimitText {
     readonly factor?: number;
     readonly max?: string;
   };
+  /** `key`, `default`, and the share of each class. */
+  readonly classes?: Readonly<Record<string, string>>;
+  readonly after_limit?: { readonly admit: string };
   readonly shadow_mode?: boolean;
   readonly quota_mode?: boolean;
   readonly requests_per_unit?: number;

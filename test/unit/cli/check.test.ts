@@ -127,6 +127,31 @@ t.test('limits per month are explained if their months are those of the calendar
   );
 });
 
+t.test('classes and a share after the limit are explained in hits', async t => {
+  const classes = 'classes: {key: tier, critical: 100%, sheddable: 60%, default: 10%}';
+  const directory = rules(t, {
+    'a.yaml': `domain: d
+descriptors:
+  - key: model
+    rate_limit: {unit: minute, requests_per_unit: 200, ${classes}}
+  - key: user
+    rate_limit: {unit: minute, requests_per_unit: 60, algorithm: token_bucket, burst: 30, ${classes}}
+  - key: path
+    rate_limit: {unit: hour, requests_per_unit: 50, after_limit: {admit: 12.5%}}
+`,
+  });
+  const { stdout } = await run('check', directory);
+  t.match(
+    stdout,
+    'd.model: at most 200 in each minute; by tier: critical up to 200, sheddable up to 120, others up to 20\n',
+  );
+  t.match(
+    stdout,
+    /^d\.user: 60 per minute .*; by tier: critical up to 30, sheddable up to 18, others up to 3$/m,
+  );
+  t.match(stdout, 'd.path: at most 50 in each hour; of the hits beyond it, 12.5% pass\n');
+});
+
 t.test('of very many such limits, the text explains the first ones', async t => {
   const entries = Array.from(
     { length: 102 },

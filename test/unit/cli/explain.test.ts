@@ -250,6 +250,18 @@ several=x
   );
 });
 
+t.test('the class of a request is shown with its part of the limit', async t => {
+  const shown = async (name: string | null): Promise<string | undefined> => {
+    const [first] = EXPLANATION.descriptors;
+    const own = { name, share: '60%', most: 6 };
+    const { address } = await debugPort(t, 200, { ...EXPLANATION, descriptors: [{ ...first, class: own }] });
+    const { stdout } = await explain(address);
+    return /^ {2}class +(.*)$/m.exec(stdout)?.[1];
+  };
+  t.equal(await shown('sheddable'), 'sheddable: may use 60% of the limit, 6 hits');
+  t.equal(await shown(null), 'none of the rule: may use 60% of the limit, 6 hits');
+});
+
 t.test('a penalty is shown with what has led to it', async t => {
   const shown = async (penalties: number, penalizedUntil: string | null): Promise<string | undefined> => {
     const [first] = EXPLANATION.descriptors;

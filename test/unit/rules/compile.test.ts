@@ -54,6 +54,8 @@ const FIVE_MINUTES: LimitTerms = {
   burst: 0,
   calendar: null,
   penalty: null,
+  classes: null,
+  afterLimit: 0,
   window: '5m',
   tag: '5m',
 };

@@ -65,6 +65,10 @@ descriptors:
       - {calendar: {period: month, zone: Europe/Berlin, starts: 15}, requests_per_unit: 6}
   - key: penalized
     rate_limit: {unit: minute, requests_per_unit: 7, penalty: {after: 3, for: 90s, factor: 2, max: 1h}}
+  - key: tiers
+    rate_limit: {unit: day, requests_per_unit: 8, classes: {key: tier, critical: 100%, standard: 12.5%}}
+  - key: after
+    rate_limit: {unit: day, requests_per_unit: 9, after_limit: {admit: 10%}}
 `);
   t.equal(
     dump(rules),
@@ -76,6 +80,8 @@ descriptors:
       'd.several.5m: window=5m requests_per_unit=5, shadow_mode: false, quota_mode: true, algorithm: token_bucket, burst: 20\n',
       'd.several.month: calendar=month@15 requests_per_unit=6, shadow_mode: false, quota_mode: true, algorithm: fixed_window, zone: Europe/Berlin\n',
       'd.penalized: window=1m requests_per_unit=7, shadow_mode: false, quota_mode: false, algorithm: fixed_window, penalty: {after: 3, for: 90s, factor: 2, max: 1h}\n',
+      'd.tiers: window=1d requests_per_unit=8, shadow_mode: false, quota_mode: false, algorithm: fixed_window, classes: {key: tier, critical: 100%, standard: 12.5%, default: 12.5%}\n',
+      'd.after: window=1d requests_per_unit=9, shadow_mode: false, quota_mode: false, algorithm: fixed_window, after_limit: {admit: 10%}\n',
     ].join(''),
   );
 });

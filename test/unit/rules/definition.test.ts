@@ -132,6 +132,15 @@ descriptors:
     rate_limit: {unit: minute, requests_per_unit: 5, penalty: {after: 3, for: 90s, factor: 2, max: 1h}}
   - key: once
     rate_limit: {window: 5m, requests_per_unit: 5, algorithm: token_bucket, penalty: {for: 7d}}
+  - key: tiers
+    rate_limit: {unit: minute, requests_per_unit: 5, classes: {key: tier, a: 100%, "1": 12.5%, default: 0%}}
+    descriptors:
+      - key: below
+        rate_limits:
+          - {window: 5m, requests_per_unit: 5, classes: {key: tier, "no": 100%, b: 50%}}
+          - {window: 1h, requests_per_unit: 5, after_limit: {admit: 0.5%}}
+  - key: after
+    rate_limit: {unit: minute, requests_per_unit: 5, after_limit: {admit: 10%}}
   - key: never
     rate_limit: {unit: second, requests_per_unit: 0}
   - key: free

@@ -91,10 +91,11 @@ interface LimitFactsProps {
   /** The time of the explanation, in milliseconds since the epoch. */
   readonly atMs: number;
   readonly limit: ExplainedLimit;
-  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'penalty'>;
+  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'class' | 'penalty'>;
 }
 
-function LimitFacts({ limit, atMs, counting: { key, window, count, penalty } }: LimitFactsProps) {
+function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
+  const { key, window, count, class: own, penalty } = counting;
   const { rule, requestsPerUnit, unit, window: length, algorithm, shadowMode } = limit;
   const per = length === undefined ? `per ${unit.toLowerCase()}` : `in ${length}`;
   return (
@@ -129,6 +130,9 @@ function LimitFacts({ limit, atMs, counting: { key, window, count, penalty } }: 
                 <Time iso={new Date(atMs + window.resetSeconds * 1000).toISOString()} nowMs={atMs} />,
               ] as const,
             ]),
+        ...(own === undefined
+          ? []
+          : [['Class', `${own.name ?? 'none'}: up to ${own.most} hits, ${own.share}`] as const]),
         ...(penalty === undefined ? [] : [['Penalty', penaltyText(penalty)] as const]),
         ...(key === undefined ? [] : [['Counter', <code class="break">{key}</code>] as const]),
       ]}

@@ -20,6 +20,8 @@ interface Counting {
   readonly key?: string;
   readonly window?: { readonly start: string; readonly end: string; readonly resetSeconds: number };
   readonly count?: { readonly now: number; readonly after: number; readonly heldBack: boolean } | null;
+  /** Absent for a limit without classes. The name is null if the request has none of them. */
+  readonly class?: { readonly name: string | null; readonly share: string; readonly most: number };
   /** Absent for a limit without a penalty. */
   readonly penalty?: {
     readonly violations: number;

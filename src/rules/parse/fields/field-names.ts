@@ -57,6 +57,8 @@ export type FieldKind =
   | 'limits'
   | 'calendar'
   | 'penalty'
+  | 'classes'
+  | 'after_limit'
   | 'answers'
   | 'metadata'
   | 'entries'
@@ -75,6 +77,8 @@ export type MapKind =
   | 'rate_limits'
   | 'calendar'
   | 'penalty'
+  | 'classes'
+  | 'after_limit'
   | 'replaces'
   | 'overlay'
   | 'overlay_entry'
@@ -98,6 +102,8 @@ const OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['algorithm', 'text'],
   ['burst', 'count'],
   ['penalty', 'penalty'],
+  ['classes', 'classes'],
+  ['after_limit', 'after_limit'],
 ];
 const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['name', 'text'],
@@ -120,7 +126,7 @@ const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
 ];
 
 /** The fields of each kind of map, in the order in which messages list them. */
-export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
+const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   file: new Map([
     ['domain', 'text'],
     ['descriptors', 'entries'],
@@ -147,11 +153,19 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
     ['factor', 'count'],
     ['max', 'text'],
   ]),
+  // Its keys are names of classes, `key` and `default`; see `kindOfField`.
+  classes: new Map(),
+  after_limit: new Map([['admit', 'text']]),
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
   overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
   overlay_limit: new Map(OF_LIMIT),
 };
+
+/** The kind of value of a field; undefined if this kind of map does not have it. */
+export function kindOfField(kind: MapKind, name: string): FieldKind | undefined {
+  return kind === 'classes' ? 'text' : FIELD_KINDS[kind].get(name);
+}
 
 /** The names of the fields of each kind of map. */
 const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
@@ -162,6 +176,8 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   rate_limits: [...FIELD_KINDS.rate_limits.keys()],
   calendar: [...FIELD_KINDS.calendar.keys()],
   penalty: [...FIELD_KINDS.penalty.keys()],
+  classes: [],
+  after_limit: [...FIELD_KINDS.after_limit.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
@@ -176,6 +192,8 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
   'algorithm',
   'burst',
   'penalty',
+  'classes',
+  'after_limit',
 ]);
 
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
@@ -184,6 +202,8 @@ const STRICT: ReadonlySet<MapKind> = new Set([
   'rate_limits',
   'calendar',
   'penalty',
+  'classes',
+  'after_limit',
   'overlay',
   'overlay_entry',
   'overlay_limit',
@@ -201,6 +221,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   ...FIELDS.answers,
   ...FIELDS.calendar,
   ...FIELDS.penalty,
+  ...FIELDS.after_limit,
 ]);
 
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
@@ -217,6 +238,8 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   rate_limits: 'an item of `rate_limits`',
   calendar: '`calendar`',
   penalty: '`penalty`',
+  classes: '`classes`',
+  after_limit: '`after_limit`',
   replaces: 'an item of `replaces`',
   overlay: 'a file of `RULES_OVERLAY`, at its top',
   overlay_entry: 'an item of `overlay`',

@@ -1,7 +1,7 @@
 import { excerpt } from '../../../base/printable.ts';
 import { GREATEST_LIMIT } from '../../rule-set.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from '../yaml/yaml-node.ts';
-import { checkKeys, FIELD_KINDS, type FieldKind, ITEM_EXAMPLES, type MapKind } from './field-names.ts';
+import { checkKeys, type FieldKind, ITEM_EXAMPLES, kindOfField, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 
@@ -21,7 +21,7 @@ export function withUniqueKeys(check: FileCheck, map: YamlMap, kind: MapKind): Y
     if (written === undefined) byKey.set(pair.key, [pair]);
     else written.push(pair);
   }
-  const pairs = Array.from(byKey, ([key, written]) => result(check, written, FIELD_KINDS[kind].get(key)));
+  const pairs = Array.from(byKey, ([key, written]) => result(check, written, kindOfField(kind, key)));
   return { ...map, pairs };
 }
 
@@ -48,10 +48,18 @@ function result(check: FileCheck, written: readonly YamlPair[], kind: FieldKind 
   return { ...last, value: { ...last.value, pairs: [...below, ...last.value.pairs] } };
 }
 
+const MERGED_BY_KEY: ReadonlySet<FieldKind> = new Set([
+  'limit',
+  'calendar',
+  'penalty',
+  'classes',
+  'after_limit',
+  'answers',
+  'metadata',
+]);
+
 function isMergedByKey(kind: FieldKind | undefined): boolean {
-  return (
-    kind === 'limit' || kind === 'calendar' || kind === 'penalty' || kind === 'answers' || kind === 'metadata'
-  );
+  return kind !== undefined && MERGED_BY_KEY.has(kind);
 }
 
 function repeatsKey({ pairs }: YamlMap): boolean {
@@ -74,7 +82,7 @@ function repeatsKey({ pairs }: YamlMap): boolean {
 export function warnAboutRepeats(check: FileCheck, map: YamlMap, result: YamlMap, kind: MapKind): void {
   if (map === result) return;
   for (const { key, value } of result.pairs) {
-    const fieldKind = FIELD_KINDS[kind].get(key);
+    const fieldKind = kindOfField(kind, key);
     if (fieldKind === undefined) continue;
     const written = map.pairs.filter(pair => pair.key === key);
     const warning = repeatWarning(written, value, fieldKind);
@@ -181,6 +189,8 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
     }
     case 'calendar':
     case 'penalty':
+    case 'classes':
+    case 'after_limit':
     case 'answers': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);
@@ -200,7 +210,7 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
 function overlaidMap(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
   const pairs: YamlPair[] = [];
   for (const pair of map.pairs) {
-    const fieldKind = FIELD_KINDS[kind].get(pair.key);
+    const fieldKind = kindOfField(kind, pair.key);
     if (fieldKind === undefined || check.full) continue;
     const value = overlaidValue(check, pair, fieldKind);
     pairs.push({ ...pair, value, mergedAt: pair.mergedAt ?? pair.keyOffset });

@@ -6,7 +6,7 @@ import type { OverlayEntry } from './overlay-entries.ts';
 const WINDOW: ReadonlySet<string> = new Set(['unit', 'unit_multiplier', 'window', 'calendar']);
 
 /** The fields that an unlimited rule cannot have, beside those of {@link WINDOW}. */
-const COUNTED: ReadonlySet<string> = new Set(['algorithm', 'burst', 'penalty']);
+const COUNTED: ReadonlySet<string> = new Set(['algorithm', 'burst', 'penalty', 'classes', 'after_limit']);
 
 /** The fields that an overlay changes one by one. */
 const MERGED: ReadonlySet<string> = new Set(['rate_limit', 'answers']);

@@ -14,6 +14,8 @@ function termsOf(algorithm: Algorithm, lengthS: number, requests: number, burst 
     burst,
     calendar: null,
     penalty: null,
+    classes: null,
+    afterLimit: 0,
     window: '',
     tag: Buffer.from('tag'),
   };

@@ -10,6 +10,8 @@ const FIXED: LimitTerms = {
   burst: 0,
   calendar: null,
   penalty: null,
+  classes: null,
+  afterLimit: 0,
   window: '1m',
   tag: '1m',
 };

@@ -81,7 +81,7 @@ t.test('an unknown key is refused with the likely one and all that are accepted 
   }
   t.match(
     refusal(entryFile('key: k\nrate_limit: {unit: day, requestsperunit: 5}')),
-    /^rules.yaml:4:29: d.k: unknown key `requestsperunit`; did you mean `requests_per_unit`\? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, unlimited, name, replaces$/,
+    /^rules.yaml:4:29: d.k: unknown key `requestsperunit`; did you mean `requests_per_unit`\? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, classes, after_limit, unlimited, name, replaces$/,
   );
   t.match(
     refusal('domain: d\ndescriptor: []'),

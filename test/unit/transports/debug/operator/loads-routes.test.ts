@@ -34,6 +34,8 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     c: FIVE,
     e: 'window: 5m, requests_per_unit: 5',
     f: `${FIVE}, penalty: {for: 1m}`,
+    g: `${FIVE}, classes: {key: tier, a: 100%, b: 60%}`,
+    h: `${FIVE}, after_limit: {admit: 10%}`,
   });
   await loads.loaded({ rules: first, digest: 'a1' }, null);
   const next = rules({
@@ -42,10 +44,12 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     d: FIVE,
     e: 'window: 5m, requests_per_unit: 5, algorithm: sliding_window',
     f: `${FIVE}, penalty: {for: 2m}`,
+    g: `${FIVE}, classes: {key: tier, a: 100%, b: 80%}`,
+    h: `${FIVE}, after_limit: {admit: 20%}`,
   });
   await loads.loaded({ rules: next, digest: 'b2' }, first);
   const [latest, earlier] = await get();
-  t.match(earlier, { outcome: 'active', domains: 1, limits: 5, digest: 'a1', difference: null });
+  t.match(earlier, { outcome: 'active', domains: 1, limits: 7, digest: 'a1', difference: null });
   t.match(latest, {
     time: '2023-11-14T22:13:20.000Z',
     outcome: 'active',
@@ -54,13 +58,19 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     difference: {
       added_count: 1,
       removed_count: 1,
-      changed_count: 3,
+      changed_count: 5,
       added: ['d.d'],
       removed: ['d.a'],
       changed: [
         { path: 'd.b', before: 'at most 5 in each minute', after: 'at most 6 in each minute' },
         { path: 'd.e', before: /^at most 5/, after: /and about as many in any/ },
         { path: 'd.f', before: /is penalized for 1m$/, after: /is penalized for 2m$/ },
+        {
+          path: 'd.g',
+          before: /; by tier: a up to 5, b up to 3, others up to 3$/,
+          after: /b up to 4, others up to 4$/,
+        },
+        { path: 'd.h', before: /; of the hits beyond it, 10% pass$/, after: /20% pass$/ },
       ],
     },
   });

@@ -1,0 +1,52 @@
+import type { RequestTable } from '../../messages/request-table.ts';
+import type { Matcher } from '../../rules/matcher.ts';
+import type { ClassRule } from '../../rules/rule-set.ts';
+
+/** The class of requests whose value no class of the limit has, and of those without the entry. */
+export const OTHERS = 0;
+
+/** Finds the class of a request. Classes have the numbers of their order in the rule, from 1. */
+export class LimitClasses {
+  readonly rule: ClassRule;
+  readonly #key: Uint8Array;
+  readonly #names: readonly Uint8Array[];
+
+  constructor(rule: ClassRule) {
+    this.rule = rule;
+    this.#key = Buffer.from(rule.key);
+    this.#names = rule.names.map(name => Buffer.from(name));
+  }
+
+  /** Number of classes, with {@link OTHERS}. */
+  get count(): number {
+    return this.#names.length + 1;
+  }
+
+  /** The share of the limit that a class may use. */
+  share(number: number): number {
+    return number === OTHERS ? this.rule.otherShare : this.rule.shares[number - 1];
+  }
+
+  /** The value of the entry; null for {@link OTHERS}. */
+  name(number: number): string | null {
+    return number === OTHERS ? null : this.rule.names[number - 1];
+  }
+
+  /** The class of the descriptor that was matched last. If it has the entry twice, the last one counts. */
+  numberOf(table: RequestTable, { asides, asideCount }: Matcher): number {
+    for (let aside = asideCount - 1; aside >= 0; aside--) {
+      const entry = asides[aside];
+      if (!isText(this.#key, table.bytes, table.keyStart[entry], table.keyEnd[entry])) continue;
+      const start = table.valueStart[entry];
+      const end = table.valueEnd[entry];
+      return this.#names.findIndex(name => isText(name, table.bytes, start, end)) + 1;
+    }
+    return OTHERS;
+  }
+}
+
+function isText(text: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = 0; i < text.length; i++) if (text[i] !== bytes[start + i]) return false;
+  return true;
+}
