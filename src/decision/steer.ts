@@ -2,6 +2,7 @@ import { SECOND_MS } from '../base/clock.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import type { Counter } from '../stats/registry.ts';
 import { overriddenLimit, type SteeringRecord } from '../steering/record.ts';
+import { RecordFinder } from '../steering/record-finder.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
 import {
   countInClass,
@@ -26,6 +27,7 @@ export class Steerer {
   /** The records of the batch; null if there are none. */
   table: SteeringTable | null = null;
   readonly #counters: SteeringCounters;
+  readonly #finder = new RecordFinder();
 
   constructor(counters: SteeringCounters) {
     this.#counters = counters;
@@ -44,7 +46,7 @@ export class Steerer {
     const end = first + requests.descriptorCount[request];
     let anyBan = false;
     for (let row = first; row < end; row++) {
-      const record = table.find(requests, row);
+      const record = this.#finder.find(table, generation.rules, requests, { request, row });
       if (record === null) continue;
       if (record.kind === 'override') overrideLimits(batch, generation, row, record);
       else if (record.kind === 'pass') this.#pass(batch, request, row);

@@ -93,6 +93,24 @@ export class RequestTable {
     }
   }
 
+  /** Makes some entries of a descriptor of another table those of row 0, which has nothing else. The bytes are shared. */
+  takeEntries(from: RequestTable, descriptor: number, isTaken: (entry: number) => boolean): void {
+    const first = from.firstEntry[descriptor];
+    this.reset();
+    this.attach(from.bytes);
+    for (let entry = first; entry < first + from.entryCount[descriptor]; entry++) {
+      if (!isTaken(entry)) continue;
+      if (this.entryRows === this.keyStart.length) this.#growEntries();
+      const own = this.entryRows++;
+      this.keyStart[own] = from.keyStart[entry];
+      this.keyEnd[own] = from.keyEnd[entry];
+      this.valueStart[own] = from.valueStart[entry];
+      this.valueEnd[own] = from.valueEnd[entry];
+    }
+    this.firstEntry[0] = 0;
+    this.entryCount[0] = this.entryRows;
+  }
+
   /** Sets the buffer for `decode`. Its content must not change until the next `reset`. */
   attach(bytes: Uint8Array): void {
     this.bytes = bytes;

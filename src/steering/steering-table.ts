@@ -7,7 +7,7 @@ import type { RuleEntry } from '../rules/rule-set.ts';
 import { compositeOf, type SteeringRecord } from './record.ts';
 
 /** A ban takes precedence over a pass, and both over an override. */
-const PRECEDENCE = { ban: 0, pass: 1, override: 2 } as const;
+export const PRECEDENCE = { ban: 0, pass: 1, override: 2 } as const;
 
 /** Records of one kind that cannot hide each other, compiled like rules. */
 interface Layer {

@@ -30,7 +30,7 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
   const explainer = new MatchExplainer(rules, batch.requests);
   const matches = statuses.map((_status, i) => explainer.match(first + i));
   const replacements = explainer.replacements(matches);
-  const steering = new SteeringExplainer(batch, decided.steering);
+  const steering = new SteeringExplainer(batch, decided.steering, rules);
   return statuses.map((status, i): DescriptorExplanation => {
     const row = first + i;
     const match = matches[i];

@@ -1,4 +1,6 @@
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { type SteeringRecord, timeText } from '../../steering/record.ts';
+import { RecordFinder } from '../../steering/record-finder.ts';
 import type { SteeringTable } from '../../steering/steering-table.ts';
 import { type DecisionBatch, KIND, OVERRIDDEN } from '../batch.ts';
 
@@ -18,12 +20,15 @@ export interface ExplainedRecord {
 export class SteeringExplainer {
   readonly #batch: DecisionBatch;
   readonly #table: SteeringTable | null;
+  readonly #rules: CompiledRules;
+  readonly #finder = new RecordFinder();
   /** Whether a descriptor of the request has a ban. */
   readonly anyBan: boolean;
 
-  constructor(batch: DecisionBatch, table: SteeringTable | null) {
+  constructor(batch: DecisionBatch, table: SteeringTable | null, rules: CompiledRules) {
     const { requests, decisions } = batch;
     this.#batch = batch;
+    this.#rules = rules;
     this.#table = table?.select(requests, 0) === true ? table : null;
     const first = requests.firstDescriptor[0];
     const kinds = decisions.kind.subarray(first, first + requests.descriptorCount[0]);
@@ -32,8 +37,10 @@ export class SteeringExplainer {
 
   /** The record for the descriptor in a row; null if there is none. */
   record(row: number): ExplainedRecord | null {
-    const record = this.#table?.find(this.#batch.requests, row);
-    if (record == null) return null;
+    if (this.#table === null) return null;
+    const { requests } = this.#batch;
+    const record = this.#finder.find(this.#table, this.#rules, requests, { request: 0, row });
+    if (record === null) return null;
     const { id, kind, untilS, reason, by } = record;
     return { id, kind, effect: this.#effect(record, row), until: timeText(untilS), reason, by };
   }

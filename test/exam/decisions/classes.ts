@@ -267,11 +267,34 @@ function examineOthers(t: Test, open: OpenStore): void {
   const rules = ruleFile({ key: 'k', rate_limit: limit(10, { classes: CLASSES }) });
 
   t.test('an override of the operator is shared in the same way', async t => {
-    const every = record('override', 'k=v,tier=*', { requests_per_unit: 1_000 });
-    const steering = sharedRecords(every).buffer;
+    const steering = sharedRecords(record('override', 'k=v', { requests_per_unit: 1_000 })).buffer;
     const decisions = new Decisions({ store: await open(), rules, steering });
     t.equal(await ask(decisions, 'k=v,tier=sheddable', 1), 'OK 599');
     t.equal(await ask(decisions, 'k=v,tier=critical', 1), 'OK 998');
+  });
+
+  t.test('a record of the operator applies to all classes, or to one', async t => {
+    const records = [
+      record('ban', 'k=banned'),
+      record('override', 'k=banned,tier=critical', { requests_per_unit: 5 }),
+      record('override', 'k=v', { requests_per_unit: 5 }),
+      record('override', 'k=v,tier=critical', { requests_per_unit: 50 }),
+      record('pass', 'k=*,tier=staff'),
+    ];
+    const decisions = new Decisions({
+      store: await open(),
+      rules,
+      steering: sharedRecords(...records).buffer,
+    });
+    t.equal(await ask(decisions, 'k=v,tier=standard'), 'OK 3');
+    t.equal(await ask(decisions, 'k=v,tier=critical'), 'OK 48');
+    t.equal(await ask(decisions, 'k=v'), 'OK 0');
+    t.equal(await ask(decisions, 'k=v,tier=staff'), 'OK 4294967295');
+    for (const tier of ['critical', 'other']) {
+      t.equal(await ask(decisions, `k=banned,tier=${tier}`), 'OVER_LIMIT 0');
+    }
+    const explained = await decisions.explain(request('d', 'k=banned,tier=critical', 'k=v,tier=standard'));
+    t.match(explained.descriptors, [{ steering: { kind: 'ban' } }, { steering: { kind: 'override' } }]);
   });
 
   t.test(
