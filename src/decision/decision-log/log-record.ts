@@ -1,6 +1,7 @@
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { CODE, type DecisionBatch, KIND, OVERRIDDEN, PENALIZED, usedAfter } from '../batch.ts';
+import type { CountingTerms } from '../limits/counting-terms.ts';
 import { nameOfLimit } from '../metric-key.ts';
 import { type GlobalModes, overallCode } from '../overall-code.ts';
 import type { LogTexts } from './log-texts.ts';
@@ -39,6 +40,7 @@ interface RecordParts {
  * - `limit`, `window`, `algorithm`: terms of the limit: `hour` or `5m` as in rule files, the algorithm unless it is a fixed
  *   window
  * - `overridden`: true if a steering record has replaced `limit`
+ * - `class`: of the request, if the limit has it
  * - `penalized`: true if the request was rejected because the key is penalized
  * - `remaining`: hits that are left
  * - `hits`, `refund`: of the request
@@ -78,12 +80,16 @@ function codeName(isOver: boolean): string {
 /** Nothing for a limit that the request carries. */
 function ruleOf(rules: CompiledRules, limit: number, texts: LogTexts): { rule?: string; name?: string } {
   if (limit < 0) return {};
-  const short = (text: string): string => {
-    const bytes = Buffer.from(text);
-    return texts.plain(bytes, 0, bytes.length);
-  };
   const name = nameOfLimit(rules, limit);
-  return { rule: short(rules.path(limit)), ...(name !== '' && { name: short(name) }) };
+  return {
+    rule: shortText(rules.path(limit), texts),
+    ...(name !== '' && { name: shortText(name, texts) }),
+  };
+}
+
+function shortText(text: string, texts: LogTexts): string {
+  const bytes = Buffer.from(text);
+  return texts.plain(bytes, 0, bytes.length);
 }
 
 /** Terms and state of a limit. A ban has none. */
@@ -98,9 +104,15 @@ function limitOf({ batch, texts }: RecordParts, row: number): Readonly<Record<st
     overridden: (decisions.flags[row] & OVERRIDDEN) !== 0 || undefined,
     window: terms?.window ?? UNIT_NAMES[decisions.unit[row]].toLowerCase(),
     algorithm: terms === undefined || terms.algorithm === 'fixed_window' ? undefined : terms.algorithm,
+    class: className(decisions.terms[row], texts),
     penalized: (decisions.flags[row] & PENALIZED) !== 0 || undefined,
     remaining: decisions.remaining[row],
   };
+}
+
+function className(terms: CountingTerms | null, texts: LogTexts): string | undefined {
+  const name = terms?.classes?.name(terms.classNumber);
+  return name == null ? undefined : shortText(name, texts);
 }
 
 function sourceOf({ decisions, counters }: DecisionBatch, row: number): string {

@@ -37,10 +37,14 @@ export class LimitClasses {
     for (let aside = asideCount - 1; aside >= 0; aside--) {
       const entry = asides[aside];
       if (!isText(this.#key, table.bytes, table.keyStart[entry], table.keyEnd[entry])) continue;
-      const start = table.valueStart[entry];
-      const end = table.valueEnd[entry];
-      return this.#names.findIndex(name => isText(name, table.bytes, start, end)) + 1;
+      return this.#named(table.bytes, table.valueStart[entry], table.valueEnd[entry]);
     }
+    return OTHERS;
+  }
+
+  #named(bytes: Uint8Array, start: number, end: number): number {
+    const names = this.#names;
+    for (let i = 0; i < names.length; i++) if (isText(names[i], bytes, start, end)) return i + 1;
     return OTHERS;
   }
 }

@@ -25,6 +25,8 @@ descriptors:
       - { unit: year, requests_per_unit: 9 }
   - key: bucket
     rate_limit: { unit: minute, requests_per_unit: 6, algorithm: token_bucket, burst: 1 }
+  - key: model
+    rate_limit: {unit: minute, requests_per_unit: 9, classes: {key: tier, high: 100%, low: 0%}}
   - key: login
     rate_limit: { unit: minute, requests_per_unit: 1, penalty: { for: 5m } }
   - key: free
@@ -70,6 +72,15 @@ t.test('a record says that a key is penalized, whether the store or the local ca
   t.match(records(), [
     { rule: 'd.login', key: 'd_login_ann_~1m.penalty', count: 1, limit: 1, penalized: true, source: 'store' },
     { rule: 'd.login', penalized: true, source: 'local_cache' },
+  ]);
+});
+
+t.test('a record says the class of the request, unless it has none', async t => {
+  const { decisions, records } = logged();
+  await decisions.ask(request('d', 'model=m,tier=low', 'model=m,tier=other'));
+  t.match(records(), [
+    { rule: 'd.model', class: 'low', limit: 9, count: 0, remaining: 0 },
+    { rule: 'd.model', class: undefined },
   ]);
 });
 
