@@ -35,7 +35,7 @@ descriptors:
     descriptors:
       - key: method
         rate_limit: {unit: minute, requests_per_unit: 1000000}
-${(['plain', 'several', 'sliding', 'bucket'] as const).map(ruleOf).join('')}`;
+${(['plain', 'several', 'sliding', 'bucket', 'classes'] as const).map(ruleOf).join('')}`;
 
 function ruleOf(kind: LimitKindName): string {
   const lines = LIMIT_KINDS[kind].lines.map(line => `    ${line}\n`);
@@ -63,6 +63,13 @@ const PATTERNS: Readonly<Record<string, (n: number) => readonly Descriptor[]>> =
   ...patternsOf('several'),
   ...patternsOf('sliding'),
   ...patternsOf('bucket'),
+  ...patternsOf('classes'),
+  'a class, one key': () => [
+    [
+      ['classes', 'ann'],
+      ['tier', 'critical'],
+    ],
+  ],
 };
 
 function patternsOf(kind: LimitKindName): Record<string, (n: number) => readonly Descriptor[]> {

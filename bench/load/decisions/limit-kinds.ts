@@ -59,6 +59,17 @@ export const LIMIT_KINDS = {
       '  burst: 100000000',
     ],
   },
+  classes: {
+    title: 'classes',
+    limits: 1,
+    forgotten: 0,
+    lines: [
+      'rate_limit:',
+      '  unit: year',
+      `  ${LARGEST}`,
+      '  classes: {key: tier, critical: 100%, sheddable: 99.9%}',
+    ],
+  },
 } as const satisfies Record<string, LimitKind>;
 
 export type LimitKindName = keyof typeof LIMIT_KINDS;

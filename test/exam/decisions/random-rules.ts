@@ -26,6 +26,8 @@ const ASKED_KEYS = ['a', 'b', 'a_x', 'k', 'k1', 'aa', ''];
 const ASKED_VALUES = ['', 'x', 'y', 'x_y', 'xy', 'xx', 'xyx', 'xyyx', 'b_x', 'ü1', 'x*', '*', 'z'];
 const FILLINGS = ['', '', 'x', 'y', 'xy', 'yx', '_', 'ü'];
 const NAMES = ['', 'n1', 'n2', 'n3'];
+/** No rule has this key. */
+const CLASS_KEY = 'tier';
 const UNITS = ['second', 'minute', 'hour'];
 
 /** Draws the limits of an entry. */
@@ -95,13 +97,24 @@ function anyPenalty(random: SeededRandom): Pick<LimitText, 'penalty'> {
   return { penalty: { after: 1 + random.below(2), for: random.pick(['5s', '90s']), factor: 2, max: '3m' } };
 }
 
-/** A window and an algorithm, and sometimes a penalty. */
+/** A penalty, classes, or nothing. */
+function anyOther(random: SeededRandom): Pick<LimitText, 'penalty' | 'classes'> {
+  const penalty = anyPenalty(random);
+  if (penalty.penalty !== undefined || random.below(3) > 0) return penalty;
+  return { classes: { key: CLASS_KEY, x: '100%', y: '60%', default: random.pick(['0%', '45.5%', '100%']) } };
+}
+
+/** A window and an algorithm, and sometimes a penalty, classes, or a share that passes after the limit. */
 function anyCounting(random: SeededRandom): LimitText {
-  const requests = { requests_per_unit: 1 + random.below(12), ...anyPenalty(random) };
+  const other = anyOther(random);
+  const requests = { requests_per_unit: 1 + random.below(12), ...other };
+  const isCounted = other.penalty === undefined && other.classes === undefined;
+  const after = isCounted && random.below(3) === 0 ? { after_limit: { admit: '30%' } } : {};
   switch (random.below(4)) {
     case 0:
       return {
         ...requests,
+        ...after,
         calendar: { period: random.pick(['day', 'week', 'month']), zone: 'Asia/Kolkata' },
       };
     case 1:
@@ -109,7 +122,7 @@ function anyCounting(random: SeededRandom): LimitText {
     case 2:
       return { ...requests, window: '1m', algorithm: 'token_bucket', burst: 1 + random.below(9) };
     default:
-      return { ...requests, window: random.pick(['3s', '90s', '2h']) };
+      return { ...requests, ...after, window: random.pick(['3s', '90s', '2h']) };
   }
 }
 
@@ -125,6 +138,8 @@ export function randomDescriptor(random: SeededRandom, rules: readonly EntryText
     if (level.length === 0 && random.below(4) > 0) break;
     const rule = level.length > 0 && random.below(8) > 0 ? random.pick(level) : undefined;
     entries.push(rule === undefined ? anyEntry(random) : entryLike(random, rule));
+    if (rule !== undefined && hasClasses(rule) && random.below(4) > 0)
+      entries.push({ key: CLASS_KEY, value: random.pick(['x', 'y', 'z']) });
     level = rule?.descriptors ?? [];
   }
   return {
@@ -133,6 +148,10 @@ export function randomDescriptor(random: SeededRandom, rules: readonly EntryText
     hitsAddend: random.below(3) === 0 ? random.below(5) : null,
     isNegativeHits: random.below(5) === 0,
   };
+}
+
+function hasClasses({ rate_limit: one, rate_limits: several = [] }: EntryText): boolean {
+  return [...(one === undefined ? [] : [one]), ...several].some(({ classes }) => classes !== undefined);
 }
 
 function anyEntry(random: SeededRandom): DescriptorEntry {
