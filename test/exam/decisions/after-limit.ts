@@ -153,6 +153,13 @@ function examineKeys(t: Test, open: OpenStore): void {
       decisions.load(ruleFile({ key: 'k', rate_limit: { ...rate_limit, after_limit: { admit: '50%' } } }));
       t.strictSame(await passing(decisions, 4), [2, 4]);
     }
+    const months = new Decisions({ store: await open(), rules: null });
+    const settings = { mergeDomains: false, calendarMonths: true };
+    months.load(ruleFile({ key: 'k', rate_limit: limit(2, { unit: 'month' }) }), settings);
+    await ask(months, 2);
+    const after_limit = { admit: '50%' };
+    months.load(ruleFile({ key: 'k', rate_limit: limit(2, { unit: 'month', after_limit }) }), settings);
+    t.strictSame(await passing(months, 4), [2, 4], 'also with months of the calendar');
     const decisions = await deciding(open, { key: 'k', rate_limit: limit(2, { after_limit: TENTH }) });
     const [{ key }] = (await decisions.explain(request('d', 'k=v'))).descriptors;
     t.match(key, /^d_k_v_[0-9]+$/);

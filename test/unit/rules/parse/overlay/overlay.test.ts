@@ -102,6 +102,23 @@ t.test('whatever sets a part of the window replaces the whole window', async t =
   t.match(windowOf('window: 1h', withCalendar), { unit: 'hour', terms: null });
 });
 
+t.test('an entry adds classes, and an unlimited rule has none', async t => {
+  const classes = 'classes: {key: tier, critical: 100%, sheddable: 60%}';
+  const { entries } = loaded(`overlay: [{domain: shop, path: plan, rate_limit: {${classes}}}]`);
+  t.match(entries[1].limits, [
+    { requestsPerUnit: 5, terms: { classes: { key: 'tier', otherShare: 6_000 } } },
+  ]);
+  const rules = RULES.replace('name: plan', `name: plan, ${classes}`);
+  const unlimited = loaded('overlay: [{domain: shop, path: plan, rate_limit: {unlimited: true}}]', rules);
+  t.match(unlimited.entries[1].limits, [{ unlimited: true, terms: null }]);
+  t.match(
+    faultsOf(
+      `overlay: [{domain: shop, path: route, rate_limit: {unit: day, requests_per_unit: 1, ${classes.replace('tier', 'rule-0-match-0')}}}]`,
+    ),
+    [/the entry "rule-0-match-0" cannot be both below this one and the `key` of its `classes`/],
+  );
+});
+
 t.test('a rule becomes unlimited, and an unlimited one limited', async t => {
   const bucket = RULES.replace('unit: hour', 'unit: hour, algorithm: token_bucket, burst: 9');
   const { entries } = loaded(
