@@ -67,6 +67,14 @@ const COUNTER: Fields<CounterSource> = {
   window_start: [optional(time()), ({ window }) => window?.start],
   window_end: [optional(time()), ({ window }) => window?.end],
   reset_seconds: [optional(number()), ({ window }) => window?.resetSeconds],
+  class: [
+    optional(
+      text(
+        'The class of the descriptor, if the limit has it. `remaining` and `over` are those of the class.',
+      ),
+    ),
+    ({ class: own }) => own?.name ?? undefined,
+  ],
   level: [optional(text('What a limit holds that is no plain count.')), ({ level }) => level],
   violations: [
     optional(whole('Of a limit with a penalty: violations since the last penalty.')),
@@ -259,7 +267,8 @@ async function pastOf(
 ): Promise<PastWindow[]> {
   const past: PastWindow[] = [];
   // The state of a sliding window has the hits of the window before; `level` tells them.
-  const hasOneKey = (limit.algorithm ?? 'fixed_window') !== 'fixed_window' || limit.penalty !== undefined;
+  const isAdmitted = limit.penalty !== undefined || limit.classes !== undefined;
+  const hasOneKey = (limit.algorithm ?? 'fixed_window') !== 'fixed_window' || isAdmitted;
   if (window === undefined || hasOneKey) return past;
   let start = window.start;
   for (let back = 0; back < PAST_WINDOWS; back++) {
@@ -281,7 +290,9 @@ function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])
 }
 
 function counterView(counting: Counting, past: readonly PastWindow[] = []): Record<string, unknown> {
-  const { limit, penalty } = counting;
-  const most = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
+  const { limit, class: own, penalty } = counting;
+  const whole = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
+  // Without a class, operators ask for the counter, and not for the share of other requests.
+  const most = own === undefined || own.name === null ? whole : own.most;
   return objectView(COUNTER, { ...counting, past, most: penalty?.penalizedUntil == null ? most : 0 });
 }
