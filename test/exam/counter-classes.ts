@@ -24,6 +24,7 @@ export function classExam(t: Test, open: Open): void {
       holdsBackByClass(t, open, terms);
     });
   }
+  isExact(t, open);
   endsWithItsWindow(t, open);
   readsAndResets(t, open);
   equalsTheModel(t, open);
@@ -169,6 +170,26 @@ function holdsBackByClass(t: Test, open: Open, terms: AdmissionTerms): void {
       refused: [false, false, false, true, false, false],
       held: [false, false, true, false, false, false],
     });
+  });
+}
+
+function isExact(t: Test, open: Open): void {
+  t.test('large limits are exact for each class', async t => {
+    const store = await open(t);
+    for (const terms of [fixedWindow(Number.MAX_SAFE_INTEGER, 10), slidingWindow(2 ** 40, 3_600)]) {
+      const kept = Math.floor(terms.capacity / 3) + 1;
+      const most = terms.capacity - kept;
+      const { capacity } = terms;
+      const op = (hits: number, reserve: number): TestOp => {
+        return { key: `large${terms.admission}`, hits, terms: { ...terms, reserve } };
+      };
+      const ops = [op(most - 1, kept), op(2, kept), op(1, kept), op(1, kept), op(kept, 0), op(1, 0)];
+      t.match(await admit(store, ops), {
+        afters: [most - 1, most - 1, most, most, capacity, capacity],
+        refused: [false, true, false, true, false, true],
+      });
+      t.match(await admit(store, [op(0, 0)]), { afters: [capacity], refused: [true] });
+    }
   });
 }
 
