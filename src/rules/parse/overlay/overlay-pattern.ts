@@ -67,7 +67,7 @@ export class OverlayPattern {
     const first = this.#first.exec(text);
     if (first === null) return false;
     let at = first[0].length;
-    // Each part takes its first match, which leaves the most text to the parts behind it.
+    // Each part takes its first match. Another one could only matter if keys or values contain `/` themselves.
     for (const part of this.#middle) {
       part.lastIndex = at;
       if (!part.test(text)) return false;
