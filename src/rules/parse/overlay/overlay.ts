@@ -1,12 +1,13 @@
 import { nearest } from '../../../base/nearest.ts';
 import { excerpt, quote } from '../../../base/printable.ts';
 import type { RuleFault, RuleFile } from '../../rule-set.ts';
-import { fieldOf } from '../fields/fields.ts';
+import { fieldOf, hasValue } from '../fields/fields.ts';
 import { FaultList, FileCheck } from '../fields/file-check.ts';
 import { warnAboutRepeats, withUniqueKeys } from '../fields/repeated-keys.ts';
 import type { ReadFile } from '../reading/read-file.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from '../yaml/bounds.ts';
 import { typedScalar, type YamlMap, type YamlNode } from '../yaml/yaml-node.ts';
+import { namesClass, withLimitOf } from './class-entries.ts';
 import { type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
 import { appliesTo, byPrecision, type OverlayConflict, withOverlay } from './overlay-fields.ts';
 import { OverlayIndex } from './overlay-index.ts';
@@ -102,7 +103,21 @@ export class Overlay {
     if (items.every((item, i) => item === list.items[i])) return map;
     const pairs = map.pairs.filter(({ key }) => key !== 'descriptors');
     const pair = map.pairs.findLast(({ key }) => key === 'descriptors')!;
-    return { ...map, pairs: [...pairs, { ...pair, value: { ...list, items } }] };
+    const classEntry = place.path === '' ? undefined : items.find(namesClass);
+    const below = items.filter(item => item !== classEntry);
+    const changed = { ...map, pairs: [...pairs, { ...pair, value: { ...list, items: below } }] };
+    return classEntry === undefined ? changed : this.#withClasses(check, changed, classEntry);
+  }
+
+  #withClasses(check: FileCheck, above: YamlMap, classEntry: YamlMap): YamlMap {
+    if (!hasValue(above, 'rate_limit') && !hasValue(above, 'rate_limits'))
+      return withLimitOf(above, classEntry);
+    check.fault(
+      classEntry.overlaidAt!,
+      'the entry that names the class and the one above it both have a limit, and a counter for all classes would be ' +
+        'that of the one above: write `classes` with the key of another entry',
+    );
+    return above;
   }
 
   #entry(check: FileCheck, item: YamlNode, above: Place): YamlNode {

@@ -407,3 +407,62 @@ t.test('aliases that repeat entries cannot make an overlay take long', async t =
   );
   t.ok(faults.length > 0, 'the rules are refused');
 });
+
+const TIERED = `
+domain: shop
+descriptors:
+  - key: route
+    value: cart
+    descriptors:
+      - key: rule-0-match-0
+        shadow_mode: true
+        descriptors:
+          - key: rule-0-match-1
+            shadow_mode: true
+            rate_limit: {unit: minute, requests_per_unit: 100}
+          - key: rule-1-match-0
+            rate_limit: {unit: minute, requests_per_unit: 7}
+`;
+
+t.test('an entry that a controller nests can become the class of the limit above it', async t => {
+  const classes = 'classes: {key: rule-0-match-1, gold: 100%, basic: 60%}';
+  const { entries } = loaded(
+    `overlay: [{domain: shop, path: "*/rule-0-match-1", rate_limit: {${classes}}}]`,
+    TIERED,
+  );
+  const [user] = entries[0].entries;
+  t.match(user, {
+    key: 'rule-0-match-0',
+    shadowMode: true,
+    overlaidBy: { file: 'overlay.yaml', line: 1 },
+    limits: [
+      {
+        requestsPerUnit: 100,
+        unit: 'minute',
+        terms: { classes: { key: 'rule-0-match-1', names: ['gold', 'basic'] } },
+      },
+    ],
+  });
+  t.same(
+    user.entries.map(({ key }) => key),
+    ['rule-1-match-0'],
+  );
+});
+
+t.test(
+  'it stays an entry of its own if the entry above has a limit, a value or the classes another key',
+  async t => {
+    const withClasses = (key: string, rules: string) =>
+      `overlay: [{domain: shop, path: "*/rule-0-match-1", rate_limit: {classes: {key: ${key}, gold: 100%}}}]|${rules}`.split(
+        '|',
+      );
+    const above = TIERED.replace(
+      '        shadow_mode: true\n        descr',
+      '        rate_limit: {unit: day, requests_per_unit: 9}\n        descr',
+    );
+    const [overlay, rules] = withClasses('rule-0-match-1', above);
+    t.match(faultsOf(overlay, rules), [/^overlay\.yaml:1:11: .*both have a limit/]);
+    const [other] = withClasses('tier', '');
+    t.equal(loaded(other, TIERED).entries[0].entries[0].entries.length, 2);
+  },
+);
