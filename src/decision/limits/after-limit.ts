@@ -19,7 +19,8 @@ interface CountedRequest {
  */
 export function passesAfterLimit({ hits, after }: CountedRequest, limit: number, share: number): boolean {
   const beyond = after - limit;
-  if (hits === 0 || beyond < hits) return false;
+  // Of larger counts, Redis and the embedded store do not tell single hits apart.
+  if (hits === 0 || beyond < hits || after > Number.MAX_SAFE_INTEGER) return false;
   if (beyond * share <= Number.MAX_SAFE_INTEGER && hits * WHOLE <= Number.MAX_SAFE_INTEGER) {
     const size = hits * WHOLE;
     return Math.floor((beyond * share) / size) > Math.floor(((beyond - hits) * share) / size);

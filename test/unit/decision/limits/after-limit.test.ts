@@ -50,6 +50,12 @@ t.test('counts and hits up to 2^53 are exact', async t => {
   }
 });
 
+t.test('no request passes at counts that are not exact any more', async t => {
+  t.equal(passesAfterLimit({ hits: 1, after: Number.MAX_SAFE_INTEGER }, 1, 9_999), true);
+  for (const after of [2 ** 53, 2 ** 53 + 2, 2 ** 63])
+    t.equal(passesAfterLimit({ hits: 1, after }, 1, 9_999), false);
+});
+
 t.test('a request passes neither without hits nor if it begins below the limit', async t => {
   t.equal(passesAfterLimit({ hits: 0, after: 20 }, 10, 9_999), false);
   t.equal(passesAfterLimit({ hits: 2, after: 11 }, 10, 9_999), false);
