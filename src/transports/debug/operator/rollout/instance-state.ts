@@ -2,11 +2,11 @@ import { SECOND_MS } from '../../../../base/clock.ts';
 import type { ProcessView } from '../status-routes.ts';
 
 /**
- * What keeps an instance from using rules with a digest, if it does not:
+ * Whether an instance uses rules with a digest, or what keeps it from that:
  *
- * - `applied`: nothing; it uses them
+ * - `applied`: it uses them
+ * - `silent`: it has not been heard of lately, whatever it used then; it may have ended, or may not reach Redis
  * - `refused`: the latest rules that it has read are not active there, for example because they have faults
- * - `silent`: it has not been heard of lately; it may have ended, or may not reach Redis
  * - `unknown`: it has no rules, or is of a version that does not tell
  * - `behind`: it has read other rules, and perhaps not the new ones yet
  */
@@ -19,8 +19,8 @@ const SILENT_MS = 7 * SECOND_MS;
 /** @param digest the beginning of the digest, in lowercase */
 export function instanceState(instance: ProcessView, digest: string, nowMs: number): InstanceState {
   const { rules_digest: own, rules_error: error, seen } = instance;
-  if (own?.startsWith(digest)) return 'applied';
   if (nowMs - Date.parse(seen) > SILENT_MS) return 'silent';
+  if (own?.startsWith(digest)) return 'applied';
   if (error !== null) return 'refused';
   return own === null ? 'unknown' : 'behind';
 }

@@ -97,7 +97,8 @@ t.test('an instance that does not use the rules is named with what keeps it', as
       instance('silent', { ...old, rules_error: 'a.yaml:1:1: d: no', seen: timeText(-7_001) }),
       instance('earlier', { rules_digest: null }),
       // Newer rules than those that are asked for.
-      instance('ahead', { rules_error: 'b.yaml:1:1: d: no', seen: timeText(-11_000) }),
+      instance('ahead', { rules_error: 'b.yaml:1:1: d: no', seen: timeText(-7_000) }),
+      instance('ended', { seen: timeText(-7_001) }),
     ],
     ...TOGETHER,
   });
@@ -112,6 +113,7 @@ t.test('an instance that does not use the rules is named with what keeps it', as
       ['silent', 'silent', 'a.yaml:1:1: d: no'],
       ['earlier', 'unknown', null],
       ['ahead', 'applied', 'b.yaml:1:1: d: no'],
+      ['ended', 'silent', null],
     ],
   );
 });
