@@ -132,7 +132,8 @@ t.test(
     const volumes = { '/srv': `${root}:ro` };
     const ports = await freePorts();
     const server = new Container(t, image, {
-      command: ['/bin/ratelimit'],
+      // The argument that Envoy AI Gateway gives it, which the reference ignores.
+      command: ['/bin/ratelimit', '--quotaRateLimitServiceAddr=ratelimit.example'],
       workingDirectory: '/tmp',
       volumes,
       env: { ...ports.env, RUNTIME_ROOT: '/srv', RUNTIME_WATCH_ROOT: 'false' },
