@@ -37,7 +37,7 @@ t.test('settings that describe a store stop the start where nothing says which s
 t.test('settings that promise no store do not', async t => {
   const given: readonly Environment[] = [
     {},
-    // What Envoy Gateway sets where its configuration has no block for Redis.
+    // What Envoy Gateway sets, without the address that its configuration must have.
     {
       RUNTIME_ROOT: '/data',
       LOG_LEVEL: 'info',
@@ -77,6 +77,13 @@ t.test('BACKEND_TYPE=memory counts in memory on purpose, and a warning names wha
     { message: UNUSED, fields: { store: 'memory', settings: 'REDIS_URL, REDIS_AUTH' } },
   ]);
   t.same(loadSettings({ BACKEND_TYPE: 'memory' }).warnings, []);
+});
+
+t.test('Envoy Gateway, which sets an address of Redis, can count in memory', async t => {
+  // Its configuration must name a Redis. What the container adds comes on top.
+  const gateway = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: 'redis.redis.svc:6379', REDIS_TLS: 'true' };
+  t.equal(loadSettings({ ...gateway, BACKEND_TYPE: 'memory' }).backendType, 'embedded');
+  t.match(refusal({ ...gateway, REDIS_URL: '' }), /REDIS_URL="": the value is empty/);
 });
 
 t.test('BACKEND_TYPE=redis without an address uses the default address, with a warning', async t => {
