@@ -5,20 +5,43 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { note, root, StepFailure } from './step.mjs';
 
-// Builds the clients in other languages that tests of the gRPC server run (test/wire/interop/clients). Each client is
-// built once, below node_modules, with the toolchain of the machine.
-const SOURCES = join(root, 'test/wire/interop/clients');
+// Builds the programs in other languages that tests run: clients of the gRPC server (test/wire/interop/clients), and an
+// xDS server of go-control-plane (test/wire/interop/control-plane). Each is built once, below node_modules, with the
+// toolchain of the machine.
+const SOURCES = join(root, 'test/wire/interop');
 const CACHE = join(root, 'node_modules/.cache/grpc-clients');
 
-/** File with the digest of the sources of a client and the command that starts it. Tests look for this file. */
+/** File with the digest of the sources of a program and the command that starts it. Tests look for this file. */
 const RECORD = 'client.json';
 
-/** Timeout of a download or a build. After it, the tests with the client are skipped. */
-const BOUND_MS = 120_000;
+/** Timeouts of a download and of a build. After them, the tests with the program are skipped. */
+const DOWNLOAD_BOUND_MS = 120_000;
+const BUILD_BOUND_MS = 300_000;
 
-/** For each language: the required programs, and the commands that download packages, build the client and start it. */
-const CLIENTS = {
+const GO = {
+  needs: ['go'],
+  fetch: ({ source }) => ['go', '-C', source, 'mod', 'download'],
+  build: ({ source, folder }) => [
+    'go',
+    '-C',
+    source,
+    'build',
+    '-buildvcs=false',
+    '-o',
+    join(folder, 'program'),
+    '.',
+  ],
+  command: folder => [join(folder, 'program')],
+};
+
+/**
+ * For each program, by its folder in the cache: where its sources are, the programs that it requires, and the commands
+ * that download packages, build it and start it.
+ */
+const PROGRAMS = {
   java: {
+    title: 'the gRPC client in java',
+    sources: 'clients/java',
     needs: ['java', 'javac', 'mvn'],
     fetch: ({ source, folder }) => [
       'mvn',
@@ -37,22 +60,11 @@ const CLIENTS = {
       'Client',
     ],
   },
-  go: {
-    needs: ['go'],
-    fetch: ({ source }) => ['go', '-C', source, 'mod', 'download'],
-    build: ({ source, folder }) => [
-      'go',
-      '-C',
-      source,
-      'build',
-      '-buildvcs=false',
-      '-o',
-      join(folder, 'client'),
-      '.',
-    ],
-    command: folder => [join(folder, 'client')],
-  },
+  go: { title: 'the gRPC client in go', sources: 'clients/go', ...GO },
+  'control-plane': { title: 'the xDS server in go', sources: 'control-plane', ...GO },
   python: {
+    title: 'the gRPC client in python',
+    sources: 'clients/python',
     needs: ['python3'],
     fetch: ({ source, folder }) => [
       'python3',
@@ -89,47 +101,50 @@ const ENVIRONMENT = {
 };
 
 /**
- * Builds the clients in parallel. If a toolchain or a package is missing, the tests with that client are skipped. A
- * client that does not compile is an error.
+ * Builds the programs in parallel. If a toolchain or a package is missing, or a build takes too long, the tests with that
+ * program are skipped. A program that does not compile is an error.
  */
 export async function bringGrpcClients(cache = CACHE) {
-  await Promise.all(
-    Object.entries(CLIENTS).map(([language, client]) => bring(language, client, join(cache, language))),
-  );
+  await Promise.all(Object.entries(PROGRAMS).map(([name, program]) => bring(program, join(cache, name))));
 }
 
-async function bring(language, client, folder) {
-  const source = join(SOURCES, language);
+async function bring(program, folder) {
+  const source = join(SOURCES, program.sources);
   const made = hashOf(source);
   if (existsSync(join(folder, RECORD)) && recordOf(folder).made === made) return;
   rmSync(folder, { recursive: true, force: true });
-  const missing = client.needs.filter(program => !isOnPath(program));
-  if (missing.length > 0) return leaveOut(language, `${missing.join(', ')} missing`);
+  const missing = program.needs.filter(each => !isOnPath(each));
+  if (missing.length > 0) return leaveOut(program, `${missing.join(', ')} missing`);
   mkdirSync(folder, { recursive: true });
-  note(`building the gRPC client for tests in ${language}`);
+  note(`building ${program.title} for tests`);
   try {
-    await runQuietly(client.fetch({ source, folder }));
+    await runQuietly(program.fetch({ source, folder }), DOWNLOAD_BOUND_MS);
   } catch (failure) {
-    return leaveOut(language, lastLine(failure));
+    return leaveOut(program, lastLine(failure));
   }
   try {
-    await runQuietly(client.build({ source, folder }));
+    await runQuietly(program.build({ source, folder }), BUILD_BOUND_MS);
   } catch (failure) {
+    if (failure.killed) return leaveOut(program, 'the build took too long');
     throw new StepFailure(
-      `The gRPC client in ${source} does not compile: ${failure.stderr || failure.message}`,
+      `${capitalized(program.title)} does not compile (${source}): ${failure.stderr || failure.message}`,
     );
   }
-  const record = { made, command: client.command(folder, source) };
+  const record = { made, command: program.command(folder, source) };
   writeFileSync(join(folder, `${RECORD}.new`), JSON.stringify(record));
   renameSync(join(folder, `${RECORD}.new`), join(folder, RECORD));
 }
 
-function leaveOut(language, cause) {
-  note(`The gRPC client in ${language} was not built (${cause}); its tests are skipped.`);
+function leaveOut({ title }, cause) {
+  note(`${capitalized(title)} was not built (${cause}); its tests are skipped.`);
 }
 
-function runQuietly([command, ...args]) {
-  return promisify(execFile)(command, args, { env: ENVIRONMENT, timeout: BOUND_MS, maxBuffer: 2 ** 24 });
+function capitalized(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}`;
+}
+
+function runQuietly([command, ...args], timeout) {
+  return promisify(execFile)(command, args, { env: ENVIRONMENT, timeout, maxBuffer: 2 ** 24 });
 }
 
 function lastLine({ stderr, stdout, message }) {
@@ -144,7 +159,7 @@ function recordOf(folder) {
   return JSON.parse(readFileSync(join(folder, RECORD), 'utf8'));
 }
 
-/** Returns a digest of all files in the folder of the client. */
+/** Returns a digest of all files in the folder of the program. */
 function hashOf(source) {
   const hash = createHash('sha256');
   const files = readdirSync(source, { withFileTypes: true }).filter(entry => entry.isFile());

@@ -21,18 +21,31 @@ export interface Seen {
 export const CLIENT_LANGUAGES = ['java', 'go', 'python'] as const;
 export type ClientLanguage = (typeof CLIENT_LANGUAGES)[number];
 
-function recordOf(language: ClientLanguage): string {
-  return join(repositoryRoot(), 'node_modules/.cache/grpc-clients', language, 'client.json');
+/** A client, or the xDS server of go-control-plane. */
+type BuiltProgram = ClientLanguage | 'control-plane';
+
+function recordOf(program: BuiltProgram): string {
+  return join(repositoryRoot(), 'node_modules/.cache/grpc-clients', program, 'client.json');
 }
 
-function commandOf(language: ClientLanguage): string[] {
-  return JSON.parse(readFileSync(recordOf(language), 'utf8')).command;
+/** The command that starts a program that is built. */
+export function commandOf(program: BuiltProgram): string[] {
+  return JSON.parse(readFileSync(recordOf(program), 'utf8')).command;
 }
 
 /** The reason why tests with this client are skipped, where it was not built; else false. */
 export function clientMissing(language: ClientLanguage): string | false {
-  if (existsSync(recordOf(language))) return false;
-  return `the gRPC client in ${language} is not built: npm test builds it where the toolchain and its packages are there`;
+  return missing(language, `the gRPC client in ${language}`);
+}
+
+/** The same for the xDS server of go-control-plane. */
+export function controlPlaneMissing(): string | false {
+  return missing('control-plane', 'the xDS server in go');
+}
+
+function missing(program: BuiltProgram, title: string): string | false {
+  if (existsSync(recordOf(program))) return false;
+  return `${title} is not built: npm test builds it where the toolchain and its packages are there`;
 }
 
 /** Runs the client to its end. Fails with what it wrote when it fails, or takes longer than a minute. */
