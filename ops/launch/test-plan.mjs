@@ -132,6 +132,7 @@ export const AT_LENGTH = [
   'service/docs-python',
   'service/envoy',
   'service/examples',
+  'service/gateways',
   'service/haproxy',
   'service/host-nodes',
   'service/image',

@@ -84,6 +84,11 @@ class Gateways {
         CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: '20ms',
         XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: '20ms',
         FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
+        // Envoy Gateway sets these as well. They concern rule files, and the overlay does not depend on them.
+        RUNTIME_ROOT: '/data',
+        RUNTIME_SUBDIRECTORY: 'ratelimit',
+        RUNTIME_IGNOREDOTFILES: 'true',
+        RUNTIME_WATCH_ROOT: 'false',
         RULES_OVERLAY: overlay.directory,
       },
     });
