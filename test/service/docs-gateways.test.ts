@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { AdsServer } from '../support/ads-server.ts';
-import { getPage } from '../support/asking.ts';
+import { askOverHttp, getPage } from '../support/asking.ts';
 import { resourcesOf } from '../support/gateways/controller-rules.ts';
 import { LISTENER } from '../support/gateways/envoy-gateway.ts';
 import { repositoryRoot } from '../support/repository.ts';
@@ -83,4 +83,41 @@ t.test('the examples of docs/gateways.md are true', async t => {
   const checked = await run('check', ...paths);
   t.match(timeless(`${checked.stdout}${checked.stderr}`), check.output);
   t.equal(checked.status, 0);
+});
+
+t.test('the tiers of docs/gateways.md share one counter', async t => {
+  const route = 'httproute/shop/orders/rule/0/match/0/api_shop_example';
+  const tiered = resourcesOf([
+    {
+      policy: 'each user, by tier',
+      domain: LISTENER,
+      levels: [route, ['rule-0-match-0', ''], ['rule-0-match-1', '']],
+      limit: [10, 'year'],
+    },
+  ]);
+  const overlay = writeRules(tempDirectory(t), { 'tiers.yaml': blockThat('# overlay/tiers.yaml') });
+  const ads = await AdsServer.start(t);
+  const service = launched(t, {
+    env: { CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: ads.address, RULES_OVERLAY: overlay },
+  });
+  await ads.request();
+  (await ads.stream()).send('1', ...tiered);
+  t.match(await ads.request(), { error_detail: null });
+  await service.listening(['http'], 60_000);
+  const statusOf = async (tier: string): Promise<number> => {
+    const entries = [
+      { key: route, value: route },
+      { key: 'rule-0-match-0', value: 'ann' },
+      { key: 'rule-0-match-1', value: tier },
+    ];
+    return (await askOverHttp(service.http, { domain: LISTENER, descriptors: [{ entries }] })).status;
+  };
+  const asked: string[] = [
+    ...Array(7).fill('sheddable'),
+    ...Array(3).fill('standard'),
+    ...Array(3).fill('critical'),
+  ];
+  const statuses: number[] = [];
+  for (const tier of asked) statuses.push(await statusOf(tier));
+  t.same(statuses, [...Array(6).fill(200), 429, 200, 200, 429, 200, 200, 429]);
 });
