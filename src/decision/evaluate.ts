@@ -223,18 +223,21 @@ export class Evaluator {
   #remember(batch: DecisionBatch, row: number): void {
     const overLimit = this.#overLimit;
     if (overLimit === null) return;
-    const { decisions, keys, nowMs } = batch;
+    const { decisions, keys, nowMs, nowS } = batch;
     const terms = decisions.terms[row];
     const requests = decisions.requestsPerUnit[row];
-    const endMs = nowMs + decisions.resetMs[row];
     const isPenalized = (decisions.flags[row] & PENALIZED) !== 0;
+    // Fixed windows reset in whole seconds, counted from the beginning of this one.
+    const isFixed = terms === null || terms.admission === null || terms.isFixed;
+    const fromMs = isFixed ? nowS * SECOND_MS : nowMs;
+    const endMs = (isPenalized ? nowMs : fromMs) + decisions.resetMs[row];
     overLimit.add(
       keys.bytes,
       { start: decisions.keyStart[row], end: decisions.keyEnd[row] },
       {
         sinceMs: nowMs,
         endMs,
-        fitsMs: isPenalized ? Math.max(endMs, nowMs + terms!.waitMs(this.#state, 1)) : endMs,
+        fitsMs: isPenalized ? Math.max(endMs, fromMs + terms!.waitMs(this.#state, 1)) : endMs,
         word: batch.counters.markWord(decisions.op[row]),
         mark: decisions.mark[row],
         requests,

@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../base/clock.ts';
 import type { AdmissionTerms } from '../counters/admission/admission.ts';
 import { NEVER_FULL } from '../counters/batch.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
@@ -88,7 +89,7 @@ export class OpPlanner {
   }
 
   /** Looks up a row in the local cache. Sets when a limit resets for which the end of the window does not tell it. */
-  #isKnownOver({ decisions, keys, nowMs }: DecisionBatch, row: number): boolean {
+  #isKnownOver({ decisions, keys, nowMs, nowS }: DecisionBatch, row: number): boolean {
     const overLimit = this.#overLimit;
     const terms = decisions.terms[row];
     if (overLimit === null || (terms !== null && isUnsure(terms, decisions.hits[row]))) return false;
@@ -105,7 +106,11 @@ export class OpPlanner {
       if (known.endMs > nowMs + terms.longestPenaltyMs) return false;
       decisions.flags[row] |= PENALIZED;
     }
-    if (terms !== null && terms.admission !== null) decisions.resetMs[row] = known.fitsMs - nowMs;
+    if (terms !== null && terms.admission !== null) {
+      // As the store says it: fixed windows reset in whole seconds, and a penalty that ends later does not.
+      const ofWindow = terms.isFixed && (!terms.hasPenalty || known.fitsMs > known.endMs);
+      decisions.resetMs[row] = known.fitsMs - (ofWindow ? nowS * SECOND_MS : nowMs);
+    }
     return true;
   }
 

@@ -373,6 +373,27 @@ function examineCache(t: Test, open: OpenStore): void {
       t.match(totals(decisions, 'd.k.tier_sheddable'), { over_limit_with_local_cache: 3 });
     }
   });
+
+  t.test(
+    'the local cache refuses until the end of the window and no longer, whenever in a second',
+    async t => {
+      const store = new WatchedStore(await open());
+      const rules = ruleFile({ key: 'k', rate_limit: limit(10, { unit: 'second', classes: CLASSES }) });
+      const decisions = new Decisions({ store, rules, localCacheBytes: 1 });
+      const { clock } = decisions;
+      clock.advance(600);
+      await ask(decisions, 'k=v,tier=sheddable', 6);
+      clock.advance(20);
+      const refused = async () => (await decisions.ask(request('d', 'k=v,tier=sheddable'))).statuses[0];
+      const ofStore = await refused();
+      t.match(ofStore, { code: OVER_LIMIT, durationUntilReset: 1 });
+      clock.advance(379);
+      t.strictSame(await refused(), ofStore, 'the last moment of the window, with the answer of the store');
+      t.equal(store.calls.length, 2);
+      clock.advance(1);
+      t.equal(await ask(decisions, 'k=v,tier=sheddable'), 'OK 5', 'the next window');
+    },
+  );
 }
 
 function examineReloads(t: Test, open: OpenStore): void {

@@ -354,6 +354,29 @@ function examineCache(t: Test, open: OpenStore): void {
     t.equal(store.calls.length, 3);
   });
 
+  t.test(
+    'of a fixed window that ends after the penalty, the local cache says the same as the store',
+    async t => {
+      const store = new WatchedStore(await open());
+      const rules = ruleFile({
+        key: 'k',
+        rate_limit: limit(2, { unit: 'minute', penalty: { after: 1, for: '9s' } }),
+      });
+      const decisions = new Decisions({ store, rules, localCacheBytes: 1 });
+      decisions.clock.advance(600);
+      await ask(decisions, 2);
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 40]);
+      decisions.clock.advance(300);
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 40]);
+      decisions.clock.advance(8_500);
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 31]);
+      t.equal(store.calls.length, 2, 'the store is not asked during the penalty');
+      decisions.clock.advance(600);
+      t.strictSame(await ask(decisions), [OVER_LIMIT, 0, 30], 'after it, the store says the same');
+      t.equal(store.calls.length, 3);
+    },
+  );
+
   t.test('a penalty in the local cache does not last longer than later rules allow', async t => {
     const setup = { store: await open(), rules: ruleFile({ key: 'k', rate_limit: TWO_PER_MINUTE }) };
     const decisions = new Decisions({ ...setup, localCacheBytes: 1 });
