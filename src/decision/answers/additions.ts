@@ -5,6 +5,7 @@ import { ANSWER, answersOf, NAMES_POLICIES } from '../../rules/domain-answers.ts
 import { type DecisionBatch, PENALIZED } from '../batch.ts';
 import type { ResponseFormat } from '../decider.ts';
 import type { EngineOptions } from '../engine.ts';
+import { OTHERS } from '../limits/limit-classes.ts';
 import type { GlobalModes } from '../overall-code.ts';
 import type { Additions, DecidedRequest, EncodedAdditions, ResponseAdditions } from '../response.ts';
 import { AdditionsEncoder } from './encode-additions.ts';
@@ -16,8 +17,8 @@ import { MAX_POLICIES, SHOWN, ShownLimits } from './shown-limits.ts';
 const JSON_BIT = 16;
 const REFUSED_BIT = 32;
 
-/** Numbers of a fingerprint: six, and up to five for each policy. */
-const FINGERPRINT_NUMBERS = 6 + 5 * MAX_POLICIES;
+/** Numbers of a fingerprint: seven, and up to five for each policy. */
+const FINGERPRINT_NUMBERS = 7 + 5 * MAX_POLICIES;
 
 /** Additions that were encoded before, and all numbers that they depend on. */
 interface Kept {
@@ -123,7 +124,8 @@ export class AnswerAdditions implements ResponseAdditions {
     numbers[3] = decisions.flags[deciding] * 2 + decisions.isOver[deciding];
     numbers[4] = decisions.kind[deciding];
     numbers[5] = violatedCount;
-    let at = 6;
+    numbers[6] = decisions.terms[deciding]?.classNumber ?? OTHERS;
+    let at = 7;
     if ((shown & NAMES_POLICIES) === 0) return at;
     for (let i = 0; i < count; i++) {
       const row = rows[i];

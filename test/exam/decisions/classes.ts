@@ -353,6 +353,22 @@ function examineOthers(t: Test, open: OpenStore): void {
       { class: 'sheddable', code: 'OVER_LIMIT', ...about },
     ]);
   });
+
+  t.test('each answer names the class of its request, also if only the class differs', async t => {
+    const classes = { key: 'tier', a: '100%', b: '50%', z: '0%', zero: '0%' };
+    const decisions = new Decisions({
+      store: await open(),
+      rules: ruleFile({ key: 'k', rate_limit: limit(10, { classes }) }),
+      options: { answers: ANSWER.matchedRule },
+    });
+    const classOf = (metadata: unknown) =>
+      (metadata as { matched_rule: { class?: string } }).matched_rule.class;
+    for (const tier of ['a', 'b', undefined, 'z', 'zero']) {
+      const asked = request('d', tier === undefined ? 'k=v' : `k=v,tier=${tier}`);
+      t.equal(classOf((await decisions.ask(asked)).dynamicMetadata), tier);
+      t.equal(classOf(JSON.parse((await decisions.askJson(asked)).text).dynamicMetadata), tier);
+    }
+  });
 }
 
 function examineCache(t: Test, open: OpenStore): void {

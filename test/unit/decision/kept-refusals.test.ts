@@ -27,6 +27,7 @@ const FEW: readonly EntryText[] = [
   { key: 'several', rate_limits: [limit(2), limit(3, { unit: 'day' })] },
   { key: 'shadow', shadow_mode: true, rate_limit: limit(0) },
   { key: 'quota', quota_mode: true, rate_limit: limit(0) },
+  { key: 'classes', rate_limit: limit(2, { classes: { key: 'tier', a: '100%', b: '50%', c: '50%' } }) },
 ];
 
 /** More limits than answers that are kept, which refuse everything. */
@@ -144,7 +145,8 @@ function randomRequest(random: SeededRandom): RateLimitRequest {
   const one = (): string => {
     // Limits that share a place are 512 apart.
     const key = isFew ? random.pick(FEW).key : `many${random.below(3) * 512}`;
-    return `${key}=${random.pick(['a', 'b', 'c'])}`;
+    const tier = key === 'classes' ? random.pick([',tier=a', ',tier=b', ',tier=c', '']) : '';
+    return `${key}=${random.pick(['a', 'b', 'c'])}${tier}`;
   };
   const texts = random.below(10) === 0 ? [one(), one()] : [one()];
   const own = random.below(20) === 0 ? { limit: { requestsPerUnit: 0, unit: 2 } } : {};
