@@ -15,8 +15,9 @@ export const TEXT_BYTES = 160;
 const FORM = { entries: 0, raw: 1, cut: 2 } as const;
 const HEAD_BYTES = 2;
 const UNDERSCORE = 95;
-/** With more pieces, a text of short pieces would not be shorter than the raw one. */
-const MOST_PIECES = 33;
+/** With more entries, a text of short pieces would not be shorter than the raw one. */
+const MOST_ENTRIES = 16;
+const MOST_PIECES = 1 + 2 * MOST_ENTRIES;
 
 /** Where the key of a row is in the bytes of a batch. */
 export interface KeyPlace {
@@ -52,22 +53,24 @@ interface KeyEntry {
  */
 export class KeyTextWriter {
   readonly bytes = new Uint8Array(TEXT_BYTES);
+  /** Entries of the request that are in its cache key. */
+  readonly #path = new Int32Array(MOST_ENTRIES);
   #length = 0;
   #cut = false;
 
   write(requests: RequestTable, key: KeyPlace): void {
-    const { request, row } = key;
+    const { request } = key;
     this.#length = HEAD_BYTES;
     this.#cut = false;
-    const pieces = 1 + 2 * requests.entryCount[row];
-    const isRaw = pieces > MOST_PIECES || !hasOwnValues(requests, key);
+    const entries = this.#takePath(requests, key);
+    const isRaw = entries < 0;
     const domainEnd = requests.domainEnd[request];
     this.#piece(requests.bytes, requests.domainStart[request], domainEnd);
     const rest = key.start + domainEnd - requests.domainStart[request] + 1;
     if (isRaw) this.#piece(key.bytes, rest, key.end);
-    else this.#entries(requests, row);
+    else for (let i = 0; i < entries; i++) this.#entry(requests, this.#path[i]);
     this.bytes[0] = (isRaw ? FORM.raw : FORM.entries) | (this.#cut ? FORM.cut : 0);
-    this.bytes[1] = isRaw ? 2 : pieces;
+    this.bytes[1] = isRaw ? 2 : 1 + 2 * entries;
     this.bytes.fill(0, this.#length);
   }
 
@@ -77,18 +80,34 @@ export class KeyTextWriter {
     this.#length = HEAD_BYTES;
     this.#cut = 1 + 2 * requests.entryCount[row] > MOST_PIECES;
     this.#piece(requests.bytes, requests.domainStart[request], requests.domainEnd[request]);
-    this.#entries(requests, row);
+    const first = requests.firstEntry[row];
+    for (let entry = first; entry < first + requests.entryCount[row]; entry++) this.#entry(requests, entry);
     this.bytes[0] = FORM.entries | (this.#cut ? FORM.cut : 0);
     this.bytes[1] = pieces;
     this.bytes.fill(0, this.#length);
   }
 
-  #entries(requests: RequestTable, row: number): void {
+  /**
+   * Sets the entries of the request that the cache key has. It has all of them, except those that limits of the rule read and
+   * that are not part of its path. Returns how many; -1 if there are too many, or if the key has patterns in place of values.
+   */
+  #takePath(requests: RequestTable, { bytes, start, end, request, row }: KeyPlace): number {
+    let at = start + requests.domainEnd[request] - requests.domainStart[request] + 1;
     const first = requests.firstEntry[row];
+    let count = 0;
     for (let entry = first; entry < first + requests.entryCount[row]; entry++) {
-      this.#piece(requests.bytes, requests.keyStart[entry], requests.keyEnd[entry]);
-      this.#piece(requests.bytes, requests.valueStart[entry], requests.valueEnd[entry]);
+      const next = endOfEntry(requests, entry, bytes, at);
+      if (next < 0 || next > end) continue;
+      if (count === MOST_ENTRIES) return -1;
+      this.#path[count++] = entry;
+      at = next;
     }
+    return at === end ? count : -1;
+  }
+
+  #entry(requests: RequestTable, entry: number): void {
+    this.#piece(requests.bytes, requests.keyStart[entry], requests.keyEnd[entry]);
+    this.#piece(requests.bytes, requests.valueStart[entry], requests.valueEnd[entry]);
   }
 
   #piece(from: Uint8Array, start: number, end: number): void {
@@ -104,18 +123,17 @@ export class KeyTextWriter {
   }
 }
 
-/** Whether the cache key has the values of the request, and not patterns. */
-function hasOwnValues(requests: RequestTable, { bytes, start, end, request, row }: KeyPlace): boolean {
-  let at = start + requests.domainEnd[request] - requests.domainStart[request] + 1;
-  const first = requests.firstEntry[row];
-  for (let entry = first; entry < first + requests.entryCount[row]; entry++) {
-    at += requests.keyEnd[entry] - requests.keyStart[entry] + 1;
-    for (let i = requests.valueStart[entry]; i < requests.valueEnd[entry]; i++) {
-      if (bytes[at++] !== requests.bytes[i]) return false;
-    }
-    if (bytes[at++] !== UNDERSCORE) return false;
+/** The end of `<key>_<value>_` of an entry if it starts at an offset of a cache key, else -1. */
+function endOfEntry(requests: RequestTable, entry: number, bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (let i = requests.keyStart[entry]; i < requests.keyEnd[entry]; i++) {
+    if (bytes[at++] !== requests.bytes[i]) return -1;
   }
-  return at === end;
+  if (bytes[at++] !== UNDERSCORE) return -1;
+  for (let i = requests.valueStart[entry]; i < requests.valueEnd[entry]; i++) {
+    if (bytes[at++] !== requests.bytes[i]) return -1;
+  }
+  return bytes[at++] === UNDERSCORE ? at : -1;
 }
 
 /** Reads the text that starts at an offset. Bytes that were overwritten meanwhile give a wrong text, but no error. */

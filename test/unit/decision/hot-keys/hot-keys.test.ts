@@ -105,6 +105,37 @@ t.test('values that share a counter are one key', async t => {
   t.match(keys, [{ key: 'plan_trial-*', cacheKey: 'd_plan_trial-*_1699999980', hits: 5 }]);
 });
 
+t.test('the entry with the class is not part of a key', async t => {
+  const rules = `
+domain: d
+descriptors:
+  - key: model
+    rate_limit: { unit: hour, requests_per_unit: 9, classes: { key: tier, a: 100%, b: 50% } }
+    descriptors:
+      - key: plan
+        value: trial-*
+        share_threshold: true
+        rate_limit: { unit: hour, requests_per_unit: 9 }
+      - key: user
+        rate_limit: { unit: hour, requests_per_unit: 9 }
+`;
+  const to = watched({ rules });
+  await ask(to, 2, 'model=m,tier=a');
+  await ask(to, 1, 'model=m,tier=b');
+  await ask(to, 1, 'model=m');
+  await ask(to, 2, 'model=m,tier=a,tier=b,user=u');
+  await ask(to, 2, 'model=m,tier=a,plan=trial-1');
+  const model = { key: 'model', value: 'm' };
+  const top = (path: string) => to.hotKeys.top(to.limit(path), 'minute', 9).keys;
+  const key = { key: 'model=m', entries: [model], cacheKey: 'd_model_m_~1h.classes', hits: 4 };
+  t.match(top('d.model'), [key]);
+  t.equal(top('d.model').length, 1);
+  t.match(top('d.model.user'), [
+    { key: 'model=m, user=u', entries: [model, { key: 'user', value: 'u' }], hits: 2 },
+  ]);
+  t.match(top('d.model.plan_trial-*'), [{ key: 'model_m_plan_trial-*', entries: null }]);
+});
+
 t.test('the limit that a request carries is among the keys of overrides', async t => {
   const to = watched();
   const limit = { requestsPerUnit: 1, unit: 2 };
