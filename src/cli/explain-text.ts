@@ -73,7 +73,7 @@ function details(each: DescriptorExplanation, columns: number | null): string[] 
   if (limits === undefined) {
     if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(limit)].join(', ')]);
     if (limit?.overlay !== undefined) rows.push(['changed by overlay', limit.overlay]);
-    rows.push(...countingRows(each));
+    rows.push(...countingRows(each), ...afterLimitRows(each));
     if (limit !== undefined) rows.push(['statistics', limit.statistics]);
   }
   return [
@@ -97,7 +97,7 @@ function partDetails(part: ExplainedPart, isRefund: boolean, columns: number | n
         .filter(text => text !== '')
         .join(', '),
     ]);
-    rows.push(...countingRows(part));
+    rows.push(...countingRows(part), ...afterLimitRows(part));
   }
   rows.push(['statistics', limit.statistics]);
   return [
@@ -122,6 +122,15 @@ function countingRows({ key, window, level, class: own, penalty }: Partial<Expla
   }
   if (penalty !== undefined) rows.push(['penalty', penaltyText(penalty)]);
   return rows;
+}
+
+function afterLimitRows({ limit, beyondLimit }: Pick<DescriptorExplanation, 'limit' | 'beyondLimit'>): Row[] {
+  if (limit?.afterLimit === undefined) return [];
+  const share = `${limit.afterLimit} of the hits beyond the limit pass`;
+  if (beyondLimit === undefined) return [['after limit', share]];
+  const { hits, passes } = beyondLimit;
+  const effect = passes ? 'passes' : 'does not pass';
+  return [['after limit', `${share}: this request ends with hit ${hits} beyond it, and ${effect}`]];
 }
 
 function penaltyText({

@@ -65,6 +65,13 @@ interface ExplainedClass {
   readonly most: number;
 }
 
+/** Where a request ends that is beyond a limit after which a share of the hits passes. */
+interface ExplainedBeyond {
+  /** The hits beyond the limit so far, with those of the request. */
+  readonly hits: number;
+  readonly passes: boolean;
+}
+
 interface ExplainedWindow {
   readonly start: string;
   readonly end: string;
@@ -93,6 +100,8 @@ export interface ExplainedCounting {
   readonly class?: ExplainedClass;
   /** Absent for a limit without a penalty, and if the store could not read it. */
   readonly penalty?: ExplainedPenalty;
+  /** Absent if no share of the hits passes after the limit, or if the request does not get beyond it. */
+  readonly beyondLimit?: ExplainedBeyond;
   /** Null if the store could not read the count. */
   readonly count: ExplainedCount | null;
 }
@@ -146,7 +155,10 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
   const key = Buffer.from(keys.bytes.subarray(decisions.keyStart[row], decisions.keyEnd[row])).toString();
   const terms = decisions.terms[row];
   const count = countOf(decided, row);
-  if (terms === null || terms.admission === null) return { key, window: windowOf(decided.batch, row), count };
+  if (terms === null || terms.admission === null) {
+    const beyondLimit = beyondOf(decided.batch, row, count);
+    return { key, window: windowOf(decided.batch, row), ...(beyondLimit !== null && { beyondLimit }), count };
+  }
   const level = levelText(decided, row, terms);
   const penalty = penaltyOf(decided, row);
   return {
@@ -228,6 +240,17 @@ function countOf({ batch, present }: DecidedBatch, row: number): ExplainedCount 
   if (terms === null || terms.admission === null) return { now, after, heldBack };
   const refused = counters.opRefused[op] !== REFUSED.no;
   return { now: terms.usedAt(now), after: terms.usedAt(after), heldBack, refused };
+}
+
+function beyondOf(
+  { requests, decisions }: DecisionBatch,
+  row: number,
+  count: ExplainedCount | null,
+): ExplainedBeyond | null {
+  const afterLimit = decisions.terms[row]?.afterLimit ?? 0;
+  if (afterLimit === 0 || count === null || count.heldBack || requests.isRefund[row] === 1) return null;
+  const hits = count.after - decisions.requestsPerUnit[row];
+  return hits > 0 ? { hits, passes: decisions.isOver[row] === 0 } : null;
 }
 
 function penaltyOf({ batch, present, penalties }: DecidedBatch, row: number): ExplainedPenalty | null {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { record, sharedRecords } from '../../support/steering.ts';
 import { deciding, grown, OK, type OpenStore, shown } from './examinee.ts';
@@ -136,12 +136,26 @@ function examineOthers(t: Test, open: OpenStore): void {
     t.match(growth, { 'rate_limit.d.k.shadow_mode': 2, 'rate_limit.d.k.after_limit.total_hits': 2 });
   });
 
-  t.test('an explanation tells the share, and whether the request would pass', async t => {
-    const decisions = await deciding(open, { key: 'k', rate_limit });
-    await passing(decisions, 3);
-    const [found] = (await decisions.explain(request('d', 'k=v'))).descriptors;
-    t.match(found, { limit: { afterLimit: '50%' }, status: { code: 'OK' }, count: { now: 3, after: 4 } });
-  });
+  t.test(
+    'an explanation tells the share, how far beyond the limit the request is, and whether it passes',
+    async t => {
+      const decisions = await deciding(open, { key: 'k', rate_limit });
+      const look = async (...others: string[]) =>
+        (await decisions.explain(request('d', 'k=v', ...others))).descriptors[0];
+      await passing(decisions, 1);
+      const below = await look();
+      t.match(below, { limit: { afterLimit: '50%' }, status: { code: 'OK' }, count: { now: 1, after: 2 } });
+      t.equal(below.beyondLimit, undefined, 'the request is not beyond the limit');
+      await passing(decisions, 1);
+      const refused = { status: { code: 'OVER_LIMIT' }, beyondLimit: { hits: 1, passes: false } };
+      t.match(await look(), { ...refused, count: { now: 2, after: 3 } });
+      await passing(decisions, 1);
+      const passed = { status: { code: 'OK' }, beyondLimit: { hits: 2, passes: true } };
+      t.match(await look(), { ...passed, count: { now: 3, after: 4 } });
+      const { descriptors } = await decisions.explain(refund('d', 0, 'k=v'));
+      t.equal(descriptors[0].beyondLimit, undefined, 'a refund is always OK');
+    },
+  );
 }
 
 function examineKeys(t: Test, open: OpenStore): void {

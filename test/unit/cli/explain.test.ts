@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { Explanation } from '../../../src/decision/explain/explain-descriptor.ts';
+import type { DescriptorExplanation, Explanation } from '../../../src/decision/explain/explain-descriptor.ts';
 import { type Run, run } from './run.ts';
 
 const LIMIT = {
@@ -260,6 +260,33 @@ t.test('the class of a request is shown with its part of the limit', async t => 
   };
   t.equal(await shown('sheddable'), 'sheddable: may use 60% of the limit, 6 hits');
   t.equal(await shown(null), 'none of the rule: may use 60% of the limit, 6 hits');
+});
+
+t.test('a share after the limit is shown with what it means for the request', async t => {
+  const shown = async (own: Partial<DescriptorExplanation>): Promise<string | undefined> => {
+    const [first] = EXPLANATION.descriptors;
+    const limit = { ...LIMIT, afterLimit: '50%' };
+    const { address } = await debugPort(t, 200, {
+      ...EXPLANATION,
+      descriptors: [{ ...first, limit, ...own }],
+    });
+    const { stdout } = await explain(address);
+    return /^ +after limit +(.*)$/m.exec(stdout)?.[1];
+  };
+  t.equal(await shown({}), '50% of the hits beyond the limit pass');
+  const passed = '50% of the hits beyond the limit pass: this request ends with hit 4 beyond it, and passes';
+  const beyondLimit = { hits: 4, passes: true };
+  t.equal(await shown({ beyondLimit }), passed);
+  t.equal(
+    await shown({ beyondLimit: { hits: 3, passes: false } }),
+    '50% of the hits beyond the limit pass: this request ends with hit 3 beyond it, and does not pass',
+  );
+  const part = {
+    limit: { ...LIMIT, window: '1m', afterLimit: '50%' },
+    binds: true,
+    outcome: 'within',
+  } as const;
+  t.equal(await shown({ limits: [{ ...part, beyondLimit }] }), passed, 'also of one of several limits');
 });
 
 t.test('a penalty is shown with what has led to it', async t => {

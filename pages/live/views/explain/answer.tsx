@@ -91,12 +91,12 @@ interface LimitFactsProps {
   /** The time of the explanation, in milliseconds since the epoch. */
   readonly atMs: number;
   readonly limit: ExplainedLimit;
-  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'class' | 'penalty'>;
+  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'class' | 'penalty' | 'beyondLimit'>;
 }
 
 function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
-  const { key, window, count, class: own, penalty } = counting;
-  const { rule, requestsPerUnit, unit, window: length, algorithm, shadowMode } = limit;
+  const { key, window, count, class: own, penalty, beyondLimit } = counting;
+  const { rule, requestsPerUnit, unit, window: length, algorithm, afterLimit, shadowMode } = limit;
   const per = length === undefined ? `per ${unit.toLowerCase()}` : `in ${length}`;
   return (
     <Facts
@@ -134,6 +134,9 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
           ? []
           : [['Class', `${own.name ?? 'none'}: up to ${own.most} hits, ${own.share}`] as const]),
         ...(penalty === undefined ? [] : [['Penalty', penaltyText(penalty)] as const]),
+        ...(afterLimit === undefined
+          ? []
+          : [['After the limit', afterLimitText(afterLimit, beyondLimit)] as const]),
         ...(key === undefined ? [] : [['Counter', <code class="break">{key}</code>] as const]),
       ]}
     />
@@ -149,6 +152,12 @@ function penaltyText({
   const state =
     penalizedUntil === null ? `${violations} of ${after} violations` : `penalized until ${penalizedUntil}`;
   return `${state}, ${penalties} so far`;
+}
+
+function afterLimitText(share: string, beyond: ExplainedPart['beyondLimit']) {
+  const text = `${share} of the hits pass`;
+  if (beyond === undefined) return text;
+  return `${text}; hit ${formatCount(beyond.hits)} ${beyond.passes ? 'passes' : 'does not pass'}`;
 }
 
 /** The reasons of the service begin in lower case, have names in backticks, and no period. */

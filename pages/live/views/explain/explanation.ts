@@ -11,6 +11,8 @@ export interface ExplainedLimit {
   readonly window?: string;
   readonly algorithm?: string;
   readonly burst?: number;
+  /** The share of the hits beyond the limit that pass, such as `10%`; absent if none do. */
+  readonly afterLimit?: string;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
 }
@@ -30,6 +32,8 @@ interface Counting {
     /** Null if the key is not penalized. */
     readonly penalizedUntil: string | null;
   };
+  /** Absent unless a share passes after the limit and the request gets beyond it. */
+  readonly beyondLimit?: { readonly hits: number; readonly passes: boolean };
 }
 
 /** One of several limits of a rule. */
