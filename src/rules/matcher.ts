@@ -30,6 +30,8 @@ export class Matcher {
   /** The entries of the request that limits of the rule read and that are not part of its path; see `ENTRY_FLAG.aside`. */
   readonly asides = new Int32Array(MAX_ENTRIES);
   asideCount = 0;
+  /** The entry of the request after the last one of the descriptor. */
+  end = 0;
 
   readonly #wildcards = new WildcardLookup();
   /** Hashes of the last text: of the key alone, and of `key_value`. */
@@ -54,6 +56,7 @@ export class Matcher {
     let level = topLevel;
     this.shared = false;
     this.asideCount = 0;
+    this.end = first + count;
     for (let i = 0; i < count; i++) {
       this.textStart[i] = key.length;
       const keyEnd = this.#writeText(table, first + i, key);

@@ -87,10 +87,14 @@ export class MatchExplainer {
 
   whyLimit(row: number, { levels }: Match): string {
     if (this.#table.hasOverride[row] === 1) return 'the descriptor has its own limit, so no rule applies';
+    const ownLevel = levels.findLastIndex(({ matched }) => matched !== 'as class');
     return levels
-      .map(({ entry, rule, matched }) =>
-        matched === 'as class' ? `\`${entry}\` is the class` : `\`${rule}\` matches \`${entry}\` ${matched}`,
-      )
+      .map(({ entry, rule, matched }, i) => {
+        if (matched !== 'as class') return `\`${rule}\` matches \`${entry}\` ${matched}`;
+        return i > ownLevel
+          ? `\`${entry}\` is the class`
+          : `\`${entry}\` is skipped as a class of the rule above`;
+      })
       .join(', then ');
   }
 

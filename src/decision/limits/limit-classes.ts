@@ -32,10 +32,16 @@ export class LimitClasses {
     return number === OTHERS ? null : this.rule.names[number - 1];
   }
 
-  /** The class of the descriptor that was matched last. If it has the entry twice, the last one counts. */
-  numberOf(table: RequestTable, { asides, asideCount }: Matcher): number {
-    for (let aside = asideCount - 1; aside >= 0; aside--) {
-      const entry = asides[aside];
+  /**
+   * The class of the descriptor that was matched last. Its entry comes after that of the rule, so it is one of the last
+   * entries, all of which are set aside; those before belong to rules above. If the entry is there twice, the last one counts.
+   */
+  numberOf(table: RequestTable, { asides, asideCount, end }: Matcher): number {
+    for (
+      let aside = asideCount - 1, entry = end - 1;
+      aside >= 0 && asides[aside] === entry;
+      aside--, entry--
+    ) {
       if (!isText(this.#key, table.bytes, table.keyStart[entry], table.keyEnd[entry])) continue;
       return this.#named(table.bytes, table.valueStart[entry], table.valueEnd[entry]);
     }

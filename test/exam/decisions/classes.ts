@@ -111,6 +111,22 @@ function examineMatching(t: Test, open: OpenStore): void {
     t.equal(await ask(decisions, 'k=v,tier=critical'), 'OK 9');
   });
 
+  t.test('the class of a rule comes after its own entry, not after one above it', async t => {
+    const user = { key: 'user', rate_limit: limit(10, { classes: { ...CLASSES, default: '20%' } }) };
+    const decisions = await deciding(open, nested({ key: 'k', rate_limit }, user));
+    t.equal(await ask(decisions, 'k=v,tier=critical,user=a'), 'OK 1', 'no class of the rule of the user');
+    t.equal(await ask(decisions, 'k=v,user=a,tier=critical'), 'OK 8');
+    t.equal(await ask(decisions, 'k=v,tier=sheddable,user=a,tier=critical'), 'OK 7');
+    t.equal(await ask(decisions, 'k=v,tier=critical,user=a', 0), 'OVER_LIMIT 0');
+    const [found] = (await decisions.explain(request('d', 'k=v,tier=critical,user=a'))).descriptors;
+    t.match(found, { class: { name: null, share: '20%' } });
+    t.equal(
+      found.why,
+      '`k` matches `k=v` by key alone, then `tier=critical` is skipped as a class of the rule above, ' +
+        'then `user` matches `user=a` by key alone',
+    );
+  });
+
   t.test('of the entry twice, the last one is the class', async t => {
     const decisions = await deciding(open, { key: 'k', rate_limit });
     t.equal(await ask(decisions, 'k=v,tier=critical,tier=sheddable'), 'OK 5');
