@@ -8,7 +8,6 @@ import type { DecisionReply, ResponseFormat } from './decider.ts';
 import type { CountingTerms } from './limits/counting-terms.ts';
 import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
 import type { NamedStatistics } from './statistics/named-rows.ts';
-import { countOutcome, type Outcome } from './statistics/outcome.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
 const INITIAL_ROWS = 64;
@@ -264,6 +263,12 @@ export function usedAfter({ decisions, counters }: DecisionBatch, row: number): 
   return terms === null || terms.admission === null ? after : terms.usedAt(after);
 }
 
+/** The first slot of the statistics of the class of a row, in `DecisionBatch.ruleTotals`; -1 if its limit has no classes. */
+export function classBase({ terms, extraBase }: DecisionTable, row: number): number {
+  const counting = terms[row];
+  return counting === null || counting.classes === null ? -1 : extraBase[row];
+}
+
 /** Adds hits to a statistic of the class of a row, if its limit has classes. */
 export function countInClass(
   { decisions, ruleTotals }: DecisionBatch,
@@ -271,18 +276,6 @@ export function countInClass(
   statistic: number,
   hits: number,
 ): void {
-  const terms = decisions.terms[row];
-  if (terms === null || terms.classes === null) return;
-  addTotal(ruleTotals, decisions.extraBase[row] + statistic, hits);
-}
-
-/** Counts an outcome for the class of a row, if its limit has classes. */
-export function countOutcomeInClass(
-  { decisions, ruleTotals }: DecisionBatch,
-  row: number,
-  outcome: Outcome,
-): void {
-  const terms = decisions.terms[row];
-  if (terms === null || terms.classes === null) return;
-  countOutcome(ruleTotals, decisions.extraBase[row], outcome);
+  const base = classBase(decisions, row);
+  if (base >= 0) addTotal(ruleTotals, base + statistic, hits);
 }

@@ -6,8 +6,8 @@ import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import {
   CODE,
+  classBase,
   countInClass,
-  countOutcomeInClass,
   type DecisionBatch,
   type DecisionTable,
   KIND,
@@ -177,7 +177,8 @@ export class Evaluator {
     const outcome = this.#outcome;
     outcome.nearThreshold = nearThreshold(this.#nearLimitRatio, outcome.requestsPerUnit);
     countOutcome(decisions.statistics[row], decisions.statisticsBase[row], outcome);
-    countOutcomeInClass(batch, row, outcome);
+    const ofClass = classBase(decisions, row);
+    if (ofClass >= 0) countOutcome(batch.ruleTotals, ofClass, outcome);
     if (!isOverLimit(outcome)) return;
     if (isCertain) this.#remember(batch, row);
     markOver(batch, row, hitsOverLimit(outcome));

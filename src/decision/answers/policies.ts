@@ -100,9 +100,9 @@ function hasCalendar({ terms }: DecisionTable, row: number): boolean {
 export function windowSOf({ terms, unit }: DecisionTable, row: number): number {
   const counting = terms[row];
   if (counting === null) return UNIT_SECONDS[unit[row]];
-  const { window, total: most, admission } = counting;
+  const { window, total, admission } = counting;
   if (window.lengthS === 0) return window.endS - window.startS;
-  if (window.terms.algorithm !== 'token_bucket' || most === 0) return window.lengthS;
+  if (window.terms.algorithm !== 'token_bucket' || total === 0) return window.lengthS;
   return Math.max(Math.ceil(admission!.capacity / (admission!.drain * SECOND_MS)), 1);
 }
 
