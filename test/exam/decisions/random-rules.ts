@@ -66,7 +66,20 @@ export function randomEntries(random: SeededRandom, depth: number, draw = plainL
       descriptors: nestedEntries,
     });
   }
-  return [...entries.values()].map(withoutQuotaPenalties);
+  return [...entries.values()].map(withoutQuotaPenalties).map(withoutLostClasses);
+}
+
+/** Limits cannot have classes if a pattern below takes the entry that names the class. */
+function withoutLostClasses(entry: EntryText): EntryText {
+  const isTaken = entry.descriptors?.some(({ key, value }) => `${key}_${value}`.startsWith('*')) ?? false;
+  if (!isTaken) return entry;
+  const allowed = ({ classes: _, ...limit }: LimitText): LimitText => limit;
+  const { rate_limit: one, rate_limits: several } = entry;
+  return {
+    ...entry,
+    ...(one && { rate_limit: allowed(one) }),
+    ...(several && { rate_limits: several.map(allowed) }),
+  };
 }
 
 /** Quotas cannot have penalties. */

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { entryFile, loadEntry, refusal } from './rule-text.ts';
+import { describeRuleFault } from '../../../../src/rules/rule-set.ts';
+import { entryFile, load, loadEntry, refusal } from './rule-text.ts';
 
 /** The terms of a limit of 100 per minute with these fields. */
 function termsOf(fields: string) {
@@ -170,6 +171,60 @@ t.test('limits that cannot have classes or a share refuse them', async t => {
     fault(classes, 'descriptors: [{key: other}, {key: tier, value: x}]'),
     'd.k: the entry "tier" cannot be both below this one and the `key` of its `classes`: use another key for one of them',
   );
+});
+
+t.test('an entry below that would match the entry of the class is refused', async t => {
+  const below = (entry: string) =>
+    refusal(
+      entryFile(
+        `key: k\nrate_limit: {unit: day, requests_per_unit: 1, classes: {key: user_tier, low: 100%}}\ndescriptors: [{${entry}}]`,
+      ),
+    );
+  const fault = (composite: string) =>
+    `rules.yaml:4:17: d.k: the entry "${composite}" below this one would match the entry that names the class, because ` +
+    'keys and values are compared as one text such as "user_tier_low": use another key for one of them';
+  for (const [entry, composite] of [
+    ['key: user, value: "*"', 'user_*'],
+    ['key: user_tier_low', 'user_tier_low'],
+    ['key: user, value: tier_low', 'user_tier_low'],
+    ['key: user, value: tier_l*', 'user_tier_l*'],
+    ['key: user, value: "*r_l*w"', 'user_*r_l*w'],
+    ['key: "*"', '*'],
+  ]) {
+    t.equal(below(entry), fault(composite), entry);
+  }
+  t.match(
+    below('key: user, value: tier'),
+    'the entry "user_tier" cannot be both below this one',
+    'without value',
+  );
+  for (const entry of [
+    'key: user, value: ann',
+    'key: user',
+    'key: users, value: "*"',
+    'key: user_tiers, value: "*"',
+  ]) {
+    t.equal(below(entry), '', entry);
+  }
+});
+
+t.test('an entry below that matches other values than the classes is a warning', async t => {
+  const below = (entry: string): string[] => {
+    const warnings: string[] = [];
+    const rule = `key: k\nrate_limit: {unit: day, requests_per_unit: 1, classes: {key: user, low: 100%}}`;
+    load(`${entryFile(`${rule}\ndescriptors: [{${entry}}]`)}`, {
+      mergeDomains: false,
+      onWarning: warning => warnings.push(describeRuleFault(warning)),
+    });
+    return warnings;
+  };
+  const warning = (composite: string, example: string) =>
+    `rules.yaml:4:17: d.k: the entry "${composite}" below this one would match the entry that names the class, because ` +
+    `keys and values are compared as one text${example}: use another key for one of them`;
+  t.strictSame(below('key: user_id'), [warning('user_id', ' such as "user_id"')]);
+  t.strictSame(below('key: user_i, value: "*d"'), [warning('user_i_*d', '')]);
+  t.strictSame(below('key: "*", value: lowest'), [warning('*_lowest', '')]);
+  t.strictSame(below('key: users, value: "*"'), []);
 });
 
 t.test('classes are refused if the counters are in memcached, and a share is not', async t => {

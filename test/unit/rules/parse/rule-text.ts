@@ -1,6 +1,6 @@
 import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { type LoadSettings, loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { type LoadOptions, type LoadSettings, loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import {
   describeRuleFault,
   type RuleEntry,
@@ -20,7 +20,7 @@ export function ruleFiles(text: RuleText): RuleFile[] {
   return Object.entries(texts).map(([name, content]) => ({ name, content: Buffer.from(content) }));
 }
 
-export function load(text: RuleText, settings: LoadSettings = APART): RuleSet {
+export function load(text: RuleText, settings: LoadOptions = APART): RuleSet {
   return loadRuleSet(ruleFiles(text), settings);
 }
 
