@@ -1,47 +1,44 @@
-import type { WordList } from './compile-tables.ts';
-import { undotted } from './compiled-rules.ts';
-import { EXTRA_ROW, LEVEL_END, LIMIT, LIMIT_FLAG } from './layout.ts';
-import type { RuleLimit } from './rule-set.ts';
+import { WordList } from './compile-tables.ts';
+import { EXTRA_ROW } from './layout.ts';
+import type { LimitTerms } from './rule-set.ts';
+import type { TextPool } from './rule-terms.ts';
 
-/** The last level of the name of the statistics of hits that pass after a limit. */
-const AFTER_LIMIT = 'after_limit';
+/** The last level of the names of the rows of statistics that a limit has besides its own, in the order of the rows. */
+export function extraLevels({
+  classes,
+  afterLimit,
+}: Pick<LimitTerms, 'classes' | 'afterLimit'>): readonly string[] {
+  const ofClasses =
+    classes === null ? [] : [classes.key, ...classes.names.map(name => `${classes.key}_${name}`)];
+  return afterLimit > 0 ? [...ofClasses, 'after_limit'] : ofClasses;
+}
 
-/** Collects the rows of statistics that limits have besides their own; see {@link EXTRA_ROW}. */
+/** The section of the rows of statistics that limits have besides their own; see {@link EXTRA_ROW}. */
 export class ExtraRows {
-  readonly #rows: (readonly [limit: number, path: string])[] = [];
+  readonly words = new WordList();
+  readonly #pooled: TextPool;
+  /** By number of the terms: words with the place and the length of each level in the pool. */
+  readonly #ofTerms: Int32Array[] = [];
 
-  /**
-   * Adds the rows of a limit.
-   * @param number the number of the limit
-   * @param path the path of its entry
-   */
-  add({ terms, item }: RuleLimit, number: number, path: string): void {
-    if (terms === null) return;
-    const own = item === null ? path : path + LEVEL_END + undotted(item.level);
-    const { classes, afterLimit } = terms;
-    if (classes !== null) {
-      const { key, names } = classes;
-      for (const level of [key, ...names.map(name => `${key}_${name}`)]) this.#add(number, own, level);
-    }
-    if (afterLimit > 0) this.#add(number, own, AFTER_LIMIT);
+  /** @param pooled adds text to the pool */
+  constructor(pooled: TextPool) {
+    this.#pooled = pooled;
   }
 
-  /** Appends the records, after those of all limits. @param pooled adds text to the pool */
-  write(
-    limits: WordList,
-    pooled: (text: string) => { readonly offset: number; readonly length: number },
-  ): void {
-    for (const [limit, path] of this.#rows) {
-      const at = limits.allocate(LIMIT.words);
-      const { offset, length } = pooled(path);
-      limits.words[at + EXTRA_ROW.ofLimit] = limit;
-      limits.words[at + LIMIT.flags] = LIMIT_FLAG.listed;
-      limits.words[at + LIMIT.path] = offset;
-      limits.words[at + LIMIT.pathLength] = length;
+  /** Adds the rows of a limit. @param number the number of its terms */
+  add(limit: number, terms: LimitTerms, number: number): void {
+    this.#ofTerms[number] ??= this.#levelsOf(terms);
+    const levels = this.#ofTerms[number];
+    for (let i = 0; i < levels.length; i += 2) {
+      const at = this.words.allocate(EXTRA_ROW.words);
+      this.words.words[at + EXTRA_ROW.ofLimit] = limit;
+      this.words.words[at + EXTRA_ROW.level] = levels[i];
+      this.words.words[at + EXTRA_ROW.levelLength] = levels[i + 1];
     }
   }
 
-  #add(limit: number, path: string, level: string): void {
-    this.#rows.push([limit, path + LEVEL_END + level]);
+  #levelsOf(terms: LimitTerms): Int32Array {
+    const pooled = extraLevels(terms).map(this.#pooled);
+    return Int32Array.from(pooled.flatMap(({ offset, length }) => [offset, length]));
   }
 }

@@ -1,7 +1,7 @@
 import { CALENDAR_MONTH, withCalendarMonth } from './calendar-month.ts';
 import { WordList } from './compile-tables.ts';
 import { TERMS } from './layout.ts';
-import type { LimitTerms, RuleLimit } from './rule-set.ts';
+import type { ClassRule, LimitTerms, RuleLimit } from './rule-set.ts';
 import { type TextPool, writeTerms } from './rule-terms.ts';
 
 /** The section of the terms, while rules are compiled. Equal terms have one record. */
@@ -11,6 +11,9 @@ export class TermsSection {
   readonly calendarMonth: number;
   readonly #pooled: TextPool;
   readonly #numbers = new Map<string, number>();
+  /** Equal classes of a load are mostly one object. */
+  readonly #ofClasses = new Map<ClassRule | null, number>([[null, 0]]);
+  readonly #classTexts = new Map<string, number>();
 
   /** @param calendarMonths whether months are those of the calendar */
   constructor(calendarMonths: boolean, pooled: TextPool) {
@@ -25,13 +28,25 @@ export class TermsSection {
   }
 
   #intern(terms: LimitTerms): number {
-    const same = JSON.stringify(terms);
+    const same = JSON.stringify({ ...terms, classes: this.#classNumber(terms.classes) });
     const known = this.#numbers.get(same);
     if (known !== undefined) return known;
     const at = this.words.allocate(TERMS.words);
     const number = at / TERMS.words;
     this.#numbers.set(same, number);
     writeTerms(this.words.words, at, terms, this.#pooled);
+    return number;
+  }
+
+  /** Equal classes have the same number, so that their texts are not a part of the text of each limit. */
+  #classNumber(classes: ClassRule | null): number {
+    let number = this.#ofClasses.get(classes);
+    if (number === undefined) {
+      const text = JSON.stringify(classes);
+      number = this.#classTexts.get(text) ?? this.#classTexts.size + 1;
+      this.#classTexts.set(text, number);
+      this.#ofClasses.set(classes, number);
+    }
     return number;
   }
 }

@@ -12,6 +12,7 @@ import {
   EDGE_WORDS,
   ENTRY,
   ENTRY_FLAG,
+  EXTRA_ROW,
   endsHash,
   HEADER,
   highBits,
@@ -60,7 +61,7 @@ export function compileRules(
 
 class Compiler {
   #limitCount = 0;
-  readonly #extraRows = new ExtraRows();
+  readonly #extraRows = new ExtraRows(text => this.#poolText(text));
   readonly #domains = new WordList();
   readonly #levels = new WordList();
   readonly #entries = new WordList();
@@ -278,8 +279,9 @@ class Compiler {
     words[at + LIMIT.pathLength] = named.length;
     words[at + LIMIT.metadata] = metadata.offset;
     words[at + LIMIT.metadataLength] = metadata.length;
-    words[at + LIMIT.terms] = this.#terms.add(limit);
-    this.#extraRows.add(limit, at / LIMIT.words, path);
+    const terms = this.#terms.add(limit);
+    words[at + LIMIT.terms] = terms;
+    if (limit.terms !== null) this.#extraRows.add(at / LIMIT.words, limit.terms, terms - 1);
     return at / LIMIT.words;
   }
 
@@ -320,7 +322,6 @@ class Compiler {
 
   /** Copies all sections into one shared buffer. */
   publish(undotsStatistics: boolean): SharedArrayBuffer {
-    this.#extraRows.write(this.#limits, text => this.#poolText(text));
     const edges = edgeTable(this.#edges);
     const wildcards = wildcardTable(this.#wildcards, this.#entries.words);
     const domains = domainTable(this.#domains, this.#pool.bytes);
@@ -341,6 +342,7 @@ class Compiler {
     place(HEADER.shapes, this.#shapes.view());
     place(HEADER.parts, this.#parts.view());
     place(HEADER.limits, this.#limits.view());
+    place(HEADER.extraRows, this.#extraRows.words.view());
     place(HEADER.terms, this.#terms.words.view());
     place(HEADER.replaces, this.#replaces.view());
     if (this.#answers.some(word => word !== 0)) place(HEADER.answers, Int32Array.from(this.#answers));
@@ -357,7 +359,7 @@ class Compiler {
     header[HEADER.overlaidCount] = this.#overlaid.length / OVERLAID.words;
     header[HEADER.poolBytes] = at * 4;
     header[HEADER.limitCount] = this.#limitCount;
-    header[HEADER.rowCount] = this.#limits.length / LIMIT.words;
+    header[HEADER.rowCount] = this.#limitCount + this.#extraRows.words.length / EXTRA_ROW.words;
     header[HEADER.domainCount] = this.#domainCount;
     header[HEADER.entryCount] = this.#entries.length / ENTRY.words;
     const poolBytes = (this.#pool.length + 3) & ~3;

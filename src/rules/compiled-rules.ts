@@ -34,6 +34,7 @@ export class CompiledRules {
   readonly #domainMask: number;
   readonly #domains: number;
   readonly #limits: number;
+  readonly #extraRows: number;
   readonly #terms: number;
   readonly #answers: number;
   readonly #undotsStatistics: boolean;
@@ -57,6 +58,7 @@ export class CompiledRules {
     this.#domainMask = words[HEADER.domainMask];
     this.#domains = words[HEADER.domains];
     this.#limits = words[HEADER.limits];
+    this.#extraRows = words[HEADER.extraRows];
     this.#terms = words[HEADER.terms];
     this.#answers = words[HEADER.answers];
     this.#undotsStatistics = words[HEADER.undotsStatistics] !== 0;
@@ -125,7 +127,7 @@ export class CompiledRules {
     return true;
   }
 
-  /** A field of a limit, or of a record of {@link EXTRA_ROW}; see {@link LIMIT}. */
+  /** A field of a limit; see {@link LIMIT}. */
   limit(limit: number, field: number): number {
     return this.words[this.#limits + limit * LIMIT.words + field];
   }
@@ -179,10 +181,20 @@ export class CompiledRules {
   /** The limits that have further rows of statistics, each with the first one. */
   *extraRows(): Iterable<readonly [limit: number, row: number]> {
     for (let row = this.limitCount, last = -1; row < this.rowCount; row++) {
-      const limit = this.limit(row, EXTRA_ROW.ofLimit);
+      const limit = this.limitOf(row);
       if (limit !== last) yield [limit, row];
       last = limit;
     }
+  }
+
+  /** The limit that a row of statistics belongs to. */
+  limitOf(row: number): number {
+    return row < this.limitCount ? row : this.extraRow(row, EXTRA_ROW.ofLimit);
+  }
+
+  /** A field of a row of statistics that is not the own row of a limit; see {@link EXTRA_ROW}. */
+  extraRow(row: number, field: number): number {
+    return this.words[this.#extraRows + (row - this.limitCount) * EXTRA_ROW.words + field];
   }
 
   /** Whether a domain has limits that are not plain. Looks at every limit, so ask once for each set of rules. */
@@ -198,12 +210,16 @@ export class CompiledRules {
     return this.#levels(limit).join('.');
   }
 
-  /** The configured path as the statistics of a row are named. */
-  statisticsPath(limit: number): string {
+  /** The configured path of the limit as the statistics of a row are named, and the level of a further row. */
+  statisticsPath(row: number): string {
+    const limit = this.limitOf(row);
     const [domain, ...levels] = this.#levels(limit);
     const item = (this.flags(limit) & LIMIT_FLAG.listed) === 0 ? [] : levels.splice(-1);
     const names = levels.map(level => this.statisticsLevel(level));
-    return [domain, ...names, ...item.map(undotted)].join('.');
+    const own = [domain, ...names, ...item.map(undotted)].join('.');
+    if (row === limit) return own;
+    const level = this.text(this.extraRow(row, EXTRA_ROW.level), this.extraRow(row, EXTRA_ROW.levelLength));
+    return `${own}.${undotted(level)}`;
   }
 
   /** The key and value of a level as the names of statistics have them. */

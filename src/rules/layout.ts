@@ -12,8 +12,8 @@ import { combine } from '../base/hash.ts';
  *     wildcards  open addressing table (level, hash of ends or gram) → first of a chain of wildcard entries
  *     shapes     the pairs of prefix and suffix lengths of the plain wildcards of a level
  *     parts      literal texts between the first and the last `*` of a wildcard
- *     limits     a record for each rate limit; its number is also the number of its statistics. After them, a record for
- *                each further row of statistics, see EXTRA_ROW
+ *     limits     a record for each rate limit; its number is also the number of its statistics
+ *     extraRows  a record for each further row of statistics, which are numbered after the limits
  *     terms      a record for each way of counting that is not a plain fixed window; limits refer to it
  *     replaces   the interned names of the limits that a limit replaces
  *     answers    what each domain says about its answers; only if any domain does
@@ -28,7 +28,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 9;
+export const LAYOUT_VERSION = 10;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -72,7 +72,8 @@ export const HEADER = {
   calendarMonth: 26,
   /** Number of rows of statistics: one for each limit, and those of {@link EXTRA_ROW}. */
   rowCount: 27,
-  words: 28,
+  extraRows: 28,
+  words: 29,
 } as const;
 
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
@@ -177,13 +178,13 @@ export const LIMIT = {
 } as const;
 
 /**
- * A record in the form of a limit that only names a row of statistics, by its path. Its last level is like that of a listed
- * limit. Those of a limit follow one another:
+ * A row of statistics that a limit has besides its own. Its name is that of the limit with one more level, a text in the
+ * pool. The rows of a limit follow one another:
  *
  * - with classes: one for other values, then one for each class
  * - with a share that passes after the limit: one for the hits that pass
  */
-export const EXTRA_ROW = { ofLimit: LIMIT.requestsPerUnit } as const;
+export const EXTRA_ROW = { ofLimit: 0, level: 1, levelLength: 2, words: 3 } as const;
 
 /**
  * How limits count that are not plain: `LimitTerms` of `rule-set.ts`. Equal terms are stored once. The unit of the window

@@ -1,6 +1,6 @@
 import { FNV_START, fnvStep, scramble } from '../../base/hash.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { LEVEL_END, LIMIT } from '../../rules/layout.ts';
+import { EXTRA_ROW, LEVEL_END, LIMIT } from '../../rules/layout.ts';
 import { sanitiseStatName } from '../../stats/names.ts';
 
 /** Words of a slot: the hash of the name, and limit + 1 (0: free). */
@@ -57,24 +57,34 @@ export class RuleNames {
   /** The first limit with this sanitised name, or -1. */
   limitNamed(name: string): number {
     const bytes = Buffer.from(name);
-    return this.#find(hashOf(bytes, 0, bytes.length), limit => this.name(limit) === name);
+    return this.#find(
+      scramble(hashOver(FNV_START, bytes, 0, bytes.length)),
+      limit => this.name(limit) === name,
+    );
   }
 
   /** The first limit with the name that `limit` has in `rules`, or -1. */
   limitNamedAs(rules: CompiledRules, limit: number): number {
-    const start = rules.limit(limit, LIMIT.path);
-    const end = start + rules.limit(limit, LIMIT.pathLength);
-    const { pool } = rules;
     return this.#find(
-      hashOf(pool, start, end),
-      own => this.#hasPath(own, pool, start, end) || this.name(own) === nameOf(rules, limit),
+      hashOfRow(rules, limit),
+      own => this.#hasPath(own, rules, limit) || this.name(own) === nameOf(rules, limit),
     );
   }
 
-  #hasPath(limit: number, bytes: Uint8Array, start: number, end: number): boolean {
+  /** Whether a row has the same path as a row of other rules. */
+  #hasPath(own: number, others: CompiledRules, other: number): boolean {
     const rules = this.#rules;
+    const limit = rules.limitOf(own);
+    const otherLimit = others.limitOf(other);
+    const start = others.limit(otherLimit, LIMIT.path);
+    const end = start + others.limit(otherLimit, LIMIT.pathLength);
     const path = rules.limit(limit, LIMIT.path);
-    return rules.holds(path, rules.limit(limit, LIMIT.pathLength), bytes, start, end);
+    if (!rules.holds(path, rules.limit(limit, LIMIT.pathLength), others.pool, start, end)) return false;
+    if (own === limit || other === otherLimit) return own === limit && other === otherLimit;
+    const level = others.extraRow(other, EXTRA_ROW.level);
+    const levelEnd = level + others.extraRow(other, EXTRA_ROW.levelLength);
+    const ownLevel = rules.extraRow(own, EXTRA_ROW.level);
+    return rules.holds(ownLevel, rules.extraRow(own, EXTRA_ROW.levelLength), others.pool, level, levelEnd);
   }
 
   #find(hash: number, isIt: (limit: number) => boolean): number {
@@ -87,8 +97,7 @@ export class RuleNames {
 
   #insert(limit: number): void {
     const rules = this.#rules;
-    const start = rules.limit(limit, LIMIT.path);
-    const hash = hashOf(rules.pool, start, start + rules.limit(limit, LIMIT.pathLength));
+    const hash = hashOfRow(rules, limit);
     let at = hash & this.#mask;
     while (this.#table[at * SLOT_WORDS + 1] !== 0) at = (at + 1) & this.#mask;
     this.#table[at * SLOT_WORDS] = hash;
@@ -100,8 +109,19 @@ function nameOf(rules: CompiledRules, limit: number): string {
   return sanitiseStatName(rules.statisticsPath(limit));
 }
 
-function hashOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = FNV_START;
-  for (let at = start; at < end; at++) hash = fnvStep(hash, HASHED[bytes[at]]);
-  return scramble(hash);
+/** The hash of the name of a row. */
+function hashOfRow(rules: CompiledRules, row: number): number {
+  const limit = rules.limitOf(row);
+  const path = rules.limit(limit, LIMIT.path);
+  const hash = hashOver(FNV_START, rules.pool, path, path + rules.limit(limit, LIMIT.pathLength));
+  if (row === limit) return scramble(hash);
+  const level = rules.extraRow(row, EXTRA_ROW.level);
+  const end = level + rules.extraRow(row, EXTRA_ROW.levelLength);
+  return scramble(hashOver(fnvStep(hash, UNDERSCORE), rules.pool, level, end));
+}
+
+function hashOver(start: number, bytes: Uint8Array, from: number, end: number): number {
+  let hash = start;
+  for (let at = from; at < end; at++) hash = fnvStep(hash, HASHED[bytes[at]]);
+  return hash;
 }

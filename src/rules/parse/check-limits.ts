@@ -72,7 +72,7 @@ function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleL
   else if (added === null) unit = checkUnit(check, block, INSTEAD);
   else ({ unit, terms } = checkTerms(check, block, requestsPerUnit, INSTEAD) ?? { unit, terms });
   if (unit !== null) checkCountIsWritten(check, block, added !== null);
-  if (terms !== null) checkStore(check, block, terms, scope);
+  if (terms !== null) checkScope(check, block, terms, scope);
   const name = textField(check, block, 'name') ?? '';
   return {
     unit,
@@ -80,7 +80,7 @@ function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleL
     unlimited,
     name,
     replaces: checkReplaces(check, block, name),
-    terms: terms === null ? null : termsOfOne(terms),
+    terms: terms === null ? null : termsOfOne(scope.classes.with(terms)),
     item: null,
   };
 }
@@ -117,9 +117,14 @@ function checkCountIsWritten(check: FileCheck, block: YamlMap, isOwn: boolean): 
   );
 }
 
-/** Reports an algorithm, a penalty or classes that the counter store does not have. */
-function checkStore(check: FileCheck, block: YamlMap, terms: LimitTerms, { forMemcached }: LoadScope): void {
-  if (!forMemcached) return;
+/** Reports what the counter store does not have, and too many rows of statistics. */
+function checkScope(check: FileCheck, block: YamlMap, terms: LimitTerms, scope: LoadScope): void {
+  scope.extraRows.take(check, block.offset, terms);
+  if (scope.forMemcached) checkMemcached(check, block, terms);
+}
+
+/** Reports an algorithm, a penalty or classes, which memcached does not have. */
+function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): void {
   if (terms.penalty !== null) {
     check.fault(
       offsetOf(block, 'penalty'),
@@ -195,13 +200,13 @@ function checkItem(check: FileCheck, written: YamlMap, scope: LoadScope): Item {
   const requestsPerUnit = countField(check, block, 'requests_per_unit');
   const counting = checkTerms(check, block, requestsPerUnit, '`window: ` and a length');
   if (counting !== null) checkCountIsWritten(check, block, true);
-  if (counting !== null) checkStore(check, block, counting.terms, scope);
+  if (counting !== null) checkScope(check, block, counting.terms, scope);
   const name = textField(check, block, 'name') ?? '';
   const replaces = checkReplaces(check, block, name);
   return {
     block,
     limit: { unit: counting?.unit ?? null, requestsPerUnit, unlimited: false, name, replaces },
-    terms: counting?.terms ?? null,
+    terms: counting && scope.classes.with(counting.terms),
     shadowMode: flagField(check, block, 'shadow_mode'),
     quotaMode: flagField(check, block, 'quota_mode'),
   };

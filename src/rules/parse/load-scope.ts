@@ -1,11 +1,13 @@
-import { type RuleLimit, UNIT_NUMBERS } from '../rule-set.ts';
+import { type ClassRule, type LimitTerms, type RuleLimit, UNIT_NUMBERS } from '../rule-set.ts';
 import type { FileCheck } from './fields/file-check.ts';
-import { MAX_ENTRIES, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
+import { MAX_ENTRIES, MAX_EXTRA_ROWS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
 
 /** What the checks of all files of a load share. */
 export interface LoadScope {
   readonly budget: EntryBudget;
   readonly plainLimits: PlainLimits;
+  readonly extraRows: ExtraRowBudget;
+  readonly classes: SharedClasses;
   /** Whether the counters are in memcached, which cannot admit hits. */
   readonly forMemcached: boolean;
 }
@@ -36,7 +38,24 @@ export class EntryBudget {
   }
 }
 
-/** Maximum number of different limits that are kept to be shared. */
+/** Limits the number of rows of statistics that the limits of a load have besides their own; see `extraLevels`. */
+export class ExtraRowBudget {
+  #left = MAX_EXTRA_ROWS;
+
+  /** Reports once if there are too many. */
+  take(check: FileCheck, offset: number, { classes, afterLimit }: LimitTerms): void {
+    if (this.#left < 0) return;
+    this.#left -= (classes === null ? 0 : 1 + classes.names.length) + (afterLimit > 0 ? 1 : 0);
+    if (this.#left >= 0) return;
+    check.fault(
+      offset,
+      `the limits of all files have more than ${MAX_EXTRA_ROWS} classes, each with statistics of its own (one more for each ` +
+        'limit with `classes`, and one for each `after_limit`): write fewer classes, or `default` for several of them',
+    );
+  }
+}
+
+/** Maximum number of different limits, and of different classes, that are kept to be shared. */
 const MAX_SHARED = 10_000;
 
 /**
@@ -58,5 +77,21 @@ export class PlainLimits {
     const list = [limit];
     if (this.#count++ < MAX_SHARED) ofUnit.set(requestsPerUnit, list);
     return list;
+  }
+}
+
+/** The classes of a load. Rules mostly repeat a few of them, so equal ones are one object. */
+export class SharedClasses {
+  /** By the classes as text. */
+  readonly #known = new Map<string, ClassRule>();
+
+  /** The same terms, with classes of earlier terms if they are equal. */
+  with(terms: LimitTerms): LimitTerms {
+    if (terms.classes === null) return terms;
+    const text = JSON.stringify(terms.classes);
+    const known = this.#known.get(text);
+    if (known !== undefined) return { ...terms, classes: known };
+    if (this.#known.size < MAX_SHARED) this.#known.set(text, terms.classes);
+    return terms;
   }
 }

@@ -14,7 +14,7 @@ import { checkKeys } from './fields/field-names.ts';
 import { offsetOf, textField } from './fields/fields.ts';
 import { FaultList, type FileCheck } from './fields/file-check.ts';
 import { warnAboutRepeats, withUniqueKeys } from './fields/repeated-keys.ts';
-import { EntryBudget, type LoadScope, PlainLimits } from './load-scope.ts';
+import { EntryBudget, ExtraRowBudget, type LoadScope, PlainLimits, SharedClasses } from './load-scope.ts';
 import { Overlay } from './overlay/overlay.ts';
 import { readRuleFile } from './reading/read-file.ts';
 import { readResource } from './reading/read-resource.ts';
@@ -60,6 +60,8 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
   const scope: LoadScope = {
     budget: new EntryBudget(),
     plainLimits: new PlainLimits(),
+    extraRows: new ExtraRowBudget(),
+    classes: new SharedClasses(),
     forMemcached: options.forMemcached ?? false,
   };
   const overlay = new Overlay(

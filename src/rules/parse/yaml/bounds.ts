@@ -37,5 +37,11 @@ export const MAX_ENTRY_LEVELS = 256;
 /** Maximum number of entries in all files of one load. */
 export const MAX_ENTRIES = 1_000_000;
 
+/**
+ * Maximum number of rows of statistics for classes, and for the hits that pass after a limit, in all files of one load. A
+ * row takes about 100 bytes.
+ */
+export const MAX_EXTRA_ROWS = 1_000_000;
+
 /** Maximum total length of the full names of all entries. A full name contains the names of the levels above. */
 export const MAX_NAME_CHARACTERS = 512 * 1024 * 1024;

@@ -1,16 +1,17 @@
 import t from 'tap';
 import { FaultList, FileCheck } from '../../../../src/rules/parse/fields/file-check.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
-import { EntryBudget } from '../../../../src/rules/parse/load-scope.ts';
+import { EntryBudget, ExtraRowBudget } from '../../../../src/rules/parse/load-scope.ts';
 import { SourceText } from '../../../../src/rules/parse/reading/read-file.ts';
 import { readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
 import {
   MAX_ENTRIES,
   MAX_ENTRY_LEVELS,
+  MAX_EXTRA_ROWS,
   MAX_FILE_BYTES,
   MAX_NAME_CHARACTERS,
 } from '../../../../src/rules/parse/yaml/bounds.ts';
-import { faultsOf, load, refusal, withoutPlaces } from './rule-text.ts';
+import { faultsOf, load, loadEntry, refusal, withoutPlaces } from './rule-text.ts';
 
 function nested(levels: number): string {
   let text = 'domain: d\n';
@@ -73,6 +74,42 @@ t.test('the full names of all entries have a bound, and too many characters are 
   t.throws(() => faults.throwIfAny(), {
     message: /^a.yaml:1:1: k+…: the full names of all entries have more than 536870912 characters: [^\n]*$/,
   });
+});
+
+t.test('the rows of statistics of classes are counted, and one too many is reported once', async t => {
+  const faults = new FaultList();
+  const check = new FileCheck(new SourceText('a.yaml', ''), faults);
+  const budget = new ExtraRowBudget();
+  const [{ terms }] = loadEntry(
+    'key: k\nrate_limit: {unit: day, requests_per_unit: 5, classes: {key: t, a: 100%, b: 50%, c: 20%}}',
+  ).limits;
+  const [{ terms: after }] = loadEntry(
+    'key: k\nrate_limit: {unit: day, requests_per_unit: 5, after_limit: {admit: 5%}}',
+  ).limits;
+  for (let i = 0; i < MAX_EXTRA_ROWS / 4 - 1; i++) budget.take(check, 0, terms!);
+  for (let i = 0; i < 4; i++) budget.take(check, 0, after!);
+  t.doesNotThrow(() => faults.throwIfAny());
+  for (let i = 0; i < 2; i++) budget.take(check, 0, after!);
+  t.throws(() => faults.throwIfAny(), {
+    message:
+      'a.yaml:1:1: the limits of all files have more than 1000000 classes, each with statistics of its own (one more for ' +
+      'each limit with `classes`, and one for each `after_limit`): write fewer classes, or `default` for several of them',
+  });
+});
+
+t.test('too many classes in all files are refused with the place of the limit', async t => {
+  const classes = Array.from({ length: 16 }, (_, i) => `c${i}: 100%`).join(', ');
+  const limit = (name: number) =>
+    `{name: n${name}, window: 1m, requests_per_unit: 1, classes: {key: t, ${classes}}}`;
+  const limits = Array.from({ length: 8 }, (_, i) => limit(i)).join(', ');
+  const rules = 1_000;
+  const entry = (number: number) => `  - {key: k${number}, rate_limits: *limits}\n`;
+  const file = (number: number) =>
+    `domain: d${number}\ndescriptors:\n  - {key: first, rate_limits: &limits [${limits}]}\n` +
+    Array.from({ length: rules - 1 }, (_, i) => entry(i)).join('');
+  const files = Array.from({ length: Math.ceil(MAX_EXTRA_ROWS / (rules * 8 * 17)) }, (_, i) => file(i));
+  const faults = faultsOf(Object.fromEntries(files.map((text, i) => [`${i}.yaml`, text])));
+  t.match(faults, [{ file: '7.yaml', line: 3, path: /^d7\.k\d+$/, message: /more than 1000000 classes/ }]);
 });
 
 t.test('nesting, bombs of aliases and endless texts are refused with a place', async t => {

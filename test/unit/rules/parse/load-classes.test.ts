@@ -239,6 +239,15 @@ t.test('classes are refused if the counters are in memcached, and a share is not
   t.equal(refusal(rules('after_limit: {admit: 10%}'), settings), '');
 });
 
+t.test('equal classes of all rules are one object, so that many rules take little memory', async t => {
+  const limit = 'requests_per_unit: 5, classes: {key: tier, a: 100%, b: 50%}';
+  const { entries } = load(
+    `domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, ${limit}}}, {key: b, rate_limits: [{window: 5m, ${limit}}]}]`,
+  ).domains[0];
+  const [one, other] = entries.map(entry => entry.limits[0].terms?.classes);
+  t.equal(one, other);
+});
+
 t.test('classes that are written twice are merged class by class', async t => {
   const { limits } = loadEntry(`key: k
 rate_limit:
