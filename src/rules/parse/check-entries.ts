@@ -1,10 +1,10 @@
 import { excerpt, quote } from '../../base/printable.ts';
-import { sanitiseStatName } from '../../stats/names.ts';
 import type { RuleEntry } from '../rule-set.ts';
 import { checkClassKeys } from './check-classes.ts';
 import { checkLimits } from './check-limits.ts';
+import { warnAboutSharedStatistics } from './check-statistics.ts';
 import { checkKeys } from './fields/field-names.ts';
-import { fieldOf, flagField, listField, mapField, offsetOf, textField } from './fields/fields.ts';
+import { flagField, listField, mapField, offsetOf, textField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { readMetadata } from './fields/metadata.ts';
 import { warnAboutRepeats, withUniqueKeys } from './fields/repeated-keys.ts';
@@ -118,26 +118,6 @@ function claim(check: FileCheck, map: YamlMap, level: Level, composite: string):
     `${quote(composite)} is defined twice on this level, first in ${place} (\`key: a\` with \`value: b\` and ` +
       '`key: a_b` are the same): remove one or change its key or value',
   );
-}
-
-/**
- * Warns about limits of a list whose statistics have the name of those of a nested entry. Only a warning, because the cache
- * keys differ: both limits are counted correctly, and reloading must not fail on account of statistics.
- */
-function warnAboutSharedStatistics(check: FileCheck, map: YamlMap, { limits, entries }: RuleEntry): void {
-  for (const { item } of limits) {
-    if (item === null) return;
-    const level = sanitiseStatName(item.level);
-    const same = entries.find(
-      nested => nested.limits.length > 0 && sanitiseStatName(nested.composite) === level,
-    );
-    if (same === undefined) continue;
-    check.warn(
-      fieldOf(map, 'rate_limits')?.offset ?? map.offset,
-      `the statistics of the limit ${quote(item.level)} and of the nested entry ${quote(same.composite)} have the same ` +
-        'name, so they are added up: give the limit another `name`',
-    );
-  }
 }
 
 /** The flag `share_threshold`, which requires a wildcard. */

@@ -184,15 +184,14 @@ t.test('a repeated limit and calendar is merged, of repeated lists the last coun
 
 /** The warnings about an entry `a` with two limits, and with entries below it. */
 function warningsOf(...nested: readonly string[]): readonly string[] {
+  const limits = ['{name: b, unit: day, requests_per_unit: 9}', '{window: 5m, requests_per_unit: 9}'];
+  return warningsOfRule(`rate_limits: [${limits.join(', ')}]`, nested);
+}
+
+/** The warnings about an entry `a` with a limit or a list of limits, and with entries below it. */
+function warningsOfRule(limits: string, nested: readonly string[]): readonly string[] {
   const warnings: string[] = [];
-  const lines = [
-    'key: a',
-    'rate_limits:',
-    '  - {name: b, unit: day, requests_per_unit: 9}',
-    '  - {window: 5m, requests_per_unit: 9}',
-    'descriptors:',
-    ...nested.map(entry => `  - {${entry}}`),
-  ];
+  const lines = ['key: a', limits, 'descriptors:', ...nested.map(entry => `  - {${entry}}`)];
   loadRuleSet(ruleFiles(entryFile(lines.join('\n'))), {
     mergeDomains: false,
     onWarning: warning => warnings.push(describeRuleFault(warning)),
@@ -203,9 +202,35 @@ function warningsOf(...nested: readonly string[]): readonly string[] {
 t.test('a limit and a nested entry whose statistics have the same name: a warning, not a fault', async t => {
   const limit = 'rate_limit: {unit: hour, requests_per_unit: 5}';
   t.same(warningsOf(`key: b, ${limit}`), [
-    'rules.yaml:5:7: d.a: the statistics of the limit "b" and of the nested entry "b" have the same name, so they are added up: give the limit another `name`',
+    'rules.yaml:4:18: d.a: the statistics of the limit "b" and of the nested entry "b" have the same name, so they are added up: give the limit another `name`',
   ]);
   t.match(warningsOf(`key: 5m, ${limit}`), [/of the limit "5m" and of the nested entry "5m"/]);
   t.same(warningsOf(`key: b, value: c, ${limit}`, `key: c, ${limit}`), []);
   t.same(warningsOf(`key: b, descriptors: [{key: c, ${limit}}]`), [], 'an entry without a limit has none');
 });
+
+t.test(
+  'a class or a share after the limit whose statistics have the name of a nested entry: a warning',
+  async t => {
+    const limit = 'rate_limit: {unit: hour, requests_per_unit: 5}';
+    const share = 'unit: day, requests_per_unit: 9, after_limit: {admit: 5%}';
+    const classes = 'unit: day, requests_per_unit: 9, classes: {key: tier, x: 100%}';
+    const warning = (statistics: string, nested: string) =>
+      `the statistics "${statistics}" of the limit have the name of those of the nested entry "${nested}", so they are ` +
+      'added up: use another key or value for the entry';
+    t.same(warningsOfRule(`rate_limit: {${share}}`, [`key: after_limit, ${limit}`]), [
+      `rules.yaml:4:17: d.a: ${warning('after_limit', 'after_limit')}`,
+    ]);
+    const list = (fields: string) => `rate_limits: [{name: b, ${fields}}]`;
+    const below = `key: b, descriptors: [{key: tier, value: x, ${limit}}]`;
+    t.same(warningsOfRule(list(classes), [below]), [`rules.yaml:4:18: d.a: ${warning('b.tier_x', 'b')}`]);
+    const same = `key: b, rate_limits: [{window: 1h, requests_per_unit: 1, name: after_limit}]`;
+    t.match(warningsOfRule(list(share), [same])[1], warning('b.after_limit', 'b'));
+    t.match(
+      warningsOfRule(list(share), [`key: b, rate_limit: {${share}}`])[1],
+      warning('b.after_limit', 'b'),
+    );
+    t.same(warningsOfRule(`rate_limit: {${share}}`, ['key: after_limit', `key: b, ${limit}`]), []);
+    t.same(warningsOfRule(list(share), [`key: after_limit, ${limit}`]), []);
+  },
+);
