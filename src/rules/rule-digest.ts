@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { RuleEntry, RuleSet } from './rule-set.ts';
+import type { ClassRule, RuleEntry, RuleSet } from './rule-set.ts';
 
 /** Number of hex digits that people see. */
 const SHORT_DIGITS = 16;
@@ -16,7 +16,7 @@ type Scalar = string | number | boolean;
 /**
  * The digest of a checked set of rules: the SHA-256 of what the rules say, in hex digits. Sets that decide all requests
  * in the same way because they say the same have the same digest: it does not depend on files, lines, comments, spelling
- * and the order of domains and of entries, unless the order decides, as that of wildcards does.
+ * and the order of domains, entries, classes and replaced limits, unless the order decides, as that of wildcards does.
  *
  * Every field of the rules is part of it, so a new field cannot be forgotten here. A field at its default is left out, so
  * that a later version, which knows more fields, has the same digest for the same rules. Settings are not part of it.
@@ -47,6 +47,8 @@ class Digest {
       this.#text += label;
       if (name === 'metadata') this.#write(JSON.stringify(value, withSortedNames));
       else if (name === 'entries') this.#addAll(inMatchingOrder(value as readonly RuleEntry[]));
+      else if (name === 'replaces') this.#addAll([...new Set(value as readonly string[])].sort());
+      else if (name === 'classes') this.add(inNameOrder(value as ClassRule));
       else if (Array.isArray(value)) this.#addAll(value);
       else if (typeof value === 'object') this.add(value as object);
       else this.#text += JSON.stringify(value);
@@ -93,6 +95,13 @@ function inMatchingOrder(entries: readonly RuleEntry[]): readonly RuleEntry[] {
   const wildcards = entries.filter(isWildcard);
   const others = wildcards.length === 0 ? entries : entries.filter(entry => !isWildcard(entry));
   return [...others.toSorted((a, b) => compareTexts(a.composite, b.composite)), ...wildcards];
+}
+
+/** A request has one class, whatever the order of the classes is. */
+function inNameOrder(classes: ClassRule): ClassRule {
+  const pairs = classes.names.map((name, i) => [name, classes.shares[i]] as const);
+  pairs.sort(([a], [b]) => compareTexts(a, b));
+  return { ...classes, names: pairs.map(([name]) => name), shares: pairs.map(([, share]) => share) };
 }
 
 function isWildcard({ composite }: RuleEntry): boolean {

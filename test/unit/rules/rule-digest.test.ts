@@ -100,6 +100,25 @@ t.test('the order of wildcards changes it, because the first that matches decide
   t.equal(digestOf(level('a*', 'x', 'ab*')), digestOf(level('x', 'a*', 'ab*')));
 });
 
+t.test('the order of classes and of replaced limits does not change it', async t => {
+  const classes = (text: string) =>
+    digestOf(SHOP.replace('unit: minute', `unit: minute, classes: {${text}}`));
+  t.equal(
+    classes('key: tier, low: 50%, high: 100%, none: 0%'),
+    classes('none: 0%, high: 100%, key: tier, low: 50%'),
+  );
+  t.not(classes('key: tier, low: 50%, high: 100%'), classes('key: tier, low: 100%, high: 50%'));
+  const replaces = (...names: readonly string[]) =>
+    digestOf(
+      SHOP.replace(
+        'name: partners',
+        `name: partners, replaces: [${names.map(name => `{name: ${name}}`).join(', ')}]`,
+      ),
+    );
+  t.equal(replaces('a', 'b', 'a'), replaces('b', 'a'));
+  t.not(replaces('a', 'b'), replaces('a'));
+});
+
 t.test('what an overlay makes of rules has the digest of rules that are written so', async t => {
   const overlay = (text: string) => {
     const changes = { name: 'overlay.yaml', content: Buffer.from(text), format: 'overlay' } as const;
