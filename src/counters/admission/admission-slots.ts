@@ -8,9 +8,9 @@ const INITIAL_RUNS = 64;
 /**
  * The slots of a batch whose hits the store admits, in columns. The columns of slots have the numbers of the batch.
  *
- * The requests of a slot are kept as *runs*: consecutive requests with the same hits and the same reserve. How many requests of a run are
- * admitted is a closed form, so the store does not need the requests one by one, and the caller finds the answer of each
- * one from the level before the batch.
+ * The requests of a slot are kept as *runs*: consecutive requests with the same hits and the same reserve. How many
+ * requests of a run are admitted is a closed form, so the store does not need the requests one by one, and the caller
+ * finds the answer of each one from the level before the batch.
  */
 export class AdmissionSlots {
   /** Number of slots that are not plain counts. While it is 0, no column has to be read. */

@@ -35,9 +35,10 @@ export class SlidingWindow {
    * if it had just begun. If the window is still newer, the clock was set back, and the window becomes that of the
    * present time. Otherwise, requests would be refused until the time that was set back has passed.
    *
-   * A thread that is held for longer than the window after it has read the clock looks like a clock that was set back. The
-   * hits of the newer window are then forgotten, so that it admits its limit once more each time. Only windows of one or two seconds
-   * are short enough for this, and tolerating more would make a clock that was set back close them for that time.
+   * A thread that is held for longer than the window after it has read the clock looks like a clock that was set back.
+   * The hits of the newer window are then forgotten, so that it admits its limit once more each time. Only windows of one
+   * or two seconds are short enough for this, and tolerating more would make a clock that was set back close them for
+   * that time.
    */
   moveTo(nowMs: number, windowS: number): number {
     const nowS = Math.floor(nowMs / 1_000);

@@ -9,10 +9,10 @@ interface CountedRequest {
 /**
  * Whether a request beyond its limit passes, because the limit admits a share of the hits after it.
  *
- * With one hit for each request, the n-th hit beyond the limit passes if `⌊n × share⌋` is greater than `⌊(n − 1) × share⌋`.
- * The store counts every hit, so exactly the share of them passes, over all processes, and spread evenly. With more hits,
- * a request passes if its hits reach the next multiple: `⌊n × share / hits⌋`, so the same share of equal requests passes.
- * A request that begins below the limit does not pass.
+ * With one hit for each request, the n-th hit beyond the limit passes if `⌊n × share⌋` is greater than
+ * `⌊(n − 1) × share⌋`. The store counts every hit, so exactly the share of them passes, over all processes, and spread
+ * evenly. With more hits, a request passes if its hits reach the next multiple: `⌊n × share / hits⌋`, so the same share
+ * of equal requests passes. A request that begins below the limit does not pass.
  *
  * @param limit the limit, below `after`
  * @param share in hundredths of a percent, below {@link WHOLE}

@@ -55,18 +55,6 @@ local function append(state, now, terms)
   suffix = format(';%d %d %d %d', state.violations, state.penalties, state.closes, state.ends)
   least = max(state.closes, state.ends) + max(terms.most, terms.window) + ${SKEW_S} - (now - now % 1000) / 1000
 end
-
--- The hits of the current window, its end, and whether the clock was set back.
-local function countAt(value, now, length, ends)
-  if not value then return 0, ends end
-  local stored, count = match(value, '^(%d+) (%d+)$')
-  if not stored then return nil end
-  stored = tonumber(stored)
-  local second = (now - now % 1000) / 1000
-  if stored <= second then return 0, ends end
-  if stored > second + 2 * length + ${SKEW_S} then return 0, ends, true end
-  return tonumber(count), stored
-end
 `;
 
 /** The error for a value that another program has stored. */

@@ -25,6 +25,18 @@ export const STATES = `local ceil, floor, max, min = math.ceil, math.floor, math
 local match, format, sub = string.match, string.format, string.sub
 local command = redis.pcall
 ${PENALTIES}
+-- The hits of the current window, its end, and whether the clock was set back.
+local function countAt(value, now, length, ends)
+  if not value then return 0, ends end
+  local stored, count = match(value, '^(%d+) (%d+)$')
+  if not stored then return nil end
+  stored = tonumber(stored)
+  local second = (now - now % 1000) / 1000
+  if stored <= second then return 0, ends end
+  if stored > second + 2 * length + ${CLOCK_SKEW_S} then return 0, ends, true end
+  return tonumber(count), stored
+end
+
 local function bucketAt(value, now, drain, capacity)
   if not value then return 0, nil, 0 end
   local full, rest = match(value, drain > 1 and '^(%d+) (%d+)$' or '^%d+$')
