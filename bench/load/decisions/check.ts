@@ -123,13 +123,13 @@ async function countsNow(field: Field, running: Running): Promise<Counts> {
 /**
  * One sentence when the hits that were counted are not those of the answers; '' when they are.
  *
- * @param kind of the limits: each limit of a rule counts a hit in its statistics
+ * @param kind of the limits: how often a hit is counted in statistics
  */
 export function countFault(
   pattern: Pattern,
   { answered, begun }: LoadTotals,
   { before, after }: { readonly before: Counts | null; readonly after: Counts | null },
-  { limits, forgotten }: Pick<LimitKind, 'limits' | 'forgotten'> = LIMIT_KINDS.plain,
+  { countedBy, forgotten }: Pick<LimitKind, 'countedBy' | 'forgotten'> = LIMIT_KINDS.plain,
 ): string {
   if (before === null || after === null) return '';
   const wrong = (what: string, counted: number, hits: number, missing = 0): string =>
@@ -139,7 +139,7 @@ export function countFault(
   const hotHits = pattern === PATTERNS.hot ? 1 : 0;
   const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits, forgotten);
   if (fault !== '' || after.statistics === null || before.statistics === null) return fault;
-  return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited * limits);
+  return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited * countedBy);
 }
 
 /** Redis is asked for plain counts. Everything else is asked for what is left, with a request that counts nothing. */

@@ -7,8 +7,8 @@ export const ROOMY_LIMIT = 4_000_000_000;
 /** A kind of limit, as the part `limits` compares them. */
 export interface LimitKind {
   readonly title: string;
-  /** Number of limits of a rule. Each has its own statistics. */
-  readonly limits: number;
+  /** How many names of statistics count a hit: one for each limit of the rule, and one for a class. */
+  readonly countedBy: number;
   /** The most hits of a key that a limit forgets during a load. */
   readonly forgotten: number;
   /** The lines of a rule file, for a rule that nothing of a run exceeds. */
@@ -22,34 +22,39 @@ const LARGEST = `requests_per_unit: ${ROOMY_LIMIT}`;
  * 3 seconds to flow in. An empty bucket is full after ten years.
  */
 export const LIMIT_KINDS = {
-  plain: { title: 'plain', limits: 1, forgotten: 0, lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`] },
+  plain: {
+    title: 'plain',
+    countedBy: 1,
+    forgotten: 0,
+    lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`],
+  },
   window: {
     title: 'any window',
-    limits: 1,
+    countedBy: 1,
     forgotten: 0,
     lines: ['rate_limit:', '  window: 52w', `  ${LARGEST}`],
   },
   calendar: {
     title: 'calendar',
-    limits: 1,
+    countedBy: 1,
     forgotten: 0,
     lines: ['rate_limit:', `  ${LARGEST}`, '  calendar: {period: year, zone: Europe/Berlin}'],
   },
   several: {
     title: 'two limits',
-    limits: 2,
+    countedBy: 2,
     forgotten: 0,
     lines: ['rate_limits:', '  - unit: year', `    ${LARGEST}`, '  - window: 52w', `    ${LARGEST}`],
   },
   sliding: {
     title: 'sliding window',
-    limits: 1,
+    countedBy: 1,
     forgotten: 0,
     lines: ['rate_limit:', '  unit: year', `  ${LARGEST}`, '  algorithm: sliding_window'],
   },
   bucket: {
     title: 'token bucket',
-    limits: 1,
+    countedBy: 1,
     forgotten: 40,
     lines: [
       'rate_limit:',
@@ -61,7 +66,7 @@ export const LIMIT_KINDS = {
   },
   classes: {
     title: 'classes',
-    limits: 1,
+    countedBy: 2,
     forgotten: 0,
     lines: [
       'rate_limit:',
