@@ -1,5 +1,5 @@
-// Installs and builds what a fresh clone needs to start, or with --for-tests to run tests. Requires only Node.js 20 or
-// newer and npm. npm runs it before `npm start` and `npm test`. If everything is ready, it changes nothing.
+// Installs and builds what a fresh clone needs to start, or with --for-tests to run tests, or with --for-all-tests to run
+// those at length as well. Requires only Node.js 20 or newer and npm. npm runs it before `npm start` and `npm test`. If everything is ready, it changes nothing.
 import { prepare } from './prepare.mjs';
 import { attempt, StepFailure } from './step.mjs';
 
@@ -11,5 +11,6 @@ await attempt(async () => {
       `This is Node.js ${process.version}. Install ${OLDEST_HOST} or newer and try again.`,
     );
   }
-  await prepare(process.argv.includes('--for-tests') ? 'tests' : 'serving');
+  const isFor = what => process.argv.includes(`--for-${what}`);
+  await prepare(isFor('all-tests') ? 'all tests' : isFor('tests') ? 'tests' : 'serving');
 });

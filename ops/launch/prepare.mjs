@@ -18,17 +18,18 @@ import { bringOptional, bringServers } from './servers.mjs';
 import { root } from './step.mjs';
 import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
 
-/** Installs and builds what `what` (`serving` or `tests`) needs, unless it is already there. */
+/** Installs and builds what `what` (`serving`, `tests` or `all tests`) needs, unless it is already there. */
 export async function prepare(what) {
-  const forTests = what === 'tests';
+  const forTests = what !== 'serving';
+  const built = forTests ? 'tests' : 'serving';
   const isReady =
-    arePackagesInstalled(what) &&
-    isBuilt(what) &&
+    arePackagesInstalled(built) &&
+    isBuilt(built) &&
     (!forTests || (isTestRunnerPrepared() && isPm2Installed() && isTypesGeneratorInstalled()));
   if (!isReady) {
     await locked(async () => {
-      await installPackages(what);
-      await buildSources(what);
+      await installPackages(built);
+      await buildSources(built);
       if (!forTests) return;
       await prepareTestRunner();
       await installPm2();
@@ -39,7 +40,7 @@ export async function prepare(what) {
   await bringServers();
   await bringOptional();
   await bringEnvoy();
-  await bringGrpcClients();
+  await bringGrpcClients({ atLength: what === 'all tests' });
   await bringHostNodes();
 }
 

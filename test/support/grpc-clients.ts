@@ -35,17 +35,17 @@ export function commandOf(program: BuiltProgram): string[] {
 
 /** The reason why tests with this client are skipped, where it was not built; else false. */
 export function clientMissing(language: ClientLanguage): string | false {
-  return missing(language, `the gRPC client in ${language}`);
+  return missing(language, `the gRPC client in ${language}`, 'npm test');
 }
 
 /** The same for the xDS server of go-control-plane. */
 export function controlPlaneMissing(): string | false {
-  return missing('control-plane', 'the xDS server in go');
+  return missing('control-plane', 'the xDS server in go', 'npm run test:all');
 }
 
-function missing(program: BuiltProgram, title: string): string | false {
+function missing(program: BuiltProgram, title: string, builder: string): string | false {
   if (existsSync(recordOf(program))) return false;
-  return `${title} is not built: npm test builds it where the toolchain and its packages are there`;
+  return `${title} is not built: ${builder} builds it where the toolchain and its packages are there`;
 }
 
 /** Runs the client to its end. Fails with what it wrote when it fails, or takes longer than a minute. */

@@ -7,7 +7,7 @@ import { repositoryRoot } from '../../support/repository.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 
 /** What `npm test` does about clients in other languages on a machine that has this `python3` and nothing else. */
-function scene(t: Test, python?: string) {
+function scene(t: Test, python?: string, atLength = false) {
   const programs = tempDirectory(t);
   if (python !== undefined) {
     writeFileSync(join(programs, 'python3'), `#!/bin/sh\n${python}\n`);
@@ -19,7 +19,7 @@ function scene(t: Test, python?: string) {
     name => pathToFileURL(join(folder, name)).href,
   );
   const script = `import { bringGrpcClients } from '${clients}'; import { attempt } from '${step}';
-    await attempt(() => bringGrpcClients('${cache}'));`;
+    await attempt(() => bringGrpcClients({ cache: '${cache}', atLength: ${atLength} }));`;
   const bring = async () => {
     const child = new Child({
       command: process.execPath,
@@ -33,7 +33,7 @@ function scene(t: Test, python?: string) {
 }
 
 t.test('without toolchains each client is left out, with the reason, and the tests can begin', async t => {
-  const { bring, isBuilt } = scene(t);
+  const { bring, isBuilt } = scene(t, undefined, true);
   const { status, output } = await bring();
   t.equal(status, 0);
   for (const reason of [
@@ -44,6 +44,10 @@ t.test('without toolchains each client is left out, with the reason, and the tes
   ])
     t.match(output, reason);
   t.notOk(['java', 'go', 'python', 'control-plane'].some(isBuilt));
+});
+
+t.test('the xDS server is only built for tests at length', async t => {
+  t.notMatch((await scene(t).bring()).output, 'xDS server');
 });
 
 t.test('a client is built once, and found from then on', async t => {
