@@ -58,7 +58,8 @@ t.test('a deployment waits until all instances of a Redis use the rules', async 
     t.equal(status, 0);
     t.equal(stdout, `2 of 2 instances use the rules ${after.slice(0, 12)}\n`);
     t.match(stderr, /^sluice check: waiting: 0 of 2 instances use .*; not .* \(\d+\): behind, .*: behind\n/);
-    t.match(stderr, /waiting: 1 of 2 instances use the rules [0-9a-f]+; not \S+ \(\d+\): behind\n$/);
+    // Whether it asks while only one instance uses the rules depends on the load of the machine.
+    t.match(stderr, /waiting: [01] of 2 instances use the rules [0-9a-f]+; not .*\S+ \(\d+\): behind\n$/);
   });
 
   await t.test('and names an instance that has refused them, with the reason', async t => {
