@@ -1,6 +1,5 @@
 import type { Logger } from '../../base/logger.ts';
 import type { LoadOutcome, RuleFile, RuleSetLoader } from '../../rules/rule-set.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 
 /** A set of files that waits to be loaded. */
 interface Pending {
@@ -23,7 +22,6 @@ interface OverlaidLoaderParts {
   readonly loader: RuleSetLoader;
   /** Whether rules have no fault of their own. Nothing is loaded. */
   readonly check: (files: readonly RuleFile[]) => Promise<boolean>;
-  readonly stats: StatsRegistry;
   readonly logger: Logger;
 }
 
@@ -68,12 +66,16 @@ export class OverlaidLoader {
 
   constructor(parts: OverlaidLoaderParts) {
     this.#parts = parts;
-    parts.stats.gauge('ratelimit.service.overlay_is_active', () => Number(this.#isActive(this.#overlay)));
   }
 
   /** The overlay files that are active, or will be with the first rules. */
   get overlayFiles(): readonly RuleFile[] {
     return this.#overlay.active ?? this.#overlay.newest ?? [];
+  }
+
+  /** Whether the newest overlay files are active. */
+  get isOverlayActive(): boolean {
+    return this.#isActive(this.#overlay);
   }
 
   /** Resolves when nothing is being loaded. */

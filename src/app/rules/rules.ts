@@ -40,11 +40,12 @@ export class Rules {
     this.rates = new RuleRates(this.statistics, clock);
     this.loads = new RuleLoads(clock);
     this.#loader = new RuleLoader(primary, this.#compiler, this.statistics, this.loads);
-    const overlaid = { loader: this.#loader, stats, logger };
+    const overlaid = { loader: this.#loader, logger };
     this.#overlaid =
       settings.rulesOverlay === ''
         ? null
         : new OverlaidLoader({ ...overlaid, check: files => this.#areSound(files) });
+    stats.gauge('ratelimit.service.overlay_is_active', () => Number(this.#overlaid?.isOverlayActive ?? true));
     this.#rulesOfSource = this.#overlaid?.rules ?? this.#loader;
     this.#fileReads = new CountedFileReads(this.#rulesOfSource, stats);
     this.rehearsals = createRehearsals(

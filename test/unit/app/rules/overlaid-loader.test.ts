@@ -1,7 +1,6 @@
 import t from 'tap';
 import { OverlaidLoader } from '../../../../src/app/rules/overlaid-loader.ts';
 import type { LoadOutcome, RuleFile, RuleSetLoader } from '../../../../src/rules/rule-set.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 
 function file(name: string): RuleFile {
@@ -26,13 +25,11 @@ function fresh() {
     },
     refuse: reasons => refusals.push(...reasons),
   };
-  const stats = new StatsRegistry();
   const check = async (files: readonly RuleFile[]) => !files.some(({ name }) => name.includes('bad'));
-  const overlaid = new OverlaidLoader({ loader, check, stats, logger });
-  const isOverlayActive = () => new Map(stats.gauges()).get('ratelimit.service.overlay_is_active');
+  const overlaid = new OverlaidLoader({ loader, check, logger });
   const rules = (...names: string[]): Promise<LoadOutcome> => overlaid.rules.load(names.map(file));
   const overlay = (...names: string[]): Promise<LoadOutcome> => overlaid.overlay.load(names.map(file));
-  return { overlaid, rules, overlay, tried, refusals, logger, isOverlayActive, active: () => active };
+  return { overlaid, rules, overlay, tried, refusals, logger, active: () => active };
 }
 
 t.test('rules and overlay are loaded as one set, whichever has changed', async t => {
@@ -87,13 +84,13 @@ t.test('faulty rules are refused, and do not hold up a new overlay', async t => 
 });
 
 t.test('no rules are loaded without their overlay, but their source is not to blame', async t => {
-  const { rules, overlay, overlaid, refusals, active, isOverlayActive } = fresh();
+  const { rules, overlay, overlaid, refusals, active } = fresh();
   overlaid.overlay.refuse(['the directory is missing']);
   const reasons = ['the rules are not loaded without their overlay: the directory is missing'];
   t.same(await rules('bad'), { kind: 'refused', reasons });
   t.same(await rules('a'), { kind: 'active' });
   t.equal(active(), '');
-  t.equal(isOverlayActive(), 0);
+  t.notOk(overlaid.isOverlayActive);
   t.same(refusals, ['the directory is missing', ...reasons, ...reasons]);
   t.same(await overlay('o1'), { kind: 'active' });
   t.equal(active(), '(o1) a', 'they are loaded as soon as it is there');
@@ -102,7 +99,7 @@ t.test('no rules are loaded without their overlay, but their source is not to bl
 t.test(
   'rules that the overlay does not fit are accepted, and become active with the next overlay',
   async t => {
-    const { rules, overlay, active, logger, isOverlayActive } = fresh();
+    const { rules, overlay, active, logger, overlaid } = fresh();
     await overlay('narrow');
     await rules('a');
     t.same(await rules('zz'), { kind: 'active' }, 'the rules alone have no fault');
@@ -110,10 +107,10 @@ t.test(
     t.match(logger.lines[0].message, /^The newest rules have no fault, but are not active/);
     t.match(await rules('bad'), { kind: 'refused' });
     t.match(await overlay('bad'), { kind: 'refused' });
-    t.equal(isOverlayActive(), 0);
+    t.notOk(overlaid.isOverlayActive);
     t.same(await overlay('o2'), { kind: 'active' });
     t.equal(active(), '(o2) zz', 'the accepted rules, not those before or the refused ones');
-    t.equal(isOverlayActive(), 1);
+    t.ok(overlaid.isOverlayActive);
   },
 );
 

@@ -22,7 +22,7 @@ export const DECISION_MAPPINGS: readonly Mapping[] = [
   gauge(
     'ratelimit.service.overlay_is_active',
     'sluice_rules_overlay_is_active',
-    'Whether the newest overlay files are active, 1 or 0.',
+    'Whether the newest overlay files are active, 1 or 0; 1 without an overlay.',
   ),
   gauge(
     'ratelimit.service.config_last_load_time',
