@@ -96,7 +96,7 @@ export class OverlaidLoader {
       const rules = take(this.#rules);
       const overlay = take(this.#overlay);
       const outcome = await this.#loadNewest();
-      rules?.done(this.#rules.newest === rules.files ? { kind: 'active' } : outcome);
+      rules?.done(this.#accepted === rules.files ? { kind: 'active' } : outcome);
       overlay?.done(this.#isActive(this.#overlay) ? { kind: 'active' } : outcome);
     }
     // There is no `await` since the last check, so no set is missed.

@@ -7,7 +7,10 @@ function file(name: string): RuleFile {
   return { name, content: Buffer.from(name) };
 }
 
-/** A loader that refuses sets with a file whose name contains `bad`, or with `zz` and `narrow`; and both halves on it. */
+/**
+ * A loader that refuses sets with a file whose name contains `bad`, or with `zz` and `narrow`, and that fails to load those
+ * with `lost`; and both halves on it.
+ */
 function fresh() {
   const logger = new KeepingLogger();
   /** The sets that were loaded, each as the names of its files. */
@@ -20,6 +23,7 @@ function fresh() {
       tried.push(names);
       if (names.includes('bad') || (names.includes('narrow') && names.includes('zz')))
         return { kind: 'refused', reasons: [names] };
+      if (names.includes('lost')) return { kind: 'failed', reasons: [names] };
       active = names;
       return { kind: 'active' };
     },
@@ -113,6 +117,17 @@ t.test(
     t.ok(overlaid.isOverlayActive);
   },
 );
+
+t.test('a set that could not be loaded for a reason outside of it is not told as active', async t => {
+  const { rules, overlay, active } = fresh();
+  await overlay('o1');
+  await rules('a');
+  t.same(await rules('lost'), { kind: 'failed', reasons: ['(o1) lost'] });
+  t.equal(active(), '(o1) a');
+  t.same(await rules('b'), { kind: 'active' });
+  t.same(await overlay('lost'), { kind: 'failed', reasons: ['(lost) b'] });
+  t.equal(active(), '(o1) b');
+});
 
 t.test('both faulty at once, and repaired in either order', async t => {
   for (const order of ['rules first', 'overlay first']) {
