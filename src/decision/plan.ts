@@ -249,7 +249,7 @@ export class Planner {
     terms: CountingTerms,
   ): void {
     const number = terms.classes === null ? 0 : terms.classes.numberOf(requests, this.#matcher);
-    const extraRow = generation.terms.extraRow(decisions.limit[row]) + number;
+    const extraRow = generation.rules.firstExtraRow(decisions.limit[row]) + number;
     decisions.terms[row] = terms.inClass(number);
     decisions.extraBase[row] = extraRow * ROW_SLOTS;
   }

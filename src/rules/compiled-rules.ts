@@ -21,6 +21,15 @@ import type { RulePlace } from './rule-set.ts';
 import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
 import { shareText } from './shares.ts';
 
+/** A section with records of some limits, in the order of the limits. */
+interface RecordsOfLimits {
+  /** Index of the word with the limit of the first record. */
+  readonly limits: number;
+  /** Words of a record. */
+  readonly size: number;
+  readonly count: number;
+}
+
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
 export class CompiledRules {
   readonly buffer: SharedArrayBuffer;
@@ -154,17 +163,14 @@ export class CompiledRules {
   overlaidBy(limit: number): RulePlace | null {
     const { words } = this;
     const records = words[HEADER.overlaid];
-    let [first, end] = [0, words[HEADER.overlaidCount]];
-    while (first < end) {
-      const middle = (first + end) >>> 1;
-      const at = records + middle * OVERLAID.words;
-      const found = words[at + OVERLAID.limit];
-      if (found === limit)
-        return { file: this.file(words[at + OVERLAID.file]), line: words[at + OVERLAID.line] };
-      if (found < limit) first = middle + 1;
-      else end = middle;
-    }
-    return null;
+    const count = words[HEADER.overlaidCount];
+    const record = this.#firstRecord(
+      { limits: records + OVERLAID.limit, size: OVERLAID.words, count },
+      limit,
+    );
+    const at = records + record * OVERLAID.words;
+    if (record === count || words[at + OVERLAID.limit] !== limit) return null;
+    return { file: this.file(words[at + OVERLAID.file]), line: words[at + OVERLAID.line] };
   }
 
   /** The path of the rule file or overlay file with a number. */
@@ -178,13 +184,23 @@ export class CompiledRules {
     return this.words[HEADER.calendarMonth];
   }
 
-  /** The limits that have further rows of statistics, each with the first one. */
-  *extraRows(): Iterable<readonly [limit: number, row: number]> {
-    for (let row = this.limitCount, last = -1; row < this.rowCount; row++) {
-      const limit = this.limitOf(row);
-      if (limit !== last) yield [limit, row];
-      last = limit;
+  /** The first of the further rows of statistics of a limit that has any. */
+  firstExtraRow(limit: number): number {
+    const limits = this.#extraRows + EXTRA_ROW.ofLimit;
+    const count = this.rowCount - this.limitCount;
+    return this.limitCount + this.#firstRecord({ limits, size: EXTRA_ROW.words, count }, limit);
+  }
+
+  /** The number of the first record whose limit is not less than `limit`; the number of records if all are less. */
+  #firstRecord({ limits, size, count }: RecordsOfLimits, limit: number): number {
+    const { words } = this;
+    let [first, end] = [0, count];
+    while (first < end) {
+      const middle = (first + end) >>> 1;
+      if (words[limits + middle * size] < limit) first = middle + 1;
+      else end = middle;
     }
+    return first;
   }
 
   /** The limit that a row of statistics belongs to. */
@@ -245,9 +261,10 @@ export function undotted(level: string): string {
 }
 
 /**
- * The rules as `/rlconfig` prints them: one line for each domain with `answers`, and one for each limit, in definition order. Paths are as configured, with
- * wildcards. The lines of plain limits are those of envoyproxy/ratelimit, unless an overlay has changed them; unlimited rules print the unit UNKNOWN and their
- * configured number. A generator, because creating all lines at once could block the thread for too long.
+ * The rules as `/rlconfig` prints them: one line for each domain with `answers`, and one for each limit, in definition
+ * order. Paths are as configured, with wildcards. The lines of plain limits are those of envoyproxy/ratelimit, unless an
+ * overlay has changed them; unlimited rules print the unit UNKNOWN and their configured number. A generator, because
+ * creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
   for (const [domain, word] of rules.allAnswers()) yield `${domain}: answers: {${describeAnswers(word)}}\n`;

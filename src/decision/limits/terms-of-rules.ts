@@ -24,17 +24,9 @@ export class TermsOfRules {
   readonly #overridden = new Map<string, CountingTerms>();
   /** By limit. */
   #terms: (CountingTerms | undefined)[] = [];
-  /** By limit: the first of its further rows of statistics. */
-  readonly #extraRows: ReadonlyMap<number, number>;
 
   constructor(rules: CompiledRules) {
     this.#rules = rules;
-    this.#extraRows = new Map(rules.extraRows());
-  }
-
-  /** The first of the further rows of statistics of a limit that has any; see `EXTRA_ROW`. */
-  extraRow(limit: number): number {
-    return this.#extraRows.get(limit)!;
   }
 
   /** How a limit counts; null for a plain limit. If it has classes, the terms are those of the class `OTHERS`. */
