@@ -1,5 +1,6 @@
 // Installs and builds what a fresh clone needs to start, or with --for-tests to run tests, or with --for-all-tests to run
-// those at length as well. Requires only Node.js 20 or newer and npm. npm runs it before `npm start` and `npm test`. If everything is ready, it changes nothing.
+// those at length as well. Requires only Node.js 20 or newer and npm. npm runs it before `npm start` and `npm test`. If
+// everything is ready, it changes nothing.
 import { prepare } from './prepare.mjs';
 import { attempt, StepFailure } from './step.mjs';
 

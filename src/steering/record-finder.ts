@@ -23,7 +23,12 @@ export class RecordFinder {
   /** The path of a descriptor: its entries without those that are not part of it. */
   readonly #path = new RequestTable();
 
-  /** The record for a descriptor; null if there is none. @param rules null before the first load */
+  /**
+   * Finds the record that steers a descriptor.
+   *
+   * @param rules null before the first load
+   * @returns null if no record does
+   */
   find(
     table: SteeringTable,
     rules: CompiledRules | null,

@@ -45,7 +45,9 @@ class RefundRejecter implements Decider {
     );
   }
 
-  /** Index of the first descriptor that refunds hits; -1 if there is none, and for a message that the decider rejects. */
+  /**
+   * Index of the first descriptor that refunds hits. It is -1 if no descriptor does, and if the decider rejects the message.
+   */
   #firstRefund(request: Uint8Array): number {
     const table = this.#table;
     table.reset();

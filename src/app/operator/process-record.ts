@@ -24,7 +24,11 @@ export function recordText(process: ProcessView, nowMs: number): string {
   return text.length <= MAX_RECORD_BYTES ? text : JSON.stringify({ ...record, rules_error: '' });
 }
 
-/** Reads a record; null if the text is none. Of records of earlier versions, newer fields are null. */
+/**
+ * Reads a record that a process wrote. Fields that the version of that process did not write are null.
+ *
+ * @returns null if the text is not a record
+ */
 export function readRecord(id: string, text: string): ProcessView | null {
   if (text.length > MAX_RECORD_BYTES) return null;
   try {

@@ -19,7 +19,7 @@ export interface OpenRehearsals extends Service {
 /**
  * Creates the rehearsal of the process. When it starts, it watches `RUNTIME_CANDIDATE`.
  *
- * @param overlayFiles returns the overlay files that are in force; candidate rules are rehearsed with them
+ * @param overlayFiles returns the active overlay files; candidate rules are rehearsed with them
  * @param activeFiles returns the source of the active rule files; null with xDS
  * @param lastLoad resolves with the last load of rules when no rules are being loaded
  */

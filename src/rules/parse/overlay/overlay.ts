@@ -55,7 +55,11 @@ export class Overlay {
     return { check, root: this.#withEntries(check, ofDomain, { domain, path: '', index }) };
   }
 
-  /** The `answers` for a domain whose files have none, as a file of their own; null if there are none. */
+  /**
+   * The `answers` that the overlay gives a domain without `answers` in its files. They have the form of one more rule file.
+   *
+   * @returns null if the overlay has no `answers` for the domain
+   */
   answersOf(domain: string): ReadFile | null {
     const entries = this.#entries.filter(entry => isForDomain(entry) && entry.domain.matches(domain));
     if (entries.length === 0) return null;
@@ -94,7 +98,7 @@ export class Overlay {
     return `no path of these rules matches ${quote(path)}${near === null ? '' : `; did you mean ${quote(near)}?`}`;
   }
 
-  /** A map whose `descriptors` are changed, on all levels. The same map if nothing applies. */
+  /** Changes the `descriptors` of a map, on all levels. Returns the map itself if no entry of the overlay applies. */
   #withEntries(check: FileCheck, map: YamlMap, place: Place): YamlMap {
     const list = fieldOf(map, 'descriptors');
     // What is beyond these bounds is refused when it is checked.
