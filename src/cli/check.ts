@@ -91,14 +91,15 @@ Examples:
  */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
+  const paths = [flags['config-dir'], flags['xds-dump'], ...positionals].filter(text => text !== '');
   if (flags.applied !== '') {
-    refuseArguments(positionals, ' --applied asks about a digest, not about files.');
+    const files = [...paths, flags.overlay].filter(text => text !== '');
+    refuseArguments(files, ' --applied asks about a digest, not about files.');
     return await (await import('./operator/applied.ts')).checkApplied(flags, io);
   }
   if (flags.wait !== '0s' || flags.instances !== '1') {
     throw new UsageFault('--wait and --instances are only for --applied DIGEST.');
   }
-  const paths = [flags['config-dir'], flags['xds-dump'], ...positionals].filter(text => text !== '');
   const path = onlyPath(paths);
   const content = await readRules(path, flags['ignore-dot-files']);
   const rules = flags['xds-dump'] === '' ? content.files : content.files.flatMap(documentsOf);
