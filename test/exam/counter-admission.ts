@@ -2,9 +2,9 @@ import type { Test } from 'tap';
 import { NEVER_FULL } from '../../src/counters/batch.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { admit, admitHoldingBack, atMs, slidingWindow, tokenBucket } from '../support/admission.ts';
-import { AdmissionModel } from '../support/admission-model.ts';
-import { batchOf, NOON, type TestGroup, type TestOp } from '../support/counting.ts';
-import { SeededRandom } from '../support/seeded-random.ts';
+import { batchOf, type TestOp } from '../support/counting.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { equalsTheModel } from './counter-as-model.ts';
 
 type Open = (t: Test) => Promise<CounterStore>;
 
@@ -15,7 +15,7 @@ export function admissionExam(t: Test, open: Open): void {
   movesWithTime(t, open);
   holdsBack(t, open);
   readsLevels(t, open);
-  equalsTheModel(t, open);
+  equalsTheModel(t, open, { seed: 21, rounds: 200, stepMs: 400, timeAt: atMs, randomOps });
 }
 
 /** Ten hits in ten seconds. A hit of the bucket takes 1000 units, of which one flows in each millisecond. */
@@ -323,41 +323,5 @@ function randomOps(random: SeededRandom, most: number): TestOp[] {
     const hits = random.below(3) === 0 ? random.below(9) : 1;
     const isRefund = random.below(4) === 0;
     return { key: `r${number}`, hits, isRefund, limit: 60, ...(terms === undefined ? null : { terms }) };
-  });
-}
-
-function equalsTheModel(t: Test, open: Open): void {
-  t.test('random batches give what deciding one after the other gives', async t => {
-    const store = await open(t);
-    const random = new SeededRandom(21);
-    const model = new AdmissionModel();
-    for (let round = 0, ms = 0; round < 200; round++, ms += random.below(400)) {
-      const ops = randomOps(random, 20);
-      const expected = model.admit(ops, NOON.nowS * 1_000 + ms);
-      t.strictSame(await admit(store, ops, atMs(ms)), expected, `round ${round}`);
-    }
-  });
-
-  t.test('random batches that hold back give what deciding one after the other gives', async t => {
-    const store = await open(t);
-    const random = new SeededRandom(22);
-    const model = new AdmissionModel();
-    for (let round = 0, ms = 0; round < 200; round++, ms += random.below(400)) {
-      const groups = Array.from(
-        { length: random.below(6) },
-        (): TestGroup => ({ ops: randomOps(random, 5), held: random.below(10) === 0 }),
-      );
-      const expected = groups.map(group => model.admitHoldingBack(group, NOON.nowS * 1_000 + ms));
-      const found = await admitHoldingBack(store, groups, atMs(ms));
-      t.strictSame(
-        found,
-        {
-          afters: expected.flatMap(each => each.afters),
-          refused: expected.flatMap(each => each.refused),
-          held: expected.flatMap(each => each.held),
-        },
-        `round ${round}`,
-      );
-    }
   });
 }

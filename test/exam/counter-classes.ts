@@ -10,9 +10,9 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../support/admission.ts';
-import { AdmissionModel } from '../support/admission-model.ts';
-import { batchOf, type CountingTime, NOON, type TestGroup, type TestOp } from '../support/counting.ts';
-import { SeededRandom } from '../support/seeded-random.ts';
+import { batchOf, type CountingTime, NOON, type TestOp } from '../support/counting.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { equalsTheModel } from './counter-as-model.ts';
 
 type Open = (t: Test) => Promise<CounterStore>;
 
@@ -27,7 +27,7 @@ export function classExam(t: Test, open: Open): void {
   isExact(t, open);
   endsWithItsWindow(t, open);
   readsAndResets(t, open);
-  equalsTheModel(t, open);
+  equalsTheModel(t, open, { seed: 41, rounds: 300, stepMs: 500, timeAt, randomOps });
 }
 
 /** Ten hits in ten seconds. A hit of the bucket takes 1000 units. */
@@ -237,44 +237,5 @@ function randomOps(random: SeededRandom, most: number): TestOp[] {
     const hits = random.below(3) === 0 ? random.below(6) : 1;
     const reserve = Math.floor([0, 0.25, 0.6, 1][random.below(4)] * terms.capacity);
     return { key: `r${number}`, hits, isRefund: random.below(6) === 0, terms: { ...terms, reserve } };
-  });
-}
-
-function equalsTheModel(t: Test, open: Open): void {
-  t.test('random batches give what deciding one after the other gives', async t => {
-    const store = await open(t);
-    const random = new SeededRandom(41);
-    const model = new AdmissionModel();
-    let refusals = 0;
-    for (let round = 0, ms = 0; round < 300; round++, ms += random.below(500)) {
-      const ops = randomOps(random, 20);
-      const expected = model.admit(ops, NOON.nowS * 1_000 + ms);
-      t.strictSame(await admit(store, ops, timeAt(ms)), expected, `round ${round}`);
-      refusals += expected.refused.filter(Boolean).length;
-    }
-    t.ok(refusals > 500, `${refusals} requests were refused`);
-  });
-
-  t.test('random batches that hold back give what deciding one after the other gives', async t => {
-    const store = await open(t);
-    const random = new SeededRandom(42);
-    const model = new AdmissionModel();
-    for (let round = 0, ms = 0; round < 300; round++, ms += random.below(500)) {
-      const groups = Array.from(
-        { length: random.below(6) },
-        (): TestGroup => ({ ops: randomOps(random, 5), held: random.below(10) === 0 }),
-      );
-      const expected = groups.map(group => model.admitHoldingBack(group, NOON.nowS * 1_000 + ms));
-      const found = await admitHoldingBack(store, groups, timeAt(ms));
-      t.strictSame(
-        found,
-        {
-          afters: expected.flatMap(each => each.afters),
-          refused: expected.flatMap(each => each.refused),
-          held: expected.flatMap(each => each.held),
-        },
-        `round ${round}`,
-      );
-    }
   });
 }
