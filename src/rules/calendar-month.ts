@@ -14,6 +14,8 @@ export const CALENDAR_MONTH: LimitTerms = {
   penalty: null,
   classes: null,
   afterLimit: 0,
+  lease: null,
+  scale: 1,
   window: 'month UTC',
   tag: '',
 };

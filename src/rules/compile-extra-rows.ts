@@ -3,11 +3,20 @@ import { EXTRA_ROW } from './layout.ts';
 import type { LimitTerms } from './rule-set.ts';
 import type { TextPool } from './rule-terms.ts';
 
+/**
+ * The rows of a limit with leases, by the last level of their names. Each one counts hits in its `total_hits`: those that
+ * leases have held, those that were spent when leases were settled, those of leases that expired without being settled, and
+ * those by which settlements exceeded what their leases had held.
+ */
+export const LEASE_ROWS = { held: 0, settled: 1, expired: 2, overdrawn: 3 } as const;
+
 /** The last level of the names of the rows of statistics that a limit has besides its own, in the order of the rows. */
 export function extraLevels({
   classes,
   afterLimit,
-}: Pick<LimitTerms, 'classes' | 'afterLimit'>): readonly string[] {
+  lease,
+}: Pick<LimitTerms, 'classes' | 'afterLimit' | 'lease'>): readonly string[] {
+  if (lease !== null) return lease.mode === 'once' ? [] : Object.keys(LEASE_ROWS);
   const ofClasses =
     classes === null ? [] : [classes.key, ...classes.names.map(name => `${classes.key}_${name}`)];
   return afterLimit > 0 ? [...ofClasses, 'after_limit'] : ofClasses;

@@ -28,7 +28,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 10;
+export const LAYOUT_VERSION = 11;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -183,6 +183,7 @@ export const LIMIT = {
  *
  * - with classes: one for other values, then one for each class
  * - with a share that passes after the limit: one for the hits that pass
+ * - with leases: those of `LEASE_ROWS` in `compile-extra-rows.ts`
  */
 export const EXTRA_ROW = { ofLimit: 0, level: 1, levelLength: 2, words: 3 } as const;
 
@@ -217,6 +218,10 @@ export const TERMS = {
   classesLength: 16,
   /** Hundredths of a percent; 0 if all hits beyond the limit are rejected. */
   afterLimit: 17,
+  /** `LeaseRule` as JSON, text in the pool; length 0 without leases. */
+  lease: 18,
+  leaseLength: 19,
+  scale: 20,
   words: 2 * LINE_WORDS,
 } as const;
 

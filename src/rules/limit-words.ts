@@ -70,6 +70,8 @@ const PLAIN: TermsInWords = {
   penalty: null,
   classes: null,
   afterLimit: 0,
+  lease: null,
+  scale: 1,
   window: '',
 };
 

@@ -110,6 +110,10 @@ export interface LimitTerms {
   readonly classes: ClassRule | null;
   /** The share of the hits beyond the limit that pass, in hundredths of a percent; 0 if all are rejected. */
   readonly afterLimit: number;
+  /** Null if hits are counted, and not held for a holder. */
+  readonly lease: LeaseRule | null;
+  /** How many hits one of `requests_per_unit` is worth, from 1 to {@link GREATEST_SCALE}. */
+  readonly scale: number;
   /** The window as messages show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
   readonly window: string;
   /**
@@ -143,6 +147,43 @@ export interface ClassRule {
   /** The share for other values, and for descriptors without the entry. */
   readonly otherShare: number;
 }
+
+/**
+ * How a limit works whose entry has a `reserve` or a `concurrency`: the first call of a holder takes a lease, and a later
+ * call of the same holder ends it. See `counters/leases/lease.ts`.
+ */
+export interface LeaseRule {
+  readonly mode: LeaseMode;
+  /** How long a lease lasts that is neither ended nor extended, in seconds: 1 to {@link LONGEST_LEASE_S}. */
+  readonly forS: number;
+  /** The key of the entry of the descriptor that names the holder; empty if leases have no holders. */
+  readonly holder: string;
+  /** The hits that a call without hits holds; 0 if such a call holds none. */
+  readonly estimate: number;
+  /** Whether a call with hits ends the lease of its holder, and does not take another one. */
+  readonly settles: boolean;
+  /** What a call without hits does to the lease of its holder. */
+  readonly zeroHits: 'extend' | 'settle';
+  /** Whether hits beyond the estimates take room from later requests. */
+  readonly overdraft: 'refuse_next' | 'allow';
+}
+
+/**
+ * The modes of leases, and their numbers.
+ *
+ * - `reserve`: the hits of the first call are held, and those of the last call are spent
+ * - `concurrency`: every lease holds a slot, and nothing is spent
+ * - `once`: the hits of the first call are spent, and later calls of the holder count nothing. Plain limits beside one of
+ *   the other modes work like this
+ */
+export const LEASE_MODES = { reserve: 0, concurrency: 1, once: 2 } as const;
+export type LeaseMode = keyof typeof LEASE_MODES;
+
+/** The longest lease: 30 days. */
+export const LONGEST_LEASE_S = 2_592_000;
+
+/** The greatest scale of a limit. */
+export const GREATEST_SCALE = 1_000_000_000;
 
 /** Maximum number of classes of a limit: each one has statistics, and a request is compared with their names. */
 export const MAX_CLASSES = 16;

@@ -1,6 +1,13 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import { CALENDAR_PERIODS, highBits, lowContent, TERMS, wholeNumber } from './layout.ts';
-import { ALGORITHMS, type Algorithm, type ClassRule, type LimitTerms, type PenaltyRule } from './rule-set.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type ClassRule,
+  type LeaseRule,
+  type LimitTerms,
+  type PenaltyRule,
+} from './rule-set.ts';
 
 /** How a limit counts that is not plain, as read from compiled rules. See `LimitTerms` of `rule-set.ts`. */
 export interface RuleTerms {
@@ -15,6 +22,9 @@ export interface RuleTerms {
   readonly classes: ClassRule | null;
   /** The share of the hits beyond the limit that pass; 0 for none. */
   readonly afterLimit: number;
+  readonly lease: LeaseRule | null;
+  /** How many hits one of the requests of the limit is worth. */
+  readonly scale: number;
   readonly window: string;
   /** The end of the cache key. */
   readonly tag: Uint8Array;
@@ -32,12 +42,8 @@ export type TextPool = (text: string) => { readonly offset: number; readonly len
  * @param at index of the first word of the record
  * @param pooled adds text to the pool
  */
-export function writeTerms(
-  words: Int32Array,
-  at: number,
-  { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit, window, tag }: LimitTerms,
-  pooled: TextPool,
-): void {
+export function writeTerms(words: Int32Array, at: number, terms: LimitTerms, pooled: TextPool): void {
+  const { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit, lease, scale } = terms;
   const writeText = (field: number, text: string): void => {
     const { offset, length } = pooled(text);
     words[at + field] = offset;
@@ -49,14 +55,16 @@ export function writeTerms(
   words[at + TERMS.calendarPeriod] = calendar === null ? 0 : CALENDAR_PERIODS[calendar.period];
   words[at + TERMS.calendarStarts] = calendar?.starts ?? 0;
   writeText(TERMS.zone, calendar?.zone ?? '');
-  writeText(TERMS.window, window);
-  writeText(TERMS.tag, tag);
+  writeText(TERMS.window, terms.window);
+  writeText(TERMS.tag, terms.tag);
   words[at + TERMS.penaltyAfter] = penalty?.after ?? 0;
   words[at + TERMS.penaltyFor] = penalty?.forS ?? 0;
   words[at + TERMS.penaltyFactor] = penalty?.factor ?? 0;
   words[at + TERMS.penaltyMax] = penalty?.maxS ?? 0;
   writeText(TERMS.classes, classes === null ? '' : JSON.stringify(classes));
   words[at + TERMS.afterLimit] = afterLimit;
+  writeText(TERMS.lease, lease === null ? '' : JSON.stringify(lease));
+  words[at + TERMS.scale] = scale;
 }
 
 /**
@@ -73,6 +81,7 @@ export function readTerms(
 ): RuleTerms {
   const textOf = (field: number): string => text(words[at + field], words[at + field + 1]);
   const classes = textOf(TERMS.classes);
+  const lease = textOf(TERMS.lease);
   const period = words[at + TERMS.calendarPeriod];
   const calendar =
     period === 0
@@ -90,6 +99,8 @@ export function readTerms(
     penalty: penaltyIn(words, at),
     classes: classes === '' ? null : (JSON.parse(classes) as ClassRule),
     afterLimit: words[at + TERMS.afterLimit],
+    lease: lease === '' ? null : (JSON.parse(lease) as LeaseRule),
+    scale: words[at + TERMS.scale],
     window: textOf(TERMS.window),
     tag: Buffer.from(textOf(TERMS.tag)),
   };

@@ -69,7 +69,7 @@ export function checkTerms(
   const form =
     penalty !== null ? PENALTY_TAG : classes !== null && algorithm === 'fixed_window' ? CLASSES_TAG : '';
   const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${form}`;
-  const how = { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit };
+  const how = { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit, lease: null, scale: 1 };
   const terms = { ...how, window: text, tag };
   checkClassTerms(check, block, terms);
   checkAfterLimitTerms(check, block, terms);

@@ -56,6 +56,8 @@ const FIVE_MINUTES: LimitTerms = {
   penalty: null,
   classes: null,
   afterLimit: 0,
+  lease: null,
+  scale: 1,
   window: '5m',
   tag: '5m',
 };

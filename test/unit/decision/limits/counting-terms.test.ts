@@ -16,6 +16,8 @@ function termsOf(algorithm: Algorithm, lengthS: number, requests: number, burst 
     penalty: null,
     classes: null,
     afterLimit: 0,
+    lease: null,
+    scale: 1,
     window: '',
     tag: Buffer.from('tag'),
   };

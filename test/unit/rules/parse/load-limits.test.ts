@@ -12,6 +12,8 @@ const FIXED: LimitTerms = {
   penalty: null,
   classes: null,
   afterLimit: 0,
+  lease: null,
+  scale: 1,
   window: '1m',
   tag: '1m',
 };
