@@ -1,5 +1,6 @@
 import { ADMISSION } from './admission/admission.ts';
-import { type CounterBatch, SlotChanges } from './batch.ts';
+import type { CounterBatch } from './batch.ts';
+import { SlotChanges } from './slot-changes.ts';
 
 /**
  * Decides which hits of a batch are held back, from the counts that were read into the batch (NaN if unknown). For stores

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import { REFUSED } from '../../src/counters/admission/admission.ts';
-import { MOST_HITS, NEVER_FULL } from '../../src/counters/batch.ts';
+import { NEVER_FULL } from '../../src/counters/batch.ts';
+import { MOST_HITS } from '../../src/counters/slot-changes.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { GREATEST_SLIDING_LIMIT } from '../../src/rules/rule-set.ts';
 import {

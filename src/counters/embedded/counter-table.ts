@@ -1,4 +1,4 @@
-import { afterRefund } from '../batch.ts';
+import { afterRefund } from '../slot-changes.ts';
 import { Locks } from './locks.ts';
 
 /**

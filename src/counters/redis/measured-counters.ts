@@ -1,6 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { CommandTimeout } from '../../clients/redis/errors.ts';
-import type { CounterBatch, SlotChanges } from '../batch.ts';
+import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import type { CallOutcome, StoreCalls } from '../store-calls.ts';
 import type { RedisCounters, Slots, Tally } from './commands/counters.ts';
 import type { CountingServer, KeyServer } from './connections/counting-server.ts';

@@ -1,5 +1,6 @@
 import { ADMISSION, REFUSED } from '../../admission/admission.ts';
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { FORMS } from '../protocol/admission-loops.ts';
 import { ADMIT, ADMIT_HOLDING_BACK } from '../protocol/admission-scripts.ts';

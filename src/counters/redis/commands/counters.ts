@@ -1,4 +1,5 @@
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 
 /** The result of a request to Redis. */

@@ -1,4 +1,5 @@
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import { isAdmitted } from './admission-commands.ts';
 import type { Slots } from './counters.ts';
 

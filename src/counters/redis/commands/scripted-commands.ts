@@ -1,4 +1,5 @@
-import { type CounterBatch, NEVER_FULL, type SlotChanges } from '../../batch.ts';
+import { type CounterBatch, NEVER_FULL } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { HOLD_BACK, INCREMENT, REFUND } from '../protocol/scripts.ts';

@@ -1,4 +1,5 @@
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import { isUnit, windowLengthS, windowStartS } from '../../window.ts';
 import type { CommandWriter } from '../protocol/command-writer.ts';
 import { CLOCK_SKEW_S } from '../protocol/scripts.ts';

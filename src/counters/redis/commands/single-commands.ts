@@ -1,5 +1,6 @@
 import { RedisReplyError } from '../../../clients/redis/errors.ts';
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { ADMIT, ADMIT_SCRIPT } from '../protocol/admission-scripts.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';

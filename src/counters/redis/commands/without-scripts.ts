@@ -1,5 +1,6 @@
-import { type CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
 import { heldBackChanges, holdBack, spreadHeldBack } from '../../holding-back.ts';
+import { SlotChanges } from '../../slot-changes.ts';
 import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
 
 /** Sends one command for each slot and sets `counts` to the counts before it. */

@@ -7,7 +7,8 @@ import {
   type RedisReplyError,
   refusesScripts,
 } from '../../../clients/redis/errors.ts';
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
 import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';

@@ -6,7 +6,8 @@ import {
   refusesScripts,
   shortened,
 } from '../../../clients/redis/errors.ts';
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import {
   groupChunks,
   joined,

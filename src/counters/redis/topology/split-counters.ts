@@ -1,5 +1,6 @@
 import { Fault } from '../../../base/fault.ts';
-import type { CounterBatch, SlotChanges } from '../../batch.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
 import { SECOND } from '../../window.ts';
 import {
   joined,
