@@ -2,6 +2,8 @@ import { ByteWriter, doubleColumns, grownCapacity } from '../base/bytes.ts';
 import { ADMISSION, type AdmissionTerms, levelAfterRefund, REFUSED } from './admission/admission.ts';
 import { AdmissionSlots } from './admission/admission-slots.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
+
+import { type OpLease, OpLeases } from './leases/op-leases.ts';
 import { afterRefund, SlotChanges } from './slot-changes.ts';
 import type { TimedCall } from './timed-call.ts';
 import { SECOND } from './window.ts';
@@ -27,6 +29,8 @@ export interface CounterOp {
   readonly expiryS: number;
   /** The terms under which the store admits the hits; null, the default, if it adds all of them. */
   readonly terms?: AdmissionTerms | null;
+  /** Only for terms with leases. */
+  readonly lease?: OpLease | null;
 }
 
 /**
@@ -58,6 +62,8 @@ export class CounterBatch {
   units = new Uint8Array(INITIAL_OPS);
   /** The slots whose hits the store admits. */
   readonly admissions = new AdmissionSlots(INITIAL_OPS);
+  /** The leases of the ops and slots. */
+  readonly leases = new OpLeases();
   /** Set by the store: the count or the level before the batch; NaN if the key could not be counted. */
   counts = new Float64Array(INITIAL_OPS);
 
@@ -114,6 +120,7 @@ export class CounterBatch {
     this.failureText = '';
     this.timedCall = null;
     this.admissions.reset();
+    if (this.leases.count > 0) this.leases.reset();
     this.keys.reset();
   }
 
@@ -123,7 +130,8 @@ export class CounterBatch {
     this.#print.take(bytes, range.start, range.end);
     if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
     const slot = this.#slotOf(bytes, range, op.terms ?? null);
-    if (this.admissions.kinds[slot] !== ADMISSION.count) {
+    if (this.admissions.kinds[slot] === ADMISSION.leased) this.leases.add(this.opCount, op.lease!);
+    else if (this.admissions.kinds[slot] !== ADMISSION.count) {
       const reserve = op.terms?.reserve ?? 0;
       this.admissions.addRequest(slot, op.hits, op.isRefund, reserve);
       this.opReserves[this.opCount] = reserve;
@@ -162,9 +170,18 @@ export class CounterBatch {
    * An op for the key of a slot, with its window and terms.
    * @param reserve see `AdmissionTerms.reserve`
    */
-  opFor(slot: number, op: Pick<CounterOp, 'hits' | 'isRefund' | 'limit'>, reserve = 0): CounterOp {
+  opFor(slot: number, op: Pick<CounterOp, 'hits' | 'isRefund' | 'limit' | 'lease'>, reserve = 0): CounterOp {
     const times = { unit: this.units[slot], ttlS: this.ttls[slot], expiryS: this.expiries[slot] };
-    return { ...op, ...times, ...this.admissions.termsOf(slot, reserve) };
+    const { terms } = this.admissions.termsOf(slot, reserve);
+    if (terms === undefined) return { ...op, ...times };
+    if (terms.admission !== ADMISSION.leased) return { ...op, ...times, terms };
+    return { ...op, ...times, terms: { ...terms, lease: this.leases.of(slot) } };
+  }
+
+  /** The lease of an op, for {@link opFor}; null for a slot without leases. */
+  leaseOf(op: number): OpLease | null {
+    const isLeased = this.admissions.kinds[this.opSlots[op]] === ADMISSION.leased;
+    return isLeased ? this.leases.leaseOf(op) : null;
   }
 
   /** The key of a slot as text; keys are valid UTF-8. */
@@ -216,7 +233,8 @@ export class CounterBatch {
 
   /** The end of the window of a slot with a fixed window that the store admits, in seconds since the epoch. Else 0. */
   windowEndS(slot: number): number {
-    return this.admissions.kinds[slot] === ADMISSION.fixedWindow ? this.expiries[slot] : 0;
+    const kind = this.admissions.kinds[slot];
+    return kind === ADMISSION.fixedWindow || kind === ADMISSION.leased ? this.expiries[slot] : 0;
   }
 
   /** Applies an op to the count or level of its slot, and sets `opAfters` of the op. */
@@ -261,6 +279,7 @@ export class CounterBatch {
       if (slot < 0) {
         const added = this.#addSlot(bytes, start, end, at);
         this.admissions.open(added, terms);
+        if (terms !== null && terms.admission === ADMISSION.leased) this.leases.open(added, terms.lease!);
         return added;
       }
       const base = slot * 3;

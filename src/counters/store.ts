@@ -18,6 +18,8 @@ export interface CounterStore {
    *
    * For the slots of `batch.admissions` (sliding windows and token buckets), only the hits of requests that fit are added,
    * and their counts are levels. Requests without any admitted hit need not leave anything in the store.
+   *
+   * Not for batches with leases, which are always decided by {@link incrementHoldingBack}.
    * @throws Fault `store_failed` (or rejects with it): no count is valid, and the hits may or may not be counted
    */
   increment(batch: CounterBatch): void | Promise<void>;
@@ -27,6 +29,11 @@ export interface CounterStore {
    * request is over its limit (for the slots of `batch.admissions`: if its hits do not fit), the hits of its other
    * descriptors are not added. Requests (groups of the batch) are
    * processed in order, each one atomically unless the store documents otherwise.
+   *
+   * For the slots with leases, `batch.leases` says what each op does: `leases/lease.ts` has the rules. Steps that cannot be
+   * refused apply first, like refunds, and are never held back. The store sets the columns of `batch.leases`, and the
+   * level is the sum of the hits that are spent and held. A lease belongs to the window in which it began: once the window
+   * has ended, it holds and spends nothing any more. Leases end by the clock of the store.
    */
   incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
 

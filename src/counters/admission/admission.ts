@@ -1,3 +1,4 @@
+import type { LeaseTerms } from '../leases/lease.ts';
 import type { PenaltyTerms } from './penalty.ts';
 
 /**
@@ -7,8 +8,10 @@ import type { PenaltyTerms } from './penalty.ts';
  * - `slidingWindow`, `tokenBucket`: the store adds only the hits of requests that fit
  * - `fixedWindow`: the same in fixed windows, for limits with a penalty or with classes. All windows of the limit have one
  *   key
+ * - `leased`: fixed windows whose hits are held by leases before they are spent; see `leases/lease.ts`. A limit on what runs
+ *   at the same time is one whose hits are never spent
  */
-export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2, fixedWindow: 3 } as const;
+export const ADMISSION = { count: 0, slidingWindow: 1, tokenBucket: 2, fixedWindow: 3, leased: 4 } as const;
 
 /** What `opRefused` of a batch says about an op: admitted, refused because it does not fit, or because of a penalty. */
 export const REFUSED = { no: 0, full: 1, penalized: 2 } as const;
@@ -37,6 +40,8 @@ export interface AdmissionTerms {
   readonly reserve?: number;
   /** Absent or null if keys that keep exceeding the limit are not penalized. */
   readonly penalty?: PenaltyTerms | null;
+  /** Only for {@link ADMISSION}.leased. */
+  readonly lease?: LeaseTerms | null;
 }
 
 /**
