@@ -1,5 +1,11 @@
+import { createHash } from 'node:crypto';
 import { ByteWriter, grownCapacity } from '../../base/bytes.ts';
 import { ACTION, type LeaseTerms, STEP } from './lease.ts';
+
+/** Maximum number of bytes of the name of a holder. Longer names are cut, and end with a digest of the whole name. */
+export const LONGEST_NAME = 128;
+const LONGEST_HEAD = 64;
+const DIGEST_DIGITS = 32;
 
 /** What an op says about the lease that it takes or ends. */
 export interface OpLease {
@@ -68,7 +74,8 @@ export class OpLeases {
     this.count++;
     this.actions[op] = action;
     this.holderStarts[op] = this.holders.length;
-    this.holders.copy(bytes, start, end);
+    if (end - start <= LONGEST_NAME) this.holders.copy(bytes, start, end);
+    else this.#addLong(bytes.subarray(start, end));
     this.holderEnds[op] = this.holders.length;
     this.steps[op] = STEP.nothing;
     this.spent[op] = 0;
@@ -85,6 +92,15 @@ export class OpLeases {
   isRefusable(op: number): boolean {
     const step = this.steps[op];
     return step === STEP.take || step === STEP.spend || step === STEP.ask;
+  }
+
+  /** The first characters of a long name, `~`, and the first digits of its SHA-256. */
+  #addLong(name: Uint8Array): void {
+    let end = LONGEST_HEAD;
+    // The following bytes of a character in UTF-8 begin with the bits 10.
+    while ((name[end] & 0xc0) === 0x80) end--;
+    this.holders.copy(name, 0, end);
+    this.holders.text(`~${createHash('sha256').update(name).digest('hex').slice(0, DIGEST_DIGITS)}`);
   }
 
   #growOps(least: number): void {
