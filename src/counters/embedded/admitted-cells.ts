@@ -3,6 +3,7 @@ import { Penalty, type PenaltyTerms, SKEW_S } from '../admission/penalty.ts';
 import { SlidingWindow } from '../admission/sliding-window.ts';
 import { TokenBucket } from '../admission/token-bucket.ts';
 import type { CounterBatch } from '../batch.ts';
+import type { CellPrint } from './cell.ts';
 import {
   expiryOfBucket,
   expiryOfWindow,
@@ -11,7 +12,7 @@ import {
   readBucket,
   readWindow,
 } from './cell-states.ts';
-import { type CellPrint, type CounterTable, NONE_KEPT } from './counter-table.ts';
+import { type CounterTable, NONE_KEPT } from './counter-table.ts';
 import { penaltyPrint, readPenalty, writePenalty } from './penalty-cells.ts';
 
 /**

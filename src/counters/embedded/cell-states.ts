@@ -1,6 +1,7 @@
 import type { SlidingWindow } from '../admission/sliding-window.ts';
 import type { TokenBucket } from '../admission/token-bucket.ts';
-import type { CellPrint, CounterTable, StoredCounter } from './counter-table.ts';
+import type { CellPrint, StoredCounter } from './cell.ts';
+import type { CounterTable } from './counter-table.ts';
 import { isPenalty } from './penalty-cells.ts';
 
 /**

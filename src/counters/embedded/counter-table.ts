@@ -1,4 +1,5 @@
 import { afterRefund } from '../slot-changes.ts';
+import type { CellPrint, StoredCounter } from './cell.ts';
 import { Locks } from './locks.ts';
 
 /**
@@ -349,20 +350,6 @@ export class CounterTable {
   #isProtected(cell: number): boolean {
     return this.#counts[cell] >= LEAST_PROTECTED && this.hasExtras && this.#extras[cell] > 0;
   }
-}
-
-/** The fingerprint of a key; see `Fingerprinter`. */
-export interface CellPrint {
-  readonly a: number;
-  readonly b: number;
-  readonly c: number;
-}
-
-/** What a cell counts, see `cell-states.ts`. */
-export interface StoredCounter {
-  readonly expiryS: number;
-  readonly count: number;
-  readonly extra: number;
 }
 
 /** The count from which on a cell with an extra number above 0 holds a penalty. No sliding window gets that many hits. */

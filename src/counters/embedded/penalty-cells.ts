@@ -1,5 +1,6 @@
 import type { Penalty, PenaltyTerms } from '../admission/penalty.ts';
-import { type CellPrint, type CounterTable, LEAST_PROTECTED } from './counter-table.ts';
+import type { CellPrint } from './cell.ts';
+import { type CounterTable, LEAST_PROTECTED } from './counter-table.ts';
 
 /**
  * How cells of a table hold the violations and the penalty of a key: beside the cell of its counter, in the same region, so

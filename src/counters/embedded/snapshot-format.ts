@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { FingerprintKey } from '../fingerprint.ts';
-import type { CellPrint, StoredCounter } from './counter-table.ts';
+import type { CellPrint, StoredCounter } from './cell.ts';
 
 /**
  * The format of the file that preserves counters over a restart. All numbers are little-endian.
