@@ -184,6 +184,13 @@ export class CounterBatch {
     return isLeased ? this.leases.leaseOf(op) : null;
   }
 
+  /** The fingerprint of the holder of an op; valid until the next fingerprint is taken. */
+  holderPrint(op: number): { readonly a: number; readonly b: number; readonly c: number } {
+    const { holders, holderStarts, holderEnds } = this.leases;
+    this.#print.take(holders.bytes, holderStarts[op], holderEnds[op]);
+    return this.#print;
+  }
+
   /** The key of a slot as text; keys are valid UTF-8. */
   keyText(slot: number): string {
     const bytes = this.keys.bytes;

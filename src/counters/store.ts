@@ -30,8 +30,9 @@ export interface CounterStore {
    * descriptors are not added. Requests (groups of the batch) are
    * processed in order, each one atomically unless the store documents otherwise.
    *
-   * For the slots with leases, `batch.leases` says what each op does: `leases/lease.ts` has the rules. Steps that cannot be
-   * refused apply first, like refunds, and are never held back. The store sets the columns of `batch.leases`, and the
+   * For the slots with leases, `leases/lease.ts` says what each op does. The ops of a request are looked at in order: steps
+   * that cannot be refused apply at once, like refunds, and are never held back. The others apply after them, and are not
+   * decided again, so two descriptors of a request with the same key and holder hold the hits of both. The store sets the columns of `batch.leases`, and the
    * level is the sum of the hits that are spent and held. A lease belongs to the window in which it began: once the window
    * has ended, it holds and spends nothing any more. Leases end by the clock of the store.
    */

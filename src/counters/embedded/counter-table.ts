@@ -1,5 +1,6 @@
 import { afterRefund } from '../slot-changes.ts';
 import type { CellPrint, StoredCounter } from './cell.ts';
+import { LeaseBook } from './lease-book.ts';
 import { Locks } from './locks.ts';
 
 /**
@@ -21,6 +22,7 @@ import { Locks } from './locks.ts';
  *     counts  Float64         hits, exact to 2^53
  *     extras  Float64         for sliding windows and token buckets, see `cell-states.ts`; 0 for a plain count. This part
  *                             is not used, and takes no memory, until the first of them is written
+ *     leases                  see {@link LeaseBook}; takes no memory until there are any
  *
  * A lock is held for tens of nanoseconds, or for microseconds while a region grows, and nothing throws meanwhile. Counts
  * are doubles behind a lock rather than atomics: a limit may be 2^53 - 1, so a count needs more than 32 bits, and holding
@@ -28,6 +30,8 @@ import { Locks } from './locks.ts';
  */
 export class CounterTable {
   readonly buffer: SharedArrayBuffer;
+  /** The leases of keys of the table: a quarter as many as keys. */
+  readonly leases: LeaseBook;
   readonly #header: Int32Array;
   readonly #locks: Locks;
   readonly #sizes: Int32Array;
@@ -50,6 +54,7 @@ export class CounterTable {
     this.#cells = new Int32Array(buffer, cellsAt(regions), cells * 4);
     this.#counts = new Float64Array(buffer, cellsAt(regions) + cells * 16, cells);
     this.#extras = new Float64Array(buffer, cellsAt(regions) + cells * 24, cells);
+    this.leases = new LeaseBook(buffer, cellsAt(regions) + cells * 32, leasesOf(regions));
   }
 
   /**
@@ -59,7 +64,8 @@ export class CounterTable {
   static create(maxKeys: number): CounterTable {
     let regions = 2;
     while (regions * REGION_CELLS < maxKeys * 2) regions *= 2;
-    const buffer = new SharedArrayBuffer(cellsAt(regions) + regions * REGION_CELLS * 32);
+    const tableBytes = cellsAt(regions) + regions * REGION_CELLS * 32;
+    const buffer = new SharedArrayBuffer(tableBytes + LeaseBook.bytes(leasesOf(regions)));
     const header = new Int32Array(buffer, 0, HEADER_WORDS);
     header[HEADER.regions] = regions;
     return new CounterTable(buffer);
@@ -102,6 +108,7 @@ export class CounterTable {
   /** Releases all locks that a thread held when it was terminated. */
   releaseLocksOf(thread: number): void {
     this.#locks.releaseLocksOf(thread);
+    this.leases.releaseLocksOf(thread);
   }
 
   /**
@@ -373,6 +380,11 @@ const REGION_BUCKETS = 128;
 const CROWDED = 1;
 /** Maximum number of cells in a region. */
 export const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
+
+/** Maximum number of leases, which is a power of two. */
+function leasesOf(regions: number): number {
+  return Math.max(4_096, (regions * REGION_CELLS) / 8);
+}
 
 /** Offset of the cells in bytes, aligned so that a bucket fills two cache lines. */
 function cellsAt(regions: number): number {

@@ -1,14 +1,16 @@
 import { ADMISSION } from '../admission/admission.ts';
-import type { CounterBatch } from '../batch.ts';
+import { type CounterBatch, NEVER_FULL } from '../batch.ts';
 import type { CounterStore } from '../store.ts';
 import { AdmittedCells } from './admitted-cells.ts';
 import type { CounterTable } from './counter-table.ts';
+import { LeasedCells } from './leased-cells.ts';
 
 /** The embedded store: counters in memory that the threads of the process share. Synchronous. */
 export class EmbeddedCounterStore implements CounterStore {
   readonly name = 'embedded';
   readonly #table: CounterTable;
   readonly #admitted: AdmittedCells;
+  readonly #leased: LeasedCells;
   readonly #print = { a: 0, b: 0, c: 0 };
   /** Cells and regions of the current group. A cell is -1 if the table has no room for its key. */
   #cells: number[] = [];
@@ -19,6 +21,7 @@ export class EmbeddedCounterStore implements CounterStore {
   constructor(table: CounterTable) {
     this.#table = table;
     this.#admitted = new AdmittedCells(table);
+    this.#leased = new LeasedCells(table);
   }
 
   async start(): Promise<void> {}
@@ -56,7 +59,8 @@ export class EmbeddedCounterStore implements CounterStore {
   reset(batch: CounterBatch): void {
     const table = this.#table;
     this.#readEach(batch, (slot, cell) => {
-      if (cell >= 0) table.remove(cell);
+      if (batch.admissions.kinds[slot] === ADMISSION.leased) this.#leased.remove(this.#print, batch.nowS);
+      else if (cell >= 0) table.remove(cell);
       if (batch.admissions.penalties.of(slot) !== null) this.#admitted.removePenalty(this.#print, batch.nowS);
     });
   }
@@ -65,15 +69,23 @@ export class EmbeddedCounterStore implements CounterStore {
   #readEach(batch: CounterBatch, then: (slot: number, cell: number) => void): void {
     const table = this.#table;
     for (let slot = 0; slot < batch.slotCount; slot++) {
+      const kind = batch.admissions.kinds[slot];
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
       const cell = table.find(this.#print, batch.nowS);
-      if (batch.admissions.kinds[slot] !== ADMISSION.count) this.#admitted.load(batch, slot, this.#print);
-      else batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      if (kind === ADMISSION.leased) table.leases.lock();
+      if (kind === ADMISSION.count) batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      else this.#cellsOf(kind).load(batch, slot, this.#print);
       then(slot, cell);
+      if (kind === ADMISSION.leased) table.leases.unlock();
       table.unlock(region);
     }
+  }
+
+  /** What reads and writes slots of a kind that are not plain counts. */
+  #cellsOf(kind: number): AdmittedCells | LeasedCells {
+    return kind === ADMISSION.leased ? this.#leased : this.#admitted;
   }
 
   /** Loads the memory of all slots into the cache of the processor. */
@@ -99,19 +111,22 @@ export class EmbeddedCounterStore implements CounterStore {
   }
 
   /**
-   * Applies the refunds of the group, reads all its counters, then adds its hits: to all counters, or only to those that
-   * would exceed their limit.
+   * Applies the refunds of the group and what it says about leases that it has, reads all its counters, then adds its hits:
+   * to all counters, or only to those that would exceed their limit.
    */
   #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
     const { first, end, held } = group;
     if (first === end) return;
     const { kinds } = batch.admissions;
+    const hasLeases = batch.leases.count > 0;
     this.#lockRegions(batch, first, end);
+    if (hasLeases) this.#table.leases.lock();
     this.#cells.length = 0;
+    if (hasLeases) this.#leaseGroup(batch, first, end);
     if (batch.refundCount > 0) this.#refundGroup(batch, first, end);
     let anyFull = false;
     for (let op = first; op < end; op++) {
-      if (batch.opRefunds[op] === 1) {
+      if (isApplied(batch, op)) {
         this.#cells.push(-1);
         continue;
       }
@@ -124,7 +139,7 @@ export class EmbeddedCounterStore implements CounterStore {
     }
     const holdBack = held || anyFull;
     for (let op = first; op < end; op++) {
-      if (batch.opRefunds[op] === 1) continue;
+      if (isApplied(batch, op)) continue;
       if (!holdBack) batch.opHeld[op] = 0;
       if (kinds[batch.opSlots[op]] !== ADMISSION.count) {
         this.#cells[op - first] = this.#admitUnlessHeld(batch, op);
@@ -134,6 +149,7 @@ export class EmbeddedCounterStore implements CounterStore {
       const added = batch.opHeld[op] === 1 ? 0 : batch.opHits[op];
       batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
     }
+    if (hasLeases) this.#table.leases.unlock();
     this.#unlockRegions();
   }
 
@@ -148,7 +164,12 @@ export class EmbeddedCounterStore implements CounterStore {
   /** Returns whether the hits of an op with the fingerprint in `#print` do not fit. It needs no cell yet. */
   #exceeds(batch: CounterBatch, op: number): boolean {
     this.#cells.push(-1);
-    this.#admitted.load(batch, batch.opSlots[op], this.#print);
+    const slot = batch.opSlots[op];
+    if (batch.admissions.kinds[slot] === ADMISSION.leased) {
+      this.#leased.load(batch, slot, this.#print);
+      return batch.opLimits[op] !== NEVER_FULL && !this.#leased.fits(batch, op);
+    }
+    this.#admitted.load(batch, slot, this.#print);
     return batch.isFull(op);
   }
 
@@ -159,8 +180,12 @@ export class EmbeddedCounterStore implements CounterStore {
   #admitUnlessHeld(batch: CounterBatch, op: number): number {
     const slot = batch.opSlots[op];
     this.#readPrint(batch, slot);
-    this.#admitted.load(batch, slot, this.#print);
-    if (batch.opHeld[op] === 0) return this.#admitOp(batch, op);
+    const kind = batch.admissions.kinds[slot];
+    this.#cellsOf(kind).load(batch, slot, this.#print);
+    if (batch.opHeld[op] === 0)
+      return kind === ADMISSION.leased
+        ? this.#leased.apply(batch, op, this.#cells)
+        : this.#admitOp(batch, op);
     batch.opAfters[op] = batch.counts[slot];
     return -1;
   }
@@ -174,10 +199,23 @@ export class EmbeddedCounterStore implements CounterStore {
     return cell;
   }
 
+  /** Applies the steps to leases of the group that cannot be refused. */
+  #leaseGroup(batch: CounterBatch, first: number, end: number): void {
+    for (let op = first; op < end; op++) {
+      const slot = batch.opSlots[op];
+      if (batch.admissions.kinds[slot] !== ADMISSION.leased) continue;
+      this.#readPrint(batch, slot);
+      this.#leased.load(batch, slot, this.#print);
+      this.#leased.choose(batch, op);
+      batch.opHeld[op] = 0;
+      if (!batch.leases.isRefusable(op)) this.#leased.apply(batch, op, this.#cells);
+    }
+  }
+
   #refundGroup(batch: CounterBatch, first: number, end: number): void {
     for (let op = first; op < end; op++) {
-      if (batch.opRefunds[op] === 0) continue;
       const slot = batch.opSlots[op];
+      if (batch.opRefunds[op] === 0 || batch.admissions.kinds[slot] === ADMISSION.leased) continue;
       this.#readPrint(batch, slot);
       batch.opHeld[op] = 0;
       if (batch.admissions.kinds[slot] !== ADMISSION.count) {
@@ -214,4 +252,10 @@ export class EmbeddedCounterStore implements CounterStore {
     this.#print.b = batch.prints[slot * 3 + 1];
     this.#print.c = batch.prints[slot * 3 + 2];
   }
+}
+
+/** Whether an op has been applied before the hits of its group: refunds, and steps to leases that cannot be refused. */
+function isApplied({ admissions, leases, opSlots, opRefunds }: CounterBatch, op: number): boolean {
+  if (leases.count > 0 && admissions.kinds[opSlots[op]] === ADMISSION.leased) return !leases.isRefusable(op);
+  return opRefunds[op] === 1;
 }

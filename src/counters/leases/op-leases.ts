@@ -34,6 +34,8 @@ export class OpLeases {
 
   /** Set by the store, by op: {@link STEP}, what the op has done, or would have done if it was refused. */
   steps = new Uint8Array(0);
+  /** Set by the store, by op: the hits to hold, to spend, to free or to give back. */
+  hits = new Float64Array(0);
   /** Set by the store, by op: the hits that it spent. */
   spent = new Float64Array(0);
   /** Set by the store, by op: the hits that it held in addition, or those of the lease that it settled. */
@@ -78,6 +80,7 @@ export class OpLeases {
     else this.#addLong(bytes.subarray(start, end));
     this.holderEnds[op] = this.holders.length;
     this.steps[op] = STEP.nothing;
+    this.hits[op] = 0;
     this.spent[op] = 0;
     this.held[op] = 0;
   }
@@ -109,6 +112,7 @@ export class OpLeases {
     this.steps = grown(this.steps, new Uint8Array(capacity));
     this.holderStarts = grown(this.holderStarts, new Int32Array(capacity));
     this.holderEnds = grown(this.holderEnds, new Int32Array(capacity));
+    this.hits = grown(this.hits, new Float64Array(capacity));
     this.spent = grown(this.spent, new Float64Array(capacity));
     this.held = grown(this.held, new Float64Array(capacity));
   }
