@@ -59,6 +59,15 @@ export interface CounterStore {
   stop(): Promise<void>;
 }
 
+/** Counts a batch. @param holdsBack whether exceeded limits hold back the other hits of their requests, also without leases */
+export function countBatch(
+  store: Pick<CounterStore, 'increment' | 'incrementHoldingBack'>,
+  batch: CounterBatch,
+  holdsBack: boolean,
+): void | Promise<void> {
+  return holdsBack || batch.leases.count > 0 ? store.incrementHoldingBack(batch) : store.increment(batch);
+}
+
 /** Calls what not every store can do. @throws Fault `store_failed` if this one cannot */
 export function callIfAble(
   store: CounterStore,

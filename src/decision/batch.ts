@@ -68,10 +68,17 @@ export class DecisionTable {
   statistics: Int32Array[] = [];
   statisticsBase = new Int32Array(INITIAL_ROWS);
   /**
-   * Only for limits with classes or with hits that pass after the limit: the first slot of the row of the class or of these
-   * hits, in `DecisionBatch.ruleTotals`.
+   * Only for limits that have further rows of statistics: the first slot of the row of the class, of the hits that pass after
+   * the limit, or of the first row for leases, in `DecisionBatch.ruleTotals`.
    */
   extraBase = new Int32Array(INITIAL_ROWS);
+  /**
+   * Only for limits with leases: where the name of the holder is in the bytes of the requests, empty for none, and what the
+   * request says about the lease (`ACTION`).
+   */
+  holderStart = new Int32Array(INITIAL_ROWS);
+  holderEnd = new Int32Array(INITIAL_ROWS);
+  leaseAction = new Uint8Array(INITIAL_ROWS);
   /** Only for `KIND.several`: the row of the first limit, the number of limits, and the row of the limit that binds. */
   firstPart = new Int32Array(INITIAL_ROWS);
   partCount = new Int32Array(INITIAL_ROWS);
@@ -100,6 +107,7 @@ export class DecisionTable {
       ]);
       doubleColumns(this, ['op', 'mark', 'statisticsBase', 'firstPart', 'partCount', 'binding', 'resetMs']);
       doubleColumns(this, ['code', 'isOver', 'remaining', 'extraBase']);
+      doubleColumns(this, ['holderStart', 'holderEnd', 'leaseAction']);
     }
   }
 }

@@ -53,6 +53,7 @@ function rankOf({ isOver, flags }: DecisionTable, part: number): number {
 
 /** The part of its hits that a limit has left, from 0 to 1. */
 function shareLeft({ remaining, requestsPerUnit, terms }: DecisionTable, part: number): number {
-  const most = terms[part]?.most ?? requestsPerUnit[part];
-  return most === 0 ? 0 : remaining[part] / most;
+  const counting = terms[part];
+  if (counting === null) return requestsPerUnit[part] === 0 ? 0 : remaining[part] / requestsPerUnit[part];
+  return counting.most === 0 ? 0 : (remaining[part] * counting.scale) / counting.most;
 }

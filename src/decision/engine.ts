@@ -2,7 +2,7 @@ import { ByteWriter } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
 import { asError, Fault } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
-import type { CounterStore } from '../counters/store.ts';
+import { type CounterStore, countBatch } from '../counters/store.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import type { Counter } from '../stats/registry.ts';
 import type { SharedRecordsReader } from '../steering/shared-records.ts';
@@ -111,6 +111,7 @@ export class Engine {
     this.#planner = new Planner({
       cacheKeys: new CacheKeys(options.cacheKeyPrefix),
       overLimit,
+      holdsBack: options.holdBack,
       steering: counters,
       expiryJitterS: jitterS > 0 ? () => Math.floor(random() * jitterS) : () => 0,
     });
@@ -158,7 +159,7 @@ export class Engine {
     this.#planner.plan(batch, generation, steering === undefined ? null : steering.at(batch.nowMs));
     if (counters.opCount === 0) return;
     const fromMs = batch.figuresFromMs === 0 ? 0 : performance.now();
-    const counting = options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
+    const counting = countBatch(store, counters, options.holdBack);
     if (fromMs === 0) return counting;
     const counted = () => {
       batch.storeMs = performance.now() - fromMs;

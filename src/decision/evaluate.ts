@@ -14,6 +14,7 @@ import {
   PENALIZED,
 } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
+import { countLeases } from './lease-statistics.ts';
 import { passesAfterLimit } from './limits/after-limit.ts';
 import type { LimitState } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
@@ -42,7 +43,15 @@ export class Evaluator {
     after: 0,
     held: false,
   };
-  readonly #state: LimitState = { nowMs: 0, fixedLeftMs: 0, level: 0, floor: 0, previous: 0 };
+  readonly #state: LimitState = {
+    nowMs: 0,
+    fixedLeftMs: 0,
+    level: 0,
+    floor: 0,
+    previous: 0,
+    held: 0,
+    leaseEndsMs: 0,
+  };
 
   /** @param overLimit the local cache; null if disabled */
   constructor(nearLimitRatio: number, overLimit: OverLimitCache | null, uncounted: Uncounted) {
@@ -146,26 +155,33 @@ export class Evaluator {
     state.level = level;
     state.floor = floors[slot];
     state.previous = previous[slot];
+    if (terms.holders !== null) {
+      state.held = counters.leases.slotHeld[slot];
+      state.leaseEndsMs = counters.leases.slotEndsMs[slot];
+      countLeases(batch, row);
+    }
     const isPenalized = counters.opRefused[op] === REFUSED.penalized;
     const left = isPenalized ? 0 : terms.leftAt(level);
-    decisions.remaining[row] = left;
+    decisions.remaining[row] = terms.scale === 1 ? left : Math.floor(left / terms.scale);
     if (isPenalized) {
       decisions.resetMs[row] = penalties.untils[slot] * SECOND_MS - nowMs;
       decisions.flags[row] |= PENALIZED;
     } else if (!terms.isFixed) decisions.resetMs[row] = terms.resetMs(state);
     if (isRefund) return true;
+    const isLeased = terms.holders !== null;
+    if (isLeased && !counters.leases.isRefusable(op)) return true;
     // More important classes may have used more than this one may.
     const used = Math.min(terms.usedAt(level), terms.most);
     const isRefused = counters.opRefused[op] !== REFUSED.no;
     const outcome = this.#outcome;
     outcome.requestsPerUnit = terms.most;
-    outcome.hits = decisions.hits[row];
+    outcome.hits = isLeased ? counters.leases.hits[op] : decisions.hits[row];
     outcome.held = counters.opHeld[op] === 1;
     outcome.after = isRefused ? terms.most + Math.max(outcome.hits, 1) : used;
     outcome.before = isRefused ? terms.most : outcome.held ? used : used - outcome.hits;
     // Fewer hits may still fit, so the refusal is certain only if no hit is left. Of a limit with a penalty, the store must
     // see each rejection until the penalty begins.
-    this.#conclude(batch, row, terms.hasPenalty ? isPenalized : isRefused && left === 0);
+    this.#conclude(batch, row, terms.hasPenalty ? isPenalized : isRefused && left === 0 && !isLeased);
     // After the local cache has the time until which no other request fits either.
     if (isRefused) waitForHits(decisions, row, terms.waitMs(state, outcome.hits));
     return true;
@@ -200,7 +216,7 @@ export class Evaluator {
     const uncounted = this.#uncounted;
     if (uncounted === 'refuse') return false;
     const terms = decisions.terms[row];
-    const most = terms === null ? decisions.requestsPerUnit[row] : terms.most;
+    const most = terms === null ? decisions.requestsPerUnit[row] : Math.floor(terms.most / terms.scale);
     const hits = isRefund ? 0 : decisions.hits[row];
     const left = uncounted === 'allow' ? most - hits : isRefund ? 0 : -1;
     decisions.remaining[row] = Math.max(left, 0);
@@ -209,9 +225,11 @@ export class Evaluator {
     if (isAdmitted) {
       state.nowMs = nowMs;
       state.fixedLeftMs = decisions.resetMs[row];
-      state.level = (terms.most - decisions.remaining[row]) * terms.admission.scale;
+      state.level = (terms.most - decisions.remaining[row] * terms.scale) * terms.admission.scale;
       state.floor = 0;
       state.previous = 0;
+      state.held = 0;
+      state.leaseEndsMs = 0;
       if (!terms.isFixed) decisions.resetMs[row] = terms.resetMs(state);
     }
     if (left >= 0) return true;

@@ -75,7 +75,8 @@ function rowOf({ requests, decisions }: DecisionBatch, request: number): number 
   const row = requests.firstDescriptor[request];
   if (decisions.kind[row] !== KIND.limited || decisions.limit[row] < 0) return -1;
   if (decisions.remaining[row] > 0 || (decisions.flags[row] & (OVERRIDDEN | PENALIZED)) !== 0) return -1;
-  // Sliding windows and token buckets reset at another time for each key, and answers name the class.
+  // Sliding windows, token buckets and leases reset at another time for each key, and answers name the class.
   const terms = decisions.terms[row];
-  return terms === null || terms.admission === null || (terms.isFixed && terms.classes === null) ? row : -1;
+  if (terms === null || terms.admission === null) return row;
+  return terms.isFixed && terms.classes === null && terms.holders === null ? row : -1;
 }

@@ -1,6 +1,7 @@
 import { SECOND_MS } from '../base/clock.ts';
 import type { AdmissionTerms } from '../counters/admission/admission.ts';
 import { NEVER_FULL } from '../counters/batch.ts';
+import type { OpLease } from '../counters/leases/op-leases.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
@@ -24,7 +25,11 @@ export class OpPlanner {
     ttlS: 0,
     expiryS: 0,
     terms: null as AdmissionTerms | null,
+    lease: null as OpLease | null,
   };
+  readonly #lease = { action: 0, bytes: NO_BYTES, start: 0, end: 0 };
+  /** Whether exceeded limits of the current request hold back its other hits. */
+  #holdsBack = false;
 
   /**
    * @param overLimit the local cache; null if disabled
@@ -38,9 +43,14 @@ export class OpPlanner {
   /**
    * Counts `total_hits` or `total_negative_hits`, looks up hits in the local cache, and adds an op for each remaining
    * limit of the descriptors in rows `[first, end)`, as one group.
+   * @param group whether a limit that is exceeded holds back the hits of the others, and its rows
    */
-  addGroup(batch: DecisionBatch, first: number, end: number): void {
+  addGroup(
+    batch: DecisionBatch,
+    { first, end, holdsBack }: { readonly first: number; readonly end: number; readonly holdsBack: boolean },
+  ): void {
     const { requests, decisions } = batch;
+    this.#holdsBack = holdsBack;
     let anyKnownOver = false;
     for (let row = first; row < end; row++) {
       const kind = decisions.kind[row];
@@ -81,7 +91,7 @@ export class OpPlanner {
     countInClass(batch, row, total, hits);
     if (!isRefund && this.#isKnownOver(batch, row)) {
       decisions.op[row] = -1;
-      return holdsBack(decisions, row);
+      return this.#holdsBack && holdsBack(decisions, row);
     }
     decisions.op[row] = this.#addOp(batch, row, isRefund);
     this.#mark(batch, row, isRefund);
@@ -114,7 +124,8 @@ export class OpPlanner {
     return true;
   }
 
-  #addOp({ decisions, counters, keys, nowS }: DecisionBatch, row: number, isRefund: boolean): number {
+  #addOp(batch: DecisionBatch, row: number, isRefund: boolean): number {
+    const { decisions, counters, keys, nowS } = batch;
     const terms = decisions.terms[row];
     const unit = decisions.unit[row];
     const jitterS = this.#expiryJitterS();
@@ -124,12 +135,22 @@ export class OpPlanner {
     const op = this.#op;
     op.hits = decisions.hits[row];
     op.isRefund = isRefund;
-    op.limit = holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL;
+    op.limit = this.#holdsBack && holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL;
     op.unit = terms === null ? unit : terms.storeUnit;
     op.ttlS = terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(nowS, jitterS);
     op.expiryS = terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS);
     op.terms = terms === null ? null : terms.admission;
+    op.lease = terms === null || terms.holders === null ? null : this.#leaseOf(batch, row);
     return counters.addOp(keys.bytes, range, op);
+  }
+
+  #leaseOf({ requests, decisions }: DecisionBatch, row: number): OpLease {
+    const lease = this.#lease;
+    lease.action = decisions.leaseAction[row];
+    lease.bytes = requests.bytes;
+    lease.start = decisions.holderStart[row];
+    lease.end = decisions.holderEnd[row];
+    return lease;
   }
 
   /** Keeps what the caches of all threads know of refunds of the key, from before the store is asked. */
@@ -144,12 +165,14 @@ export class OpPlanner {
 }
 
 /**
- * Whether only the store can tell whether hits pass: until when a limit refuses several hits whose hits the store admits, or
- * which hits pass after the limit.
+ * Whether only the store can tell whether hits pass: until when a limit refuses several hits whose hits the store admits,
+ * which hits pass after the limit, or which leases have ended.
  */
-function isUnsure({ admission, afterLimit }: CountingTerms, hits: number): boolean {
-  return afterLimit > 0 || (admission !== null && hits > 1);
+function isUnsure({ admission, afterLimit, holders }: CountingTerms, hits: number): boolean {
+  return afterLimit > 0 || holders !== null || (admission !== null && hits > 1);
 }
+
+const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 /**
  * Whether a limit that is exceeded holds back the other hits of the request. In shadow mode, only a plain limit does, as in

@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { ACTION } from '../counters/leases/lease.ts';
 import { isUnit, secondsUntilReset } from '../counters/window.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
@@ -9,6 +10,7 @@ import type { SteeringTable } from '../steering/steering-table.ts';
 import { type DecisionBatch, type DecisionTable, hitsOf, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import type { CountingTerms } from './limits/counting-terms.ts';
+import type { LimitHolders } from './limits/limit-holders.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { OpPlanner } from './plan-ops.ts';
@@ -29,6 +31,8 @@ interface PlannerParts {
   readonly overLimit: OverLimitCache | null;
   /** Returns random seconds to add to a time to live. */
   readonly expiryJitterS: () => number;
+  /** Whether a limit that is exceeded holds back the hits of the other descriptors of the request. */
+  readonly holdsBack: boolean;
   readonly steering: SteeringCounters;
   /** Default: all descriptors are counted. */
   readonly selection?: RowSelection;
@@ -56,11 +60,17 @@ export class Planner {
   readonly #selection: RowSelection | null;
   /** Names of the limits that the limits of the current request replace. */
   readonly #replaced = new Set<number>();
+  readonly #holdsBack: boolean;
   /** Number of limits of the request whose statistics have names made from request values. */
   #named = 0;
+  /** The row of the descriptor that was matched last. */
+  #descriptor = 0;
+  /** Whether a limit of the request has leases. All hits of such a request are counted, or none. */
+  #hasLeases = false;
 
-  constructor({ cacheKeys, overLimit, expiryJitterS, steering, selection }: PlannerParts) {
+  constructor({ cacheKeys, overLimit, expiryJitterS, holdsBack, steering, selection }: PlannerParts) {
     this.#cacheKeys = cacheKeys;
+    this.#holdsBack = holdsBack;
     this.#selection = selection ?? null;
     this.#steerer = new Steerer(steering);
     this.#ops = new OpPlanner(overLimit, expiryJitterS);
@@ -114,6 +124,7 @@ export class Planner {
     // Clearing a set that is in the old space allocates memory there, and the old space is rarely collected.
     if (this.#replaced.size > 0) this.#replaced.clear();
     this.#named = 0;
+    this.#hasLeases = false;
     for (let row = first; row < end; row++) {
       const fault = this.#planDescriptor(batch, generation, { request, row, level });
       if (fault !== null) return fault;
@@ -121,7 +132,7 @@ export class Planner {
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
     if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
     this.#selection?.select(batch, first, end);
-    this.#ops.addGroup(batch, first, end);
+    this.#ops.addGroup(batch, { first, end, holdsBack: this.#holdsBack || this.#hasLeases });
     return null;
   }
 
@@ -202,6 +213,7 @@ export class Planner {
     const { requests, decisions, keys } = batch;
     const { rules } = generation;
     const matcher = this.#matcher;
+    this.#descriptor = row;
     const limit = matcher.match(rules, level, requests, row, keys);
     if (limit < 0) return false;
     const isDynamic = hasDynamicMetricKey(rules, matcher, requests, row);
@@ -232,8 +244,7 @@ export class Planner {
     decisions.flags[row] = flags;
     const terms = rules.limit(limit, LIMIT.terms) === 0 ? null : generation.terms.of(limit);
     decisions.terms[row] = terms;
-    if (terms !== null && (terms.classes !== null || terms.afterLimit > 0))
-      this.#applyExtras(batch, generation, row, terms);
+    if (terms !== null) this.#applyTerms(batch, generation, row, terms);
     decisions.statistics[row] = generation.statistics;
     decisions.statisticsBase[row] = limit * ROW_SLOTS;
     const replaces = rules.limit(limit, LIMIT.replaces) + rules.words[HEADER.replaces];
@@ -241,17 +252,31 @@ export class Planner {
       this.#replaced.add(rules.words[replaces + i]);
   }
 
-  /** Sets the class of a row with a limit of the current match, and where its further statistics are. */
-  #applyExtras(
-    { requests, decisions }: DecisionBatch,
-    generation: RuleGeneration,
-    row: number,
-    terms: CountingTerms,
-  ): void {
+  /** Sets the class and the lease of a row with a limit of the current match, and where its further statistics are. */
+  #applyTerms(batch: DecisionBatch, generation: RuleGeneration, row: number, terms: CountingTerms): void {
+    if (terms.holders !== null) this.#applyHolder(batch, row, terms.holders);
+    if (!terms.hasExtras) return;
+    const { requests, decisions } = batch;
     const number = terms.classes === null ? 0 : terms.classes.numberOf(requests, this.#matcher);
     const extraRow = generation.rules.firstExtraRow(decisions.limit[row]) + number;
     decisions.terms[row] = terms.inClass(number);
     decisions.extraBase[row] = extraRow * ROW_SLOTS;
+  }
+
+  /** Sets whose lease the request is about, for a row with a limit of the current match. */
+  #applyHolder({ requests, decisions }: DecisionBatch, row: number, holders: LimitHolders): void {
+    const descriptor = this.#descriptor;
+    this.#hasLeases = true;
+    if (requests.leaseCount > 0 && requests.leaseEnd[descriptor] > requests.leaseStart[descriptor]) {
+      decisions.holderStart[row] = requests.leaseStart[descriptor];
+      decisions.holderEnd[row] = requests.leaseEnd[descriptor];
+      decisions.leaseAction[row] = requests.leaseAction[descriptor];
+      return;
+    }
+    const entry = holders.entryOf(requests, this.#matcher);
+    decisions.holderStart[row] = entry < 0 ? 0 : requests.valueStart[entry];
+    decisions.holderEnd[row] = entry < 0 ? 0 : requests.valueEnd[entry];
+    decisions.leaseAction[row] = ACTION.any;
   }
 
   /** Gives a row with a limit of the current match statistics whose name contains request values. */

@@ -21,6 +21,7 @@ const REQUEST_FIELDS = nameTable({
 const ENTRIES = 1;
 const LIMIT = 2;
 const IS_NEGATIVE_HITS = 8;
+const LEASE = 16;
 const DESCRIPTOR_FIELDS = nameTable({
   entries: ENTRIES,
   limit: LIMIT,
@@ -28,7 +29,18 @@ const DESCRIPTOR_FIELDS = nameTable({
   hits_addend: HITS_ADDEND,
   isNegativeHits: IS_NEGATIVE_HITS,
   is_negative_hits: IS_NEGATIVE_HITS,
+  lease: LEASE,
 });
+
+const ID = 1;
+const ACTION = 2;
+const LEASE_FIELDS = nameTable({ id: ID, action: ACTION });
+
+/** `sluice.v1.Lease.Action`. */
+const ACTIONS = nameTable({ reserve: 1, settle: 2, release: 3, extend: 4 });
+
+/** The number of the field `lease` of a descriptor; see `proto/sluice/v1/lease.proto`. */
+const LEASE_FIELD = 1000;
 
 const KEY = 1;
 const VALUE = 2;
@@ -97,6 +109,7 @@ function readDescriptor(reader: JsonReader, writer: ByteWriter): void {
     if (reader.takeNull()) continue;
     if (field === ENTRIES) readEntries(reader, writer);
     else if (field === LIMIT) readLimit(reader, writer);
+    else if (field === LEASE) readLease(reader, writer);
     else if (field === IS_NEGATIVE_HITS) writeUint(writer, 4, reader.boolean() ? 1 : 0);
     else readOwnHits(reader, writer);
   }
@@ -132,6 +145,22 @@ function readLimit(reader: JsonReader, writer: ByteWriter): void {
     if (reader.takeNull()) continue;
     if (field === REQUESTS_PER_UNIT) writeUint(writer, 1, Number(reader.integer(UINT32)));
     else writeSigned(writer, 2, reader.nameOrInteger(UNITS, INT32));
+  }
+  endLength(writer, content);
+}
+
+/** Reads what a descriptor says about a lease. */
+function readLease(reader: JsonReader, writer: ByteWriter): void {
+  writeTag(writer, LEASE_FIELD, WIRE.bytes);
+  writer.byte(0);
+  const content = writer.length;
+  let seen = 0;
+  let field = reader.firstField(LEASE_FIELDS);
+  for (; field !== NO_FIELD; field = reader.nextField(LEASE_FIELDS, seen)) {
+    seen |= field;
+    if (reader.takeNull()) continue;
+    if (field === ID) readText(reader, writer, 1);
+    else writeUint(writer, 2, reader.nameOrInteger(ACTIONS, UINT32));
   }
   endLength(writer, content);
 }

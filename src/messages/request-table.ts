@@ -12,18 +12,28 @@ export const MAX_DESCRIPTORS = 4096;
 /** Maximum number of entries of a descriptor. */
 export const MAX_ENTRIES = 256;
 
+/** Maximum number of bytes of the id of a lease. */
+const MAX_LEASE_ID_BYTES = 4096;
+
+/** The greatest number of `sluice.v1.Lease.Action`. */
+const LAST_ACTION = 4;
+
 /** Error message for requests beyond {@link MAX_DESCRIPTORS}. */
 export const TOO_MANY_DESCRIPTORS = `a request may hold at most ${MAX_DESCRIPTORS} descriptors: send the rest in another request`;
+
+const UNKNOWN_ACTION = 'the `action` of a lease must be from 0 to 4: see proto/sluice/v1/lease.proto';
 
 /** Error message for descriptors beyond {@link MAX_ENTRIES}. */
 export const TOO_MANY_ENTRIES = `a descriptor may hold at most ${MAX_ENTRIES} entries: split it into several descriptors`;
 
 /** Tags (field number × 8 + wire type) of the messages in a `RateLimitRequest`. */
 const REQUEST_TAG = { domain: 10, descriptors: 18, hitsAddend: 24 } as const;
-const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26, isNegativeHits: 32 } as const;
+const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26, isNegativeHits: 32, lease: 8002 } as const;
 const ENTRY_TAG = { key: 10, value: 18 } as const;
 const OVERRIDE_TAG = { requestsPerUnit: 8, unit: 16 } as const;
 const WRAPPER_TAG = { value: 8 } as const;
+/** `sluice.v1.Lease`. */
+const LEASE_TAG = { id: 10, action: 16 } as const;
 
 const INITIAL_ROWS = 64;
 const INITIAL_BYTES = 16_384;
@@ -60,6 +70,12 @@ export class RequestTable {
   hasOverride = new Uint8Array(INITIAL_ROWS);
   overrideRequestsPerUnit = new Float64Array(INITIAL_ROWS);
   overrideUnit = new Float64Array(INITIAL_ROWS);
+  /** Number of descriptors of the table with a `lease`. While it is 0, the next columns are not set. */
+  leaseCount = 0;
+  /** `sluice.v1.Lease.Action` of the descriptor, and where the id of its lease is. */
+  leaseAction = new Uint8Array(INITIAL_ROWS);
+  leaseStart = new Int32Array(INITIAL_ROWS);
+  leaseEnd = new Int32Array(INITIAL_ROWS);
 
   entryRows = 0;
   keyStart = new Int32Array(INITIAL_ROWS);
@@ -74,6 +90,12 @@ export class RequestTable {
     this.requestCount = 0;
     this.descriptorRows = 0;
     this.entryRows = 0;
+    if (this.leaseCount > 0) {
+      this.leaseCount = 0;
+      this.leaseAction.fill(0);
+      this.leaseEnd.fill(0);
+      this.leaseStart.fill(0);
+    }
   }
 
   /**
@@ -194,6 +216,8 @@ export class RequestTable {
     this.hasOverride[row] = 0;
     this.overrideRequestsPerUnit[row] = 0;
     this.overrideUnit[row] = 0;
+    // Of a message that was refused.
+    if (this.leaseCount > 0) this.leaseAction[row] = this.leaseStart[row] = this.leaseEnd[row] = 0;
     while (reader.next()) {
       const tag = reader.field * 8 + reader.wireType;
       if (tag === DESCRIPTOR_TAG.entries) {
@@ -204,6 +228,7 @@ export class RequestTable {
       } else if (tag === DESCRIPTOR_TAG.limit) this.#override(row, reader.delimited());
       else if (tag === DESCRIPTOR_TAG.hitsAddend) this.#hits(row, reader.delimited());
       else if (tag === DESCRIPTOR_TAG.isNegativeHits) this.isRefund[row] = reader.bool() ? 1 : 0;
+      else if (tag === DESCRIPTOR_TAG.lease) this.#lease(row, reader.delimited());
       else reader.skip();
     }
     this.entryCount[row] = this.entryRows - this.firstEntry[row];
@@ -245,6 +270,31 @@ export class RequestTable {
       else if (tag === OVERRIDE_TAG.unit) this.overrideUnit[row] = reader.uint32();
       else reader.skip();
     }
+    reader.end = outer;
+  }
+
+  #lease(row: number, end: number): void {
+    const reader = this.#reader;
+    const outer = reader.end;
+    reader.end = end;
+    this.leaseCount++;
+    while (reader.next()) {
+      const tag = reader.field * 8 + reader.wireType;
+      if (tag === LEASE_TAG.id) {
+        const stop = reader.delimited();
+        if (stop - reader.position > MAX_LEASE_ID_BYTES) {
+          throw new Fault('too_large', `the id of a lease may have at most ${MAX_LEASE_ID_BYTES} bytes`);
+        }
+        this.leaseStart[row] = reader.position;
+        this.leaseEnd[row] = this.#skipText('id', stop);
+      } else if (tag === LEASE_TAG.action) {
+        const action = reader.uint32();
+        if (action > LAST_ACTION) throw new Fault('bad_request', UNKNOWN_ACTION);
+        this.leaseAction[row] = action;
+      } else reader.skip();
+    }
+    if (this.leaseAction[row] > 0 && this.leaseEnd[row] === this.leaseStart[row])
+      throw new Fault('bad_request', 'a `lease` with an `action` needs the `id` of the holder');
     reader.end = outer;
   }
 
@@ -290,6 +340,9 @@ export class RequestTable {
     this.hasOverride = doubled(this.hasOverride, Uint8Array);
     this.overrideRequestsPerUnit = doubled(this.overrideRequestsPerUnit, Float64Array);
     this.overrideUnit = doubled(this.overrideUnit, Float64Array);
+    this.leaseAction = doubled(this.leaseAction, Uint8Array);
+    this.leaseStart = doubled(this.leaseStart, Int32Array);
+    this.leaseEnd = doubled(this.leaseEnd, Int32Array);
   }
 
   #growEntries(): void {

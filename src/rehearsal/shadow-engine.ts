@@ -1,5 +1,6 @@
 import { EmbeddedCounterStore } from '../counters/embedded/embedded-store.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
+import { countBatch } from '../counters/store.ts';
 import { DecisionBatch } from '../decision/batch.ts';
 import { CacheKeys } from '../decision/cache-key.ts';
 import type { DecisionReply } from '../decision/decider.ts';
@@ -66,6 +67,7 @@ export class ShadowEngine {
     this.#planner = new Planner({
       cacheKeys: new CacheKeys(options.cacheKeyPrefix),
       overLimit: this.#overLimit,
+      holdsBack: options.holdBack,
       steering: { banned: NOTHING_COUNTED, passed: NOTHING_COUNTED },
       expiryJitterS: () => 0,
       ...(this.#sampler !== null && { selection: this.#sampler }),
@@ -89,8 +91,7 @@ export class ShadowEngine {
     this.#sampler?.begin(batch, steering);
     this.#planner.plan(batch, this.rehearsal.generation, steering);
     if (batch.counters.opCount === 0) return;
-    if (this.#settings.options.holdBack) this.#store.incrementHoldingBack(batch.counters);
-    else this.#store.increment(batch.counters);
+    countBatch(this.#store, batch.counters, this.#settings.options.holdBack);
     if (this.#overLimit !== null) markRefunds(batch.counters, this.#overLimit);
   }
 

@@ -2,12 +2,14 @@ import { SECOND_MS } from '../../base/clock.ts';
 import { ADMISSION, type AdmissionTerms } from '../../counters/admission/admission.ts';
 import type { PenaltyTerms } from '../../counters/admission/penalty.ts';
 import { restForWeight } from '../../counters/admission/sliding-window.ts';
+import { LEASE_MODE, type LeaseTerms } from '../../counters/leases/lease.ts';
 import { SECOND } from '../../counters/window.ts';
 import { isWrittenPlain } from '../../rules/calendar-month.ts';
 import { GREATEST_DRAIN, GREATEST_LIMIT, GREATEST_SLIDING_LIMIT } from '../../rules/rule-set.ts';
 import { shareOf } from '../../rules/shares.ts';
 import { LimitClasses, OTHERS } from './limit-classes.ts';
-import type { LimitWindow } from './limit-window.ts';
+import { LimitHolders } from './limit-holders.ts';
+import { isAdmitted, type LimitWindow } from './limit-window.ts';
 
 /** Times to live are 32-bit numbers. */
 const LONGEST_TTL_S = 2 ** 31 - 1;
@@ -22,9 +24,11 @@ export class CountingTerms {
   readonly admission: AdmissionTerms | null;
   /** The requests of the limit: those that were asked for, unless they cannot be counted exactly. */
   readonly requests: number;
+  /** How many hits one of the requests is worth. */
+  readonly scale: number;
   /**
-   * The most hits that an unused limit admits: the burst of a token bucket, else the requests of the limit. For a class, its
-   * share of {@link total}.
+   * The most hits that an unused limit admits: the burst of a token bucket, else those that the requests of the limit are
+   * worth. For a class, its share of {@link total}.
    */
   readonly most: number;
   /** The same for all classes together. */
@@ -33,9 +37,11 @@ export class CountingTerms {
   readonly classes: LimitClasses | null;
   /** The number of the class; see {@link LimitClasses}. */
   readonly classNumber: number;
+  /** Null if hits are not leased. */
+  readonly holders: LimitHolders | null;
   /** The share of the hits beyond the limit that pass, in hundredths of a percent. */
   readonly afterLimit: number;
-  /** Whether the store admits hits of fixed windows: those of a limit with a penalty or with classes. */
+  /** Whether the store admits hits of fixed windows. */
   readonly isFixed: boolean;
   /** Whether keys are penalized that keep exceeding the limit. */
   readonly hasPenalty: boolean;
@@ -45,6 +51,8 @@ export class CountingTerms {
   readonly storeUnit: number;
   /** Whether rule files write the limit as a plain one, so that everything but its window is that of a plain limit. */
   readonly isWrittenPlain: boolean;
+  /** Whether the limit has further rows of statistics. */
+  readonly hasExtras: boolean;
   /** The level up to which hits fit. */
   readonly #ceiling: number;
   /** Of the terms of the class {@link OTHERS}: those of all classes, by number. */
@@ -69,20 +77,26 @@ export class CountingTerms {
     this.classes = classes;
     this.classNumber = number;
     const admission = admissionTerms(window, requests, burst);
-    this.isFixed = admission?.admission === ADMISSION.fixedWindow;
+    const { lease } = window.terms;
+    this.holders = lease === null ? null : new LimitHolders(lease);
+    this.hasExtras = classes !== null || afterLimit > 0 || (lease !== null && lease.mode !== 'once');
+    this.isFixed =
+      admission?.admission === ADMISSION.fixedWindow || (lease !== null && lease.mode !== 'concurrency');
     this.hasPenalty = window.terms.penalty !== null;
     // Penalties end at a full second, rounded up.
     this.longestPenaltyMs = this.hasPenalty ? (1 + window.terms.penalty!.maxS) * SECOND_MS : 0;
     const isBucket = algorithm === 'token_bucket' && admission !== null;
     this.isWrittenPlain = isWrittenPlain(window.terms);
     // A bucket into which no token flows would only ever admit its first burst.
-    this.total = requests === 0 ? 0 : isBucket ? admission.capacity / admission.scale : requests;
+    this.scale = window.terms.scale;
+    this.total = requests === 0 ? 0 : isBucket ? admission.capacity / admission.scale : requests * this.scale;
     this.most = classes === null ? this.total : shareOf(this.total, classes.share(number));
     const capacity = admission?.capacity ?? 0;
     this.#ceiling = classes === null || admission === null ? capacity : this.most * admission.scale;
     this.admission = admission === null ? null : { ...admission, reserve: capacity - this.#ceiling };
     this.#byClass = this.#inAllClasses(requests, burst);
-    this.storeUnit = window.lengthS === 1 ? SECOND : window.hasKeysOfUnit ? window.unit : 0;
+    const isOfSecond = window.lengthS === 1 && lease === null;
+    this.storeUnit = isOfSecond ? SECOND : window.hasKeysOfUnit ? window.unit : 0;
   }
 
   /** The terms of the same limit for a class. Only of terms for the class {@link OTHERS}. */
@@ -133,12 +147,14 @@ export class CountingTerms {
   /**
    * Milliseconds until the limit admits more hits than now. Not for fixed windows.
    *
+   * - Limit on what runs at the same time: until the first lease ends
    * - Token bucket: until the next whole token, 0 if the bucket is full
    * - Sliding window: if no hit fits, until one fits, assuming no others are added; else until the current window ends
    */
   resetMs(state: LimitState): number {
     const terms = this.admission!;
     const { level } = state;
+    if (terms.admission === ADMISSION.leased) return state.leaseEndsMs;
     if (terms.admission === ADMISSION.tokenBucket)
       return level <= 0 && terms.drain > 0 ? 0 : this.waitMs(state, this.leftAt(level) + 1);
     return level + 1 <= this.#ceiling || this.#ceiling === 0
@@ -155,11 +171,20 @@ export class CountingTerms {
     const needed = Math.max(hits, 1);
     const { level, fixedLeftMs } = state;
     if (level + needed * terms.scale <= this.#ceiling) return 0;
+    if (terms.admission === ADMISSION.leased) return this.#leaseWaitMs(state, needed);
     if (this.isFixed) return fixedLeftMs;
     if (needed > this.most) return this.window.lengthS * SECOND_MS;
     if (terms.admission === ADMISSION.slidingWindow)
       return slidingWaitMs(terms, state, this.#ceiling - needed);
     return Math.ceil((level - this.#ceiling + needed * terms.scale) / terms.drain);
+  }
+
+  /** Held hits may be free when the first lease ends; those that are spent are free in the next window. */
+  #leaseWaitMs({ level, held, leaseEndsMs, fixedLeftMs }: LimitState, needed: number): number {
+    const leftMs = this.isFixed ? fixedLeftMs : this.window.lengthS * SECOND_MS;
+    return level - held + needed > this.#ceiling || leaseEndsMs === 0
+      ? leftMs
+      : Math.min(leaseEndsMs, leftMs);
   }
 }
 
@@ -172,6 +197,9 @@ export interface LimitState {
   /** Of a sliding window: the part of the level that is left from the previous window, and the hits of that window. */
   floor: number;
   previous: number;
+  /** With leases: the part of the level that is held, and milliseconds until the first lease ends; 0 without leases. */
+  held: number;
+  leaseEndsMs: number;
 }
 
 /** A class of a limit. */
@@ -187,14 +215,15 @@ function classOthers({ terms }: LimitWindow): ClassOfLimit {
 function admissionTerms(window: LimitWindow, requests: number, burst: number): AdmissionTerms | null {
   const penalty = penaltyTerms(window);
   const { terms, lengthS } = window;
-  const isCounted = penalty === null && terms.classes === null;
+  const lease = leaseTerms(window);
   // Terms of one shape, which is faster to read.
   const ofWindow = (admission: number, windowS: number): AdmissionTerms => {
-    return { admission, scale: 1, capacity: requests, drain: 0, windowS, penalty };
+    return { admission, scale: 1, capacity: requests * terms.scale, drain: 0, windowS, penalty, lease };
   };
   switch (terms.algorithm) {
     case 'fixed_window':
-      return isCounted ? null : ofWindow(ADMISSION.fixedWindow, longestWindowS(window));
+      if (!isAdmitted(terms)) return null;
+      return ofWindow(lease === null ? ADMISSION.fixedWindow : ADMISSION.leased, longestWindowS(window));
     case 'sliding_window':
       return ofWindow(ADMISSION.slidingWindow, lengthS);
     default:
@@ -205,7 +234,8 @@ function admissionTerms(window: LimitWindow, requests: number, burst: number): A
 /** The most requests, up to a number, that are counted exactly. Rules with larger ones are refused. */
 function countableRequests({ terms, lengthS }: LimitWindow, asked: number): number {
   if (terms.algorithm === 'sliding_window') return Math.min(asked, GREATEST_SLIDING_LIMIT);
-  if (terms.algorithm === 'fixed_window' || asked <= GREATEST_DRAIN) return asked;
+  if (terms.algorithm === 'fixed_window') return Math.min(asked, Math.floor(GREATEST_LIMIT / terms.scale));
+  if (asked <= GREATEST_DRAIN) return asked;
   const windowMs = lengthS * SECOND_MS;
   const isExact = asked / greatestDivisor(windowMs, asked) <= GREATEST_DRAIN;
   return isExact ? asked : asked - (asked % windowMs);
@@ -221,6 +251,20 @@ function longestWindowS({ terms, lengthS }: LimitWindow): number {
 function penaltyTerms(window: LimitWindow): PenaltyTerms | null {
   const { penalty } = window.terms;
   return penalty && { ...penalty, windowS: longestWindowS(window) };
+}
+
+function leaseTerms({ terms: { lease } }: LimitWindow): LeaseTerms | null {
+  if (lease === null) return null;
+  const { mode, forS, holder, estimate, settles, zeroHits, overdraft } = lease;
+  return {
+    mode: LEASE_MODE[mode],
+    forS,
+    hasHolders: holder !== '',
+    estimate,
+    settles,
+    zeroSettles: zeroHits === 'settle',
+    allowsOverdraft: overdraft === 'allow',
+  };
 }
 
 /** `requests` tokens flow in every `windowMs`. A token and a millisecond are both a whole number of units. */

@@ -1,6 +1,7 @@
 import type { RequestTable } from '../../messages/request-table.ts';
 import type { Matcher } from '../../rules/matcher.ts';
 import type { ClassRule } from '../../rules/rule-set.ts';
+import { asideEntry, isText } from './aside-entries.ts';
 
 /** The class of requests whose value no class of the limit has, and of those without the entry. */
 export const OTHERS = 0;
@@ -32,20 +33,11 @@ export class LimitClasses {
     return number === OTHERS ? null : this.rule.names[number - 1];
   }
 
-  /**
-   * The class of the descriptor that was matched last. Its entry comes after that of the rule, so it is one of the last
-   * entries, all of which are set aside; those before belong to rules above. If the entry is there twice, the last one counts.
-   */
-  numberOf(table: RequestTable, { asides, asideCount, end }: Matcher): number {
-    for (
-      let aside = asideCount - 1, entry = end - 1;
-      aside >= 0 && asides[aside] === entry;
-      aside--, entry--
-    ) {
-      if (!isText(this.#key, table.bytes, table.keyStart[entry], table.keyEnd[entry])) continue;
-      return this.#named(table.bytes, table.valueStart[entry], table.valueEnd[entry]);
-    }
-    return OTHERS;
+  /** The class of the descriptor that was matched last. */
+  numberOf(table: RequestTable, matcher: Matcher): number {
+    const entry = asideEntry(this.#key, table, matcher);
+    if (entry < 0) return OTHERS;
+    return this.#named(table.bytes, table.valueStart[entry], table.valueEnd[entry]);
   }
 
   #named(bytes: Uint8Array, start: number, end: number): number {
@@ -53,10 +45,4 @@ export class LimitClasses {
     for (let i = 0; i < names.length; i++) if (isText(names[i], bytes, start, end)) return i + 1;
     return OTHERS;
   }
-}
-
-function isText(text: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  if (text.length !== end - start) return false;
-  for (let i = 0; i < text.length; i++) if (text[i] !== bytes[start + i]) return false;
-  return true;
 }

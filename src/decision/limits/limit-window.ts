@@ -28,7 +28,7 @@ export class LimitWindow {
     this.terms = terms;
     this.unit = unit;
     this.#calendar = terms.calendar === null ? null : new CalendarWindows(terms.calendar);
-    this.lengthS = terms.calendar === null ? windowLengthS(unit) * terms.multiplier : 0;
+    this.lengthS = terms.calendar === null ? lengthOf(terms, unit) : 0;
     this.keyEnd = keyEndOf('', terms.tag);
   }
 
@@ -49,10 +49,18 @@ export class LimitWindow {
       this.startS = this.#calendar.startS;
       this.endS = this.#calendar.endS;
     }
-    // Limits whose hits the store admits have one key for all times.
-    if (terms.algorithm === 'fixed_window' && terms.penalty === null && terms.classes === null)
-      this.keyEnd = keyEndOf(String(this.startS), terms.tag);
+    if (!isAdmitted(terms)) this.keyEnd = keyEndOf(String(this.startS), terms.tag);
   }
+}
+
+/** Whether the store admits the hits of a limit, which then has one key for all times. */
+export function isAdmitted({ algorithm, penalty, classes, lease, scale }: RuleTerms): boolean {
+  return algorithm !== 'fixed_window' || penalty !== null || classes !== null || lease !== null || scale > 1;
+}
+
+/** A limit on what runs at the same time has no unit. */
+function lengthOf({ lease, multiplier }: RuleTerms, unit: number): number {
+  return lease?.mode === 'concurrency' ? lease.forS : windowLengthS(unit) * multiplier;
 }
 
 function keyEndOf(start: string, tag: Uint8Array): Uint8Array {

@@ -24,6 +24,9 @@ function termsOf(algorithm: Algorithm, lengthS: number, requests: number, burst 
   return new CountingTerms(new LimitWindow(rule, SECOND_UNIT), requests);
 }
 
+/** The state of limits without leases. */
+const UNLEASED = { held: 0, leaseEndsMs: 0 };
+
 /** The level of a sliding window after some milliseconds without hits. */
 function slidLevel(lengthS: number, counts: { previous: number; current: number }, atMs: number): number {
   const lengthMs = lengthS * 1_000;
@@ -46,7 +49,7 @@ t.test('a sliding window admits hits at the end of their wait, and not a millise
     if (level + hits <= requests) continue;
     const { previous } = counts;
     const nowMs = lengthS * 1_000 * 77 + atMs;
-    const state = { nowMs, fixedLeftMs: 0, level, floor: level - counts.current, previous };
+    const state = { nowMs, fixedLeftMs: 0, level, floor: level - counts.current, previous, ...UNLEASED };
     const waitMs = terms.waitMs(state, hits);
     if (level + 1 > requests) t.equal(terms.resetMs(state), terms.waitMs(state, 1));
     const shown = JSON.stringify({ lengthS, requests, atMs, counts, hits, waitMs });
@@ -57,7 +60,7 @@ t.test('a sliding window admits hits at the end of their wait, and not a millise
 
 t.test('a process whose clock is behind waits for the window that has not begun for it', async t => {
   const terms = termsOf('sliding_window', 10, 10);
-  const state = { nowMs: 9_999, fixedLeftMs: 0, level: 10, floor: 10, previous: 10 };
+  const state = { nowMs: 9_999, fixedLeftMs: 0, level: 10, floor: 10, previous: 10, ...UNLEASED };
   t.equal(terms.waitMs(state, 1), 1_001);
 });
 
@@ -68,7 +71,7 @@ t.test('a token bucket has the tokens at the end of a wait, and not a millisecon
     const terms = termsOf('token_bucket', 1 + random.below(100_000), 1 + random.below(1_000_000), burst);
     const { capacity, drain } = terms.admission!;
     const level = random.below(1_000_000) % (capacity + 1);
-    const state = { nowMs: 0, fixedLeftMs: 0, level, floor: 0, previous: 0 };
+    const state = { nowMs: 0, fixedLeftMs: 0, level, floor: 0, previous: 0, ...UNLEASED };
     const left = terms.leftAt(level);
     if (level === 0) t.equal(terms.resetMs(state), 0);
     else t.equal(terms.resetMs(state), terms.waitMs(state, left + 1), 'the next token');
@@ -82,7 +85,7 @@ t.test('a token bucket has the tokens at the end of a wait, and not a millisecon
 });
 
 t.test('a request that never fits is told the length of the window', async t => {
-  const state = { nowMs: 30_500, fixedLeftMs: 0, level: 0, floor: 0, previous: 0 };
+  const state = { nowMs: 30_500, fixedLeftMs: 0, level: 0, floor: 0, previous: 0, ...UNLEASED };
   t.equal(termsOf('token_bucket', 60, 100, 3).waitMs(state, 4), 60_000);
   t.equal(termsOf('sliding_window', 60, 3).waitMs(state, 4), 60_000);
   t.equal(
