@@ -4,7 +4,10 @@ import type { RuleEntry } from './rule-set.ts';
 /** The keys of the entries of a descriptor that limits of an entry read; see `ENTRY_FLAG.aside`. */
 export function asideKeys({ limits }: RuleEntry): ReadonlySet<string> {
   const keys = new Set<string>();
-  for (const { terms } of limits) if (terms?.classes != null) keys.add(terms.classes.key);
+  for (const { terms } of limits) {
+    if (terms?.classes != null) keys.add(terms.classes.key);
+    if (terms?.lease != null && terms.lease.holder !== '') keys.add(terms.lease.holder);
+  }
   return keys;
 }
 

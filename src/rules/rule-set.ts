@@ -68,9 +68,11 @@ export const GREATEST_SLIDING_LIMIT = 2 ** 51 - 1;
 export const GREATEST_DRAIN = Math.floor(GREATEST_LIMIT / 1_000);
 
 export interface RuleLimit {
-  /** The unit that answers show; see {@link LimitTerms.multiplier}. Unlimited rules have no unit. */
+  /**
+   * The unit that answers show; see {@link LimitTerms.multiplier}. Unlimited rules and limits on concurrency have no unit.
+   */
   readonly unit: Unit | null;
-  /** 0 to {@link GREATEST_LIMIT}. */
+  /** 0 to {@link GREATEST_LIMIT}. Of a limit on concurrency, the number of leases. */
   readonly requestsPerUnit: number;
   readonly unlimited: boolean;
   /** Empty if the limit has no name. */
@@ -98,7 +100,7 @@ interface LimitItem {
  */
 export interface LimitTerms {
   readonly algorithm: Algorithm;
-  /** Length of the window in units; 1 with a calendar. */
+  /** Length of the window in units; 1 with a calendar. A limit on concurrency has no window: the length of a lease in seconds. */
   readonly multiplier: number;
   /** Token bucket: the most tokens it holds. Else 0. */
   readonly burst: number;

@@ -1,7 +1,7 @@
 import { quote } from '../../base/printable.ts';
-import { type ClassRule, type LimitTerms, MAX_CLASSES, type RuleEntry } from '../rule-set.ts';
+import { type ClassRule, type LimitTerms, MAX_CLASSES } from '../rule-set.ts';
 import { WHOLE, writtenShare } from '../shares.ts';
-import { fieldOf, hasValue, mapField, offsetOf, textField, writtenField } from './fields/fields.ts';
+import { hasValue, mapField, offsetOf, textField, writtenField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { warnAboutRepeats, withUniqueKeys } from './fields/repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
@@ -86,67 +86,4 @@ export function checkClassTerms(check: FileCheck, block: YamlMap, { classes, pen
     'a limit with `classes` cannot have a `penalty`, because requests of one class could close the key for all classes: ' +
       'remove one of the two',
   );
-}
-
-/**
- * Reports entries below a limit with classes that would match the entry that names the class: such a descriptor would be
- * one of that rule, and never reach the limit.
- */
-export function checkClassKeys(check: FileCheck, map: YamlMap, { limits, entries }: RuleEntry): void {
-  const { offset } = fieldOf(map, 'rate_limit') ?? fieldOf(map, 'rate_limits') ?? map;
-  const keys = new Set<string>();
-  for (const { terms } of limits) {
-    if (!terms?.classes || keys.has(terms.classes.key)) continue;
-    keys.add(terms.classes.key);
-    for (const nested of entries) {
-      if (matchesKey(nested, terms.classes.key)) reportClassKey(check, offset, nested, terms.classes);
-    }
-  }
-}
-
-/** Only a warning if the entry matches no class, but other values. */
-function reportClassKey(
-  check: FileCheck,
-  offset: number,
-  nested: RuleEntry,
-  { key, names }: ClassRule,
-): void {
-  const advice = 'use another key for one of them';
-  const { composite } = nested;
-  if (nested.key === key || composite === key) {
-    const both = 'cannot be both below this one and the `key` of its `classes`';
-    check.fault(offset, `the entry ${quote(key)} ${both}: ${advice}`);
-    return;
-  }
-  const text = names.map(name => `${key}_${name}`).find(written => matchesText(composite, written));
-  const example = text ?? (composite.includes('*') ? null : composite);
-  const message =
-    `the entry ${quote(composite)} below this one would match the entry that names the class, because keys and values are ` +
-    `compared as one text${example === null ? '' : ` such as ${quote(example)}`}: ${advice}`;
-  if (text === undefined) check.warn(offset, message);
-  else check.fault(offset, message);
-}
-
-/** Whether an entry matches an entry of a request with this key and some value. */
-function matchesKey({ key: own, composite }: RuleEntry, key: string): boolean {
-  if (own === key || composite === key) return true;
-  const start = `${key}_`;
-  const [head] = composite.split('*', 1);
-  return head.startsWith(start) || (head.length < composite.length && start.startsWith(head));
-}
-
-/** Whether the text of an entry matches one of a request, as in `wildcards.ts`. */
-function matchesText(composite: string, text: string): boolean {
-  const [head, ...parts] = composite.split('*');
-  const tail = parts.pop();
-  if (tail === undefined) return composite === text;
-  const end = text.length - tail.length;
-  if (head.length > end || !text.startsWith(head) || !text.endsWith(tail)) return false;
-  let at = head.length;
-  for (const part of parts) {
-    const found = text.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
 }

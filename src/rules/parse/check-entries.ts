@@ -1,6 +1,6 @@
 import { excerpt, quote } from '../../base/printable.ts';
 import type { RuleEntry } from '../rule-set.ts';
-import { checkClassKeys } from './check-classes.ts';
+import { checkAsideKeys } from './check-asides.ts';
 import { checkLimits } from './check-limits.ts';
 import { warnAboutSharedStatistics } from './check-statistics.ts';
 import { checkKeys } from './fields/field-names.ts';
@@ -90,7 +90,7 @@ function checkEntry(
     metadata: readMetadata(check, mapField(check, map, 'metadata')),
     entries: checkEntries(check, map, null, scope),
   };
-  checkClassKeys(check, map, entry);
+  checkAsideKeys(check, map, entry);
   warnAboutSharedStatistics(check, map, entry);
   check.leave();
   return entry;

@@ -21,6 +21,7 @@ import {
   warnAboutRepeats,
   withUniqueKeys,
 } from './fields/repeated-keys.ts';
+import { withLeases } from './lease-terms.ts';
 import type { LoadScope } from './load-scope.ts';
 import { checkUnit, unitOf } from './window-length.ts';
 import type { YamlMap, YamlNode } from './yaml/yaml-node.ts';
@@ -38,8 +39,11 @@ export function checkLimits(check: FileCheck, entry: YamlMap, scope: LoadScope):
     );
   }
   if (list !== null) return checkList(check, entry, list, scope);
-  if (block === null) return NO_LIMITS;
-  const limit = checkLimit(check, block, scope);
+  if (block === null) {
+    withLeases(check, entry, []);
+    return NO_LIMITS;
+  }
+  const limit = checkLimit(check, entry, block, scope);
   if (limit.terms?.penalty != null) refuseQuota(check, entry, block);
   return scope.plainLimits.listOf(limit);
 }
@@ -61,19 +65,24 @@ function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
 }
 
 /** Checks a `rate_limit`. */
-function checkLimit(check: FileCheck, written: YamlMap, scope: LoadScope): RuleLimit {
+function checkLimit(check: FileCheck, entry: YamlMap, written: YamlMap, scope: LoadScope): RuleLimit {
   const block = checkedMap(check, written, 'rate_limit');
   const unlimited = flagField(check, block, 'unlimited');
-  const requestsPerUnit = countField(check, block, 'requests_per_unit');
   const added = addedField(block);
+  const isPlain = unlimited || added === null;
+  let requestsPerUnit = isPlain ? countField(check, block, 'requests_per_unit') : 0;
   let unit: Unit | null = null;
   let terms: LimitTerms | null = null;
   if (unlimited) checkUnlimited(check, block, added);
   else if (added === null) unit = checkUnit(check, block, INSTEAD);
-  else ({ unit, terms } = checkTerms(check, block, requestsPerUnit, INSTEAD) ?? { unit, terms });
+  else {
+    const counting = checkTerms(check, block, INSTEAD);
+    if (counting !== null) ({ unit, requestsPerUnit, terms } = counting);
+  }
   if (unit !== null) checkCountIsWritten(check, block, added !== null);
   if (terms !== null) checkScope(check, block, terms, scope);
   const name = textField(check, block, 'name') ?? '';
+  [terms] = withLeases(check, entry, [{ block, terms }]);
   return {
     unit,
     requestsPerUnit,
@@ -123,7 +132,7 @@ function checkScope(check: FileCheck, block: YamlMap, terms: LimitTerms, scope: 
   if (scope.forMemcached) checkMemcached(check, block, terms);
 }
 
-/** Reports an algorithm, a penalty or classes, which memcached does not have. */
+/** Reports an algorithm, a penalty, classes or leases, which memcached does not have. */
 function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): void {
   if (terms.penalty !== null) {
     check.fault(
@@ -137,6 +146,14 @@ function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): vo
       offsetOf(block, 'classes'),
       'memcached cannot count `classes`, because it cannot compare and add in one step: ' +
         'remove them, or set BACKEND_TYPE to `redis` or `memory`',
+    );
+  }
+  if (terms.lease !== null) {
+    const field = hasValue(block, 'reserve') ? 'reserve' : 'concurrency';
+    check.fault(
+      offsetOf(block, field),
+      `memcached cannot count \`${field}\`, because it cannot compare and add in one step: ` +
+        'remove it, or set BACKEND_TYPE to `redis` or `memory`',
     );
   }
   if (terms.algorithm === 'fixed_window') return;
@@ -172,7 +189,9 @@ function checkList(check: FileCheck, entry: YamlMap, list: YamlNode, scope: Load
       `an entry has at most ${MAX_LIMITS} limits, and this one has ${maps.length}: remove some`,
     );
   }
-  const items = maps.slice(0, MAX_LIMITS).map(map => checkItem(check, map, scope));
+  const checked = maps.slice(0, MAX_LIMITS).map(map => checkItem(check, map, scope));
+  const terms = withLeases(check, entry, checked);
+  const items = checked.map((item, i) => ({ ...item, terms: terms[i] }));
   for (const { block, terms } of items) {
     if (terms?.penalty == null) continue;
     for (const modes of [entry, block]) refuseQuota(check, modes, block);
@@ -197,15 +216,20 @@ function checkItem(check: FileCheck, written: YamlMap, scope: LoadScope): Item {
     return { block, limit: NO_LIMIT, terms: null, shadowMode: false, quotaMode: false };
   }
   checkKeys(check, block, 'rate_limits');
-  const requestsPerUnit = countField(check, block, 'requests_per_unit');
-  const counting = checkTerms(check, block, requestsPerUnit, '`window: ` and a length');
-  if (counting !== null) checkCountIsWritten(check, block, true);
+  const counting = checkTerms(check, block, '`window: ` and a length');
+  if (counting !== null && counting.unit !== null) checkCountIsWritten(check, block, true);
   if (counting !== null) checkScope(check, block, counting.terms, scope);
   const name = textField(check, block, 'name') ?? '';
   const replaces = checkReplaces(check, block, name);
   return {
     block,
-    limit: { unit: counting?.unit ?? null, requestsPerUnit, unlimited: false, name, replaces },
+    limit: {
+      unit: counting?.unit ?? null,
+      requestsPerUnit: counting?.requestsPerUnit ?? 0,
+      unlimited: false,
+      name,
+      replaces,
+    },
     terms: counting && scope.classes.with(counting.terms),
     shadowMode: flagField(check, block, 'shadow_mode'),
     quotaMode: flagField(check, block, 'quota_mode'),
@@ -231,12 +255,14 @@ function checkNames(check: FileCheck, items: readonly Item[]): void {
       );
     } else if (
       name === '' &&
-      before.some(item => item.limit.name === '' && item.terms?.tag === terms?.tag && terms !== null)
+      terms !== null &&
+      before.some(item => item.limit.name === '' && item.terms?.tag === terms.tag)
     ) {
-      check.fault(
-        block.offset,
-        `two limits of the entry have the same window (${terms?.window}) and algorithm: give them names, or remove one`,
-      );
+      const same =
+        terms.lease?.mode === 'concurrency'
+          ? 'are on concurrency'
+          : `have the same window (${terms.window}) and algorithm`;
+      check.fault(block.offset, `two limits of the entry ${same}: give them names, or remove one`);
     }
   }
 }
@@ -264,9 +290,12 @@ function distinguished(check: FileCheck, items: readonly Item[]): readonly RuleL
 }
 
 /** The level of a limit without a name: the shortest one that is free, which is then taken. Null if none is. */
-function levelOf({ algorithm, calendar, window }: LimitTerms, taken: Set<string>): string | null {
+function levelOf({ algorithm, calendar, window, lease, tag }: LimitTerms, taken: Set<string>): string | null {
   const whole = window.replace(' ', '_');
-  const levels = [calendar?.period ?? whole, whole, `${whole}_${algorithm}`];
+  const levels =
+    lease?.mode === 'concurrency'
+      ? [tag, `${tag}_${whole}`]
+      : [calendar?.period ?? whole, whole, `${whole}_${algorithm}`];
   const free = levels.find(level => !taken.has(level));
   if (free === undefined) return null;
   taken.add(free);

@@ -1,13 +1,11 @@
-import { quote } from '../../base/printable.ts';
 import { MOST_VIOLATIONS, type PenaltyRule } from '../rule-set.ts';
-import { hasValue, mapField, offsetOf, wholeField, writtenField } from './fields/fields.ts';
+import { hasValue, mapField, offsetOf, wholeField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { checkedMap } from './fields/repeated-keys.ts';
-import { ACCEPTED_LENGTH, writtenSeconds } from './window-length.ts';
+import { type LongestLength, lengthField } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
-const LONGEST_DAYS = 365;
-const LONGEST_S = LONGEST_DAYS * 86_400;
+const LONGEST: LongestLength = { days: 365, text: 'a year' };
 const GREATEST_FACTOR = 100;
 
 /** Checks the `penalty` of a limit. Null if it is absent, or faulty as a whole. */
@@ -17,8 +15,8 @@ export function checkPenalty(check: FileCheck, block: YamlMap): PenaltyRule | nu
   const map = checkedMap(check, written, 'penalty');
   const after = wholeField(check, map, 'after', { least: 1, greatest: MOST_VIOLATIONS }) ?? 1;
   const factor = wholeField(check, map, 'factor', { least: 1, greatest: GREATEST_FACTOR });
-  const forS = checkLength(check, map, 'for');
-  const maxS = checkLength(check, map, 'max');
+  const forS = lengthField(check, map, 'for', LONGEST);
+  const maxS = lengthField(check, map, 'max', LONGEST);
   if (!hasValue(map, 'for')) {
     check.fault(
       map.offset,
@@ -29,26 +27,6 @@ export function checkPenalty(check: FileCheck, block: YamlMap): PenaltyRule | nu
   if (factor !== null || !hasValue(map, 'factor'))
     checkMaximum(check, map, { factor: factor ?? 1, forS, maxS });
   return forS === null ? null : { after, forS, factor: factor ?? 1, maxS: maxS ?? forS };
-}
-
-/** Seconds; null if absent or faulty. */
-function checkLength(check: FileCheck, map: YamlMap, name: string): number | null {
-  const text = hasValue(map, name) ? writtenField(check, map, name) : null;
-  if (text === null) return null;
-  const seconds = writtenSeconds(text);
-  if (seconds !== null && seconds >= 1 && seconds <= LONGEST_S) return seconds;
-  const isNumber = /^[0-9]+$/.test(text);
-  const [found, advice] =
-    seconds !== null
-      ? [
-          `${text} is ${seconds < 1 ? 'shorter than one second' : 'longer than a year'}`,
-          `a length from 1s to ${LONGEST_DAYS}d`,
-        ]
-      : isNumber
-        ? [`\`${name}: ${text}\` has no unit`, `\`${name}: ${text}s\` for seconds`]
-        : [`${quote(text)} is not a length of time`, ACCEPTED_LENGTH];
-  check.fault(offsetOf(map, name), `${found}: write ${advice}`);
-  return null;
 }
 
 /** A penalty that grows has a maximum, and only such a one has. */

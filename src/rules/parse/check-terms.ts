@@ -13,16 +13,19 @@ import {
 import { checkAfterLimit, checkAfterLimitTerms } from './check-after-limit.ts';
 import { checkCalendar } from './check-calendar.ts';
 import { checkClasses, checkClassTerms } from './check-classes.ts';
+import { checkConcurrency, checkReserve, checkScale, LEASE_TAG } from './check-leases.ts';
 import { checkPenalty } from './check-penalty.ts';
 import { ADDED_FIELDS } from './fields/field-names.ts';
-import { hasValue, mapField, offsetOf, textField, wholeField } from './fields/fields.ts';
+import { countField, hasValue, mapField, offsetOf, textField, wholeField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { LONGEST_S, lengthS, unitWindow, type WindowLength, writtenWindow } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 /** The unit of a limit, and how the limit counts. */
 interface Counting {
-  readonly unit: Unit;
+  /** Null for a limit on concurrency. */
+  readonly unit: Unit | null;
+  readonly requestsPerUnit: number;
   readonly terms: LimitTerms;
 }
 
@@ -45,43 +48,55 @@ const PENALTY_TAG = '.penalty';
 const CLASSES_TAG = '.classes';
 
 /**
- * Checks the fields of a limit that say how it counts. Returns null after reporting a fault of the window.
+ * Checks the fields of a limit that say how much it allows and how it counts. Returns null after reporting a fault of the
+ * window.
  *
- * @param requestsPerUnit the limit; the default of `burst`
  * @param alternative what can be written instead of a unit, for messages
  */
-export function checkTerms(
-  check: FileCheck,
-  block: YamlMap,
-  requestsPerUnit: number,
-  alternative: string,
-): Counting | null {
+export function checkTerms(check: FileCheck, block: YamlMap, alternative: string): Counting | null {
+  if (hasValue(block, 'concurrency')) {
+    const concurrency = checkConcurrency(check, block);
+    return concurrency && { unit: null, requestsPerUnit: concurrency.limit, terms: concurrency.terms };
+  }
+  const requestsPerUnit = countField(check, block, 'requests_per_unit');
   const window = checkWindow(check, block, alternative);
   const algorithm = checkAlgorithm(check, block, window?.calendar ?? null);
   const burst = checkBurst(check, block, algorithm, requestsPerUnit);
   const penalty = checkPenalty(check, block);
   const classes = checkClasses(check, block);
   const afterLimit = checkAfterLimit(check, block);
+  const scale = checkScale(check, block, algorithm, requestsPerUnit);
+  const lease = checkReserve(check, block);
   if (window === null) return null;
   const { unit, multiplier, calendar, text } = window;
   if (algorithm === 'token_bucket') checkCapacity(check, block, { window, requestsPerUnit, burst });
   if (algorithm === 'sliding_window') checkSlidingLimit(check, block, requestsPerUnit);
-  const form =
-    penalty !== null ? PENALTY_TAG : classes !== null && algorithm === 'fixed_window' ? CLASSES_TAG : '';
-  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${form}`;
-  const how = { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit, lease: null, scale: 1 };
+  const how = { algorithm, multiplier, burst, calendar, penalty, classes, afterLimit, lease, scale };
+  const tag = `${text.replace(' ', '.')}${TAGS[algorithm]}${formTag(how)}`;
   const terms = { ...how, window: text, tag };
   checkClassTerms(check, block, terms);
   checkAfterLimitTerms(check, block, terms);
-  return { unit, terms };
+  return { unit, requestsPerUnit, terms };
+}
+
+/** The part of a tag that says which form the counters have. */
+function formTag({
+  algorithm,
+  penalty,
+  classes,
+  lease,
+}: Pick<LimitTerms, 'algorithm' | 'penalty' | 'classes' | 'lease'>): string {
+  if (lease !== null) return LEASE_TAG;
+  if (penalty !== null) return PENALTY_TAG;
+  return classes !== null && algorithm === 'fixed_window' ? CLASSES_TAG : '';
 }
 
 /** The terms of a `rate_limit`; null for a plain limit. One that is counted as a plain limit keeps its cache key. */
 export function termsOfOne(terms: LimitTerms): LimitTerms | null {
-  const { algorithm, multiplier, calendar, penalty, classes, afterLimit } = terms;
-  const isAdmitted = algorithm !== 'fixed_window' || penalty !== null || classes !== null;
+  const { algorithm, multiplier, calendar, penalty, classes, afterLimit, lease, scale } = terms;
+  const isAdmitted = algorithm !== 'fixed_window' || penalty !== null || classes !== null || lease !== null;
   if (isAdmitted || multiplier !== 1 || calendar !== null) return terms;
-  return afterLimit === 0 ? null : { ...terms, tag: '' };
+  return afterLimit === 0 && scale === 1 ? null : { ...terms, tag: '' };
 }
 
 /** A field of a limit that envoyproxy/ratelimit does not know and that has a value. Null if the limit has only known fields. */

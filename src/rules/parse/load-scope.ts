@@ -1,3 +1,4 @@
+import { extraLevels } from '../compile-extra-rows.ts';
 import { type ClassRule, type LimitTerms, type RuleLimit, UNIT_NUMBERS } from '../rule-set.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { MAX_ENTRIES, MAX_EXTRA_ROWS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
@@ -43,14 +44,14 @@ export class ExtraRowBudget {
   #left = MAX_EXTRA_ROWS;
 
   /** Reports once if there are too many. */
-  take(check: FileCheck, offset: number, { classes, afterLimit }: LimitTerms): void {
+  take(check: FileCheck, offset: number, terms: LimitTerms): void {
     if (this.#left < 0) return;
-    this.#left -= (classes === null ? 0 : 1 + classes.names.length) + (afterLimit > 0 ? 1 : 0);
+    this.#left -= extraLevels(terms).length;
     if (this.#left >= 0) return;
     check.fault(
       offset,
       `the limits of all files have more than ${MAX_EXTRA_ROWS} classes, each with statistics of its own (one more for each ` +
-        'limit with `classes`, and one for each `after_limit`): write fewer classes, or `default` for several of them',
+        'limit with `classes`, one for each `after_limit`, and four for each `reserve` and `concurrency`): write fewer classes, or `default` for several of them',
     );
   }
 }

@@ -1,7 +1,7 @@
 import { quote } from '../../base/printable.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import { UNIT_NUMBERS, type Unit } from '../rule-set.ts';
-import { fieldOf, offsetOf, textField, wholeField, writtenField } from './fields/fields.ts';
+import { fieldOf, hasValue, offsetOf, textField, wholeField, writtenField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
@@ -32,7 +32,7 @@ const WRITTEN = /^0*([0-9]{1,10})([a-z])$/;
 
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
 /** What a length of time is, for messages. */
-export const ACCEPTED_LENGTH =
+const ACCEPTED_LENGTH =
   'a whole number and one of the letters s, m, h, d and w, such as `90s`, `5m` or `36h`';
 
 /** Reads `unit` and `unit_multiplier`. Returns null after reporting a fault. See {@link checkUnit}. */
@@ -71,8 +71,39 @@ export function writtenWindow(check: FileCheck, block: YamlMap): WindowLength | 
   return null;
 }
 
+/** The longest length that a field accepts, and how messages call it. */
+export interface LongestLength {
+  readonly days: number;
+  readonly text: string;
+}
+
+/** A length of time from one second, in seconds; null if absent, null or faulty. */
+export function lengthField(
+  check: FileCheck,
+  map: YamlMap,
+  name: string,
+  longest: LongestLength,
+): number | null {
+  const text = hasValue(map, name) ? writtenField(check, map, name) : null;
+  if (text === null) return null;
+  const seconds = writtenSeconds(text);
+  if (seconds !== null && seconds >= 1 && seconds <= longest.days * 86_400) return seconds;
+  const isNumber = /^[0-9]+$/.test(text);
+  const [found, advice] =
+    seconds !== null
+      ? [
+          `${text} is ${seconds < 1 ? 'shorter than one second' : `longer than ${longest.text}`}`,
+          `a length from 1s to ${longest.days}d`,
+        ]
+      : isNumber
+        ? [`\`${name}: ${text}\` has no unit`, `\`${name}: ${text}s\` for seconds`]
+        : [`${quote(text)} is not a length of time`, ACCEPTED_LENGTH];
+  check.fault(offsetOf(map, name), `${found}: write ${advice}`);
+  return null;
+}
+
 /** The seconds of a length of time, such as `90s`; null if the text has another form. */
-export function writtenSeconds(text: string): number | null {
+function writtenSeconds(text: string): number | null {
   const [, digits, letter] = WRITTEN.exec(text) ?? [];
   const unit = LETTERS.get(letter);
   return unit === undefined ? null : Number(digits) * secondsOf(unit);

@@ -15,6 +15,14 @@ export interface LimitText {
   /** `key`, `default`, and the share of each class. */
   readonly classes?: Readonly<Record<string, string>>;
   readonly after_limit?: { readonly admit: string };
+  readonly scale?: number;
+  readonly reserve?: {
+    readonly for: string;
+    readonly overdraft?: string;
+    readonly zero_hits?: string;
+    readonly estimate?: number;
+  };
+  readonly concurrency?: { readonly limit: number; readonly for: string };
   readonly shadow_mode?: boolean;
   readonly quota_mode?: boolean;
   readonly requests_per_unit?: number;
@@ -27,6 +35,7 @@ export interface LimitText {
 export interface EntryText {
   readonly key: string;
   readonly value?: string;
+  readonly holder?: string;
   readonly rate_limit?: LimitText;
   readonly rate_limits?: readonly LimitText[];
   readonly shadow_mode?: boolean;

@@ -56,6 +56,31 @@ function matchesValue(pattern: string, value: string): boolean {
   return new Matching([{ key: 'k', value: pattern, rate_limit: limit(1) }]).pathOf(`k=${value}`) !== null;
 }
 
+t.test('the entry of the holder of leases is set aside wherever it stands after the rule', async t => {
+  const slots = { concurrency: { limit: 5, for: '1m' } };
+  const matching = new Matching([
+    {
+      key: 'user',
+      holder: 'request_id',
+      rate_limit: slots,
+      descriptors: [
+        { key: 'model', rate_limit: limit(1), descriptors: [{ key: 'n', rate_limit: limit(1) }] },
+      ],
+    },
+  ]);
+  const look = (text: string) => [matching.pathOf(text), matching.keyText, matching.matcher.asideCount];
+  t.strictSame(look('user=a'), ['d.user', 'user_a_', 0]);
+  t.strictSame(look('user=a,request_id=7'), ['d.user', 'user_a_', 1]);
+  t.strictSame(look('user=a,request_id=7,model=m'), ['d.user.model', 'user_a_model_m_', 1]);
+  t.equal(matching.pathOf('request_id=7,user=a'), null, 'not before the rule');
+  t.equal(
+    matching.pathOf('user=a,model=m,request_id=7'),
+    null,
+    'not after an entry below that has no leases',
+  );
+  t.equal(matching.pathOf('user=a,request=7'), null);
+});
+
 t.test('rules of as many levels as a descriptor may have entries are compiled and matched', async t => {
   let entries: EntryText[] = [{ key: 'k', value: 'v', rate_limit: limit(1) }];
   for (let level = 1; level < MAX_ENTRY_LEVELS; level++)

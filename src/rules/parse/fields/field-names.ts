@@ -59,6 +59,8 @@ export type FieldKind =
   | 'penalty'
   | 'classes'
   | 'after_limit'
+  | 'reserve'
+  | 'concurrency'
   | 'answers'
   | 'metadata'
   | 'entries'
@@ -79,6 +81,8 @@ export type MapKind =
   | 'penalty'
   | 'classes'
   | 'after_limit'
+  | 'reserve'
+  | 'concurrency'
   | 'replaces'
   | 'overlay'
   | 'overlay_entry'
@@ -104,6 +108,9 @@ const OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['penalty', 'penalty'],
   ['classes', 'classes'],
   ['after_limit', 'after_limit'],
+  ['scale', 'count'],
+  ['reserve', 'reserve'],
+  ['concurrency', 'concurrency'],
 ];
 const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
   ['name', 'text'],
@@ -117,6 +124,7 @@ const OF_LIMIT = [...OF_LIMITS, ['unlimited', 'flag'] as const, ...NAMES_OF_LIMI
 const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
   ['rate_limit', 'limit'],
   ['rate_limits', 'limits'],
+  ['holder', 'text'],
   ['shadow_mode', 'flag'],
   ['quota_mode', 'flag'],
   ['detailed_metric', 'flag'],
@@ -136,9 +144,9 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
-    ...OF_ENTRIES.slice(0, 2),
+    ...OF_ENTRIES.slice(0, 3),
     ['descriptors', 'entries'],
-    ...OF_ENTRIES.slice(2),
+    ...OF_ENTRIES.slice(3),
   ]),
   rate_limit: new Map(OF_LIMIT),
   rate_limits: new Map([...OF_LIMITS, ...NAMES_OF_LIMITS, ['shadow_mode', 'flag'], ['quota_mode', 'flag']]),
@@ -156,6 +164,16 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   // Its keys are names of classes, `key` and `default`; see `kindOfField`.
   classes: new Map(),
   after_limit: new Map([['admit', 'text']]),
+  reserve: new Map([
+    ['for', 'text'],
+    ['overdraft', 'text'],
+    ['zero_hits', 'text'],
+    ['estimate', 'count'],
+  ]),
+  concurrency: new Map([
+    ['limit', 'count'],
+    ['for', 'text'],
+  ]),
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
   overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
@@ -178,6 +196,8 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   penalty: [...FIELD_KINDS.penalty.keys()],
   classes: [],
   after_limit: [...FIELD_KINDS.after_limit.keys()],
+  reserve: [...FIELD_KINDS.reserve.keys()],
+  concurrency: [...FIELD_KINDS.concurrency.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
@@ -194,6 +214,9 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
   'penalty',
   'classes',
   'after_limit',
+  'scale',
+  'reserve',
+  'concurrency',
 ]);
 
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
@@ -204,6 +227,8 @@ const STRICT: ReadonlySet<MapKind> = new Set([
   'penalty',
   'classes',
   'after_limit',
+  'reserve',
+  'concurrency',
   'overlay',
   'overlay_entry',
   'overlay_limit',
@@ -215,6 +240,7 @@ export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).
 /** The names outside limits that envoyproxy/ratelimit does not know. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   'rate_limits',
+  'holder',
   'answers',
   'overlay',
   'path',
@@ -222,6 +248,8 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   ...FIELDS.calendar,
   ...FIELDS.penalty,
   ...FIELDS.after_limit,
+  ...FIELDS.reserve,
+  ...FIELDS.concurrency,
 ]);
 
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
@@ -240,6 +268,8 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   penalty: '`penalty`',
   classes: '`classes`',
   after_limit: '`after_limit`',
+  reserve: '`reserve`',
+  concurrency: '`concurrency`',
   replaces: 'an item of `replaces`',
   overlay: 'a file of `RULES_OVERLAY`, at its top',
   overlay_entry: 'an item of `overlay`',

@@ -54,6 +54,8 @@ const MERGED_BY_KEY: ReadonlySet<FieldKind> = new Set([
   'penalty',
   'classes',
   'after_limit',
+  'reserve',
+  'concurrency',
   'answers',
   'metadata',
 ]);
@@ -191,6 +193,8 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
     case 'penalty':
     case 'classes':
     case 'after_limit':
+    case 'reserve':
+    case 'concurrency':
     case 'answers': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);

@@ -38,8 +38,8 @@ export const MAX_ENTRY_LEVELS = 256;
 export const MAX_ENTRIES = 1_000_000;
 
 /**
- * Maximum number of rows of statistics for classes, and for the hits that pass after a limit, in all files of one load. A
- * row takes about 100 bytes.
+ * Maximum number of rows of statistics for classes, for the hits that pass after a limit and for leases, in all files of one
+ * load. A row takes about 100 bytes.
  */
 export const MAX_EXTRA_ROWS = 1_000_000;
 

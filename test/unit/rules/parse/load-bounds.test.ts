@@ -93,7 +93,8 @@ t.test('the rows of statistics of classes are counted, and one too many is repor
   t.throws(() => faults.throwIfAny(), {
     message:
       'a.yaml:1:1: the limits of all files have more than 1000000 classes, each with statistics of its own (one more for ' +
-      'each limit with `classes`, and one for each `after_limit`): write fewer classes, or `default` for several of them',
+      'each limit with `classes`, one for each `after_limit`, and four for each `reserve` and `concurrency`): write fewer ' +
+      'classes, or `default` for several of them',
   });
 });
 

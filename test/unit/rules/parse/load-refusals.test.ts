@@ -61,7 +61,7 @@ t.test('an entry needs a key; what lies below it is checked all the same', async
 
 t.test('an unknown key is refused with the likely one and all that are accepted there', async t => {
   const entryKeys =
-    'accepted here: key, value, rate_limit, rate_limits, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata';
+    'accepted here: key, value, rate_limit, rate_limits, holder, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata';
   const cases: Record<string, string> = {
     ratelimit: 'did you mean `rate_limit`? ',
     'rate-limit': 'did you mean `rate_limit`? ',
@@ -81,7 +81,7 @@ t.test('an unknown key is refused with the likely one and all that are accepted 
   }
   t.match(
     refusal(entryFile('key: k\nrate_limit: {unit: day, requestsperunit: 5}')),
-    /^rules.yaml:4:29: d.k: unknown key `requestsperunit`; did you mean `requests_per_unit`\? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, classes, after_limit, unlimited, name, replaces$/,
+    /^rules.yaml:4:29: d.k: unknown key `requestsperunit`; did you mean `requests_per_unit`\? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, classes, after_limit, scale, reserve, concurrency, unlimited, name, replaces$/,
   );
   t.match(
     refusal('domain: d\ndescriptor: []'),
