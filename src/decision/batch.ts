@@ -262,13 +262,22 @@ export function endOfLimits({ kind, firstPart, partCount }: DecisionTable, row: 
   return kind[row] === KIND.several ? firstPart[row] + partCount[row] : row + 1;
 }
 
-/** Hits that count against the limit of a row, after those of the request; NaN if the store did not count. */
+/** The most hits that the limit of a row admits: those that its requests are worth, or the burst of a bucket. */
+export function mostHits({ terms, requestsPerUnit }: DecisionTable, row: number): number {
+  return terms[row]?.total ?? requestsPerUnit[row];
+}
+
+/**
+ * What counts against the limit of a row, after the request, in the unit of `requestsPerUnit`; NaN if the store did not
+ * count. Only a limit with a scale can have used a part of a unit.
+ */
 export function usedAfter({ decisions, counters }: DecisionBatch, row: number): number {
   const op = decisions.op[row];
   if (op < 0) return Number.NaN;
   const terms = decisions.terms[row];
   const after = counters.opAfters[op];
-  return terms === null || terms.admission === null ? after : terms.usedAt(after);
+  if (terms === null) return after;
+  return (terms.admission === null ? after : terms.usedAt(after)) / terms.scale;
 }
 
 /** The first slot of the statistics of the class of a row, in `DecisionBatch.ruleTotals`; -1 if its limit has no classes. */

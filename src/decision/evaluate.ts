@@ -11,6 +11,7 @@ import {
   type DecisionBatch,
   type DecisionTable,
   KIND,
+  mostHits,
   PENALIZED,
 } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
@@ -106,12 +107,12 @@ export class Evaluator {
     if (isRefund) return this.#evaluateRefund(batch, row, after);
     if (Number.isNaN(after)) return this.#evaluateUncounted(batch, row, false);
     const outcome = this.#outcome;
-    outcome.requestsPerUnit = decisions.requestsPerUnit[row];
+    outcome.requestsPerUnit = mostHits(decisions, row);
     outcome.hits = decisions.hits[row];
     outcome.held = counters.opHeld[op] === 1;
     outcome.after = after;
     outcome.before = outcome.held ? after : after - outcome.hits;
-    decisions.remaining[row] = Math.max(outcome.requestsPerUnit - after, 0);
+    setRemaining(decisions, row, outcome.requestsPerUnit - after);
     const share = terms === null ? 0 : terms.afterLimit;
     if (share > 0 && this.#passes(share)) {
       addTotal(batch.ruleTotals, decisions.extraBase[row] + RULE_STAT.totalHits, outcome.hits);
@@ -162,7 +163,7 @@ export class Evaluator {
     }
     const isPenalized = counters.opRefused[op] === REFUSED.penalized;
     const left = isPenalized ? 0 : terms.leftAt(level);
-    decisions.remaining[row] = terms.scale === 1 ? left : Math.floor(left / terms.scale);
+    setRemaining(decisions, row, left);
     if (isPenalized) {
       decisions.resetMs[row] = penalties.untils[slot] * SECOND_MS - nowMs;
       decisions.flags[row] |= PENALIZED;
@@ -204,7 +205,7 @@ export class Evaluator {
   #evaluateRefund(batch: DecisionBatch, row: number, after: number): boolean {
     const { decisions } = batch;
     if (Number.isNaN(after)) return this.#evaluateUncounted(batch, row, true);
-    decisions.remaining[row] = Math.max(decisions.requestsPerUnit[row] - after, 0);
+    setRemaining(decisions, row, mostHits(decisions, row) - after);
     return true;
   }
 
@@ -216,16 +217,16 @@ export class Evaluator {
     const uncounted = this.#uncounted;
     if (uncounted === 'refuse') return false;
     const terms = decisions.terms[row];
-    const most = terms === null ? decisions.requestsPerUnit[row] : Math.floor(terms.most / terms.scale);
+    const most = terms === null ? decisions.requestsPerUnit[row] : terms.most;
     const hits = isRefund ? 0 : decisions.hits[row];
     const left = uncounted === 'allow' ? most - hits : isRefund ? 0 : -1;
-    decisions.remaining[row] = Math.max(left, 0);
+    setRemaining(decisions, row, left);
     const state = this.#state;
     const isAdmitted = terms !== null && terms.admission !== null;
     if (isAdmitted) {
       state.nowMs = nowMs;
       state.fixedLeftMs = decisions.resetMs[row];
-      state.level = (terms.most - decisions.remaining[row] * terms.scale) * terms.admission.scale;
+      state.level = (terms.most - Math.max(left, 0)) * terms.admission.scale;
       state.floor = 0;
       state.previous = 0;
       state.held = 0;
@@ -264,6 +265,12 @@ export class Evaluator {
       },
     );
   }
+}
+
+/** Sets what is left of a limit. A part of what one of its requests is worth does not count. */
+function setRemaining({ remaining, terms }: DecisionTable, row: number, hits: number): void {
+  const scale = terms[row]?.scale ?? 1;
+  remaining[row] = hits <= 0 ? 0 : scale === 1 ? hits : Math.floor(hits / scale);
 }
 
 /** Sets when a limit resets for a rejected request: when its hits fit, but not before the end of a penalty. */

@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../base/clock.ts';
-import { type DecisionBatch, type DecisionTable, KIND, OVERRIDDEN } from './batch.ts';
+import { type DecisionBatch, type DecisionTable, KIND, mostHits, OVERRIDDEN } from './batch.ts';
 import { isFullest, recordFullest } from './statistics/fullest-keys.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
@@ -48,10 +48,11 @@ function recordRow(
 }
 
 /** The part of its limit that a key has used; NaN if the store could not count it. */
-function shareOf({ terms, requestsPerUnit, isOver }: DecisionTable, row: number, after: number): number {
+function shareOf(decisions: DecisionTable, row: number, after: number): number {
+  const { terms, isOver } = decisions;
   const counting = terms[row];
   if (counting === null || counting.admission === null) {
-    const most = requestsPerUnit[row];
+    const most = mostHits(decisions, row);
     return most > 0 ? after / most : 1;
   }
   const share = counting.total > 0 ? counting.usedAt(after) / counting.total : 1;

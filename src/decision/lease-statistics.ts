@@ -1,4 +1,4 @@
-import { STEP } from '../counters/leases/lease.ts';
+import { LEASE_MODE, STEP } from '../counters/leases/lease.ts';
 import { LEASE_ROWS } from '../rules/compile-extra-rows.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import type { DecisionBatch } from './batch.ts';
@@ -20,8 +20,11 @@ export function countLeases(batch: DecisionBatch, row: number): void {
   if (opHeld[op] === 1 || opRefused[op] !== 0) return;
   const step = leases.steps[op];
   if (step === STEP.take) count(batch, row, LEASE_ROWS.held, leases.held[op]);
+  if (step === STEP.free) count(batch, row, LEASE_ROWS.settled, leases.hits[op]);
   if (step !== STEP.settle) return;
-  count(batch, row, LEASE_ROWS.settled, leases.spent[op]);
+  // A slot is not spent, but free again.
+  const isSlot = leases.of(slot).mode === LEASE_MODE.concurrency;
+  count(batch, row, LEASE_ROWS.settled, isSlot ? leases.held[op] : leases.spent[op]);
   if (leases.spent[op] > leases.held[op])
     count(batch, row, LEASE_ROWS.overdrawn, leases.spent[op] - leases.held[op]);
 }

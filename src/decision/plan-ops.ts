@@ -5,7 +5,7 @@ import type { OpLease } from '../counters/leases/op-leases.ts';
 import { secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { countInClass, type DecisionBatch, type DecisionTable, KIND, PENALIZED } from './batch.ts';
+import { countInClass, type DecisionBatch, type DecisionTable, KIND, mostHits, PENALIZED } from './batch.ts';
 import type { CountingTerms } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
@@ -135,7 +135,7 @@ export class OpPlanner {
     const op = this.#op;
     op.hits = decisions.hits[row];
     op.isRefund = isRefund;
-    op.limit = this.#holdsBack && holdsBack(decisions, row) ? decisions.requestsPerUnit[row] : NEVER_FULL;
+    op.limit = this.#holdsBack && holdsBack(decisions, row) ? mostHits(decisions, row) : NEVER_FULL;
     op.unit = terms === null ? unit : terms.storeUnit;
     op.ttlS = terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(nowS, jitterS);
     op.expiryS = terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS);

@@ -3,7 +3,7 @@ import { SECOND_MS } from '../../base/clock.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { quotedPolicyName } from '../../rules/policy-names.ts';
-import { type DecisionBatch, type DecisionTable, OVERRIDDEN } from '../batch.ts';
+import { type DecisionBatch, type DecisionTable, mostHits, OVERRIDDEN } from '../batch.ts';
 import { keysOf } from '../metric-key.ts';
 
 /** Maximum number of limits whose texts are kept. They are created again when they are needed. */
@@ -106,7 +106,7 @@ export function windowSOf({ terms, unit }: DecisionTable, row: number): number {
   return Math.max(Math.ceil(admission!.capacity / (admission!.drain * SECOND_MS)), 1);
 }
 
-/** The most hits that the unused limit admits, of all classes. */
-export function quotaOf({ terms, requestsPerUnit }: DecisionTable, row: number): number {
-  return terms[row]?.total ?? requestsPerUnit[row];
+/** The most that the unused limit admits, of all classes, in the unit of `requestsPerUnit`. */
+export function quotaOf(decisions: DecisionTable, row: number): number {
+  return mostHits(decisions, row) / (decisions.terms[row]?.scale ?? 1);
 }

@@ -8,7 +8,7 @@ import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
 import type { Algorithm, ClassRule, PenaltyRule } from '../../rules/rule-set.ts';
 import { shareText } from '../../rules/shares.ts';
 import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';
-import type { DecisionBatch } from '../batch.ts';
+import { type DecisionBatch, mostHits } from '../batch.ts';
 import type { CountingTerms } from '../limits/counting-terms.ts';
 import type { LimitClasses } from '../limits/limit-classes.ts';
 import { nameOfLimit } from '../metric-key.ts';
@@ -249,7 +249,7 @@ function beyondOf(
 ): ExplainedBeyond | null {
   const afterLimit = decisions.terms[row]?.afterLimit ?? 0;
   if (afterLimit === 0 || count === null || count.heldBack || requests.isRefund[row] === 1) return null;
-  const hits = count.after - decisions.requestsPerUnit[row];
+  const hits = count.after - mostHits(decisions, row);
   return hits > 0 ? { hits, passes: decisions.isOver[row] === 0 } : null;
 }
 

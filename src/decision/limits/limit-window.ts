@@ -54,8 +54,8 @@ export class LimitWindow {
 }
 
 /** Whether the store admits the hits of a limit, which then has one key for all times. */
-export function isAdmitted({ algorithm, penalty, classes, lease, scale }: RuleTerms): boolean {
-  return algorithm !== 'fixed_window' || penalty !== null || classes !== null || lease !== null || scale > 1;
+export function isAdmitted({ algorithm, penalty, classes, lease }: RuleTerms): boolean {
+  return algorithm !== 'fixed_window' || penalty !== null || classes !== null || lease !== null;
 }
 
 /** A limit on what runs at the same time has no unit. */
