@@ -176,6 +176,7 @@ export class LeaseBook {
     leases[at + RECORD.nameLength] = name.length;
     this.#names.set(name, lease * LONGEST_NAME);
     this.#leaseBuckets[bucket] = lease + 1;
+    if (name.length === 0) this.#header[HEADER.numbered] = Math.max(this.#header[HEADER.numbered], b);
     this.#accounts[account * ACCOUNT.words + ACCOUNT.count]++;
     this.#header[HEADER.count]++;
     this.#append(lease, LEASE.live);

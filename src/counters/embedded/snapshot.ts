@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { OWNER_ONLY } from '../../base/files/owner-only.ts';
 import type { FingerprintKey } from '../fingerprint.ts';
@@ -13,12 +14,14 @@ import {
   counterBytes,
   END_BYTES,
   HEADER_BYTES,
+  readAt,
   readHeader,
   SnapshotFault,
   type SnapshotHeader,
   writeEnd,
   writeHeader,
 } from './snapshot-format.ts';
+import { leaseBlocksOf, putLeases, writeLeases } from './snapshot-leases.ts';
 
 /** Number of regions to copy per turn of the event loop, which takes tens of microseconds. */
 const REGIONS_A_TURN = 8;
@@ -48,9 +51,10 @@ export function readSnapshotKey(path: string): FingerprintKey | null {
 export async function saveSnapshot(
   path: string,
   table: CounterTable,
-  { writtenMs, fingerprintKey }: Omit<SnapshotHeader, 'hasExtras'>,
+  { writtenMs, fingerprintKey }: Omit<SnapshotHeader, 'hasExtras' | 'hasLeases'>,
 ): Promise<number> {
-  const { hasExtras } = table;
+  const hasLeases = table.leases.count > 0;
+  const hasExtras = table.hasExtras || hasLeases;
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true });
   // Other users must not read the key of the fingerprints.
@@ -59,7 +63,8 @@ export async function saveSnapshot(
   try {
     try {
       await file.chmod(OWNER_ONLY);
-      await file.writeFile(writeHeader({ writtenMs, fingerprintKey, hasExtras }));
+      await file.writeFile(writeHeader({ writtenMs, fingerprintKey, hasExtras, hasLeases }));
+      if (hasLeases) await writeLeases(file, table.leases);
       total = await writeCounters(file, table, { nowS: Math.floor(writtenMs / 1_000), hasExtras });
       await file.writeFile(writeEnd(total));
       await file.sync();
@@ -120,13 +125,16 @@ export async function loadSnapshot(
   const file = await openExisting(path);
   if (file === null) return null;
   try {
-    const header = await check(file);
+    const { header, countersAt } = await check(file);
     if (header.fingerprintKey.join() !== fingerprintKey.join()) {
       throw new SnapshotFault('it was replaced by another snapshot while it was read');
     }
     let counters = 0;
     let expired = 0;
-    for await (const block of blocksOf(file, header)) {
+    if (header.hasLeases) {
+      for await (const block of leaseBlocksOf(file)) putLeases(block.bytes, table.leases, nowMs);
+    }
+    for await (const block of blocksOf(file, { ...header, at: countersAt })) {
       const alive = putAll(block, table, { nowMs, hasExtras: header.hasExtras });
       counters += alive;
       expired += block.length / counterBytes(header.hasExtras) - alive;
@@ -161,18 +169,28 @@ function putAll(
   return alive;
 }
 
-async function check(file: FileHandle): Promise<SnapshotHeader> {
+/** Checks all of a file. Returns its header, and where its counters begin. */
+async function check(
+  file: FileHandle,
+): Promise<{ readonly header: SnapshotHeader; readonly countersAt: number }> {
   const header = readHeader(await readAt(file, 0, HEADER_BYTES));
-  for await (const _block of blocksOf(file, header)) await nextTurn();
-  return header;
+  let countersAt = HEADER_BYTES;
+  if (header.hasLeases) {
+    for await (const { end } of leaseBlocksOf(file)) countersAt = end;
+  }
+  for await (const _block of blocksOf(file, { ...header, at: countersAt })) await nextTurn();
+  return { header, countersAt };
 }
 
 /**
  * The counters of each block.
  * @throws SnapshotFault if a block is damaged or the end is missing
  */
-async function* blocksOf(file: FileHandle, { hasExtras }: SnapshotHeader): AsyncGenerator<Buffer> {
-  let at = HEADER_BYTES;
+async function* blocksOf(
+  file: FileHandle,
+  { hasExtras, at: start }: SnapshotHeader & { readonly at: number },
+): AsyncGenerator<Buffer> {
+  let at = start;
   let total = 0;
   for (;;) {
     const head = await readAt(file, at, END_BYTES);
@@ -204,17 +222,6 @@ async function checkEnd(
     throw new SnapshotFault('it has data after its end');
 }
 
-async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length);
-  let got = 0;
-  while (got < length) {
-    const { bytesRead } = await file.read(buffer, got, length - got, position + got);
-    if (bytesRead === 0) break;
-    got += bytesRead;
-  }
-  return buffer.subarray(0, got);
-}
-
 async function openExisting(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, 'r');
@@ -232,8 +239,4 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve));
 }
