@@ -44,8 +44,9 @@ function secondsOf(duration: unknown): number | null {
   return typeof duration === 'string' ? Number(duration.slice(0, -1)) : null;
 }
 
-/** What a limit allows: `5 per minute`, `100 in any 5m`, `100 per 1m, bursts of 20`. */
-function rateText({ requestsPerUnit, unit, window, algorithm, burst }: ExplainedLimit): string {
+/** What a limit allows: `5 per minute`, `100 in any 5m`, `100 per 1m, bursts of 20`, `5 at the same time`. */
+function rateText({ requestsPerUnit, unit, window, algorithm, burst, lease }: ExplainedLimit): string {
+  if (lease?.mode === 'concurrency') return `${requestsPerUnit} at the same time`;
   if (window === undefined) return `${requestsPerUnit} per ${unit.toLowerCase()}`;
   if (algorithm === 'sliding_window') return `${requestsPerUnit} in any ${window}`;
   const rate = `${requestsPerUnit} per ${window}`;
@@ -73,7 +74,7 @@ function details(each: DescriptorExplanation, columns: number | null): string[] 
   if (limits === undefined) {
     if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(limit)].join(', ')]);
     if (limit?.overlay !== undefined) rows.push(['changed by overlay', limit.overlay]);
-    rows.push(...countingRows(each), ...afterLimitRows(each));
+    rows.push(...leaseRows(limit), ...countingRows(each), ...afterLimitRows(each));
     if (limit !== undefined) rows.push(['statistics', limit.statistics]);
   }
   return [
@@ -97,7 +98,7 @@ function partDetails(part: ExplainedPart, isRefund: boolean, columns: number | n
         .filter(text => text !== '')
         .join(', '),
     ]);
-    rows.push(...countingRows(part), ...afterLimitRows(part));
+    rows.push(...leaseRows(limit), ...countingRows(part), ...afterLimitRows(part));
   }
   rows.push(['statistics', limit.statistics]);
   return [
@@ -122,6 +123,35 @@ function countingRows({ key, window, level, class: own, penalty }: Partial<Expla
   }
   if (penalty !== undefined) rows.push(['penalty', penaltyText(penalty)]);
   return rows;
+}
+
+/** What one of the requests of a limit is worth, and what its leases hold. */
+function leaseRows({ scale, lease }: Pick<ExplainedLimit, 'scale' | 'lease'> = {}): Row[] {
+  return [
+    ...(scale === undefined ? [] : [['scale', `one request of the limit is worth ${scale} hits`] as const]),
+    ...(lease === undefined ? [] : [['leases', leaseText(lease)] as const]),
+  ];
+}
+
+function leaseText({
+  mode,
+  forSeconds,
+  holder,
+  estimate,
+  zeroHits,
+  overdraft,
+}: NonNullable<ExplainedLimit['lease']>): string {
+  const length = formatDuration(forSeconds * SECOND_MS);
+  if (mode === 'once') return `of each ${holder}, only the first call in ${length} counts`;
+  if (mode === 'concurrency') return `each ${holder} holds one, at most for ${length}`;
+  const held =
+    holder === ''
+      ? `each call without hits holds ${estimate} for ${length}`
+      : `each ${holder} holds hits for ${length}`;
+  const named = holder !== '' && estimate !== undefined ? [`${estimate} without hits`] : [];
+  const zero = zeroHits === 'settle' ? ['a later call without hits settles them'] : [];
+  const beyond = overdraft === 'allow' ? ['hits beyond those that were held take no room'] : [];
+  return [held, ...named, ...zero, ...beyond].join('; ');
 }
 
 function afterLimitRows({ limit, beyondLimit }: Pick<DescriptorExplanation, 'limit' | 'beyondLimit'>): Row[] {

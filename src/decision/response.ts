@@ -109,7 +109,8 @@ const UNIT_SUFFIXES = UNIT_NAMES.map(name => `${name[0]}${name.slice(1).toLowerC
 /**
  * The names and values of the headers for each unit: the limit with the fewest remaining requests among those of its unit,
  * and what remains. As in envoyproxy/ratelimit, the units are in the order of the request, the first of equal limits counts,
- * and the names do not depend on settings. Limits that are not plain have the unit that their status shows.
+ * and the names do not depend on settings. Limits that are not plain have the unit that their status shows, and those on
+ * concurrency have none.
  */
 function unitHeaderPairs({ requests, decisions }: DecisionBatch, request: number): [string, string][] {
   const { kind, unit, remaining, requestsPerUnit } = decisions;
@@ -119,7 +120,7 @@ function unitHeaderPairs({ requests, decisions }: DecisionBatch, request: number
   for (let row = first; row < end; row++) {
     const endOfRow = endOfLimits(decisions, row);
     for (let limit = firstLimit(decisions, row); limit < endOfRow; limit++) {
-      if (kind[limit] !== KIND.limited) continue;
+      if (kind[limit] !== KIND.limited || unit[limit] === 0) continue;
       const same = fewest.findIndex(other => unit[other] === unit[limit]);
       if (same < 0) fewest.push(limit);
       else if (remaining[limit] < remaining[fewest[same]]) fewest[same] = limit;

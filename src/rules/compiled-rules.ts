@@ -17,7 +17,7 @@ import {
   TERMS,
   wholeNumber,
 } from './layout.ts';
-import type { RulePlace } from './rule-set.ts';
+import type { LeaseRule, RulePlace } from './rule-set.ts';
 import { lengthText, type RuleTerms, readTerms } from './rule-terms.ts';
 import { shareText } from './shares.ts';
 
@@ -284,13 +284,25 @@ export function* dumpRules(rules: CompiledRules): Iterable<string> {
 
 /** What a line says instead of the unit, and at its end. */
 function dumpTerms(terms: RuleTerms): [string, string] {
-  const { window, algorithm, burst, calendar, penalty } = terms;
+  const { window, algorithm, burst, calendar, penalty, scale, lease } = terms;
+  if (lease?.mode === 'concurrency') return ['unit=UNKNOWN', dumpLease(lease)];
   const bucket = algorithm === 'token_bucket' ? `, burst: ${burst}` : '';
   const zone = calendar === null ? '' : `, zone: ${calendar.zone}`;
   const [length] = window.split(' ');
   const name = calendar === null ? 'window' : 'calendar';
-  const rest = `${dumpPenalty(penalty)}${dumpClasses(terms)}`;
+  const scaled = scale === 1 ? '' : `, scale: ${scale}`;
+  const rest = `${scaled}${dumpPenalty(penalty)}${dumpClasses(terms)}${lease === null ? '' : dumpLease(lease)}`;
   return [`${name}=${length}`, `, algorithm: ${algorithm}${bucket}${zone}${rest}`];
+}
+
+/** What the entry and the limit say about leases. A limit in the mode `once` says nothing about them itself. */
+function dumpLease({ mode, forS, holder, estimate, zeroHits, overdraft }: LeaseRule): string {
+  const named = holder === '' ? '' : `, holder: ${holder}`;
+  if (mode !== 'reserve')
+    return mode === 'once' ? named : `${named}, concurrency: {for: ${lengthText(forS)}}`;
+  const held = estimate === 0 ? '' : `, estimate: ${estimate}`;
+  const fields = `for: ${lengthText(forS)}, overdraft: ${overdraft}, zero_hits: ${zeroHits}${held}`;
+  return `${named}, reserve: {${fields}}`;
 }
 
 function dumpPenalty(penalty: RuleTerms['penalty']): string {

@@ -31,6 +31,7 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
   const names = chain.map(entry => nameOf(rules, entry));
   const path = [...names.map(({ composite }) => composite), domain].reverse().join('.');
   let lines = [
+    ...holderLines(rules, limit),
     ...limitLines(rules, fieldOf(rules, own, ENTRY.limit), rules.path(limit) !== path),
     ...flagLines(fieldOf(rules, own, ENTRY.flags)),
     ...metadataLines(rules, limit),
@@ -82,6 +83,13 @@ function nameOf(rules: CompiledRules, entry: number): { composite: string; key: 
   return { composite, key, value: composite.slice(key.length + 1) };
 }
 
+/** The entry that names the holder of leases, for all limits of the entry of a limit. */
+function holderLines(rules: CompiledRules, limit: number): string[] {
+  const number = rules.limit(limit, LIMIT.terms) - 1;
+  const holder = number < 0 ? '' : (rules.terms(number).lease?.holder ?? '');
+  return holder === '' ? [] : [`holder: ${scalar(holder)}`];
+}
+
 /** The limits of an entry. In a list, each one has its modes; else the entry has them. */
 function limitLines(rules: CompiledRules, first: number, isListed: boolean): string[] {
   if (!isListed) {
@@ -99,6 +107,14 @@ function limitLines(rules: CompiledRules, first: number, isListed: boolean): str
 function blockLines(rules: CompiledRules, limit: number): string[] {
   const isUnlimited = (rules.flags(limit) & LIMIT_FLAG.unlimited) !== 0;
   const requests = rules.requestsPerUnit(limit);
+  const number = rules.limit(limit, LIMIT.terms) - 1;
+  const lease = number < 0 ? null : rules.terms(number).lease;
+  if (lease?.mode === 'concurrency')
+    return [
+      ...nameLines(rules, limit),
+      ...['concurrency:', `  limit: ${requests}`, `  for: ${lengthText(lease.forS)}`],
+      ...replacesLines(rules, limit),
+    ];
   return [
     ...nameLines(rules, limit),
     ...(isUnlimited ? ['unlimited: true'] : windowLines(rules, limit)),
@@ -118,13 +134,15 @@ function windowLines(rules: CompiledRules, limit: number): string[] {
   const number = rules.limit(limit, LIMIT.terms) - 1;
   if (number < 0) return [`unit: ${unit}`];
   const terms = rules.terms(number);
-  const { algorithm, burst } = terms;
+  const { algorithm, burst, scale } = terms;
   return [
     ...lengthLines(terms, unit),
     ...(algorithm === 'fixed_window' ? [] : [`algorithm: ${algorithm}`]),
     ...(burst === 0 ? [] : [`burst: ${burst}`]),
     ...penaltyLines(terms),
     ...classLines(terms),
+    ...(scale === 1 ? [] : [`scale: ${scale}`]),
+    ...reserveLines(terms),
   ];
 }
 
@@ -144,6 +162,18 @@ function penaltyLines({ penalty }: RuleTerms): string[] {
   const growth = factor === 1 ? [] : [`factor: ${factor}`, `max: ${lengthText(maxS)}`];
   const fields = [`after: ${after}`, `for: ${lengthText(forS)}`, ...growth];
   return ['penalty:', ...fields.map(line => `  ${line}`)];
+}
+
+function reserveLines({ lease }: RuleTerms): string[] {
+  if (lease?.mode !== 'reserve') return [];
+  const { forS, estimate, zeroHits, overdraft } = lease;
+  const fields = [
+    `for: ${lengthText(forS)}`,
+    ...(overdraft === 'refuse_next' ? [] : [`overdraft: ${overdraft}`]),
+    ...(zeroHits === 'extend' ? [] : [`zero_hits: ${zeroHits}`]),
+    ...(estimate === 0 ? [] : [`estimate: ${estimate}`]),
+  ];
+  return ['reserve:', ...fields.map(line => `  ${line}`)];
 }
 
 function lengthLines(terms: RuleTerms, unit: string): string[] {

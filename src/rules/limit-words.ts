@@ -5,6 +5,7 @@ import { LIMIT, LIMIT_FLAG } from './layout.ts';
 import {
   type Algorithm,
   type ClassRule,
+  type LeaseRule,
   type LimitTerms,
   type PenaltyRule,
   type RuleEntry,
@@ -79,20 +80,23 @@ const PLAIN: TermsInWords = {
 export function compiledLimitInWords(rules: CompiledRules, limit: number): string {
   if ((rules.flags(limit) & LIMIT_FLAG.unlimited) !== 0) return 'unlimited';
   const terms = rules.limit(limit, LIMIT.terms) - 1;
-  const unit = UNIT_NAMES[rules.limit(limit, LIMIT.unit)].toLowerCase() as Unit;
+  const number = rules.limit(limit, LIMIT.unit);
+  const unit = number === 0 ? null : (UNIT_NAMES[number].toLowerCase() as Unit);
   const requestsPerUnit = rules.requestsPerUnit(limit);
   return limitInWords({ unit, requestsPerUnit }, terms < 0 ? PLAIN : rules.terms(terms));
 }
 
-/** What a limit allows, to which classes, what passes after it, and what happens to keys that keep exceeding it. */
+/** What a limit allows, to which classes and holders, what passes after it, and what happens to keys that keep exceeding it. */
 function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
-  const { algorithm, burst, classes, afterLimit, penalty } = terms;
+  const { algorithm, burst, classes, afterLimit, penalty, scale, lease } = terms;
   const most = algorithm === 'token_bucket' ? burst : limit.requestsPerUnit;
   return [
     allowedInWords(limit, terms),
+    ...(scale === 1 ? [] : [`each one is worth ${scale} hits`]),
     ...(classes === null ? [] : [classesInWords(classes, most)]),
     ...(afterLimit === 0 ? [] : [`of the hits beyond it, ${shareText(afterLimit)} pass`]),
     ...(penalty === null ? [] : [penaltyInWords(penalty, terms)]),
+    ...(lease === null ? [] : leaseInWords(lease)),
   ].join('; ');
 }
 
@@ -111,13 +115,31 @@ function penaltyInWords({ after, forS, factor, maxS }: PenaltyRule, { algorithm 
   return `a key with ${when} is penalized for ${lengthText(forS)}${growth}`;
 }
 
+/** What calls of a holder do. */
+function leaseInWords({ mode, forS, holder, estimate, settles, zeroHits, overdraft }: LeaseRule): string[] {
+  const length = lengthText(forS);
+  if (mode === 'once') return [`of each ${holder}, only the first call in ${length} counts`];
+  if (mode === 'concurrency')
+    return [`each ${holder} holds one until it is ${settles ? 'settled' : 'released'}, or for ${length}`];
+  const beyond = overdraft === 'allow' ? ['hits beyond those that were held take no room'] : [];
+  if (holder === '')
+    return [
+      `each call without hits holds ${estimate} for ${length}, until the next call with hits settles them`,
+      ...beyond,
+    ];
+  const without = zeroHits === 'extend' ? 'one without hits extends the time' : 'one without hits frees them';
+  const first = estimate === 0 ? [] : [`a first call without hits holds ${estimate}`];
+  const calls = `the first call of each ${holder} holds its hits for ${length}, a later one settles them, and ${without}`;
+  return [calls, ...first, ...beyond];
+}
+
 /** What a limit allows: `at most 100 in each window of 5 minutes`. */
 function allowedInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
   const { unit, requestsPerUnit: requests } = limit;
   const { calendar, multiplier, burst } = terms;
   if (requests === 0) return 'every request is rejected';
   if (calendar !== null) return `at most ${requests} in each ${calendarWords(terms)}`;
-  if (unit === null) return `at most ${requests}`;
+  if (unit === null) return `at most ${requests} at the same time`;
   const length = lengthWords(unit, multiplier);
   const any = length.replace(/^1 /, '');
   const seconds = multiplier * UNIT_SECONDS[UNIT_NUMBERS[unit]];

@@ -43,7 +43,7 @@ class Digest {
     this.#text += '{';
     for (const { name, label } of this.#orders.of(part)) {
       const value = (part as Record<string, unknown>)[name];
-      if (isDefault(value)) continue;
+      if (isDefault(value) || (name === 'scale' && value === 1)) continue;
       this.#text += label;
       if (name === 'metadata') this.#write(JSON.stringify(value, withSortedNames));
       else if (name === 'entries') this.#addAll(inMatchingOrder(value as readonly RuleEntry[]));

@@ -138,7 +138,7 @@ function isSame(before: CompiledRules, limit: number, after: CompiledRules, othe
 function termsText(rules: CompiledRules, limit: number): string {
   const number = rules.limit(limit, LIMIT.terms) - 1;
   if (number < 0) return '';
-  const { algorithm, window, burst, penalty, classes, afterLimit, tag } = rules.terms(number);
-  const own = JSON.stringify([penalty, classes, afterLimit]);
+  const { algorithm, window, burst, penalty, classes, afterLimit, lease, scale, tag } = rules.terms(number);
+  const own = JSON.stringify([penalty, classes, afterLimit, lease, scale]);
   return `${algorithm} ${window} ${burst} ${own} ${Buffer.from(tag).toString('latin1')}`;
 }

@@ -116,7 +116,7 @@ export interface LimitTerms {
   readonly lease: LeaseRule | null;
   /** How many hits one of `requests_per_unit` is worth, from 1 to {@link GREATEST_SCALE}. */
   readonly scale: number;
-  /** The window as messages show it: `5m`, `36h`, `month@15 Europe/Berlin`. */
+  /** The window as messages show it: `5m`, `36h`, `month@15 Europe/Berlin`; `concurrency` if there is none. */
   readonly window: string;
   /**
    * The end of the cache key. It tells apart limits of one entry, and limits before and after an edit of the rules. Empty if

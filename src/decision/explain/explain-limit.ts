@@ -5,7 +5,7 @@ import { windowLengthS, windowStartS } from '../../counters/window.ts';
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
-import type { Algorithm, ClassRule, PenaltyRule } from '../../rules/rule-set.ts';
+import type { Algorithm, ClassRule, LeaseMode, LeaseRule, PenaltyRule } from '../../rules/rule-set.ts';
 import { shareText } from '../../rules/shares.ts';
 import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';
 import { type DecisionBatch, mostHits } from '../batch.ts';
@@ -22,7 +22,10 @@ export interface ExplainedLimit {
   readonly name: string;
   readonly requestsPerUnit: number;
   readonly unit: string;
-  /** Absent, with `algorithm`, for a limit that is one unit as a fixed window. As in the rules: `5m`, `month@15`. */
+  /**
+   * Absent, with `algorithm`, for a limit that is one unit as a fixed window. As in the rules: `5m`, `month@15`; `concurrency`
+   * for a limit on concurrency.
+   */
   readonly window?: string;
   readonly algorithm?: Algorithm;
   /** The size of a token bucket. */
@@ -39,10 +42,26 @@ export interface ExplainedLimit {
   };
   /** The share of the hits beyond the limit that pass, `10%`; absent if all are rejected. */
   readonly afterLimit?: string;
+  /** How many hits one of the requests is worth; absent for 1. */
+  readonly scale?: number;
+  /** Absent if hits are counted, and not held for a holder. */
+  readonly lease?: ExplainedLease;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   /** Prefix of the names of its statistics. */
   readonly statistics: string;
+}
+
+/** How the leases of a limit work; see `LeaseRule` of `rule-set.ts`. */
+interface ExplainedLease {
+  readonly mode: LeaseMode;
+  readonly forSeconds: number;
+  /** The key of the entry that names the holder; empty if leases have no holders. */
+  readonly holder: string;
+  /** The hits that a call without hits holds; absent if it holds none. */
+  readonly estimate?: number;
+  readonly zeroHits: LeaseRule['zeroHits'];
+  readonly overdraft: LeaseRule['overdraft'];
 }
 
 /** What is known of a key of a limit with a penalty, before the request. */
@@ -174,8 +193,11 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
 function explainedTerms(
   rules: CompiledRules,
   number: number,
-): Pick<ExplainedLimit, 'window' | 'algorithm' | 'burst' | 'penalty' | 'classes' | 'afterLimit'> {
-  const { window, algorithm, burst, penalty, classes, afterLimit } = rules.terms(number);
+): Pick<
+  ExplainedLimit,
+  'window' | 'algorithm' | 'burst' | 'penalty' | 'classes' | 'afterLimit' | 'scale' | 'lease'
+> {
+  const { window, algorithm, burst, penalty, classes, afterLimit, scale, lease } = rules.terms(number);
   return {
     window,
     algorithm,
@@ -183,6 +205,8 @@ function explainedTerms(
     ...(penalty === null ? {} : { penalty: explainedPenalty(penalty) }),
     ...(classes === null ? {} : { classes: explainedClasses(classes) }),
     ...(afterLimit === 0 ? {} : { afterLimit: shareText(afterLimit) }),
+    ...(scale === 1 ? {} : { scale }),
+    ...(lease === null ? {} : { lease: explainedLease(lease) }),
   };
 }
 
@@ -207,6 +231,10 @@ function explainedPenalty({
   maxS,
 }: PenaltyRule): NonNullable<ExplainedLimit['penalty']> {
   return { after, forSeconds: forS, factor, maxSeconds: maxS };
+}
+
+function explainedLease({ mode, forS, holder, estimate, zeroHits, overdraft }: LeaseRule): ExplainedLease {
+  return { mode, forSeconds: forS, holder, ...(estimate > 0 && { estimate }), zeroHits, overdraft };
 }
 
 function windowOf({ decisions, nowS }: DecisionBatch, row: number): ExplainedWindow {

@@ -7,7 +7,6 @@ import {
   type LimitTerms,
   LONGEST_LEASE_S,
 } from '../rule-set.ts';
-import { lengthText } from '../rule-terms.ts';
 import { countField, hasValue, mapField, offsetOf, textField, wholeField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { checkedMap } from './fields/repeated-keys.ts';
@@ -23,7 +22,7 @@ const ZERO_HITS: readonly LeaseRule['zeroHits'][] = ['extend', 'settle'];
 /** The end of the tag of a window with leases, whose counters have another form. */
 export const LEASE_TAG = '.lease';
 
-/** The tag of a limit on concurrency. No window is called so. */
+/** The field of a limit on concurrency, and what messages and keys call it instead of a window. */
 const CONCURRENCY = 'concurrency';
 
 /** What a limit on concurrency cannot have, because it counts no requests in a window. */
@@ -110,7 +109,7 @@ function concurrencyTerms(forS: number): LimitTerms {
       overdraft: OVERDRAFTS[0],
     },
     scale: 1,
-    window: lengthText(forS),
+    window: CONCURRENCY,
     tag: CONCURRENCY,
   };
 }

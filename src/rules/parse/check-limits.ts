@@ -132,7 +132,7 @@ function checkScope(check: FileCheck, block: YamlMap, terms: LimitTerms, scope: 
   if (scope.forMemcached) checkMemcached(check, block, terms);
 }
 
-/** Reports an algorithm, a penalty, classes or leases, which memcached does not have. */
+/** Reports an algorithm, a penalty, classes, leases or a scale, which memcached does not have. */
 function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): void {
   if (terms.penalty !== null) {
     check.fault(
@@ -148,8 +148,8 @@ function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): vo
         'remove them, or set BACKEND_TYPE to `redis` or `memory`',
     );
   }
-  if (terms.lease !== null) {
-    const field = hasValue(block, 'reserve') ? 'reserve' : 'concurrency';
+  for (const field of ['reserve', 'concurrency', 'scale']) {
+    if (!hasValue(block, field) || (terms.lease === null && terms.scale === 1)) continue;
     check.fault(
       offsetOf(block, field),
       `memcached cannot count \`${field}\`, because it cannot compare and add in one step: ` +
@@ -290,12 +290,9 @@ function distinguished(check: FileCheck, items: readonly Item[]): readonly RuleL
 }
 
 /** The level of a limit without a name: the shortest one that is free, which is then taken. Null if none is. */
-function levelOf({ algorithm, calendar, window, lease, tag }: LimitTerms, taken: Set<string>): string | null {
+function levelOf({ algorithm, calendar, window }: LimitTerms, taken: Set<string>): string | null {
   const whole = window.replace(' ', '_');
-  const levels =
-    lease?.mode === 'concurrency'
-      ? [tag, `${tag}_${whole}`]
-      : [calendar?.period ?? whole, whole, `${whole}_${algorithm}`];
+  const levels = [calendar?.period ?? whole, whole, `${whole}_${algorithm}`];
   const free = levels.find(level => !taken.has(level));
   if (free === undefined) return null;
   taken.add(free);

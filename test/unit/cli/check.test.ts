@@ -152,6 +152,43 @@ descriptors:
   t.match(stdout, 'd.path: at most 50 in each hour; of the hits beyond it, 12.5% pass\n');
 });
 
+t.test('leases are explained with what each call of a holder does', async t => {
+  const directory = rules(t, {
+    'a.yaml': `domain: ai
+descriptors:
+  - key: user
+    holder: request_id
+    rate_limits:
+      - {unit: minute, requests_per_unit: 60}
+      - {unit: day, requests_per_unit: 20000, reserve: {for: 10m, estimate: 500}}
+      - calendar: {period: month}
+        requests_per_unit: 50
+        scale: 1000000
+        reserve: {for: 10m, overdraft: allow}
+      - concurrency: {limit: 5, for: 10m}
+  - key: team
+    rate_limit: {unit: day, requests_per_unit: 9, reserve: {for: 1h, zero_hits: ~, estimate: 3}}
+  - key: job
+    holder: id
+    rate_limits:
+      - concurrency: {limit: 3, for: 10m}
+`,
+  });
+  const { stdout } = await run('check', directory);
+  const calls =
+    'the first call of each request_id holds its hits for 10m, a later one settles them, and one without hits extends ' +
+    'the time; a first call without hits holds 500';
+  for (const line of [
+    'ai.user.1m: at most 60 in each minute; of each request_id, only the first call in 10m counts',
+    `ai.user.1d: at most 20000 in each day; ${calls}`,
+    `ai.user.month: at most 50 in each month, UTC time; each one is worth 1000000 hits; ${calls}; hits beyond those that were held take no room`,
+    'ai.user.concurrency: at most 5 at the same time; each request_id holds one until it is settled, or for 10m',
+    'ai.team: at most 9 in each day; each call without hits holds 3 for 1h, until the next call with hits settles them',
+    'ai.job.concurrency: at most 3 at the same time; each id holds one until it is released, or for 10m',
+  ])
+    t.match(stdout, `${line}\n`);
+});
+
 t.test('of very many such limits, the text explains the first ones', async t => {
   const entries = Array.from(
     { length: 102 },

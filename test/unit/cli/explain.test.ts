@@ -289,6 +289,33 @@ t.test('a share after the limit is shown with what it means for the request', as
   t.equal(await shown({ limits: [{ ...part, beyondLimit }] }), passed, 'also of one of several limits');
 });
 
+t.test('leases and a scale are shown with what they mean for calls', async t => {
+  type Limit = NonNullable<DescriptorExplanation['limit']>;
+  const shown = async (limit: Partial<Limit>): Promise<string> => {
+    const [first] = EXPLANATION.descriptors;
+    const { address } = await debugPort(t, 200, {
+      ...EXPLANATION,
+      descriptors: [{ ...first, limit: { ...LIMIT, ...limit } }],
+    });
+    return (await explain(address)).stdout;
+  };
+  const common = { forSeconds: 600, holder: 'id', zeroHits: 'extend', overdraft: 'refuse_next' } as const;
+  const lease = (fields: Partial<NonNullable<Limit['lease']>>) =>
+    shown({ window: '1m', algorithm: 'fixed_window', lease: { mode: 'reserve', ...common, ...fields } });
+  t.match(await lease({}), /^ {2}leases +each id holds hits for 10m$/m);
+  t.match(
+    await lease({ estimate: 5, zeroHits: 'settle', overdraft: 'allow' }),
+    'each id holds hits for 10m; 5 without hits; a later call without hits settles them; hits beyond those that were ' +
+      'held take no room',
+  );
+  t.match(await lease({ holder: '', estimate: 5 }), 'each call without hits holds 5 for 10m\n');
+  t.match(await lease({ mode: 'once' }), 'of each id, only the first call in 10m counts\n');
+  const slots = await lease({ mode: 'concurrency' });
+  t.match(slots, '5 at the same time');
+  t.match(slots, 'each id holds one, at most for 10m\n');
+  t.match(await shown({ scale: 1_000 }), /^ {2}scale +one request of the limit is worth 1000 hits$/m);
+});
+
 t.test('a penalty is shown with what has led to it', async t => {
   const shown = async (penalties: number, penalizedUntil: string | null): Promise<string | undefined> => {
     const [first] = EXPLANATION.descriptors;

@@ -69,6 +69,16 @@ descriptors:
     rate_limit: {unit: day, requests_per_unit: 8, classes: {key: tier, critical: 100%, standard: 12.5%}}
   - key: after
     rate_limit: {unit: day, requests_per_unit: 9, after_limit: {admit: 10%}}
+  - key: scaled
+    rate_limit: {unit: day, requests_per_unit: 10, scale: 1000}
+  - key: held
+    holder: id
+    rate_limits:
+      - {unit: minute, requests_per_unit: 11}
+      - {unit: day, requests_per_unit: 12, reserve: {for: 10m}}
+      - {concurrency: {limit: 13, for: 10m}}
+  - key: estimated
+    rate_limit: {unit: day, requests_per_unit: 14, reserve: {for: 90s, overdraft: allow, estimate: 3}}
 `);
   t.equal(
     dump(rules),
@@ -82,6 +92,11 @@ descriptors:
       'd.penalized: window=1m requests_per_unit=7, shadow_mode: false, quota_mode: false, algorithm: fixed_window, penalty: {after: 3, for: 90s, factor: 2, max: 1h}\n',
       'd.tiers: window=1d requests_per_unit=8, shadow_mode: false, quota_mode: false, algorithm: fixed_window, classes: {key: tier, critical: 100%, standard: 12.5%, default: 12.5%}\n',
       'd.after: window=1d requests_per_unit=9, shadow_mode: false, quota_mode: false, algorithm: fixed_window, after_limit: {admit: 10%}\n',
+      'd.scaled: window=1d requests_per_unit=10, shadow_mode: false, quota_mode: false, algorithm: fixed_window, scale: 1000\n',
+      'd.held.1m: window=1m requests_per_unit=11, shadow_mode: false, quota_mode: false, algorithm: fixed_window, holder: id\n',
+      'd.held.1d: window=1d requests_per_unit=12, shadow_mode: false, quota_mode: false, algorithm: fixed_window, holder: id, reserve: {for: 10m, overdraft: refuse_next, zero_hits: extend}\n',
+      'd.held.concurrency: unit=UNKNOWN requests_per_unit=13, shadow_mode: false, quota_mode: false, holder: id, concurrency: {for: 10m}\n',
+      'd.estimated: window=1d requests_per_unit=14, shadow_mode: false, quota_mode: false, algorithm: fixed_window, reserve: {for: 90s, overdraft: allow, zero_hits: extend, estimate: 3}\n',
     ].join(''),
   );
 });
@@ -95,6 +110,11 @@ descriptors:
   - key: list
     rate_limits:
       - {unit: month, requests_per_unit: 1}
+  - key: held
+    holder: id
+    rate_limit: {unit: month, requests_per_unit: 1, reserve: {for: 1h}}
+  - key: scaled
+    rate_limit: {unit: month, requests_per_unit: 1, scale: 5}
 `;
   const rules = compiled(text, { mergeDomains: false, calendarMonths: true });
   t.equal(
@@ -102,10 +122,12 @@ descriptors:
     [
       'd.plain: unit=MONTH requests_per_unit=1, shadow_mode: false, quota_mode: false\n',
       'd.list.30d: calendar=month requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, zone: UTC\n',
+      'd.held: calendar=month requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, zone: UTC, holder: id, reserve: {for: 1h, overdraft: refuse_next, zero_hits: extend}\n',
+      'd.scaled: calendar=month requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, zone: UTC, scale: 5\n',
     ].join(''),
   );
-  for (const limit of [0, 1]) {
+  for (const limit of [0, 1, 2, 3]) {
     t.match(definitionOf(rules, limit).text, /unit: month/);
-    t.equal(compiledLimitInWords(rules, limit), 'at most 1 in each month, UTC time');
+    t.match(compiledLimitInWords(rules, limit), /^at most 1 in each month, UTC time/);
   }
 });

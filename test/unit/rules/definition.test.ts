@@ -141,6 +141,22 @@ descriptors:
           - {window: 1h, requests_per_unit: 5, after_limit: {admit: 0.5%}}
   - key: after
     rate_limit: {unit: minute, requests_per_unit: 5, after_limit: {admit: 10%}}
+  - key: micros
+    rate_limit: {unit: month, requests_per_unit: 50, scale: 1000000}
+  - key: held
+    holder: request_id
+    rate_limit: {unit: month, requests_per_unit: 50, scale: 1000000, reserve: {for: 600s}}
+  - key: estimated
+    rate_limit: {unit: hour, requests_per_unit: 5, reserve: {for: 90s, overdraft: allow, estimate: 3}}
+  - key: slots
+    holder: "10"
+    rate_limit: {concurrency: {limit: 5, for: 36h}, name: few, replaces: [{name: x}]}
+  - key: all
+    holder: request_id
+    rate_limits:
+      - {unit: second, requests_per_unit: 3}
+      - {calendar: {period: month}, requests_per_unit: 5, reserve: {for: 1m, zero_hits: settle, estimate: 9}}
+      - {concurrency: {limit: 0, for: 1m}, shadow_mode: true}
   - key: never
     rate_limit: {unit: second, requests_per_unit: 0}
   - key: free

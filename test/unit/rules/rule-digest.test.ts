@@ -25,6 +25,11 @@ const OTHER =
 
 t.test('a digest has 64 hex digits, and is the same in every version', async t => {
   t.equal(digestOf(SHOP), '980ee6458fc81cfcee9e251d5b416b0cc5df7e6ab14bce693919b1d7044e3b32');
+  const sliding = 'unit: minute, algorithm: sliding_window';
+  t.equal(
+    digestOf(SHOP.replace('unit: minute', sliding)),
+    '76a49e99f25c1aae04a66ccd2b6af08ef338de0cfda86fa7697ffd37723e4e5c',
+  );
   t.equal(digestOf(), createHash('sha256').digest('hex'), 'without rules');
   t.match(digestOf(SHOP), new RegExp(`^${shortDigest(digestOf(SHOP))}`));
   t.equal(shortDigest(digestOf(SHOP)).length, 16);
@@ -68,6 +73,13 @@ const CHANGES: Readonly<Record<string, readonly [from: string, to: string]>> = {
   'a burst': ['unit: minute', 'unit: minute, algorithm: token_bucket, burst: 9'],
   'a calendar': ['unit: hour', 'calendar: {period: month}'],
   'a penalty': ['unit: minute', 'unit: minute, penalty: {after: 2, for: 1h}'],
+  'a scale': ['unit: minute', 'unit: minute, scale: 10'],
+  'an estimate': ['unit: minute', 'unit: minute, reserve: {for: 1m, estimate: 5}'],
+  'another estimate': ['unit: minute', 'unit: minute, reserve: {for: 1m, estimate: 6}'],
+  'a holder': [
+    'rate_limit: {unit: minute,',
+    'holder: id\n    rate_limit: {reserve: {for: 1m, estimate: 5}, unit: minute,',
+  ],
   'several limits': [
     'rate_limit: {unit: minute, requests_per_unit: 5}',
     'rate_limits: [{unit: minute, requests_per_unit: 5}]',

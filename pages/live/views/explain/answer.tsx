@@ -97,7 +97,7 @@ interface LimitFactsProps {
 function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
   const { key, window, count, class: own, penalty, beyondLimit } = counting;
   const { rule, requestsPerUnit, unit, window: length, algorithm, afterLimit, shadowMode } = limit;
-  const per = length === undefined ? `per ${unit.toLowerCase()}` : `in ${length}`;
+  const per = windowText(length, unit);
   return (
     <Facts
       items={[
@@ -141,6 +141,11 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
       ]}
     />
   );
+}
+
+function windowText(window: string | undefined, unit: string): string {
+  if (window === 'concurrency') return 'at the same time';
+  return window === undefined ? `per ${unit.toLowerCase()}` : `in ${window}`;
 }
 
 function penaltyText({

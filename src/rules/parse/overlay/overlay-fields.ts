@@ -2,11 +2,24 @@ import { fieldOf, flagIsSet, hasValue } from '../fields/fields.ts';
 import type { YamlMap, YamlPair } from '../yaml/yaml-node.ts';
 import type { OverlayEntry } from './overlay-entries.ts';
 
-/** The fields of a limit that say how long its window is. Setting one of them replaces all of them. */
-const WINDOW: ReadonlySet<string> = new Set(['unit', 'unit_multiplier', 'window', 'calendar']);
+/**
+ * The fields of a limit that say how long its window is, or that it has none. Setting one of them replaces all of them.
+ */
+const WINDOW: ReadonlySet<string> = new Set(['unit', 'unit_multiplier', 'window', 'calendar', 'concurrency']);
 
 /** The fields that an unlimited rule cannot have, beside those of {@link WINDOW}. */
-const COUNTED: ReadonlySet<string> = new Set(['algorithm', 'burst', 'penalty', 'classes', 'after_limit']);
+const COUNTED: ReadonlySet<string> = new Set([
+  'algorithm',
+  'burst',
+  'penalty',
+  'classes',
+  'after_limit',
+  'scale',
+  'reserve',
+]);
+
+/** The fields that a limit on concurrency keeps from the limit that an overlay has made it of. */
+const OF_EVERY_LIMIT: ReadonlySet<string> = new Set(['name', 'replaces']);
 
 /** The fields that an overlay changes one by one. */
 const MERGED: ReadonlySet<string> = new Set(['rate_limit', 'answers']);
@@ -37,7 +50,20 @@ export function withOverlay(map: YamlMap, entries: readonly OverlayEntry[]): Yam
       return { kind: 'list', field: 'rate_limit', first: null, second: entry };
     changed = changedBy(changed, entry);
   }
-  return changed;
+  return setBy.has('holder') || hasLeases(changed) ? changed : without(changed, 'holder');
+}
+
+/** Whether a limit of an entry has leases. An overlay can have removed them, and not their holder. */
+function hasLeases(entry: YamlMap): boolean {
+  const list = fieldOf(entry, 'rate_limits');
+  const limits = list?.kind === 'list' ? list.items : [fieldOf(entry, 'rate_limit')];
+  return limits.some(
+    limit => limit?.kind === 'map' && (hasValue(limit, 'reserve') || hasValue(limit, 'concurrency')),
+  );
+}
+
+function without(map: YamlMap, name: string): YamlMap {
+  return hasValue(map, name) ? { ...map, pairs: map.pairs.filter(({ key }) => key !== name) } : map;
 }
 
 /** Notes what an entry sets. Returns a conflict with an entry before it. */
@@ -91,9 +117,11 @@ function mergedBlock(block: YamlMap, added: readonly YamlPair[]): YamlMap {
   const staysUnlimited = flagIsSet(block, 'unlimited') && !hasValue(change, 'unlimited') && !limits(change);
   const isLimited = !becomesUnlimited && !staysUnlimited;
   const hasWindow = added.some(({ key }) => WINDOW.has(key));
+  const hasSlots = hasValue(change, 'concurrency');
   const names = new Set(added.map(({ key }) => key));
   const stays = ({ key }: YamlPair): boolean => {
     if (names.has(key)) return false;
+    if (hasSlots) return OF_EVERY_LIMIT.has(key);
     if (WINDOW.has(key)) return isLimited && !hasWindow;
     if (COUNTED.has(key)) return isLimited;
     return key !== 'unlimited' || !isLimited;
@@ -105,7 +133,7 @@ function mergedBlock(block: YamlMap, added: readonly YamlPair[]): YamlMap {
 
 /** Whether a `rate_limit` of an overlay makes a limit of a rule that has none, or is unlimited. */
 function limits(block: YamlMap): boolean {
-  return hasValue(block, 'requests_per_unit');
+  return hasValue(block, 'requests_per_unit') || hasValue(block, 'concurrency');
 }
 
 /** Whether an overlay entry can change an entry of the rules: one with a limit, unless it brings a whole limit. */

@@ -7,7 +7,7 @@ import { warnAboutRepeats, withUniqueKeys } from '../fields/repeated-keys.ts';
 import type { ReadFile } from '../reading/read-file.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from '../yaml/bounds.ts';
 import { typedScalar, type YamlMap, type YamlNode } from '../yaml/yaml-node.ts';
-import { namesClass, withLimitOf } from './class-entries.ts';
+import { type Named, namedBy, withLimitOf } from './aside-entries.ts';
 import { type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
 import { appliesTo, byPrecision, type OverlayConflict, withOverlay } from './overlay-fields.ts';
 import { OverlayIndex } from './overlay-index.ts';
@@ -107,19 +107,19 @@ export class Overlay {
     if (items.every((item, i) => item === list.items[i])) return map;
     const pairs = map.pairs.filter(({ key }) => key !== 'descriptors');
     const pair = map.pairs.findLast(({ key }) => key === 'descriptors')!;
-    const classEntry = place.path === '' ? undefined : items.find(namesClass);
-    const below = items.filter(item => item !== classEntry);
+    const aside = place.path === '' ? undefined : items.find(item => namedBy(item) !== null);
+    const below = items.filter(item => item !== aside);
     const changed = { ...map, pairs: [...pairs, { ...pair, value: { ...list, items: below } }] };
-    return classEntry === undefined ? changed : this.#withClasses(check, changed, classEntry);
+    return aside?.kind === 'map' ? this.#withLimitOf(check, changed, aside) : changed;
   }
 
-  #withClasses(check: FileCheck, above: YamlMap, classEntry: YamlMap): YamlMap {
-    if (!hasValue(above, 'rate_limit') && !hasValue(above, 'rate_limits'))
-      return withLimitOf(above, classEntry);
+  #withLimitOf(check: FileCheck, above: YamlMap, aside: YamlMap): YamlMap {
+    if (!hasValue(above, 'rate_limit') && !hasValue(above, 'rate_limits')) return withLimitOf(above, aside);
+    const { all, field } = ASIDE_WORDS[namedBy(aside)!];
     check.fault(
-      classEntry.overlaidAt!,
-      'the entry that names the class and the one above it both have a limit, and a counter for all classes would be ' +
-        'that of the one above: write `classes` with the key of another entry',
+      aside.overlaidAt!,
+      `the entry that names the ${namedBy(aside)} and the one above it both have a limit, and a counter for all ${all} would ` +
+        `be that of the one above: write \`${field}\` with the key of another entry`,
     );
     return above;
   }
@@ -152,6 +152,12 @@ export class Overlay {
     return written;
   }
 }
+
+/** How messages call all values of an entry that is set aside, and the field with its key. */
+const ASIDE_WORDS: Readonly<Record<Named, { readonly all: string; readonly field: string }>> = {
+  class: { all: 'classes', field: 'classes' },
+  holder: { all: 'holders', field: 'holder' },
+};
 
 /** Where a list of entries is, and the overlay entries that can match there. */
 interface Place {

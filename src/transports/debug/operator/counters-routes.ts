@@ -48,7 +48,10 @@ const COUNTER: Fields<CounterSource> = {
   algorithm: [choice(ALGORITHMS), ({ limit }) => limit.algorithm ?? 'fixed_window'],
   requests_per_unit: [whole(), ({ limit }) => limit.requestsPerUnit],
   unit: [text(), ({ limit }) => limit.unit],
-  window: [optional(text('Absent for one unit.')), ({ limit }) => limit.window],
+  window: [
+    optional(text('Absent for one unit. `concurrency` if the limit has no window.')),
+    ({ limit }) => limit.window,
+  ],
   burst: [optional(whole()), ({ limit }) => limit.burst],
   shadow_mode: [flag(), ({ limit }) => limit.shadowMode],
   count: [
@@ -267,7 +270,8 @@ async function pastOf(
 ): Promise<PastWindow[]> {
   const past: PastWindow[] = [];
   // The state of a sliding window has the hits of the window before; `level` tells them.
-  const isAdmitted = limit.penalty !== undefined || limit.classes !== undefined;
+  const { penalty, classes, lease, scale } = limit;
+  const isAdmitted = [penalty, classes, lease, scale].some(field => field !== undefined);
   const hasOneKey = (limit.algorithm ?? 'fixed_window') !== 'fixed_window' || isAdmitted;
   if (window === undefined || hasOneKey) return past;
   let start = window.start;
@@ -291,7 +295,8 @@ function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])
 
 function counterView(counting: Counting, past: readonly PastWindow[] = []): Record<string, unknown> {
   const { limit, class: own, penalty } = counting;
-  const whole = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
+  const whole =
+    limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit * (limit.scale ?? 1);
   // Without a class, operators ask for the counter, and not for the share of other requests.
   const most = own === undefined || own.name === null ? whole : own.most;
   return objectView(COUNTER, { ...counting, past, most: penalty?.penalizedUntil == null ? most : 0 });

@@ -85,7 +85,10 @@ const LIMIT_FIELDS: Fields<ListedLimit> = {
   ],
   requests_per_unit: [whole(), ({ limit }) => limit.requestsPerUnit],
   unit: [text(), ({ limit }) => limit.unit],
-  window: [optional(text('Absent for one unit.')), ({ limit }) => limit.window],
+  window: [
+    optional(text('Absent for one unit. `concurrency` if the limit has no window.')),
+    ({ limit }) => limit.window,
+  ],
   algorithm: [choice(ALGORITHMS), ({ limit }) => limit.algorithm ?? 'fixed_window'],
   burst: [optional(whole()), ({ limit }) => limit.burst],
   unlimited: [flag(), ({ view, number }) => (view.rules.flags(number) & LIMIT_FLAG.unlimited) !== 0],
@@ -327,9 +330,9 @@ function historyView(view: RateView, number: number): Record<string, unknown> | 
 function fullestView(
   view: RateView,
   number: number,
-  { burst, requestsPerUnit }: ExplainedLimit,
+  { burst, requestsPerUnit, scale = 1 }: ExplainedLimit,
 ): Record<string, unknown> | null {
-  const most = burst ?? requestsPerUnit;
+  const most = burst ?? requestsPerUnit * scale;
   const fullest = view.fullest(number);
   if (fullest === null) return null;
   const { share, isOverridden } = fullest;

@@ -119,6 +119,48 @@ t.test('an entry adds classes, and an unlimited rule has none', async t => {
   );
 });
 
+t.test('an entry adds leases, their holder and a scale', async t => {
+  const planOf = (fields: string, rules?: string) =>
+    loaded(`overlay: [{domain: shop, path: plan, ${fields}}]`, rules).entries[1];
+  const held = 'holder: id, rate_limit: {scale: 10, reserve: {for: 1m}}';
+  t.match(planOf(held).limits, [
+    { requestsPerUnit: 5, unit: 'hour', terms: { scale: 10, lease: { mode: 'reserve', holder: 'id' } } },
+  ]);
+  const withLeases = RULES.replace(
+    'rate_limit: {unit: hour, requests_per_unit: 5, name: plan}',
+    'holder: id\n    rate_limit: {unit: hour, requests_per_unit: 5, reserve: {for: 1m}, name: plan}',
+  );
+  t.match(planOf('holder: request_id', withLeases).limits, [
+    { terms: { lease: { holder: 'request_id', forS: 60 } } },
+  ]);
+  for (const fields of ['rate_limit: {unlimited: true}', 'rate_limits: [{unit: day, requests_per_unit: 1}]'])
+    t.match(
+      planOf(fields, withLeases).limits[0].terms?.lease ?? null,
+      null,
+      'leases and the holder are removed',
+    );
+});
+
+t.test('a limit becomes one on concurrency, and that becomes one of a window', async t => {
+  const planOf = (limit: string, rules?: string) =>
+    loaded(`overlay: [{domain: shop, path: plan, holder: id, rate_limit: {${limit}}}]`, rules).entries[1]
+      .limits[0];
+  const slots = 'concurrency: {limit: 3, for: 1m}';
+  const bucket = RULES.replace('unit: hour', 'unit: hour, algorithm: token_bucket, burst: 9');
+  t.match(planOf(slots, bucket), {
+    unit: null,
+    requestsPerUnit: 3,
+    name: 'plan',
+    terms: { algorithm: 'fixed_window', tag: 'concurrency' },
+  });
+  const ofSlots = RULES.replace('unit: hour, requests_per_unit: 5', slots).replace(
+    '    rate_limit: {concurrency',
+    '    holder: id\n    rate_limit: {concurrency',
+  );
+  const window = planOf('unit: day, requests_per_unit: 7, reserve: {for: 1m}', ofSlots);
+  t.match(window, { unit: 'day', requestsPerUnit: 7, terms: { lease: { mode: 'reserve' } } });
+});
+
 t.test('a rule becomes unlimited, and an unlimited one limited', async t => {
   const bucket = RULES.replace('unit: hour', 'unit: hour, algorithm: token_bucket, burst: 9');
   const { entries } = loaded(
@@ -447,6 +489,26 @@ t.test('an entry that a controller nests can become the class of the limit above
     user.entries.map(({ key }) => key),
     ['rule-1-match-0'],
   );
+});
+
+t.test('an entry that a controller nests can become the holder of the limit above it', async t => {
+  const overlay = `overlay: [{domain: shop, path: "*/rule-0-match-1", holder: rule-0-match-1, rate_limit: {reserve: {for: 5m}}}]`;
+  const [user] = loaded(overlay, TIERED).entries[0].entries;
+  t.match(user, {
+    key: 'rule-0-match-0',
+    limits: [{ requestsPerUnit: 100, terms: { lease: { holder: 'rule-0-match-1', forS: 300 } } }],
+  });
+  t.same(
+    user.entries.map(({ key }) => key),
+    ['rule-1-match-0'],
+  );
+  const above = TIERED.replace(
+    '        shadow_mode: true\n        descr',
+    '        rate_limit: {unit: day, requests_per_unit: 9}\n        descr',
+  );
+  t.match(faultsOf(overlay, above), [
+    /^overlay\.yaml:1:11: .*the entry that names the holder and the one above it both have a limit.* write `holder` with/,
+  ]);
 });
 
 t.test(

@@ -36,6 +36,8 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     f: `${FIVE}, penalty: {for: 1m}`,
     g: `${FIVE}, classes: {key: tier, a: 100%, b: 60%}`,
     h: `${FIVE}, after_limit: {admit: 10%}`,
+    i: `${FIVE}, scale: 10`,
+    j: `${FIVE}, reserve: {for: 1m, estimate: 2}`,
   });
   await loads.loaded({ rules: first, digest: 'a1' }, null);
   const next = rules({
@@ -46,10 +48,12 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     f: `${FIVE}, penalty: {for: 2m}`,
     g: `${FIVE}, classes: {key: tier, a: 100%, b: 80%}`,
     h: `${FIVE}, after_limit: {admit: 20%}`,
+    i: `${FIVE}, scale: 20`,
+    j: `${FIVE}, reserve: {for: 1m, estimate: 4}`,
   });
   await loads.loaded({ rules: next, digest: 'b2' }, first);
   const [latest, earlier] = await get();
-  t.match(earlier, { outcome: 'active', domains: 1, limits: 7, digest: 'a1', difference: null });
+  t.match(earlier, { outcome: 'active', domains: 1, limits: 9, digest: 'a1', difference: null });
   t.match(latest, {
     time: '2023-11-14T22:13:20.000Z',
     outcome: 'active',
@@ -58,7 +62,7 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
     difference: {
       added_count: 1,
       removed_count: 1,
-      changed_count: 5,
+      changed_count: 7,
       added: ['d.d'],
       removed: ['d.a'],
       changed: [
@@ -71,6 +75,8 @@ onEachEngine('a load is told with what it added, removed and changed', async t =
           after: /b up to 4, others up to 4$/,
         },
         { path: 'd.h', before: /; of the hits beyond it, 10% pass$/, after: /20% pass$/ },
+        { path: 'd.i', before: /; each one is worth 10 hits$/, after: /worth 20 hits$/ },
+        { path: 'd.j', before: /; each call without hits holds 2 for 1m/, after: /holds 4 for 1m/ },
       ],
     },
   });
