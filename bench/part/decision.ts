@@ -35,6 +35,12 @@ descriptors:
     descriptors:
       - key: method
         rate_limit: {unit: minute, requests_per_unit: 1000000}
+  - key: budget
+    holder: request
+    rate_limit: {unit: hour, requests_per_unit: 1000000000000, reserve: {for: 10m}}
+  - key: slots
+    holder: request
+    rate_limit: {concurrency: {limit: 1000000, for: 10m}}
 ${(['plain', 'several', 'sliding', 'bucket', 'classes'] as const).map(ruleOf).join('')}`;
 
 function ruleOf(kind: LimitKindName): string {
@@ -64,6 +70,9 @@ const PATTERNS: Readonly<Record<string, (n: number) => readonly Descriptor[]>> =
   ...patternsOf('sliding'),
   ...patternsOf('bucket'),
   ...patternsOf('classes'),
+  'a lease, one key': n => [leasedBy(n, ['budget', 'ann'])],
+  'a lease, 100 000': n => [leasedBy(n, ['budget', `user-${(n >> 1) % 100_000}`])],
+  'a slot, one key': n => [leasedBy(n, ['slots', 'ann'])],
   'a class, one key': () => [
     [
       ['classes', 'ann'],
@@ -71,6 +80,19 @@ const PATTERNS: Readonly<Record<string, (n: number) => readonly Descriptor[]>> =
     ],
   ],
 };
+
+/** Every second request is that of the holder of the one before, and ends its lease. */
+function leasedBy(n: number, entry: readonly [string, string]): Descriptor {
+  return [entry, ['request', `00000000-0000-4000-8000-${String(n >> 1).padStart(12, '0')}`]];
+}
+
+/** What a request counts: a lease of 2 hits is settled with 1, and a slot is taken and given back. */
+function hitsOf(descriptor: Descriptor, n: number): object {
+  const [[kind], holder] = descriptor;
+  if (holder?.[0] !== 'request') return {};
+  if (kind === 'slots') return { hitsAddend: 1, isNegativeHits: n % 2 === 1 };
+  return { hitsAddend: 2 - (n % 2) };
+}
 
 function patternsOf(kind: LimitKindName): Record<string, (n: number) => readonly Descriptor[]> {
   const { title } = LIMIT_KINDS[kind];
@@ -147,6 +169,7 @@ function requestsOf(pattern: (n: number) => readonly Descriptor[]): Uint8Array[]
   return Array.from({ length: 100_000 }, (_, n) => {
     const descriptors = pattern(n).map(entries => ({
       entries: entries.map(([key, value]) => ({ key, value })),
+      ...hitsOf(entries, n),
     }));
     writer.reset();
     jsonToRequest(Buffer.from(JSON.stringify({ domain: 'bench', descriptors })), writer);
