@@ -54,6 +54,8 @@ t.test('an explanation says how leases work, and what a request is worth', async
   const explained = async (text: string) => (await decisions.explain(request('d', text))).descriptors[0];
   const common = { forSeconds: 600, holder: 'id', zeroHits: 'extend', overdraft: 'refuse_next' };
   t.match(await explained('user=a,id=1'), {
+    levels: [{ matched: 'by key alone' }, { entry: 'id=1', matched: 'as holder' }],
+    why: '`user` matches `user=a` by key alone, then `id=1` is the holder',
     limit: {
       requestsPerUnit: 5,
       unit: 'UNKNOWN',
