@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ANSWER } from '../../../src/rules/domain-answers.ts';
-import { Decisions, request } from '../../support/decisions.ts';
+import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import { embeddedStore } from '../../support/stores.ts';
 
 const RULES = `
@@ -46,6 +46,18 @@ t.test('the policy of a limit on concurrency says its quota unit instead of a wi
   t.match(responseHeadersToAdd, [
     { key: 'RateLimit-Policy', value: '"slots";q=5;qu="concurrent-requests"' },
     { key: 'RateLimit', value: /^"slots";r=4;t=\d+$/ },
+  ]);
+});
+
+t.test('an explanation says what is held', async t => {
+  const decisions = deciding();
+  await decisions.ask(request('d', 'user=a,id=1', descriptor('team=a,id=1', { hitsAddend: 3 })));
+  await decisions.ask(request('d', descriptor('team=a', { hitsAddend: 2 })));
+  const { descriptors } = await decisions.explain(request('d', 'user=a,id=2', 'team=a,id=2'));
+  t.match(descriptors[0], { level: '1 of 5 slots are held', window: undefined, count: { now: 1, after: 2 } });
+  t.match(descriptors[1].limits, [
+    { level: '2 hits are spent in this window, and 3 are held', window: { start: /T00:00/ } },
+    { level: '5 hits are spent in this window, and 0 are held' },
   ]);
 });
 
