@@ -43,7 +43,7 @@ function limitCells(status: DescriptorStatus): string[] {
   if (limit === null) return [status.limitRemaining === UNLIMITED ? 'unlimited' : 'no limit'];
   const name = limit.name === '' ? '' : ` (${limit.name})`;
   const cells = [
-    `${limit.requestsPerUnit} per ${unitName(limit.unit).toLowerCase()}${name}`,
+    `${limit.requestsPerUnit} ${perUnit(limit.unit)}${name}`,
     `${status.limitRemaining} remaining`,
   ];
   if (durationUntilReset !== null) cells.push(`resets in ${formatDuration(durationUntilReset * SECOND_MS)}`);
@@ -103,6 +103,7 @@ function codeName(code: number): string {
   return CODE_NAMES[code] ?? `code ${code}`;
 }
 
-function unitName(unit: number): string {
-  return UNIT_NAMES[unit] ?? `unit ${unit}`;
+/** A limit on concurrency has no unit. */
+function perUnit(unit: number): string {
+  return unit === 0 ? 'at the same time' : `per ${UNIT_NAMES[unit]?.toLowerCase() ?? `unit ${unit}`}`;
 }

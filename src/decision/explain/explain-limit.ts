@@ -111,7 +111,7 @@ export interface ExplainedCount {
 /** How a limit counts a request. */
 export interface ExplainedCounting {
   readonly key: string;
-  /** The current window; absent for a token bucket, which has none. */
+  /** The current window; absent for a token bucket and a limit on concurrency, which have none. */
   readonly window?: ExplainedWindow;
   /** What a limit that is no plain count holds now, as a sentence. */
   readonly level?: string;
@@ -182,7 +182,7 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
   const penalty = penaltyOf(decided, row);
   return {
     key,
-    ...(terms.admission.windowS === 0 ? {} : { window: windowOf(decided.batch, row) }),
+    ...(hasWindow(terms) && { window: windowOf(decided.batch, row) }),
     level,
     ...(terms.classes !== null && { class: explainedClass(terms, terms.classes) }),
     ...(penalty !== null && { penalty }),
@@ -231,6 +231,11 @@ function explainedPenalty({
   maxS,
 }: PenaltyRule): NonNullable<ExplainedLimit['penalty']> {
   return { after, forSeconds: forS, factor, maxSeconds: maxS };
+}
+
+/** Whether hits count in windows. */
+function hasWindow({ admission, holders }: CountingTerms): boolean {
+  return admission?.windowS !== 0 && holders?.rule.mode !== 'concurrency';
 }
 
 function explainedLease({ mode, forS, holder, estimate, zeroHits, overdraft }: LeaseRule): ExplainedLease {
@@ -321,6 +326,12 @@ function heldText(
     const tokens = Math.max((terms.admission!.capacity - level) / terms.admission!.scale, 0);
     const requests = batch.decisions.requestsPerUnit[row];
     return `the bucket holds ${rounded(tokens)} of ${terms.total} tokens, and ${requests} flow in every ${window.terms.window}`;
+  }
+  if (terms.holders !== null) {
+    const held = counters.leases.slotHeld[slot];
+    return terms.holders.rule.mode === 'concurrency'
+      ? `${held} of ${terms.total} slots are held`
+      : `${level - held} hits are spent in this window, and ${held} are held`;
   }
   if (terms.isFixed) return `${level} hits in this window`;
   const floor = counters.admissions.floors[slot];

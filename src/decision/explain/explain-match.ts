@@ -13,9 +13,10 @@ export interface MatchedLevel {
   readonly rule: string | null;
   /**
    * Exact matches take precedence over wildcards, and wildcards over matches by key alone. `as class`: the entry is not part
-   * of the rule, and a limit of the rule takes its value for the class of the request.
+   * of the rule, and a limit of the rule takes its value for the class of the request. `as holder`: the same for the holder of a
+   * lease.
    */
-  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | 'as class' | null;
+  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | 'as class' | 'as holder' | null;
 }
 
 const HOW = {
@@ -87,20 +88,22 @@ export class MatchExplainer {
 
   whyLimit(row: number, { levels }: Match): string {
     if (this.#table.hasOverride[row] === 1) return 'the descriptor has its own limit, so no rule applies';
-    const ownLevel = levels.findLastIndex(({ matched }) => matched !== 'as class');
+    const ownLevel = levels.findLastIndex(level => !isAside(level));
     return levels
-      .map(({ entry, rule, matched }, i) => {
-        if (matched !== 'as class') return `\`${rule}\` matches \`${entry}\` ${matched}`;
+      .map((level, i) => {
+        const { entry, rule, matched } = level;
+        if (!isAside(level)) return `\`${rule}\` matches \`${entry}\` ${matched}`;
+        const what = matched === 'as class' ? 'class' : 'holder';
         return i > ownLevel
-          ? `\`${entry}\` is the class`
-          : `\`${entry}\` is skipped as a class of the rule above`;
+          ? `\`${entry}\` is the ${what}`
+          : `\`${entry}\` is skipped as a ${what} of the rule above`;
       })
       .join(', then ');
   }
 
   whyNoLimit(row: number, { levels }: Match): string {
     if (this.#topLevel < 0) return `there are no rules for the domain \`${this.#domain}\``;
-    const path = levels.flatMap(({ rule, matched }) => (rule === null || matched === 'as class' ? [] : rule));
+    const path = levels.flatMap(level => (level.rule === null || isAside(level) ? [] : level.rule));
     const place = [this.#domain, ...path].join('.');
     const last = levels.at(-1);
     if (last === undefined) return 'the descriptor has no entries';
@@ -144,17 +147,29 @@ export class MatchExplainer {
         return hasLevel ? [...levels, { entry, rule: null, matched: null }] : levels;
       }
       const record = rules.words[HEADER.entries] + chosen * ENTRY.words;
-      const isAside = (rules.words[record + ENTRY.flags] & ENTRY_FLAG.aside) !== 0;
       levels.push({
         entry,
         rule: rules.text(rules.words[record + ENTRY.composite], rules.words[record + ENTRY.compositeLength]),
-        matched: isAside ? 'as class' : HOW[this.#matcher.how[i] as keyof typeof HOW],
+        matched: this.#asAside(record) ?? HOW[this.#matcher.how[i] as keyof typeof HOW],
       });
     }
     return levels;
   }
 
+  /** What the entry in a record is set aside for; null if it is part of the rule. */
+  #asAside(record: number): 'as class' | 'as holder' | null {
+    const rules = this.#rules;
+    if ((rules.words[record + ENTRY.flags] & ENTRY_FLAG.aside) === 0) return null;
+    const terms = rules.limit(rules.words[record + ENTRY.limit], LIMIT.terms) - 1;
+    return terms >= 0 && rules.terms(terms).lease !== null ? 'as holder' : 'as class';
+  }
+
   #hasLevelBelow(entry: number): boolean {
     return this.#rules.words[this.#rules.words[HEADER.entries] + entry * ENTRY.words + ENTRY.level] >= 0;
   }
+}
+
+/** Whether a level is not part of the rule, but read by a limit of it. */
+function isAside({ matched }: MatchedLevel): boolean {
+  return matched === 'as class' || matched === 'as holder';
 }

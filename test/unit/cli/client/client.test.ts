@@ -27,6 +27,7 @@ const OVER_LIMIT: Answer = () => ({
       limitRemaining: 19_998,
       durationUntilReset: { seconds: 3_725, nanos: 0 },
     },
+    { code: 'OK', currentLimit: { requestsPerUnit: 3 }, limitRemaining: 2 },
     { code: 'OK', limitRemaining: 4_294_967_295 },
     { code: 'OK' },
   ],
@@ -34,7 +35,7 @@ const OVER_LIMIT: Answer = () => ({
   dynamicMetadata: { fields: { tier: { stringValue: 'gold' } } },
 });
 
-const DESCRIPTORS = ['user=anna,path=/x', 'user=anna', 'vip=yes', 'other='].flatMap(text => [
+const DESCRIPTORS = ['user=anna,path=/x', 'user=anna', 'job=a', 'vip=yes', 'other='].flatMap(text => [
   '-descriptors',
   text,
 ]);
@@ -52,6 +53,7 @@ t.test('the answer names the overall code, then each descriptor with its limit',
     stdout: `OVER_LIMIT
 user=anna,path=/x  OVER_LIMIT  5 per minute           0 remaining      resets in 49s250ms
 user=anna          OK          20000 per day (daily)  19998 remaining  resets in 1h2m5s
+job=a              OK          3 at the same time     2 remaining
 vip=yes            OK          unlimited
 other=             OK          no limit
 header RateLimit-Limit: 5
@@ -144,7 +146,7 @@ t.test('--json prints the response as one line of proto3 JSON', async t => {
     '{"overallCode":"OVER_LIMIT","statuses":[' +
       '{"code":"OVER_LIMIT","currentLimit":{"requestsPerUnit":5,"unit":"MINUTE"},"durationUntilReset":"49.250s"},' +
       '{"code":"OK","currentLimit":{"name":"daily","requestsPerUnit":20000,"unit":"DAY"},"limitRemaining":19998,"durationUntilReset":"3725s"},' +
-      '{"code":"OK","limitRemaining":4294967295},{"code":"OK"}],' +
+      '{"code":"OK","currentLimit":{"requestsPerUnit":3},"limitRemaining":2},{"code":"OK","limitRemaining":4294967295},{"code":"OK"}],' +
       '"responseHeadersToAdd":[{"key":"RateLimit-Limit","value":"5"}],"dynamicMetadata":{"tier":"gold"}}\n',
   );
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ANSWER } from '../../../src/rules/domain-answers.ts';
-import { Decisions, request } from '../../support/decisions.ts';
+import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import { embeddedStore } from '../../support/stores.ts';
 
 const RULES = `
@@ -49,11 +49,25 @@ t.test('the policy of a limit on concurrency says its quota unit instead of a wi
   ]);
 });
 
+t.test('an explanation says what is held', async t => {
+  const decisions = deciding();
+  await decisions.ask(request('d', 'user=a,id=1', descriptor('team=a,id=1', { hitsAddend: 3 })));
+  await decisions.ask(request('d', descriptor('team=a', { hitsAddend: 2 })));
+  const { descriptors } = await decisions.explain(request('d', 'user=a,id=2', 'team=a,id=2'));
+  t.match(descriptors[0], { level: '1 of 5 slots are held', window: undefined, count: { now: 1, after: 2 } });
+  t.match(descriptors[1].limits, [
+    { level: '2 hits are spent in this window, and 3 are held', window: { start: /T00:00/ } },
+    { level: '5 hits are spent in this window, and 0 are held' },
+  ]);
+});
+
 t.test('an explanation says how leases work, and what a request is worth', async t => {
   const decisions = deciding();
   const explained = async (text: string) => (await decisions.explain(request('d', text))).descriptors[0];
   const common = { forSeconds: 600, holder: 'id', zeroHits: 'extend', overdraft: 'refuse_next' };
   t.match(await explained('user=a,id=1'), {
+    levels: [{ matched: 'by key alone' }, { entry: 'id=1', matched: 'as holder' }],
+    why: '`user` matches `user=a` by key alone, then `id=1` is the holder',
     limit: {
       requestsPerUnit: 5,
       unit: 'UNKNOWN',
