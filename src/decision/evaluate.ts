@@ -15,10 +15,10 @@ import {
   PENALIZED,
 } from './batch.ts';
 import { showBinding } from './binding-limit.ts';
-import { countLeases } from './lease-statistics.ts';
 import { passesAfterLimit } from './limits/after-limit.ts';
 import type { LimitState } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
+import { countLeases } from './statistics/lease-statistics.ts';
 import {
   countOutcome,
   hitsOverLimit,
@@ -159,7 +159,7 @@ export class Evaluator {
     if (terms.holders !== null) {
       state.held = counters.leases.slotHeld[slot];
       state.leaseEndsMs = counters.leases.slotEndsMs[slot];
-      countLeases(batch, row);
+      if (terms.hasExtras) countLeases(counters, op, batch.ruleTotals, decisions.extraBase[row]);
     }
     const isPenalized = counters.opRefused[op] === REFUSED.penalized;
     const left = isPenalized ? 0 : terms.leftAt(level);

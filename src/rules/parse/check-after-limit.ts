@@ -35,17 +35,15 @@ export function checkAfterLimit(check: FileCheck, block: YamlMap): number {
 export function checkAfterLimitTerms(
   check: FileCheck,
   block: YamlMap,
-  { algorithm, afterLimit, classes, penalty, scale }: LimitTerms,
+  { algorithm, afterLimit, classes, penalty }: LimitTerms,
 ): void {
   if (afterLimit === 0) return;
   const [other, why] =
     classes !== null
       ? ['classes', 'a limit with `classes` does not count the hits that it rejects']
-      : scale !== 1
-        ? ['scale', 'a limit with a `scale` does not count the hits that it rejects']
-        : algorithm !== 'fixed_window'
-          ? [`algorithm: ${algorithm}`, 'only fixed windows count the hits beyond the limit']
-          : ['penalty', 'the hits beyond the limit are violations'];
-  if (classes === null && algorithm === 'fixed_window' && penalty === null && scale === 1) return;
+      : algorithm !== 'fixed_window'
+        ? [`algorithm: ${algorithm}`, 'only fixed windows count the hits beyond the limit']
+        : ['penalty', 'the hits beyond the limit are violations'];
+  if (classes === null && algorithm === 'fixed_window' && penalty === null) return;
   check.fault(offsetOf(block, 'after_limit'), `${why}: remove \`${other}\` or \`after_limit\``);
 }

@@ -132,7 +132,7 @@ function checkScope(check: FileCheck, block: YamlMap, terms: LimitTerms, scope: 
   if (scope.forMemcached) checkMemcached(check, block, terms);
 }
 
-/** Reports an algorithm, a penalty, classes, leases or a scale, which memcached does not have. */
+/** Reports an algorithm, a penalty, classes, or leases, which memcached does not have. */
 function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): void {
   if (terms.penalty !== null) {
     check.fault(
@@ -148,8 +148,8 @@ function checkMemcached(check: FileCheck, block: YamlMap, terms: LimitTerms): vo
         'remove them, or set BACKEND_TYPE to `redis` or `memory`',
     );
   }
-  for (const field of ['reserve', 'concurrency', 'scale']) {
-    if (!hasValue(block, field) || (terms.lease === null && terms.scale === 1)) continue;
+  for (const field of ['reserve', 'concurrency']) {
+    if (!hasValue(block, field) || terms.lease === null) continue;
     check.fault(
       offsetOf(block, field),
       `memcached cannot count \`${field}\`, because it cannot compare and add in one step: ` +

@@ -47,9 +47,6 @@ const PENALTY_TAG = '.penalty';
 /** The same for a fixed window with classes. The other algorithms count classes as they count all requests. */
 const CLASSES_TAG = '.classes';
 
-/** The same for a limit whose requests are worth several hits. */
-const SCALE_TAG = '.scaled';
-
 /**
  * Checks the fields of a limit that say how much it allows and how it counts. Returns null after reporting a fault of the
  * window.
@@ -88,21 +85,18 @@ function formTag({
   penalty,
   classes,
   lease,
-  scale,
-}: Pick<LimitTerms, 'algorithm' | 'penalty' | 'classes' | 'lease' | 'scale'>): string {
+}: Pick<LimitTerms, 'algorithm' | 'penalty' | 'classes' | 'lease'>): string {
   if (lease !== null) return LEASE_TAG;
   if (penalty !== null) return PENALTY_TAG;
-  if (classes !== null && algorithm === 'fixed_window') return CLASSES_TAG;
-  return scale === 1 ? '' : SCALE_TAG;
+  return classes !== null && algorithm === 'fixed_window' ? CLASSES_TAG : '';
 }
 
 /** The terms of a `rate_limit`; null for a plain limit. One that is counted as a plain limit keeps its cache key. */
 export function termsOfOne(terms: LimitTerms): LimitTerms | null {
   const { algorithm, multiplier, calendar, penalty, classes, afterLimit, lease, scale } = terms;
-  const isFixed = algorithm === 'fixed_window' && scale === 1;
-  const isAdmitted = !isFixed || penalty !== null || classes !== null || lease !== null;
+  const isAdmitted = algorithm !== 'fixed_window' || penalty !== null || classes !== null || lease !== null;
   if (isAdmitted || multiplier !== 1 || calendar !== null) return terms;
-  return afterLimit === 0 ? null : { ...terms, tag: '' };
+  return afterLimit === 0 && scale === 1 ? null : { ...terms, tag: '' };
 }
 
 /** A field of a limit that envoyproxy/ratelimit does not know and that has a value. Null if the limit has only known fields. */
