@@ -56,12 +56,13 @@ export class LeasedCells {
     const { leases, nowMs } = batch;
     this.#terms = leases.of(slot);
     this.#print = print;
-    this.#loadSpent(batch, slot);
     const book = this.#book;
     this.#account = book.account(print);
+    this.#loadSpent(batch, slot);
     this.#held = 0;
     leases.slotEndsMs[slot] = 0;
     if (this.#account >= 0) {
+      this.#returnToWindow();
       leases.slotExpired[slot] += this.#expire(nowMs);
       const first = book.first(this.#account, LEASE.live);
       if (first >= 0) leases.slotEndsMs[slot] = book.endMs(first) - nowMs;
@@ -111,7 +112,7 @@ export class LeasedCells {
     else if (step === STEP.spend) {
       leases.spent[op] = hits;
       this.#spend(nowS, hits, kept);
-    } else if (step === STEP.giveBack) this.#spend(nowS, -Math.min(hits, this.#spent), kept);
+    } else if (step === STEP.giveBack) this.#spend(nowS, -Math.min(hits, this.#spent - this.#overdraft), kept);
     else if (lease >= 0) this.#change(batch, op, lease);
     this.#write(batch, batch.opSlots[op]);
     batch.opAfters[op] = this.#isLost ? Number.NaN : this.#level;
@@ -147,31 +148,50 @@ export class LeasedCells {
     return this.#spent - this.#overdraft + this.#held;
   }
 
-  /** A count expires with its window. If it lives for longer than two windows, the clock was set back. */
-  #loadSpent({ nowS, admissions, expiries }: CounterBatch, slot: number): void {
+  /** Reads what is spent. Nothing is if the count is that of another window. */
+  #loadSpent(batch: CounterBatch, slot: number): void {
     this.#cell = -1;
     this.#spent = 0;
     this.#overdraft = 0;
     this.#endS = 0;
     if (this.#terms.mode === LEASE_MODE.concurrency) return;
     const table = this.#table;
-    const cell = table.find(this.#print, nowS);
-    const isAlive = cell >= 0 && table.expiryS(cell) - nowS <= 2 * admissions.windowsS[slot] + SKEW_S;
-    this.#endS = isAlive ? table.expiryS(cell) : this.#windowOfLeases(nowS, expiries[slot]);
-    if (cell >= 0 && !isAlive) table.remove(cell);
-    if (!isAlive) return;
+    const cell = table.find(this.#print, batch.nowS);
+    const cellEndS = cell < 0 ? 0 : table.expiryS(cell);
+    this.#endS = this.#windowEndS(batch, slot, cellEndS);
+    if (cell < 0) return;
+    if (cellEndS !== this.#endS) {
+      table.remove(cell);
+      return;
+    }
     this.#cell = cell;
     this.#spent = table.count(cell);
     if (!this.#terms.allowsOverdraft) return;
-    const overdraft = table.find(overdraftPrint(this.#print), nowS);
+    const overdraft = table.find(overdraftPrint(this.#print), batch.nowS);
     if (overdraft >= 0 && table.expiryS(overdraft) === this.#endS) this.#overdraft = table.count(overdraft);
   }
 
-  /** The end of the window if nothing is spent in it: that of its leases, for a thread whose clock is slightly behind. */
-  #windowOfLeases(nowS: number, endS: number): number {
-    const account = this.#book.account(this.#print);
-    const otherS = account < 0 ? 0 : this.#book.windowEndS(account);
-    return otherS > endS && endS > nowS && otherS - endS <= endS - nowS + SKEW_S ? otherS : endS;
+  /**
+   * The end of the window: the last one that the count or the leases know, for a thread whose clock is slightly behind. If
+   * that is too far away, the clock was set back.
+   */
+  #windowEndS({ nowS, expiries, admissions }: CounterBatch, slot: number, cellEndS: number): number {
+    const latestS = nowS + 2 * admissions.windowsS[slot] + SKEW_S;
+    const leasesEndS = this.#account < 0 ? 0 : this.#book.windowEndS(this.#account);
+    const knownS = Math.max(cellEndS <= latestS ? cellEndS : 0, leasesEndS <= latestS ? leasesEndS : 0);
+    return knownS > nowS ? knownS : expiries[slot];
+  }
+
+  /** If the clock was set back, leases of the window hold hits again that did not in a later one. */
+  #returnToWindow(): void {
+    const book = this.#book;
+    const account = this.#account;
+    if (book.windowEndS(account) <= this.#endS) return;
+    let held = 0;
+    for (let lease = book.first(account, LEASE.live); lease >= 0; lease = book.after(lease)) {
+      if (book.windowOf(lease) === this.#endS) held += book.hits(lease);
+    }
+    book.setHeld(account, held, this.#endS);
   }
 
   /** Ends the leases of the account whose time is over, and forgets others. Returns the hits of the former. */
