@@ -4,15 +4,20 @@ import type { AdmissionSlots } from './admission/admission-slots.ts';
 import type { PenaltyTerms } from './admission/penalty.ts';
 import type { SlotPenalties } from './admission/slot-penalties.ts';
 import type { CounterBatch, CounterOp } from './batch.ts';
+import { LEASE_TERMS, leaseIn, leaseTermsIn, packLeases } from './packed-leases.ts';
 
 /**
  * Numbers at the beginning of the bytes: `nowMs`, `secondsApart`, and the numbers of slots, ops, groups, key bytes, of slots
- * whose hits the store admits, of slots with a penalty, and of requests with a reserve.
+ * whose hits the store admits, of slots with a penalty, of requests with a reserve, of ops with a lease, and of bytes of
+ * the names of holders.
  */
-const HEADER = 9;
+const HEADER = 11;
 
 /** Numbers of each slot in the columns of {@link AdmissionSlots}. Batches without such slots do not have these columns. */
 const TERMS = 4;
+
+/** Numbers that the store sets for each op of a batch with leases, and for its slot. */
+const LEASE_RESULTS = 6;
 
 /** Numbers of each slot for the terms of penalties. Batches without penalties do not have these columns. */
 const PENALTY_TERMS = 5;
@@ -30,9 +35,13 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   const penalized = penalties.count > 0 ? slots : 0;
   const { reservedCount } = batch.admissions;
   const reserved = reservedCount > 0 ? ops : 0;
-  const floats = HEADER + slots + 2 * ops + reserved + TERMS * admitted + PENALTY_TERMS * penalized;
-  const bytes = slots + ops + groups + admitted + batch.keys.length;
-  const needed = 8 * floats + 4 * (2 * slots + ops + groups) + bytes;
+  const [leasedSlots, leasedOps] = batch.leases.count > 0 ? [slots, ops] : [0, 0];
+  const terms = TERMS * admitted + PENALTY_TERMS * penalized + LEASE_TERMS * leasedSlots;
+  const floats = HEADER + slots + 2 * ops + reserved + terms;
+  const ints = 2 * slots + ops + groups + leasedOps;
+  const holderBytes = leasedOps === 0 ? 0 : batch.leases.holders.length;
+  const bytes = slots + ops + groups + admitted + batch.keys.length + leasedOps + holderBytes;
+  const needed = 8 * (floats + LEASE_RESULTS * leasedOps) + 4 * ints + bytes;
   const buffer = spare !== null && spare.byteLength >= needed ? spare : newBuffer(needed);
   const secondsApart = batch.secondsApart ? 1 : 0;
   const sizes = [
@@ -43,6 +52,8 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
     batch.admissions.count,
     penalties.count,
     reservedCount,
+    batch.leases.count,
+    holderBytes,
   ];
   new Float64Array(buffer, 0, HEADER).set([batch.nowMs, secondsApart, ...sizes]);
   const parts = partsOf(buffer);
@@ -61,20 +72,25 @@ export function packBatch(batch: CounterBatch, spare: ArrayBuffer | null): Array
   parts.groupHeld.set(batch.groupHeld.subarray(0, groups));
   parts.kinds.set(batch.admissions.kinds.subarray(0, admitted));
   parts.keys.set(batch.keys.bytes.subarray(0, batch.keys.length));
+  if (leasedOps > 0) packLeases(batch, parts);
   return buffer;
 }
+
+type Parts = Omit<ReturnType<typeof partsOf>, 'keys' | 'keyEnds' | 'opSlots' | 'groupEnds'>;
 
 /** The parts of the bytes of {@link packBatch}, whose header is written. */
 function partsOf(buffer: ArrayBuffer) {
   const columns = new Columns(buffer);
-  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties, reserved] =
+  const [nowMs, secondsApart, slots, ops, groups, keyBytes, admissions, penalties, ...more] =
     columns.floats(HEADER);
+  const [reserved, leases, holderBytes] = more;
   const admitted = admissions > 0 ? slots : 0;
   return {
     nowMs,
     secondsApart: secondsApart === 1,
     terms: columns.floats(TERMS * admitted),
     penalties: columns.floats(PENALTY_TERMS * (penalties > 0 ? slots : 0)),
+    leaseTerms: columns.floats(LEASE_TERMS * (leases > 0 ? slots : 0)),
     expiries: columns.floats(slots),
     opHits: columns.floats(ops),
     opLimits: columns.floats(ops),
@@ -83,11 +99,14 @@ function partsOf(buffer: ArrayBuffer) {
     ttls: columns.ints(slots),
     opSlots: columns.ints(ops),
     groupEnds: columns.ints(groups),
+    holderEnds: columns.ints(leases > 0 ? ops : 0),
     units: columns.bytes(slots),
     opRefunds: columns.bytes(ops),
     groupHeld: columns.bytes(groups),
     kinds: columns.bytes(admitted),
     keys: columns.bytes(keyBytes),
+    actions: columns.bytes(leases > 0 ? ops : 0),
+    holders: columns.bytes(holderBytes),
   };
 }
 
@@ -115,6 +134,7 @@ export function unpackBatch(buffer: ArrayBuffer, batch: CounterBatch): void {
         ...(parts.kinds.length > 0
           ? termsIn(parts, slot, { penalty: penalties[slot] ?? null, reserve: parts.opReserves[op] ?? 0 })
           : null),
+        ...(parts.kinds[slot] === ADMISSION.leased ? leaseIn(parts, op) : null),
       });
     }
     batch.endGroup(parts.groupHeld[group] === 1);
@@ -149,14 +169,15 @@ function penaltiesIn(packed: Float64Array): (PenaltyTerms | null)[] {
 }
 
 function termsIn(
-  { terms: packed, kinds }: { readonly terms: Float64Array; readonly kinds: Uint8Array },
+  parts: Parts,
   slot: number,
   { penalty, reserve }: { readonly penalty: PenaltyTerms | null; readonly reserve: number },
 ): Pick<CounterOp, 'terms'> {
-  const admission = kinds[slot];
+  const admission = parts.kinds[slot];
   if (admission === ADMISSION.count) return {};
-  const [scale, capacity, drain, windowS] = packed.subarray(slot * TERMS, (slot + 1) * TERMS);
+  const [scale, capacity, drain, windowS] = parts.terms.subarray(slot * TERMS, (slot + 1) * TERMS);
   const terms = { admission, scale, capacity, drain, windowS };
+  if (admission === ADMISSION.leased) return { terms: { ...terms, lease: leaseTermsIn(parts, slot) } };
   if (reserve > 0) return { terms: { ...terms, reserve } };
   return { terms: penalty === null ? terms : { ...terms, penalty } };
 }
@@ -174,7 +195,8 @@ export function unpackCounts(buffer: ArrayBuffer, batch: CounterBatch): void {
 /** The columns that the store sets, each with its place in the buffer. */
 function countsIn(batch: CounterBatch, buffer: ArrayBuffer) {
   const columns = new Columns(buffer);
-  const { admissions, slotCount, opCount } = batch;
+  const { admissions, leases, slotCount, opCount } = batch;
+  const leased = leases.count > 0 ? 1 : 0;
   const admitted = admissions.count > 0 ? slotCount : 0;
   return [
     [batch.counts, columns.floats(slotCount)],
@@ -182,8 +204,15 @@ function countsIn(batch: CounterBatch, buffer: ArrayBuffer) {
     [admissions.floors, columns.floats(admitted)],
     [admissions.previous, columns.floats(admitted)],
     ...statesOf(admissions.penalties).map(state => [state, columns.floats(slotCount)] as const),
+    ...[leases.hits, leases.spent, leases.held].map(
+      column => [column, columns.floats(leased * opCount)] as const,
+    ),
+    ...[leases.slotHeld, leases.slotEndsMs, leases.slotExpired].map(
+      column => [column, columns.floats(leased * slotCount)] as const,
+    ),
     [batch.opHeld, columns.bytes(opCount)],
     [batch.opRefused, columns.bytes(opCount)],
+    [leases.steps, columns.bytes(leased * opCount)],
   ] as const;
 }
 

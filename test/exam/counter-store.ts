@@ -13,6 +13,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
 import { admissionExam } from './counter-admission.ts';
 import { classExam } from './counter-classes.ts';
 import { largeAdmissionExam, largeCountsExam } from './counter-large.ts';
+import { leaseExam } from './counter-leases/exam.ts';
 import { penaltyExam } from './counter-penalty.ts';
 import { refundExam } from './counter-refunds.ts';
 import { resetExam } from './counter-resets.ts';
@@ -37,6 +38,8 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   );
   t.test('classes', { skip: exempt.admission ?? false }, async t => classExam(t, open));
   t.test('penalties', { skip: exempt.admission ?? false }, async t => penaltyExam(t, open));
+  const noLeases = exempt.leases ?? exempt.admission ?? false;
+  t.test('leases', { skip: noLeases }, async t => leaseExam(t, open, exempt));
 }
 
 function countsHits(t: Test, open: Open): void {

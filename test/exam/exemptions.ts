@@ -8,4 +8,8 @@ export interface Exemptions {
   readonly lastCounts?: string;
   /** Sliding windows and token buckets, where only the hits of requests that fit are added. */
   readonly admission?: string;
+  /** Hits that are held for a holder. */
+  readonly leases?: string;
+  /** Leases that end by the time of the batch, and not by a clock of the store. */
+  readonly batchClock?: string;
 }

@@ -68,11 +68,6 @@ class ExactWindow implements ExactLimit {
   }
 }
 
-/** A limit that admits hits if they fit, unused. */
-export function exactLimit(terms: AdmissionTerms): ExactLimit {
-  return terms.admission === ADMISSION.tokenBucket ? new ExactBucket(terms) : new ExactWindow(terms);
-}
-
 /** A count to which every hit is added. */
 class ExactCount implements ExactLimit {
   #count = 0n;
@@ -88,6 +83,12 @@ class ExactCount implements ExactLimit {
   giveBack(_nowMs: bigint, units: bigint): void {
     this.#count = atLeast0(this.#count - units);
   }
+}
+
+/** An unused limit; without terms, a count to which every hit is added. */
+export function exactLimit(terms: AdmissionTerms | undefined): ExactLimit {
+  if (terms === undefined) return new ExactCount();
+  return terms.admission === ADMISSION.tokenBucket ? new ExactBucket(terms) : new ExactWindow(terms);
 }
 
 /** What stores must say of requests, one after the other, with whole numbers of any size. Time must run forward. */
@@ -144,7 +145,7 @@ export class AdmissionModel {
   #limitOf({ key, terms }: TestOp): ExactLimit {
     let limit = this.#limits.get(key);
     if (limit === undefined) {
-      limit = terms === undefined ? new ExactCount() : exactLimit(terms);
+      limit = exactLimit(terms);
       this.#limits.set(key, limit);
     }
     return limit;

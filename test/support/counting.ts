@@ -1,5 +1,7 @@
 import type { AdmissionTerms } from '../../src/counters/admission/admission.ts';
 import { CounterBatch } from '../../src/counters/batch.ts';
+import { ACTION } from '../../src/counters/leases/lease.ts';
+import type { OpLease } from '../../src/counters/leases/op-leases.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { TEST_FINGERPRINT_KEY } from './stores.ts';
 
@@ -14,6 +16,8 @@ export interface TestOp {
   readonly unit?: number;
   /** The terms under which the store admits the hits; it adds all of them when they are not given. */
   readonly terms?: AdmissionTerms;
+  /** For terms with leases: what the call wants ({@link ACTION}), and its holder; any action and no holder by default. */
+  readonly lease?: { readonly action?: number; readonly holder?: string };
 }
 
 /** A request: its ops, and whether it is known to be over its limit before the store is asked. */
@@ -75,11 +79,17 @@ export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: Co
           ttlS,
           expiryS,
           ...(op.terms === undefined ? null : { terms: op.terms }),
+          ...(op.terms?.lease == null ? null : { lease: leaseOf(op) }),
         },
       );
     }
     batch.endGroup(group.held ?? false);
   }
+}
+
+function leaseOf({ lease }: TestOp): OpLease {
+  const bytes = Buffer.from(lease?.holder ?? '');
+  return { action: lease?.action ?? ACTION.any, bytes, start: 0, end: bytes.length };
 }
 
 /** Counts ops of one request without holding back; the count after each. */

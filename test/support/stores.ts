@@ -60,8 +60,11 @@ export const WITHOUT_SCRIPTS = [
 /** `KVCACHE_AUTH` of that user. */
 export const PLAIN_USER = 'plain:';
 
+/** Of stores in Redis. */
+export const IN_REDIS: Exemptions = { leases: 'leases are not decided in Redis' };
+
 /** Of stores that send a command for each key: ioredis rounds integers in replies that are close to 2^53. */
-export const SINGLE_COMMANDS: Exemptions = { lastCounts: 'integers in replies are rounded' };
+export const SINGLE_COMMANDS: Exemptions = { ...IN_REDIS, lastCounts: 'integers in replies are rounded' };
 
 const NO_SCRIPTS: Exemptions = {
   ...SINGLE_COMMANDS,
@@ -76,7 +79,7 @@ export async function redisStoreKinds(
   t: Teardown,
 ): Promise<{ redis: RedisServer; kinds: StoreKind[]; overUnixSocket: StoreKind }> {
   const redis = await redisFor(t, { unixSocket: true, args: WITHOUT_SCRIPTS });
-  const kind = (name: string, endpoint: TestEndpoint, exempt: Exemptions = {}): StoreKind => ({
+  const kind = (name: string, endpoint: TestEndpoint, exempt: Exemptions = IN_REDIS): StoreKind => ({
     name,
     exempt,
     open: async inner => {

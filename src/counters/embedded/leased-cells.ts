@@ -1,11 +1,11 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import { REFUSED } from '../admission/admission.ts';
-import { SKEW_S } from '../admission/penalty.ts';
 import type { CounterBatch } from '../batch.ts';
 import { LEASE, LEASE_MODE, LeaseStep, type LeaseTerms, SETTLED_S, STEP } from '../leases/lease.ts';
 import type { CellPrint } from './cell.ts';
 import type { CounterTable } from './counter-table.ts';
 import type { LeaseBook } from './lease-book.ts';
+import { SpentCells } from './spent-cells.ts';
 
 /** Marks the fingerprints of holders without a name. */
 const UNNAMED = 0x2545_f491;
@@ -17,37 +17,25 @@ const ABANDONED_MS = 3_600 * SECOND_MS;
 const SWEPT = 2;
 const SWEPT_IF_FULL = 1_024;
 
-/** Fingerprint of the overdraft of the key with a fingerprint; its first word selects the region. */
-function overdraftPrint({ a, b, c }: CellPrint): CellPrint {
-  return { a, b: b ^ 0x51ed_270b, c: c ^ 0x2f6b_1a3d };
-}
-
 /**
- * Limits with leases: what is spent is in a cell of the table, what is held in its book of leases.
+ * Limits with leases: what is spent is in cells of the table, what is held in its book of leases.
  *
  * {@link load} reads the level of a slot, {@link choose} decides what an op does, and {@link apply} does it, if it fits. The
  * region of the slot and the book must be locked from one to the other.
  */
 export class LeasedCells {
-  readonly #table: CounterTable;
+  readonly #spent: SpentCells;
   readonly #book: LeaseBook;
   readonly #step = new LeaseStep();
   readonly #record = { state: 0, hits: 0 };
   #terms!: LeaseTerms;
   #print: CellPrint = { a: 0, b: 0, c: 0 };
-  #cell = -1;
   #account = -1;
-  /** Hits that are spent and take room, hits that are spent and take none, and hits that are held. */
-  #spent = 0;
-  #overdraft = 0;
+  /** The hits that leases of the window hold. */
   #held = 0;
-  /** Whether the table has no room for what is spent. */
-  #isLost = false;
-  /** The end of the window in seconds; 0 for a limit on what runs at the same time. */
-  #endS = 0;
 
   constructor(table: CounterTable) {
-    this.#table = table;
+    this.#spent = new SpentCells(table);
     this.#book = table.leases;
   }
 
@@ -56,16 +44,18 @@ export class LeasedCells {
     const { leases, nowMs } = batch;
     this.#terms = leases.of(slot);
     this.#print = print;
-    this.#loadSpent(batch, slot);
     const book = this.#book;
     this.#account = book.account(print);
+    const leasesEndS = this.#account < 0 ? 0 : book.windowEndS(this.#account);
+    this.#spent.load(batch, slot, { print, terms: this.#terms, leasesEndS });
     this.#held = 0;
     leases.slotEndsMs[slot] = 0;
     if (this.#account >= 0) {
+      this.#returnToWindow();
       leases.slotExpired[slot] += this.#expire(nowMs);
       const first = book.first(this.#account, LEASE.live);
       if (first >= 0) leases.slotEndsMs[slot] = book.endMs(first) - nowMs;
-      if (book.windowEndS(this.#account) === this.#endS) this.#held = book.held(this.#account);
+      if (book.windowEndS(this.#account) === this.#spent.endS) this.#held = book.held(this.#account);
       book.closeIfEmpty(this.#account);
       if (first < 0 && book.account(print) < 0) this.#account = -1;
     }
@@ -77,12 +67,16 @@ export class LeasedCells {
   choose(batch: CounterBatch, op: number): void {
     const { leases } = batch;
     const lease = this.#find(batch, op);
-    const isNamed = leases.holderEnds[op] > leases.holderStarts[op];
     const isRefund = batch.opRefunds[op] === 1;
     const record = this.#record;
     record.state = lease < 0 ? LEASE.none : this.#book.state(lease);
     record.hits = lease < 0 ? 0 : this.#book.hits(lease);
-    const call = { action: leases.actions[op], hits: batch.opHits[op], isRefund, isNamed };
+    const call = {
+      action: leases.actions[op],
+      hits: batch.opHits[op],
+      isRefund,
+      isNamed: isNamed(batch, op),
+    };
     this.#step.choose(this.#terms, call, record);
     leases.steps[op] = this.#step.kind;
     leases.hits[op] = this.#step.hits;
@@ -103,19 +97,18 @@ export class LeasedCells {
     const { leases, nowS } = batch;
     const step = leases.steps[op];
     const hits = leases.hits[op];
-    this.#isLost = false;
     const lease = this.#find(batch, op);
     if (!this.fits(batch, op)) batch.opRefused[op] = REFUSED.full;
     else if (step === STEP.take) this.#take(batch, op, { lease, kept });
     else if (step === STEP.settle) this.#settle(batch, op, { lease, kept });
     else if (step === STEP.spend) {
       leases.spent[op] = hits;
-      this.#spend(nowS, hits, kept);
-    } else if (step === STEP.giveBack) this.#spend(nowS, -Math.min(hits, this.#spent), kept);
+      this.#spent.add(nowS, hits, kept);
+    } else if (step === STEP.giveBack) this.#spent.giveBack(hits);
     else if (lease >= 0) this.#change(batch, op, lease);
     this.#write(batch, batch.opSlots[op]);
-    batch.opAfters[op] = this.#isLost ? Number.NaN : this.#level;
-    return this.#cell;
+    batch.opAfters[op] = this.#spent.isLost ? Number.NaN : this.#level;
+    return this.#spent.cell;
   }
 
   /** The lease of the holder of an op; without holders, the one that ends first. -1 for none. */
@@ -129,10 +122,7 @@ export class LeasedCells {
   /** Removes everything about a key. */
   remove(print: CellPrint, nowS: number): void {
     const book = this.#book;
-    for (const each of [print, overdraftPrint(print)]) {
-      const cell = this.#table.find(each, nowS);
-      if (cell >= 0) this.#table.remove(cell);
-    }
+    this.#spent.remove(print, nowS);
     const account = book.account(print);
     if (account < 0) return;
     for (const state of [LEASE.live, LEASE.settled, LEASE.expired]) {
@@ -144,34 +134,19 @@ export class LeasedCells {
   }
 
   get #level(): number {
-    return this.#spent - this.#overdraft + this.#held;
+    return this.#spent.hits + this.#held;
   }
 
-  /** A count expires with its window. If it lives for longer than two windows, the clock was set back. */
-  #loadSpent({ nowS, admissions, expiries }: CounterBatch, slot: number): void {
-    this.#cell = -1;
-    this.#spent = 0;
-    this.#overdraft = 0;
-    this.#endS = 0;
-    if (this.#terms.mode === LEASE_MODE.concurrency) return;
-    const table = this.#table;
-    const cell = table.find(this.#print, nowS);
-    const isAlive = cell >= 0 && table.expiryS(cell) - nowS <= 2 * admissions.windowsS[slot] + SKEW_S;
-    this.#endS = isAlive ? table.expiryS(cell) : this.#windowOfLeases(nowS, expiries[slot]);
-    if (cell >= 0 && !isAlive) table.remove(cell);
-    if (!isAlive) return;
-    this.#cell = cell;
-    this.#spent = table.count(cell);
-    if (!this.#terms.allowsOverdraft) return;
-    const overdraft = table.find(overdraftPrint(this.#print), nowS);
-    if (overdraft >= 0 && table.expiryS(overdraft) === this.#endS) this.#overdraft = table.count(overdraft);
-  }
-
-  /** The end of the window if nothing is spent in it: that of its leases, for a thread whose clock is slightly behind. */
-  #windowOfLeases(nowS: number, endS: number): number {
-    const account = this.#book.account(this.#print);
-    const otherS = account < 0 ? 0 : this.#book.windowEndS(account);
-    return otherS > endS && endS > nowS && otherS - endS <= endS - nowS + SKEW_S ? otherS : endS;
+  /** If the clock was set back, leases of the window hold hits again that did not in a later one. */
+  #returnToWindow(): void {
+    const book = this.#book;
+    const account = this.#account;
+    if (book.windowEndS(account) <= this.#spent.endS) return;
+    let held = 0;
+    for (let lease = book.first(account, LEASE.live); lease >= 0; lease = book.after(lease)) {
+      if (book.windowOf(lease) === this.#spent.endS) held += book.hits(lease);
+    }
+    book.setHeld(account, held, this.#spent.endS);
   }
 
   /** Ends the leases of the account whose time is over, and forgets others. Returns the hits of the former. */
@@ -229,16 +204,20 @@ export class LeasedCells {
       return;
     }
     const book = this.#book;
-    const isSameWindow = book.state(lease) === LEASE.live && book.windowOf(lease) === this.#endS;
+    const isSameWindow = book.state(lease) === LEASE.live && book.windowOf(lease) === this.#spent.endS;
     const own = isOnce ? 0 : hits;
     const endMs = nowMs + this.#terms.forS * SECOND_MS;
     book.moveTo(lease, LEASE.live);
-    book.set(lease, { hits: (isSameWindow ? book.hits(lease) : 0) + own, endMs, windowEndS: this.#endS });
+    book.set(lease, {
+      hits: (isSameWindow ? book.hits(lease) : 0) + own,
+      endMs,
+      windowEndS: this.#spent.endS,
+    });
     this.#held += own;
-    book.setHeld(this.#account, this.#held, this.#endS);
+    book.setHeld(this.#account, this.#held, this.#spent.endS);
     if (isOnce) {
       leases.spent[op] = hits;
-      this.#spend(batch.nowS, hits, kept);
+      this.#spent.add(batch.nowS, hits, kept);
     } else leases.held[op] = hits;
   }
 
@@ -246,13 +225,13 @@ export class LeasedCells {
   #openLease(batch: CounterBatch, op: number, known: number): number {
     const book = this.#book;
     const { leases, nowMs } = batch;
-    const isNamed = leases.holderEnds[op] > leases.holderStarts[op];
-    if (isNamed && known >= 0) return known;
+    const hasName = isNamed(batch, op);
+    if (hasName && known >= 0) return known;
     this.#sweep(nowMs, SWEPT, ABANDONED_MS);
     const isNew = book.account(this.#print) < 0;
     const account = isNew ? book.openAccount(this.#print) : this.#account;
     if (account < 0) return -1;
-    const print = isNamed ? batch.holderPrint(op) : unnamedPrint(book.nextNumber());
+    const print = hasName ? batch.holderPrint(op) : unnamedPrint(book.nextNumber());
     const name = leases.holders.bytes.subarray(leases.holderStarts[op], leases.holderEnds[op]);
     let lease = book.add(account, print, name);
     if (lease < 0) {
@@ -280,29 +259,35 @@ export class LeasedCells {
 
   /** Spends hits in the window of the lease. A window that has ended does not matter any more. */
   #settle(batch: CounterBatch, op: number, { lease, kept }: Target): void {
-    const { leases, nowMs } = batch;
+    const { leases } = batch;
     const book = this.#book;
     const hits = leases.hits[op];
     leases.spent[op] = hits;
     leases.held[op] = lease < 0 ? hits : book.hits(lease);
-    const isOfWindow = lease < 0 || book.windowOf(lease) === this.#endS;
-    if (lease >= 0) {
-      if (book.state(lease) === LEASE.live) this.#free(lease, book.hits(lease));
-      if (this.#terms.settles && this.#terms.hasHolders) {
-        const keptMs = Math.min(SETTLED_S, this.#terms.forS) * SECOND_MS;
-        const isRefund = batch.opRefunds[op] === 1;
-        book.set(lease, {
-          hits: isRefund ? -1 : batch.opHits[op],
-          endMs: nowMs + keptMs,
-          windowEndS: book.windowOf(lease),
-        });
-        book.moveTo(lease, LEASE.settled);
-      } else book.remove(lease);
-      this.#loadHeld();
-    }
+    const isOfWindow = lease < 0 || book.windowOf(lease) === this.#spent.endS;
+    if (lease >= 0 && book.state(lease) === LEASE.live) this.#free(lease, book.hits(lease));
+    this.#remember(batch, op, lease);
+    this.#loadHeld();
     if (!isOfWindow) return;
-    this.#spend(batch.nowS, hits, kept);
-    if (this.#terms.allowsOverdraft) this.#overdraw(batch.nowS, hits - leases.held[op], kept);
+    this.#spent.add(batch.nowS, hits, kept);
+    if (this.#terms.allowsOverdraft) this.#spent.overdraw(batch.nowS, hits - leases.held[op], kept);
+  }
+
+  /** Keeps that a lease is settled, for calls that come twice. An unknown holder has none until then. */
+  #remember(batch: CounterBatch, op: number, known: number): void {
+    const book = this.#book;
+    const { settles, hasHolders, forS } = this.#terms;
+    if (!settles || !hasHolders) {
+      if (known >= 0) book.remove(known);
+      return;
+    }
+    if (known < 0 && !isNamed(batch, op)) return;
+    const windowEndS = known < 0 ? this.#spent.endS : book.windowOf(known);
+    const lease = known >= 0 ? known : this.#openLease(batch, op, known);
+    if (lease < 0) return;
+    const hits = batch.opRefunds[op] === 1 ? -1 : batch.opHits[op];
+    book.set(lease, { hits, endMs: batch.nowMs + Math.min(SETTLED_S, forS) * SECOND_MS, windowEndS });
+    book.moveTo(lease, LEASE.settled);
   }
 
   /** The steps that only change the lease: `free`, `extend` and `repeat`. */
@@ -323,32 +308,9 @@ export class LeasedCells {
   #loadHeld(): void {
     const book = this.#book;
     const account = this.#account;
-    this.#held = book.windowEndS(account) === this.#endS ? book.held(account) : 0;
+    if (account < 0) return;
+    this.#held = book.windowEndS(account) === this.#spent.endS ? book.held(account) : 0;
     book.closeIfEmpty(account);
-  }
-
-  /** Adds hits to those that are spent, or subtracts them. */
-  #spend(nowS: number, hits: number, kept: number[]): void {
-    if (hits === 0 || this.#terms.mode === LEASE_MODE.concurrency) return;
-    const table = this.#table;
-    if (this.#cell < 0) this.#cell = table.claim(this.#print, nowS, this.#endS, kept);
-    this.#isLost = this.#cell < 0;
-    if (this.#isLost) return;
-    this.#spent = Math.min(this.#spent + hits, Number.MAX_SAFE_INTEGER);
-    table.write(this.#cell, this.#endS, this.#spent, 0);
-  }
-
-  /** Keeps hits beyond what a lease held out of the level. */
-  #overdraw(nowS: number, hits: number, kept: number[]): void {
-    if (hits <= 0 || this.#cell < 0) return;
-    const table = this.#table;
-    const all = [...kept, this.#cell];
-    const cell = table.claim(overdraftPrint(this.#print), nowS, this.#endS, all);
-    this.#cell = all[kept.length];
-    for (let i = 0; i < kept.length; i++) kept[i] = all[i];
-    if (cell < 0) return;
-    this.#overdraft += hits;
-    table.write(cell, this.#endS, this.#overdraft, 0);
   }
 
   /** Writes what the batch says about the slot. */
@@ -359,6 +321,10 @@ export class LeasedCells {
     const first = account < 0 ? -1 : this.#book.first(account, LEASE.live);
     leases.slotEndsMs[slot] = first < 0 ? 0 : this.#book.endMs(first) - nowMs;
   }
+}
+
+function isNamed({ leases }: CounterBatch, op: number): boolean {
+  return leases.holderEnds[op] > leases.holderStarts[op];
 }
 
 function unnamedPrint(number: number): CellPrint {

@@ -36,7 +36,7 @@ export class OpLeases {
   steps = new Uint8Array(0);
   /** Set by the store, by op: the hits to hold, to spend, to free or to give back. */
   hits = new Float64Array(0);
-  /** Set by the store, by op: the hits that it spent. */
+  /** Set by the store, by op: the hits that it spent, or would have spent if the window of its lease had not ended. */
   spent = new Float64Array(0);
   /** Set by the store, by op: the hits that it held in addition, or those of the lease that it settled. */
   held = new Float64Array(0);

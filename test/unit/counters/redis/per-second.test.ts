@@ -9,7 +9,7 @@ import { aftersOf, fill, type TestGroup } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
-import { redisCounters, TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
+import { IN_REDIS, redisCounters, TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 
 // A store that waits does not keep the process alive.
@@ -59,7 +59,7 @@ async function counted(store: RedisCounterStore, ...ops: [string, number, number
 }
 
 t.test('the exam of counter stores', t => {
-  counterStoreExam(t, async inner => (await openStore(inner)).store);
+  counterStoreExam(t, async inner => (await openStore(inner)).store, IN_REDIS);
   t.end();
 });
 

@@ -9,7 +9,7 @@ import { ManualClock } from '../../../support/manual-clock.ts';
 import { MASTER_NAME, startSentinel, startWatchedMaster } from '../../../support/redis-sentinel.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { replicated } from '../../../support/replicated.ts';
-import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
+import { IN_REDIS, type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
 import { until, untilCounted } from '../../../support/until.ts';
 
 // A store that waits does not keep the process alive.
@@ -33,10 +33,14 @@ t.test('the exam of counter stores', async t => {
   const sentinel = await startSentinel(master.port);
   t.teardown(() => sentinel.stop());
   await t.test('over a sentinel', async t =>
-    counterStoreExam(t, async inner => {
-      await master.command('FLUSHALL');
-      return (await openStore(inner, sentinel.address)).store;
-    }),
+    counterStoreExam(
+      t,
+      async inner => {
+        await master.command('FLUSHALL');
+        return (await openStore(inner, sentinel.address)).store;
+      },
+      IN_REDIS,
+    ),
   );
 });
 
