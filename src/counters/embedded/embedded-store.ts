@@ -2,7 +2,7 @@ import { ADMISSION } from '../admission/admission.ts';
 import { type CounterBatch, NEVER_FULL } from '../batch.ts';
 import type { CounterStore } from '../store.ts';
 import { AdmittedCells } from './admitted-cells.ts';
-import type { CounterTable } from './counter-table.ts';
+import { type CounterTable, NONE_KEPT } from './counter-table.ts';
 import { LeasedCells } from './leased-cells.ts';
 
 /** The embedded store: counters in memory that the threads of the process share. Synchronous. */
@@ -119,6 +119,10 @@ export class EmbeddedCounterStore implements CounterStore {
     if (first === end) return;
     const { kinds } = batch.admissions;
     const hasLeases = batch.leases.count > 0;
+    if (hasLeases && end - first === 1 && kinds[batch.opSlots[first]] === ADMISSION.leased) {
+      this.#leaseAlone(batch, first, held);
+      return;
+    }
     this.#lockRegions(batch, first, end);
     if (hasLeases) this.#table.leases.lock();
     this.#cells.length = 0;
@@ -197,6 +201,24 @@ export class EmbeddedCounterStore implements CounterStore {
     const cell = this.#admitted.save(batch, batch.opSlots[op], after, this.#cells);
     if (cell < 0 && after > 0) batch.opAfters[op] = Number.NaN;
     return cell;
+  }
+
+  /** Applies the only op of a group, which has a lease. Nothing but the local cache can hold it back. */
+  #leaseAlone(batch: CounterBatch, op: number, held: boolean): void {
+    const table = this.#table;
+    const slot = batch.opSlots[op];
+    this.#readPrint(batch, slot);
+    const region = table.regionOf(this.#print.a);
+    table.lock(region);
+    table.leases.lock();
+    this.#leased.load(batch, slot, this.#print);
+    this.#leased.choose(batch, op);
+    const isHeld = held && batch.leases.isRefusable(op);
+    batch.opHeld[op] = isHeld ? 1 : 0;
+    if (isHeld) batch.opAfters[op] = batch.counts[slot];
+    else this.#leased.apply(batch, op, NONE_KEPT);
+    table.leases.unlock();
+    table.unlock(region);
   }
 
   /** Applies the steps to leases of the group that cannot be refused. */

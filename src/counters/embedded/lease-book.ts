@@ -110,15 +110,16 @@ export class LeaseBook {
     return account;
   }
 
-  /** Removes an account without leases. Does nothing if it has any. */
-  closeIfEmpty(account: number): void {
+  /** Removes an account without leases. Returns false if it has any. */
+  closeIfEmpty(account: number): boolean {
     const accounts = this.#accounts;
     const at = account * ACCOUNT.words;
-    if (accounts[at + ACCOUNT.count] > 0) return;
+    if (accounts[at + ACCOUNT.count] > 0) return false;
     const bucket = accounts[at + 1] & this.#mask;
     unlink(this.#accountBuckets, bucket, accounts, ACCOUNT, account);
     accounts[at + ACCOUNT.next] = this.#header[HEADER.freeAccount];
     this.#header[HEADER.freeAccount] = account + 1;
+    return true;
   }
 
   /** The hits that live leases hold which began in the window of the account. */

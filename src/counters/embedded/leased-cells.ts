@@ -30,7 +30,11 @@ export class LeasedCells {
   readonly #record = { state: 0, hits: 0 };
   #terms!: LeaseTerms;
   #print: CellPrint = { a: 0, b: 0, c: 0 };
+  /** -1 if the key has no leases. */
   #account = -1;
+  /** The lease of the op that was chosen last, if nothing has changed since; see {@link #find}. */
+  #lease = -1;
+  #leaseOf = -1;
   /** The hits that leases of the window hold. */
   #held = 0;
 
@@ -45,6 +49,7 @@ export class LeasedCells {
     this.#terms = leases.of(slot);
     this.#print = print;
     const book = this.#book;
+    this.#leaseOf = -1;
     this.#account = book.account(print);
     const leasesEndS = this.#account < 0 ? 0 : book.windowEndS(this.#account);
     this.#spent.load(batch, slot, { print, terms: this.#terms, leasesEndS });
@@ -56,8 +61,7 @@ export class LeasedCells {
       const first = book.first(this.#account, LEASE.live);
       if (first >= 0) leases.slotEndsMs[slot] = book.endMs(first) - nowMs;
       if (book.windowEndS(this.#account) === this.#spent.endS) this.#held = book.held(this.#account);
-      book.closeIfEmpty(this.#account);
-      if (first < 0 && book.account(print) < 0) this.#account = -1;
+      if (first < 0) this.#closeIfEmpty();
     }
     leases.slotHeld[slot] = this.#held;
     batch.counts[slot] = this.#level;
@@ -67,6 +71,8 @@ export class LeasedCells {
   choose(batch: CounterBatch, op: number): void {
     const { leases } = batch;
     const lease = this.#find(batch, op);
+    this.#lease = lease;
+    this.#leaseOf = op;
     const isRefund = batch.opRefunds[op] === 1;
     const record = this.#record;
     record.state = lease < 0 ? LEASE.none : this.#book.state(lease);
@@ -97,7 +103,8 @@ export class LeasedCells {
     const { leases, nowS } = batch;
     const step = leases.steps[op];
     const hits = leases.hits[op];
-    const lease = this.#find(batch, op);
+    const lease = this.#leaseOf === op ? this.#lease : this.#find(batch, op);
+    this.#leaseOf = -1;
     if (!this.fits(batch, op)) batch.opRefused[op] = REFUSED.full;
     else if (step === STEP.take) this.#take(batch, op, { lease, kept });
     else if (step === STEP.settle) this.#settle(batch, op, { lease, kept });
@@ -228,7 +235,7 @@ export class LeasedCells {
     const hasName = isNamed(batch, op);
     if (hasName && known >= 0) return known;
     this.#sweep(nowMs, SWEPT, ABANDONED_MS);
-    const isNew = book.account(this.#print) < 0;
+    const isNew = this.#account < 0;
     const account = isNew ? book.openAccount(this.#print) : this.#account;
     if (account < 0) return -1;
     const print = hasName ? batch.holderPrint(op) : unnamedPrint(book.nextNumber());
@@ -238,8 +245,8 @@ export class LeasedCells {
       this.#sweep(nowMs, SWEPT_IF_FULL, 0);
       lease = book.add(account, print, name);
     }
-    if (lease < 0 && isNew) book.closeIfEmpty(account);
-    this.#account = lease < 0 && isNew ? -1 : account;
+    this.#account = account;
+    if (lease < 0) this.#closeIfEmpty();
     return lease;
   }
 
@@ -310,15 +317,18 @@ export class LeasedCells {
     const account = this.#account;
     if (account < 0) return;
     this.#held = book.windowEndS(account) === this.#spent.endS ? book.held(account) : 0;
-    book.closeIfEmpty(account);
+    this.#closeIfEmpty();
+  }
+
+  #closeIfEmpty(): void {
+    if (this.#book.closeIfEmpty(this.#account)) this.#account = -1;
   }
 
   /** Writes what the batch says about the slot. */
   #write({ leases, counts, nowMs }: CounterBatch, slot: number): void {
     leases.slotHeld[slot] = this.#held;
     counts[slot] = this.#level;
-    const account = this.#book.account(this.#print);
-    const first = account < 0 ? -1 : this.#book.first(account, LEASE.live);
+    const first = this.#account < 0 ? -1 : this.#book.first(this.#account, LEASE.live);
     leases.slotEndsMs[slot] = first < 0 ? 0 : this.#book.endMs(first) - nowMs;
   }
 }
