@@ -18,7 +18,27 @@ export interface RequestDescriptor {
   readonly hitsAddend: number | null;
   /** Whether the hits are subtracted from the count, which never falls below 0. */
   readonly isNegativeHits?: boolean;
+  /** What the call says about the lease of a holder. Absent or null for a call that names the holder in an entry only. */
+  readonly lease?: RequestLease | null;
 }
+
+/** `sluice.v1.Lease`. */
+export interface RequestLease {
+  readonly id: string;
+  /** A number of {@link LEASE_ACTIONS}. */
+  readonly action: number;
+}
+
+/** `sluice.v1.Lease.Action` by name. */
+export const LEASE_ACTIONS: Readonly<Record<string, number>> = {
+  reserve: 1,
+  settle: 2,
+  release: 3,
+  extend: 4,
+};
+
+/** The number of the field with it in a descriptor. */
+const LEASE_FIELD = 1000;
 
 interface LimitOverride {
   /** 0 to 2^32 - 1. */
@@ -104,6 +124,12 @@ function writeDescriptor(writer: ByteWriter, descriptor: RequestDescriptor): voi
   }
   if (hitsAddend !== null) writeMessage(writer, 3, nested => writeUint(nested, 1, hitsAddend));
   if (descriptor.isNegativeHits === true) writeUint(writer, 4, 1);
+  const { lease = null } = descriptor;
+  if (lease === null) return;
+  writeMessage(writer, LEASE_FIELD, nested => {
+    writeText(nested, 1, lease.id);
+    writeUint(nested, 2, lease.action);
+  });
 }
 
 /** Writes a message field even if the message is empty, because its presence is significant. */

@@ -1,4 +1,9 @@
-import type { DescriptorEntry, RateLimitRequest } from '../../messages/client-codec.ts';
+import {
+  type DescriptorEntry,
+  LEASE_ACTIONS,
+  type RateLimitRequest,
+  type RequestLease,
+} from '../../messages/client-codec.ts';
 import { integer } from '../../settings/kinds/kinds.ts';
 import { type FlagValues, readFlag, textFlag } from '../terminal/flags.ts';
 import { UsageFault } from '../terminal/io.ts';
@@ -17,6 +22,8 @@ export const REQUEST_FLAGS = {
     '1',
   ),
   refund: { kind: 'switch', help: 'return the hits instead of counting them' },
+  lease: textFlag('ID', 'the holder of a lease, for rules with leases; else it is named by an entry'),
+  'lease-action': textFlag('ACTION', 'what to do with the lease: reserve, settle, release or extend'),
 } as const;
 
 /**
@@ -35,6 +42,7 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
   // Services read 0 hits of a request as 1, and hits of a request have 32 bits.
   const isOfRequest = hits > 0 && hits < 2 ** 32;
   const hitsAddend = isOfRequest ? null : hits;
+  const lease = leaseFromFlags(flags);
   return {
     domain: flags.domain,
     descriptors: flags.descriptors.map(text => ({
@@ -42,9 +50,22 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
       limit: null,
       hitsAddend,
       isNegativeHits: flags.refund,
+      lease,
     })),
     hitsAddend: isOfRequest ? hits : 0,
   };
+}
+
+function leaseFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RequestLease | null {
+  const { lease: id, 'lease-action': name } = flags;
+  if (id === '' && name === '') return null;
+  if (id === '') throw new UsageFault('--lease-action needs the holder of the lease: add --lease ID.');
+  const action = name === '' ? 0 : LEASE_ACTIONS[name];
+  if (action === undefined) {
+    const accepted = Object.keys(LEASE_ACTIONS).join(', ');
+    throw new UsageFault(`--lease-action ${name} is unknown. Accepted: ${accepted}.`);
+  }
+  return { id, action };
 }
 
 /**
