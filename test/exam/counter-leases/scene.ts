@@ -6,7 +6,7 @@ import { decidedOf, decideLeases, leaseTime, WINDOW_S } from '../../support/leas
 
 /** An empty store, and the clock by which its leases end. */
 export class LeaseScene {
-  readonly store: CounterStore;
+  store: CounterStore;
   /** The end of the window of all limits, in seconds. */
   windowEndS: number;
   nowMs: number;
