@@ -12,4 +12,6 @@ export interface Exemptions {
   readonly leases?: string;
   /** Leases that end by the time of the batch, and not by a clock of the store. */
   readonly batchClock?: string;
+  /** Requests of one batch with several limits, one of them with leases, that are decided as if each were alone. */
+  readonly leaseBatches?: string;
 }

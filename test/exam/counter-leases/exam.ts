@@ -31,14 +31,14 @@ const TIMES: Readonly<Record<string, LeaseTopic>> = { ends, windows, 'random tim
 export function leaseExam(
   t: Test,
   open: (t: Test) => Promise<CounterStore>,
-  { batchClock }: Exemptions = {},
+  { batchClock, leaseBatches }: Exemptions = {},
 ): void {
   const ofClock = batchClock === undefined ? TIMES : { 'the clock of the server': serverClock };
   const startMs = batchClock === undefined ? NOON.nowS * 1_000 : Date.now();
   for (const [name, topic] of Object.entries({ ...TOPICS, ...ofClock })) {
     t.test(name, async t => {
       topic((title, show) => {
-        t.test(title, async t => show(new LeaseScene(await open(t), startMs), t));
+        t.test(title, async t => show(new LeaseScene(await open(t), startMs, leaseBatches !== undefined), t));
       });
     });
   }

@@ -6,14 +6,17 @@ import { decidedOf, decideLeases, leaseTime, WINDOW_S } from '../../support/leas
 
 /** An empty store, and the clock by which its leases end. */
 export class LeaseScene {
-  readonly store: CounterStore;
+  store: CounterStore;
+  /** Whether requests of several limits are sent one after the other, and not in one batch. */
+  readonly isOneByOne: boolean;
   /** The end of the window of all limits, in seconds. */
   windowEndS: number;
   nowMs: number;
 
   /** @param nowMs the time of all batches until it is moved, which is the start of a window */
-  constructor(store: CounterStore, nowMs: number) {
+  constructor(store: CounterStore, nowMs: number, isOneByOne = false) {
     this.store = store;
+    this.isOneByOne = isOneByOne;
     this.nowMs = nowMs;
     this.windowEndS = Math.floor(nowMs / 1_000) + WINDOW_S;
   }
@@ -29,7 +32,7 @@ export class LeaseScene {
 
   /** Decides requests of one op each, in one batch. */
   each(...ops: readonly TestOp[]): Promise<LeaseAnswer[]> {
-    return this.requests(...ops.map(op => ({ ops: [op] })));
+    return this.#batch(ops.map(op => ({ ops: [op] })));
   }
 
   /** Decides one request. */
@@ -37,7 +40,15 @@ export class LeaseScene {
     return this.requests({ ops });
   }
 
+  /** Decides requests, one after the other. */
   async requests(...groups: readonly TestGroup[]): Promise<LeaseAnswer[]> {
+    if (!this.isOneByOne) return this.#batch(groups);
+    const answers: LeaseAnswer[] = [];
+    for (const group of groups) answers.push(...(await this.#batch([group])));
+    return answers;
+  }
+
+  async #batch(groups: readonly TestGroup[]): Promise<LeaseAnswer[]> {
     return (await decideLeases(this.store, groups, this.time)).answers;
   }
 

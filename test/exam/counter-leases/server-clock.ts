@@ -46,10 +46,11 @@ export const serverClock: LeaseTopic = test => {
       [{}, {}, { after: 90 }, { refused: true }],
     );
     await until(() => Date.now() / 1_000 >= scene.windowEndS + 0.01);
+    scene.nowMs = Date.now();
     scene.windowEndS += 3_600;
     t.match(await scene.each(tokens('c').op(40), tokens('a').op(70), tokens('c').op(30)), [
       { step: 'take', after: 40 },
-      { step: 'settle', after: 40, spent: 0 },
+      { step: 'settle', after: 40, spent: 70 },
       { step: 'settle', after: 30 },
     ]);
   });
