@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadSync } from '@grpc/proto-loader';
 import t from 'tap';
 import { ByteWriter } from '../../../src/base/bytes.ts';
 import { encodeRateLimitRequest, LEASE_ACTIONS } from '../../../src/messages/client-codec.ts';
@@ -8,11 +8,6 @@ import { RequestTable } from '../../../src/messages/request-table.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const ENTRIES = [{ key: 'user', value: 'ann' }];
-
-const definition = loadSync('sluice/v1/lease.proto', {
-  includeDirs: [join(repositoryRoot(), 'proto')],
-  enums: String,
-});
 
 /** A request with one descriptor, from JSON. */
 function fromJson(descriptor: object): Uint8Array {
@@ -41,16 +36,13 @@ t.test('JSON and protobuf say the same about a lease', async t => {
   }
 });
 
-t.test('the fields are those of proto/sluice/v1/lease.proto', async t => {
-  const lease = definition['sluice.v1.Lease'] as unknown as { serialize?: (value: object) => Buffer };
-  const values = (
-    definition['sluice.v1.Lease.Action'] as unknown as { type: { value: { name: string; number: number }[] } }
-  ).type.value;
-  t.same(Object.fromEntries(values.map(({ name, number }) => [name.toLowerCase(), number])), {
-    any: 0,
-    ...LEASE_ACTIONS,
-  });
-  t.ok(lease !== undefined);
+t.test('the actions are those of proto/sluice/v1/lease.proto', async t => {
+  const text = readFileSync(join(repositoryRoot(), 'proto/sluice/v1/lease.proto'), 'utf8');
+  const actions = [...text.matchAll(/^ {4}([A-Z]+) = (\d);$/gm)].map(([, name, number]) => [
+    name.toLowerCase(),
+    Number(number),
+  ]);
+  t.same(Object.fromEntries(actions), { any: 0, ...LEASE_ACTIONS });
 });
 
 t.test(

@@ -109,6 +109,22 @@ t.test('--refund gives the hits back', async t => {
   t.match(requests, [{ hitsAddend: 7, descriptors: [{ isNegativeHits: true }] }]);
 });
 
+t.test('--lease and --lease-action say what the call does to the lease of a holder', async t => {
+  const { address, requests } = await startRateLimitServer(t, { answer: OK });
+  await ask(address, '--lease', 'req-1', '--lease-action', 'settle', '--hits', '812');
+  await ask(address, '--lease', 'req-2');
+  // The library of this server does not know the field, and skips it.
+  t.match(requests, [{ hitsAddend: 812 }, { hitsAddend: 1 }]);
+  t.match(await ask(address, '--lease-action', 'settle'), {
+    status: 2,
+    stderr: /--lease-action needs the holder of the lease: add --lease ID\./,
+  });
+  t.match(await ask(address, '--lease', 'a', '--lease-action', 'free'), {
+    status: 2,
+    stderr: /--lease-action free is unknown. Accepted: reserve, settle, release, extend\./,
+  });
+});
+
 t.test('--hits counts that many on each descriptor, also beyond 32 bits, and 0 counts nothing', async t => {
   const { address, requests } = await startRateLimitServer(t, { answer: OK });
   await ask(address, '-hits', '7');
