@@ -130,8 +130,10 @@ export class CounterBatch {
     this.#print.take(bytes, range.start, range.end);
     if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
     const slot = this.#slotOf(bytes, range, op.terms ?? null);
-    if (this.admissions.kinds[slot] === ADMISSION.leased) this.leases.add(this.opCount, op.lease!);
-    else if (this.admissions.kinds[slot] !== ADMISSION.count) {
+    if (this.admissions.kinds[slot] === ADMISSION.leased) {
+      this.leases.add(this.opCount, op.lease!);
+      this.opReserves[this.opCount] = 0;
+    } else if (this.admissions.kinds[slot] !== ADMISSION.count) {
       const reserve = op.terms?.reserve ?? 0;
       this.admissions.addRequest(slot, op.hits, op.isRefund, reserve);
       this.opReserves[this.opCount] = reserve;
