@@ -24,6 +24,11 @@ export function isAdmitted(batch: CounterBatch, slot: number): boolean {
   return batch.admissions.kinds[slot] !== ADMISSION.count;
 }
 
+/** Whether the hits of a slot are held by leases. */
+export function isLeased(batch: CounterBatch, slot: number): boolean {
+  return batch.admissions.kinds[slot] === ADMISSION.leased;
+}
+
 /**
  * Counts batches with sliding windows and token buckets: one atomic script for each chunk. The scripts have the plain
  * counters before the others.
@@ -78,7 +83,6 @@ export class AdmissionCommands {
     const used = Int32Array.from(slotsOf(batch, ops).slots);
     const plain = used.filter(slot => !isAdmitted(batch, slot));
     const admitted = used.filter(slot => isAdmitted(batch, slot));
-    const { penalties } = batch.admissions;
     return runScript(link, {
       script: ADMIT_HOLDING_BACK,
       expected: ops.count * 2 + numbersOf(batch, admitted) - admitted.length,
@@ -90,77 +94,119 @@ export class AdmissionCommands {
         writer.number(used.length);
         for (const slot of plain) writer.key(batch, slot);
         for (const slot of admitted) writer.key(batch, slot);
-        writer.word(this.#packedRequests(batch, groups, { plain, admitted }));
-        if (hasReserves) writer.word(this.#packedReserves(batch, ops));
+        const keys = { plain, admitted, leased: NO_SLOTS };
+        writer.word(packedRequests(this.#packer, batch, groups, { ...keys, shared: this.#sharedKeys }));
+        if (hasReserves) writer.word(packedReserves(this.#packer, batch, ops));
         return writer.take();
       },
       fill: numbers => {
-        let counted = 0;
-        for (let op = ops.first; op < ops.end; op++) {
-          const at = (op - ops.first) * 2;
-          batch.opAfters[op] = numbers[at];
-          batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
-          batch.opRefused[op] = REFUSALS[numbers[at + 1]] ?? REFUSED.no;
-          if (!Number.isNaN(numbers[at])) counted++;
-        }
-        let at = ops.count * 2;
-        for (const slot of admitted) {
-          if (isWindow(batch, slot)) {
-            batch.admissions.floors[slot] = numbers[at++];
-            batch.admissions.previous[slot] = numbers[at++];
-          }
-          if (penalties.of(slot) !== null) at = takePenalty(batch, slot, numbers, at);
-        }
-        return counted;
+        takeStates(batch, admitted, numbers, ops.count * 2);
+        return takeOps(batch, ops, numbers);
       },
     });
   }
+}
 
-  #packedRequests(
-    batch: CounterBatch,
-    groups: Chunk,
-    { plain, admitted }: { readonly plain: Slots; readonly admitted: Slots },
-  ): Uint8Array {
-    const packer = this.#packer;
-    const places = new Int32Array(batch.slotCount);
-    packer.add(batch.nowMs);
-    packer.add(plain.length);
-    packer.add(groups.end - groups.first);
-    for (const [i, slot] of plain.entries()) {
-      places[slot] = i + 1;
-      packer.add(batch.ttls[slot]);
-      packer.add(leastSecondsToLive(batch, slot, this.#sharedKeys));
-    }
-    for (const [i, slot] of admitted.entries()) {
-      places[slot] = plain.length + i + 1;
-      packTerms(packer, batch, slot);
-      packer.add(lifeS(batch, slot));
-      if (batch.admissions.penalties.of(slot) !== null) packPenalty(packer, batch, slot);
-      else {
-        packer.add(0);
-        if (isFixed(batch, slot)) packWindow(packer, batch, slot);
-      }
-    }
-    for (let group = groups.first; group < groups.end; group++) {
-      const first = groupStart(batch, group);
-      const end = groupStart(batch, group + 1);
-      packer.add(batch.groupHeld[group]);
-      packer.add(end - first);
-      for (let op = first; op < end; op++) {
-        packer.add(places[batch.opSlots[op]]);
-        packer.add(batch.opHits[op]);
-        packer.add(batch.opRefunds[op] === 1 ? IS_REFUND : batch.opLimits[op]);
-      }
-    }
-    return packer.take();
+const NO_SLOTS: Slots = new Int32Array(0);
+
+/** The slots of a chunk of groups by how they are counted, in the order of their keys. */
+interface KindsOfSlots {
+  readonly plain: Slots;
+  /** Neither plain counts nor leased. */
+  readonly admitted: Slots;
+  readonly leased: Slots;
+  readonly shared: SharedKeys;
+}
+
+/** The packed numbers of the scripts that hold back. Valid until the next call. */
+export function packedRequests(
+  packer: NumberPacker,
+  batch: CounterBatch,
+  groups: Chunk,
+  { plain, admitted, leased, shared }: KindsOfSlots,
+): Uint8Array {
+  const places = new Int32Array(batch.slotCount);
+  packer.add(batch.nowMs);
+  packer.add(plain.length);
+  packer.add(groups.end - groups.first);
+  for (const [i, slot] of plain.entries()) {
+    places[slot] = i + 1;
+    packer.add(batch.ttls[slot]);
+    packer.add(leastSecondsToLive(batch, slot, shared));
   }
-
-  #packedReserves(batch: CounterBatch, { first, end }: { readonly first: number; readonly end: number }) {
+  for (const [i, slot] of admitted.entries()) {
+    places[slot] = plain.length + i + 1;
+    packTerms(packer, batch, slot);
+    packer.add(lifeS(batch, slot));
+    if (batch.admissions.penalties.of(slot) !== null) packPenalty(packer, batch, slot);
+    else {
+      packer.add(0);
+      if (isFixed(batch, slot)) packWindow(packer, batch, slot);
+    }
+  }
+  for (const [i, slot] of leased.entries()) places[slot] = plain.length + admitted.length + i + 1;
+  for (let group = groups.first; group < groups.end; group++) {
+    const first = groupStart(batch, group);
+    const end = groupStart(batch, group + 1);
+    packer.add(batch.groupHeld[group]);
+    packer.add(end - first);
     for (let op = first; op < end; op++) {
-      this.#packer.add(isAdmitted(batch, batch.opSlots[op]) ? batch.opReserves[op] : 0);
+      const slot = batch.opSlots[op];
+      const isRefund = batch.opRefunds[op] === 1 && !isLeased(batch, slot);
+      packer.add(places[slot]);
+      packer.add(batch.opHits[op]);
+      packer.add(isRefund ? IS_REFUND : batch.opLimits[op]);
     }
-    return this.#packer.take();
   }
+  return packer.take();
+}
+
+/** The packed reserves of ops. Valid until the next call. */
+export function packedReserves(
+  packer: NumberPacker,
+  batch: CounterBatch,
+  { first, end }: Pick<Chunk, 'first' | 'end'>,
+): Uint8Array {
+  for (let op = first; op < end; op++) {
+    const slot = batch.opSlots[op];
+    packer.add(isAdmitted(batch, slot) && !isLeased(batch, slot) ? batch.opReserves[op] : 0);
+  }
+  return packer.take();
+}
+
+/** Stores the answers of ops, with which the reply begins. Returns how many were counted. */
+export function takeOps(batch: CounterBatch, ops: Chunk, numbers: ArrayLike<number>): number {
+  let counted = 0;
+  for (let op = ops.first; op < ops.end; op++) {
+    takeOp(batch, op, numbers, (op - ops.first) * 2);
+    if (!Number.isNaN(batch.opAfters[op])) counted++;
+  }
+  return counted;
+}
+
+/** Stores the answer of an op, which begins at an index of the reply. */
+export function takeOp(batch: CounterBatch, op: number, numbers: ArrayLike<number>, at: number): void {
+  batch.opAfters[op] = numbers[at];
+  batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
+  batch.opRefused[op] = REFUSALS[numbers[at + 1]] ?? REFUSED.no;
+}
+
+/** Stores the states of windows and penalties, which begin at an index of the reply. Returns the index after them. */
+export function takeStates(
+  batch: CounterBatch,
+  admitted: Slots,
+  numbers: ArrayLike<number>,
+  index: number,
+): number {
+  let at = index;
+  for (const slot of admitted) {
+    if (isWindow(batch, slot)) {
+      batch.admissions.floors[slot] = numbers[at++];
+      batch.admissions.previous[slot] = numbers[at++];
+    }
+    if (batch.admissions.penalties.of(slot) !== null) at = takePenalty(batch, slot, numbers, at);
+  }
+  return at;
 }
 
 /** What the codes of the script that holds back mean for `opRefused`. */

@@ -67,6 +67,23 @@ end
 results[n + 1] = failure
 ${PACKED_REPLY}`;
 
+/** What the script for batches with leases adds to the one without, by place: see `lease-script.ts`. */
+interface LeaseFragments {
+  /** The number of keys without leases, which come first. */
+  readonly keys: string;
+  readonly functions: string;
+  /** Reads the keys with leases. */
+  readonly open: string;
+  /** Decides what the ops of a request do to leases, and does what cannot be refused. */
+  readonly choose: string;
+  /** Applies an op that fits. */
+  readonly apply: string;
+  /** Writes the keys with leases. */
+  readonly keep: string;
+  /** Appends what the batch learns of leases to the results. */
+  readonly results: string;
+}
+
 /**
  * Counts requests that stop counting when over limit, as the script without sliding windows and token buckets. The limit
  * of such a key is full if the hits do not fit, and then they are not added.
@@ -83,14 +100,15 @@ ${PACKED_REPLY}`;
  *             key is penalized, else 0; then for each window the part that cannot be given back and the hits of the previous
  *             window, and for each key with a penalty the four numbers of the penalty; then the first error
  */
-const ADMIT_HOLDING_BACK_SCRIPT = `${STATES}
+export function admitHoldingBack({ keys, ...leases }: LeaseFragments): string {
+  return `${STATES}${leases.functions}
 local numbers = cmsgpack.unpack(ARGV[1])
 local now, plain, requests = numbers[1], numbers[2], numbers[3]
 local reserves = ARGV[2] and cmsgpack.unpack(ARGV[2]) or {}
 local at = 4
 local failure = false
 local keys = {}
-for i = 1, #KEYS do
+for i = 1, ${keys} do
   local value = redis.pcall('GET', KEYS[i])
   local err = type(value) == 'table' and value.err
   if err then value = nil end
@@ -140,7 +158,7 @@ for i = 1, #KEYS do
   state.before, state.change = state.count, 0
   failure = failure or err or false
 end
-local function isPenalized(state)
+${leases.open}local function isPenalized(state)
   return state.record and now < state.record.ends * 1000
 end
 local function isFull(state, hits, limit, reserve)
@@ -171,7 +189,7 @@ for request = 1, requests do
       after[op] = left
     end
   end
-  for op = first, last, 3 do
+${leases.choose}  for op = first, last, 3 do
     local reserve = reserves[done + (op - first) / 3]
     if numbers[op + 2] >= 0 and not hold and isFull(keys[numbers[op]], numbers[op + 1], numbers[op + 2], reserve) then
       full[op] = true
@@ -197,7 +215,7 @@ for request = 1, requests do
         end
         state.count = state.count + hits
         state.change = state.change + hits
-      end
+${leases.apply}      end
     end
     used[#used + 1] = state
     results[#results + 1] = after[op] or state.count or false
@@ -205,7 +223,7 @@ for request = 1, requests do
   end
   at = last + 1
 end
-for i = 1, #KEYS do
+for i = 1, ${keys} do
   local state = keys[i]
   local err = false
   if state.count and state.plain and (state.change ~= 0 or state.opens) then
@@ -232,10 +250,10 @@ for i = 1, #KEYS do
   elseif state.lowered and state.count then ${TELL} end
   failure = failure or err or false
 end
-for op = 1, #used do
+${leases.keep}for op = 1, #used do
   if not used[op].count then results[2 * op - 1] = false end
 end
-for i = plain + 1, #KEYS do
+for i = plain + 1, ${keys} do
   if keys[i].length > 0 then
     results[#results + 1] = keys[i].base or 0
     results[#results + 1] = keys[i].previous or 0
@@ -248,8 +266,11 @@ for i = plain + 1, #KEYS do
     results[#results + 1] = record.ends
   end
 end
-results[#results + 1] = failure
+${leases.results}results[#results + 1] = failure
 ${PACKED_REPLY}`;
+}
 
 export const ADMIT = script(ADMIT_SCRIPT);
-export const ADMIT_HOLDING_BACK = script(ADMIT_HOLDING_BACK_SCRIPT);
+export const ADMIT_HOLDING_BACK = script(
+  admitHoldingBack({ keys: '#KEYS', functions: '', open: '', choose: '', apply: '', keep: '', results: '' }),
+);
