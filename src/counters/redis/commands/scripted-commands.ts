@@ -5,6 +5,7 @@ import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { HOLD_BACK, INCREMENT, REFUND } from '../protocol/scripts.ts';
 import { AdmissionCommands } from './admission-commands.ts';
 import { type Chunk, groupStart, opsOf, type Slots, slotsOf, type Tally } from './counters.ts';
+import { LeaseCommands } from './lease-commands.ts';
 import { runScript } from './script-call.ts';
 import { leastSecondsToLive, type SharedKeys, secondsLeft, writeRefundArguments } from './shared-keys.ts';
 
@@ -12,11 +13,13 @@ import { leastSecondsToLive, type SharedKeys, secondsLeft, writeRefundArguments 
 export class ScriptedCommands {
   readonly #sharedKeys: SharedKeys;
   readonly #admitting: AdmissionCommands;
+  readonly #leasing: LeaseCommands;
   readonly #writer = new CommandWriter();
 
   constructor(sharedKeys: SharedKeys) {
     this.#sharedKeys = sharedKeys;
     this.#admitting = new AdmissionCommands(sharedKeys);
+    this.#leasing = new LeaseCommands(sharedKeys);
   }
 
   /** @throws RedisReplyError, or Fault `store_failed`, if no slot is known to be counted */
@@ -63,6 +66,7 @@ export class ScriptedCommands {
 
   /** Sets `opAfters` and `opHeld` of the groups. Throws as `change`. */
   holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
+    if (batch.leases.count > 0) return this.#leasing.holdBack(link, batch, groups);
     if (batch.admissions.count > 0) return this.#admitting.holdBack(link, batch, groups);
     const ops = opsOf(batch, groups);
     return runScript(link, {

@@ -1,6 +1,10 @@
 import { grownCapacity } from '../../../base/bytes.ts';
 import type { CounterBatch } from '../../batch.ts';
 
+/** The hash slot of a key is that of the text in its first braces, if there is one. So this text is never empty. */
+export const TAG_START = Buffer.from('{l:');
+export const TAG_END = Buffer.from('}');
+
 /** Bytes to reserve for a number or a length with its prefix and line ends. */
 const ROOM = 64;
 
@@ -42,6 +46,22 @@ export class CommandWriter {
       at += end - start;
     }
     this.#length = at;
+    this.#lineEnd();
+  }
+
+  /** The name of a key that belongs to the key of a slot: `{l:<key>}<suffix>`. Those of one slot have the same hash slot. */
+  relatedKey(batch: CounterBatch, slot: number, suffix: number): void {
+    const start = batch.keyStart(slot);
+    const end = batch.keyEnds[slot];
+    const length = end - start + TAG_START.length + 2;
+    this.#reserve(length + ROOM);
+    this.#bytes[this.#length++] = DOLLAR;
+    this.#decimalLine(length);
+    this.#bytes.set(TAG_START, this.#length);
+    this.#bytes.set(batch.keys.bytes.subarray(start, end), this.#length + TAG_START.length);
+    this.#length += length;
+    this.#bytes[this.#length - 2] = TAG_END[0];
+    this.#bytes[this.#length - 1] = suffix;
     this.#lineEnd();
   }
 
