@@ -1,5 +1,5 @@
-import { ADMISSION } from './admission/admission.ts';
-import type { CounterBatch } from './batch.ts';
+import { ADMISSION, REFUSED } from './admission/admission.ts';
+import { type CounterBatch, NEVER_FULL } from './batch.ts';
 import { SlotChanges } from './slot-changes.ts';
 
 /**
@@ -10,19 +10,39 @@ import { SlotChanges } from './slot-changes.ts';
  * Refunds are never held back. The refunds of a request apply before its hits, so they make room for the hits.
  */
 export function holdBack(batch: CounterBatch): void {
+  holdBackBut(batch, false);
+}
+
+/**
+ * As {@link holdBack}, for a batch whose leases the store has decided. Ops with leases that it has admitted, and whose hits
+ * must be held back because of other limits, are marked in `opHeld`.
+ */
+export function holdBackAfterLeases(batch: CounterBatch): void {
+  holdBackBut(batch, true);
+}
+
+function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
   let first = 0;
   for (let group = 0; group < batch.groupCount; group++) {
     const end = batch.groupEnds[group];
-    refund(batch, first, end);
+    refund(batch, first, end, areLeasesDecided);
     const held = batch.groupHeld[group] === 1;
     let anyFull = held;
     for (let op = first; op < end; op++) {
+      if (areLeasesDecided && isLeased(batch, op)) {
+        anyFull ||= isFullOfLeases(batch, op, first);
+        continue;
+      }
       if (batch.opRefunds[op] === 1) continue;
       const full = !held && batch.isFull(op);
       batch.opHeld[op] = full ? 0 : 1;
       anyFull ||= full;
     }
     for (let op = first; op < end; op++) {
+      if (areLeasesDecided && isLeased(batch, op)) {
+        if (anyFull && isAdmittedLease(batch, op)) batch.opHeld[op] = 1;
+        continue;
+      }
       if (batch.opRefunds[op] === 1) continue;
       if (!anyFull) batch.opHeld[op] = 0;
       if (batch.opHeld[op] === 0) batch.spreadOp(op);
@@ -30,6 +50,28 @@ export function holdBack(batch: CounterBatch): void {
     }
     first = end;
   }
+}
+
+function isLeased({ admissions, opSlots }: CounterBatch, op: number): boolean {
+  return admissions.kinds[opSlots[op]] === ADMISSION.leased;
+}
+
+/**
+ * Whether an op with a lease holds back the others of its request. It does not if only the room is missing that another op of
+ * the request has taken under the same key.
+ */
+function isFullOfLeases(batch: CounterBatch, op: number, first: number): boolean {
+  if (batch.opRefused[op] !== REFUSED.full || batch.opLimits[op] === NEVER_FULL) return false;
+  for (let other = first; other < op; other++) {
+    if (batch.opSlots[other] === batch.opSlots[op] && isAdmittedLease(batch, other)) return false;
+  }
+  return true;
+}
+
+/** Whether an op with a lease could have been refused and was not. */
+function isAdmittedLease({ leases, opRefused, opHeld, opAfters }: CounterBatch, op: number): boolean {
+  if (!leases.isRefusable(op) || opHeld[op] === 1) return false;
+  return opRefused[op] === REFUSED.no && !Number.isNaN(opAfters[op]);
 }
 
 /**
@@ -64,22 +106,22 @@ export function spreadHeldBack(batch: CounterBatch): void {
   });
 }
 
-function refund(batch: CounterBatch, first: number, end: number): void {
+function refund(batch: CounterBatch, first: number, end: number, areLeasesDecided: boolean): void {
   if (batch.refundCount === 0) return;
   for (let op = first; op < end; op++) {
-    if (batch.opRefunds[op] === 0) continue;
+    if (batch.opRefunds[op] === 0 || (areLeasesDecided && isLeased(batch, op))) continue;
     batch.opHeld[op] = 0;
     batch.spreadOp(op);
   }
 }
 
-/** Visits all ops, for each request the refunds first. */
+/** Visits all ops without leases, for each request the refunds first. */
 function inOrder(batch: CounterBatch, visit: (op: number) => void): void {
   let first = 0;
   for (let group = 0; group < batch.groupCount; group++) {
     const end = batch.groupEnds[group];
-    for (let op = first; op < end; op++) if (batch.opRefunds[op] === 1) visit(op);
-    for (let op = first; op < end; op++) if (batch.opRefunds[op] === 0) visit(op);
+    for (let op = first; op < end; op++) if (batch.opRefunds[op] === 1 && !isLeased(batch, op)) visit(op);
+    for (let op = first; op < end; op++) if (batch.opRefunds[op] === 0 && !isLeased(batch, op)) visit(op);
     first = end;
   }
 }

@@ -4,6 +4,7 @@ import type { CounterBatch } from '../batch.ts';
 import type { SlotChanges } from '../slot-changes.ts';
 import type { CallOutcome, StoreCalls } from '../store-calls.ts';
 import type { RedisCounters, Slots, Tally } from './commands/counters.ts';
+import type { LeaseCalls } from './commands/lease-calls.ts';
 import type { CountingServer, KeyServer } from './connections/counting-server.ts';
 
 /** Measures the calls that count hits in one Redis, including the wait for a connection. */
@@ -45,6 +46,12 @@ export class MeasuredCounters implements RedisCounters {
     const startedMs = performance.now();
     const counting = this.#counters.holdBack(batch);
     return counting === null ? null : this.#measured(counting, startedMs);
+  }
+
+  lease(batch: CounterBatch, slots: Slots, calls: LeaseCalls): Promise<Tally> {
+    if (calls.isReading) return this.#counters.lease(batch, slots, calls);
+    const startedMs = performance.now();
+    return this.#measured(this.#counters.lease(batch, slots, calls), startedMs);
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {

@@ -7,6 +7,7 @@ import { type CounterBatch, callsOf, callsWithoutCount } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
+import { holdBackLeasesFirst, readAll } from './commands/leases-first.ts';
 import { holdBackByReading } from './commands/without-scripts.ts';
 import type { KeyServer } from './connections/counting-server.ts';
 import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
@@ -77,20 +78,21 @@ export class RedisCounterStore implements CounterStore {
   incrementHoldingBack(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return Promise.resolve();
     const slots = this.#slots.take(batch.slotCount);
-    const counting = this.#counters.holdBack(batch) ?? holdBackByReading(this.#counters, batch, slots);
+    const reading = batch.leases.count > 0 ? holdBackLeasesFirst : holdBackByReading;
+    const counting = this.#counters.holdBack(batch) ?? reading(this.#counters, batch, slots);
     return this.#settle(batch, counting);
   }
 
   read(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return Promise.resolve();
-    return this.#settle(batch, this.#counters.read(batch, this.#slots.take(batch.slotCount)));
+    return this.#settle(batch, readAll(this.#counters, batch, this.#slots.take(batch.slotCount)));
   }
 
   /** Reads the counts, and then removes the keys. */
   async reset(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
     const slots = this.#slots.take(batch.slotCount);
-    await this.#settle(batch, this.#counters.read(batch, slots));
+    await this.#settle(batch, readAll(this.#counters, batch, slots));
     const before = batch.counts.slice(0, batch.slotCount);
     const readable = slots.filter(slot => !Number.isNaN(before[slot]));
     if (readable.length === 0) return;

@@ -1,6 +1,7 @@
 import type { CounterBatch } from '../../batch.ts';
 import type { SlotChanges } from '../../slot-changes.ts';
 import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
+import type { LeaseCalls } from './lease-calls.ts';
 
 /** The result of a request to Redis. */
 export interface Tally {
@@ -34,7 +35,12 @@ export interface RedisCounters {
   stop(): Promise<void>;
   /** Applies the changes of each slot and sets `counts` to the counts before. */
   change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally>;
-  /** Sets `counts` to the current counts. */
+  /**
+   * Does what the calls ask of slots with leases, each slot atomically, and sets `counts` and what the store sets for leases.
+   * For batches that {@link holdBack} does not support, and for reading.
+   */
+  lease(batch: CounterBatch, slots: Slots, calls: LeaseCalls): Promise<Tally>;
+  /** Sets `counts` to the current counts. Not for slots with leases. */
   read(batch: CounterBatch, slots: Slots): Promise<Tally>;
   /** Removes the keys and publishes them as refunded. Sets `counts` to 0 or more for removed and missing keys. */
   remove(batch: CounterBatch, slots: Slots): Promise<Tally>;

@@ -26,3 +26,8 @@ export function divided(batch: CounterBatch, slots: Slots, changes: SlotChanges)
 export const NEEDS_SCRIPTS =
   'ERR sliding windows, token buckets and penalties need scripts: allow this user EVALSHA, EVAL and SCRIPT LOAD, or use a Redis ' +
   'without a proxy that refuses them';
+
+/** The same for a limit with leases. */
+export const LEASES_NEED_SCRIPTS =
+  'ERR limits with leases need scripts: allow this user EVALSHA, EVAL and SCRIPT LOAD, or use a Redis without a proxy that ' +
+  'refuses them';

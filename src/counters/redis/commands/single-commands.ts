@@ -4,18 +4,28 @@ import type { SlotChanges } from '../../slot-changes.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { ADMIT, ADMIT_SCRIPT } from '../protocol/admission-scripts.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
+import { LEASE_SCRIPT } from '../protocol/lease-script.ts';
 import { NumberPacker } from '../protocol/number-packer.ts';
 import { REFUND, REFUND_SCRIPT, REFUNDS_CHANNEL, readScriptReply } from '../protocol/scripts.ts';
-import { isAdmitted, numbersOf, packedRuns, takeLevel } from './admission-commands.ts';
+import { isAdmitted, isLeased, numbersOf, packedRuns, takeLevel } from './admission-commands.ts';
 import { presentLevel } from './admission-states.ts';
 import type { Slots } from './counters.ts';
+import type { LeaseCalls } from './lease-calls.ts';
+import {
+  LeaseCommands,
+  numbersOfCall,
+  type SlotCall,
+  slotCalls,
+  takeCall,
+  writeKeys,
+} from './lease-commands.ts';
 import { type SharedKeys, writeRefundArguments } from './shared-keys.ts';
 
 /**
  * What is done with a key: `read` its count or level; `add` to it and set its time to live; `expire`: only set the time to
  * live, after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key; `admit`:
  * apply the requests to a sliding window or token bucket, with a script for this key; `loadAndAdmit`: the same, after
- * loading the script; `remove`: delete it, and publish it as a key that was refunded;
+ * loading the script; `lease` and `loadAndLease`: the same for the calls of a limit with leases; `remove`: delete it, and publish it as a key that was refunded;
  * `removeQuietly`: only delete it.
  */
 export type Step =
@@ -27,7 +37,9 @@ export type Step =
   | 'take'
   | 'refund'
   | 'admit'
-  | 'loadAndAdmit';
+  | 'loadAndAdmit'
+  | 'lease'
+  | 'loadAndLease';
 
 /** Runs the step for many slots. */
 export interface Steps {
@@ -35,6 +47,8 @@ export interface Steps {
   readonly slots: Slots;
   /** The amounts to add (`add`), the refunds to subtract (`take`), or both. */
   readonly changes: SlotChanges;
+  /** Of limits with leases: null for other steps. */
+  readonly calls: LeaseCalls | null;
   /** True for a cluster node that is importing these keys: ASKING is sent before each command. */
   readonly asking: boolean;
 }
@@ -60,9 +74,11 @@ export class SingleCommands {
   readonly #writer = new CommandWriter();
   readonly #packer = new NumberPacker();
   readonly #sharedKeys: SharedKeys;
+  readonly #leasing: LeaseCommands;
 
   constructor(sharedKeys: SharedKeys) {
     this.#sharedKeys = sharedKeys;
+    this.#leasing = new LeaseCommands(sharedKeys);
   }
 
   /** @throws Fault `store_failed` if the replies do not come */
@@ -70,8 +86,9 @@ export class SingleCommands {
     const { step, slots, changes, asking } = steps;
     const perCommand = asking ? 2 : 1;
     const perSlot = step === 'add' || step === 'remove' ? 2 * perCommand : perCommand;
-    const loaded = step === 'refund' || step === 'loadAndAdmit' ? 1 : 0;
-    const answers = await link.exchange(this.#encode(batch, steps), loaded + slots.length * perSlot);
+    const loaded = step === 'refund' || step === 'loadAndAdmit' || step === 'loadAndLease' ? 1 : 0;
+    const leases = steps.calls === null ? NO_CALLS : slotCalls(batch, slots, steps.calls);
+    const answers = await link.exchange(this.#encode(batch, steps, leases), loaded + slots.length * perSlot);
     const replies = loaded === 0 ? answers : answers.slice(loaded);
     for (let i = 0; i < slots.length; i++) {
       const first = replies[i * perSlot + perCommand - 1];
@@ -84,19 +101,27 @@ export class SingleCommands {
       else if (step === 'read') onReply(slot, presentCount(batch, slot, first), step);
       else if (step === 'admit' || step === 'loadAndAdmit')
         onReply(slot, admitReply(batch, slot, first), step);
+      else if (step === 'lease' || step === 'loadAndLease')
+        onReply(slot, leaseReply(batch, leases.get(slot)!, first), step);
       else if (step === 'refund') onReply(slot, refundReply(first), step);
       else onReply(slot, errorOrNothing(first), step);
     }
   }
 
-  #encode(batch: CounterBatch, { step, slots, changes, asking }: Steps): Buffer {
+  #encode(
+    batch: CounterBatch,
+    { step, slots, changes, asking }: Steps,
+    leases: ReadonlyMap<number, SlotCall>,
+  ): Buffer {
     const writer = this.#writer;
     const shared = this.#sharedKeys;
+    const ask = () => {
+      if (!asking) return;
+      writer.command(1);
+      writer.encoded(ASKING);
+    };
     const begin = (words: number, name: Uint8Array, slot: number) => {
-      if (asking) {
-        writer.command(1);
-        writer.encoded(ASKING);
-      }
+      ask();
       writer.command(words);
       writer.encoded(name);
       writer.key(batch, slot);
@@ -109,11 +134,23 @@ export class SingleCommands {
       writer.command(3);
       writer.encoded(LOAD_ADMIT);
     }
+    if (step === 'loadAndLease') {
+      writer.command(3);
+      writer.encoded(LOAD_LEASE);
+    }
     for (const slot of slots) {
       if (step === 'read') begin(2, GET, slot);
-      else if (step === 'removeQuietly') begin(2, DEL, slot);
-      else if (step === 'remove') {
-        begin(2, DEL, slot);
+      else if (step === 'lease' || step === 'loadAndLease') {
+        ask();
+        this.#leasing.writeSlot(writer, batch, leases.get(slot)!);
+      } else if (step === 'remove' || step === 'removeQuietly') {
+        if (isLeased(batch, slot)) {
+          ask();
+          writer.command(3);
+          writer.encoded(DEL);
+          writeKeys(writer, batch, slot);
+        } else begin(2, DEL, slot);
+        if (step === 'removeQuietly') continue;
         // Whether the user may publish is not checked: the key is removed anyway.
         begin(3, PUBLISH_REFUND, slot);
       } else if (step === 'admit' || step === 'loadAndAdmit') {
@@ -165,6 +202,14 @@ function admitReply(batch: CounterBatch, slot: number, reply: unknown): number |
   return Number.isNaN(read.numbers[0]) ? new RedisReplyError(read.failure) : read.numbers[0];
 }
 
+function leaseReply(batch: CounterBatch, call: SlotCall, reply: unknown): number | RedisReplyError {
+  if (reply instanceof RedisReplyError) return reply;
+  const read = readScriptReply(reply, numbersOfCall(call));
+  if (read === null) return NO_NUMBER;
+  const level = takeCall(batch, call, read.numbers);
+  return Number.isNaN(level) ? new RedisReplyError(read.failure) : level;
+}
+
 function presentCount(batch: CounterBatch, slot: number, reply: unknown): number | RedisReplyError {
   if (reply instanceof RedisReplyError) return reply;
   if (isAdmitted(batch, slot)) return presentLevel(batch, slot, reply);
@@ -180,7 +225,9 @@ function errorOrNothing(reply: unknown): number | RedisReplyError {
 /** Sent before each use, because a cluster node may be new or may have lost the script. */
 const LOAD_REFUND = encodedWords('SCRIPT', 'LOAD', REFUND_SCRIPT);
 const LOAD_ADMIT = encodedWords('SCRIPT', 'LOAD', ADMIT_SCRIPT);
+const LOAD_LEASE = encodedWords('SCRIPT', 'LOAD', LEASE_SCRIPT);
 const EVALSHA_ADMIT = Buffer.concat([ADMIT.byDigest, encodedWords('1')]);
 const EVALSHA_REFUND = Buffer.concat([REFUND.byDigest, encodedWords('1')]);
 
+const NO_CALLS: ReadonlyMap<number, SlotCall> = new Map();
 const NO_NUMBER = new RedisReplyError('ERR value is not an integer or out of range');

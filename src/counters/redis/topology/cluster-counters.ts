@@ -9,18 +9,24 @@ import {
 } from '../../../clients/redis/errors.ts';
 import type { CounterBatch } from '../../batch.ts';
 import type { SlotChanges } from '../../slot-changes.ts';
+import { isLeased } from '../commands/admission-commands.ts';
 import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
-import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
+import { divided, LEASES_NEED_SCRIPTS, NEEDS_SCRIPTS } from '../commands/division.ts';
+import type { LeaseCalls } from '../commands/lease-calls.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
+import { TAG_END, TAG_START } from '../protocol/command-writer.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 import { hashSlot, type Redirect, readRedirect } from './slot-map.ts';
 
 /** Maximum number of redirects for a key. */
 const MAX_REDIRECTS = 5;
+
+/** Steps that run a script, except refunds, which are possible without one. */
+const SCRIPT_STEPS: ReadonlySet<Step> = new Set(['admit', 'loadAndAdmit', 'lease', 'loadAndLease']);
 
 /** Keys of a batch that are sent to one node together. */
 interface Group extends Steps {
@@ -91,6 +97,11 @@ export class ClusterCounters implements RedisCounters {
     return joined([tally, await refundBySteps(run, batch, Int32Array.from(round.scriptless), changes)]);
   }
 
+  lease(batch: CounterBatch, slots: Slots, calls: LeaseCalls): Promise<Tally> {
+    const round = new Round(this.#nodes, this.#single, batch, batch.changes, calls);
+    return round.run([{ step: 'lease', slots }], this.#parallelism);
+  }
+
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
     return this.#run(batch, 'read', slots, batch.changes);
   }
@@ -114,6 +125,7 @@ class Round {
   readonly #single: SingleCommands;
   readonly #batch: CounterBatch;
   readonly #changes: SlotChanges;
+  readonly #calls: LeaseCalls | null;
   /** Slots whose node rejects scripts. */
   readonly scriptless: number[] = [];
   #moved: Moved[] = [];
@@ -122,7 +134,14 @@ class Round {
   #failure = '';
   #timedOut = false;
 
-  constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, changes: SlotChanges) {
+  constructor(
+    nodes: ClusterNodes,
+    single: SingleCommands,
+    batch: CounterBatch,
+    changes: SlotChanges,
+    calls: LeaseCalls | null = null,
+  ) {
+    this.#calls = calls;
     this.#nodes = nodes;
     this.#single = single;
     this.#batch = batch;
@@ -143,12 +162,14 @@ class Round {
       this.#unloaded = new Map();
       if (redirects === MAX_REDIRECTS) {
         for (const { slot, error } of moved) this.#fail(slot, error);
-        for (const slots of unloaded.values()) for (const slot of slots) this.#fail(slot, NEEDS_SCRIPTS);
+        for (const slots of unloaded.values()) for (const slot of slots) this.#fail(slot, this.#needsScripts);
         break;
       }
       groups = this.#byRedirect(moved);
-      for (const [{ node, asking }, slots] of unloaded)
-        groups.push(this.#group(node, 'loadAndAdmit', slots, asking));
+      for (const [{ node, step, asking }, slots] of unloaded) {
+        const loading = step === 'lease' ? 'loadAndLease' : 'loadAndAdmit';
+        groups.push(this.#group(node, loading, slots, asking));
+      }
       // The redirects may lead to new nodes.
       await Promise.all(groups.map(({ node }) => node.pool.connected()));
     }
@@ -162,7 +183,7 @@ class Round {
     const batch = this.#batch;
     const byNode = new Map<ClusterNode, number[]>();
     for (const slot of slots) {
-      const hash = hashSlot(batch.keys.bytes, batch.keyStart(slot), batch.keyEnds[slot]);
+      const hash = hashOf(batch, slot);
       const node = this.#nodes.owner(hash);
       if (node === null) {
         this.#fail(slot, `no node of the Redis cluster at ${this.#nodes.address} has hash slot ${hash}`);
@@ -200,7 +221,8 @@ class Round {
   }
 
   #group(node: ClusterNode, step: Step, slots: readonly number[], asking: boolean): Group {
-    return { node, step, slots: Int32Array.from(slots), changes: this.#changes, asking };
+    const [changes, calls] = [this.#changes, this.#calls];
+    return { node, step, slots: Int32Array.from(slots), changes, calls, asking };
   }
 
   /** Sends all groups of one node on one connection, which may be the only one. */
@@ -249,14 +271,14 @@ class Round {
     const { node } = group;
     const redirect = readRedirect(reply.message, node.host);
     // The error for an unknown script says that it did not run.
-    if (step === 'admit' && isUnknownScript(reply)) {
+    if ((step === 'admit' || step === 'lease') && isUnknownScript(reply)) {
       const others = this.#unloaded.get(group);
       if (others === undefined) this.#unloaded.set(group, [slot]);
       else others.push(slot);
       return '';
     }
-    if ((step === 'admit' || step === 'loadAndAdmit') && (refusesScripts(reply) || isUnknownScript(reply))) {
-      this.#fail(slot, NEEDS_SCRIPTS);
+    if (SCRIPT_STEPS.has(step) && (refusesScripts(reply) || isUnknownScript(reply))) {
+      this.#fail(slot, this.#needsScripts);
       return '';
     }
     // If the script is unknown although it was loaded just before, loading it was refused.
@@ -290,10 +312,22 @@ class Round {
     for (const slot of slots) this.#fail(slot, failure.message);
   }
 
+  get #needsScripts(): string {
+    return this.#calls === null ? NEEDS_SCRIPTS : LEASES_NEED_SCRIPTS;
+  }
+
   #fail(slot: number, failure: string): void {
     this.#batch.counts[slot] = Number.NaN;
     this.#failure ||= failure;
   }
+}
+
+/** The hash slot of the key of a slot, or of its two keys. */
+function hashOf(batch: CounterBatch, slot: number): number {
+  const [start, end] = [batch.keyStart(slot), batch.keyEnds[slot]];
+  if (!isLeased(batch, slot)) return hashSlot(batch.keys.bytes, start, end);
+  const name = Buffer.concat([TAG_START, batch.keys.bytes.subarray(start, end), TAG_END]);
+  return hashSlot(name, 0, name.length);
 }
 
 function byNode(groups: readonly Group[]): [ClusterNode, Group[]][] {

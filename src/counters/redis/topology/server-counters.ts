@@ -1,6 +1,7 @@
 import { Fault } from '../../../base/fault.ts';
 import {
   blamesKey,
+  isUnknownScript,
   mayEndWithNewConnection,
   RedisReplyError,
   refusesScripts,
@@ -18,7 +19,8 @@ import {
   type Tally,
   uncounted,
 } from '../commands/counters.ts';
-import { divided, NEEDS_SCRIPTS } from '../commands/division.ts';
+import { divided, LEASES_NEED_SCRIPTS, NEEDS_SCRIPTS } from '../commands/division.ts';
+import type { LeaseCalls } from '../commands/lease-calls.ts';
 import { ScriptedCommands } from '../commands/scripted-commands.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
@@ -78,7 +80,7 @@ export class ServerCounters implements RedisCounters {
     changes: SlotChanges,
   ): Promise<Tally> {
     const run: StepRunner = (step, slots, changes) =>
-      this.#singly(link, batch, { step, slots, changes, asking: false });
+      this.#singly(link, batch, { step, slots, changes, calls: null, asking: false });
     if (batch.admissions.count === 0 && batch.refundCount === 0) return run('add', slots, changes);
     const { added, refunded, admitted } = divided(batch, slots, changes);
     return joined([
@@ -86,6 +88,24 @@ export class ServerCounters implements RedisCounters {
       refunded.length === 0 ? NOTHING : await refundBySteps(run, batch, refunded, changes),
       admitted.length === 0 ? NOTHING : uncounted(batch, admitted, NEEDS_SCRIPTS),
     ]);
+  }
+
+  lease(batch: CounterBatch, slots: Slots, calls: LeaseCalls): Promise<Tally> {
+    return this.#using(link =>
+      inParts(slots, part => {
+        if (link.takesScripts) return this.#lease(link, batch, part, calls);
+        return Promise.resolve(uncounted(batch, part, LEASES_NEED_SCRIPTS));
+      }),
+    );
+  }
+
+  async #lease(link: RedisLink, batch: CounterBatch, slots: Slots, calls: LeaseCalls): Promise<Tally> {
+    const unloaded: number[] = [];
+    const steps = { changes: batch.changes, calls, asking: false };
+    const tally = await this.#singly(link, batch, { ...steps, step: 'lease', slots }, unloaded);
+    if (unloaded.length === 0) return tally;
+    const rest = { ...steps, step: 'loadAndLease', slots: Int32Array.from(unloaded) } as const;
+    return joined([tally, await this.#singly(link, batch, rest)]);
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
@@ -101,7 +121,7 @@ export class ServerCounters implements RedisCounters {
     const { changes } = batch;
     return this.#using(link =>
       inParts(slots, part =>
-        this.#singly(link, batch, { step: stepOn(link), slots: part, changes, asking: false }),
+        this.#singly(link, batch, { step: stepOn(link), slots: part, changes, calls: null, asking: false }),
       ),
     );
   }
@@ -117,13 +137,23 @@ export class ServerCounters implements RedisCounters {
     });
   }
 
-  async #singly(link: RedisLink, batch: CounterBatch, steps: Steps): Promise<Tally> {
+  /** @param unloaded receives the slots for which Redis does not have the script, which are no failure then */
+  async #singly(
+    link: RedisLink,
+    batch: CounterBatch,
+    steps: Steps,
+    unloaded: number[] | null = null,
+  ): Promise<Tally> {
     let counted = 0;
     let failure = '';
     await this.#single.run(link, batch, steps, (slot, reply, step) => {
       if (typeof reply === 'number') {
         batch.counts[slot] = reply;
         counted++;
+        return;
+      }
+      if (unloaded !== null && isUnknownScript(reply)) {
+        unloaded.push(slot);
         return;
       }
       // The addition was counted before setting the time to live failed.

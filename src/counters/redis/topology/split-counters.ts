@@ -10,6 +10,7 @@ import {
   type Tally,
   uncounted,
 } from '../commands/counters.ts';
+import type { LeaseCalls } from '../commands/lease-calls.ts';
 import type { CountingServer, KeyServer } from '../connections/counting-server.ts';
 
 /**
@@ -45,6 +46,10 @@ export class SplitCounters implements RedisCounters {
 
   change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
     return this.#both(batch, slots, (counters, own) => counters.change(batch, own, changes));
+  }
+
+  lease(batch: CounterBatch, slots: Slots, calls: LeaseCalls): Promise<Tally> {
+    return this.#both(batch, slots, (counters, own) => counters.lease(batch, own, calls));
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
