@@ -1,11 +1,13 @@
 import t from 'tap';
 import { Fault } from '../../../src/base/fault.ts';
 import { type CounterBatch, callsOf } from '../../../src/counters/batch.ts';
+import { ACTION, STEP } from '../../../src/counters/leases/lease.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { counterStoreExam } from '../../exam/counter-store.ts';
 import { atMs, slidingWindow, tokenBucket } from '../../support/admission.ts';
-import { aftersOf, batchOf, count, countHoldingBack, fill } from '../../support/counting.ts';
+import { aftersOf, batchOf, count, countHoldingBack, fill, type TestOp } from '../../support/counting.ts';
 import { handedOn } from '../../support/handed-on.ts';
+import { reserving } from '../../support/leases.ts';
 import { startMemcached } from '../../support/memcached-server.ts';
 import { memcachedStore, settledStore } from '../../support/memcached-stores.ts';
 import { redisStoreKinds, sharedStoreKind } from '../../support/stores.ts';
@@ -130,6 +132,49 @@ t.test('the store receives the terms of the slots that it admits, and the millis
   t.same(seen, [atMs(1).nowMs, [{}, { terms: terms[0] }, { terms: terms[1] }]]);
   t.same([...batch.opRefused.subarray(0, 3)], [0, 1, 0]);
   t.same([batch.admissions.floors[2], batch.admissions.previous[2]], [5, 6]);
+});
+
+t.test('the store receives the leases of ops, and what it says of them comes back', async t => {
+  const terms = reserving(10, { forS: 2_592_000, estimate: 4_000_000_000, allowsOverdraft: true });
+  const seen: unknown[] = [];
+  const { store } = handedOn(
+    t,
+    storeOf(batch => {
+      const { leases } = batch;
+      const holders = [1, 3, 4].map(op => {
+        const { action, bytes, start, end } = leases.leaseOf(op);
+        return [action, Buffer.from(bytes.subarray(start, end)).toString()];
+      });
+      seen.push(leases.count, leases.of(1), holders);
+      for (const [i, column] of [leases.hits, leases.spent, leases.held].entries())
+        column.set([0, i, 0, 0, 7]);
+      leases.steps.set([0, STEP.extend, 0, 0, STEP.take]);
+      for (const [i, column] of [leases.slotHeld, leases.slotEndsMs, leases.slotExpired].entries())
+        column[1] = i + 8;
+    }),
+  );
+  const leased = (holder: string): TestOp => ({
+    key: 'b',
+    hits: 1,
+    terms,
+    lease: { holder, action: ACTION.extend },
+  });
+  const plain = (key: string): TestOp => ({ key, hits: 1 });
+  const ops = [plain('a'), leased('ä'), plain('c'), leased(''), leased('z'), plain('d')];
+  const batch = batchOf([]);
+  for (let round = 0; round < 2; round++) {
+    fill(batch, [{ ops }]);
+    await store.incrementHoldingBack(batch);
+    const { leases } = batch;
+    const holders = ['ä', '', 'z'].map(holder => [ACTION.extend, holder]);
+    t.same(seen.splice(0), [3, terms.lease, holders]);
+    t.same(
+      [leases.hits, leases.spent, leases.held].map(column => [column[1], column[4]]),
+      [0, 1, 2].map(number => [number, 7]),
+    );
+    t.same([leases.steps[1], leases.steps[4]], [STEP.extend, STEP.take]);
+    t.same([leases.slotHeld[1], leases.slotEndsMs[1], leases.slotExpired[1]], [8, 9, 10]);
+  }
 });
 
 t.test('keys without a count, and the reason, come back', async t => {
