@@ -87,6 +87,8 @@ export class GuardedStore implements CounterStore {
       if (!(failure instanceof Fault && failure.code === 'store_failed')) throw failure;
     }
     await readOrLeave(local, batch);
+    for (let slot = 0; slot < batch.slotCount; slot++)
+      if (isLeased(batch, slot)) batch.counts[slot] = Number.NaN;
   }
 
   /** Also removes what is counted in this process. While the store is unavailable, its counts are not removed. */
@@ -148,7 +150,11 @@ export class GuardedStore implements CounterStore {
     counters.storeError.add(calls);
     this.#parts.outage.callsFailed(calls);
     if (local === null) leaveUncounted(batch, reason);
-    else {
+    else if (batch.leases.count > 0) {
+      leaveUncounted(batch, reason);
+      this.#uncounted.take(batch);
+      this.#countLocally(local, batch, count);
+    } else {
       batch.failureText = '';
       count(local, batch);
     }
@@ -161,9 +167,12 @@ export class GuardedStore implements CounterStore {
     const calls = uncounted.take(batch);
     counters.storeError.add(calls);
     this.#parts.outage.callsFailed(calls);
-    if (local === null) return;
-    count(local, uncounted.batch);
-    uncounted.giveBack(batch);
+    if (local !== null) this.#countLocally(local, batch, count);
+  }
+
+  #countLocally(local: CounterStore, batch: CounterBatch, count: Count): void {
+    count(local, this.#uncounted.batch);
+    this.#uncounted.giveBack(batch);
   }
 
   #fail(reason: string): void {
@@ -254,6 +263,7 @@ class ProbeKeys {
     this.#secondsApart = batch.secondsApart;
     this.#keys = [];
     for (let slot = 0; slot < batch.slotCount && this.#keys.length < MAX_KEYS; slot++) {
+      if (isLeased(batch, slot)) continue;
       const admits = batch.admissions.kinds[slot] !== ADMISSION.count;
       // A probe creates a missing count, and a key that is only refunded must not be created.
       if (!admits && batch.changes.opens[slot] === 0) continue;
@@ -288,7 +298,13 @@ function leaveUncounted(batch: CounterBatch, reason: string): void {
   batch.failureText = reason;
 }
 
-/** The uncounted ops of a batch, as a separate batch for another store. */
+/**
+ * The uncounted ops of a batch, as a separate batch for another store.
+ *
+ * Leases are not counted elsewhere: every process would hold hits up to the limit, and a lease that was taken in one process
+ * could not be settled in another, or when the store is available again. A request with an uncounted lease is therefore not
+ * counted elsewhere at all: it is answered with an error, and hits of a request that gets an error must not be used up.
+ */
 class UncountedOps {
   readonly batch: CounterBatch;
   /** By op of {@link batch}: its number in the original batch. */
@@ -309,7 +325,9 @@ class UncountedOps {
     for (let group = 0; group < from.groupCount; group++) {
       const before = this.batch.opCount;
       const end = from.groupEnds[group];
-      for (let op = first; op < end; op++) if (Number.isNaN(from.opAfters[op])) this.#takeOp(from, op);
+      const isLost = from.leases.count > 0 && hasLostLease(from, first, end);
+      if (isLost) calls++;
+      else for (let op = first; op < end; op++) if (Number.isNaN(from.opAfters[op])) this.#takeOp(from, op);
       if (this.batch.opCount > before) {
         calls++;
         this.batch.endGroup(from.groupHeld[group] === 1);
@@ -341,4 +359,16 @@ class UncountedOps {
     this.batch.addOp(from.keys.bytes, key, from.opFor(slot, own, reserve));
     this.#origins.push(op);
   }
+}
+
+/** Whether the lease of an op in `[first, end)` could not be counted. */
+function hasLostLease(batch: CounterBatch, first: number, end: number): boolean {
+  for (let op = first; op < end; op++) {
+    if (isLeased(batch, batch.opSlots[op]) && Number.isNaN(batch.opAfters[op])) return true;
+  }
+  return false;
+}
+
+function isLeased({ admissions }: CounterBatch, slot: number): boolean {
+  return admissions.kinds[slot] === ADMISSION.leased;
 }

@@ -8,6 +8,7 @@ import { admit, atMs, slidingWindow, tokenBucket } from '../../support/admission
 import { aftersOf, batchOf, count, countHoldingBack, NOON } from '../../support/counting.ts';
 import { FailingStore } from '../../support/failing-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { callsFor, reserving } from '../../support/leases.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { embeddedStore, TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
@@ -332,4 +333,51 @@ t.test('without a local store, requests without a level are not refused', async 
     refused: [false, false],
     held: [false, false],
   });
+});
+
+t.test('leases are not counted locally, nor is anything else of their requests', async t => {
+  const tokens = callsFor('tokens', reserving(10));
+  const groups = [
+    { ops: [tokens('a').op(3), { key: 'beside', hits: 1 }] },
+    { ops: [{ key: 'alone', hits: 1 }] },
+  ];
+  const decide = async (guarded: CounterStore) => {
+    const batch = batchOf(groups);
+    await guarded.incrementHoldingBack(batch);
+    return { afters: aftersOf(batch), failure: batch.failureText };
+  };
+  t.test('while the whole store fails', async t => {
+    const { store, guarded, total } = guard();
+    store.failure = 'away';
+    for (const times of [1, 2]) {
+      t.same(await decide(guarded), { afters: [Number.NaN, Number.NaN, times], failure: 'away' });
+    }
+    t.equal(total('errors'), 4, 'requests');
+  });
+  t.test('while a part of it fails', async t => {
+    const { store, guarded, total } = guard();
+    for (const key of ['tokens', 'beside', 'alone']) store.uncountable.add(key);
+    t.same(await decide(guarded), { afters: [Number.NaN, Number.NaN, 1], failure: 'uncountable' });
+    t.equal(total('errors'), 2, 'requests');
+    store.uncountable.delete('tokens');
+    t.same((await decide(guarded)).afters, [3, 1, 2], 'the lease is counted, and what is beside it locally');
+  });
+  t.test('and a level that only the store knows is unknown', async t => {
+    const { store, guarded } = guard();
+    store.failure = 'away';
+    await decide(guarded);
+    const batch = batchOf(groups);
+    await guarded.read(batch);
+    t.same([...batch.counts.subarray(0, 3)], [Number.NaN, 0, 1]);
+  });
+});
+
+t.test('a store that has failed with leases only is probed with another key', async t => {
+  const { store, guarded, clock } = guard();
+  store.failure = 'away';
+  await guarded.incrementHoldingBack(batchOf([{ ops: [callsFor('tokens', reserving(10))('a').op(3)] }]));
+  store.failure = null;
+  await probed(clock);
+  t.same(store.asked.at(-1), ['prefix_sluice_store_probe']);
+  t.equal(guarded.reason, null);
 });
