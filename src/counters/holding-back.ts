@@ -27,12 +27,10 @@ function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
     const end = batch.groupEnds[group];
     refund(batch, first, end, areLeasesDecided);
     const held = batch.groupHeld[group] === 1;
-    let anyFull = held;
+    const fullLeases = areLeasesDecided ? fullLeasesOf(batch, first, end) : NO_OPS;
+    let anyFull = held || fullLeases.length > 0;
     for (let op = first; op < end; op++) {
-      if (areLeasesDecided && isLeased(batch, op)) {
-        anyFull ||= isFullOfLeases(batch, op, first);
-        continue;
-      }
+      if (areLeasesDecided && isLeased(batch, op)) continue;
       if (batch.opRefunds[op] === 1) continue;
       const full = !held && batch.isFull(op);
       batch.opHeld[op] = full ? 0 : 1;
@@ -40,7 +38,7 @@ function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
     }
     for (let op = first; op < end; op++) {
       if (areLeasesDecided && isLeased(batch, op)) {
-        if (anyFull && isAdmittedLease(batch, op)) batch.opHeld[op] = 1;
+        if (anyFull && !fullLeases.includes(op)) holdBackLease(batch, op);
         continue;
       }
       if (batch.opRefunds[op] === 1) continue;
@@ -52,8 +50,26 @@ function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
   }
 }
 
+const NO_OPS: readonly number[] = [];
+
+/** Marks an op whose hits must be held back, if it can be refused. */
+function holdBackLease({ leases, opRefused, opHeld, opAfters }: CounterBatch, op: number): void {
+  if (!leases.isRefusable(op) || Number.isNaN(opAfters[op])) return;
+  opHeld[op] = 1;
+  opRefused[op] = REFUSED.no;
+}
+
 function isLeased({ admissions, opSlots }: CounterBatch, op: number): boolean {
   return admissions.kinds[opSlots[op]] === ADMISSION.leased;
+}
+
+/** The ops of a request with leases that hold back the others. */
+function fullLeasesOf(batch: CounterBatch, first: number, end: number): number[] {
+  const full: number[] = [];
+  for (let op = first; op < end; op++) {
+    if (isLeased(batch, op) && isFullOfLeases(batch, op, first)) full.push(op);
+  }
+  return full;
 }
 
 /**

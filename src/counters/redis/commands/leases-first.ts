@@ -3,7 +3,7 @@ import { REFUSED } from '../../admission/admission.ts';
 import type { CounterBatch } from '../../batch.ts';
 import { heldBackChanges, holdBackAfterLeases, spreadHeldBack } from '../../holding-back.ts';
 import { isLeased } from './admission-commands.ts';
-import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
+import { groupStart, joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import { LeaseCalls } from './lease-calls.ts';
 
 /**
@@ -51,11 +51,7 @@ async function takeBack(
   leased: Slots,
   calls: LeaseCalls,
 ): Promise<void> {
-  const taken = new Set<number>();
-  for (let op = 0; op < batch.opCount; op++) {
-    const slot = batch.opSlots[op];
-    if (isLeased(batch, slot) && calls.has(batch, op)) taken.add(slot);
-  }
+  const { taken, beside } = whatWasTaken(batch, calls);
   if (taken.size === 0) return;
   const levels = batch.counts.slice(0, batch.slotCount);
   try {
@@ -69,6 +65,26 @@ async function takeBack(
   }
   // What could not be taken back was counted nevertheless.
   for (const slot of taken) if (Number.isNaN(batch.counts[slot])) batch.counts[slot] = levels[slot];
+  for (const op of beside) batch.opAfters[op] = batch.counts[batch.opSlots[op]];
+}
+
+/** The slots of which something is taken back, and the ops that are held back together with what is. */
+function whatWasTaken(batch: CounterBatch, calls: LeaseCalls) {
+  const taken = new Set<number>();
+  const beside: number[] = [];
+  for (let group = 0; group < batch.groupCount; group++) {
+    const ofGroup = new Set<number>();
+    const [first, end] = [groupStart(batch, group), groupStart(batch, group + 1)];
+    for (let op = first; op < end; op++) {
+      const slot = batch.opSlots[op];
+      if (isLeased(batch, slot) && calls.has(batch, op)) ofGroup.add(slot);
+    }
+    for (const slot of ofGroup) taken.add(slot);
+    for (let op = first; op < end && ofGroup.size > 0; op++) {
+      if (ofGroup.has(batch.opSlots[op]) && batch.opHeld[op] === 1) beside.push(op);
+    }
+  }
+  return { taken, beside };
 }
 
 /** Reads the counts of all slots, with or without leases. */
