@@ -61,7 +61,7 @@ export const WITHOUT_SCRIPTS = [
 export const PLAIN_USER = 'plain:';
 
 /** Of stores in Redis. */
-export const IN_REDIS: Exemptions = { leases: 'leases are not decided in Redis' };
+export const IN_REDIS: Exemptions = { batchClock: 'leases end by the clock of Redis' };
 
 /** Of stores that send a command for each key: ioredis rounds integers in replies that are close to 2^53. */
 export const SINGLE_COMMANDS: Exemptions = { ...IN_REDIS, lastCounts: 'integers in replies are rounded' };
