@@ -60,7 +60,9 @@ local function choose(state, hits)
   else
     call.target, call.record = firstLease(state)
   end
+  state.count = levelOf(state)
   call.step, call.stepHits = stepOf(state, call, call.record)
+  if call.step <= ${STEP.spend} then makeRoom(state, call.stepHits) end
   return call
 end
 `,

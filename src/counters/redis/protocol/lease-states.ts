@@ -8,6 +8,9 @@ export const ENDS = 101;
 /** The most leases of a key, and the most leases that a key remembers after they have ended. */
 const MOST_LEASES = 100_000;
 
+/** The most leases of a key that end with a call, unless their hits are needed. Redis serves nobody meanwhile. */
+const MOST_ENDED = 5_000;
+
 /** Most words of a command that a script sends, because Lua has a bound for them. Even, because fields have values. */
 const MOST_WORDS = 1_000;
 
@@ -54,14 +57,34 @@ local function roomOf(state, record)
   return holds and record.hits or 0
 end
 
+-- Sets a record, which ends or is forgotten after some milliseconds.
+local function setRecord(state, name, record, kind, hits, ms)
+  record.state, record.hits, record.ends = kind, hits, clock + ms
+  state.records[name], state.changed[name] = record, record
+end
+
+-- Ends a lease whose time has come, or forgets a record.
+local function endRecord(state, name, record)
+  local left = record.ends + state.lengthMs - clock
+  local isLive = record.state == ${LEASE.live}
+  if isLive and state.mode ~= ${LEASE_MODE.once} then state.expired = state.expired + record.hits end
+  state.held = max(state.held - roomOf(state, record), 0)
+  record.stored = true
+  if isLive and state.settles and state.hasHolders and left > 0 then
+    setRecord(state, name, record, ${LEASE.expired}, record.hits, left)
+  else
+    setRecord(state, name, record, ${LEASE.none}, 0, 0)
+  end
+  state.isChanged = true
+end
+
 local function recordOf(state, name)
   local record = state.records[name]
   if not record then
     local text = name ~= '' and command('HGET', state.account, name)
     record = type(text) == 'string' and parsed(text) or blank()
-    -- Redis may have evicted the other key.
-    if record.ends <= clock then record.state, record.hits = ${LEASE.none}, 0 end
     state.records[name] = record
+    if record.stored and record.ends <= clock then endRecord(state, name, record) end
   end
   return record
 end
@@ -87,36 +110,20 @@ local function firstLease(state)
   end
 end
 
--- Sets a record, which ends or is forgotten after some milliseconds.
-local function setRecord(state, name, record, kind, hits, ms)
-  record.state, record.hits, record.ends = kind, hits, clock + ms
-  state.records[name], state.changed[name] = record, record
-end
-
--- Ends the leases whose time has come, and forgets records.
+-- Ends leases whose time has come, and forgets records. Those that are left are still held.
 local function endLeases(state)
-  local from = 0
-  repeat
-    local found = command('ZRANGEBYSCORE', state.ends, -clock, clock, 'LIMIT', from, ${MOST_WORDS})
-    if found.err then return found.err end
-    local texts = #found > 0 and command('HMGET', state.account, unpack(found)) or {}
-    for i, name in ipairs(found) do
-      local record = parsed(texts[i] or '')
-      record.stored = true
-      local left = record.ends + state.lengthMs - clock
-      if record.state == ${LEASE.live} then
-        if state.mode ~= ${LEASE_MODE.once} then state.expired = state.expired + record.hits end
-        state.held = state.held - roomOf(state, record)
-      end
-      if record.state == ${LEASE.live} and state.settles and state.hasHolders and left > 0 then
-        setRecord(state, name, record, ${LEASE.expired}, record.hits, left)
-      else
-        setRecord(state, name, record, ${LEASE.none}, 0, 0)
-      end
-      state.isChanged = true
+  local found = command('ZRANGEBYSCORE', state.ends, -clock, clock, 'LIMIT', state.ended, ${MOST_ENDED})
+  if found.err then return found.err end
+  for first = 1, #found, ${MOST_WORDS} do
+    local last = min(first + ${MOST_WORDS} - 1, #found)
+    local texts = command('HMGET', state.account, unpack(found, first, last))
+    for i = first, last do
+      local name = found[i]
+      if not state.records[name] then endRecord(state, name, parsed(texts[i - first + 1] or '')) end
     end
-    from = from + #found
-  until #found < ${MOST_WORDS}
+  end
+  state.ended = state.ended + #found
+  state.hasMore = #found == ${MOST_ENDED}
 end
 
 -- Reads the account, and begins a new window if the stored one has ended.
@@ -139,10 +146,18 @@ end
 -- Reads the state of a limit. Returns why it cannot be read; The time is an error if the user may not ask for it.
 local function openLeases(state, now, time)
   state.records, state.changed, state.queue, state.fresh, state.first = {}, {}, {}, {}, 1
-  state.expired = 0
+  state.expired, state.ended = 0, 0
   local err = time.err or readAccount(state, now) or endLeases(state)
   if not err then state.count = levelOf(state) end
   return err
+end
+
+-- Ends further leases if hits do not fit without.
+local function makeRoom(state, hits)
+  while state.hasMore and state.count + max(hits, 1) > state.capacity do
+    if endLeases(state) then return end
+    state.count = levelOf(state)
+  end
 end
 
 -- Whether the limit has as many leases as it can have, without one of this name.
@@ -300,7 +315,7 @@ local function firstEnd(state)
   local found = command('ZRANGEBYSCORE', state.ends, '(' .. format('%d', clock), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if found[2] then return found[2] - clock end
   -- Redis may have evicted the key with the ends.
-  if state.held > 0 and state.life > 0 then
+  if state.held > 0 and state.life > 0 and not state.hasMore then
     state.held = 0
     writeAccount(state, {})
   end

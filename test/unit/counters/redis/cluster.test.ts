@@ -37,7 +37,7 @@ async function keysOfNodes(count: number): Promise<{ key: string; node: number }
 t.test('the exam of counter stores', t => {
   counterStoreExam(t, async inner => (await openStore(inner)).store, {
     ...SINGLE_COMMANDS,
-    leaseOrder: 'what a refused request has taken is taken back after its batch',
+    leaseBatches: 'what a refused request has taken is taken back after its batch',
   });
   t.end();
 });

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { NEVER_FULL } from '../../../../src/counters/batch.ts';
+import { ACTION } from '../../../../src/counters/leases/lease.ts';
 import { hashSlot } from '../../../../src/counters/redis/topology/slot-map.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { leaseClientsExam } from '../../../exam/counter-leases/clients.ts';
@@ -205,6 +206,25 @@ for (const [name, endpoint] of Object.entries({ 'one server': SERVER, 'a cluster
       t.match(await each(store, tokens('b').op(100)), [{ refused: false, after: 100 }]);
       await command('DEL', account('tokens'));
       t.match(await each(store, tokens('c').op(100)), [{ refused: false, after: 100 }]);
+    });
+
+    t.test('the hits of all leases that have ended are free, however many those are', async t => {
+      const store = await open(t, endpoint);
+      const count = 12_000;
+      const many = callsFor('many', concurrent(count, { forS: 4, settles: true }));
+      let expired = 0;
+      for (let first = 0; first < count; first += 2_000) {
+        const ops = Array.from({ length: 2_000 }, (_, i) => many(`${first + i}`).op(1));
+        expired += (await decide(store, [{ ops }])).levels[0]!.expired;
+      }
+      await until(async () => Number(await command('ZCOUNT', ends('many'), Date.now(), '+inf')) === 0);
+      const { answers, levels } = await decide(store, [{ ops: [many('11999').acting(ACTION.settle)(0)] }]);
+      t.match(answers, [{ step: 'settle', held: 1 }], 'an ended lease is known');
+      const slots = callsFor('many', concurrent(count, { forS: 4 }));
+      const rest = await decide(store, [{ ops: [slots('all').op(count)] }]);
+      t.match(rest.answers, [{ refused: false, after: count }]);
+      t.equal(expired + levels[0]!.expired + rest.levels[0]!.expired, count);
+      t.equal(rest.levels[0]!.held, count);
     });
 
     t.test('ten thousand leases of one key do not make the next one slow', async t => {
