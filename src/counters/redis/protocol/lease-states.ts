@@ -30,7 +30,8 @@ const NO_LEASE_STATE = 'ERR value is not the account of a limit with leases';
  * `window` is the end of the window in seconds, by the clock of the caller; 0 without windows. `over` is the part of the
  * spent hits that takes no room. A record is `state hits ends window`: the state of `LEASE`, the end or the time at which it
  * is forgotten in milliseconds, by the clock of Redis, and the window in which the lease began. The hits of a settled lease are
- * those of the call that settled it, or -1 so that no call is the same. Leases that have ended have
+ * those of the call that settled it, or -1 so that no call is the same. The record that a lease has replaced follows, so that
+ * the lease can be taken back. Leases that have ended have
  * the scores from the negative time to the time. The names of holders begin with `=`, and those of leases without a holder
  * with `#`.
  *
@@ -41,10 +42,23 @@ export const LEASE_STATES = `local function blank()
   return { state = ${LEASE.none}, hits = 0, ends = 0, window = 0 }
 end
 
-local function parsed(text)
-  local kind, hits, ends, window = match(text, '^(%d) (-?%d+) (%d+) (%d+)$')
+local function copyOf(record)
+  return { state = record.state, hits = record.hits, ends = record.ends, window = record.window }
+end
+
+local parsed, textOf
+function parsed(text)
+  local kind, hits, ends, window, rest = match(text, '^(%d) (-?%d+) (%d+) (%d+)(.*)$')
   if not kind then return blank() end
-  return { state = tonumber(kind), hits = tonumber(hits), ends = tonumber(ends), window = tonumber(window), stored = true }
+  local record = { state = tonumber(kind), hits = tonumber(hits), ends = tonumber(ends), window = tonumber(window) }
+  record.stored = true
+  record.before = rest ~= '' and copyOf(parsed(sub(rest, 2))) or nil
+  return record
+end
+
+function textOf(record)
+  local text = format('%d %d %d %d', record.state, record.hits, record.ends, record.window)
+  return record.before and text .. ' ' .. textOf(record.before) or text
 end
 
 local function levelOf(state)
@@ -59,7 +73,7 @@ end
 
 -- Sets a record, which ends or is forgotten after some milliseconds.
 local function setRecord(state, name, record, kind, hits, ms)
-  record.state, record.hits, record.ends = kind, hits, clock + ms
+  record.state, record.hits, record.ends, record.before = kind, hits, clock + ms, nil
   state.records[name], state.changed[name] = record, record
 end
 
@@ -189,8 +203,10 @@ local function take(state, call)
     state.held = state.held + hits
   end
   if isLive and record.window == state.window then hits = hits + record.hits end
+  local before = not isLive and record.state ~= ${LEASE.none} and copyOf(record) or nil
   record.window = state.window
   setRecord(state, name, record, ${LEASE.live}, hits, state.lengthMs)
+  record.before = before
   if isLive then return end
   state.fresh[#state.fresh + 1] = name
   if state.live then state.live = state.live + 1 end
@@ -227,8 +243,14 @@ local function free(state, call, name, record)
     state.changed[name] = record
     return
   end
-  setRecord(state, name, record, ${LEASE.none}, 0, 0)
   if state.live then state.live = state.live - 1 end
+  local before = record.before
+  if before and before.ends > clock then
+    record.window = before.window
+    setRecord(state, name, record, before.state, before.hits, before.ends - clock)
+  else
+    setRecord(state, name, record, ${LEASE.none}, 0, 0)
+  end
 end
 
 local function extend(state, name, record)
@@ -295,7 +317,7 @@ local function keepLeases(state)
       local isLive = record.state == ${LEASE.live}
       remembers = remembers or not isLive
       texts[#texts + 1] = name
-      texts[#texts + 1] = format('%d %d %d %d', record.state, record.hits, record.ends, record.window)
+      texts[#texts + 1] = textOf(record)
       scores[#scores + 1] = format('%d', isLive and record.ends or -record.ends)
       scores[#scores + 1] = name
     elseif record.stored then
