@@ -276,7 +276,7 @@ export class Planner {
     const entry = holders.entryOf(requests, this.#matcher);
     decisions.holderStart[row] = entry < 0 ? 0 : requests.valueStart[entry];
     decisions.holderEnd[row] = entry < 0 ? 0 : requests.valueEnd[entry];
-    decisions.leaseAction[row] = ACTION.any;
+    decisions.leaseAction[row] = entry < 0 ? ACTION.any : holders.actionOf(requests, this.#matcher);
   }
 
   /** Gives a row with a limit of the current match statistics whose name contains request values. */

@@ -1,12 +1,12 @@
 import { ENTRY, ENTRY_FLAG } from './layout.ts';
-import type { RuleEntry } from './rule-set.ts';
+import { LEASE_ACTION_KEY, type RuleEntry } from './rule-set.ts';
 
 /** The keys of the entries of a descriptor that limits of an entry read; see `ENTRY_FLAG.aside`. */
 export function asideKeys({ limits }: RuleEntry): ReadonlySet<string> {
   const keys = new Set<string>();
   for (const { terms } of limits) {
     if (terms?.classes != null) keys.add(terms.classes.key);
-    if (terms?.lease != null && terms.lease.holder !== '') keys.add(terms.lease.holder);
+    if (terms?.lease != null && terms.lease.holder !== '') keys.add(terms.lease.holder).add(LEASE_ACTION_KEY);
   }
   return keys;
 }

@@ -181,6 +181,15 @@ export interface LeaseRule {
 export const LEASE_MODES = { reserve: 0, concurrency: 1, once: 2 } as const;
 export type LeaseMode = keyof typeof LEASE_MODES;
 
+/**
+ * The key of the entry of a descriptor whose value says what a call wants of the lease of its holder: one of
+ * {@link LEASE_CALLS}. For proxies, whose configuration knows which of their calls ends a lease.
+ */
+export const LEASE_ACTION_KEY = 'lease_action';
+
+/** What a call can want of a lease, by the numbers of `ACTION` in `counters/leases/lease.ts`, from 1. */
+export const LEASE_CALLS = ['reserve', 'settle', 'release', 'extend'] as const;
+
 /** The longest lease: 30 days. */
 export const LONGEST_LEASE_S = 2_592_000;
 

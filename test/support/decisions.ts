@@ -240,7 +240,7 @@ export function refund(domain: string, hits: number, ...descriptors: string[]): 
 /** A descriptor from `key=value,key=value` (the value may hold further equals signs), with its own hits or limit. */
 export function descriptor(
   text: string,
-  own: Partial<Pick<RequestDescriptor, 'limit' | 'hitsAddend' | 'isNegativeHits'>> = {},
+  own: Partial<Omit<RequestDescriptor, 'entries'>> = {},
 ): RequestDescriptor {
   const entries = text.split(',').map(pair => {
     const at = pair.indexOf('=');

@@ -14,10 +14,15 @@ export interface MatchedLevel {
   /**
    * Exact matches take precedence over wildcards, and wildcards over matches by key alone. `as class`: the entry is not part
    * of the rule, and a limit of the rule takes its value for the class of the request. `as holder`: the same for the holder of a
-   * lease.
+   * lease, and `as action` for what the request wants of the lease.
    */
-  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | 'as class' | 'as holder' | null;
+  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | SetAside | null;
 }
+
+type SetAside = keyof typeof ASIDES;
+
+/** What an entry is that is set aside, in a sentence. */
+const ASIDES = { 'as class': 'class', 'as holder': 'holder', 'as action': 'action' } as const;
 
 const HOW = {
   [MATCHED.exact]: 'exactly',
@@ -93,10 +98,11 @@ export class MatchExplainer {
       .map((level, i) => {
         const { entry, rule, matched } = level;
         if (!isAside(level)) return `\`${rule}\` matches \`${entry}\` ${matched}`;
-        const what = matched === 'as class' ? 'class' : 'holder';
+        const what = ASIDES[matched as SetAside];
+        const article = what === 'action' ? 'an' : 'a';
         return i > ownLevel
           ? `\`${entry}\` is the ${what}`
-          : `\`${entry}\` is skipped as a ${what} of the rule above`;
+          : `\`${entry}\` is skipped as ${article} ${what} of the rule above`;
       })
       .join(', then ');
   }
@@ -157,11 +163,17 @@ export class MatchExplainer {
   }
 
   /** What the entry in a record is set aside for; null if it is part of the rule. */
-  #asAside(record: number): 'as class' | 'as holder' | null {
+  #asAside(record: number): SetAside | null {
     const rules = this.#rules;
     if ((rules.words[record + ENTRY.flags] & ENTRY_FLAG.aside) === 0) return null;
     const terms = rules.limit(rules.words[record + ENTRY.limit], LIMIT.terms) - 1;
-    return terms >= 0 && rules.terms(terms).lease !== null ? 'as holder' : 'as class';
+    const lease = terms < 0 ? null : rules.terms(terms).lease;
+    if (lease === null) return 'as class';
+    const key = rules.text(
+      rules.words[record + ENTRY.composite],
+      rules.words[record + ENTRY.compositeLength],
+    );
+    return key === lease.holder ? 'as holder' : 'as action';
   }
 
   #hasLevelBelow(entry: number): boolean {
@@ -171,5 +183,5 @@ export class MatchExplainer {
 
 /** Whether a level is not part of the rule, but read by a limit of it. */
 function isAside({ matched }: MatchedLevel): boolean {
-  return matched === 'as class' || matched === 'as holder';
+  return matched !== null && Object.hasOwn(ASIDES, matched);
 }

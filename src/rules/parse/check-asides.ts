@@ -1,5 +1,5 @@
 import { quote } from '../../base/printable.ts';
-import type { RuleEntry, RuleLimit } from '../rule-set.ts';
+import { LEASE_ACTION_KEY, LEASE_CALLS, type RuleEntry, type RuleLimit } from '../rule-set.ts';
 import { fieldOf } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
@@ -27,23 +27,29 @@ export function checkAsideKeys(check: FileCheck, map: YamlMap, { limits, entries
   if (entries.length === 0) return;
   const { offset } = fieldOf(map, 'rate_limit') ?? fieldOf(map, 'rate_limits') ?? map;
   const asides = new Map<string, Aside>();
-  for (const limit of limits) {
-    const aside = asideOf(limit);
-    if (aside !== null && !asides.has(aside.key)) asides.set(aside.key, aside);
-  }
+  for (const aside of limits.flatMap(asidesOf)) if (!asides.has(aside.key)) asides.set(aside.key, aside);
   for (const aside of asides.values()) {
     for (const nested of entries) if (matchesKey(nested, aside.key)) report(check, offset, nested, aside);
   }
 }
 
-function asideOf({ terms }: RuleLimit): Aside | null {
+/** What calls to every limit with holders can have. */
+const ACTION: Aside = {
+  key: LEASE_ACTION_KEY,
+  field: 'entry that says what to do with a lease',
+  named: 'what to do with a lease',
+  values: LEASE_CALLS,
+  areKnown: true,
+};
+
+function asidesOf({ terms }: RuleLimit): readonly Aside[] {
   if (terms?.classes) {
     const { key, names } = terms.classes;
-    return { key, field: '`key` of its `classes`', named: 'the class', values: names, areKnown: true };
+    return [{ key, field: '`key` of its `classes`', named: 'the class', values: names, areKnown: true }];
   }
   const key = terms?.lease?.holder ?? '';
-  if (key === '') return null;
-  return { key, field: '`holder`', named: 'the holder', values: [ANY_VALUE], areKnown: false };
+  if (key === '') return [];
+  return [{ key, field: '`holder`', named: 'the holder', values: [ANY_VALUE], areKnown: false }, ACTION];
 }
 
 /** Only a warning if the entry matches none of the values, but other ones. */

@@ -1,5 +1,5 @@
 import { quote } from '../../base/printable.ts';
-import type { LeaseRule, LimitTerms } from '../rule-set.ts';
+import { LEASE_ACTION_KEY, type LeaseRule, type LimitTerms } from '../rule-set.ts';
 import { lengthText } from '../rule-terms.ts';
 import { LEASE_TAG } from './check-leases.ts';
 import { fieldOf, hasValue, offsetOf, textField } from './fields/fields.ts';
@@ -48,8 +48,11 @@ function hasLease({ block }: Part): boolean {
 /** The key of the entry that names the holder; empty if absent, null if faulty. */
 function checkHolder(check: FileCheck, entry: YamlMap): string | null {
   const key = textField(check, entry, 'holder');
-  if (key === null || !key.includes('*')) return key;
-  const message = `the \`holder\` is compared as a whole: write a key without \`*\` instead of ${quote(key)}`;
+  if (key === null || !(key.includes('*') || key === LEASE_ACTION_KEY)) return key;
+  const message =
+    key === LEASE_ACTION_KEY
+      ? `the entry \`${LEASE_ACTION_KEY}\` says what to do with a lease: use another key for the \`holder\``
+      : `the \`holder\` is compared as a whole: write a key without \`*\` instead of ${quote(key)}`;
   check.fault(offsetOf(entry, 'holder'), message);
   return null;
 }

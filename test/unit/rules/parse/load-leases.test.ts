@@ -307,14 +307,29 @@ descriptors: [{${entry}}]`);
     `rules.yaml:5:17: d.k: the entry "${composite}" below this one would match the entry that names the holder, because ` +
     'keys and values are compared as one text: use another key for one of them';
   t.equal(refusal(rule('key: request, value: "id_*"')), matches('request_id_*'));
-  t.equal(refusal(rule('key: "*"')), matches('*'));
+  t.match(refusal(rule('key: "*"')), matches('*'));
   t.equal(refusal(rule('key: request, value: "*"')), matches('request_*'));
   t.equal(refusal(rule('key: request')), '');
+  t.match(
+    refusal(rule('key: lease_action')),
+    'cannot be both below this one and the entry that says what to do with a lease: use another key',
+  );
+  t.match(
+    refusal(rule('key: lease, value: "action_settle"')),
+    /such as "lease_action_settle": use another key/,
+  );
   const warnings: string[] = [];
   const onWarning = (warning: Parameters<typeof describeRuleFault>[0]) =>
     warnings.push(describeRuleFault(warning));
   load(rule('key: request_id_x'), { mergeDomains: false, onWarning });
   t.match(warnings, [/"request_id_x" below this one would match the entry that names the holder/]);
+});
+
+t.test('the entry that says what to do with a lease is not the holder', async t => {
+  t.match(
+    faultsOf(`holder: lease_action\nrate_limit: {unit: day, requests_per_unit: 1, ${RESERVE}}`),
+    'the entry `lease_action` says what to do with a lease: use another key for the `holder`',
+  );
 });
 
 t.test('memcached has no leases', async t => {
