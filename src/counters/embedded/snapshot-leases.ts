@@ -9,7 +9,7 @@ import { BLOCK_HEAD_BYTES, HEADER_BYTES, readAt, SnapshotFault } from './snapsho
 
 /**
  * The leases in a snapshot: blocks with a number of bytes, their checksum, and the bytes of leases. A block without bytes is
- * the last one. The leases of a key and a state are in the order in which they end.
+ * the last one.
  *
  *     lease    three words of the fingerprint of the key, three of the name of the holder, state, length of the name in
  *              bytes; hits, end in milliseconds and end of the window in seconds as doubles; the name
@@ -87,7 +87,10 @@ export async function* leaseBlocksOf(file: FileHandle): AsyncGenerator<LeaseBloc
   }
 }
 
-/** Adds the leases of a block to a book, except those of holders that it knows already, and those that do not matter any more. */
+/**
+ * Adds the leases of a block to a book, except those of holders that it knows already, and those that do not matter any
+ * more. Afterwards, {@link sortLeases} must bring them in order.
+ */
 export function putLeases(bytes: Buffer, book: LeaseBook, nowMs: number): void {
   book.lock();
   for (let at = 0; at < bytes.length; ) {
@@ -126,7 +129,6 @@ function putLease(
   }
   book.set(lease, numbers);
   book.moveTo(lease, state);
-  sortLast(book, account, lease);
   if (state !== LEASE.live) return;
   const { hits, windowEndS } = numbers;
   const ofAccountS = book.windowEndS(account);
@@ -134,14 +136,21 @@ function putLease(
   else if (windowEndS > ofAccountS) book.setHeld(account, hits, windowEndS);
 }
 
-/** Moves the leases behind the last one of a list that end after it. */
-function sortLast(book: LeaseBook, account: number, last: number): void {
-  const state = book.state(last);
-  let lease = book.first(account, state);
-  while (lease !== last && book.endMs(lease) <= book.endMs(last)) lease = book.after(lease);
-  while (lease !== last) {
-    const next = book.after(lease);
-    book.moveTo(lease, state);
-    lease = next;
+/** Brings the leases of all keys in the order in which they end. A snapshot has them in the order of their places. */
+export function sortLeases(book: LeaseBook): void {
+  book.lock();
+  const seen = new Set<number>();
+  for (let lease = 0; lease < book.places; lease++) {
+    if (book.state(lease) === LEASE.none || seen.has(book.accountOf(lease))) continue;
+    seen.add(book.accountOf(lease));
+    for (const state of STATES) sortList(book, book.accountOf(lease), state);
   }
+  book.unlock();
+}
+
+function sortList(book: LeaseBook, account: number, state: number): void {
+  const leases: number[] = [];
+  for (let lease = book.first(account, state); lease >= 0; lease = book.after(lease)) leases.push(lease);
+  leases.sort((a, b) => book.endMs(a) - book.endMs(b));
+  for (const lease of leases) book.moveTo(lease, state);
 }

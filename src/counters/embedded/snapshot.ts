@@ -21,7 +21,7 @@ import {
   writeEnd,
   writeHeader,
 } from './snapshot-format.ts';
-import { leaseBlocksOf, putLeases, writeLeases } from './snapshot-leases.ts';
+import { leaseBlocksOf, putLeases, sortLeases, writeLeases } from './snapshot-leases.ts';
 
 /** Number of regions to copy per turn of the event loop, which takes tens of microseconds. */
 const REGIONS_A_TURN = 8;
@@ -133,6 +133,7 @@ export async function loadSnapshot(
     let expired = 0;
     if (header.hasLeases) {
       for await (const block of leaseBlocksOf(file)) putLeases(block.bytes, table.leases, nowMs);
+      sortLeases(table.leases);
     }
     for await (const block of blocksOf(file, { ...header, at: countersAt })) {
       const alive = putAll(block, table, { nowMs, hasExtras: header.hasExtras });
