@@ -211,6 +211,7 @@ export class EmbeddedCounterStore implements CounterStore {
     const region = table.regionOf(this.#print.a);
     table.lock(region);
     table.leases.lock();
+    this.#leased.begin(batch.nowMs, 1);
     this.#leased.load(batch, slot, this.#print);
     this.#leased.choose(batch, op);
     const isHeld = held && batch.leases.isRefusable(op);
@@ -223,6 +224,7 @@ export class EmbeddedCounterStore implements CounterStore {
 
   /** Applies the steps to leases of the group that cannot be refused. */
   #leaseGroup(batch: CounterBatch, first: number, end: number): void {
+    this.#leased.begin(batch.nowMs, end - first);
     for (let op = first; op < end; op++) {
       const slot = batch.opSlots[op];
       if (batch.admissions.kinds[slot] !== ADMISSION.leased) continue;

@@ -64,9 +64,9 @@ export class LeaseBook {
     return this.#header[HEADER.count];
   }
 
-  /** Whether there has been any lease. */
-  get isUsed(): boolean {
-    return this.#header[HEADER.usedLeases] > 0;
+  /** Number of leases that can be added. */
+  get room(): number {
+    return this.#mask + 1 - this.count;
   }
 
   lock(): void {

@@ -37,10 +37,22 @@ export class LeasedCells {
   #leaseOf = -1;
   /** The hits that leases of the window hold. */
   #held = 0;
+  /** Whether no op of the present request may take a lease. */
+  #isCrowded = false;
 
   constructor(table: CounterTable) {
     this.#spent = new SpentCells(table);
     this.#book = table.leases;
+  }
+
+  /**
+   * Begins a request. If there is no room for a lease of each of its ops, it takes none: it must not take some of them.
+   * @param ops number of its ops
+   */
+  begin(nowMs: number, ops: number): void {
+    const book = this.#book;
+    if (ops > 1 && book.room < ops) this.#sweep(nowMs, SWEPT_IF_FULL, 0);
+    this.#isCrowded = ops > 1 && book.room < ops;
   }
 
   /** Reads the level of a slot into the batch, after ending the leases whose time is over. */
@@ -90,6 +102,7 @@ export class LeasedCells {
 
   /** Whether the step of an op fits into the slot that was loaded last. */
   fits({ leases, admissions, opSlots }: CounterBatch, op: number): boolean {
+    if (this.#isCrowded && leases.steps[op] === STEP.take) return false;
     const room = admissions.capacities[opSlots[op]] - this.#level;
     return !leases.isRefusable(op) || Math.max(leases.hits[op], 1) <= room;
   }

@@ -14,12 +14,12 @@ export function leaseClientsExam(t: Test, openTwo: OpenTwo, startMs = NOON.nowS 
   t.test('batches in flight together never hold more than there is', async t => {
     const stores = await openTwo(t);
     const scenes = stores.map(store => new LeaseScene(store, startMs));
-    const ops = Array.from({ length: 60 }, (_, i) => [tokens(`${i}`).op(3), slots(`${i}`).op(1)]);
+    const ops = Array.from({ length: 60 }, (_, i) => [tokens(`${i}`).op(1), slots(`${i}`).op(1)]);
     const answers = (await inFlight(scenes, ops)).map(decided => decided.answers);
     const admitted = answers.map(([first]) => !first.refused && !first.heldBack);
     t.equal(admitted.filter(Boolean).length, 7, 'as many as there are slots');
     t.ok(answers.flat().every(({ after }) => after <= 100));
-    t.match(await scenes[0].look(tokens('x').op(0)), { level: 21, held: 21 });
+    t.match(await scenes[0].look(tokens('x').op(0)), { level: 7, held: 7 });
     t.match(await scenes[1].look(slots('x').op(0)), { level: 7, held: 7 });
   });
 
