@@ -129,15 +129,15 @@ export function countFault(
   pattern: Pattern,
   { answered, begun }: LoadTotals,
   { before, after }: { readonly before: Counts | null; readonly after: Counts | null },
-  { countedBy, forgotten }: Pick<LimitKind, 'countedBy' | 'forgotten'> = LIMIT_KINDS.plain,
+  { countedBy, forgotten, hasHolders }: Omit<LimitKind, 'title' | 'lines'> = LIMIT_KINDS.plain,
 ): string {
   if (before === null || after === null) return '';
-  const wrong = (what: string, counted: number, hits: number, missing = 0): string =>
-    counted >= answered * hits - missing && counted <= begun * hits
+  const wrong = (what: string, counted: number, hits: number): string =>
+    counted >= answered * hits - forgotten && counted <= begun * hits + forgotten
       ? ''
       : `${what} has grown by ${counted}, for ${answered} answers to ${begun} requests of ${hits} hits each`;
-  const hotHits = pattern === PATTERNS.hot ? 1 : 0;
-  const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits, forgotten);
+  const hotHits = pattern.title !== PATTERNS.hot.title ? 0 : hasHolders === true ? 0.5 : 1;
+  const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits);
   if (fault !== '' || after.statistics === null || before.statistics === null) return fault;
   return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited * countedBy);
 }

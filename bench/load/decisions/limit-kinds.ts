@@ -9,8 +9,10 @@ export interface LimitKind {
   readonly title: string;
   /** How many names of statistics count a hit: one for each limit of the rule, and one for a class. */
   readonly countedBy: number;
-  /** The most hits of a key that a limit forgets during a load. */
+  /** The most hits of a key that a limit forgets during a load, or counts twice for a while. */
   readonly forgotten: number;
+  /** Whether requests name a holder: two calls of each take a lease of a hit and settle it. */
+  readonly hasHolders?: true;
   /** The lines of a rule file, for a rule that nothing of a run exceeds. */
   readonly lines: readonly string[];
 }
@@ -74,6 +76,14 @@ export const LIMIT_KINDS = {
       `  ${LARGEST}`,
       '  classes: {key: tier, critical: 100%, sheddable: 99.9%}',
     ],
+  },
+  leases: {
+    title: 'leases',
+    // One of the two calls is counted as held, and the other one as settled.
+    countedBy: 2,
+    forgotten: 1_024,
+    hasHolders: true,
+    lines: ['holder: request', 'rate_limit:', '  unit: year', `  ${LARGEST}`, '  reserve: {for: 1s}'],
   },
 } as const satisfies Record<string, LimitKind>;
 

@@ -46,7 +46,7 @@ interface Loaded {
 export async function measure(measurement: Measurement): Promise<Figures> {
   const { field, scenario, contestant } = measurement;
   const running = field.of(contestant);
-  const pattern = patternOf(scenario, CONTESTANTS[contestant].routes);
+  const pattern = patternOf(scenario, contestant);
   try {
     if (contestant === 'hello') return (await load(measurement, running, pattern)).figures;
     await checkAnswers(running, pattern);
@@ -74,7 +74,7 @@ export async function startGrpcLoad({
   apart,
 }: Measurement): Promise<Field['grpcGenerator']> {
   const running = field.of(contestant);
-  const pattern = patternOf(scenario, CONTESTANTS[contestant].routes);
+  const pattern = patternOf(scenario, contestant);
   const generator = field.grpcGenerator;
   await generator.ask('start', {
     ...commonLoad(scenario, running, running.grpcPort),

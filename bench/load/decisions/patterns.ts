@@ -24,6 +24,8 @@ export interface Pattern {
   /** Descriptors that a rule with a limit matches: each adds one hit. */
   readonly limited: number;
   readonly code: (typeof CODE)[keyof typeof CODE];
+  /** Number of calls in a row that are the same; 1 without it. */
+  readonly callsPerNumber?: number;
 }
 
 export const DOMAIN = 'bench';
@@ -76,6 +78,14 @@ export const PATTERNS = {
 
 export type PatternName = keyof typeof PATTERNS;
 
+/** The holder of a lease: of two calls in a row, whichever comes first takes the lease, and the other one settles it. */
+const HOLDER: Entry = ['request', { prefix: 'request-', below: 100_000 }];
+
+/** The pattern with a holder in its only descriptor. */
+export function withHolder(pattern: Pattern): Pattern {
+  return { ...pattern, descriptors: [[...pattern.descriptors[0], HOLDER]], callsPerNumber: 2 };
+}
+
 /** 100 000 keys, spread over so many rules: what differs is the number of rules alone. */
 export function routesPattern(rules: number): Pattern {
   return {
@@ -106,7 +116,8 @@ export function templateOf(pattern: Pattern): RequestTemplate {
   const request = requestWith(pattern, 0, ({ below }) => markOf(belows.push(below)));
   const message = Buffer.from(encodeRateLimitRequest(request));
   const counted = belows.map((below, i) => ({ at: message.indexOf(markOf(i + 1)), below }));
-  return { path: SHOULD_RATE_LIMIT_PATH, message: message.toString('base64'), counted };
+  const { callsPerNumber = 1 } = pattern;
+  return { path: SHOULD_RATE_LIMIT_PATH, message: message.toString('base64'), counted, callsPerNumber };
 }
 
 function markOf(number: number): string {

@@ -1,5 +1,6 @@
-import { type ContestantName, type Store, serviceOn } from './contestants.ts';
-import { PATTERNS, type Pattern, type PatternName, routesPattern } from './patterns.ts';
+import { CONTESTANTS, type ContestantName, type Store, serviceOn } from './contestants.ts';
+import { LIMIT_KINDS } from './limit-kinds.ts';
+import { PATTERNS, type Pattern, type PatternName, routesPattern, withHolder } from './patterns.ts';
 
 /** How requests come in, and by which generator. */
 export const FRONTS = ['grpc', 'h2load', 'json'] as const;
@@ -99,8 +100,11 @@ export function rulesScenario({ stores }: Selection): Scenario {
   };
 }
 
-export function patternOf(scenario: Scenario, routes: number): Pattern {
-  return scenario.pattern === 'rules' ? routesPattern(routes) : PATTERNS[scenario.pattern];
+/** What a contestant is asked. Limits with leases need a holder. */
+export function patternOf(scenario: Scenario, contestant: ContestantName): Pattern {
+  const { routes, limits = 'plain' } = CONTESTANTS[contestant];
+  const pattern = scenario.pattern === 'rules' ? routesPattern(routes) : PATTERNS[scenario.pattern];
+  return 'hasHolders' in LIMIT_KINDS[limits] ? withHolder(pattern) : pattern;
 }
 
 export function titleOfScenario({ front, pattern, connections }: Scenario): string {

@@ -43,7 +43,7 @@ export class RunningGrpcLoad implements CallObserver {
     this.#load = load;
     this.#windows = new LoadWindows(load.watched, this.#histogram);
     const frames = new RequestFrames(load.template);
-    const numbers = new CallNumbers();
+    const numbers = new CallNumbers(load.template.callsPerNumber);
     this.#open = () => new CallConnection({ port: load.port, frames, numbers, observer: this });
     this.#connections = Array.from({ length: load.connections }, this.#open);
   }

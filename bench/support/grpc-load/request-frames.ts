@@ -13,6 +13,8 @@ export interface RequestTemplate {
   readonly message: string;
   /** Places in the message where six digits stand: those of the number of the call modulo `below`. */
   readonly counted: readonly { readonly at: number; readonly below: number }[];
+  /** Number of calls in a row that have the same number; 1 without it. */
+  readonly callsPerNumber?: number;
 }
 
 /** Digits of a number in a request. */
