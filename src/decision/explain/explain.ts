@@ -3,10 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Penalty } from '../../counters/admission/penalty.ts';
 import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
-import { holdBack } from '../../counters/holding-back.ts';
 import type { RefundMarks } from '../../counters/refund-marks.ts';
 import { type CounterStore, callIfAble } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
@@ -19,6 +17,7 @@ import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
 import { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { ownTotals } from '../statistics/shared-totals.ts';
 import { type Explanation, explainDescriptors } from './explain-descriptor.ts';
+import { type Reading, ReadingStore } from './reading-store.ts';
 
 interface ExplainerParts {
   readonly options: EngineOptions;
@@ -36,9 +35,7 @@ interface ExplainerParts {
 }
 
 /** How a request is explained. */
-interface Look {
-  /** Sets the counts of a batch to those of the store. */
-  readonly counts: (batch: CounterBatch) => Promise<void>;
+interface Look extends Reading {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Without bans and passes, which do not count. */
   readonly steering: SharedRecordsReader | undefined;
@@ -75,7 +72,8 @@ export class Explainer {
   constructor(parts: ExplainerParts) {
     this.#parts = parts;
     const { clock, steering, store } = parts;
-    this.#look = { clock, steering, counts: async batch => callIfAble(store, 'read', batch) };
+    const counts = async (batch: CounterBatch) => callIfAble(store, 'read', batch);
+    this.#look = { clock, steering, counts, mostLeases: null };
   }
 
   /**
@@ -92,6 +90,11 @@ export class Explainer {
    */
   explainAt(nowMs: number, request: Uint8Array): Promise<Explanation> {
     return this.#explain(request, { ...this.#look, clock: { nowMs: () => nowMs } });
+  }
+
+  /** Explains a request, and lists the leases of its limits that end first. Throws as {@link explain}. */
+  explainLeases(request: Uint8Array, most: number): Promise<Explanation> {
+    return this.#explain(request, { ...this.#look, steering: undefined, mostLeases: most });
   }
 
   /**
@@ -113,11 +116,12 @@ export class Explainer {
     }
   }
 
-  async #explain(request: Uint8Array, { counts, clock, steering }: Look): Promise<Explanation> {
+  async #explain(request: Uint8Array, look: Look): Promise<Explanation> {
     refuseTooMany(request);
+    const { clock, steering } = look;
     const { options, store, fingerprintKey, logger } = this.#parts;
     const generation = this.#currentGeneration();
-    const reading = new ReadingStore(store, counts);
+    const reading = new ReadingStore(store, look);
     const parts = {
       options,
       additions: new AnswerAdditions(options),
@@ -142,6 +146,7 @@ export class Explainer {
         rules,
         present: reading.present,
         penalties: reading.penalties,
+        leases: reading.presentLeases,
         answer,
         steering: steering?.at(batch.nowMs) ?? null,
       }),
@@ -195,46 +200,4 @@ async function answerOf(
   await engine.run(batch, generation);
   if (refusal !== null) throw refusal;
   return JSON.parse(Buffer.from(body.view()).toString());
-}
-
-/** A store that computes the result of another store from its current counts, without counting. */
-class ReadingStore implements CounterStore {
-  readonly name: string;
-  readonly secondsApart: boolean;
-  /** By slot of the batch: the current count; NaN if unknown. */
-  present = new Float64Array(0);
-  /** By slot of the batch: the current state of its penalty. */
-  penalties: readonly Penalty[] = [];
-  readonly #look: (batch: CounterBatch) => Promise<void>;
-
-  /** @param look sets the counts of a batch to those of the store */
-  constructor(store: CounterStore, look: (batch: CounterBatch) => Promise<void>) {
-    this.name = store.name;
-    this.secondsApart = store.secondsApart === true;
-    this.#look = look;
-  }
-
-  async increment(batch: CounterBatch): Promise<void> {
-    await this.#read(batch);
-    batch.spreadCounts();
-  }
-
-  async incrementHoldingBack(batch: CounterBatch): Promise<void> {
-    await this.#read(batch);
-    holdBack(batch);
-  }
-
-  async start(): Promise<void> {}
-
-  async stop(): Promise<void> {}
-
-  async #read(batch: CounterBatch): Promise<void> {
-    await this.#look(batch);
-    this.present = batch.counts.slice(0, batch.slotCount);
-    this.penalties = Array.from({ length: batch.slotCount }, (_, slot) => {
-      const state = new Penalty();
-      if (batch.admissions.penalties.of(slot) !== null) batch.admissions.penalties.read(slot, state);
-      return state;
-    });
-  }
 }
