@@ -1,7 +1,7 @@
 import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { Steering } from '../../steering/steering.ts';
 import type { SendToRedis } from '../../steering/steering-store.ts';
-import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
+import { countersRoutes } from '../../transports/debug/operator/counters/counters-routes.ts';
 import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';

@@ -1,8 +1,8 @@
-import { SECOND_MS } from '../../../base/clock.ts';
-import type { ObjectSchema } from '../../../base/schema/schema.ts';
-import type { DescriptorExplanation, Explanation } from '../../../decision/explain/explain-descriptor.ts';
-import type { ExplainedCounting, ExplainedLimit } from '../../../decision/explain/explain-limit.ts';
-import { encodeRateLimitRequest } from '../../../messages/client-codec.ts';
+import { SECOND_MS } from '../../../../base/clock.ts';
+import type { ObjectSchema } from '../../../../base/schema/schema.ts';
+import type { DescriptorExplanation, Explanation } from '../../../../decision/explain/explain-descriptor.ts';
+import type { ExplainedCounting, ExplainedLimit } from '../../../../decision/explain/explain-limit.ts';
+import { encodeRateLimitRequest } from '../../../../messages/client-codec.ts';
 import {
   choice,
   type Fields,
@@ -17,10 +17,10 @@ import {
   text,
   time,
   whole,
-} from './fields.ts';
-import { ALGORITHMS } from './limits-routes.ts';
-import { OperatorProblem } from './problem.ts';
-import { changes, type OperatorCall, type OperatorRoute, reads } from './route.ts';
+} from '../fields.ts';
+import { ALGORITHMS } from '../limits-routes.ts';
+import { OperatorProblem } from '../problem.ts';
+import { changes, type OperatorCall, type OperatorRoute, reads } from '../route.ts';
 
 /** Reads and resets the counters of a request; see `Explainer`. Rejects with a Fault. */
 interface CounterLooks {
