@@ -15,6 +15,9 @@ export interface ExplainedLeases {
   readonly firstEnds: string | null;
   /** What the request would do, as a sentence. */
   readonly step: string;
+  /** Whether the request ends a lease of its holder, and the hits that it frees by this. */
+  readonly ends: boolean;
+  readonly frees: number;
   /** The leases that end first, if they were asked for. */
   readonly listed?: readonly ExplainedHolder[];
 }
@@ -54,12 +57,15 @@ export function explainedLeases(
   const held = leases.held[slot];
   const endsMs = leases.endsMs[slot];
   const list = leases.lists[slot] ?? null;
+  const isEnd = counters.leases.steps[op] === STEP.settle;
   return {
     spent: level - held,
     held,
     ...(list !== null && { count: list.count }),
     firstEnds: endsMs === 0 ? null : timeAt(nowMs + endsMs),
     step: stepText(counters, op, counters.leases.of(slot)),
+    ends: isEnd,
+    frees: isEnd ? counters.leases.held[op] : 0,
     ...(leases.areListed && list !== null && { listed: list.listed.map(each => holderOf(each, nowMs)) }),
   };
 }

@@ -16,7 +16,7 @@ import { Engine, type EngineOptions } from '../engine.ts';
 import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
 import { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { ownTotals } from '../statistics/shared-totals.ts';
-import { type Explanation, explainDescriptors } from './explain-descriptor.ts';
+import { type DescriptorExplanation, type Explanation, explainDescriptors } from './explain-descriptor.ts';
 import { type Reading, ReadingStore } from './reading-store.ts';
 
 interface ExplainerParts {
@@ -106,6 +106,19 @@ export class Explainer {
     return this.#explain(request, { ...this.#look, steering: undefined, counts });
   }
 
+  /**
+   * Releases the leases of a request that says so. Returns the explanation of the request before that. Throws as
+   * {@link explain}.
+   */
+  async release(request: Uint8Array): Promise<Explanation> {
+    const look = { ...this.#look, steering: undefined };
+    const before = await this.#explain(request, look);
+    if (!before.descriptors.some(endsLease)) return before;
+    const release = async (batch: CounterBatch) => this.#parts.store.incrementHoldingBack(batch);
+    await this.#explain(request, { ...look, counts: release });
+    return before;
+  }
+
   async #reset(batch: CounterBatch): Promise<void> {
     const { store, marks } = this.#parts;
     try {
@@ -160,6 +173,10 @@ export class Explainer {
     if (this.#generation?.rules !== rules) this.#generation = new RuleGeneration(rules);
     return this.#generation;
   }
+}
+
+function endsLease({ leases, limits }: DescriptorExplanation): boolean {
+  return leases?.ends === true || limits?.some(limit => limit.leases?.ends === true) === true;
 }
 
 /** Rejects a request with too many descriptors. Invalid input is rejected by the engine. */
