@@ -3,6 +3,7 @@ import { askOverHttp } from '../support/asking.ts';
 import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
+import { type Run, runIn } from '../unit/cli/run.ts';
 
 const RULES = `
 domain: ai
@@ -125,4 +126,67 @@ t.test('a descriptor without leases has none to list or to release', async t => 
     limits: [],
   });
   t.match(await callOperator(service, 'DELETE', `${path}&holder=a`), { status: 404 });
+});
+
+t.test('on the command line', async t => {
+  const service = await started(t);
+  await call(service, 'ann', 'a', 1_500);
+  await call(service, 'ann', 'b\u001b[31m', 250);
+  const ann = ['--domain', 'ai', '--descriptors', 'user=ann', '--debug-address', service.debug];
+  const sluice = (...args: string[]): Promise<Run> => runIn({ ADMIN_TOKEN }, ...args, ...ann);
+
+  const { stdout } = await sluice('leases', 'list');
+  t.match(
+    stdout,
+    new RegExp(
+      [
+        /ai\.user\.money: 5 per 365d, each one worth 1000 hits; 0 spent, 1750 held by 2 leases/,
+        /HOLDER +HITS +ENDS/,
+        /a +1500 +20\S+Z/,
+        /b\\u\{1b\}\[31m +250 +20\S+Z|b\S+ +250 +20\S+Z/,
+        /\nai\.user\.running: 2 at the same time; 0 spent, 2 held by 2 leases/,
+      ]
+        .map(({ source }) => source)
+        .join('\\n'),
+    ),
+  );
+  t.notMatch(stdout, '\u001b');
+  t.match(
+    (await sluice('counters', 'get')).stdout,
+    /^ai\.user\.money: 0 spent, 1\.75 held by 2 leases, the first/m,
+  );
+  t.match((await sluice('counters', 'get')).stdout, /ai\.user\.running +2 +2 at once +0 /);
+
+  const released = await sluice('leases', 'release', '--holder', 'a', '--reason', 'ticket 4711');
+  t.match(released, {
+    status: 0,
+    stdout: /^RULE +HITS HELD +KEY\nai\.user\.money +1500 .*\n.*\nThe lease was/,
+  });
+  await service.written(/Operator change.*ticket 4711/);
+  t.match(await sluice('leases', 'release', '--holder', 'a'), { status: 2, stderr: /has no lease/ });
+  const { limits } = JSON.parse((await sluice('leases', 'list', '--json')).stdout);
+  t.match(limits, [{ held: 250, count: 1 }, { held: 1 }]);
+
+  t.match(await sluice('leases', 'release'), { status: 2, stderr: /--holder/ });
+  t.match(await sluice('leases', 'list', '--holder', 'a'), {
+    status: 2,
+    stderr: /are for "sluice leases release"/,
+  });
+  t.match(await sluice('leases', 'take'), { status: 2, stderr: /"sluice leases list" or "release"/ });
+  t.match(
+    await runIn(
+      {},
+      'leases',
+      'list',
+      '--domain',
+      'ai',
+      '--descriptors',
+      'plain=x',
+      '--debug-address',
+      service.debug,
+    ),
+    {
+      stdout: /^no limits with leases: /,
+    },
+  );
 });
