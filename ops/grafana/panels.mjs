@@ -1,4 +1,4 @@
-import { CALLS, hits, of, quantiles, rate } from './queries.mjs';
+import { CALLS, hits, leasedHits, of, quantiles, rate } from './queries.mjs';
 
 // The panels below the first screen of the dashboard, which questions.mjs has.
 
@@ -57,6 +57,15 @@ const DECISIONS = [
       { expr: `sum(${rate('sluice_steering_banned_hits_total')})`, legend: 'banned' },
       { expr: `sum(${rate('sluice_steering_passed_hits_total')})`, legend: 'passed' },
     ],
+  },
+  {
+    title: 'Hits of leases',
+    unit: 'reqps',
+    help: 'Hits that leases have held, those that settlements have spent, those of leases that ended without being settled, and those beyond what leases held.',
+    queries: ['held', 'settled', 'expired', 'overdrawn'].map(stat => ({
+      expr: leasedHits(stat),
+      legend: stat,
+    })),
   },
   {
     title: 'Rule loads',

@@ -20,6 +20,11 @@ export function hits(statistic) {
   return rate(`ratelimit_service_rate_limit_${statistic}`, 'domain=~"$domain"');
 }
 
+/** The same for hits of leases. Few limits have leases, so 0 if there are none. */
+export function leasedHits(statistic) {
+  return `sum(${rate(`sluice_lease_${statistic}_hits_total`, 'domain=~"$domain"')}) or vector(0)`;
+}
+
 /** One query for each quantile of a histogram, named after it: `p50`, or `p50 redis` with a label. */
 export function quantiles(metric, shares, { by, matchers = [] } = {}) {
   const labels = by === undefined ? 'le' : `${by}, le`;

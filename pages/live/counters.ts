@@ -21,6 +21,11 @@ interface Counter {
   readonly window_start?: string;
   readonly window_end?: string;
   readonly reset_seconds?: number;
+  /** Absent for a limit without leases: the parts of the count. */
+  readonly spent?: number;
+  readonly held?: number;
+  /** The number of leases; absent if the store cannot tell it. */
+  readonly leases?: number;
   /** Absent for a limit without a penalty; null if the key is not penalized. */
   readonly penalized_until?: string | null;
   /** Earlier windows, the latest first. */

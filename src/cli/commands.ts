@@ -66,6 +66,7 @@ export const COMMANDS: readonly Command[] = [
   loaded('top', 'show the limits with the most refusals per second', () => import('./operator/top.ts')),
   loaded('tail', 'print rejections as they happen', () => import('./operator/tail.ts')),
   loaded('counters', 'read or reset the counters of a descriptor', () => import('./operator/counters.ts')),
+  loaded('leases', 'list or release the leases of a descriptor', () => import('./operator/leases.ts')),
   steering('override', 'change the limit of some descriptors until a time'),
   steering('ban', 'refuse some descriptors until a time'),
   steering('pass', 'allow some descriptors until a time, without counting'),

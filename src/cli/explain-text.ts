@@ -112,17 +112,32 @@ function partName({ name, window, algorithm }: ExplainedLimit): string {
   return name !== '' ? name : algorithm === 'fixed_window' ? `${window}` : `${window} ${algorithm}`;
 }
 
-function countingRows({ key, window, level, class: own, penalty }: Partial<ExplainedCounting>): Row[] {
+function countingRows({
+  key,
+  window,
+  level,
+  class: own,
+  penalty,
+  leases,
+}: Partial<ExplainedCounting>): Row[] {
   const rows: Row[] = [];
   if (key !== undefined) rows.push(['key', key]);
   if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
   if (level !== undefined) rows.push(['level', level]);
+  if (leases !== undefined) rows.push(['held', heldText(leases)], ['this request', leases.step]);
   if (own !== undefined) {
     const name = own.name === null ? 'none of the rule' : own.name;
     rows.push(['class', `${name}: may use ${own.share} of the limit, ${own.most} hits`]);
   }
   if (penalty !== undefined) rows.push(['penalty', penaltyText(penalty)]);
   return rows;
+}
+
+/** `30 held and 15 spent; 2 leases, the first one ends at 2026-11-28T10:00:00.000Z`. */
+function heldText({ held, spent, count, firstEnds }: NonNullable<ExplainedCounting['leases']>): string {
+  const leases = count === undefined ? '' : `; ${count === 1 ? '1 lease' : `${count} leases`}`;
+  const first = firstEnds === null ? '' : `${leases === '' ? ';' : ','} the first one ends at ${firstEnds}`;
+  return `${held} held and ${spent} spent${leases}${first}`;
 }
 
 /** What one of the requests of a limit is worth, and what its leases hold. */

@@ -58,8 +58,7 @@ Commands:
 ${commands}
 "sluice help <command>" describes a command and its flags.
 
-Example:
-  sluice serve --quickstart
+Example: sluice serve --quickstart
 `;
 }
 

@@ -6,7 +6,7 @@ import type { Counter } from '../stats/registry.ts';
 import { ADMISSION } from './admission/admission.ts';
 import { CounterBatch, type CounterOp, callsOf } from './batch.ts';
 import type { FingerprintKey } from './fingerprint.ts';
-import type { CounterStore } from './store.ts';
+import { type CounterStore, callIfAble, listLeases, type SlotLeases } from './store.ts';
 
 interface GuardedStoreParts {
   /** The store that may fail. */
@@ -99,6 +99,17 @@ export class GuardedStore implements CounterStore {
     if (store.reset === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be reset`);
     await local?.reset?.(batch);
     if (!isAway) await store.reset(batch);
+  }
+
+  /** Leases are only in the guarded store. */
+  async preview(batch: CounterBatch): Promise<void> {
+    if (this.#reason !== null) throw new Fault('store_failed', this.#reason);
+    await callIfAble(this.#parts.store, 'preview', batch);
+  }
+
+  async leases(batch: CounterBatch, most: number): Promise<readonly (SlotLeases | null)[]> {
+    if (this.#reason !== null) throw new Fault('store_failed', this.#reason);
+    return listLeases(this.#parts.store, batch, most);
   }
 
   /**

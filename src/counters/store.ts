@@ -40,10 +40,19 @@ export interface CounterStore {
 
   /**
    * Reads the current counts and levels of all keys into `counts`, and the floors and previous hits of `admissions`,
-   * without counting: 0 for a key without a count, NaN for a key that cannot be read. For explanations, not for decisions. Optional.
+   * without counting: 0 for a key without a count, NaN for a key that cannot be read. Of slots with leases, also sets what is
+   * held. For explanations, not for decisions. Optional.
    * @throws Fault `store_failed` (or rejects with it) if no count can be read
    */
   read?(batch: CounterBatch): void | Promise<void>;
+
+  /**
+   * Sets what {@link incrementHoldingBack} would set for the slots with leases and their ops, if nothing held back their hits,
+   * and changes nothing: leases whose time is over are left for a decision to end. Each op may be looked at as if it were the
+   * only one of its slot. For explanations, not for decisions. Optional.
+   * @throws Fault `store_failed` (or rejects with it) if no key can be read
+   */
+  preview?(batch: CounterBatch): void | Promise<void>;
 
   /**
    * Removes the counts and states of all keys, and sets the batch to what they were just before, as {@link read} does: NaN
@@ -53,10 +62,38 @@ export interface CounterStore {
    */
   reset?(batch: CounterBatch): void | Promise<void>;
 
+  /**
+   * The live leases of each slot, in the order in which they end, without changing them. Null for a slot without leases, and
+   * for one that cannot be read. For operators, not for decisions. Optional.
+   * @param most how many leases to list of each slot
+   * @throws Fault `store_failed` (or rejects with it) if no key can be read
+   */
+  leases?(
+    batch: CounterBatch,
+    most: number,
+  ): readonly (SlotLeases | null)[] | Promise<readonly (SlotLeases | null)[]>;
+
   /** Connects. Resolves when the store responds. */
   start(): Promise<void>;
   /** Closes all connections and timers. */
   stop(): Promise<void>;
+}
+
+/** The live leases of a slot. */
+export interface SlotLeases {
+  /** The number of leases, also of those that are not listed. */
+  readonly count: number;
+  readonly listed: readonly LiveLease[];
+}
+
+/** A lease that has not ended. */
+export interface LiveLease {
+  /** The name of the holder as the store keeps it; see `OpLeases`. Empty for a lease without a holder. */
+  readonly holder: string;
+  /** The hits that it holds; 0 if it began in an earlier window, and in the mode `once`. */
+  readonly hits: number;
+  /** Milliseconds until it ends. */
+  readonly endsMs: number;
 }
 
 /** Counts a batch. @param holdsBack whether exceeded limits hold back the other hits of their requests, also without leases */
@@ -71,9 +108,19 @@ export function countBatch(
 /** Calls what not every store can do. @throws Fault `store_failed` if this one cannot */
 export function callIfAble(
   store: CounterStore,
-  call: 'read' | 'reset',
+  call: 'read' | 'preview' | 'reset',
   batch: CounterBatch,
 ): void | Promise<void> {
   if (store[call] !== undefined) return store[call](batch);
   throw new Fault('store_failed', `the ${store.name} store cannot be ${call}`);
+}
+
+/** The live leases of each slot. @throws Fault `store_failed` if the store cannot list them; see {@link CounterStore.leases} */
+export async function listLeases(
+  store: CounterStore,
+  batch: CounterBatch,
+  most: number,
+): Promise<readonly (SlotLeases | null)[]> {
+  if (store.leases !== undefined) return store.leases(batch, most);
+  throw new Fault('store_failed', `the ${store.name} store cannot list leases`);
 }

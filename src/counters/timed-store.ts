@@ -18,7 +18,9 @@ export class TimedStore implements CounterStore {
     this.#store = store;
     // Only stores that have these methods may appear to have them.
     if (store.read !== undefined) this.read = batch => store.read?.(batch);
+    if (store.preview !== undefined) this.preview = batch => store.preview?.(batch);
     if (store.reset !== undefined) this.reset = batch => store.reset?.(batch);
+    if (store.leases !== undefined) this.leases = store.leases.bind(store);
   }
 
   get secondsApart(): boolean {
@@ -26,7 +28,9 @@ export class TimedStore implements CounterStore {
   }
 
   readonly read?: (batch: CounterBatch) => void | Promise<void>;
+  readonly preview?: (batch: CounterBatch) => void | Promise<void>;
   readonly reset?: (batch: CounterBatch) => void | Promise<void>;
+  readonly leases?: NonNullable<CounterStore['leases']>;
 
   increment(batch: CounterBatch): void | Promise<void> {
     return timed(batch, () => this.#store.increment(batch));

@@ -280,6 +280,20 @@ export function usedAfter({ decisions, counters }: DecisionBatch, row: number): 
   return (terms.admission === null ? after : terms.usedAt(after)) / terms.scale;
 }
 
+/**
+ * The part of {@link usedAfter} that leases hold; NaN if the limit has none of its own, or if the store did not count. Of
+ * several requests of a batch with one key, each is told what is held after the last one.
+ */
+export function heldAfter(batch: DecisionBatch, row: number): number {
+  const { decisions, counters } = batch;
+  const terms = decisions.terms[row];
+  if (terms === null || !terms.hasLeases) return Number.NaN;
+  const used = usedAfter(batch, row);
+  if (Number.isNaN(used) || terms.isConcurrency) return used;
+  const slot = counters.opSlots[decisions.op[row]];
+  return Math.min(counters.leases.slotHeld[slot] / terms.scale, used);
+}
+
 /** The first slot of the statistics of the class of a row, in `DecisionBatch.ruleTotals`; -1 if its limit has no classes. */
 export function classBase({ terms, extraBase }: DecisionTable, row: number): number {
   const counting = terms[row];

@@ -23,6 +23,9 @@ descriptors:
     rate_limit: {window: 5m, requests_per_unit: 1, algorithm: sliding_window}
   - key: free
     rate_limit: {unlimited: true}
+  - key: job
+    holder: id
+    rate_limit: {concurrency: {limit: 9, for: 10m}}
 `;
 /** Texts that break protocols, logs, terminals and paths. */
 const HOSTILE = [
@@ -146,6 +149,15 @@ t.test('the document is one of OpenAPI 3.1, and every operation answers as it sa
   await ask('POST', '/counters/read', { domain: 'shop', entries });
   await ask('DELETE', '/counters?domain=shop&descriptor=user%3Dann');
   await ask('POST', '/counters/reset', { domain: 'shop', entries, reason: HOSTILE[2] });
+  const job = { domain: 'shop', entries: [{ key: 'job', value: 'x' }] };
+  for (const value of [HOSTILE[2], HOSTILE[4]]) {
+    const entries = [...job.entries, { key: 'id', value }];
+    await askOverHttp(service.http, { domain: 'shop', descriptors: [{ entries }] });
+  }
+  await ask('GET', '/leases?domain=shop&descriptor=job%3Dx');
+  await ask('POST', '/leases/read', job);
+  await ask('DELETE', `/leases?domain=shop&descriptor=job%3Dx&holder=${encodeURIComponent(HOSTILE[2])}`);
+  await ask('POST', '/leases/release', { ...job, holder: HOSTILE[4], reason: HOSTILE[1] });
   for (const [plural, more] of [
     ['overrides', { factor: 1.5 }],
     ['bans', {}],

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { askOverGrpc, askOverHttp, dialled } from '../support/asking.ts';
 import { Authority } from '../support/certificates.ts';
-import { request } from '../support/decisions.ts';
+import { descriptor, request } from '../support/decisions.ts';
 import { everythingSelected, type Panel, readDashboard, type Target } from '../support/grafana-dashboard.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import {
@@ -34,6 +34,9 @@ descriptors:
   - key: trial
     shadow_mode: true
     rate_limit: {unit: day, requests_per_unit: 1}
+  - key: job
+    holder: id
+    rate_limit: {unit: day, requests_per_unit: 1000000000, reserve: {for: 1s}}
 `;
 const MODES = ['error', 'allow', 'deny', 'local'] as const;
 
@@ -85,6 +88,8 @@ async function traffic({ services, clients, tenant }: Scene, signal: AbortSignal
       askOverGrpc(client, user),
       askOverGrpc(client, request('shop', 'trial=x')),
       askOverGrpc(client, request('', 'user=x')),
+      askOverGrpc(client, request('shop', descriptor(`job=x,id=lost-${round}`, { hitsAddend: 5 }))),
+      settled(client, round),
     ]);
     const json = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: String(round % 10) }] }] };
     const overHttp = services.flatMap(({ http }) => [askOverHttp(http, json), askOverHttp(http, {})]);
@@ -92,6 +97,12 @@ async function traffic({ services, clients, tenant }: Scene, signal: AbortSignal
     await Promise.allSettled([...asked, ...overHttp, ...tasks]);
     await pause(PACE_MS);
   }
+}
+
+/** Holds hits, and settles more of them. */
+async function settled(client: GrpcClient, round: number): Promise<void> {
+  for (const hitsAddend of [5, 7])
+    await askOverGrpc(client, request('shop', descriptor(`job=x,id=${round}`, { hitsAddend })));
 }
 
 async function startScene(

@@ -181,6 +181,11 @@ export class Decisions {
     return this.#explainer.explain(encodeRateLimitRequest(request));
   }
 
+  /** What the leases of its limits are. */
+  listLeases(request: RateLimitRequest, most = 100): Promise<Explanation> {
+    return this.#explainer.explainLeases(encodeRateLimitRequest(request), most);
+  }
+
   /** Resets the counters of a request. What they were before. */
   reset(request: RateLimitRequest): Promise<Explanation> {
     return this.#explainer.reset(encodeRateLimitRequest(request));

@@ -1,14 +1,17 @@
 import type { Descriptor } from '../descriptor.ts';
 import type { RecordKind } from './record.ts';
 import { RecordDialog } from './record-dialog.tsx';
+import { ReleaseDialog } from './release-dialog.tsx';
 import { ResetDialog } from './reset-dialog.tsx';
 
 /** A change that the user has begun. */
 export interface Changing {
-  readonly kind: RecordKind | 'reset';
+  readonly kind: RecordKind | 'reset' | 'release';
   readonly descriptor: Descriptor;
   /** The limit of the rule, if it is known. */
   readonly limit?: number;
+  /** The holder whose lease is released. */
+  readonly holder?: string;
 }
 
 interface ChangeDialogProps {
@@ -19,10 +22,8 @@ interface ChangeDialogProps {
 
 /** The dialog of a change. */
 export function ChangeDialog({ changing, onClose }: ChangeDialogProps) {
-  const { kind, ...rest } = changing;
-  return kind === 'reset' ? (
-    <ResetDialog {...rest} onClose={onClose} />
-  ) : (
-    <RecordDialog kind={kind} {...rest} onClose={onClose} />
-  );
+  const { kind, holder = '', ...rest } = changing;
+  if (kind === 'release') return <ReleaseDialog {...rest} holder={holder} onClose={onClose} />;
+  if (kind === 'reset') return <ResetDialog {...rest} onClose={onClose} />;
+  return <RecordDialog kind={kind} {...rest} onClose={onClose} />;
 }

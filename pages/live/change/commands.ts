@@ -40,6 +40,15 @@ export function resetCommands(descriptor: Descriptor, reason: string): Commands 
   };
 }
 
+export function releaseCommands(descriptor: Descriptor, holder: string, reason: string): Commands {
+  const body = JSON.stringify({ ...descriptor, holder, reason });
+  const why = ['--holder', holder, '--reason', reason];
+  return {
+    sluice: words('sluice', 'leases', 'release', ...target(descriptor), ...why, ...address()),
+    curl: `curl ${quoted(`${origin()}/api/v1/leases/release`)} \\\n  -H ${TOKEN} -H ${JSON_TYPE} \\\n  -d ${quoted(body)}`,
+  };
+}
+
 /** The commands that explain what would become of a request. */
 export function explainCommands(domain: string, descriptors: readonly (readonly Entry[])[]): Commands {
   const each = descriptors.flatMap(entries => ['--descriptors', descriptorText(entries)]);

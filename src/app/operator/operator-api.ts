@@ -1,7 +1,8 @@
 import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { Steering } from '../../steering/steering.ts';
 import type { SendToRedis } from '../../steering/steering-store.ts';
-import { countersRoutes } from '../../transports/debug/operator/counters-routes.ts';
+import { countersRoutes } from '../../transports/debug/operator/counters/counters-routes.ts';
+import { leasesRoutes } from '../../transports/debug/operator/counters/leases-routes.ts';
 import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
@@ -66,6 +67,7 @@ export function createOperatorApi(
       ...limitsRoutes(rules.rates),
       ...ratesRoutes(rules.rates),
       ...countersRoutes(explainer),
+      ...leasesRoutes(explainer),
       ...loadsRoutes(rules.loads),
       ...hotKeyRoutes({ readers, rules: () => rules.current }),
       ...steeringRoutes(steering),

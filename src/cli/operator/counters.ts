@@ -90,7 +90,7 @@ function textOf(answer: Json, action: 'get' | 'reset', columns: number | null): 
     String(counter['key']),
   ]);
   const lines = headedTableLines(head, rows, columns);
-  lines.push(...counters.flatMap(penaltyLines));
+  lines.push(...counters.flatMap(penaltyLines), ...counters.flatMap(leaseLines));
   if (action === 'reset')
     lines.push(counters.length === 1 ? 'The counter was reset.' : 'The counters were reset.');
   return linesText(lines);
@@ -105,6 +105,15 @@ function penaltyLines({ rule, violations, penalties, penalized_until: until }: J
   ];
 }
 
+/** A line about what leases hold of a counter; none if its limit has no leases. */
+function leaseLines({ rule, spent, held, leases, first_lease_ends: ends }: Json): string[] {
+  if (held === undefined) return [];
+  const count = leases === undefined ? '' : ` by ${leases === 1 ? '1 lease' : `${leases} leases`}`;
+  const first = typeof ends === 'string' ? `, the first one ends at ${ends}` : '';
+  return [printable(`${rule}: ${spent} spent, ${held} held${count}${first}`)];
+}
+
 function limitText({ requests_per_unit: requests, unit, window, shadow_mode: shadow }: Json): string {
+  if (window === 'concurrency') return `${requests} at once${shadow === true ? ' (shadow mode)' : ''}`;
   return `${requests} per ${window ?? String(unit).toLowerCase()}${shadow === true ? ' (shadow mode)' : ''}`;
 }

@@ -1,8 +1,9 @@
 import { ADMISSION } from '../admission/admission.ts';
 import { type CounterBatch, NEVER_FULL } from '../batch.ts';
-import type { CounterStore } from '../store.ts';
+import type { CounterStore, SlotLeases } from '../store.ts';
 import { AdmittedCells } from './admitted-cells.ts';
 import { type CounterTable, NONE_KEPT } from './counter-table.ts';
+import { LeaseLooks } from './lease-looks.ts';
 import { LeasedCells } from './leased-cells.ts';
 
 /** The embedded store: counters in memory that the threads of the process share. Synchronous. */
@@ -11,6 +12,7 @@ export class EmbeddedCounterStore implements CounterStore {
   readonly #table: CounterTable;
   readonly #admitted: AdmittedCells;
   readonly #leased: LeasedCells;
+  readonly #looks: LeaseLooks;
   readonly #print = { a: 0, b: 0, c: 0 };
   /** Cells and regions of the current group. A cell is -1 if the table has no room for its key. */
   #cells: number[] = [];
@@ -22,6 +24,7 @@ export class EmbeddedCounterStore implements CounterStore {
     this.#table = table;
     this.#admitted = new AdmittedCells(table);
     this.#leased = new LeasedCells(table);
+    this.#looks = new LeaseLooks(table);
   }
 
   async start(): Promise<void> {}
@@ -56,6 +59,30 @@ export class EmbeddedCounterStore implements CounterStore {
     this.#readEach(batch, () => {});
   }
 
+  preview(batch: CounterBatch): void {
+    const table = this.#table;
+    for (let op = 0; op < batch.opCount; op++) {
+      const slot = batch.opSlots[op];
+      if (batch.admissions.kinds[slot] !== ADMISSION.leased) continue;
+      this.#readPrint(batch, slot);
+      const region = table.regionOf(this.#print.a);
+      table.lock(region);
+      table.leases.lock();
+      this.#looks.load(batch, slot, this.#print);
+      this.#looks.preview(batch, op);
+      table.leases.unlock();
+      table.unlock(region);
+    }
+  }
+
+  leases(batch: CounterBatch, most: number): (SlotLeases | null)[] {
+    const lists: (SlotLeases | null)[] = new Array(batch.slotCount).fill(null);
+    this.#readEach(batch, slot => {
+      if (batch.admissions.kinds[slot] === ADMISSION.leased) lists[slot] = this.#looks.list(most);
+    });
+    return lists;
+  }
+
   reset(batch: CounterBatch): void {
     const table = this.#table;
     this.#readEach(batch, (slot, cell) => {
@@ -76,7 +103,8 @@ export class EmbeddedCounterStore implements CounterStore {
       const cell = table.find(this.#print, batch.nowS);
       if (kind === ADMISSION.leased) table.leases.lock();
       if (kind === ADMISSION.count) batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
-      else this.#cellsOf(kind).load(batch, slot, this.#print);
+      else if (kind === ADMISSION.leased) this.#looks.load(batch, slot, this.#print);
+      else this.#admitted.load(batch, slot, this.#print);
       then(slot, cell);
       if (kind === ADMISSION.leased) table.leases.unlock();
       table.unlock(region);

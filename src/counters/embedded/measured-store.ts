@@ -1,5 +1,5 @@
 import type { CounterBatch } from '../batch.ts';
-import type { CounterStore } from '../store.ts';
+import type { CounterStore, SlotLeases } from '../store.ts';
 import type { StoreCalls } from '../store-calls.ts';
 import type { EmbeddedCounterStore } from './embedded-store.ts';
 
@@ -43,8 +43,16 @@ export class MeasuredEmbeddedStore implements CounterStore {
     this.#store.read(batch);
   }
 
+  preview(batch: CounterBatch): void {
+    this.#store.preview(batch);
+  }
+
   reset(batch: CounterBatch): void {
     this.#store.reset(batch);
+  }
+
+  leases(batch: CounterBatch, most: number): (SlotLeases | null)[] {
+    return this.#store.leases(batch, most);
   }
 
   /** The time at which a call starts that is measured; 0 for the others. */

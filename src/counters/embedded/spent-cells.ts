@@ -15,6 +15,8 @@ interface SpentKey {
   readonly terms: LeaseTerms;
   /** The end of the window that its leases know, in seconds; 0 for none. */
   readonly leasesEndS: number;
+  /** Whether nothing may be changed. */
+  readonly isLook?: boolean;
 }
 
 /**
@@ -45,7 +47,7 @@ export class SpentCells {
   }
 
   /** Reads what is spent of a slot. Nothing is if the cell is that of another window. */
-  load(batch: CounterBatch, slot: number, { print, terms, leasesEndS }: SpentKey): void {
+  load(batch: CounterBatch, slot: number, { print, terms, leasesEndS, isLook = false }: SpentKey): void {
     this.#print = print;
     this.cell = -1;
     this.isLost = false;
@@ -59,7 +61,7 @@ export class SpentCells {
     this.endS = windowEndS(batch, slot, [cellEndS, leasesEndS]);
     if (cell < 0) return;
     if (cellEndS !== this.endS) {
-      table.remove(cell);
+      if (!isLook) table.remove(cell);
       return;
     }
     this.cell = cell;

@@ -5,8 +5,11 @@ import type { Outage } from '../../base/outage-log.ts';
 import { blamesKey, shortened } from '../../clients/redis/errors.ts';
 import { type CounterBatch, callsOf, callsWithoutCount } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
-import type { CounterStore } from '../store.ts';
+import type { CounterStore, SlotLeases } from '../store.ts';
+import { isLeased } from './commands/admission-commands.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
+import { LeaseCalls } from './commands/lease-calls.ts';
+import { leaseLists } from './commands/lease-lists.ts';
 import { holdBackLeasesFirst, readAll } from './commands/leases-first.ts';
 import { holdBackByReading } from './commands/without-scripts.ts';
 import type { KeyServer } from './connections/counting-server.ts';
@@ -86,6 +89,16 @@ export class RedisCounterStore implements CounterStore {
   read(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return Promise.resolve();
     return this.#settle(batch, readAll(this.#counters, batch, this.#slots.take(batch.slotCount)));
+  }
+
+  async preview(batch: CounterBatch): Promise<void> {
+    const slots = this.#slots.take(batch.slotCount).filter(slot => isLeased(batch, slot));
+    if (slots.length === 0) return;
+    await this.#settle(batch, this.#counters.lease(batch, slots, LeaseCalls.previewing()));
+  }
+
+  leases(batch: CounterBatch, most: number): Promise<(SlotLeases | null)[]> {
+    return leaseLists(batch, most, key => this.#counters.serverOf(key));
   }
 
   /** Reads the counts, and then removes the keys. */

@@ -79,7 +79,7 @@ function writeItem(to: ByteWriter, name: Uint8Array, decisions: DecisionTable, r
   to.copy(name, 0, name.length);
   to.ascii(';q=');
   to.decimal(Math.min(quotaOf(decisions, row), MOST_IN_HEADER));
-  if (isOfConcurrency(decisions, row)) {
+  if (decisions.terms[row]?.isConcurrency === true) {
     to.ascii(';qu="concurrent-requests"');
     return;
   }
@@ -90,11 +90,6 @@ function writeItem(to: ByteWriter, name: Uint8Array, decisions: DecisionTable, r
 /** Whether a steering record has replaced the limit of the rule. */
 function hasOwnQuota({ flags }: DecisionTable, row: number): boolean {
   return (flags[row] & OVERRIDDEN) !== 0;
-}
-
-/** Whether the limit is on concurrency, and has no window. */
-function isOfConcurrency({ terms }: DecisionTable, row: number): boolean {
-  return terms[row]?.window.terms.lease?.mode === 'concurrency';
 }
 
 /** Whether the limit counts in windows of a calendar, whose lengths differ. */

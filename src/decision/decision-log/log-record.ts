@@ -1,6 +1,6 @@
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { CODE, type DecisionBatch, KIND, OVERRIDDEN, PENALIZED, usedAfter } from '../batch.ts';
+import { CODE, type DecisionBatch, heldAfter, KIND, OVERRIDDEN, PENALIZED, usedAfter } from '../batch.ts';
 import type { CountingTerms } from '../limits/counting-terms.ts';
 import { nameOfLimit } from '../metric-key.ts';
 import { type GlobalModes, overallCode } from '../overall-code.ts';
@@ -37,7 +37,8 @@ interface RecordParts {
  * - `rule`, `name`: path and name of the limit; missing for the limit that a request carries
  * - `key`: the cache key
  * - `count`: hits in the window after this request; missing if the store was not asked
- * - `limit`, `window`, `algorithm`: terms of the limit: `hour` or `5m` as in rule files, the algorithm unless it is a fixed
+ * - `held`: the part of `count` that leases hold; only of limits with leases
+ * - `limit`, `window`, `algorithm`: terms of the limit: `hour`, `5m` or `concurrency` as in rule files, the algorithm unless it is a fixed
  *   window
  * - `overridden`: true if a steering record has replaced `limit`
  * - `class`: of the request, if the limit has it
@@ -97,11 +98,13 @@ function limitOf({ batch, texts }: RecordParts, row: number): Readonly<Record<st
   const { decisions, keys } = batch;
   const terms = decisions.terms[row]?.window.terms;
   const used = usedAfter(batch, row);
+  const held = heldAfter(batch, row);
   return {
     key: texts.personal(keys.bytes, decisions.keyStart[row], decisions.keyEnd[row]),
     count: Number.isNaN(used) ? undefined : used,
     limit: decisions.requestsPerUnit[row],
     overridden: (decisions.flags[row] & OVERRIDDEN) !== 0 || undefined,
+    held: Number.isNaN(held) ? undefined : held,
     window: terms?.window ?? UNIT_NAMES[decisions.unit[row]].toLowerCase(),
     algorithm: terms === undefined || terms.algorithm === 'fixed_window' ? undefined : terms.algorithm,
     class: className(decisions.terms[row], texts),

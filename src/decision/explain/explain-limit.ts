@@ -12,6 +12,7 @@ import { type DecisionBatch, mostHits } from '../batch.ts';
 import type { CountingTerms } from '../limits/counting-terms.ts';
 import type { LimitClasses } from '../limits/limit-classes.ts';
 import { nameOfLimit } from '../metric-key.ts';
+import { type ExplainedLeases, explainedLeases, type PresentLeases } from './explain-leases.ts';
 
 export interface ExplainedLimit {
   /** Domain and entries as configured; null for a limit override. */
@@ -119,6 +120,8 @@ export interface ExplainedCounting {
   readonly class?: ExplainedClass;
   /** Absent for a limit without a penalty, and if the store could not read it. */
   readonly penalty?: ExplainedPenalty;
+  /** Absent for a limit without leases, and if the store could not read it. */
+  readonly leases?: ExplainedLeases;
   /** Absent if no share of the hits passes after the limit, or if the request does not get beyond it. */
   readonly beyondLimit?: ExplainedBeyond;
   /** Null if the store could not read the count. */
@@ -132,6 +135,7 @@ export interface DecidedBatch {
   readonly present: Float64Array;
   /** The same of the penalties; those of slots without a penalty are empty. */
   readonly penalties: readonly Penalty[];
+  readonly leases: PresentLeases;
 }
 
 /** A limit of the rules. */
@@ -180,12 +184,14 @@ export function countingOf(decided: DecidedBatch, row: number): ExplainedCountin
   }
   const level = levelText(decided, row, terms);
   const penalty = penaltyOf(decided, row);
+  const leases = explainedLeases(decided.batch, row, decided);
   return {
     key,
     ...(hasWindow(terms) && { window: windowOf(decided.batch, row) }),
     level,
     ...(terms.classes !== null && { class: explainedClass(terms, terms.classes) }),
     ...(penalty !== null && { penalty }),
+    ...(leases !== null && { leases }),
     count,
   };
 }
@@ -309,14 +315,15 @@ function levelText(decided: DecidedBatch, row: number, terms: CountingTerms): st
   const text = heldText(decided, { row, slot, level }, terms);
   const hits = decisions.hits[row];
   const isRefund = requests.isRefund[row] === 1;
-  return isRefund || !terms.neverFits(hits)
+  const isAdmitted = terms.holders !== null && counters.opRefused[decisions.op[row]] === REFUSED.no;
+  return isRefund || isAdmitted || !terms.neverFits(hits)
     ? text
     : `${text}; the limit never admits a request of ${hits} ${hits === 1 ? 'hit' : 'hits'}`;
 }
 
 /** What the slot of a row holds at a level. */
 function heldText(
-  { batch }: DecidedBatch,
+  { batch, leases }: DecidedBatch,
   { row, slot, level }: { readonly row: number; readonly slot: number; readonly level: number },
   terms: CountingTerms,
 ): string {
@@ -328,8 +335,8 @@ function heldText(
     return `the bucket holds ${rounded(tokens)} of ${terms.total} tokens, and ${requests} flow in every ${window.terms.window}`;
   }
   if (terms.holders !== null) {
-    const held = counters.leases.slotHeld[slot];
-    return terms.holders.rule.mode === 'concurrency'
+    const held = leases.held[slot];
+    return terms.isConcurrency
       ? `${held} of ${terms.total} slots are held`
       : `${level - held} hits are spent in this window, and ${held} are held`;
   }

@@ -3,10 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Penalty } from '../../counters/admission/penalty.ts';
 import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
-import { holdBack } from '../../counters/holding-back.ts';
 import type { RefundMarks } from '../../counters/refund-marks.ts';
 import { type CounterStore, callIfAble } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
@@ -18,7 +16,8 @@ import { Engine, type EngineOptions } from '../engine.ts';
 import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
 import { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { ownTotals } from '../statistics/shared-totals.ts';
-import { type Explanation, explainDescriptors } from './explain-descriptor.ts';
+import { type DescriptorExplanation, type Explanation, explainDescriptors } from './explain-descriptor.ts';
+import { type Reading, ReadingStore } from './reading-store.ts';
 
 interface ExplainerParts {
   readonly options: EngineOptions;
@@ -36,9 +35,7 @@ interface ExplainerParts {
 }
 
 /** How a request is explained. */
-interface Look {
-  /** Sets the counts of a batch to those of the store. */
-  readonly counts: (batch: CounterBatch) => Promise<void>;
+interface Look extends Reading {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Without bans and passes, which do not count. */
   readonly steering: SharedRecordsReader | undefined;
@@ -75,7 +72,8 @@ export class Explainer {
   constructor(parts: ExplainerParts) {
     this.#parts = parts;
     const { clock, steering, store } = parts;
-    this.#look = { clock, steering, counts: async batch => callIfAble(store, 'read', batch) };
+    const counts = async (batch: CounterBatch) => callIfAble(store, 'read', batch);
+    this.#look = { clock, steering, counts, mostLeases: null };
   }
 
   /**
@@ -94,6 +92,11 @@ export class Explainer {
     return this.#explain(request, { ...this.#look, clock: { nowMs: () => nowMs } });
   }
 
+  /** Explains a request, and lists the leases of its limits that end first. Throws as {@link explain}. */
+  explainLeases(request: Uint8Array, most: number): Promise<Explanation> {
+    return this.#explain(request, { ...this.#look, steering: undefined, mostLeases: most });
+  }
+
   /**
    * Removes the counters in which the request would count if no steering record applied to it, from the store and from all
    * local caches. Returns the explanation of the request before that. Throws as {@link explain}.
@@ -101,6 +104,19 @@ export class Explainer {
   reset(request: Uint8Array): Promise<Explanation> {
     const counts = (batch: CounterBatch) => this.#reset(batch);
     return this.#explain(request, { ...this.#look, steering: undefined, counts });
+  }
+
+  /**
+   * Releases the leases of a request that says so. Returns the explanation of the request before that. Throws as
+   * {@link explain}.
+   */
+  async release(request: Uint8Array): Promise<Explanation> {
+    const look = { ...this.#look, steering: undefined };
+    const before = await this.#explain(request, look);
+    if (!before.descriptors.some(endsLease)) return before;
+    const release = async (batch: CounterBatch) => this.#parts.store.incrementHoldingBack(batch);
+    await this.#explain(request, { ...look, counts: release });
+    return before;
   }
 
   async #reset(batch: CounterBatch): Promise<void> {
@@ -113,11 +129,12 @@ export class Explainer {
     }
   }
 
-  async #explain(request: Uint8Array, { counts, clock, steering }: Look): Promise<Explanation> {
+  async #explain(request: Uint8Array, look: Look): Promise<Explanation> {
     refuseTooMany(request);
+    const { clock, steering } = look;
     const { options, store, fingerprintKey, logger } = this.#parts;
     const generation = this.#currentGeneration();
-    const reading = new ReadingStore(store, counts);
+    const reading = new ReadingStore(store, look);
     const parts = {
       options,
       additions: new AnswerAdditions(options),
@@ -142,6 +159,7 @@ export class Explainer {
         rules,
         present: reading.present,
         penalties: reading.penalties,
+        leases: reading.presentLeases,
         answer,
         steering: steering?.at(batch.nowMs) ?? null,
       }),
@@ -155,6 +173,10 @@ export class Explainer {
     if (this.#generation?.rules !== rules) this.#generation = new RuleGeneration(rules);
     return this.#generation;
   }
+}
+
+function endsLease({ leases, limits }: DescriptorExplanation): boolean {
+  return leases?.ends === true || limits?.some(limit => limit.leases?.ends === true) === true;
 }
 
 /** Rejects a request with too many descriptors. Invalid input is rejected by the engine. */
@@ -195,46 +217,4 @@ async function answerOf(
   await engine.run(batch, generation);
   if (refusal !== null) throw refusal;
   return JSON.parse(Buffer.from(body.view()).toString());
-}
-
-/** A store that computes the result of another store from its current counts, without counting. */
-class ReadingStore implements CounterStore {
-  readonly name: string;
-  readonly secondsApart: boolean;
-  /** By slot of the batch: the current count; NaN if unknown. */
-  present = new Float64Array(0);
-  /** By slot of the batch: the current state of its penalty. */
-  penalties: readonly Penalty[] = [];
-  readonly #look: (batch: CounterBatch) => Promise<void>;
-
-  /** @param look sets the counts of a batch to those of the store */
-  constructor(store: CounterStore, look: (batch: CounterBatch) => Promise<void>) {
-    this.name = store.name;
-    this.secondsApart = store.secondsApart === true;
-    this.#look = look;
-  }
-
-  async increment(batch: CounterBatch): Promise<void> {
-    await this.#read(batch);
-    batch.spreadCounts();
-  }
-
-  async incrementHoldingBack(batch: CounterBatch): Promise<void> {
-    await this.#read(batch);
-    holdBack(batch);
-  }
-
-  async start(): Promise<void> {}
-
-  async stop(): Promise<void> {}
-
-  async #read(batch: CounterBatch): Promise<void> {
-    await this.#look(batch);
-    this.present = batch.counts.slice(0, batch.slotCount);
-    this.penalties = Array.from({ length: batch.slotCount }, (_, slot) => {
-      const state = new Penalty();
-      if (batch.admissions.penalties.of(slot) !== null) batch.admissions.penalties.read(slot, state);
-      return state;
-    });
-  }
 }

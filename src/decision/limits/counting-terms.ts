@@ -51,6 +51,10 @@ export class CountingTerms {
   readonly storeUnit: number;
   /** Whether rule files write the limit as a plain one, so that everything but its window is that of a plain limit. */
   readonly isWrittenPlain: boolean;
+  /** Whether leases hold hits of the limit. If not, it may still have holders, whose first calls are counted. */
+  readonly hasLeases: boolean;
+  /** Whether the limit is one on what runs at the same time. */
+  readonly isConcurrency: boolean;
   /** Whether the limit has further rows of statistics. */
   readonly hasExtras: boolean;
   /** The level up to which hits fit. */
@@ -79,9 +83,10 @@ export class CountingTerms {
     const admission = admissionTerms(window, requests, burst);
     const { lease } = window.terms;
     this.holders = lease === null ? null : new LimitHolders(lease);
-    this.hasExtras = classes !== null || afterLimit > 0 || (lease !== null && lease.mode !== 'once');
-    this.isFixed =
-      admission?.admission === ADMISSION.fixedWindow || (lease !== null && lease.mode !== 'concurrency');
+    this.hasLeases = lease !== null && lease.mode !== 'once';
+    this.isConcurrency = lease !== null && lease.mode === 'concurrency';
+    this.hasExtras = classes !== null || afterLimit > 0 || this.hasLeases;
+    this.isFixed = admission?.admission === ADMISSION.fixedWindow || (lease !== null && !this.isConcurrency);
     this.hasPenalty = window.terms.penalty !== null;
     // Penalties end at a full second, rounded up.
     this.longestPenaltyMs = this.hasPenalty ? (1 + window.terms.penalty!.maxS) * SECOND_MS : 0;

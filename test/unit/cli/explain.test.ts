@@ -316,6 +316,27 @@ t.test('leases and a scale are shown with what they mean for calls', async t => 
   t.match(await shown({ scale: 1_000 }), /^ {2}scale +one request of the limit is worth 1000 hits$/m);
 });
 
+t.test('what leases hold is shown, and what the request does to them', async t => {
+  const shown = async (fields: Partial<NonNullable<DescriptorExplanation['leases']>>): Promise<string> => {
+    const [first] = EXPLANATION.descriptors;
+    const leases = { spent: 15, held: 30, firstEnds: null, step: 'holds 5 hits for 10m', ...fields };
+    const { address } = await debugPort(t, 200, { ...EXPLANATION, descriptors: [{ ...first, leases }] });
+    return (await explain(address)).stdout;
+  };
+  const firstEnds = '2023-11-14T22:20:00.000Z';
+  const text = await shown({ count: 2, firstEnds });
+  t.match(
+    text,
+    /^ {2}held +30 held and 15 spent; 2 leases, the first one ends at 2023-11-14T22:20:00.000Z$/m,
+  );
+  t.match(text, /^ {2}this request +holds 5 hits for 10m$/m);
+  t.match(
+    await shown({ firstEnds }),
+    '30 held and 15 spent; the first one ends at 2023-11-14T22:20:00.000Z\n',
+  );
+  t.match(await shown({ count: 0, held: 0 }), '0 held and 15 spent; 0 leases\n');
+});
+
 t.test('a penalty is shown with what has led to it', async t => {
   const shown = async (penalties: number, penalizedUntil: string | null): Promise<string | undefined> => {
     const [first] = EXPLANATION.descriptors;

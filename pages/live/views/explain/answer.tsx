@@ -91,11 +91,14 @@ interface LimitFactsProps {
   /** The time of the explanation, in milliseconds since the epoch. */
   readonly atMs: number;
   readonly limit: ExplainedLimit;
-  readonly counting: Pick<ExplainedPart, 'key' | 'window' | 'count' | 'class' | 'penalty' | 'beyondLimit'>;
+  readonly counting: Pick<
+    ExplainedPart,
+    'key' | 'window' | 'count' | 'class' | 'penalty' | 'leases' | 'beyondLimit'
+  >;
 }
 
 function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
-  const { key, window, count, class: own, penalty, beyondLimit } = counting;
+  const { key, window, count, class: own, penalty, leases, beyondLimit } = counting;
   const { rule, requestsPerUnit, unit, window: length, algorithm, afterLimit, shadowMode } = limit;
   const per = windowText(length, unit);
   return (
@@ -122,6 +125,9 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
                   : `${formatCount(count.now)}, ${formatCount(count.after)} with this request`,
               ] as const,
             ]),
+        ...(leases === undefined
+          ? []
+          : [['Leases', leasesText(leases)] as const, ['This request', `${leases.step}.`] as const]),
         ...(window === undefined
           ? []
           : [
@@ -141,6 +147,13 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
       ]}
     />
   );
+}
+
+function leasesText({ spent, held, count, firstEnds }: NonNullable<ExplainedPart['leases']>) {
+  const text = `${formatCount(held)} held and ${formatCount(spent)} spent`;
+  const counted =
+    count === undefined ? text : `${text}, ${formatCount(count)} ${count === 1 ? 'lease' : 'leases'}`;
+  return firstEnds === null ? counted : `${counted}; the first one ends at ${firstEnds}`;
 }
 
 function windowText(window: string | undefined, unit: string): string {

@@ -24,6 +24,16 @@ interface Counting {
   readonly count?: { readonly now: number; readonly after: number; readonly heldBack: boolean } | null;
   /** Absent for a limit without classes. The name is null if the request has none of them. */
   readonly class?: { readonly name: string | null; readonly share: string; readonly most: number };
+  /** Absent for a limit without leases. Times are in RFC 3339, and the step is a sentence without a period. */
+  readonly leases?: {
+    readonly spent: number;
+    readonly held: number;
+    /** The number of leases; absent if the store cannot tell it. */
+    readonly count?: number;
+    /** When the first lease ends; null without leases. */
+    readonly firstEnds: string | null;
+    readonly step: string;
+  };
   /** Absent for a limit without a penalty. */
   readonly penalty?: {
     readonly violations: number;

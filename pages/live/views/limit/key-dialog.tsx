@@ -12,6 +12,7 @@ import { type Counters, useCounters } from '../../counters.ts';
 import type { Descriptor } from '../../descriptor.ts';
 import { useNow } from '../../live-state.ts';
 import { explainQuery } from '../explain/explanation.ts';
+import { LeaseList } from './lease-list.tsx';
 
 interface KeyDialogProps {
   readonly limit: LimitDetails;
@@ -38,6 +39,12 @@ export function KeyDialog({ limit, hot, onChange, onClose }: KeyDialogProps) {
           {answer === null && error === null && <Skeleton lines={3} />}
           {answer === null && error !== null && <Failure error={error} onRetry={reload} />}
           {answer !== null && <CountersOf counters={answer} />}
+          {answer?.counters.some(({ held }) => held !== undefined) && (
+            <LeaseList
+              descriptor={descriptor}
+              onRelease={holder => onChange({ kind: 'release', descriptor, holder })}
+            />
+          )}
           <KeyActions limit={limit} descriptor={descriptor} onChange={onChange} />
         </>
       )}
@@ -62,7 +69,11 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
           window_end: windowEnd,
           penalized_until: penalizedUntil = null,
           past = [],
+          spent = 0,
+          held,
         } = counter;
+        // A limit on what runs at the same time has no window.
+        const hasEnd = windowEnd !== undefined || reset !== undefined || penalizedUntil !== null;
         // Sliding windows and token buckets have no end, but a time until more hits fit.
         const ends = penalizedUntil ?? (algorithm === 'fixed_window' ? windowEnd : undefined);
         return (
@@ -77,17 +88,18 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
                   {penalizedUntil !== null && <Chip kind="rejected">Penalized</Chip>}
                 </>,
               ],
+              ...(held === undefined
+                ? []
+                : [['Leases', `${formatCount(held)} held, ${formatCount(spent)} spent`] as const]),
               ['Remaining', remaining === null ? 'unknown' : formatCount(remaining)],
-              [
-                penalizedUntil === null ? 'Window ends' : 'Penalty ends',
-                ends !== undefined ? (
-                  <Time iso={ends} nowMs={nowMs} />
-                ) : reset === undefined ? (
-                  '–'
-                ) : (
-                  `in ${formatDuration(reset * 1000)}`
-                ),
-              ],
+              ...(hasEnd
+                ? [
+                    [
+                      penalizedUntil === null ? 'Window ends' : 'Penalty ends',
+                      endOf(ends, reset, nowMs),
+                    ] as const,
+                  ]
+                : []),
               ...(past.length === 0
                 ? []
                 : [['Windows before', past.map(window => formatCount(window.count)).join(', ')] as const]),
@@ -98,6 +110,11 @@ function CountersOf({ counters: { counters, why } }: { readonly counters: Counte
       })}
     </>
   );
+}
+
+function endOf(ends: string | undefined, resetSeconds: number | undefined, nowMs: number) {
+  if (ends !== undefined) return <Time iso={ends} nowMs={nowMs} />;
+  return resetSeconds === undefined ? '–' : `in ${formatDuration(resetSeconds * 1000)}`;
 }
 
 interface KeyActionsProps {

@@ -14,7 +14,7 @@ const OWN = Buffer.from(randomBytes(9).toString('base64url'));
 /** Digits of the number in the name of a lease without a holder. */
 const DIGITS = 12;
 
-type Purpose = 'decide' | 'takeBack' | 'read';
+type Purpose = 'decide' | 'takeBack' | 'read' | 'preview';
 
 /** What the ops with leases of a batch ask of a script. */
 export class LeaseCalls {
@@ -40,6 +40,11 @@ export class LeaseCalls {
     return new LeaseCalls('read', 0);
   }
 
+  /** The calls that the batch has, of which nothing is written. */
+  static previewing(): LeaseCalls {
+    return new LeaseCalls('preview', 0);
+  }
+
   /** The calls that take back what ops have done whose hits are held back. */
   takingBack(): LeaseCalls {
     return new LeaseCalls('takeBack', this.#first);
@@ -49,14 +54,15 @@ export class LeaseCalls {
     return this.#purpose === 'takeBack';
   }
 
+  /** Whether nothing is written. */
   get isReading(): boolean {
-    return this.#purpose === 'read';
+    return this.#purpose === 'read' || this.#purpose === 'preview';
   }
 
   /** Whether an op is among the calls. */
   has({ leases, opHeld }: CounterBatch, op: number): boolean {
     if (this.isUndo) return opHeld[op] === 1 && leases.held[op] + leases.spent[op] > 0;
-    return !this.isReading;
+    return this.#purpose !== 'read';
   }
 
   /** One of `ACTION`, or of {@link UNDO}. */

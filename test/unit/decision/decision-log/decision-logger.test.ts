@@ -31,6 +31,11 @@ descriptors:
     rate_limit: { unit: minute, requests_per_unit: 1, penalty: { for: 5m } }
   - key: free
     rate_limit: { unlimited: true }
+  - key: budget
+    holder: id
+    rate_limits:
+      - { unit: minute, requests_per_unit: 2, scale: 10, reserve: { for: 5m }, name: tokens }
+      - { concurrency: { limit: 1, for: 5m }, name: running }
 `;
 
 interface LogSetup extends Partial<DecisionSetup> {
@@ -72,6 +77,22 @@ t.test('a record says that a key is penalized, whether the store or the local ca
   t.match(records(), [
     { rule: 'd.login', key: 'd_login_ann_~1m.penalty', count: 1, limit: 1, penalized: true, source: 'store' },
     { rule: 'd.login', penalized: true, source: 'local_cache' },
+  ]);
+});
+
+t.test('a record of a limit with leases says what they hold', async t => {
+  const { decisions, records } = logged({ sample: 1 });
+  const call = (text: string, hitsAddend: number) =>
+    decisions.ask(request('d', descriptor(text, { hitsAddend })));
+  await call('budget=b,id=1', 5);
+  await call('budget=b,id=1', 10);
+  await call('budget=b,id=2', 4);
+  await call('budget=b,id=3', 1);
+  t.match(records(), [
+    { name: 'running', count: 1, held: 1, limit: 1, window: 'concurrency', remaining: 0 },
+    { name: 'tokens', count: 1, held: 0, limit: 2, window: '1m', remaining: 1 },
+    { name: 'tokens', code: 'OK', count: 1.4, held: 0.4, remaining: 0 },
+    { name: 'running', code: 'OVER_LIMIT', count: 1, held: 1, limit: 1 },
   ]);
 });
 

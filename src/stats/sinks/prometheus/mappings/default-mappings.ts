@@ -1,5 +1,6 @@
 import type { Mapping, Mappings } from '../mapping.ts';
 import { DECISION_MAPPINGS } from './decision-mappings.ts';
+import { LEASE_MAPPINGS } from './lease-mappings.ts';
 import { REFERENCE_HELPS, referenceMappings } from './reference-mappings.ts';
 import { TASK_MAPPINGS } from './task-mappings.ts';
 
@@ -19,5 +20,8 @@ export const ADDED_MAPPINGS: readonly Mapping[] = [
  * @param responseTimeIn the unit of `ratelimit_service_response_time_seconds`; the name does not change with it
  */
 export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Mappings {
-  return { list: [...referenceMappings(responseTimeIn), ...ADDED_MAPPINGS], globOrder: 'first' };
+  return {
+    list: [...LEASE_MAPPINGS, ...referenceMappings(responseTimeIn), ...ADDED_MAPPINGS],
+    globOrder: 'first',
+  };
 }

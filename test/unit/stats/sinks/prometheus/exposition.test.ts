@@ -87,6 +87,31 @@ t.test('a rule with more levels is summed into its first two', async t => {
   });
 });
 
+t.test('hits of leases have metrics of their own, and are no further hits of the rule', async t => {
+  const { samples } = exposed(
+    counting({
+      [`${RULE}.d.a.total_hits`]: 5,
+      [`${RULE}.d.a.held.total_hits`]: 4,
+      [`${RULE}.d.a.expired.total_hits`]: 3,
+      [`${RULE}.d.a.b.total_hits`]: 7,
+      [`${RULE}.d.a.b.held.total_hits`]: 6,
+      [`${RULE}.d.a.b.c.held.total_hits`]: 60,
+      [`${RULE}.d.a.b.overdrawn.total_hits`]: 2,
+      [`${RULE}.d.a.b.settled.total_hits`]: 8,
+      [`${RULE}.d.held.total_hits`]: 9,
+    }),
+  );
+  t.same(samples('ratelimit_service_rate_limit_total_hits'), {
+    'domain=d key1=a': 5,
+    'domain=d key1=a key2=b': 7,
+    'domain=d key1=held': 9,
+  });
+  t.same(samples('sluice_lease_held_hits_total'), { 'domain=d key1=a': 4, 'domain=d key1=a key2=b': 66 });
+  t.same(samples('sluice_lease_settled_hits_total'), { 'domain=d key1=a key2=b': 8 });
+  t.same(samples('sluice_lease_expired_hits_total'), { 'domain=d key1=a': 3 });
+  t.same(samples('sluice_lease_overdrawn_hits_total'), { 'domain=d key1=a key2=b': 2 });
+});
+
 t.test('hits that the local cache refuses have metrics of their own, and are counted once', async t => {
   const { samples } = exposed(
     counting({

@@ -1,8 +1,7 @@
-import { SECOND_MS } from '../../../base/clock.ts';
-import type { ObjectSchema } from '../../../base/schema/schema.ts';
-import type { DescriptorExplanation, Explanation } from '../../../decision/explain/explain-descriptor.ts';
-import type { ExplainedCounting, ExplainedLimit } from '../../../decision/explain/explain-limit.ts';
-import { encodeRateLimitRequest } from '../../../messages/client-codec.ts';
+import { SECOND_MS } from '../../../../base/clock.ts';
+import type { ObjectSchema } from '../../../../base/schema/schema.ts';
+import type { DescriptorExplanation, Explanation } from '../../../../decision/explain/explain-descriptor.ts';
+import type { ExplainedCounting, ExplainedLimit } from '../../../../decision/explain/explain-limit.ts';
 import {
   choice,
   type Fields,
@@ -17,10 +16,11 @@ import {
   text,
   time,
   whole,
-} from './fields.ts';
-import { ALGORITHMS } from './limits-routes.ts';
-import { OperatorProblem } from './problem.ts';
-import { changes, type OperatorCall, type OperatorRoute, reads } from './route.ts';
+} from '../fields.ts';
+import { ALGORITHMS } from '../limits-routes.ts';
+import { OperatorProblem } from '../problem.ts';
+import { changes, type OperatorRoute, reads } from '../route.ts';
+import { fromBody, fromQuery, QUERY, REASON, requestOf, SELECTOR, type Selector } from './selector.ts';
 
 /** Reads and resets the counters of a request; see `Explainer`. Rejects with a Fault. */
 interface CounterLooks {
@@ -32,12 +32,10 @@ interface CounterLooks {
 /** Maximum number of past windows of a counter. */
 const PAST_WINDOWS = 2;
 
-const MAX_ENTRIES = 64;
-const MAX_TEXT = 4_096;
-
-/** A counter, and how many hits its limit allows at the moment. */
+/** A counter, and how many hits its limit allows at the moment, in units of `requests_per_unit`. */
 interface CounterSource extends Counting {
   readonly most: number;
+  readonly scale: number;
   readonly past: readonly PastWindow[];
 }
 
@@ -57,16 +55,36 @@ const COUNTER: Fields<CounterSource> = {
   count: [
     orNull(
       number(
-        'Hits in the window, or whole hits that a token bucket lacks. Null if the store could not read the count.',
+        'Hits in the window, or whole hits that a token bucket lacks. Of a limit with a `scale`, how many of ' +
+          '`requests_per_unit` they are worth. Null if the store could not read the count.',
       ),
     ),
-    ({ count }) => count?.now ?? null,
+    ({ count, scale }) => (count == null ? null : count.now / scale),
+  ],
+  spent: [
+    optional(number('The part of `count` that is spent. Only of limits with leases.')),
+    ({ leases, scale }) => leases && leases.spent / scale,
+  ],
+  held: [
+    optional(number('The part of `count` that leases hold.')),
+    ({ leases, scale }) => leases && leases.held / scale,
+  ],
+  leases: [
+    optional(whole('Number of leases; `GET /leases` lists them. Absent if the store cannot tell it.')),
+    ({ leases }) => leases?.count,
+  ],
+  first_lease_ends: [
+    optional(orNull(time('When the first lease ends. Null without leases.'))),
+    ({ leases }) => leases?.firstEnds,
   ],
   remaining: [
     orNull(number('Hits that still fit.')),
-    ({ count, most }) => (count == null ? null : Math.max(most - count.now, 0)),
+    ({ count, most, scale }) => (count == null ? null : Math.max(Math.floor(most - count.now / scale), 0)),
   ],
-  over: [orNull(flag('No hit fits.')), ({ count, most }) => (count == null ? null : count.now >= most)],
+  over: [
+    orNull(flag('No hit fits.')),
+    ({ count, most, scale }) => (count == null ? null : count.now / scale >= most),
+  ],
   window_start: [optional(time()), ({ window }) => window?.start],
   window_end: [optional(time()), ({ window }) => window?.end],
   reset_seconds: [optional(number()), ({ window }) => window?.resetSeconds],
@@ -110,34 +128,6 @@ const COUNTERS: ObjectSchema = {
   }),
   name: 'Counters',
 };
-
-const SELECTOR = {
-  domain: { type: 'string', min: 1, max: MAX_TEXT },
-  entries: {
-    type: 'array',
-    min: 1,
-    max: MAX_ENTRIES,
-    items: {
-      type: 'object',
-      properties: {
-        key: { type: 'string', min: 1, max: MAX_TEXT },
-        value: { type: 'string', max: MAX_TEXT, optional: true },
-      },
-    },
-  },
-} as const;
-
-const QUERY = {
-  domain: SELECTOR.domain,
-  descriptor: {
-    type: 'string',
-    min: 1,
-    max: MAX_TEXT,
-    description: 'The entries: `key=value,key=value`. Use POST for values with commas.',
-  },
-} as const;
-
-const REASON = { type: 'string', max: 256, optional: true, description: 'For the log.' } as const;
 
 /** `GET /counters`, `POST /counters/read`, `DELETE /counters` and `POST /counters/reset`. */
 export function countersRoutes(looks: CounterLooks): OperatorRoute[] {
@@ -198,42 +188,6 @@ export function countersRoutes(looks: CounterLooks): OperatorRoute[] {
   ];
 }
 
-interface Selector {
-  readonly domain: string;
-  readonly entries: readonly { readonly key: string; readonly value: string }[];
-}
-
-function fromQuery({ query }: OperatorCall): Selector {
-  const parts = String(query['descriptor']).split(',');
-  if (parts.length > MAX_ENTRIES) throw badDescriptor(`has more than ${MAX_ENTRIES} entries`);
-  const entries = parts.map(part => {
-    const equals = part.indexOf('=');
-    const key = equals < 0 ? part : part.slice(0, equals);
-    if (key === '') throw badDescriptor('has an entry without a key; write key=value,key=value');
-    return { key, value: equals < 0 ? '' : part.slice(equals + 1) };
-  });
-  return { domain: String(query['domain']), entries };
-}
-
-function badDescriptor(detail: string): OperatorProblem {
-  const errors = [{ parameter: 'descriptor', code: 'invalid_parameter', detail }];
-  return new OperatorProblem('invalid_parameter', `The parameter descriptor ${detail}.`, { errors });
-}
-
-function fromBody({ body }: OperatorCall): Selector {
-  const { domain, entries } = body as { domain: string; entries: { key: string; value?: string }[] };
-  return { domain, entries: entries.map(({ key, value = '' }) => ({ key, value })) };
-}
-
-/** A request that checks the limits without hits. */
-function requestOf({ domain, entries }: Selector): Uint8Array {
-  return encodeRateLimitRequest({
-    domain,
-    descriptors: [{ entries, limit: null, hitsAddend: 0 }],
-    hitsAddend: 1,
-  });
-}
-
 async function readCounters(looks: CounterLooks, selector: Selector): Promise<object> {
   const request = requestOf(selector);
   const now = await looks.explain(request);
@@ -241,12 +195,12 @@ async function readCounters(looks: CounterLooks, selector: Selector): Promise<ob
   return viewOf(now, past);
 }
 
-interface Counting extends Partial<ExplainedCounting> {
+export interface Counting extends Partial<ExplainedCounting> {
   readonly limit: ExplainedLimit;
 }
 
 /** The limits that count, in the order of the rule. */
-function countingsOf({ descriptors: [descriptor] }: Explanation): readonly Counting[] {
+export function countingsOf({ descriptors: [descriptor] }: Explanation): readonly Counting[] {
   const all = descriptor.limits ?? (hasLimit(descriptor) ? [descriptor] : []);
   return all.filter(({ key }) => key !== undefined);
 }
@@ -270,8 +224,8 @@ async function pastOf(
 ): Promise<PastWindow[]> {
   const past: PastWindow[] = [];
   // The state of a sliding window has the hits of the window before; `level` tells them.
-  const { penalty, classes, lease, scale } = limit;
-  const isAdmitted = [penalty, classes, lease, scale].some(field => field !== undefined);
+  const { penalty, classes, lease, scale = 1 } = limit;
+  const isAdmitted = [penalty, classes, lease].some(field => field !== undefined);
   const hasOneKey = (limit.algorithm ?? 'fixed_window') !== 'fixed_window' || isAdmitted;
   if (window === undefined || hasOneKey) return past;
   let start = window.start;
@@ -279,7 +233,7 @@ async function pastOf(
     const then = countingsOf(await looks.explainAt(Date.parse(start) - SECOND_MS, request))[i];
     const count = then?.count?.now ?? 0;
     if (then?.window === undefined || count === 0) break;
-    past.push({ start: then.window.start, end: then.window.end, count });
+    past.push({ start: then.window.start, end: then.window.end, count: count / scale });
     start = then.window.start;
   }
   return past;
@@ -295,9 +249,9 @@ function viewOf(explanation: Explanation, past: readonly (readonly PastWindow[])
 
 function counterView(counting: Counting, past: readonly PastWindow[] = []): Record<string, unknown> {
   const { limit, class: own, penalty } = counting;
-  const whole =
-    limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit * (limit.scale ?? 1);
+  const { scale = 1 } = limit;
+  const whole = limit.algorithm === 'token_bucket' ? (limit.burst ?? 0) : limit.requestsPerUnit;
   // Without a class, operators ask for the counter, and not for the share of other requests.
-  const most = own === undefined || own.name === null ? whole : own.most;
-  return objectView(COUNTER, { ...counting, past, most: penalty?.penalizedUntil == null ? most : 0 });
+  const most = own === undefined || own.name === null ? whole : own.most / scale;
+  return objectView(COUNTER, { ...counting, past, scale, most: penalty?.penalizedUntil == null ? most : 0 });
 }

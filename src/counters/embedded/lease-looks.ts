@@ -1,0 +1,185 @@
+import { SECOND_MS } from '../../base/clock.ts';
+import { REFUSED } from '../admission/admission.ts';
+import type { CounterBatch } from '../batch.ts';
+import { LEASE, LEASE_MODE, LeaseStep, type LeaseTerms, STEP } from '../leases/lease.ts';
+import type { LiveLease, SlotLeases } from '../store.ts';
+import type { CellPrint } from './cell.ts';
+import type { CounterTable } from './counter-table.ts';
+import type { LeaseBook } from './lease-book.ts';
+import { SpentCells } from './spent-cells.ts';
+
+/**
+ * Looks at limits with leases without changing anything. Leases whose time is over stay in the book until the next decision
+ * ends and counts them; here, they have ended.
+ *
+ * {@link load} reads the level of a slot; the other methods are about that slot. Its region and the book must be locked.
+ */
+export class LeaseLooks {
+  readonly #spent: SpentCells;
+  readonly #book: LeaseBook;
+  readonly #step = new LeaseStep();
+  #terms!: LeaseTerms;
+  #nowMs = 0;
+  #account = -1;
+  #held = 0;
+  /** The hits that an op would spend. */
+  #more = 0;
+
+  constructor(table: CounterTable) {
+    this.#spent = new SpentCells(table);
+    this.#book = table.leases;
+  }
+
+  /** Reads the level of a slot into the batch. */
+  load(batch: CounterBatch, slot: number, print: CellPrint): void {
+    const { leases, nowMs } = batch;
+    const book = this.#book;
+    this.#terms = leases.of(slot);
+    this.#nowMs = nowMs;
+    this.#account = book.account(print);
+    const leasesEndS = this.#account < 0 ? 0 : book.windowEndS(this.#account);
+    this.#spent.load(batch, slot, { print, terms: this.#terms, leasesEndS, isLook: true });
+    this.#more = 0;
+    this.#held = this.#account < 0 ? 0 : this.#heldNow();
+    const first = this.#firstLive();
+    leases.slotHeld[slot] = this.#held;
+    leases.slotEndsMs[slot] = first < 0 ? 0 : this.#leftMs(first);
+    batch.counts[slot] = this.#level;
+  }
+
+  /** Sets what an op would do, and what the slot would be like after it. */
+  preview(batch: CounterBatch, op: number): void {
+    const { leases, admissions, opSlots } = batch;
+    const slot = opSlots[op];
+    const found = this.#find(batch, op);
+    const state = found < 0 ? LEASE.none : this.#stateOf(found);
+    const lease = state === LEASE.none ? -1 : found;
+    const hits = lease < 0 ? 0 : this.#book.hits(lease);
+    const call = {
+      action: leases.actions[op],
+      hits: batch.opHits[op],
+      isRefund: batch.opRefunds[op] === 1,
+      isNamed: leases.holderEnds[op] > leases.holderStarts[op],
+    };
+    const step = this.#step;
+    step.choose(this.#terms, call, { state, hits });
+    leases.steps[op] = step.kind;
+    leases.hits[op] = step.hits;
+    const room = admissions.capacities[slot] - this.#level;
+    const isRefused = leases.isRefusable(op) && Math.max(step.hits, 1) > room;
+    batch.opHeld[op] = 0;
+    batch.opRefused[op] = isRefused ? REFUSED.full : REFUSED.no;
+    batch.opAfters[op] = this.#level;
+    if (isRefused) return;
+    this.#change(lease, state);
+    leases.spent[op] = this.#spentBy(step);
+    leases.held[op] = step.kind === STEP.settle ? (lease < 0 ? step.hits : hits) : this.#heldBy(step);
+    leases.slotHeld[slot] = this.#held;
+    leases.slotEndsMs[slot] = this.#endsAfter(lease, state);
+    batch.opAfters[op] = this.#level;
+    batch.counts[slot] = this.#level;
+  }
+
+  /** The leases that end first. */
+  list(most: number): SlotLeases {
+    const listed: LiveLease[] = [];
+    let count = 0;
+    for (let lease = this.#firstLive(); lease >= 0; lease = this.#book.after(lease)) {
+      count++;
+      if (listed.length === most) continue;
+      const holder = Buffer.from(this.#book.nameOf(lease)).toString();
+      listed.push({ holder, hits: this.#roomOf(lease), endsMs: this.#leftMs(lease) });
+    }
+    return { count, listed };
+  }
+
+  get #level(): number {
+    return this.#spent.hits + this.#more + this.#held;
+  }
+
+  /** As `LeasedCells` counts it, which also returns to the window if the clock was set back. */
+  #heldNow(): number {
+    const book = this.#book;
+    const account = this.#account;
+    const endS = book.windowEndS(account);
+    if (endS < this.#spent.endS) return 0;
+    let lease = book.first(account, LEASE.live);
+    if (endS > this.#spent.endS) {
+      let held = 0;
+      for (lease = this.#firstLive(); lease >= 0; lease = book.after(lease)) held += this.#roomOf(lease);
+      return held;
+    }
+    let held = book.held(account);
+    for (; lease >= 0 && book.endMs(lease) <= this.#nowMs; lease = book.after(lease))
+      held -= this.#roomOf(lease);
+    return held;
+  }
+
+  #firstLive(): number {
+    if (this.#account < 0) return -1;
+    let lease = this.#book.first(this.#account, LEASE.live);
+    while (lease >= 0 && this.#book.endMs(lease) <= this.#nowMs) lease = this.#book.after(lease);
+    return lease;
+  }
+
+  /** The hits that a live lease holds in the present window. */
+  #roomOf(lease: number): number {
+    return this.#book.windowOf(lease) === this.#spent.endS ? this.#book.hits(lease) : 0;
+  }
+
+  /** A lease does not last for longer than one that begins now, whatever the clock said when it began. */
+  #leftMs(lease: number): number {
+    return Math.min(this.#book.endMs(lease) - this.#nowMs, this.#terms.forS * SECOND_MS);
+  }
+
+  #find(batch: CounterBatch, op: number): number {
+    const { holderStarts, holderEnds } = batch.leases;
+    if (this.#account < 0) return -1;
+    if (holderEnds[op] > holderStarts[op]) return this.#book.find(this.#account, batch.holderPrint(op));
+    return this.#terms.hasHolders ? -1 : this.#firstLive();
+  }
+
+  #stateOf(lease: number): number {
+    const state = this.#book.state(lease);
+    const endMs = this.#book.endMs(lease);
+    if (endMs > this.#nowMs) return state;
+    if (state !== LEASE.live || !this.#terms.settles || !this.#terms.hasHolders) return LEASE.none;
+    return endMs + this.#terms.forS * SECOND_MS > this.#nowMs ? LEASE.expired : LEASE.none;
+  }
+
+  /** Changes the level as the step would. @param lease that of the holder, or -1, and its state */
+  #change(lease: number, state: number): void {
+    const step = this.#step;
+    const { kind, hits } = step;
+    const own = state === LEASE.live ? this.#roomOf(lease) : 0;
+    this.#held += this.#heldBy(step);
+    if (kind === STEP.free) this.#held -= Math.min(hits, own);
+    if (kind === STEP.giveBack) this.#more -= Math.min(hits, this.#spent.hits);
+    if (kind === STEP.settle) this.#held -= own;
+    const isOfWindow = lease < 0 || this.#book.windowOf(lease) === this.#spent.endS;
+    if (kind === STEP.settle && !isOfWindow) return;
+    const beyond = lease < 0 ? 0 : Math.max(hits - this.#book.hits(lease), 0);
+    const isFree = kind === STEP.settle && this.#terms.allowsOverdraft;
+    this.#more += this.#spentBy(step) - (isFree ? beyond : 0);
+  }
+
+  #heldBy({ kind, hits }: LeaseStep): number {
+    return kind === STEP.take && this.#terms.mode !== LEASE_MODE.once ? hits : 0;
+  }
+
+  #spentBy({ kind, hits }: LeaseStep): number {
+    const isFirst = kind === STEP.take && this.#terms.mode === LEASE_MODE.once;
+    return isFirst || kind === STEP.spend || kind === STEP.settle ? hits : 0;
+  }
+
+  /** Milliseconds until the first lease ends, after the step. */
+  #endsAfter(lease: number, state: number): number {
+    const { kind } = this.#step;
+    const first = this.#firstLive();
+    const isLonger = kind === STEP.take || kind === STEP.extend;
+    const isMoved = state === LEASE.live && lease === first && (isLonger || kind === STEP.settle);
+    const next = isMoved ? this.#book.after(first) : first;
+    if (next >= 0) return this.#leftMs(next);
+    return isLonger ? this.#terms.forS * SECOND_MS : 0;
+  }
+}
