@@ -59,14 +59,34 @@ export class LeaseModel {
       if (op.isRefund && decisions[i] === null) answers[i] = this.#run(op, null, time);
     }
     const rest = [...ops.keys()].filter(i => answers[i] === undefined);
-    const full = rest.filter(i => !held && holdsBack(ops[i]) && !this.#fits(ops[i], decisions[i], time));
+    const full = held ? [] : this.#full(ops, decisions, rest, time);
     for (const i of rest) {
       const isHeld = (held || full.length > 0) && !full.includes(i);
-      answers[i] = isHeld
-        ? this.#answer(ops[i], decisions[i], time, { heldBack: true })
-        : this.#run(ops[i], decisions[i], time);
+      if (isHeld) answers[i] = this.#answer(ops[i], decisions[i], time, { heldBack: true });
+      else if (decisions[i] !== null && full.includes(i))
+        answers[i] = this.#answer(ops[i], decisions[i], time, { refused: true });
+      else answers[i] = this.#run(ops[i], decisions[i], time);
     }
     return answers;
+  }
+
+  /** The ops that do not fit, together with those before them that have the same limit with leases. */
+  #full(
+    ops: readonly TestOp[],
+    decisions: readonly (Decision | null)[],
+    rest: readonly number[],
+    time: CountingTime,
+  ): number[] {
+    const pending = new Map<string, number>();
+    return rest.filter(i => {
+      const decision = decisions[i];
+      const before = pending.get(ops[i].key) ?? 0;
+      if (decision === null) return holdsBack(ops[i]) && !this.#fits(ops[i], null, time);
+      if (decision.step === 'ask') return holdsBack(ops[i]) && !this.#fits(ops[i], decision, time);
+      pending.set(ops[i].key, before + decision.hits);
+      const capacity = ops[i].terms!.capacity - before;
+      return holdsBack(ops[i]) && !this.#ledgerOf(ops[i]).fits(decision, { capacity });
+    });
   }
 
   #decisionFor(op: TestOp, time: CountingTime): Decision | null {

@@ -1,5 +1,6 @@
-import { ADMISSION } from '../admission/admission.ts';
+import { ADMISSION, REFUSED } from '../admission/admission.ts';
 import { type CounterBatch, NEVER_FULL } from '../batch.ts';
+import { STEP } from '../leases/lease.ts';
 import type { CounterStore, SlotLeases } from '../store.ts';
 import { AdmittedCells } from './admitted-cells.ts';
 import { type CounterTable, NONE_KEPT } from './counter-table.ts';
@@ -174,7 +175,7 @@ export class EmbeddedCounterStore implements CounterStore {
       if (isApplied(batch, op)) continue;
       if (!holdBack) batch.opHeld[op] = 0;
       if (kinds[batch.opSlots[op]] !== ADMISSION.count) {
-        this.#cells[op - first] = this.#admitUnlessHeld(batch, op);
+        this.#cells[op - first] = this.#admitUnlessHeld(batch, op, holdBack);
         continue;
       }
       const cell = this.#cells[op - first];
@@ -198,8 +199,11 @@ export class EmbeddedCounterStore implements CounterStore {
     this.#cells.push(-1);
     const slot = batch.opSlots[op];
     if (batch.admissions.kinds[slot] === ADMISSION.leased) {
+      const { slotPending, hits, steps } = batch.leases;
       this.#leased.load(batch, slot, this.#print);
-      return batch.opLimits[op] !== NEVER_FULL && !this.#leased.fits(batch, op);
+      const fits = this.#leased.fits(batch, op, steps[op] === STEP.ask ? 0 : slotPending[slot]);
+      slotPending[slot] += hits[op];
+      return batch.opLimits[op] !== NEVER_FULL && !fits;
     }
     this.#admitted.load(batch, slot, this.#print);
     return batch.isFull(op);
@@ -207,17 +211,17 @@ export class EmbeddedCounterStore implements CounterStore {
 
   /**
    * Adds the hits of an op if they fit and are not held back. Returns its cell, -1 for none. The level is read again,
-   * because the request may have the same key twice, and because its other counters may have taken the cell.
+   * because the request may have the same key twice, and because its other counters may have taken the cell. If a request
+   * is held back, its ops that are not are full.
    */
-  #admitUnlessHeld(batch: CounterBatch, op: number): number {
+  #admitUnlessHeld(batch: CounterBatch, op: number, isRefused: boolean): number {
     const slot = batch.opSlots[op];
     this.#readPrint(batch, slot);
     const kind = batch.admissions.kinds[slot];
     this.#cellsOf(kind).load(batch, slot, this.#print);
-    if (batch.opHeld[op] === 0)
-      return kind === ADMISSION.leased
-        ? this.#leased.apply(batch, op, this.#cells)
-        : this.#admitOp(batch, op);
+    if (batch.opHeld[op] === 0 && kind !== ADMISSION.leased) return this.#admitOp(batch, op);
+    if (batch.opHeld[op] === 0 && !isRefused) return this.#leased.apply(batch, op, this.#cells);
+    if (batch.opHeld[op] === 0) batch.opRefused[op] = REFUSED.full;
     batch.opAfters[op] = batch.counts[slot];
     return -1;
   }
@@ -259,6 +263,7 @@ export class EmbeddedCounterStore implements CounterStore {
       this.#readPrint(batch, slot);
       this.#leased.load(batch, slot, this.#print);
       this.#leased.choose(batch, op);
+      batch.leases.slotPending[slot] = 0;
       batch.opHeld[op] = 0;
       if (!batch.leases.isRefusable(op)) this.#leased.apply(batch, op, this.#cells);
     }

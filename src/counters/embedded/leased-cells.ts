@@ -5,17 +5,14 @@ import { LEASE, LEASE_MODE, LeaseStep, type LeaseTerms, SETTLED_S, STEP } from '
 import type { CellPrint } from './cell.ts';
 import type { CounterTable } from './counter-table.ts';
 import type { LeaseBook } from './lease-book.ts';
+import { freeHits, LeaseRoom } from './lease-room.ts';
 import { SpentCells } from './spent-cells.ts';
 
 /** Marks the fingerprints of holders without a name. */
 const UNNAMED = 0x2545_f491;
 
-/** How long a lease is kept that nobody asks for any more, if its place is not needed. */
-const ABANDONED_MS = 3_600 * SECOND_MS;
-
-/** Number of places to look at for such leases, each time that a lease is added, and if there is no room. */
-const SWEPT = 2;
-const SWEPT_IF_FULL = 1_024;
+/** The most leases of a key that end with a call, unless their hits are needed. Other threads wait meanwhile. */
+const MOST_ENDED = 4_096;
 
 /**
  * Limits with leases: what is spent is in cells of the table, what is held in its book of leases.
@@ -26,6 +23,7 @@ const SWEPT_IF_FULL = 1_024;
 export class LeasedCells {
   readonly #spent: SpentCells;
   readonly #book: LeaseBook;
+  readonly #room: LeaseRoom;
   readonly #step = new LeaseStep();
   readonly #record = { state: 0, hits: 0 };
   #terms!: LeaseTerms;
@@ -37,12 +35,15 @@ export class LeasedCells {
   #leaseOf = -1;
   /** The hits that leases of the window hold. */
   #held = 0;
+  /** Whether the key has further leases whose time is over. */
+  #hasMore = false;
   /** Whether no op of the present request may take a lease. */
   #isCrowded = false;
 
   constructor(table: CounterTable) {
     this.#spent = new SpentCells(table);
     this.#book = table.leases;
+    this.#room = new LeaseRoom(table.leases);
   }
 
   /**
@@ -50,9 +51,7 @@ export class LeasedCells {
    * @param ops number of its ops
    */
   begin(nowMs: number, ops: number): void {
-    const book = this.#book;
-    if (ops > 1 && book.room < ops) this.#sweep(nowMs, SWEPT_IF_FULL, 0);
-    this.#isCrowded = ops > 1 && book.room < ops;
+    this.#isCrowded = ops > 1 && !this.#room.make(nowMs, ops);
   }
 
   /** Reads the level of a slot into the batch, after ending the leases whose time is over. */
@@ -66,17 +65,13 @@ export class LeasedCells {
     const leasesEndS = this.#account < 0 ? 0 : book.windowEndS(this.#account);
     this.#spent.load(batch, slot, { print, terms: this.#terms, leasesEndS });
     this.#held = 0;
-    leases.slotEndsMs[slot] = 0;
+    this.#hasMore = false;
     if (this.#account >= 0) {
       this.#returnToWindow();
-      leases.slotExpired[slot] += this.#expire(nowMs);
-      const first = book.first(this.#account, LEASE.live);
-      if (first >= 0) leases.slotEndsMs[slot] = book.endMs(first) - nowMs;
-      if (book.windowEndS(this.#account) === this.#spent.endS) this.#held = book.held(this.#account);
-      if (first < 0) this.#closeIfEmpty();
+      this.#cutLongLeases(nowMs);
+      this.#endLeases(batch, slot);
     }
-    leases.slotHeld[slot] = this.#held;
-    batch.counts[slot] = this.#level;
+    this.#write(batch, slot);
   }
 
   /** Sets the step of an op of the slot that was loaded last. */
@@ -100,11 +95,18 @@ export class LeasedCells {
     leases.hits[op] = this.#step.hits;
   }
 
-  /** Whether the step of an op fits into the slot that was loaded last. */
-  fits({ leases, admissions, opSlots }: CounterBatch, op: number): boolean {
+  /**
+   * Whether the step of an op fits into the slot that was loaded last.
+   * @param besides hits that are going to be added before it
+   */
+  fits(batch: CounterBatch, op: number, besides = 0): boolean {
+    const { leases, admissions, opSlots } = batch;
+    const slot = opSlots[op];
     if (this.#isCrowded && leases.steps[op] === STEP.take) return false;
-    const room = admissions.capacities[opSlots[op]] - this.#level;
-    return !leases.isRefusable(op) || Math.max(leases.hits[op], 1) <= room;
+    if (!leases.isRefusable(op)) return true;
+    const most = admissions.capacities[slot] - besides - Math.max(leases.hits[op], 1);
+    while (this.#level > most && this.#hasMore && this.#held > 0) this.#endLeases(batch, slot);
+    return this.#level <= most;
   }
 
   /**
@@ -169,18 +171,17 @@ export class LeasedCells {
     book.setHeld(account, held, this.#spent.endS);
   }
 
-  /** Ends the leases of the account whose time is over, and forgets others. Returns the hits of the former. */
-  #expire(nowMs: number): number {
+  /** Ends leases of the account whose time is over, and forgets others, at most {@link MOST_ENDED}. */
+  #endLeases(batch: CounterBatch, slot: number): void {
     const book = this.#book;
     const account = this.#account;
-    this.#cutLongLeases(nowMs);
-    let expired = 0;
+    let left = MOST_ENDED;
     for (let lease = book.first(account, LEASE.live); lease >= 0; lease = book.first(account, LEASE.live)) {
-      if (book.endMs(lease) > nowMs) break;
-      expired += book.hits(lease);
-      this.#free(lease, book.hits(lease));
+      if (book.endMs(lease) > batch.nowMs || left-- === 0) break;
+      batch.leases.slotExpired[slot] += book.hits(lease);
+      freeHits(book, lease, book.hits(lease));
       const keptMs = book.endMs(lease) + this.#terms.forS * SECOND_MS;
-      if (!this.#terms.settles || !this.#terms.hasHolders || keptMs <= nowMs) book.remove(lease);
+      if (!this.#terms.settles || !this.#terms.hasHolders || keptMs <= batch.nowMs) book.remove(lease);
       else {
         book.setEnd(lease, keptMs);
         book.moveTo(lease, LEASE.expired);
@@ -188,11 +189,12 @@ export class LeasedCells {
     }
     for (const state of [LEASE.settled, LEASE.expired]) {
       for (let lease = book.first(account, state); lease >= 0; lease = book.first(account, state)) {
-        if (book.endMs(lease) > nowMs) break;
+        if (book.endMs(lease) > batch.nowMs || left-- <= 0) break;
         book.remove(lease);
       }
     }
-    return expired;
+    this.#hasMore = left <= 0;
+    this.#loadHeld();
   }
 
   /** If the clock was set back, or the rule allows shorter leases than before, those that last too long end earlier. */
@@ -204,14 +206,6 @@ export class LeasedCells {
       book.setEnd(lease, latestMs);
       lease = book.before(lease);
     }
-  }
-
-  /** Subtracts hits of a lease from those that are held, unless it began in another window. */
-  #free(lease: number, hits: number): void {
-    const book = this.#book;
-    const account = book.accountOf(lease);
-    const endS = book.windowEndS(account);
-    if (book.windowOf(lease) === endS) book.setHeld(account, book.held(account) - hits, endS);
   }
 
   #take(batch: CounterBatch, op: number, { lease: known, kept }: Target): void {
@@ -247,34 +241,16 @@ export class LeasedCells {
     const { leases, nowMs } = batch;
     const hasName = isNamed(batch, op);
     if (hasName && known >= 0) return known;
-    this.#sweep(nowMs, SWEPT, ABANDONED_MS);
-    const isNew = this.#account < 0;
-    const account = isNew ? book.openAccount(this.#print) : this.#account;
-    if (account < 0) return -1;
+    this.#room.tidy(nowMs);
+    const hasRoom = this.#room.make(nowMs, 1);
+    // Leases of this key may have been forgotten.
+    this.#account = book.account(this.#print);
+    this.#loadHeld();
+    if (!hasRoom || (this.#account >= 0 && !this.#room.makeOf(this.#account))) return -1;
+    if (this.#account < 0) this.#account = book.openAccount(this.#print);
     const print = hasName ? batch.holderPrint(op) : unnamedPrint(book.nextNumber());
     const name = leases.holders.bytes.subarray(leases.holderStarts[op], leases.holderEnds[op]);
-    let lease = book.add(account, print, name);
-    if (lease < 0) {
-      this.#sweep(nowMs, SWEPT_IF_FULL, 0);
-      lease = book.add(account, print, name);
-    }
-    this.#account = account;
-    if (lease < 0) this.#closeIfEmpty();
-    return lease;
-  }
-
-  /** Removes leases of any key that have ended long ago, and that nobody has asked for since. */
-  #sweep(nowMs: number, places: number, afterMs: number): void {
-    const book = this.#book;
-    for (let i = 0; i < Math.min(places, book.places); i++) {
-      const lease = book.nextPlace();
-      if (book.state(lease) === LEASE.none || book.endMs(lease) + afterMs > nowMs) continue;
-      const account = book.accountOf(lease);
-      if (account === this.#account) continue;
-      if (book.state(lease) === LEASE.live) this.#free(lease, book.hits(lease));
-      book.remove(lease);
-      book.closeIfEmpty(account);
-    }
+    return book.add(this.#account, print, name);
   }
 
   /** Spends hits in the window of the lease. A window that has ended does not matter any more. */
@@ -285,7 +261,7 @@ export class LeasedCells {
     leases.spent[op] = hits;
     leases.held[op] = lease < 0 ? hits : book.hits(lease);
     const isOfWindow = lease < 0 || book.windowOf(lease) === this.#spent.endS;
-    if (lease >= 0 && book.state(lease) === LEASE.live) this.#free(lease, book.hits(lease));
+    if (lease >= 0 && book.state(lease) === LEASE.live) freeHits(book, lease, book.hits(lease));
     this.#remember(batch, op, lease);
     this.#loadHeld();
     if (!isOfWindow) return;
@@ -317,7 +293,7 @@ export class LeasedCells {
     if (step === STEP.free) {
       const hits = leases.hits[op];
       book.setHits(lease, book.hits(lease) - hits);
-      this.#free(lease, hits);
+      freeHits(book, lease, hits);
       this.#loadHeld();
     } else if (step === STEP.extend) {
       book.setEnd(lease, nowMs + this.#terms.forS * SECOND_MS);
@@ -328,13 +304,12 @@ export class LeasedCells {
   #loadHeld(): void {
     const book = this.#book;
     const account = this.#account;
-    if (account < 0) return;
+    if (account < 0) {
+      this.#held = 0;
+      return;
+    }
     this.#held = book.windowEndS(account) === this.#spent.endS ? book.held(account) : 0;
-    this.#closeIfEmpty();
-  }
-
-  #closeIfEmpty(): void {
-    if (this.#book.closeIfEmpty(this.#account)) this.#account = -1;
+    if (book.closeIfEmpty(account)) this.#account = -1;
   }
 
   /** Writes what the batch says about the slot. */

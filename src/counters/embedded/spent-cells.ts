@@ -68,7 +68,8 @@ export class SpentCells {
     this.#spent = table.count(cell);
     if (!terms.allowsOverdraft) return;
     const overdraft = table.find(overdraftPrint(print), batch.nowS);
-    if (overdraft >= 0 && table.expiryS(overdraft) === this.endS) this.#overdraft = table.count(overdraft);
+    if (overdraft >= 0 && table.expiryS(overdraft) === this.endS)
+      this.#overdraft = Math.min(table.count(overdraft), this.#spent);
   }
 
   /**
@@ -78,7 +79,12 @@ export class SpentCells {
   add(nowS: number, hits: number, kept: number[]): void {
     if (hits === 0 || this.endS === 0) return;
     const table = this.#table;
-    if (this.cell < 0) this.cell = table.claim(this.#print, nowS, this.endS, kept);
+    if (this.cell < 0) {
+      // What was overdrawn belongs to hits that were evicted.
+      const overdraft = table.find(overdraftPrint(this.#print), nowS);
+      if (overdraft >= 0) table.remove(overdraft);
+      this.cell = table.claim(this.#print, nowS, this.endS, kept);
+    }
     this.isLost = this.cell < 0;
     if (this.isLost) return;
     this.#spent = Math.min(this.#spent + hits, Number.MAX_SAFE_INTEGER);
@@ -102,7 +108,7 @@ export class SpentCells {
     this.cell = all[kept.length];
     for (let i = 0; i < kept.length; i++) kept[i] = all[i];
     if (cell < 0) return;
-    this.#overdraft += hits;
+    this.#overdraft = Math.min(this.#overdraft + hits, this.#spent);
     table.write(cell, this.endS, this.#overdraft, 0);
   }
 

@@ -48,6 +48,9 @@ export class OpLeases {
   /** Set by the store, by slot: the hits of leases that it found to have expired without being settled. */
   slotExpired = new Float64Array(0);
 
+  /** For a store, by slot: the hits that ops of the present request are going to add. */
+  slotPending = new Float64Array(0);
+
   readonly #terms: LeaseTerms[] = [];
 
   reset(): void {
@@ -121,6 +124,7 @@ export class OpLeases {
     const capacity = grownCapacity(this.slotHeld.length, least);
     this.slotHeld = grown(this.slotHeld, new Float64Array(capacity));
     this.slotEndsMs = grown(this.slotEndsMs, new Float64Array(capacity));
+    this.slotPending = grown(this.slotPending, new Float64Array(capacity));
     this.slotExpired = grown(this.slotExpired, new Float64Array(capacity));
   }
 }

@@ -172,11 +172,14 @@ export const requests: LeaseTopic = test => {
     );
   });
 
-  test('a limit twice in one request never holds more than there is', async (scene, t) => {
+  test('a limit twice in one request holds the hits of both, or of none', async (scene, t) => {
     t.match(await scene.together(tokens('a').op(30), tokens('a').op(40)), [{ after: 30 }, { after: 70 }]);
     t.match(await scene.look(tokens('a').op(0)), { level: 70, held: 70 });
-    await scene.together(tokens('b').op(20), tokens('c').op(20));
-    t.match(await scene.look(tokens('a').op(0)), { level: 90 });
-    t.match(await scene.each(tokens('a').op(25)), [{ step: 'settle', after: 45, held: 70 }]);
+    t.match(await scene.together(tokens('b').op(20), tokens('c').op(20)), [
+      { after: 70, heldBack: true },
+      { after: 70, refused: true },
+    ]);
+    t.match(await scene.look(tokens('a').op(0)), { level: 70, held: 70 });
+    t.match(await scene.each(tokens('a').op(25)), [{ step: 'settle', after: 25, held: 70 }]);
   });
 };

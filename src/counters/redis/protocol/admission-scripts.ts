@@ -76,6 +76,10 @@ interface LeaseFragments {
   readonly open: string;
   /** Decides what the ops of a request do to leases, and does what cannot be refused. */
   readonly choose: string;
+  /** The hits that are added to the limit of an op before it, as a term of a sum. */
+  readonly besides: string;
+  /** Whether an op is refused that would fit alone, as an alternative. */
+  readonly refuses: string;
   /** Applies an op that fits. */
   readonly apply: string;
   /** Writes the keys with leases. */
@@ -191,7 +195,7 @@ for request = 1, requests do
   end
 ${leases.choose}  for op = first, last, 3 do
     local reserve = reserves[done + (op - first) / 3]
-    if numbers[op + 2] >= 0 and not hold and isFull(keys[numbers[op]], numbers[op + 1], numbers[op + 2], reserve) then
+    if numbers[op + 2] >= 0 and not hold and isFull(keys[numbers[op]], numbers[op + 1]${leases.besides}, numbers[op + 2], reserve) then
       full[op] = true
       any = true
     end
@@ -206,7 +210,7 @@ ${leases.choose}  for op = first, last, 3 do
       if state.count and not held then
         local hits = numbers[op + 1]
         if not state.plain then
-          if isFull(state, hits, nil, reserves[done + (op - first) / 3]) then code = 2 end
+          if isFull(state, hits, nil, reserves[done + (op - first) / 3])${leases.refuses} then code = 2 end
           if code == 2 and state.record then
             if hits > 0 and not isPenalized(state) then reject(state.record, now, state.terms) end
             if isPenalized(state) then code = 3 end
@@ -272,5 +276,15 @@ ${PACKED_REPLY}`;
 
 export const ADMIT = script(ADMIT_SCRIPT);
 export const ADMIT_HOLDING_BACK = script(
-  admitHoldingBack({ keys: '#KEYS', functions: '', open: '', choose: '', apply: '', keep: '', results: '' }),
+  admitHoldingBack({
+    keys: '#KEYS',
+    functions: '',
+    open: '',
+    choose: '',
+    besides: '',
+    refuses: '',
+    apply: '',
+    keep: '',
+    results: '',
+  }),
 );

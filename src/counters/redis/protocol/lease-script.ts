@@ -66,7 +66,9 @@ local function choose(state, hits)
   return call
 end
 `,
-  choose: `  for op = first, last, 3 do
+  choose: `  local pending = {}
+  for op = first, last, 3 do keys[numbers[op]].pending = 0 end
+  for op = first, last, 3 do
     local state = keys[numbers[op]]
     if state.leased then
       local call = choose(state, numbers[op + 1])
@@ -79,10 +81,16 @@ end
         numbers[op + 1] = math.huge
       else
         numbers[op + 1] = call.stepHits
+        if call.step ~= ${STEP.ask} then
+          pending[op] = state.pending
+          state.pending = state.pending + call.stepHits
+        end
       end
     end
   end
 `,
+  besides: ' + (pending[op] or 0)',
+  refuses: ' or state.leased and full[op]',
   apply: `        if state.leased and code == 0 then applyStep(state, called[op]) end
 `,
   keep: `for i = 1, leases[1] do

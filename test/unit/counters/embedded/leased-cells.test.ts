@@ -33,13 +33,18 @@ t.test('a table that is full of leases refuses more, and has room when some end'
   const scene = new LeaseScene(new EmbeddedCounterStore(table), NOON_MS);
   const slots = callsFor('slots', concurrent(1_000_000, { forS: 10 }));
   const tokens = callsFor('tokens', reserving(100));
-  const ops = (first: number) => Array.from({ length: 1_000 }, (_, i) => slots(`${first + i}`).op(1));
-  let held = 0;
-  for (let first = 0; first < 10_000; first += 1_000) {
-    const taken = await scene.each(...ops(first));
-    held += taken.filter(({ refused }) => !refused).length;
-  }
-  t.ok(held >= 1_024 / 4 && held < 10_000, `${held} leases`);
+  const others = callsFor('others', concurrent(1_000_000, { forS: 10 }));
+  const fill = async (calls: typeof slots) => {
+    let taken = 0;
+    for (let first = 0; first < 10_000; first += 1_000) {
+      const ops = Array.from({ length: 1_000 }, (_, i) => calls(`${first + i}`).op(1));
+      taken += (await scene.each(...ops)).filter(({ refused }) => !refused).length;
+    }
+    return taken;
+  };
+  const held = await fill(slots);
+  t.equal(held, (table.leases.size * 3) / 4, 'one key does not take them all');
+  t.equal(await fill(others), table.leases.size / 4);
   t.match(await scene.look(slots('x').op(0)), { level: held, held });
   const both = [tokens('a').op(5), slots('a').op(1)];
   t.match(await scene.together(...both), [
@@ -72,4 +77,29 @@ t.test('a table that is full of leases refuses more, and has room when some end'
     [{ refused: false, after: 15 }],
     'those of other keys make room',
   );
+});
+
+t.test('leases that are only remembered make room for those that hold hits', async t => {
+  const table = CounterTable.create(1_024);
+  const scene = new LeaseScene(new EmbeddedCounterStore(table), NOON_MS);
+  const tokens = callsFor('tokens', reserving(1_000_000));
+  const { size } = table.leases;
+  for (let first = 0; first < 2 * size; first += 1_000) {
+    const names = Array.from({ length: 1_000 }, (_, i) => `${first + i}`);
+    await scene.each(...names.map(name => tokens(name).op(5)), ...names.map(name => tokens(name).op(3)));
+  }
+  t.match(await scene.look(tokens('x').op(0)), { level: 3 * 1_000 * Math.ceil((2 * size) / 1_000), held: 0 });
+  const other = callsFor('other', reserving(100));
+  t.match(await scene.each(other('a').op(5)), [{ refused: false, after: 5 }]);
+});
+
+t.test('very many leases of a key end in several calls, or in one if their hits are needed', async t => {
+  const table = CounterTable.create(262_144);
+  const scene = new LeaseScene(new EmbeddedCounterStore(table), NOON_MS);
+  const slots = callsFor('slots', concurrent(10_000, { forS: 10 }));
+  for (let first = 0; first < 10_000; first += 1_000)
+    await scene.each(...Array.from({ length: 1_000 }, (_, i) => slots(`${first + i}`).op(1)));
+  scene.wait(10_000);
+  t.match(await scene.each(slots('a').op(1)), [{ refused: false, after: 10_000 - 4_096 + 1 }]);
+  t.match(await scene.each(slots('b').op(10_000)), [{ refused: true, after: 1 }]);
 });
