@@ -125,6 +125,8 @@ export interface Refusal {
   readonly entries: readonly Entry[] | null;
   readonly hits: number;
   readonly count: number | null;
+  /** The part of the count that leases hold; absent for a limit without leases. */
+  readonly held?: number;
   readonly requests_per_unit: number;
   /** The hits that the limit allows: the burst of a token bucket. */
   readonly most: number;

@@ -11,7 +11,7 @@ export interface Lease {
 }
 
 /** What the leases of a limit hold. */
-export interface LeasedLimit {
+interface LeasedLimit {
   readonly rule: string | null;
   /** The name of the counter in the store. */
   readonly key: string;

@@ -35,7 +35,7 @@ interface RejectionProps {
 }
 
 function Rejection({ refusal, isOneLimit }: RejectionProps) {
-  const { time, path, key, count, most, shadow_mode, penalized, banned, peer } = refusal;
+  const { time, path, key, count, held = 0, most, shadow_mode, penalized, banned, peer } = refusal;
   const of = formatCount(most);
   return (
     <li
@@ -69,7 +69,7 @@ function Rejection({ refusal, isOneLimit }: RejectionProps) {
         ) : count === null ? (
           `over ${of}`
         ) : (
-          `${formatCount(count)} of ${of}`
+          `${formatCount(count)} of ${of}${held > 0 ? `, ${formatCount(held)} held` : ''}`
         )}
       </span>
     </li>

@@ -112,8 +112,10 @@ export function callIfAble(
   batch: CounterBatch,
 ): void | Promise<void> {
   if (store[call] !== undefined) return store[call](batch);
-  throw new Fault('store_failed', `the ${store.name} store cannot be ${call}`);
+  throw new Fault('store_failed', `the ${store.name} store cannot be ${CALLED[call]}`);
 }
+
+const CALLED = { read: 'read', preview: 'previewed', reset: 'reset' } as const;
 
 /** The live leases of each slot. @throws Fault `store_failed` if the store cannot list them; see {@link CounterStore.leases} */
 export async function listLeases(

@@ -32,7 +32,9 @@ t.test('a key shows who holds its limits, and a lease is released', { skip: BROW
   await call(service, EVIL, 500);
   t.equal(await call(service, 'call-3', 1), 429);
 
-  const { page, faults } = await browser.open(t, `http://${service.debug}/?view=limit&path=ai.user.tokens`);
+  const { page, faults } = await browser.open(t, `http://${service.debug}/?view=limit&path=ai.user.running`);
+  await page.getByText(/^2 of 2, resets in/).waitFor();
+  await page.goto(`http://${service.debug}/?view=limit&path=ai.user.tokens`);
   await page.getByRole('button', { name: 'user=ann' }).click();
   const key = page.getByRole('dialog');
   await key.getByText(/^2\s000 held, 0 spent$/).waitFor();

@@ -3,6 +3,7 @@ import { askOverHttp } from '../support/asking.ts';
 import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { type Run, runIn } from '../unit/cli/run.ts';
 
 const RULES = `
@@ -115,6 +116,21 @@ t.test('in Redis, also by a process that has not taken them', async t => {
   await leasesAreListedAndReleased(t, first);
   t.match(await callOperator(second, 'DELETE', `${USER}&holder=c`), { status: 200 });
   t.match((await callOperator(first, 'GET', USER)).json.limits, [{ held: 0, leases: [] }, { held: 0 }]);
+});
+
+t.test('while the store is away, nobody is told that there are no leases', async t => {
+  const redis = await redisFor(t);
+  const service = await started(t, {
+    BACKEND_TYPE: 'redis',
+    KVCACHE_URL: redis.address,
+    STORE_FAILURE_MODE: 'allow',
+  });
+  await call(service, 'ann', 'a', 1);
+  await redis.kill();
+  await until(async () => (await callOperator(service, 'GET', USER)).status === 503);
+  t.match(await callOperator(service, 'DELETE', `${USER}&holder=a`), { status: 503 });
+  const { json } = await callOperator(service, 'GET', USER.replace('leases', 'counters'));
+  t.match(json.counters, [{ count: null, held: undefined }, { count: null }]);
 });
 
 t.test('a descriptor without leases has none to list or to release', async t => {

@@ -15,6 +15,8 @@ export class FailingStore implements CounterStore {
   /** What `start` waits for. */
   starting: Promise<void> = Promise.resolve();
   starts = 0;
+  /** A test may give it leases. */
+  leases?: NonNullable<CounterStore['leases']>;
 
   constructor(store: CounterStore) {
     this.#store = store;

@@ -123,13 +123,14 @@ class Printer {
 }
 
 function lineOf(rejection: Json): string {
-  const { time, domain, path, key, count, most, peer, trace_id: trace } = rejection;
+  const { time, domain, path, key, count, held, most, peer, trace_id: trace } = rejection;
+  const leased = typeof held === 'number' && held > 0 ? `, ${held} held` : '';
   const isBanned = rejection['banned'] === true;
   const parts = [
     String(time),
     path === '' ? `${domain} (${isBanned ? 'no rule' : 'limit of the request'})` : String(path),
     String(key),
-    isBanned ? 'banned' : count === null ? `over ${most}` : `${count} of ${most}`,
+    isBanned ? 'banned' : count === null ? `over ${most}` : `${count} of ${most}${leased}`,
     ...(rejection['shadow_mode'] === true ? ['shadow'] : []),
     ...(rejection['penalized'] === true ? ['penalized'] : []),
     ...(peer === null ? [] : [`from ${peer}`]),

@@ -72,6 +72,12 @@ export class ReadingStore implements CounterStore {
     const endsMs = slotEndsMs.slice(0, batch.slotCount);
     const areListed = mostLeases !== null;
     let lists: PresentLeases['lists'] = [];
+    const { kinds } = batch.admissions;
+    const isRead = this.present.some(
+      (count, slot) => kinds[slot] === ADMISSION.leased && !Number.isNaN(count),
+    );
+    // A store that cannot read leases need not be asked for them.
+    if (!isRead) return { held, endsMs, lists, areListed };
     try {
       lists = (await this.#store.leases?.(batch, mostLeases ?? 0)) ?? [];
     } catch (failure) {
@@ -87,8 +93,11 @@ export class ReadingStore implements CounterStore {
       await callIfAble(this.#store, 'preview', batch);
     } catch (failure) {
       if (!(failure instanceof Fault)) throw failure;
-      for (let slot = 0; slot < batch.slotCount; slot++)
-        if (admissions.kinds[slot] === ADMISSION.leased) counts[slot] = Number.NaN;
+      for (let slot = 0; slot < batch.slotCount; slot++) {
+        if (admissions.kinds[slot] !== ADMISSION.leased) continue;
+        counts[slot] = Number.NaN;
+        this.present[slot] = Number.NaN;
+      }
     }
     for (let op = 0; op < batch.opCount; op++) {
       const slot = opSlots[op];

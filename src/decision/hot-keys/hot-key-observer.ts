@@ -1,6 +1,15 @@
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT_FLAG } from '../../rules/layout.ts';
-import { type DecisionBatch, endOfLimits, firstLimit, hitsOf, KIND, PENALIZED, usedAfter } from '../batch.ts';
+import {
+  type DecisionBatch,
+  endOfLimits,
+  firstLimit,
+  heldAfter,
+  hitsOf,
+  KIND,
+  PENALIZED,
+  usedAfter,
+} from '../batch.ts';
 import type { BatchObserver } from '../batch-observer.ts';
 import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import { type KeyIdentity, ObservedKey } from './observed-key.ts';
@@ -128,6 +137,7 @@ export class HotKeyObserver implements BatchObserver {
     if (!this.#budget.allows(key.ruleA, nowMs)) return;
     const isBanned = decisions.kind[row] === KIND.banned;
     const origin = batch.replies[key.request].origin;
+    const terms = isBanned ? null : decisions.terms[row];
     const requestsPerUnit = isBanned ? ruleLimit(rules, key.limit) : decisions.requestsPerUnit[row];
     seat.refusals.add({
       timeMs: nowMs,
@@ -137,8 +147,9 @@ export class HotKeyObserver implements BatchObserver {
       text: key.text,
       hits: isBanned ? hitsOf(batch, key.request, row) : decisions.hits[row],
       count: isBanned ? Number.NaN : usedAfter(batch, row),
+      held: isBanned ? Number.NaN : heldAfter(batch, row),
       requestsPerUnit,
-      most: (isBanned ? null : decisions.terms[row])?.most ?? requestsPerUnit,
+      most: terms === null ? requestsPerUnit : terms.most / terms.scale,
       isShadow: !isBanned && (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0,
       isPenalized: !isBanned && (decisions.flags[row] & PENALIZED) !== 0,
       isBanned,

@@ -27,6 +27,8 @@ export interface Refusal extends Pick<KeyText, 'domain' | 'entries'> {
   readonly hits: number;
   /** Hits in the window, after those of the request; null if the local cache refused the request, or without a store. */
   readonly count: number | null;
+  /** The part of `count` that leases hold; null if the limit has none. */
+  readonly held: number | null;
   readonly requestsPerUnit: number;
   /** The most hits that the limit admits: the burst of a token bucket, else `requestsPerUnit`. */
   readonly most: number;
@@ -48,11 +50,13 @@ interface RuleWords {
 }
 
 /** A refusal, as it is recorded. */
-interface RefusalRecord extends Omit<Refusal, 'key' | 'domain' | 'entries' | 'count'>, RuleWords {
+interface RefusalRecord extends Omit<Refusal, 'key' | 'domain' | 'entries' | 'count' | 'held'>, RuleWords {
   /** Of `TEXT_BYTES`. */
   readonly text: Uint8Array;
   /** NaN if it is not known. */
   readonly count: number;
+  /** NaN if there is none. */
+  readonly held: number;
 }
 
 /** A refusal, as read from shared memory. */
@@ -72,6 +76,7 @@ export class RefusalTable {
   readonly #timeMs: Float64Array;
   readonly #hits: Float64Array;
   readonly #count: Float64Array;
+  readonly #held: Float64Array;
   readonly #requestsPerUnit: Float64Array;
   readonly #most: Float64Array;
   readonly #ruleA: Int32Array;
@@ -89,6 +94,7 @@ export class RefusalTable {
     this.#timeMs = columns.float64(RECORDS);
     this.#hits = columns.float64(RECORDS);
     this.#count = columns.float64(RECORDS);
+    this.#held = columns.float64(RECORDS);
     this.#requestsPerUnit = columns.float64(RECORDS);
     this.#most = columns.float64(RECORDS);
     this.#ruleA = columns.int32(RECORDS);
@@ -114,6 +120,7 @@ export class RefusalTable {
     this.#timeMs[record] = refusal.timeMs;
     this.#hits[record] = refusal.hits;
     this.#count[record] = refusal.count;
+    this.#held[record] = refusal.held;
     this.#requestsPerUnit[record] = refusal.requestsPerUnit;
     this.#most[record] = refusal.most;
     this.#ruleA[record] = refusal.ruleA;
@@ -149,6 +156,7 @@ export class RefusalTable {
       entries,
       hits: this.#hits[record],
       count: Number.isNaN(this.#count[record]) ? null : this.#count[record],
+      held: Number.isNaN(this.#held[record]) ? null : this.#held[record],
       requestsPerUnit: this.#requestsPerUnit[record],
       most: this.#most[record],
       isShadow: (this.#marks[record] & MARK.shadow) !== 0,

@@ -1,6 +1,8 @@
 import type { Test } from 'tap';
 import type { DescriptorExplanation } from '../../../src/decision/explain/explain-descriptor.ts';
+import type { RateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 import { grown, type OpenStore } from './examinee.ts';
 import { limit, ruleFile } from './rule-file.ts';
 
@@ -161,6 +163,18 @@ function examine(t: Test, open: OpenStore, isTimed: boolean): void {
 function examineEnds(t: Test, open: OpenStore): void {
   const asking = async (): Promise<Decisions> => new Decisions({ store: await open(), rules: RULES });
 
+  t.test('whatever calls do, an explanation tells the decision that follows', async t => {
+    const random = new SeededRandom(7);
+    const decisions = await asking();
+    const keys = ['tokens', 'slots', 'both', 'lenient'];
+    for (let i = 0; i < 400; i++) {
+      const asked = randomCalls(random, keys);
+      const told = await decisions.explain(asked);
+      t.strictSame(JSON.parse((await decisions.askJson(asked)).text), told.answer, `call ${i}`);
+      if (random.below(3) === 0) decisions.clock.advance(random.below(200_000));
+    }
+  });
+
   t.test('leases that have expired are counted as such after they were explained', async t => {
     const decisions = await asking();
     await ask(decisions, 'tokens=x,id=1', 30);
@@ -196,6 +210,21 @@ function examineEnds(t: Test, open: OpenStore): void {
     t.match(await list(1), { count: 2, listed: [{ holder: '2' }] });
     t.equal((await list(1))?.listed?.length, 1);
   });
+}
+
+/** A request with a descriptor for some of the keys, with holders that come again, hits, refunds and actions. */
+function randomCalls(random: SeededRandom, keys: readonly string[]): RateLimitRequest {
+  const chosen = keys.filter(() => random.below(3) === 0);
+  const descriptors = (chosen.length === 0 ? [keys[0]] : chosen).map(key => {
+    const holder = random.below(8) === 0 ? '' : `,id=${random.below(5)}`;
+    const action = random.below(4) === 0 ? 1 + random.below(4) : 0;
+    return {
+      ...descriptor(`${key}=x${holder}`, { hitsAddend: random.below(4) === 0 ? 0 : random.below(60) }),
+      isNegativeHits: action === 0 && random.below(6) === 0,
+      lease: action === 0 ? null : { id: String(random.below(5)), action },
+    };
+  });
+  return { domain: 'd', descriptors, hitsAddend: 1 };
 }
 
 /** An answer without the time until limits reset, if the store has another clock. */

@@ -223,6 +223,18 @@ t.test('counts are read where they are counted', async t => {
   t.same(await read(lone.guarded), Number.NaN);
 });
 
+t.test('leases of a store that fails can be neither listed nor previewed', async t => {
+  const { store, guarded } = guard();
+  const batch = batchOf([{ ops: [callsFor('tokens', reserving(9))('a').op(1)] }]);
+  store.leases = async () => [{ count: 0, listed: [] }];
+  t.same(await guarded.leases(batch, 1), [{ count: 0, listed: [] }]);
+  await t.rejects(guarded.preview(batch), { message: 'the failing store cannot be previewed' });
+  store.failure = 'away';
+  await count(guarded, ONE);
+  await t.rejects(guarded.leases(batch, 1), { code: 'store_failed', message: 'away' });
+  await t.rejects(guarded.preview(batch), { code: 'store_failed', message: 'away' });
+});
+
 t.test('a failure that is no failure of the store is passed on', async t => {
   const { guarded, store } = guard();
   store.increment = () => Promise.reject(new TypeError('a defect'));

@@ -99,7 +99,7 @@ interface LimitFactsProps {
 
 function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
   const { key, window, count, class: own, penalty, leases, beyondLimit } = counting;
-  const { rule, requestsPerUnit, unit, window: length, algorithm, afterLimit, shadowMode } = limit;
+  const { rule, requestsPerUnit, unit, window: length, algorithm, afterLimit, scale = 1, shadowMode } = limit;
   const per = windowText(length, unit);
   return (
     <Facts
@@ -122,12 +122,12 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
                 'Used',
                 count === null
                   ? 'unknown: the store did not answer'
-                  : `${formatCount(count.now)}, ${formatCount(count.after)} with this request`,
+                  : `${formatCount(count.now / scale)}, ${formatCount(count.after / scale)} with this request`,
               ] as const,
             ]),
         ...(leases === undefined
           ? []
-          : [['Leases', leasesText(leases)] as const, ['This request', `${leases.step}.`] as const]),
+          : [['Leases', leasesText(leases, scale)] as const, ['This request', `${leases.step}.`] as const]),
         ...(window === undefined
           ? []
           : [
@@ -149,8 +149,8 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
   );
 }
 
-function leasesText({ spent, held, count, firstEnds }: NonNullable<ExplainedPart['leases']>) {
-  const text = `${formatCount(held)} held and ${formatCount(spent)} spent`;
+function leasesText({ spent, held, count, firstEnds }: NonNullable<ExplainedPart['leases']>, scale: number) {
+  const text = `${formatCount(held / scale)} held and ${formatCount(spent / scale)} spent`;
   const counted =
     count === undefined ? text : `${text}, ${formatCount(count)} ${count === 1 ? 'lease' : 'leases'}`;
   return firstEnds === null ? counted : `${counted}; the first one ends at ${firstEnds}`;

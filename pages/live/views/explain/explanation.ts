@@ -13,6 +13,8 @@ export interface ExplainedLimit {
   readonly burst?: number;
   /** The share of the hits beyond the limit that pass, such as `10%`; absent if none do. */
   readonly afterLimit?: string;
+  /** How many hits one of the requests is worth; absent for 1. */
+  readonly scale?: number;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
 }

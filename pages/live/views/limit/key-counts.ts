@@ -1,7 +1,7 @@
 import { callService } from '../../../service/call.ts';
 import { usePolledAnswer } from '../../../service/polled.ts';
 import type { HotKey, LimitDetails } from '../../api.ts';
-import type { ExplainedDescriptor, Explanation } from '../explain/explanation.ts';
+import type { ExplainedDescriptor, ExplainedPart, Explanation } from '../explain/explanation.ts';
 
 /** Every request reads the counters of all keys in the store. */
 const EVERY_MS = 4_000;
@@ -36,12 +36,16 @@ function countOf(limit: LimitDetails, explained: ExplainedDescriptor, nowMs: num
   const { limits } = explained;
   const counting =
     limits?.find(part => part.limit.rule === limit.path) ?? (limits === undefined ? explained : undefined);
-  if (counting?.limit?.rule !== limit.path || counting.count == null || counting.window === undefined)
-    return null;
-  const { burst, requestsPerUnit } = counting.limit;
-  return {
-    count: counting.count.now,
-    most: burst ?? requestsPerUnit,
-    resetMs: nowMs + counting.window.resetSeconds * 1_000,
-  };
+  if (counting?.limit?.rule !== limit.path || counting.count == null) return null;
+  const { burst, requestsPerUnit, scale = 1 } = counting.limit;
+  const resetMs = resetOf(counting, nowMs);
+  if (resetMs === null) return null;
+  return { count: counting.count.now / scale, most: burst ?? requestsPerUnit, resetMs };
+}
+
+/** When more hits fit; null for a limit that does not say it. A limit on what runs at the same time waits for a lease. */
+function resetOf({ window, leases }: ExplainedDescriptor | ExplainedPart, nowMs: number): number | null {
+  if (window !== undefined) return nowMs + window.resetSeconds * 1_000;
+  if (leases === undefined) return null;
+  return leases.firstEnds === null ? nowMs : Date.parse(leases.firstEnds);
 }

@@ -39,7 +39,7 @@ async function listOn(
   most: number,
 ): Promise<readonly unknown[] | null> {
   const link = server.link();
-  if (link === null || !link.takesScripts) return null;
+  if (link === null) return null;
   const writer = new CommandWriter();
   writer.command(6);
   writer.encoded(LEASE_LIST.byText);

@@ -7,6 +7,7 @@ import {
   object,
   objectSchema,
   objectView,
+  optional,
   orNull,
   text,
   time,
@@ -31,6 +32,10 @@ const FIELDS: Fields<Refusal> = {
   count: [
     orNull(number('Hits in the window, with those of the request; null if the store was not asked.')),
     ({ count }) => count,
+  ],
+  held: [
+    optional(number('The part of `count` that leases hold. Only of limits with leases.')),
+    ({ held }) => held ?? undefined,
   ],
   requests_per_unit: [number(), ({ requestsPerUnit }) => requestsPerUnit],
   most: [

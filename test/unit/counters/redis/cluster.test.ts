@@ -1,12 +1,14 @@
 import type { Test } from 'tap';
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import { REFUSED } from '../../../../src/counters/admission/admission.ts';
 import { hashSlot } from '../../../../src/counters/redis/topology/slot-map.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
 import { aftersOf, batchOf, count, countHoldingBack, type TestOp } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { callsFor, concurrent } from '../../../support/leases.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { replicated } from '../../../support/replicated.ts';
 import { type RedisStoreOptions, redisStore, SINGLE_COMMANDS } from '../../../support/stores.ts';
@@ -40,6 +42,23 @@ t.test('the exam of counter stores', t => {
     leaseBatches: 'what a refused request has taken is taken back after its batch',
   });
   t.end();
+});
+
+t.test('leases are listed, and calls are previewed, at the node that has the limit', async t => {
+  const { store } = await openStore(t);
+  const keys = await keysOfNodes(12);
+  t.ok(new Set(keys.map(({ node }) => node)).size > 1);
+  const ops = keys.map(({ key }, i) => callsFor(key, concurrent(2))(`holder ${i}`).op(1));
+  await countHoldingBack(store, [{ ops }]);
+  const lists = await store.leases!(batchOf([{ ops }]), 1);
+  t.match(
+    lists,
+    keys.map((_, i) => ({ count: 1, listed: [{ holder: `holder ${i}`, hits: 1, endsMs: Number }] })),
+  );
+  const batch = batchOf([{ ops: keys.map(({ key }) => callsFor(key, concurrent(2))('other').op(2)) }]);
+  await store.preview!(batch);
+  t.same([...batch.opRefused.subarray(0, keys.length)], new Array(keys.length).fill(REFUSED.full));
+  t.match(await store.leases!(batch, 5), new Array(keys.length).fill({ count: 1 }), 'nothing has changed');
 });
 
 t.test('one node of the cluster is enough to find the others', async t => {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
-import { request } from '../../../support/decisions.ts';
+import { descriptor, request } from '../../../support/decisions.ts';
 import { each } from '../../../support/each.ts';
 import { FailingStore } from '../../../support/failing-store.ts';
 import { WatchedDecisions } from '../../../support/hot-keys.ts';
@@ -17,6 +17,9 @@ descriptors:
   - key: bucket
     rate_limits:
       - { window: 1m, requests_per_unit: 2, burst: 3, algorithm: token_bucket }
+  - key: budget
+    holder: id
+    rate_limit: { unit: hour, requests_per_unit: 4, scale: 10, reserve: { for: 5m } }
 `;
 
 function watched(): WatchedDecisions {
@@ -45,6 +48,7 @@ t.test('a refusal names rule, key, count and limit, and the caller if it is know
       entries: [{ key: 'noisy', value: 'a' }],
       hits: 1,
       count: 1,
+      held: null,
       requestsPerUnit: 0,
       most: 0,
       isShadow: false,
@@ -64,6 +68,17 @@ t.test('a token bucket is compared with its burst', async t => {
     { key: 'bucket=b', count: 3, requestsPerUnit: 2, most: 3 },
     { key: 'bucket=a', requestsPerUnit: 2, most: 3 },
   ]);
+});
+
+t.test('of a limit with leases, it is told what they hold, in the unit of the rule', async t => {
+  const to = watched();
+  const call = (id: string, hitsAddend: number) =>
+    to.decisions.ask(request('d', descriptor(`budget=b,id=${id}`, { hitsAddend })));
+  await call('1', 10);
+  await call('1', 5);
+  await call('2', 20);
+  await call('3', 16);
+  t.match(to.refusals.recent(9), [{ path: 'd.budget', count: 2.5, held: 2, requestsPerUnit: 4, most: 4 }]);
 });
 
 t.test('refusals can be read from a time on', async t => {

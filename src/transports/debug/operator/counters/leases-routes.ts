@@ -167,7 +167,11 @@ function viewOf(
   fields: Fields<Leased>,
   isShown: (limit: Leased) => boolean,
 ): Record<string, unknown>[] {
-  return countingsOf(explanation)
+  const limits = countingsOf(explanation);
+  if (limits.some(({ limit, leases }) => limit.lease !== undefined && leases === undefined)) {
+    throw new OperatorProblem('store_unavailable', 'The store could not read the leases.');
+  }
+  return limits
     .filter((counting): counting is Leased => counting.leases !== undefined)
     .filter(isShown)
     .map(limit => objectView(fields, limit));

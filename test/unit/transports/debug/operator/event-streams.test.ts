@@ -15,6 +15,7 @@ const NOW_MS = 1_700_000_000_000;
 
 function refusal(timeMs: number, key: string): Refusal {
   const rest = {
+    held: null,
     count: 2,
     requestsPerUnit: 1,
     most: 1,
