@@ -139,6 +139,33 @@ t.test('without that filter, such estimates would hold nothing', { skip: envoyMi
   }
 });
 
+t.test(
+  'an estimate can come from a header, which must not be missing either',
+  { skip: envoyMissing },
+  async t => {
+    const { limiter, envoy } = await start(t, () => OK, [
+      ['%DYNAMIC_METADATA(budget:estimate)%', '%REQ(x-estimate)%'],
+    ]);
+    await askModel(envoy, 'ann', { used: 70 }, { 'x-estimate': '44' });
+    await called(limiter, 2);
+    t.same(limiter.calls.map(readable), [held(44), settled(70)]);
+    await askModel(envoy, 'ann', { used: 70 });
+    await called(limiter, 4);
+    t.same(limiter.calls.slice(2).map(readable), [{ running: 'hits of the request' }, settled(70)]);
+  },
+);
+
+t.test(
+  'a body that does not fit into the buffer of the connection is rejected',
+  { skip: envoyMissing },
+  async t => {
+    const { limiter, envoy } = await start(t);
+    const words = ['x'.repeat(2 * 1024 * 1024)];
+    t.equal((await askModel(envoy, 'ann', { max_tokens: 500, words })).status, 413);
+    t.same(limiter.calls, []);
+  },
+);
+
 /** Entries of Envoy's own id of the request in place of those of the file. */
 const BY_REQUEST_ID = ['header_name: x-lease', 'header_name: x-request-id'] as const;
 const AT_THE_EDGE = [
