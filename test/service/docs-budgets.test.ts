@@ -128,6 +128,10 @@ t.test('the overlay for Envoy Gateway makes budgets of its rules', async t => {
     t.equal(await ask('chat', ['ann', 'id-6'], 0), 'OK 0', 'a settlement frees a slot');
     for (let i = 2; i <= 6; i++) await ask('chat', ['ann', `id-${i}`], i === 6 ? 0 : 1_000);
     t.equal(await ask('chat', ['ann'], 0), `OK ${500_000 - 4_300}`);
+    await ask('chat', ['bob', 'id-1'], 1_500);
+    t.equal(await ask('chat', ['bob', 'id-2'], 499_000), 'OVER_LIMIT 498500', 'an estimate from metadata');
+    await ask('chat', ['bob', 'id-1'], 700);
+    t.equal(await ask('chat', ['bob'], 0), `OK ${500_000 - 700}`);
   });
 
   await t.test('without a holder', async t => {
