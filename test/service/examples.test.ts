@@ -170,13 +170,15 @@ t.test('customer groups: one invoice of a customer at a time', async t => {
   t.ok(together(await work()).ofOne > 1, 'without groups, invoices of a customer would run together');
 });
 
-t.test('every example has a page, and its programs are in this test', async t => {
+t.test('every example has a page, and its programs are in a test', async t => {
   const folders = readdirSync(join(repositoryRoot(), 'examples'), { withFileTypes: true });
-  const text = readFileSync(join(repositoryRoot(), 'test/service/examples.test.ts'), 'utf8');
+  const tests = ['examples', 'examples-budget'].map(file =>
+    readFileSync(join(repositoryRoot(), `test/service/${file}.test.ts`), 'utf8'),
+  );
   for (const { name } of folders.filter(entry => entry.isDirectory())) {
     const folder = join(repositoryRoot(), 'examples', name);
     t.ok(existsSync(join(folder, 'README.md')), name);
-    for (const program of readdirSync(folder).filter(file => file.endsWith('.ts')))
-      t.ok(text.includes(`'${name}/${program.replace('.ts', '.js')}'`), `${name}/${program}`);
+    for (const program of readdirSync(folder).filter(file => /\.(ts|py)$/.test(file)))
+      t.ok(tests.join().includes(`${name}/${program.replace('.ts', '.js')}'`), `${name}/${program}`);
   }
 });

@@ -32,10 +32,12 @@ export class Envoy {
   /** `host:port` that requests are sent to. */
   readonly front: string;
   readonly #admin: string;
+  readonly #process: Child;
 
-  private constructor(front: string, admin: string) {
+  private constructor(front: string, admin: string, process: Child) {
     this.front = front;
     this.#admin = admin;
+    this.#process = process;
   }
 
   /**
@@ -66,7 +68,12 @@ export class Envoy {
     }, PATIENCE_MS);
     const { text: listeners } = await getPage(admin, '/listeners?format=json');
     const [{ local_address }] = JSON.parse(listeners).listener_statuses;
-    return new Envoy(`127.0.0.1:${local_address.socket_address.port_value}`, admin);
+    return new Envoy(`127.0.0.1:${local_address.socket_address.port_value}`, admin, envoy);
+  }
+
+  /** Ends it without a chance to tell anybody. */
+  async kill(): Promise<void> {
+    await this.#process.end('SIGKILL', PATIENCE_MS);
   }
 
   /** The status of a request for a user, and the limit that the answer shows. */
