@@ -9,6 +9,7 @@ import { countInClass, type DecisionBatch, type DecisionTable, KIND, mostHits, P
 import type { CountingTerms } from './limits/counting-terms.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './statistics/shared-totals.ts';
+import type { LeaseEnd } from './steer.ts';
 
 /** The last step of planning: counts total hits, and adds ops for limits that are not in the local cache. */
 export class OpPlanner {
@@ -43,12 +44,8 @@ export class OpPlanner {
   /**
    * Counts `total_hits` or `total_negative_hits`, looks up hits in the local cache, and adds an op for each remaining
    * limit of the descriptors in rows `[first, end)`, as one group.
-   * @param group whether a limit that is exceeded holds back the hits of the others, and its rows
    */
-  addGroup(
-    batch: DecisionBatch,
-    { first, end, holdsBack }: { readonly first: number; readonly end: number; readonly holdsBack: boolean },
-  ): void {
+  addGroup(batch: DecisionBatch, { first, end, holdsBack, leaseEnds }: PlannedGroup): void {
     const { requests, decisions } = batch;
     this.#holdsBack = holdsBack;
     let anyKnownOver = false;
@@ -60,7 +57,19 @@ export class OpPlanner {
         kind === KIND.several ? this.#addParts(batch, row, isRefund) : this.#addRow(batch, row, isRefund);
       anyKnownOver ||= isKnownOver;
     }
+    for (const lease of leaseEnds) this.#endLease(batch, lease);
     batch.counters.endGroup(anyKnownOver);
+  }
+
+  /** Adds an op that ends a lease, and that nothing is answered from. */
+  #endLease(batch: DecisionBatch, { row, terms, hits, isRefund, action }: LeaseEnd): void {
+    const { decisions } = batch;
+    const replaced = decisions.terms[row];
+    decisions.terms[row] = terms;
+    decisions.hits[row] = hits;
+    decisions.leaseAction[row] = action;
+    this.#addOp(batch, row, isRefund);
+    decisions.terms[row] = replaced;
   }
 
   /** Returns whether one of several limits is known to be exceeded and holds back hits. */
@@ -162,6 +171,16 @@ export class OpPlanner {
     if (isRefund && decisions.hits[row] > 0) overLimit.marks.refunded(word);
     decisions.mark[row] = overLimit.marks.of(word);
   }
+}
+
+/** The request whose ops are added. */
+interface PlannedGroup {
+  /** Its rows: `[first, end)`. */
+  readonly first: number;
+  readonly end: number;
+  /** Whether a limit that is exceeded holds back the hits of the others. */
+  readonly holdsBack: boolean;
+  readonly leaseEnds: readonly LeaseEnd[];
 }
 
 /**

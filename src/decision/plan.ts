@@ -1,3 +1,4 @@
+import { empty } from '../base/bytes.ts';
 import { SECOND_MS } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { ACTION } from '../counters/leases/lease.ts';
@@ -83,6 +84,7 @@ export class Planner {
    */
   plan(batch: DecisionBatch, generation: RuleGeneration | null, steering: SteeringTable | null): void {
     this.#steerer.table = steering;
+    empty(this.#steerer.leaseEnds);
     if (generation !== null) batch.ruleTotals = generation.statistics;
     batch.keys.reset();
     batch.counters.reset(batch.nowMs);
@@ -132,7 +134,8 @@ export class Planner {
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
     if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
     this.#selection?.select(batch, first, end);
-    this.#ops.addGroup(batch, { first, end, holdsBack: this.#holdsBack || this.#hasLeases });
+    const { leaseEnds } = this.#steerer;
+    this.#ops.addGroup(batch, { first, end, holdsBack: this.#holdsBack || this.#hasLeases, leaseEnds });
     return null;
   }
 

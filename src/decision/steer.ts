@@ -1,4 +1,6 @@
+import { empty } from '../base/bytes.ts';
 import { SECOND_MS } from '../base/clock.ts';
+import { ACTION } from '../counters/leases/lease.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import type { Counter } from '../stats/registry.ts';
 import { overriddenLimit, type SteeringRecord } from '../steering/record.ts';
@@ -13,6 +15,7 @@ import {
   KIND,
   OVERRIDDEN,
 } from './batch.ts';
+import type { CountingTerms } from './limits/counting-terms.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 import { addTotal } from './statistics/shared-totals.ts';
 
@@ -22,10 +25,23 @@ export interface SteeringCounters {
   readonly passed: Counter;
 }
 
+/** The end of a lease, for a limit that is not counted otherwise. */
+export interface LeaseEnd {
+  /** The row of the limit. */
+  readonly row: number;
+  readonly terms: CountingTerms;
+  readonly hits: number;
+  readonly isRefund: boolean;
+  /** One of `ACTION` that takes nothing. */
+  readonly action: number;
+}
+
 /** The step of planning between rules and ops: applies steering records to the descriptors of a request. */
 export class Steerer {
   /** The records of the batch; null if there are none. */
   table: SteeringTable | null = null;
+  /** What the request ends of leases that it has, although a ban or a pass decides about it. */
+  readonly leaseEnds: LeaseEnd[] = [];
   readonly #counters: SteeringCounters;
   readonly #finder = new RecordFinder();
 
@@ -36,11 +52,13 @@ export class Steerer {
   /**
    * Applies the records to a request whose rules are matched. With a ban, the other descriptors of the request are not
    * counted either: otherwise, a banned caller could use up limits that it shares with others. Refunds are still counted,
-   * except with a pass, because the hits that they give back were not counted.
+   * except with a pass, because the hits that they give back were not counted. Leases end in any case: what a request has
+   * used before is spent, and slots do not stay taken.
    */
   steer(batch: DecisionBatch, generation: RuleGeneration, request: number): void {
     const { requests } = batch;
     const table = this.table!;
+    empty(this.leaseEnds);
     if (!table.select(requests, request)) return;
     const first = requests.firstDescriptor[request];
     const end = first + requests.descriptorCount[request];
@@ -55,7 +73,35 @@ export class Steerer {
         anyBan = true;
       }
     }
-    if (anyBan) dropOthers(batch, first, end);
+    if (anyBan) this.#dropOthers(batch, first, end);
+  }
+
+  /** Excludes the descriptors of a banned request that have no ban themselves. */
+  #dropOthers(batch: DecisionBatch, first: number, end: number): void {
+    const { decisions, requests } = batch;
+    for (let row = first; row < end; row++) {
+      if (decisions.kind[row] === KIND.banned || requests.isRefund[row] === 1) continue;
+      this.#keepLeaseEnds(batch, row);
+      decisions.kind[row] = KIND.none;
+    }
+  }
+
+  /** Keeps what a descriptor ends of leases, before its limits are excluded. */
+  #keepLeaseEnds({ decisions, requests }: DecisionBatch, descriptor: number): void {
+    const end = endOfLimits(decisions, descriptor);
+    for (let row = firstLimit(decisions, descriptor); row < end; row++) {
+      const terms = decisions.terms[row];
+      const asked = decisions.leaseAction[row];
+      if (decisions.kind[row] !== KIND.limited || terms === null || terms.holders === null) continue;
+      if (asked === ACTION.reserve || asked === ACTION.extend) continue;
+      this.leaseEnds.push({
+        row,
+        terms,
+        hits: decisions.hits[row],
+        isRefund: requests.isRefund[descriptor] === 1,
+        action: asked === ACTION.any ? ACTION.end : asked,
+      });
+    }
   }
 
   #ban(
@@ -65,6 +111,7 @@ export class Steerer {
   ): void {
     const { decisions, keys, nowMs } = batch;
     const hits = hitsOf(batch, request, row);
+    this.#keepLeaseEnds(batch, row);
     countHits(batch, row, hits, RULE_STAT.overLimit);
     this.#counters.banned.add(hits);
     const isSeveral = decisions.kind[row] === KIND.several;
@@ -88,6 +135,7 @@ export class Steerer {
   #pass(batch: DecisionBatch, request: number, row: number): void {
     const { decisions, requests } = batch;
     if (decisions.kind[row] === KIND.none) return;
+    this.#keepLeaseEnds(batch, row);
     if (requests.isRefund[row] === 0) {
       const hits = hitsOf(batch, request, row);
       countHits(batch, row, hits, RULE_STAT.withinLimit);
@@ -135,12 +183,5 @@ function countHits(batch: DecisionBatch, row: number, hits: number, statistic: n
     addTotal(decisions.statistics[limitRow], base + statistic, hits);
     countInClass(batch, limitRow, RULE_STAT.totalHits, hits);
     countInClass(batch, limitRow, statistic, hits);
-  }
-}
-
-/** Excludes the descriptors of a banned request that have no ban themselves. */
-function dropOthers({ decisions, requests }: DecisionBatch, first: number, end: number): void {
-  for (let row = first; row < end; row++) {
-    if (decisions.kind[row] !== KIND.banned && requests.isRefund[row] === 0) decisions.kind[row] = KIND.none;
   }
 }

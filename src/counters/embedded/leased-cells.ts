@@ -13,6 +13,8 @@ const UNNAMED = 0x2545_f491;
 
 /** The most leases of a key that end with a call, unless their hits are needed. Other threads wait meanwhile. */
 const MOST_ENDED = 4_096;
+/** How many times as many end if their hits are needed. Requests are refused that need even more. */
+const MOST_ROUNDS = 16;
 
 /**
  * Limits with leases: what is spent is in cells of the table, what is held in its book of leases.
@@ -105,7 +107,8 @@ export class LeasedCells {
     if (this.#isCrowded && leases.steps[op] === STEP.take) return false;
     if (!leases.isRefusable(op)) return true;
     const most = admissions.capacities[slot] - besides - Math.max(leases.hits[op], 1);
-    while (this.#level > most && this.#hasMore && this.#held > 0) this.#endLeases(batch, slot);
+    for (let i = 0; i < MOST_ROUNDS && this.#level > most && this.#hasMore && this.#held > 0; i++)
+      this.#endLeases(batch, slot);
     return this.#level <= most;
   }
 

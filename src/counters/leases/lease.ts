@@ -29,8 +29,11 @@ export interface LeaseTerms {
   readonly allowsOverdraft: boolean;
 }
 
-/** What a call wants. Calls of proxies do not say it. */
-export const ACTION = { any: 0, reserve: 1, settle: 2, release: 3, extend: 4 } as const;
+/**
+ * What a call wants. Calls of proxies need not say it. `end` is for calls that must not take anything, because an operator
+ * has decided about them: it ends the lease of the holder as the call would, or does nothing.
+ */
+export const ACTION = { any: 0, reserve: 1, settle: 2, release: 3, extend: 4, end: 7 } as const;
 
 /**
  * What the store knows of a holder.
@@ -99,12 +102,14 @@ export class LeaseStep {
   /** Sets the step for a call. Without holders, the record is that of the lease that ends first. */
   choose(terms: LeaseTerms, call: LeaseCall, record: LeaseRecord): void {
     const { action } = call;
-    if (action === ACTION.any) {
+    const isTaking = action === ACTION.reserve || action === ACTION.settle;
+    if (action === ACTION.any || (call.isRefund && isTaking)) {
       if (terms.hasHolders && !call.isNamed) this.#withoutHolder(terms, call);
       else if (call.isRefund) this.#refund(terms, call, record);
       else if (call.hits === 0) this.#withoutHits(terms, record);
       else this.#withHits(terms, call, record);
-    } else if (action === ACTION.reserve) this.#take(terms, call.hits === 0 ? terms.estimate : call.hits);
+    } else if (action === ACTION.end) this.#end(terms, call, record);
+    else if (action === ACTION.reserve) this.#take(terms, call.hits === 0 ? terms.estimate : call.hits);
     else if (action === ACTION.extend) this.#extend(terms, record);
     else if (action === ACTION.release)
       this.#set(record.state === LEASE.live ? STEP.settle : STEP.nothing, 0);
@@ -115,6 +120,14 @@ export class LeaseStep {
   #set(kind: number, hits: number): void {
     this.kind = kind;
     this.hits = hits;
+  }
+
+  #end(terms: LeaseTerms, call: LeaseCall, record: LeaseRecord): void {
+    const isKnown = record.state === LEASE.live || record.state === LEASE.expired;
+    const ends = call.isRefund || (call.hits > 0 && terms.settles);
+    if (!isKnown || !ends || !call.isNamed) this.#set(STEP.nothing, 0);
+    else if (call.isRefund) this.#refund(terms, call, record);
+    else this.#settle(terms, record, call.hits);
   }
 
   /** Nothing can be settled later, so hits are spent at once. A slot is held until its lease ends. */

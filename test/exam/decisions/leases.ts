@@ -1,9 +1,9 @@
 import type { Test } from 'tap';
 import { LEASE_ACTIONS } from '../../../src/messages/client-codec.ts';
-import type { Decisions } from '../../support/decisions.ts';
-import { descriptor, refund, request } from '../../support/decisions.ts';
+import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
+import { record, sharedRecords } from '../../support/steering.ts';
 import { deciding, type OpenStore, OVER_LIMIT, shown } from './examinee.ts';
-import { type EntryText, limit } from './rule-file.ts';
+import { type EntryText, limit, ruleFile } from './rule-file.ts';
 
 const RESERVE = { for: '10m' };
 const SLOTS: EntryText = { key: 'k', holder: 'id', rate_limit: { concurrency: { limit: 2, for: '10m' } } };
@@ -15,6 +15,7 @@ export function examineLeases(t: Test, open: OpenStore): void {
   examineRequests(t, open);
   examineOneEntry(t, open);
   examineModes(t, open);
+  examineSteering(t, open);
   examineStatistics(t, open);
 }
 
@@ -238,6 +239,42 @@ function examineModes(t: Test, open: OpenStore): void {
     t.equal(await ask(decisions, 'k=v3,id=3'), 'OVER_LIMIT 0');
     await giveBack(decisions, 'k=v1,id=1');
     t.equal(await ask(decisions, 'k=v3,id=3'), 'OK 0');
+  });
+}
+
+function examineSteering(t: Test, open: OpenStore): void {
+  t.test('an override of the operator changes how many slots there are', async t => {
+    const steering = sharedRecords(record('override', 'k=v', { requests_per_unit: 3 })).buffer;
+    const decisions = new Decisions({ store: await open(), rules: ruleFile(SLOTS), steering });
+    for (const id of [1, 2, 3]) t.equal(await ask(decisions, `k=v,id=${id}`), `OK ${3 - id}`);
+    t.equal(await ask(decisions, 'k=v,id=4'), 'OVER_LIMIT 0');
+  });
+
+  t.test('a ban takes no lease, and ends those that the caller has', async t => {
+    const store = await open();
+    const decisions = new Decisions({ store, rules: ruleFile(BUDGET) });
+    const steering = sharedRecords(record('ban', 'k=v')).buffer;
+    const banned = new Decisions({ store, rules: ruleFile(BUDGET), steering });
+    await ask(decisions, 'k=v,id=1', 60);
+    t.equal(await ask(banned, 'k=v,id=2', 40), 'OVER_LIMIT 0');
+    t.equal(await lease(banned, '3', 'reserve', 40), 'OVER_LIMIT 0');
+    t.equal(await ask(decisions, 'k=v,id=x', 0), 'OK 40', 'nothing was taken');
+    t.equal(await ask(banned, 'k=v,id=1', 25), 'OVER_LIMIT 0');
+    t.equal(await ask(decisions, 'k=v,id=x', 0), 'OK 75', 'what was used is spent');
+    t.equal(await lease(banned, '4', 'settle', 5), 'OVER_LIMIT 0');
+    t.equal(await ask(decisions, 'k=v,id=x', 0), 'OK 70');
+  });
+
+  t.test('a pass takes no slot, and frees the one that the caller has', async t => {
+    const store = await open();
+    const decisions = new Decisions({ store, rules: ruleFile(SLOTS) });
+    const steering = sharedRecords(record('pass', 'k=v')).buffer;
+    const passed = new Decisions({ store, rules: ruleFile(SLOTS), steering });
+    await ask(decisions, 'k=v,id=1');
+    t.equal(await ask(passed, 'k=v,id=2'), 'OK 4294967295');
+    await giveBack(passed, 'k=v,id=2');
+    await giveBack(passed, 'k=v,id=1');
+    t.equal(await ask(decisions, 'k=v,id=3'), 'OK 1');
   });
 }
 

@@ -61,11 +61,19 @@ end
 
 local function stepOf(terms, call, record)
   local action = call.action
-  if action == ${ACTION.any} then
+  local isTaking = action == ${ACTION.reserve} or action == ${ACTION.settle}
+  if action == ${ACTION.any} or call.isRefund and isTaking then
     if terms.hasHolders and not call.isNamed then return stepWithoutHolder(terms, call) end
     if call.isRefund then return refundStep(terms, call, record) end
     if call.hits == 0 then return stepWithoutHits(terms, record) end
     return stepWithHits(terms, call, record)
+  end
+  if action == ${ACTION.end} then
+    local isKnown = record.state == ${LEASE.live} or record.state == ${LEASE.expired}
+    local ends = call.isRefund or call.hits > 0 and terms.settles
+    if not isKnown or not ends or not call.isNamed then return ${STEP.nothing}, 0 end
+    if call.isRefund then return refundStep(terms, call, record) end
+    return settleStep(terms, record, call.hits)
   end
   if action == ${ACTION.reserve} then return takeStep(terms, call.hits == 0 and terms.estimate or call.hits) end
   if action == ${ACTION.extend} then return extendStep(terms, record) end

@@ -11,6 +11,9 @@ const MOST_LEASES = 100_000;
 /** The most leases of a key that end with a call, unless their hits are needed. Redis serves nobody meanwhile. */
 const MOST_ENDED = 5_000;
 
+/** The same if their hits are needed. Requests are refused that need even more. */
+const MOST_ENDED_AT_NEED = 4 * MOST_ENDED;
+
 /** Most words of a command that a script sends, because Lua has a bound for them. Even, because fields have values. */
 const MOST_WORDS = 1_000;
 
@@ -168,7 +171,7 @@ end
 
 -- Ends further leases if hits do not fit without.
 local function makeRoom(state, hits)
-  while state.hasMore and state.count + max(hits, 1) > state.capacity do
+  while state.hasMore and state.ended < ${MOST_ENDED_AT_NEED} and state.count + max(hits, 1) > state.capacity do
     if endLeases(state) then return end
     state.count = levelOf(state)
   end
