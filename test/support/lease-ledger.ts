@@ -155,9 +155,14 @@ export class LeaseLedger {
     const held = lease.hits;
     const isOfWindow = terms.mode !== LEASE_MODE.concurrency && lease.windowEndS === this.windowEndS;
     if (!remembers(terms)) this.leases.splice(this.leases.indexOf(lease), 1);
-    lease.state = 'settled';
-    lease.hits = op.isRefund ? -1 : op.hits;
-    lease.endMs = nowMs + Math.min(SETTLED_S, terms.forS) * 1_000;
+    if (op.lease?.action === ACTION.revoke) {
+      lease.state = 'expired';
+      lease.endMs = nowMs + terms.forS * 1_000;
+    } else {
+      lease.state = 'settled';
+      lease.hits = op.isRefund ? -1 : op.hits;
+      lease.endMs = nowMs + Math.min(SETTLED_S, terms.forS) * 1_000;
+    }
     if (isOfWindow) this.spent += hits;
     if (isOfWindow && terms.allowsOverdraft) this.overdrawn += Math.max(hits - held, 0);
     return { spent: hits, held };
@@ -204,7 +209,9 @@ function remembers({ settles, hasHolders }: LeaseTerms): boolean {
 
 function decideFor(terms: LeaseTerms, op: TestOp, lease: Lease | undefined): Decision {
   const action = op.lease?.action ?? ACTION.any;
-  if (action !== ACTION.any) return decideExplicitly(terms, op, lease);
+  // A refund says how much was not used, whatever it is called.
+  const isRefund = op.isRefund === true && (action === ACTION.reserve || action === ACTION.settle);
+  if (action !== ACTION.any && !isRefund) return decideExplicitly(terms, op, lease);
   if (!terms.hasHolders) return decideWithoutHolders(terms, op);
   if ((op.lease?.holder ?? '') === '') return decideUnnamed(terms, op);
   if (lease === undefined) return decideUnknown(terms, op);
@@ -214,14 +221,13 @@ function decideFor(terms: LeaseTerms, op: TestOp, lease: Lease | undefined): Dec
 }
 
 /** Callers that are no proxies say what they want. */
-function decideExplicitly(
-  terms: LeaseTerms,
-  { hits, lease: said }: TestOp,
-  lease: Lease | undefined,
-): Decision {
+function decideExplicitly(terms: LeaseTerms, op: TestOp, lease: Lease | undefined): Decision {
+  const { hits, lease: said } = op;
   const { state } = lease ?? { state: 'unknown' };
   if (said!.action === ACTION.reserve) return { step: 'take', hits: hits === 0 ? terms.estimate : hits };
-  if (said!.action === ACTION.release) return { step: state === 'live' ? 'settle' : 'nothing', hits: 0 };
+  if (said!.action === ACTION.end) return decideEnd(terms, op, lease);
+  if (said!.action === ACTION.release || said!.action === ACTION.revoke)
+    return { step: state === 'live' ? 'settle' : 'nothing', hits: 0 };
   if (said!.action === ACTION.extend) {
     if (state === 'live') return { step: 'extend', hits: 0 };
     return state === 'expired' ? { step: 'take', hits: lease!.hits } : { step: 'ask', hits: 0 };
@@ -229,6 +235,17 @@ function decideExplicitly(
   const spent = terms.mode === LEASE_MODE.reserve ? hits : 0;
   if (state === 'settled' || (state === 'unknown' && spent === 0)) return { step: 'nothing', hits: 0 };
   return { step: 'settle', hits: spent };
+}
+
+/** Ends the lease of the holder as the call would, and takes nothing. */
+function decideEnd(terms: LeaseTerms, op: TestOp, lease: Lease | undefined): Decision {
+  const isOpen = lease?.state === 'live' || lease?.state === 'expired';
+  const ends = op.isRefund === true || (op.hits > 0 && terms.settles);
+  if (!isOpen || !ends || (op.lease?.holder ?? '') === '') return { step: 'nothing', hits: 0 };
+  if (op.isRefund && !terms.hasHolders) return { step: 'giveBack', hits: op.hits };
+  if (op.isRefund)
+    return lease!.state === 'live' ? decideLive(terms, op, lease!) : decideExpired(terms, op, lease!);
+  return { step: 'settle', hits: terms.mode === LEASE_MODE.reserve ? op.hits : 0 };
 }
 
 /** A call without hits holds the estimate, one with hits settles the lease that ends first. */

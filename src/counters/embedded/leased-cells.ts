@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import { REFUSED } from '../admission/admission.ts';
 import type { CounterBatch } from '../batch.ts';
-import { LEASE, LEASE_MODE, LeaseStep, type LeaseTerms, SETTLED_S, STEP } from '../leases/lease.ts';
+import { ACTION, LEASE, LEASE_MODE, LeaseStep, type LeaseTerms, SETTLED_S, STEP } from '../leases/lease.ts';
 import type { CellPrint } from './cell.ts';
 import type { CounterTable } from './counter-table.ts';
 import type { LeaseBook } from './lease-book.ts';
@@ -284,6 +284,11 @@ export class LeasedCells {
     const windowEndS = known < 0 ? this.#spent.endS : book.windowOf(known);
     const lease = known >= 0 ? known : this.#openLease(batch, op, known);
     if (lease < 0) return;
+    if (batch.leases.actions[op] === ACTION.revoke) {
+      book.setEnd(lease, batch.nowMs + forS * SECOND_MS);
+      book.moveTo(lease, LEASE.expired);
+      return;
+    }
     const hits = batch.opRefunds[op] === 1 ? -1 : batch.opHits[op];
     book.set(lease, { hits, endMs: batch.nowMs + Math.min(SETTLED_S, forS) * SECOND_MS, windowEndS });
     book.moveTo(lease, LEASE.settled);

@@ -31,9 +31,10 @@ export interface LeaseTerms {
 
 /**
  * What a call wants. Calls of proxies need not say it. `end` is for calls that must not take anything, because an operator
- * has decided about them: it ends the lease of the holder as the call would, or does nothing.
+ * has decided about them: it ends the lease of the holder as the call would, or does nothing. `revoke` is for operators: the
+ * lease ends as if its time were over, so that its holder can still say what it has used.
  */
-export const ACTION = { any: 0, reserve: 1, settle: 2, release: 3, extend: 4, end: 7 } as const;
+export const ACTION = { any: 0, reserve: 1, settle: 2, release: 3, extend: 4, end: 7, revoke: 8 } as const;
 
 /**
  * What the store knows of a holder.
@@ -111,7 +112,7 @@ export class LeaseStep {
     } else if (action === ACTION.end) this.#end(terms, call, record);
     else if (action === ACTION.reserve) this.#take(terms, call.hits === 0 ? terms.estimate : call.hits);
     else if (action === ACTION.extend) this.#extend(terms, record);
-    else if (action === ACTION.release)
+    else if (action === ACTION.release || action === ACTION.revoke)
       this.#set(record.state === LEASE.live ? STEP.settle : STEP.nothing, 0);
     else if (record.state === LEASE.settled) this.#set(STEP.nothing, 0);
     else this.#settle(terms, record, call.hits);

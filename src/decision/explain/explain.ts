@@ -5,6 +5,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import { ACTION } from '../../counters/leases/lease.ts';
 import type { RefundMarks } from '../../counters/refund-marks.ts';
 import { type CounterStore, callIfAble } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
@@ -114,7 +115,10 @@ export class Explainer {
     const look = { ...this.#look, steering: undefined };
     const before = await this.#explain(request, look);
     if (!before.descriptors.some(endsLease)) return before;
-    const release = async (batch: CounterBatch) => this.#parts.store.incrementHoldingBack(batch);
+    const release = async (batch: CounterBatch) => {
+      batch.leases.actions.fill(ACTION.revoke, 0, batch.opCount);
+      await this.#parts.store.incrementHoldingBack(batch);
+    };
     await this.#explain(request, { ...look, counts: release });
     return before;
   }

@@ -165,7 +165,7 @@ function randomOp(random: SeededRandom, limits: Limits, keyOf: (key: string) => 
   if (terms.lease == null) return { ...op, terms, limit: 40 };
   const holder = random.below(12) === 0 ? '' : random.pick(['a', 'b', 'c', 'd', 'e', 'f']);
   const action = random.below(5) === 0 ? random.pick(Object.values(ACTION)) : ACTION.any;
-  const isRefund = op.isRefund && action === ACTION.any;
+  const { isRefund } = op;
   const named = terms.lease.hasHolders ? holder : '';
   return { ...op, isRefund, terms, lease: { holder: named, action } };
 }

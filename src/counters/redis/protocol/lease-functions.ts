@@ -79,7 +79,9 @@ local function stepOf(terms, call, record)
   if action == ${ACTION.extend} then return extendStep(terms, record) end
   if action == ${UNDO.take} then return record.state == ${LEASE.live} and ${STEP.free} or ${STEP.nothing}, call.hits end
   if action == ${UNDO.spend} then return ${STEP.giveBack}, call.hits end
-  if action == ${ACTION.release} then return record.state == ${LEASE.live} and ${STEP.settle} or ${STEP.nothing}, 0 end
+  if action == ${ACTION.release} or action == ${ACTION.revoke} then
+    return record.state == ${LEASE.live} and ${STEP.settle} or ${STEP.nothing}, 0
+  end
   if record.state == ${LEASE.settled} then return ${STEP.nothing}, 0 end
   return settleStep(terms, record, call.hits)
 end

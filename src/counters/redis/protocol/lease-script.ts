@@ -53,7 +53,7 @@ local function choose(state, hits)
   calls[#calls + 1] = call
   if not state.count then return call end
   call.target = call.name
-  if call.isNamed or call.action >= ${UNDO.take} then
+  if call.isNamed or call.action == ${UNDO.take} or call.action == ${UNDO.spend} then
     call.record = recordOf(state, call.name)
   elseif state.hasHolders then
     call.record = blank()

@@ -1,4 +1,4 @@
-import { LEASE, LEASE_MODE, SETTLED_S, STEP } from '../../leases/lease.ts';
+import { ACTION, LEASE, LEASE_MODE, SETTLED_S, STEP } from '../../leases/lease.ts';
 import { CLOCK_SKEW_S } from './scripts.ts';
 
 /** The last letters of the names of the two keys of a limit: `a` for the account, `e` for the ends of leases. */
@@ -228,7 +228,9 @@ local function settle(state, call, name, record)
     spend(state, hits)
     if state.allowsOverdraft then state.over = min(state.over + max(hits - call.held, 0), state.spent) end
   end
-  if state.settles and state.hasHolders and (isKnown or call.isNamed) then
+  if state.settles and state.hasHolders and call.action == ${ACTION.revoke} then
+    setRecord(state, name, record, ${LEASE.expired}, record.hits, state.lengthMs)
+  elseif state.settles and state.hasHolders and (isKnown or call.isNamed) then
     local same = call.isRefund and -1 or call.hits
     setRecord(state, name, record, ${LEASE.settled}, same, min(${SETTLED_S}000, state.lengthMs))
   elseif isKnown then
