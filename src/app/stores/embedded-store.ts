@@ -29,7 +29,10 @@ export function createEmbeddedStore({ settings, stats, shared }: StoreParts): {
 } {
   const memory = shared?.memory ?? null;
   const table = memory === null ? openTable(settings.memoryStoreMaxKeys) : CounterTable.attach(memory);
-  if (memory === null) stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
+  if (memory === null) {
+    stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
+    stats.gauge('ratelimit.memory_store.leases', () => table.leases.count);
+  }
   const calls = new StoreCalls(stats, 'embedded', ['ok']);
   return { store: new MeasuredEmbeddedStore(new EmbeddedCounterStore(table), calls), table };
 }

@@ -208,6 +208,11 @@ function storeMappings(): Mapping[] {
       'Counters that the embedded store evicted although their windows had not ended.',
       { formerly: 'ratelimit_memory_store_evicted' },
     ),
+    gauge(
+      'ratelimit.memory_store.leases',
+      'sluice_embedded_store_leases',
+      'Leases in the embedded store, with those that are remembered after their end.',
+    ),
     counter(
       'ratelimit.memory_store.snapshots',
       'sluice_embedded_store_snapshots_total',
