@@ -37,8 +37,8 @@ export function withCalendarMonth(unit: Unit | null, terms: LimitTerms | null): 
 }
 
 /** Whether rule files write a limit with these terms as a plain one. */
-export function isWrittenPlain({ tag, afterLimit }: RuleTerms): boolean {
-  return tag.length === 0 && afterLimit === 0;
+export function isWrittenPlain({ tag, afterLimit, scale }: RuleTerms): boolean {
+  return tag.length === 0 && afterLimit === 0 && scale === 1;
 }
 
 /** Whether rule files write the window of these terms as `unit: month`. */

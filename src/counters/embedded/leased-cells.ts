@@ -325,7 +325,8 @@ export class LeasedCells {
     leases.slotHeld[slot] = this.#held;
     counts[slot] = this.#level;
     const first = this.#account < 0 ? -1 : this.#book.first(this.#account, LEASE.live);
-    leases.slotEndsMs[slot] = first < 0 ? 0 : this.#book.endMs(first) - nowMs;
+    // Some leases may have to end that are over.
+    leases.slotEndsMs[slot] = first < 0 ? 0 : Math.max(this.#book.endMs(first) - nowMs, 1);
   }
 }
 

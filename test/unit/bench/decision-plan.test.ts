@@ -61,7 +61,16 @@ t.test('times, workers and the file are taken over', async t => {
 });
 
 t.test('a quick run leaves out the kinds of limits unless it names them', async t => {
-  t.same(readPlan([]).limitKinds, ['plain', 'window', 'calendar', 'several', 'sliding', 'bucket', 'classes']);
+  t.same(readPlan([]).limitKinds, [
+    'plain',
+    'window',
+    'calendar',
+    'several',
+    'sliding',
+    'bucket',
+    'classes',
+    'leases',
+  ]);
   t.same(readPlan(['--limits', 'bucket,sliding']).limitKinds, ['plain', 'sliding', 'bucket']);
   t.notOk(readPlan(['--quick']).parts.includes('limits'));
   t.same(readPlan(['--quick', '--only', 'limits']).parts, ['limits']);
