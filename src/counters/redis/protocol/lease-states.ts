@@ -26,12 +26,13 @@ const NO_LEASE_STATE = 'ERR value is not the account of a limit with leases';
 /**
  * Lua functions for the states of limits with leases. A limit has two keys in the same hash slot:
  *
- *     {l:<key>}a    hash with the field '' for the account, `window spent over held`, and a field for each record
+ *     {l:<key>}a    hash with the field '' for the account, `window spent over held records lives`, and a field for each record
  *     {l:<key>}e    sorted set of the names of the records: the score of a live lease is its end, that of a record which is
  *                   only remembered is the negative time at which it is forgotten
  *
  * `window` is the end of the window in seconds, by the clock of the caller; 0 without windows. `over` is the part of the
- * spent hits that takes no room. A record is `state hits ends window`: the state of `LEASE`, the end or the time at which it
+ * spent hits that takes no room, `records` the number of records, and `lives` the second until which both keys live at
+ * least, which spares Redis to be asked. A record is `state hits ends window`: the state of `LEASE`, the end or the time at which it
  * is forgotten in milliseconds, by the clock of Redis, and the window in which the lease began. The hits of a settled lease are
  * those of the call that settled it, or -1 so that no call is the same. The record that a lease has replaced follows, so that
  * the lease can be taken back. Leases that have ended have
@@ -146,12 +147,13 @@ end
 -- Reads the account, and begins a new window if the stored one has ended.
 local function readAccount(state, now)
   state.spent, state.over, state.held, state.window = 0, 0, 0, state.closes
+  state.total, state.lives = 0, 0
   local text = command('HGET', state.account, '')
   if not text then return false end
   if type(text) == 'table' then return text.err end
-  local window, spent, over, held = match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+  local window, spent, over, held, total, lives = match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   if not window then return '${NO_LEASE_STATE}' end
-  window = tonumber(window)
+  window, state.total, state.lives = tonumber(window), tonumber(total), tonumber(lives)
   local second = (now - now % 1000) / 1000
   local isPast = window <= second or window > second + 2 * state.length + ${CLOCK_SKEW_S}
   if state.mode == ${LEASE_MODE.concurrency} or not isPast then
@@ -179,7 +181,7 @@ end
 
 -- Whether the limit has as many leases as it can have, without one of this name.
 local function isAtMost(state, name)
-  if recordOf(state, name).state == ${LEASE.live} then return false end
+  if state.total + #state.fresh < ${MOST_LEASES} or recordOf(state, name).state == ${LEASE.live} then return false end
   if not state.live then state.live = command('ZCOUNT', state.ends, '(' .. format('%d', clock), '+inf') end
   return state.live >= ${MOST_LEASES}
 end
@@ -293,48 +295,51 @@ end
 
 -- Forgets the records that would be forgotten first, if there are too many of them.
 local function boundRemembered(state)
-  local all = command('ZCARD', state.ends)
-  if all <= ${MOST_LEASES} then return end
-  local excess = all - command('ZCOUNT', state.ends, '(0', '+inf') - ${MOST_LEASES}
+  if state.total <= ${MOST_LEASES} then return end
+  local excess = state.total - command('ZCOUNT', state.ends, '(0', '+inf') - ${MOST_LEASES}
   if excess <= 0 then return end
   local found = command('ZREVRANGEBYSCORE', state.ends, '(0', '-inf', 'LIMIT', 0, excess)
   send('HDEL', state.account, found)
   send('ZREM', state.ends, found)
-end
-
--- Both keys live for longer than the window and all records. Their time to live is set at most once a minute.
-local function prolong(state, key)
-  local left = command('TTL', key)
-  if left < state.life then command('EXPIRE', key, state.life + 60) end
+  state.total = state.total - #found
 end
 
 local function writeAccount(state, words)
   words[1] = ''
-  words[2] = format('%d %d %d %d', state.window, state.spent, state.over, state.held)
+  words[2] = format('%d %d %d %d %d %d', state.window, state.spent, state.over, state.held, state.total, state.lives)
   return send('HSET', state.account, words)
 end
 
+-- Both keys live for longer than the window and all records. Their time to live is set at most once a minute, and when the
+-- one with the ends is new.
 local function keepLeases(state)
   local texts, scores, gone = { '', '' }, {}, {}
-  local remembers = false
+  local before = state.total
   for name, record in pairs(state.changed) do
     if record.state ~= ${LEASE.none} then
       local isLive = record.state == ${LEASE.live}
-      remembers = remembers or not isLive
       texts[#texts + 1] = name
       texts[#texts + 1] = textOf(record)
       scores[#scores + 1] = format('%d', isLive and record.ends or -record.ends)
       scores[#scores + 1] = name
+      if not record.stored then state.total = state.total + 1 end
     elseif record.stored then
       gone[#gone + 1] = name
     end
   end
+  state.total = max(state.total - #gone, 0)
+  local second = floor(clock / 1000)
+  local expires = second + state.life > state.lives
+  if expires then state.lives = second + state.life + 60 end
   local err = writeAccount(state, texts) or send('ZADD', state.ends, scores) or
     send('HDEL', state.account, gone) or send('ZREM', state.ends, gone)
   if err then return err end
-  if remembers then boundRemembered(state) end
-  prolong(state, state.account)
-  if #scores > 0 then prolong(state, state.ends) end
+  if state.total > ${MOST_LEASES} then
+    boundRemembered(state)
+    writeAccount(state, {})
+  end
+  if expires then command('EXPIRE', state.account, state.lives - second) end
+  if #scores > 0 and (expires or before == 0) then command('EXPIRE', state.ends, state.lives - second) end
 end
 
 -- The milliseconds until the first lease ends; 0 without leases.
