@@ -29,25 +29,27 @@ export class OpPlanner {
     lease: null as OpLease | null,
   };
   readonly #lease = { action: 0, bytes: NO_BYTES, start: 0, end: 0 };
-  /** Whether exceeded limits of the current request hold back its other hits. */
-  #holdsBack = false;
+  /** Set before each request: whether exceeded limits of the request hold back its other hits. */
+  holdsBack = false;
+  readonly #leaseEnds: readonly LeaseEnd[];
 
   /**
    * @param overLimit the local cache; null if disabled
    * @param expiryJitterS returns random seconds to add to a time to live, so that counters do not all expire at once
+   * @param leaseEnds what the current request ends of leases beside its ops; see `Steerer.leaseEnds`
    */
-  constructor(overLimit: OverLimitCache | null, expiryJitterS: () => number) {
+  constructor(overLimit: OverLimitCache | null, expiryJitterS: () => number, leaseEnds: readonly LeaseEnd[]) {
     this.#overLimit = overLimit;
     this.#expiryJitterS = expiryJitterS;
+    this.#leaseEnds = leaseEnds;
   }
 
   /**
    * Counts `total_hits` or `total_negative_hits`, looks up hits in the local cache, and adds an op for each remaining
    * limit of the descriptors in rows `[first, end)`, as one group.
    */
-  addGroup(batch: DecisionBatch, { first, end, holdsBack, leaseEnds }: PlannedGroup): void {
+  addGroup(batch: DecisionBatch, first: number, end: number): void {
     const { requests, decisions } = batch;
-    this.#holdsBack = holdsBack;
     let anyKnownOver = false;
     for (let row = first; row < end; row++) {
       const kind = decisions.kind[row];
@@ -57,7 +59,7 @@ export class OpPlanner {
         kind === KIND.several ? this.#addParts(batch, row, isRefund) : this.#addRow(batch, row, isRefund);
       anyKnownOver ||= isKnownOver;
     }
-    for (const lease of leaseEnds) this.#endLease(batch, lease);
+    for (let i = 0; i < this.#leaseEnds.length; i++) this.#endLease(batch, this.#leaseEnds[i]);
     batch.counters.endGroup(anyKnownOver);
   }
 
@@ -100,7 +102,7 @@ export class OpPlanner {
     countInClass(batch, row, total, hits);
     if (!isRefund && this.#isKnownOver(batch, row)) {
       decisions.op[row] = -1;
-      return this.#holdsBack && holdsBack(decisions, row);
+      return this.holdsBack && holdsBack(decisions, row);
     }
     decisions.op[row] = this.#addOp(batch, row, isRefund);
     this.#mark(batch, row, isRefund);
@@ -144,7 +146,7 @@ export class OpPlanner {
     const op = this.#op;
     op.hits = decisions.hits[row];
     op.isRefund = isRefund;
-    op.limit = this.#holdsBack && holdsBack(decisions, row) ? mostHits(decisions, row) : NEVER_FULL;
+    op.limit = this.holdsBack && holdsBack(decisions, row) ? mostHits(decisions, row) : NEVER_FULL;
     op.unit = terms === null ? unit : terms.storeUnit;
     op.ttlS = terms === null ? windowLengthS(unit) + jitterS : terms.ttlS(nowS, jitterS);
     op.expiryS = terms === null ? nowS + secondsUntilReset(unit, nowS) : terms.expiryS(nowS);
@@ -171,16 +173,6 @@ export class OpPlanner {
     if (isRefund && decisions.hits[row] > 0) overLimit.marks.refunded(word);
     decisions.mark[row] = overLimit.marks.of(word);
   }
-}
-
-/** The request whose ops are added. */
-interface PlannedGroup {
-  /** Its rows: `[first, end)`. */
-  readonly first: number;
-  readonly end: number;
-  /** Whether a limit that is exceeded holds back the hits of the others. */
-  readonly holdsBack: boolean;
-  readonly leaseEnds: readonly LeaseEnd[];
 }
 
 /**

@@ -74,7 +74,7 @@ export class Planner {
     this.#holdsBack = holdsBack;
     this.#selection = selection ?? null;
     this.#steerer = new Steerer(steering);
-    this.#ops = new OpPlanner(overLimit, expiryJitterS);
+    this.#ops = new OpPlanner(overLimit, expiryJitterS, this.#steerer.leaseEnds);
   }
 
   /**
@@ -134,8 +134,8 @@ export class Planner {
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
     if (this.#steerer.table !== null) this.#steerer.steer(batch, generation, request);
     this.#selection?.select(batch, first, end);
-    const { leaseEnds } = this.#steerer;
-    this.#ops.addGroup(batch, { first, end, holdsBack: this.#holdsBack || this.#hasLeases, leaseEnds });
+    this.#ops.holdsBack = this.#holdsBack || this.#hasLeases;
+    this.#ops.addGroup(batch, first, end);
     return null;
   }
 
