@@ -1,5 +1,6 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { JsonObject } from '../base/json.ts';
+import { LEASE_FIELD } from './lease-message.ts';
 import { readStruct } from './struct.ts';
 import { readerOf, type WireReader, writeBytes, writeText, writeUint } from './wire.ts';
 
@@ -25,20 +26,9 @@ export interface RequestDescriptor {
 /** `sluice.v1.Lease`. */
 export interface RequestLease {
   readonly id: string;
-  /** A number of {@link LEASE_ACTIONS}. */
+  /** A number of `LEASE_ACTIONS`, or 0. */
   readonly action: number;
 }
-
-/** `sluice.v1.Lease.Action` by name. */
-export const LEASE_ACTIONS: Readonly<Record<string, number>> = {
-  reserve: 1,
-  settle: 2,
-  release: 3,
-  extend: 4,
-};
-
-/** The number of the field with it in a descriptor. */
-const LEASE_FIELD = 1000;
 
 interface LimitOverride {
   /** 0 to 2^32 - 1. */

@@ -2,6 +2,7 @@ import type { ByteWriter } from '../base/bytes.ts';
 import { jsonFault } from './json-fault.ts';
 import { JsonReader, NO_FIELD, nameTable } from './json-reader.ts';
 import { INT32, UINT32, UINT64 } from './json-values.ts';
+import { LEASE_ACTIONS, LEASE_FIELD } from './lease-message.ts';
 import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './request-table.ts';
 import { WIRE, writeTag, writeUint } from './wire.ts';
 
@@ -36,11 +37,7 @@ const ID = 1;
 const ACTION = 2;
 const LEASE_FIELDS = nameTable({ id: ID, action: ACTION });
 
-/** `sluice.v1.Lease.Action`. */
-const ACTIONS = nameTable({ reserve: 1, settle: 2, release: 3, extend: 4 });
-
-/** The number of the field `lease` of a descriptor; see `proto/sluice/v1/lease.proto`. */
-const LEASE_FIELD = 1000;
+const ACTIONS = nameTable(LEASE_ACTIONS);
 
 const KEY = 1;
 const VALUE = 2;

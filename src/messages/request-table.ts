@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { doubled, grownCapacity } from '../base/bytes.ts';
 import { Fault } from '../base/fault.ts';
+import { LEASE_ACTIONS, LEASE_FIELD } from './lease-message.ts';
 import { readerOf, WireFault, WireReader } from './wire.ts';
 
 // Limits of a `RateLimitRequest` in protobuf and JSON. The protocol has none, but a message of a few megabytes could
@@ -15,9 +16,6 @@ export const MAX_ENTRIES = 256;
 /** Maximum number of bytes of the id of a lease. */
 const MAX_LEASE_ID_BYTES = 4096;
 
-/** The greatest number of `sluice.v1.Lease.Action`. */
-const LAST_ACTION = 4;
-
 /** Error message for requests beyond {@link MAX_DESCRIPTORS}. */
 export const TOO_MANY_DESCRIPTORS = `a request may hold at most ${MAX_DESCRIPTORS} descriptors: send the rest in another request`;
 
@@ -28,7 +26,13 @@ export const TOO_MANY_ENTRIES = `a descriptor may hold at most ${MAX_ENTRIES} en
 
 /** Tags (field number × 8 + wire type) of the messages in a `RateLimitRequest`. */
 const REQUEST_TAG = { domain: 10, descriptors: 18, hitsAddend: 24 } as const;
-const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26, isNegativeHits: 32, lease: 8002 } as const;
+const DESCRIPTOR_TAG = {
+  entries: 10,
+  limit: 18,
+  hitsAddend: 26,
+  isNegativeHits: 32,
+  lease: LEASE_FIELD * 8 + 2,
+} as const;
 const ENTRY_TAG = { key: 10, value: 18 } as const;
 const OVERRIDE_TAG = { requestsPerUnit: 8, unit: 16 } as const;
 const WRAPPER_TAG = { value: 8 } as const;
@@ -289,7 +293,7 @@ export class RequestTable {
         this.leaseEnd[row] = this.#skipText('id', stop);
       } else if (tag === LEASE_TAG.action) {
         const action = reader.uint32();
-        if (action > LAST_ACTION) throw new Fault('bad_request', UNKNOWN_ACTION);
+        if (action > LEASE_ACTIONS.extend) throw new Fault('bad_request', UNKNOWN_ACTION);
         this.leaseAction[row] = action;
       } else reader.skip();
     }

@@ -171,24 +171,20 @@ export interface LeaseRule {
 }
 
 /**
- * The modes of leases, and their numbers.
+ * The modes of leases.
  *
  * - `reserve`: the hits of the first call are held, and those of the last call are spent
  * - `concurrency`: every lease holds a slot, and nothing is spent
  * - `once`: the hits of the first call are spent, and later calls of the holder count nothing. Plain limits beside one of
  *   the other modes work like this
  */
-export const LEASE_MODES = { reserve: 0, concurrency: 1, once: 2 } as const;
-export type LeaseMode = keyof typeof LEASE_MODES;
+export type LeaseMode = 'reserve' | 'concurrency' | 'once';
 
 /**
  * The key of the entry of a descriptor whose value says what a call wants of the lease of its holder: one of
- * {@link LEASE_CALLS}. For proxies, whose configuration knows which of their calls ends a lease.
+ * `LEASE_ACTION_NAMES`. For proxies, whose configuration knows which of their calls ends a lease.
  */
 export const LEASE_ACTION_KEY = 'lease_action';
-
-/** What a call can want of a lease, by the numbers of `ACTION` in `counters/leases/lease.ts`, from 1. */
-export const LEASE_CALLS = ['reserve', 'settle', 'release', 'extend'] as const;
 
 /** The longest lease: 30 days. */
 export const LONGEST_LEASE_S = 2_592_000;

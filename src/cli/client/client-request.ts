@@ -1,9 +1,5 @@
-import {
-  type DescriptorEntry,
-  LEASE_ACTIONS,
-  type RateLimitRequest,
-  type RequestLease,
-} from '../../messages/client-codec.ts';
+import type { DescriptorEntry, RateLimitRequest, RequestLease } from '../../messages/client-codec.ts';
+import { LEASE_ACTION_NAMES } from '../../messages/lease-message.ts';
 import { integer } from '../../settings/kinds/kinds.ts';
 import { type FlagValues, readFlag, textFlag } from '../terminal/flags.ts';
 import { UsageFault } from '../terminal/io.ts';
@@ -60,11 +56,9 @@ function leaseFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RequestLease |
   const { lease: id, 'lease-action': name } = flags;
   if (id === '' && name === '') return null;
   if (id === '') throw new UsageFault('--lease-action needs the holder of the lease: add --lease ID.');
-  const action = name === '' ? 0 : LEASE_ACTIONS[name];
-  if (action === undefined) {
-    const accepted = Object.keys(LEASE_ACTIONS).join(', ');
-    throw new UsageFault(`--lease-action ${name} is unknown. Accepted: ${accepted}.`);
-  }
+  const action = LEASE_ACTION_NAMES.indexOf(name) + 1;
+  if (name !== '' && action === 0)
+    throw new UsageFault(`--lease-action ${name} is unknown. Accepted: ${LEASE_ACTION_NAMES.join(', ')}.`);
   return { id, action };
 }
 

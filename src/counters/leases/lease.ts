@@ -1,3 +1,5 @@
+import { LEASE_ACTIONS } from '../../messages/lease-message.ts';
+
 /**
  * Leases: hits that are held for a holder until it says what it has used, or until the lease ends.
  *
@@ -8,7 +10,7 @@
  * `redis/protocol/lease-functions.ts` decides with the same operations.
  */
 
-/** The modes of `LEASE_MODES` in `rules/rule-set.ts`. */
+/** The modes; see `LeaseMode` in `rules/rule-set.ts`. */
 export const LEASE_MODE = { reserve: 0, concurrency: 1, once: 2 } as const;
 
 /** How the leases of a limit work. All hits are whole numbers. */
@@ -34,7 +36,7 @@ export interface LeaseTerms {
  * has decided about them: it ends the lease of the holder as the call would, or does nothing. `revoke` is for operators: the
  * lease ends as if its time were over, so that its holder can still say what it has used.
  */
-export const ACTION = { any: 0, reserve: 1, settle: 2, release: 3, extend: 4, end: 7, revoke: 8 } as const;
+export const ACTION = { any: 0, ...LEASE_ACTIONS, end: 7, revoke: 8 } as const;
 
 /**
  * What the store knows of a holder.

@@ -1,11 +1,12 @@
 import { ACTION } from '../../counters/leases/lease.ts';
+import { LEASE_ACTION_NAMES } from '../../messages/lease-message.ts';
 import type { RequestTable } from '../../messages/request-table.ts';
 import type { Matcher } from '../../rules/matcher.ts';
-import { LEASE_ACTION_KEY, LEASE_CALLS, type LeaseRule } from '../../rules/rule-set.ts';
+import { LEASE_ACTION_KEY, type LeaseRule } from '../../rules/rule-set.ts';
 import { asideEntry, isText } from './aside-entries.ts';
 
 const ACTION_KEY: Uint8Array = Buffer.from(LEASE_ACTION_KEY);
-const ACTIONS: readonly Uint8Array[] = LEASE_CALLS.map(name => Buffer.from(name));
+const ACTIONS: readonly Uint8Array[] = LEASE_ACTION_NAMES.map(name => Buffer.from(name));
 
 /** Finds the holder of the lease of a request, and what the request wants of the lease. */
 export class LimitHolders {

@@ -1,5 +1,6 @@
 import { quote } from '../../base/printable.ts';
-import { LEASE_ACTION_KEY, LEASE_CALLS, type RuleEntry, type RuleLimit } from '../rule-set.ts';
+import { LEASE_ACTION_NAMES } from '../../messages/lease-message.ts';
+import { LEASE_ACTION_KEY, type RuleEntry, type RuleLimit } from '../rule-set.ts';
 import { fieldOf } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
@@ -38,7 +39,7 @@ const ACTION: Aside = {
   key: LEASE_ACTION_KEY,
   field: 'entry that says what to do with a lease',
   named: 'what to do with a lease',
-  values: LEASE_CALLS,
+  values: LEASE_ACTION_NAMES,
   areKnown: true,
 };
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { LEASE_ACTIONS } from '../../../src/messages/client-codec.ts';
+import { LEASE_ACTIONS } from '../../../src/messages/lease-message.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { record, sharedRecords } from '../../support/steering.ts';
 import { deciding, type OpenStore, OVER_LIMIT, shown } from './examinee.ts';
@@ -31,7 +31,12 @@ async function giveBack(decisions: Decisions, text: string, hits = 1): Promise<s
 }
 
 /** Asks with one descriptor that says what it wants of the lease of a holder. */
-async function lease(decisions: Decisions, id: string, name: string, hitsAddend: number): Promise<string> {
+async function lease(
+  decisions: Decisions,
+  id: string,
+  name: keyof typeof LEASE_ACTIONS,
+  hitsAddend: number,
+): Promise<string> {
   const own = { hitsAddend, lease: { id, action: LEASE_ACTIONS[name] } };
   return shown((await decisions.ask(request('d', descriptor('k=v', own)))).statuses)[0];
 }

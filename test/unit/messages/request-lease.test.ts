@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { encodeRateLimitRequest, LEASE_ACTIONS } from '../../../src/messages/client-codec.ts';
+import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { jsonToRequest } from '../../../src/messages/json-request.ts';
+import { LEASE_ACTIONS } from '../../../src/messages/lease-message.ts';
 import { RequestTable } from '../../../src/messages/request-table.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 

@@ -1,6 +1,6 @@
 import type { ObjectSchema } from '../../../../base/schema/schema.ts';
 import type { Explanation } from '../../../../decision/explain/explain-descriptor.ts';
-import { LEASE_ACTIONS } from '../../../../messages/client-codec.ts';
+import { LEASE_ACTIONS } from '../../../../messages/lease-message.ts';
 import {
   type Fields,
   list,
@@ -107,7 +107,7 @@ export function leasesRoutes(looks: LeaseLooks): OperatorRoute[] {
     return { json: { ...common(explanation), outcome, why, limits: viewOf(explanation, LIMIT, () => true) } };
   };
   const release = async (selector: Selector, holder: string) => {
-    const request = requestOf(selector, { id: holder, action: LEASE_ACTIONS['release'] });
+    const request = requestOf(selector, { id: holder, action: LEASE_ACTIONS.release });
     const before = await looks.release(request);
     const limits = viewOf(before, RELEASED, ({ leases }) => leases.ends);
     if (limits.length === 0) {
