@@ -2,7 +2,6 @@ import { ByteWriter, doubleColumns, grownCapacity } from '../base/bytes.ts';
 import { ADMISSION, type AdmissionTerms, levelAfterRefund, REFUSED } from './admission/admission.ts';
 import { AdmissionSlots } from './admission/admission-slots.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
-
 import { type OpLease, OpLeases } from './leases/op-leases.ts';
 import { afterRefund, SlotChanges } from './slot-changes.ts';
 import type { TimedCall } from './timed-call.ts';
@@ -130,7 +129,7 @@ export class CounterBatch {
     this.#print.take(bytes, range.start, range.end);
     if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
     const slot = this.#slotOf(bytes, range, op.terms ?? null);
-    if (this.admissions.kinds[slot] === ADMISSION.leased) {
+    if (this.admissions.isLeased(slot)) {
       this.leases.add(this.opCount, op.lease!);
       this.opReserves[this.opCount] = 0;
     } else if (this.admissions.kinds[slot] !== ADMISSION.count) {
@@ -182,8 +181,7 @@ export class CounterBatch {
 
   /** The lease of an op, for {@link opFor}; null for a slot without leases. */
   leaseOf(op: number): OpLease | null {
-    const isLeased = this.admissions.kinds[this.opSlots[op]] === ADMISSION.leased;
-    return isLeased ? this.leases.leaseOf(op) : null;
+    return this.admissions.isLeased(this.opSlots[op]) ? this.leases.leaseOf(op) : null;
   }
 
   /** The fingerprint of the holder of an op; valid until the next fingerprint is taken. */

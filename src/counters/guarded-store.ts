@@ -88,7 +88,7 @@ export class GuardedStore implements CounterStore {
     }
     await readOrLeave(local, batch);
     for (let slot = 0; slot < batch.slotCount; slot++)
-      if (isLeased(batch, slot)) batch.counts[slot] = Number.NaN;
+      if (batch.admissions.isLeased(slot)) batch.counts[slot] = Number.NaN;
   }
 
   /** Also removes what is counted in this process. While the store is unavailable, its counts are not removed. */
@@ -274,7 +274,7 @@ class ProbeKeys {
     this.#secondsApart = batch.secondsApart;
     this.#keys = [];
     for (let slot = 0; slot < batch.slotCount && this.#keys.length < MAX_KEYS; slot++) {
-      if (isLeased(batch, slot)) continue;
+      if (batch.admissions.isLeased(slot)) continue;
       const admits = batch.admissions.kinds[slot] !== ADMISSION.count;
       // A probe creates a missing count, and a key that is only refunded must not be created.
       if (!admits && batch.changes.opens[slot] === 0) continue;
@@ -375,11 +375,7 @@ class UncountedOps {
 /** Whether the lease of an op in `[first, end)` could not be counted. */
 function hasLostLease(batch: CounterBatch, first: number, end: number): boolean {
   for (let op = first; op < end; op++) {
-    if (isLeased(batch, batch.opSlots[op]) && Number.isNaN(batch.opAfters[op])) return true;
+    if (batch.admissions.isLeased(batch.opSlots[op]) && Number.isNaN(batch.opAfters[op])) return true;
   }
   return false;
-}
-
-function isLeased({ admissions }: CounterBatch, slot: number): boolean {
-  return admissions.kinds[slot] === ADMISSION.leased;
 }

@@ -60,7 +60,7 @@ function holdBackLease({ leases, opRefused, opHeld, opAfters }: CounterBatch, op
 }
 
 function isLeased({ admissions, opSlots }: CounterBatch, op: number): boolean {
-  return admissions.kinds[opSlots[op]] === ADMISSION.leased;
+  return admissions.isLeased(opSlots[op]);
 }
 
 /** The ops of a request with leases that hold back the others. */

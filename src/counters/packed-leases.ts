@@ -1,4 +1,3 @@
-import { ADMISSION } from './admission/admission.ts';
 import type { CounterBatch, CounterOp } from './batch.ts';
 import type { LeaseTerms } from './leases/lease.ts';
 
@@ -19,13 +18,13 @@ interface PackedLeases {
 export function packLeases({ admissions, leases, opSlots }: CounterBatch, packed: PackedLeases): void {
   const { leaseTerms, holderEnds, actions, holders } = packed;
   for (let slot = 0; slot * LEASE_TERMS < leaseTerms.length; slot++) {
-    if (admissions.kinds[slot] !== ADMISSION.leased) continue;
+    if (!admissions.isLeased(slot)) continue;
     const terms = leases.of(slot);
     const flags = [terms.hasHolders, terms.settles, terms.zeroSettles, terms.allowsOverdraft].map(Number);
     leaseTerms.set([terms.mode, terms.forS, terms.estimate, ...flags], slot * LEASE_TERMS);
   }
   for (let op = 0, end = 0; op < holderEnds.length; op++) {
-    if (admissions.kinds[opSlots[op]] === ADMISSION.leased) {
+    if (admissions.isLeased(opSlots[op])) {
       end = leases.holderEnds[op];
       actions[op] = leases.actions[op];
     }

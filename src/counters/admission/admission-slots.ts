@@ -81,6 +81,11 @@ export class AdmissionSlots {
     this.penalties.open(slot, terms.penalty ?? null);
   }
 
+  /** Whether leases hold the hits of a slot. */
+  isLeased(slot: number): boolean {
+    return this.kinds[slot] === ADMISSION.leased;
+  }
+
   /** Appends a request to the runs of a slot. */
   addRequest(slot: number, hits: number, isRefund: boolean, reserve: number): void {
     const last = this.lastRuns[slot];

@@ -64,7 +64,7 @@ export class EmbeddedCounterStore implements CounterStore {
     const table = this.#table;
     for (let op = 0; op < batch.opCount; op++) {
       const slot = batch.opSlots[op];
-      if (batch.admissions.kinds[slot] !== ADMISSION.leased) continue;
+      if (!batch.admissions.isLeased(slot)) continue;
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
@@ -79,7 +79,7 @@ export class EmbeddedCounterStore implements CounterStore {
   leases(batch: CounterBatch, most: number): (SlotLeases | null)[] {
     const lists: (SlotLeases | null)[] = new Array(batch.slotCount).fill(null);
     this.#readEach(batch, slot => {
-      if (batch.admissions.kinds[slot] === ADMISSION.leased) lists[slot] = this.#looks.list(most);
+      if (batch.admissions.isLeased(slot)) lists[slot] = this.#looks.list(most);
     });
     return lists;
   }
@@ -87,7 +87,7 @@ export class EmbeddedCounterStore implements CounterStore {
   reset(batch: CounterBatch): void {
     const table = this.#table;
     this.#readEach(batch, (slot, cell) => {
-      if (batch.admissions.kinds[slot] === ADMISSION.leased) this.#leased.remove(this.#print, batch.nowS);
+      if (batch.admissions.isLeased(slot)) this.#leased.remove(this.#print, batch.nowS);
       else if (cell >= 0) table.remove(cell);
       if (batch.admissions.penalties.of(slot) !== null) this.#admitted.removePenalty(this.#print, batch.nowS);
     });
@@ -148,7 +148,7 @@ export class EmbeddedCounterStore implements CounterStore {
     if (first === end) return;
     const { kinds } = batch.admissions;
     const hasLeases = batch.leases.count > 0;
-    if (hasLeases && end - first === 1 && kinds[batch.opSlots[first]] === ADMISSION.leased) {
+    if (hasLeases && end - first === 1 && batch.admissions.isLeased(batch.opSlots[first])) {
       this.#leaseAlone(batch, first, held);
       return;
     }
@@ -198,7 +198,7 @@ export class EmbeddedCounterStore implements CounterStore {
   #exceeds(batch: CounterBatch, op: number): boolean {
     this.#cells.push(-1);
     const slot = batch.opSlots[op];
-    if (batch.admissions.kinds[slot] === ADMISSION.leased) {
+    if (batch.admissions.isLeased(slot)) {
       const { slotPending, hits, steps } = batch.leases;
       this.#leased.load(batch, slot, this.#print);
       const fits = this.#leased.fits(batch, op, steps[op] === STEP.ask ? 0 : slotPending[slot]);
@@ -259,7 +259,7 @@ export class EmbeddedCounterStore implements CounterStore {
     this.#leased.begin(batch.nowMs, end - first);
     for (let op = first; op < end; op++) {
       const slot = batch.opSlots[op];
-      if (batch.admissions.kinds[slot] !== ADMISSION.leased) continue;
+      if (!batch.admissions.isLeased(slot)) continue;
       this.#readPrint(batch, slot);
       this.#leased.load(batch, slot, this.#print);
       this.#leased.choose(batch, op);
@@ -272,7 +272,7 @@ export class EmbeddedCounterStore implements CounterStore {
   #refundGroup(batch: CounterBatch, first: number, end: number): void {
     for (let op = first; op < end; op++) {
       const slot = batch.opSlots[op];
-      if (batch.opRefunds[op] === 0 || batch.admissions.kinds[slot] === ADMISSION.leased) continue;
+      if (batch.opRefunds[op] === 0 || batch.admissions.isLeased(slot)) continue;
       this.#readPrint(batch, slot);
       batch.opHeld[op] = 0;
       if (batch.admissions.kinds[slot] !== ADMISSION.count) {
@@ -313,6 +313,6 @@ export class EmbeddedCounterStore implements CounterStore {
 
 /** Whether an op has been applied before the hits of its group: refunds, and steps to leases that cannot be refused. */
 function isApplied({ admissions, leases, opSlots, opRefunds }: CounterBatch, op: number): boolean {
-  if (leases.count > 0 && admissions.kinds[opSlots[op]] === ADMISSION.leased) return !leases.isRefusable(op);
+  if (leases.count > 0 && admissions.isLeased(opSlots[op])) return !leases.isRefusable(op);
   return opRefunds[op] === 1;
 }

@@ -59,7 +59,7 @@ export class LeaseLooks {
       action: leases.actions[op],
       hits: batch.opHits[op],
       isRefund: batch.opRefunds[op] === 1,
-      isNamed: leases.holderEnds[op] > leases.holderStarts[op],
+      isNamed: leases.isNamed(op),
     };
     const step = this.#step;
     step.choose(this.#terms, call, { state, hits });
@@ -133,9 +133,8 @@ export class LeaseLooks {
   }
 
   #find(batch: CounterBatch, op: number): number {
-    const { holderStarts, holderEnds } = batch.leases;
     if (this.#account < 0) return -1;
-    if (holderEnds[op] > holderStarts[op]) return this.#book.find(this.#account, batch.holderPrint(op));
+    if (batch.leases.isNamed(op)) return this.#book.find(this.#account, batch.holderPrint(op));
     return this.#terms.hasHolders ? -1 : this.#firstLive();
   }
 

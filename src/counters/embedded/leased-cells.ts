@@ -90,7 +90,7 @@ export class LeasedCells {
       action: leases.actions[op],
       hits: batch.opHits[op],
       isRefund,
-      isNamed: isNamed(batch, op),
+      isNamed: batch.leases.isNamed(op),
     };
     this.#step.choose(this.#terms, call, record);
     leases.steps[op] = this.#step.kind;
@@ -139,8 +139,7 @@ export class LeasedCells {
   /** The lease of the holder of an op; without holders, the one that ends first. -1 for none. */
   #find(batch: CounterBatch, op: number): number {
     if (this.#account < 0) return -1;
-    const { holderStarts, holderEnds } = batch.leases;
-    if (holderEnds[op] > holderStarts[op]) return this.#book.find(this.#account, batch.holderPrint(op));
+    if (batch.leases.isNamed(op)) return this.#book.find(this.#account, batch.holderPrint(op));
     return this.#terms.hasHolders ? -1 : this.#book.first(this.#account, LEASE.live);
   }
 
@@ -242,7 +241,7 @@ export class LeasedCells {
   #openLease(batch: CounterBatch, op: number, known: number): number {
     const book = this.#book;
     const { leases, nowMs } = batch;
-    const hasName = isNamed(batch, op);
+    const hasName = batch.leases.isNamed(op);
     if (hasName && known >= 0) return known;
     this.#room.tidy(nowMs);
     const hasRoom = this.#room.make(nowMs, 1);
@@ -280,7 +279,7 @@ export class LeasedCells {
       if (known >= 0) book.remove(known);
       return;
     }
-    if (known < 0 && !isNamed(batch, op)) return;
+    if (known < 0 && !batch.leases.isNamed(op)) return;
     const windowEndS = known < 0 ? this.#spent.endS : book.windowOf(known);
     const lease = known >= 0 ? known : this.#openLease(batch, op, known);
     if (lease < 0) return;
@@ -328,10 +327,6 @@ export class LeasedCells {
     // Some leases may have to end that are over.
     leases.slotEndsMs[slot] = first < 0 ? 0 : Math.max(this.#book.endMs(first) - nowMs, 1);
   }
-}
-
-function isNamed({ leases }: CounterBatch, op: number): boolean {
-  return leases.holderEnds[op] > leases.holderStarts[op];
 }
 
 function unnamedPrint(number: number): CellPrint {

@@ -94,6 +94,11 @@ export class OpLeases {
     return { action: this.actions[op], bytes, start: this.holderStarts[op], end: this.holderEnds[op] };
   }
 
+  /** Whether an op names the holder of its lease. */
+  isNamed(op: number): boolean {
+    return this.holderEnds[op] > this.holderStarts[op];
+  }
+
   /** Whether an op can be refused: it holds or spends hits only if they fit. Valid once the step is set. */
   isRefusable(op: number): boolean {
     const step = this.steps[op];

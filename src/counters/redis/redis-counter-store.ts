@@ -6,7 +6,6 @@ import { blamesKey, shortened } from '../../clients/redis/errors.ts';
 import { type CounterBatch, callsOf, callsWithoutCount } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
 import type { CounterStore, SlotLeases } from '../store.ts';
-import { isLeased } from './commands/admission-commands.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
 import { LeaseCalls } from './commands/lease-calls.ts';
 import { leaseLists } from './commands/lease-lists.ts';
@@ -92,7 +91,7 @@ export class RedisCounterStore implements CounterStore {
   }
 
   async preview(batch: CounterBatch): Promise<void> {
-    const slots = this.#slots.take(batch.slotCount).filter(slot => isLeased(batch, slot));
+    const slots = this.#slots.take(batch.slotCount).filter(slot => batch.admissions.isLeased(slot));
     if (slots.length === 0) return;
     await this.#settle(batch, this.#counters.lease(batch, slots, LeaseCalls.previewing()));
   }

@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts';
-import { ADMISSION, REFUSED } from '../../counters/admission/admission.ts';
+import { REFUSED } from '../../counters/admission/admission.ts';
 import { Penalty } from '../../counters/admission/penalty.ts';
 import type { CounterBatch } from '../../counters/batch.ts';
 import { holdBack, holdBackAfterLeases } from '../../counters/holding-back.ts';
@@ -72,9 +72,8 @@ export class ReadingStore implements CounterStore {
     const endsMs = slotEndsMs.slice(0, batch.slotCount);
     const areListed = mostLeases !== null;
     let lists: PresentLeases['lists'] = [];
-    const { kinds } = batch.admissions;
     const isRead = this.present.some(
-      (count, slot) => kinds[slot] === ADMISSION.leased && !Number.isNaN(count),
+      (count, slot) => batch.admissions.isLeased(slot) && !Number.isNaN(count),
     );
     // A store that cannot read leases need not be asked for them.
     if (!isRead) return { held, endsMs, lists, areListed };
@@ -94,14 +93,14 @@ export class ReadingStore implements CounterStore {
     } catch (failure) {
       if (!(failure instanceof Fault)) throw failure;
       for (let slot = 0; slot < batch.slotCount; slot++) {
-        if (admissions.kinds[slot] !== ADMISSION.leased) continue;
+        if (!admissions.isLeased(slot)) continue;
         counts[slot] = Number.NaN;
         this.present[slot] = Number.NaN;
       }
     }
     for (let op = 0; op < batch.opCount; op++) {
       const slot = opSlots[op];
-      if (admissions.kinds[slot] !== ADMISSION.leased || !Number.isNaN(counts[slot])) continue;
+      if (!admissions.isLeased(slot) || !Number.isNaN(counts[slot])) continue;
       opAfters[op] = Number.NaN;
       opRefused[op] = REFUSED.no;
       leases.slotHeld[slot] = this.presentLeases.held[slot];
@@ -112,7 +111,7 @@ export class ReadingStore implements CounterStore {
   #leaveHeldBack({ counts, leases, admissions, opCount, opHeld, opSlots, opAfters }: CounterBatch): void {
     for (let op = 0; op < opCount; op++) {
       const slot = opSlots[op];
-      if (opHeld[op] === 0 || admissions.kinds[slot] !== ADMISSION.leased) continue;
+      if (opHeld[op] === 0 || !admissions.isLeased(slot)) continue;
       counts[slot] = this.present[slot];
       opAfters[op] = this.present[slot];
       leases.slotHeld[slot] = this.presentLeases.held[slot];

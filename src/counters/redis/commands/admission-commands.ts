@@ -24,11 +24,6 @@ export function isAdmitted(batch: CounterBatch, slot: number): boolean {
   return batch.admissions.kinds[slot] !== ADMISSION.count;
 }
 
-/** Whether the hits of a slot are held by leases. */
-export function isLeased(batch: CounterBatch, slot: number): boolean {
-  return batch.admissions.kinds[slot] === ADMISSION.leased;
-}
-
 /**
  * Counts batches with sliding windows and token buckets: one atomic script for each chunk. The scripts have the plain
  * counters before the others.
@@ -152,7 +147,7 @@ export function packedRequests(
     packer.add(end - first);
     for (let op = first; op < end; op++) {
       const slot = batch.opSlots[op];
-      const isRefund = batch.opRefunds[op] === 1 && !isLeased(batch, slot);
+      const isRefund = batch.opRefunds[op] === 1 && !batch.admissions.isLeased(slot);
       packer.add(places[slot]);
       packer.add(batch.opHits[op]);
       packer.add(isRefund ? IS_REFUND : batch.opLimits[op]);
@@ -169,7 +164,7 @@ export function packedReserves(
 ): Uint8Array {
   for (let op = first; op < end; op++) {
     const slot = batch.opSlots[op];
-    packer.add(isAdmitted(batch, slot) && !isLeased(batch, slot) ? batch.opReserves[op] : 0);
+    packer.add(isAdmitted(batch, slot) && !batch.admissions.isLeased(slot) ? batch.opReserves[op] : 0);
   }
   return packer.take();
 }

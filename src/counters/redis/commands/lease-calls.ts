@@ -78,7 +78,7 @@ export class LeaseCalls {
   /** Appends the name of the lease of an op. Returns its length. */
   addName(names: ByteWriter, batch: CounterBatch, op: number): number {
     const before = names.length;
-    if (isNamed(batch, op)) {
+    if (batch.leases.isNamed(op)) {
       const { bytes, start, end } = batch.leases.leaseOf(op);
       names.byte(NAMED);
       names.copy(bytes, start, end);
@@ -91,9 +91,4 @@ export class LeaseCalls {
     }
     return names.length - before;
   }
-}
-
-/** Whether an op names the holder of its lease. */
-export function isNamed({ leases }: CounterBatch, op: number): boolean {
-  return leases.holderEnds[op] > leases.holderStarts[op];
 }

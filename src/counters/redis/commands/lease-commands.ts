@@ -9,7 +9,6 @@ import { NumberPacker } from '../protocol/number-packer.ts';
 import { CLOCK_SKEW_S } from '../protocol/scripts.ts';
 import {
   isAdmitted,
-  isLeased,
   numbersOf,
   packedRequests,
   packedReserves,
@@ -18,7 +17,7 @@ import {
   takeStates,
 } from './admission-commands.ts';
 import { type Chunk, opsOf, type Slots, slotsOf, type Tally } from './counters.ts';
-import { isNamed, LeaseCalls } from './lease-calls.ts';
+import { LeaseCalls } from './lease-calls.ts';
 import { runScript } from './script-call.ts';
 import type { SharedKeys } from './shared-keys.ts';
 
@@ -46,10 +45,11 @@ export class LeaseCommands {
     const ops = opsOf(batch, groups);
     const used = Int32Array.from(slotsOf(batch, ops).slots);
     const plain = used.filter(slot => !isAdmitted(batch, slot));
-    const leased = used.filter(slot => isLeased(batch, slot));
-    const admitted = used.filter(slot => isAdmitted(batch, slot) && !isLeased(batch, slot));
+    const leased = used.filter(slot => batch.admissions.isLeased(slot));
+    const admitted = used.filter(slot => isAdmitted(batch, slot) && !batch.admissions.isLeased(slot));
     const leasedOps: number[] = [];
-    for (let op = ops.first; op < ops.end; op++) if (isLeased(batch, batch.opSlots[op])) leasedOps.push(op);
+    for (let op = ops.first; op < ops.end; op++)
+      if (batch.admissions.isLeased(batch.opSlots[op])) leasedOps.push(op);
     const states = numbersOf(batch, admitted) - admitted.length;
     const leaseNumbers = leasedOps.length * LEASE_NUMBERS + leased.length * SLOT_NUMBERS;
     return runScript(link, {
@@ -110,7 +110,7 @@ export class LeaseCommands {
     for (const op of ops) {
       packer.add(calls.actionOf(batch, op));
       packer.add(batch.opRefunds[op]);
-      packer.add(isNamed(batch, op) ? 1 : 0);
+      packer.add(batch.leases.isNamed(op) ? 1 : 0);
       packer.add(calls.addName(this.#names, batch, op));
     }
     writer.word(packer.take());

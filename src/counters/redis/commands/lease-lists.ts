@@ -4,7 +4,6 @@ import type { LiveLease, SlotLeases } from '../../store.ts';
 import type { KeyServer } from '../connections/counting-server.ts';
 import { CommandWriter, TAG_END, TAG_START } from '../protocol/command-writer.ts';
 import { LEASE_LIST } from '../protocol/lease-list-script.ts';
-import { isLeased } from './admission-commands.ts';
 import { writeKeys } from './lease-commands.ts';
 
 /** Bytes before the name of the holder. */
@@ -24,7 +23,7 @@ export async function leaseLists(
   serverOf: (key: Uint8Array) => KeyServer,
 ): Promise<(SlotLeases | null)[]> {
   const lists = Array.from({ length: batch.slotCount }, async (_, slot): Promise<SlotLeases | null> => {
-    if (!isLeased(batch, slot)) return null;
+    if (!batch.admissions.isLeased(slot)) return null;
     const reply = await listOn(serverOf(tagOf(batch, slot)), batch, slot, most);
     return reply === null ? null : listOf(reply, batch, slot);
   });

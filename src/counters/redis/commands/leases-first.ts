@@ -2,7 +2,6 @@ import { Fault } from '../../../base/fault.ts';
 import { REFUSED } from '../../admission/admission.ts';
 import type { CounterBatch } from '../../batch.ts';
 import { heldBackChanges, holdBackAfterLeases, spreadHeldBack } from '../../holding-back.ts';
-import { isLeased } from './admission-commands.ts';
 import { groupStart, joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import { LeaseCalls } from './lease-calls.ts';
 
@@ -17,8 +16,8 @@ export async function holdBackLeasesFirst(
   batch: CounterBatch,
   slots: Slots,
 ): Promise<Tally> {
-  const leased = slots.filter(slot => isLeased(batch, slot));
-  const others = slots.filter(slot => !isLeased(batch, slot));
+  const leased = slots.filter(slot => batch.admissions.isLeased(slot));
+  const others = slots.filter(slot => !batch.admissions.isLeased(slot));
   const calls = LeaseCalls.of(batch);
   const decided = await counters.lease(batch, leased, calls);
   leaveUncounted(batch);
@@ -37,7 +36,7 @@ export async function holdBackLeasesFirst(
 function leaveUncounted(batch: CounterBatch): void {
   for (let op = 0; op < batch.opCount; op++) {
     const slot = batch.opSlots[op];
-    if (!isLeased(batch, slot) || !Number.isNaN(batch.counts[slot])) continue;
+    if (!batch.admissions.isLeased(slot) || !Number.isNaN(batch.counts[slot])) continue;
     batch.opAfters[op] = Number.NaN;
     batch.opHeld[op] = 0;
     batch.opRefused[op] = REFUSED.no;
@@ -77,7 +76,7 @@ function whatWasTaken(batch: CounterBatch, calls: LeaseCalls) {
     const [first, end] = [groupStart(batch, group), groupStart(batch, group + 1)];
     for (let op = first; op < end; op++) {
       const slot = batch.opSlots[op];
-      if (isLeased(batch, slot) && calls.has(batch, op)) ofGroup.add(slot);
+      if (batch.admissions.isLeased(slot) && calls.has(batch, op)) ofGroup.add(slot);
     }
     for (const slot of ofGroup) taken.add(slot);
     for (let op = first; op < end && ofGroup.size > 0; op++) {
@@ -90,8 +89,8 @@ function whatWasTaken(batch: CounterBatch, calls: LeaseCalls) {
 /** Reads the counts of all slots, with or without leases. */
 export async function readAll(counters: RedisCounters, batch: CounterBatch, slots: Slots): Promise<Tally> {
   if (batch.leases.count === 0) return counters.read(batch, slots);
-  const leased = slots.filter(slot => isLeased(batch, slot));
-  const others = slots.filter(slot => !isLeased(batch, slot));
+  const leased = slots.filter(slot => batch.admissions.isLeased(slot));
+  const others = slots.filter(slot => !batch.admissions.isLeased(slot));
   return joined(
     await Promise.all([
       leased.length === 0 ? NOTHING : counters.lease(batch, leased, LeaseCalls.none()),

@@ -7,7 +7,7 @@ import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { LEASE_SCRIPT } from '../protocol/lease-script.ts';
 import { NumberPacker } from '../protocol/number-packer.ts';
 import { REFUND, REFUND_SCRIPT, REFUNDS_CHANNEL, readScriptReply } from '../protocol/scripts.ts';
-import { isAdmitted, isLeased, numbersOf, packedRuns, takeLevel } from './admission-commands.ts';
+import { isAdmitted, numbersOf, packedRuns, takeLevel } from './admission-commands.ts';
 import { presentLevel } from './admission-states.ts';
 import type { Slots } from './counters.ts';
 import type { LeaseCalls } from './lease-calls.ts';
@@ -144,7 +144,7 @@ export class SingleCommands {
         ask();
         this.#leasing.writeSlot(writer, batch, leases.get(slot)!);
       } else if (step === 'remove' || step === 'removeQuietly') {
-        if (isLeased(batch, slot)) {
+        if (batch.admissions.isLeased(slot)) {
           ask();
           writer.command(3);
           writer.encoded(DEL);

@@ -9,7 +9,6 @@ import {
 } from '../../../clients/redis/errors.ts';
 import type { CounterBatch } from '../../batch.ts';
 import type { SlotChanges } from '../../slot-changes.ts';
-import { isLeased } from '../commands/admission-commands.ts';
 import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
 import { divided, LEASES_NEED_SCRIPTS, NEEDS_SCRIPTS } from '../commands/division.ts';
 import type { LeaseCalls } from '../commands/lease-calls.ts';
@@ -325,7 +324,7 @@ class Round {
 /** The hash slot of the key of a slot, or of its two keys. */
 function hashOf(batch: CounterBatch, slot: number): number {
   const [start, end] = [batch.keyStart(slot), batch.keyEnds[slot]];
-  if (!isLeased(batch, slot)) return hashSlot(batch.keys.bytes, start, end);
+  if (!batch.admissions.isLeased(slot)) return hashSlot(batch.keys.bytes, start, end);
   const name = Buffer.concat([TAG_START, batch.keys.bytes.subarray(start, end), TAG_END]);
   return hashSlot(name, 0, name.length);
 }
