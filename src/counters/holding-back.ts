@@ -27,10 +27,12 @@ function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
     const end = batch.groupEnds[group];
     refund(batch, first, end, areLeasesDecided);
     const held = batch.groupHeld[group] === 1;
-    const fullLeases = areLeasesDecided ? fullLeasesOf(batch, first, end) : NO_OPS;
-    let anyFull = held || fullLeases.length > 0;
+    let anyFull = held;
     for (let op = first; op < end; op++) {
-      if (areLeasesDecided && isLeased(batch, op)) continue;
+      if (areLeasesDecided && isLeased(batch, op)) {
+        anyFull ||= isFullLease(batch, op);
+        continue;
+      }
       if (batch.opRefunds[op] === 1) continue;
       const full = !held && batch.isFull(op);
       batch.opHeld[op] = full ? 0 : 1;
@@ -38,7 +40,7 @@ function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
     }
     for (let op = first; op < end; op++) {
       if (areLeasesDecided && isLeased(batch, op)) {
-        if (anyFull && !fullLeases.includes(op)) holdBackLease(batch, op);
+        if (anyFull && !isFullLease(batch, op)) holdBackLease(batch, op);
         continue;
       }
       if (batch.opRefunds[op] === 1) continue;
@@ -49,8 +51,6 @@ function holdBackBut(batch: CounterBatch, areLeasesDecided: boolean): void {
     first = end;
   }
 }
-
-const NO_OPS: readonly number[] = [];
 
 /** Marks an op whose hits must be held back, if it can be refused. */
 function holdBackLease({ leases, opRefused, opHeld, opAfters }: CounterBatch, op: number): void {
@@ -63,31 +63,9 @@ function isLeased({ admissions, opSlots }: CounterBatch, op: number): boolean {
   return admissions.isLeased(opSlots[op]);
 }
 
-/** The ops of a request with leases that hold back the others. */
-function fullLeasesOf(batch: CounterBatch, first: number, end: number): number[] {
-  const full: number[] = [];
-  for (let op = first; op < end; op++) {
-    if (isLeased(batch, op) && isFullOfLeases(batch, op, first)) full.push(op);
-  }
-  return full;
-}
-
-/**
- * Whether an op with a lease holds back the others of its request. It does not if only the room is missing that another op of
- * the request has taken under the same key.
- */
-function isFullOfLeases(batch: CounterBatch, op: number, first: number): boolean {
-  if (batch.opRefused[op] !== REFUSED.full || batch.opLimits[op] === NEVER_FULL) return false;
-  for (let other = first; other < op; other++) {
-    if (batch.opSlots[other] === batch.opSlots[op] && isAdmittedLease(batch, other)) return false;
-  }
-  return true;
-}
-
-/** Whether an op with a lease could have been refused and was not. */
-function isAdmittedLease({ leases, opRefused, opHeld, opAfters }: CounterBatch, op: number): boolean {
-  if (!leases.isRefusable(op) || opHeld[op] === 1) return false;
-  return opRefused[op] === REFUSED.no && !Number.isNaN(opAfters[op]);
+/** Whether the store has refused an op with a lease, so that it holds back the others of its request. */
+function isFullLease({ opRefused, opLimits }: CounterBatch, op: number): boolean {
+  return opRefused[op] === REFUSED.full && opLimits[op] !== NEVER_FULL;
 }
 
 /**

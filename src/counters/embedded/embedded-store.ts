@@ -62,15 +62,13 @@ export class EmbeddedCounterStore implements CounterStore {
 
   preview(batch: CounterBatch): void {
     const table = this.#table;
-    for (let op = 0; op < batch.opCount; op++) {
-      const slot = batch.opSlots[op];
-      if (!batch.admissions.isLeased(slot)) continue;
+    for (const [slot, ops] of leasedOps(batch)) {
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
       table.leases.lock();
       this.#looks.load(batch, slot, this.#print);
-      this.#looks.preview(batch, op);
+      this.#looks.preview(batch, ops);
       table.leases.unlock();
       table.unlock(region);
     }
@@ -309,6 +307,17 @@ export class EmbeddedCounterStore implements CounterStore {
     this.#print.b = batch.prints[slot * 3 + 1];
     this.#print.c = batch.prints[slot * 3 + 2];
   }
+}
+
+/** The ops with leases, by slot. */
+function leasedOps(batch: CounterBatch): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (let op = 0; op < batch.opCount; op++) {
+    const slot = batch.opSlots[op];
+    if (found.has(slot)) found.get(slot)!.push(op);
+    else if (batch.admissions.isLeased(slot)) found.set(slot, [op]);
+  }
+  return found;
 }
 
 /** Whether an op has been applied before the hits of its group: refunds, and steps to leases that cannot be refused. */

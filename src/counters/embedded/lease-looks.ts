@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import { REFUSED } from '../admission/admission.ts';
-import type { CounterBatch } from '../batch.ts';
+import { type CounterBatch, NEVER_FULL } from '../batch.ts';
 import { LEASE, LEASE_MODE, LeaseStep, type LeaseTerms, STEP } from '../leases/lease.ts';
 import type { LiveLease, SlotLeases } from '../store.ts';
 import type { CellPrint } from './cell.ts';
@@ -47,37 +47,28 @@ export class LeaseLooks {
     batch.counts[slot] = this.#level;
   }
 
-  /** Sets what an op would do, and what the slot would be like after it. */
-  preview(batch: CounterBatch, op: number): void {
-    const { leases, admissions, opSlots } = batch;
-    const slot = opSlots[op];
-    const found = this.#find(batch, op);
-    const state = found < 0 ? LEASE.none : this.#stateOf(found);
-    const lease = state === LEASE.none ? -1 : found;
-    const hits = lease < 0 ? 0 : this.#book.hits(lease);
-    const call = {
-      action: leases.actions[op],
-      hits: batch.opHits[op],
-      isRefund: batch.opRefunds[op] === 1,
-      isNamed: leases.isNamed(op),
-    };
-    const step = this.#step;
-    step.choose(this.#terms, call, { state, hits });
-    leases.steps[op] = step.kind;
-    leases.hits[op] = step.hits;
-    const room = admissions.capacities[slot] - this.#level;
-    const isRefused = leases.isRefusable(op) && Math.max(step.hits, 1) > room;
-    batch.opHeld[op] = 0;
-    batch.opRefused[op] = isRefused ? REFUSED.full : REFUSED.no;
-    batch.opAfters[op] = this.#level;
-    if (isRefused) return;
-    this.#change(lease, state);
-    leases.spent[op] = this.#spentBy(step);
-    leases.held[op] = step.kind === STEP.settle ? (lease < 0 ? step.hits : hits) : this.#heldBy(step);
-    leases.slotHeld[slot] = this.#held;
-    leases.slotEndsMs[slot] = this.#endsAfter(lease, state);
-    batch.opAfters[op] = this.#level;
-    batch.counts[slot] = this.#level;
+  /**
+   * Sets what the ops of a request on the slot would do, and what the slot would be like after them. As in a decision, those
+   * come first that cannot be refused.
+   */
+  preview(batch: CounterBatch, ops: readonly number[]): void {
+    const { leases } = batch;
+    for (const op of ops) {
+      const lease = this.#choose(batch, op);
+      if (!leases.isRefusable(op)) this.#pretend(batch, op, lease);
+    }
+    const levelBefore = this.#level;
+    for (const op of ops) {
+      if (!leases.isRefusable(op)) continue;
+      const lease = this.#choose(batch, op);
+      const room = batch.admissions.capacities[batch.opSlots[op]] - this.#level;
+      if (Math.max(leases.hits[op], 1) <= room) this.#pretend(batch, op, lease);
+      else {
+        batch.opRefused[op] = REFUSED.full;
+        batch.opAfters[op] = batch.opLimits[op] === NEVER_FULL ? this.#level : levelBefore;
+      }
+    }
+    batch.counts[batch.opSlots[ops[0]]] = this.#level;
   }
 
   /** The leases that end first. */
@@ -144,6 +135,42 @@ export class LeaseLooks {
     if (endMs > this.#nowMs) return state;
     if (state !== LEASE.live || !this.#terms.settles || !this.#terms.hasHolders) return LEASE.none;
     return endMs + this.#terms.forS * SECOND_MS > this.#nowMs ? LEASE.expired : LEASE.none;
+  }
+
+  /** Sets the step of an op. Returns the lease of its holder, -1 for none. */
+  #choose(batch: CounterBatch, op: number): number {
+    const { leases } = batch;
+    const found = this.#find(batch, op);
+    const state = found < 0 ? LEASE.none : this.#stateOf(found);
+    const lease = state === LEASE.none ? -1 : found;
+    const hits = lease < 0 ? 0 : this.#book.hits(lease);
+    const call = {
+      action: leases.actions[op],
+      hits: batch.opHits[op],
+      isRefund: batch.opRefunds[op] === 1,
+      isNamed: leases.isNamed(op),
+    };
+    this.#step.choose(this.#terms, call, { state, hits });
+    leases.steps[op] = this.#step.kind;
+    leases.hits[op] = this.#step.hits;
+    batch.opHeld[op] = 0;
+    batch.opRefused[op] = REFUSED.no;
+    return lease;
+  }
+
+  /** Sets what the slot would be like after the step that was chosen last. @param lease that of the holder, or -1 */
+  #pretend(batch: CounterBatch, op: number, lease: number): void {
+    const { leases } = batch;
+    const slot = batch.opSlots[op];
+    const step = this.#step;
+    const state = lease < 0 ? LEASE.none : this.#stateOf(lease);
+    this.#change(lease, state);
+    const settled = lease < 0 ? step.hits : this.#book.hits(lease);
+    leases.spent[op] = this.#spentBy(step);
+    leases.held[op] = step.kind === STEP.settle ? settled : this.#heldBy(step);
+    leases.slotHeld[slot] = this.#held;
+    leases.slotEndsMs[slot] = this.#endsAfter(lease, state);
+    batch.opAfters[op] = this.#level;
   }
 
   /** Changes the level as the step would. @param lease that of the holder, or -1, and its state */

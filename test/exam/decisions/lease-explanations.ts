@@ -107,6 +107,17 @@ function examine(t: Test, open: OpenStore, isTimed: boolean): void {
     ]);
   });
 
+  t.test('a request that asks a limit twice is explained as it is decided', async t => {
+    const decisions = await asking();
+    const twice = (...hits: readonly [number, number]) =>
+      request('d', ...hits.map((hitsAddend, i) => descriptor(`tokens=x,id=${i}`, { hitsAddend })));
+    for (const asked of [twice(60, 41), twice(60, 40)]) {
+      const told = await decisions.explain(asked);
+      const answer = JSON.parse((await decisions.askJson(asked)).text);
+      t.strictSame(timeless(answer, isTimed), timeless(told.answer, isTimed));
+    }
+  });
+
   t.test('an explanation tells the decision that follows, and changes nothing', async t => {
     const decisions = await asking();
     const calls: readonly (readonly [text: string, hits: number])[] = [

@@ -39,7 +39,7 @@ t.test('a preview says what calls would do, and does nothing', async t => {
       const batch = batchOf([{ ops: [tokens('a').op(90), slots('b').op(2), tokens('c').op(51)] }], later);
       await store.preview!(batch);
       t.same([...batch.leases.steps.subarray(0, 3)], [STEP.settle, STEP.take, STEP.take]);
-      t.same([...batch.opAfters.subarray(0, 3)], [110, 1, 50]);
+      t.same([...batch.opAfters.subarray(0, 3)], [110, 1, 110]);
       t.same([...batch.opRefused.subarray(0, 3)], [REFUSED.no, REFUSED.full, REFUSED.full]);
     }
   }
