@@ -38,7 +38,7 @@ export class LeaseLooks {
     this.#nowMs = nowMs;
     this.#account = book.account(print);
     const leasesEndS = this.#account < 0 ? 0 : book.windowEndS(this.#account);
-    this.#spent.load(batch, slot, { print, terms: this.#terms, leasesEndS, isLook: true });
+    this.#spent.load(batch, slot, print, leasesEndS);
     this.#more = 0;
     this.#held = this.#account < 0 ? 0 : this.#heldNow();
     const first = this.#firstLive();

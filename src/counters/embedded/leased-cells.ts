@@ -28,6 +28,7 @@ export class LeasedCells {
   readonly #room: LeaseRoom;
   readonly #step = new LeaseStep();
   readonly #record = { state: 0, hits: 0 };
+  readonly #call = { action: 0, hits: 0, isRefund: false, isNamed: false };
   #terms!: LeaseTerms;
   #print: CellPrint = { a: 0, b: 0, c: 0 };
   /** -1 if the key has no leases. */
@@ -65,7 +66,7 @@ export class LeasedCells {
     this.#leaseOf = -1;
     this.#account = book.account(print);
     const leasesEndS = this.#account < 0 ? 0 : book.windowEndS(this.#account);
-    this.#spent.load(batch, slot, { print, terms: this.#terms, leasesEndS });
+    this.#spent.load(batch, slot, print, leasesEndS);
     this.#held = 0;
     this.#hasMore = false;
     if (this.#account >= 0) {
@@ -82,16 +83,14 @@ export class LeasedCells {
     const lease = this.#find(batch, op);
     this.#lease = lease;
     this.#leaseOf = op;
-    const isRefund = batch.opRefunds[op] === 1;
     const record = this.#record;
     record.state = lease < 0 ? LEASE.none : this.#book.state(lease);
     record.hits = lease < 0 ? 0 : this.#book.hits(lease);
-    const call = {
-      action: leases.actions[op],
-      hits: batch.opHits[op],
-      isRefund,
-      isNamed: batch.leases.isNamed(op),
-    };
+    const call = this.#call;
+    call.action = leases.actions[op];
+    call.hits = batch.opHits[op];
+    call.isRefund = batch.opRefunds[op] === 1;
+    call.isNamed = leases.isNamed(op);
     this.#step.choose(this.#terms, call, record);
     leases.steps[op] = this.#step.kind;
     leases.hits[op] = this.#step.hits;

@@ -1,22 +1,12 @@
 import { SKEW_S } from '../admission/penalty.ts';
 import type { CounterBatch } from '../batch.ts';
-import { LEASE_MODE, type LeaseTerms } from '../leases/lease.ts';
+import { LEASE_MODE } from '../leases/lease.ts';
 import type { CellPrint } from './cell.ts';
 import type { CounterTable } from './counter-table.ts';
 
 /** Fingerprint of the overdraft of the key with a fingerprint; its first word selects the region. */
 function overdraftPrint({ a, b, c }: CellPrint): CellPrint {
   return { a, b: b ^ 0x51ed_270b, c: c ^ 0x2f6b_1a3d };
-}
-
-/** The limit to load. */
-interface SpentKey {
-  readonly print: CellPrint;
-  readonly terms: LeaseTerms;
-  /** The end of the window that its leases know, in seconds; 0 for none. */
-  readonly leasesEndS: number;
-  /** Whether nothing may be changed. */
-  readonly isLook?: boolean;
 }
 
 /**
@@ -46,8 +36,12 @@ export class SpentCells {
     return this.#spent - this.#overdraft;
   }
 
-  /** Reads what is spent of a slot. Nothing is if the cell is that of another window. */
-  load(batch: CounterBatch, slot: number, { print, terms, leasesEndS, isLook = false }: SpentKey): void {
+  /**
+   * Reads what is spent of a slot. Nothing is if the cell is that of another window; the next hits replace it.
+   * @param leasesEndS the end of the window that its leases know, in seconds; 0 for none
+   */
+  load(batch: CounterBatch, slot: number, print: CellPrint, leasesEndS: number): void {
+    const terms = batch.leases.of(slot);
     this.#print = print;
     this.cell = -1;
     this.isLost = false;
@@ -58,12 +52,8 @@ export class SpentCells {
     const table = this.#table;
     const cell = table.find(print, batch.nowS);
     const cellEndS = cell < 0 ? 0 : table.expiryS(cell);
-    this.endS = windowEndS(batch, slot, [cellEndS, leasesEndS]);
-    if (cell < 0) return;
-    if (cellEndS !== this.endS) {
-      if (!isLook) table.remove(cell);
-      return;
-    }
+    this.endS = windowEndS(batch, slot, cellEndS, leasesEndS);
+    if (cell < 0 || cellEndS !== this.endS) return;
     this.cell = cell;
     this.#spent = table.count(cell);
     if (!terms.allowsOverdraft) return;
@@ -128,9 +118,11 @@ export class SpentCells {
 function windowEndS(
   { nowS, expiries, admissions }: CounterBatch,
   slot: number,
-  known: readonly number[],
+  cellEndS: number,
+  leasesEndS: number,
 ): number {
   const latestS = nowS + 2 * admissions.windowsS[slot] + SKEW_S;
-  const lastS = Math.max(0, ...known.filter(endS => endS <= latestS));
+  let lastS = cellEndS <= latestS ? cellEndS : 0;
+  if (leasesEndS > lastS && leasesEndS <= latestS) lastS = leasesEndS;
   return lastS > nowS ? lastS : expiries[slot];
 }

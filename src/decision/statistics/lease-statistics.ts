@@ -16,22 +16,27 @@ export function countLeases(
   totals: Int32Array,
   base: number,
 ): void {
-  const count = (row: number, hits: number): void =>
-    addTotal(totals, base + row * ROW_SLOTS + RULE_STAT.totalHits, hits);
   const slot = opSlots[op];
   if (leases.slotExpired[slot] > 0) {
-    count(LEASE_ROWS.expired, leases.slotExpired[slot]);
+    addTotal(totals, slotOf(base, LEASE_ROWS.expired), leases.slotExpired[slot]);
     // Other ops have the same slot.
     leases.slotExpired[slot] = 0;
   }
   if (opHeld[op] === 1 || opRefused[op] !== 0) return;
   const step = leases.steps[op];
-  const [held, spent] = [leases.held[op], leases.spent[op]];
-  if (step === STEP.take) count(LEASE_ROWS.held, held);
-  else if (step === STEP.free) count(LEASE_ROWS.settled, leases.hits[op]);
+  const held = leases.held[op];
+  const spent = leases.spent[op];
+  if (step === STEP.take) addTotal(totals, slotOf(base, LEASE_ROWS.held), held);
+  else if (step === STEP.free) addTotal(totals, slotOf(base, LEASE_ROWS.settled), leases.hits[op]);
   else if (step === STEP.settle) {
     // A slot is not spent, but free again.
-    count(LEASE_ROWS.settled, leases.of(slot).mode === LEASE_MODE.concurrency ? held : spent);
-    if (spent > held) count(LEASE_ROWS.overdrawn, spent - held);
+    const isSlot = leases.of(slot).mode === LEASE_MODE.concurrency;
+    addTotal(totals, slotOf(base, LEASE_ROWS.settled), isSlot ? held : spent);
+    if (spent > held) addTotal(totals, slotOf(base, LEASE_ROWS.overdrawn), spent - held);
   }
+}
+
+/** The total of the hits of a row for leases. */
+function slotOf(base: number, row: number): number {
+  return base + row * ROW_SLOTS + RULE_STAT.totalHits;
 }
