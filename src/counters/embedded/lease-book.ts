@@ -8,8 +8,8 @@ import { Locks } from './locks.ts';
  * The leases of limits, in shared memory that belongs to a `CounterTable`. One lock protects all of them; a thread that has
  * locked regions of the table takes it after them.
  *
- * The leases of a key belong to an *account*, which exists as long as it has any. It has a list of leases for each state,
- * in the order in which they end: a lease that begins, or is extended, ends after all others. The names of holders are kept
+ * The leases of a key belong to an *account*, which exists as long as the key has leases. It has a list of leases for each
+ * state, in the order in which they end: a lease that begins, or is extended, ends after all others. The names of holders are kept
  * for operators; leases are found by the fingerprints of key and name.
  */
 export class LeaseBook {
@@ -68,6 +68,11 @@ export class LeaseBook {
     return this.#accounts[account * ACCOUNT.words + ACCOUNT.count];
   }
 
+  /** Number of live leases of an account. */
+  liveOf(account: number): number {
+    return this.#accounts[account * ACCOUNT.words + ACCOUNT.live];
+  }
+
   lock(): void {
     this.#locks.lock(0);
   }
@@ -109,7 +114,7 @@ export class LeaseBook {
     return account;
   }
 
-  /** Removes an account without leases. Returns false if it has any. */
+  /** Removes an account if it has no leases. Returns whether it had none. */
   closeIfEmpty(account: number): boolean {
     const accounts = this.#accounts;
     const at = account * ACCOUNT.words;
@@ -307,6 +312,7 @@ export class LeaseBook {
     if (last === 0) this.#accounts[list] = lease + 1;
     else this.#leases[(last - 1) * RECORD.words + RECORD.later] = lease + 1;
     this.#accounts[list + 1] = lease + 1;
+    if (state === LEASE.live) this.#accounts[account * ACCOUNT.words + ACCOUNT.live]++;
   }
 
   #detach(lease: number): void {
@@ -314,11 +320,13 @@ export class LeaseBook {
     const sooner = this.#leases[at + RECORD.sooner];
     const later = this.#leases[at + RECORD.later];
     const account = this.#leases[at + RECORD.account];
-    const list = account * ACCOUNT.words + ACCOUNT.heads + 2 * (this.#leases[at + RECORD.state] - 1);
+    const state = this.#leases[at + RECORD.state];
+    const list = account * ACCOUNT.words + ACCOUNT.heads + 2 * (state - 1);
     if (sooner === 0) this.#accounts[list] = later;
     else this.#leases[(sooner - 1) * RECORD.words + RECORD.later] = later;
     if (later === 0) this.#accounts[list + 1] = sooner;
     else this.#leases[(later - 1) * RECORD.words + RECORD.sooner] = sooner;
+    if (state === LEASE.live) this.#accounts[account * ACCOUNT.words + ACCOUNT.live]--;
   }
 
   /** A place that was given back, or one that was never used. */

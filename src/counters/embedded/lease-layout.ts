@@ -1,6 +1,6 @@
 /**
- * The layout of a book of leases, from an offset that is a multiple of 8. Numbers of accounts and leases are stored plus one, so that memory that
- * was never written says "none":
+ * The layout of a book of leases, from an offset that is a multiple of 8. Numbers of accounts and leases are stored plus
+ * one, so that memory that was never written says "none":
  *
  *     header            Int32 × 16, see HEADER
  *     account buckets   Int32 × size
@@ -11,6 +11,8 @@
  *     lease numbers     Float64 × 3: hits, end in milliseconds, end of the window in which the lease began, in seconds
  *     names             128 bytes for each lease
  */
+
+/** The words of the header. */
 export const HEADER = {
   lock: 0,
   /** The first place that was given back + 1, and the number of places that were ever used. */
@@ -30,16 +32,19 @@ export interface Chained {
   readonly next: number;
 }
 
-/** The first three words are the fingerprint of the key. */
+/** The words of an account. The first three are the fingerprint of the key. */
 export const ACCOUNT = {
   next: 3,
   /** Number of leases. */
   count: 4,
   /** For each state of `LEASE`, except none: the first and the last lease + 1. */
   heads: 5,
+  /** Number of live leases. */
+  live: 11,
   words: 12,
 } as const;
 
+/** The words of a lease. */
 export const RECORD = {
   account: 0,
   /** The fingerprint of the name of the holder: three words. */

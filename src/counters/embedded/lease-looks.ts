@@ -73,11 +73,17 @@ export class LeaseLooks {
 
   /** The leases that end first. */
   list(most: number): SlotLeases {
+    if (this.#account < 0) return { count: 0, listed: [] };
     const listed: LiveLease[] = [];
-    let count = 0;
-    for (let lease = this.#firstLive(); lease >= 0; lease = this.#book.after(lease)) {
-      count++;
-      if (listed.length === most) continue;
+    const first = this.#firstLive();
+    let count = this.#book.liveOf(this.#account);
+    for (
+      let over = this.#book.first(this.#account, LEASE.live);
+      over !== first;
+      over = this.#book.after(over)
+    )
+      count--;
+    for (let lease = first; lease >= 0 && listed.length < most; lease = this.#book.after(lease)) {
       const holder = Buffer.from(this.#book.nameOf(lease)).toString();
       listed.push({ holder, hits: this.#roomOf(lease), endsMs: this.#leftMs(lease) });
     }
