@@ -27,14 +27,15 @@ export interface CounterStore {
   /**
    * Like {@link increment}, but holds hits back (`STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`): if any descriptor of a
    * request is over its limit (for the slots of `batch.admissions`: if its hits do not fit), the hits of its other
-   * descriptors are not added. Requests (groups of the batch) are
-   * processed in order, each one atomically unless the store documents otherwise.
+   * descriptors are not added. Requests (groups of the batch) are processed in order, each one atomically unless the
+   * store documents otherwise.
    *
-   * For the slots with leases, `leases/lease.ts` says what each op does. The ops of a request are looked at in order: steps
-   * that cannot be refused apply at once, like refunds, and are never held back. The others apply after them, and are not
-   * decided again, so two descriptors of a request with the same key and holder hold the hits of both. The store sets the columns of `batch.leases`, and the
-   * level is the sum of the hits that are spent and held. A lease belongs to the window in which it began: once the window
-   * has ended, it holds and spends nothing any more. Leases end by the clock of the store.
+   * For the slots with leases, `leases/lease.ts` says what each op does. The ops of a request are looked at in order:
+   * steps that cannot be refused apply at once, like refunds, and are never held back. The others apply after them, and
+   * are not decided again, so two descriptors of a request with the same key and holder hold the hits of both. The store
+   * sets the columns of `batch.leases`, and the level is the sum of the hits that are spent and held. A lease belongs to
+   * the window in which it began: once the window has ended, it holds and spends nothing any more. Leases end by the
+   * clock of the store.
    */
   incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
 

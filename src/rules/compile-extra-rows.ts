@@ -5,8 +5,8 @@ import type { TextPool } from './rule-terms.ts';
 
 /**
  * The rows of a limit with leases, by the last level of their names. Each one counts hits in its `total_hits`: those that
- * leases have held, those that were spent when leases were settled (of slots: those that are free again), those of leases that expired without being settled, and
- * those by which settlements exceeded what their leases had held.
+ * leases have held, those that were spent when leases were settled (of slots: those that are free again), those of leases
+ * that expired without being settled, and those by which settlements exceeded what their leases had held.
  */
 export const LEASE_ROWS = { held: 0, settled: 1, expired: 2, overdrawn: 3 } as const;
 

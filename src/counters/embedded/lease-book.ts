@@ -9,8 +9,8 @@ import { Locks } from './locks.ts';
  * locked regions of the table takes it after them.
  *
  * The leases of a key belong to an *account*, which exists as long as the key has leases. It has a list of leases for each
- * state, in the order in which they end: a lease that begins, or is extended, ends after all others. The names of holders are kept
- * for operators; leases are found by the fingerprints of key and name.
+ * state, in the order in which they end: a lease that begins, or is extended, ends after all others. The names of holders
+ * are kept for operators; leases are found by the fingerprints of key and name.
  */
 export class LeaseBook {
   readonly #locks: Locks;
@@ -98,7 +98,10 @@ export class LeaseBook {
     return -1;
   }
 
-  /** Creates the account of a key that has none. It must get a lease before the lock is released. Returns -1 if there is no room. */
+  /**
+   * Creates the account of a key that has no account. It must get a lease before the lock is released. Returns -1 if there
+   * is no room.
+   */
   openAccount({ a, b, c }: CellPrint): number {
     const account = this.#allocate(HEADER.freeAccount, HEADER.usedAccounts, this.#accounts, ACCOUNT);
     if (account < 0) return -1;
@@ -165,7 +168,10 @@ export class LeaseBook {
     return -1;
   }
 
-  /** Adds a live lease that holds nothing; the caller sets its end, after those of the others. Returns -1 if there is no room. */
+  /**
+   * Adds a live lease that holds nothing. The caller sets its end, after those of the others. Returns -1 if there is no
+   * room.
+   */
   add(account: number, { a, b, c }: CellPrint, name: Uint8Array): number {
     const lease = this.#allocate(HEADER.freeLease, HEADER.usedLeases, this.#leases, RECORD);
     if (lease < 0) return -1;

@@ -28,7 +28,7 @@ export class LeaseRoom {
     this.#search(TIDIED, lease => this.#book.endMs(lease) + ABANDONED_MS <= nowMs);
   }
 
-  /** Whether so many leases can be added, after forgetting others if they cannot. */
+  /** Forgets leases that have ended if the book is too full. Returns whether so many leases can be added now. */
   make(nowMs: number, leases: number): boolean {
     const book = this.#book;
     if (book.room >= leases) return true;
@@ -36,7 +36,7 @@ export class LeaseRoom {
     return book.room >= leases;
   }
 
-  /** Whether a lease can be added to those of an account, after forgetting another one of it if there are very many. */
+  /** Forgets a lease that has ended if the account has very many. Returns whether a lease can be added to it now. */
   makeOf(account: number): boolean {
     const book = this.#book;
     if (book.countOf(account) < book.size * MOST_OF_KEY) return true;

@@ -112,8 +112,8 @@ export class LeasedCells {
   }
 
   /**
-   * Does what {@link choose} has decided for an op of the slot that was loaded last, if it fits. Returns the cell of the slot, -1
-   * for none.
+   * Does what {@link choose} has decided for an op of the slot that was loaded last, if it fits. Returns the cell of the
+   * slot, -1 for none.
    * @param kept see `CounterTable.claim`
    */
   apply(batch: CounterBatch, op: number, kept: number[]): number {
@@ -236,7 +236,7 @@ export class LeasedCells {
     } else leases.held[op] = hits;
   }
 
-  /** The lease of the holder of an op, which is created if there is none. -1 if there is no room. */
+  /** The lease of the holder of an op. Creates it if the holder has no lease. Returns -1 if there is no room. */
   #openLease(batch: CounterBatch, op: number, known: number): number {
     const book = this.#book;
     const { leases, nowMs } = batch;

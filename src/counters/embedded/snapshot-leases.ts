@@ -70,7 +70,7 @@ interface LeaseBlock {
   readonly end: number;
 }
 
-/** The blocks of the leases of a snapshot that has any. @throws SnapshotFault if a block is damaged or the end is missing */
+/** The blocks of a snapshot that has leases. @throws SnapshotFault if a block is damaged or the end is missing */
 export async function* leaseBlocksOf(file: FileHandle): AsyncGenerator<LeaseBlock> {
   for (let at = HEADER_BYTES; ; ) {
     const head = await readAt(file, at, BLOCK_HEAD_BYTES);

@@ -21,9 +21,9 @@ interface DecisionLoggerParts {
 }
 
 /**
- * Logs the limits that requests exceed and the descriptors that are banned, one record for each, and a sample of the allowed requests, one record for each of
- * their limits. A request is allowed if it exceeds no limit, not even one in shadow mode. Requests that no limit applies to
- * are not logged.
+ * Logs the limits that requests exceed and the descriptors that are banned, one record for each, and a sample of the
+ * allowed requests, one record for each of their limits. A request is allowed if it exceeds no limit, not even one in
+ * shadow mode. Requests that no limit applies to are not logged.
  */
 export class DecisionLogger implements BatchObserver {
   readonly #parts: DecisionLoggerParts;

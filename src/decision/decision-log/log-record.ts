@@ -38,8 +38,8 @@ interface RecordParts {
  * - `key`: the cache key
  * - `count`: hits in the window after this request; missing if the store was not asked
  * - `held`: the part of `count` that leases hold; only of limits with leases
- * - `limit`, `window`, `algorithm`: terms of the limit: `hour`, `5m` or `concurrency` as in rule files, the algorithm unless it is a fixed
- *   window
+ * - `limit`, `window`, `algorithm`: terms of the limit: `hour`, `5m` or `concurrency` as in rule files, the algorithm
+ *   unless it is a fixed window
  * - `overridden`: true if a steering record has replaced `limit`
  * - `class`: of the request, if the limit has it
  * - `penalized`: true if the request was rejected because the key is penalized

@@ -55,7 +55,7 @@ interface RefusalRecord extends Omit<Refusal, 'key' | 'domain' | 'entries' | 'co
   readonly text: Uint8Array;
   /** NaN if it is not known. */
   readonly count: number;
-  /** NaN if there is none. */
+  /** NaN if the limit has no leases. */
   readonly held: number;
 }
 

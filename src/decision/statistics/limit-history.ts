@@ -73,10 +73,10 @@ function placeOf(column: number, minute: number): number {
 }
 
 /**
- * What limits have counted in each minute of the last hour, fed by the samples of `RuleRates`. Only limits with hits in the
- * last hour are kept, at most {@link MAX_LIMITS}, by their path, so that loads of rules do not interrupt their history: a
- * kilobyte each and their paths, about 12 MB in all. With more limits, the first ones stay, because taking turns would leave no history at all;
- * but some places are reserved for limits with refusals.
+ * What limits have counted in each minute of the last hour, fed by the samples of `RuleRates`. Only limits with hits in
+ * the last hour are kept, at most {@link MAX_LIMITS}, by their path, so that loads of rules do not interrupt their
+ * history: a kilobyte each and their paths, about 12 MB in all. With more limits, the first ones stay, because taking
+ * turns would leave no history at all; but some places are reserved for limits with refusals.
  */
 export class LimitHistory {
   readonly #byPath = new Map<string, Series>();

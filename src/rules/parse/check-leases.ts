@@ -89,7 +89,7 @@ function notOfConcurrency(name: string): string {
   return `${why}: ${advice}`;
 }
 
-/** Such a limit has no window. Its unit is none, and its length is that of a lease. */
+/** The terms of a limit on concurrency. It has no window and no unit; its length is that of a lease. */
 function concurrencyTerms(forS: number): LimitTerms {
   return {
     algorithm: 'fixed_window',

@@ -6,10 +6,10 @@ import { groupStart, joined, NOTHING, type RedisCounters, type Slots, type Tally
 import { LeaseCalls } from './lease-calls.ts';
 
 /**
- * Counts a batch with leases whose keys are in several servers. The leases are decided first, each limit by a script, so their
- * limits are never exceeded. If another limit of a request is full then, what the request has taken of leases is taken back.
- * Until this is done, other requests find the limits fuller than they are. Limits without leases are counted as in
- * `holdBackByReading`.
+ * Counts a batch with leases whose keys are in several servers. The leases are decided first, each limit by a script, so
+ * their limits are never exceeded. If another limit of a request is full then, what the request has taken of leases is
+ * taken back. Until this is done, other requests find the limits fuller than they are. Limits without leases are counted
+ * as in `holdBackByReading`.
  */
 export async function holdBackLeasesFirst(
   counters: RedisCounters,

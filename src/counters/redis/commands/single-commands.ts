@@ -22,11 +22,11 @@ import {
 import { type SharedKeys, writeRefundArguments } from './shared-keys.ts';
 
 /**
- * What is done with a key: `read` its count or level; `add` to it and set its time to live; `expire`: only set the time to
- * live, after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key; `admit`:
- * apply the requests to a sliding window or token bucket, with a script for this key; `loadAndAdmit`: the same, after
- * loading the script; `lease` and `loadAndLease`: the same for the calls of a limit with leases; `remove`: delete it, and publish it as a key that was refunded;
- * `removeQuietly`: only delete it.
+ * What is done with a key: `read` its count or level; `add` to it and set its time to live; `expire`: only set the time
+ * to live, after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key;
+ * `admit`: apply the requests to a sliding window or token bucket, with a script for this key; `loadAndAdmit`: the same,
+ * after loading the script; `lease` and `loadAndLease`: the same for the calls of a limit with leases; `remove`: delete
+ * it, and publish it as a key that was refunded; `removeQuietly`: only delete it.
  */
 export type Step =
   | 'read'

@@ -12,15 +12,15 @@ const CANNOT_BE_REFUSED = -1;
  *
  *     KEYS    as there; then for each limit with leases its two keys
  *     ARGV    as there, with the numbers and always the reserves, where ops of limits with leases have the index that follows
- *             those of the other keys; then the packed leases: the number of limits with leases; for each of them the mode,
- *             the length of a lease in milliseconds, whether there are holders, the estimate, whether hits settle, whether
- *             calls without hits settle, whether overdrafts are allowed (1 or 0), the capacity, the length of the window in
- *             seconds, the end of the window, and the seconds to live
- *             (0 if nothing is written); for each op of such a limit the action, 1 if its hits
- *             are a refund, 1 if the name is that of a holder, and the length of the name; then all names
- *     returns as there; before the first error for each op with a lease the step, its hits, the spent hits and the held hits; then for
- *             each limit with leases the level, the hits that are held, the milliseconds until the first lease ends, and the
- *             hits of leases that have expired
+ *             those of the other keys; then the packed leases: the number of limits with leases; for each of them the
+ *             mode, the length of a lease in milliseconds, whether there are holders, the estimate, whether hits settle,
+ *             whether calls without hits settle, whether overdrafts are allowed (1 or 0), the capacity, the length of the
+ *             window in seconds, the end of the window, and the seconds to live (0 if nothing is written); for each op of
+ *             such a limit the action, 1 if its hits are a refund, 1 if the name is that of a holder, and the length of
+ *             the name; then all names
+ *     returns as there; before the first error for each op with a lease the step, its hits, the spent hits and the held
+ *             hits; then for each limit with leases the level, the hits that are held, the milliseconds until the first
+ *             lease ends, and the hits of leases that have expired
  */
 export const LEASE_SCRIPT = admitHoldingBack({
   keys: 'singles',

@@ -32,12 +32,11 @@ const NO_LEASE_STATE = 'ERR value is not the account of a limit with leases';
  *
  * `window` is the end of the window in seconds, by the clock of the caller; 0 without windows. `over` is the part of the
  * spent hits that takes no room, `records` the number of records, and `lives` the second until which both keys live at
- * least, which spares Redis to be asked. A record is `state hits ends window`: the state of `LEASE`, the end or the time at which it
- * is forgotten in milliseconds, by the clock of Redis, and the window in which the lease began. The hits of a settled lease are
- * those of the call that settled it, or -1 so that no call is the same. The record that a lease has replaced follows, so that
- * the lease can be taken back. Leases that have ended have
- * the scores from the negative time to the time. The names of holders begin with `=`, and those of leases without a holder
- * with `#`.
+ * least, which spares Redis to be asked. A record is `state hits ends window`: the state of `LEASE`, the end or the time
+ * at which it is forgotten in milliseconds, by the clock of Redis, and the window in which the lease began. The hits of a
+ * settled lease are those of the call that settled it, or -1 so that no call is the same. The record that a lease has
+ * replaced follows, so that the lease can be taken back. Leases that have ended have the scores from the negative time to
+ * the time. The names of holders begin with `=`, and those of leases without a holder with `#`.
  *
  * Records are changed in memory, and written once for each key. Redis refuses the first command that needs memory or nothing,
  * so the account is written first. Needs `clock`, the time of Redis in milliseconds.
@@ -128,7 +127,8 @@ local function firstLease(state)
   end
 end
 
--- Ends leases whose time has come, and forgets records. Those that are left are still held.
+-- Ends leases whose time has come, and forgets records. One call ends a bounded number; leases that it did not reach are
+-- still held.
 local function endLeases(state)
   local found = command('ZRANGEBYSCORE', state.ends, -clock, clock, 'LIMIT', state.ended, ${MOST_ENDED})
   if found.err then return found.err end
