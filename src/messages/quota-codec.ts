@@ -1,0 +1,169 @@
+import { ByteWriter } from '../base/bytes.ts';
+import type { DescriptorEntry } from './client-codec.ts';
+import { readerOf, WIRE, type WireReader, writeBytes, writeTag, writeUint } from './wire.ts';
+
+/** What a proxy has done in a bucket since its previous report of the bucket: `BucketQuotaUsage`. */
+interface BucketUsage {
+  /** `BucketId` in wire format. Its entries have no order. Valid as long as the message. */
+  readonly id: Uint8Array;
+  /** Number of requests, at most 2^53 - 1. */
+  readonly allowed: number;
+  readonly denied: number;
+}
+
+/** `RateLimitQuotaUsageReports`, without the time since the previous report, which proxies send in whole seconds. */
+export interface UsageReports {
+  /** Empty if the message has none, as all messages of a stream but the first one may. */
+  readonly domain: string;
+  readonly usages: readonly BucketUsage[];
+}
+
+/**
+ * Reads a message of the stream of a proxy.
+ *
+ * @throws WireFault if the bytes are not a valid message
+ */
+export function decodeUsageReports(bytes: Uint8Array): UsageReports {
+  const reader = readerOf(bytes);
+  const usages: BucketUsage[] = [];
+  let domain = '';
+  while (reader.next()) {
+    if (reader.field === 1) domain = reader.checkedText();
+    else if (reader.field === 2) usages.push(reader.nested(readUsage));
+    else reader.skip();
+  }
+  return { domain, usages };
+}
+
+const NO_ID = new Uint8Array(0);
+
+function readUsage(reader: WireReader): BucketUsage {
+  let id: Uint8Array = NO_ID;
+  let allowed = 0;
+  let denied = 0;
+  while (reader.next()) {
+    if (reader.field === 1) id = reader.view();
+    else if (reader.field === 3) allowed = reader.uint64();
+    else if (reader.field === 4) denied = reader.uint64();
+    else reader.skip();
+  }
+  return { id, allowed, denied };
+}
+
+/**
+ * Reads the entries of a `BucketId`. Of several entries with one key, the last one counts, as in all maps of protobuf.
+ *
+ * @throws WireFault if the bytes are not a valid message
+ */
+export function decodeBucketId(id: Uint8Array): readonly DescriptorEntry[] {
+  const reader = readerOf(id);
+  const entries = new Map<string, string>();
+  while (reader.next()) {
+    if (reader.field === 1) reader.nested(entry => readEntry(entry, entries));
+    else reader.skip();
+  }
+  return [...entries].map(([key, value]) => ({ key, value }));
+}
+
+function readEntry(reader: WireReader, entries: Map<string, string>): void {
+  let key = '';
+  let value = '';
+  while (reader.next()) {
+    if (reader.field === 1) key = reader.checkedText();
+    else if (reader.field === 2) value = reader.checkedText();
+    else reader.skip();
+  }
+  entries.set(key, value);
+}
+
+/**
+ * What a proxy does with the requests of a bucket: `RateLimitStrategy`. A token bucket has as many tokens at most as each
+ * fill adds.
+ */
+export type QuotaStrategy =
+  | { readonly kind: 'allow_all' | 'deny_all' }
+  | { readonly kind: 'token_bucket'; readonly tokens: number; readonly intervalS: number };
+
+/** `RateLimitStrategy.BlanketRule`. */
+const BLANKET = { allow_all: 0, deny_all: 1 } as const;
+
+/** `AbandonAction`, which has no fields. */
+const NOTHING = new Uint8Array(0);
+
+/** Writes `RateLimitQuotaResponse`s: the actions of one stream, until they are taken. */
+export class QuotaActions {
+  readonly #message = new ByteWriter(1_024);
+  readonly #assignment = new ByteWriter(64);
+
+  /** Bytes of the message so far. */
+  get length(): number {
+    return this.#message.length;
+  }
+
+  /**
+   * Adds an assignment.
+   *
+   * @param id `BucketId` in wire format
+   * @param ttlS how long the assignment lasts from its arrival on, in whole seconds
+   */
+  assign(id: Uint8Array, strategy: QuotaStrategy, ttlS: number): void {
+    const assignment = this.#assignment;
+    assignment.reset();
+    writeSeconds(assignment, 2, ttlS);
+    writeShort(assignment, 3, () => writeStrategy(assignment, strategy));
+    this.#add(id, 2, assignment.view());
+  }
+
+  /** Tells the proxy to forget a bucket. */
+  abandon(id: Uint8Array): void {
+    this.#add(id, 3, NOTHING);
+  }
+
+  /** Returns the message, and begins the next one. The bytes are valid until an action is added. */
+  take(): Uint8Array {
+    const message = this.#message.view();
+    this.#message.reset();
+    return message;
+  }
+
+  #add(id: Uint8Array, field: number, action: Uint8Array): void {
+    const message = this.#message;
+    writeTag(message, 1, WIRE.bytes);
+    message.varint(1 + varintBytes(id.length) + id.length + 2 + action.length);
+    writeBytes(message, 1, id);
+    writeBytes(message, field, action);
+  }
+}
+
+function writeStrategy(writer: ByteWriter, strategy: QuotaStrategy): void {
+  if (strategy.kind !== 'token_bucket') {
+    // Also 0, because the field is one of several.
+    writeTag(writer, 1, WIRE.varint);
+    writer.varint(BLANKET[strategy.kind]);
+    return;
+  }
+  const { tokens, intervalS } = strategy;
+  writeShort(writer, 3, () => {
+    writeUint(writer, 1, tokens);
+    writeShort(writer, 2, () => writeUint(writer, 1, tokens));
+    writeSeconds(writer, 3, intervalS);
+  });
+}
+
+/** `google.protobuf.Duration`. */
+function writeSeconds(writer: ByteWriter, field: number, seconds: number): void {
+  writeShort(writer, field, () => writeUint(writer, 1, seconds));
+}
+
+/** Writes a message of less than 128 bytes, whose length is one byte. */
+function writeShort(writer: ByteWriter, field: number, write: () => void): void {
+  writeTag(writer, field, WIRE.bytes);
+  writer.byte(0);
+  const start = writer.length;
+  write();
+  writer.bytes[start - 1] = writer.length - start;
+}
+
+function varintBytes(value: number): number {
+  return value < 0x80 ? 1 : value < 0x4000 ? 2 : 3;
+}
