@@ -18,7 +18,7 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['rules', 'counters', 'tasks'],
   ['steering'],
   ['decision'],
-  ['rehearsal'],
+  ['rehearsal', 'quota'],
   ['transports'],
   ['app'],
   ['cli', 'workers'],

@@ -1,0 +1,151 @@
+import { SECOND_MS } from '../base/clock.ts';
+import { cut, DELAY_MS, endAfter, type Grant, isRenewable, newGrant, perToken, renewed } from './grant.ts';
+import type { PrepaidWindow } from './prepaid-limit.ts';
+import type { QuotaBucket } from './quota-bucket.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** Tokens for each request that a proxy gets: requests come in bursts. */
+export const HEADROOM = 1.25;
+
+/** A grant is kept as long as it has so many tokens for each request, or so many of those that the proxy may have. */
+const KEPT_FROM_DEMAND = 1.05;
+const KEPT_FROM_CAP = 0.9;
+
+/** A grant with more than this number of times the tokens that the proxy should get is replaced. */
+const KEPT_UP_TO = 2;
+
+/** The most tokens of a token bucket: `uint32`. */
+const MOST_TOKENS = 0xffff_ffff;
+
+/** A proxy keeps a grant that cannot be prolonged for as long as it lasts longer than this. */
+const STILL_GOOD_MS = 3 * SECOND_MS;
+
+/** What a proxy should get: more time for the grant that it has, or another grant. */
+export interface Wish {
+  readonly subscriber: Subscriber;
+  readonly isRenewal: boolean;
+  readonly tokens: number;
+  /** The grants that the proxy would have. */
+  readonly grants: readonly Grant[];
+}
+
+/** What a proxy gets: more time, another grant, nothing new, or no more requests. */
+export type Allotted = 'renewed' | 'granted' | 'kept' | 'denied';
+
+/** What a proxy should get by its demand. */
+export function wishOf(bucket: QuotaBucket, subscriber: Subscriber, nowMs: number): Wish {
+  const { intervalS, floor, ttlS } = bucket;
+  const cap = Math.max(1, Math.floor(Math.min(bucket.cap, bucket.rate) * intervalS));
+  const ofDemand = (factor: number) => Math.ceil(subscriber.demand * intervalS * factor);
+  const tokens = Math.min(Math.max(ofDemand(HEADROOM), floor), cap, MOST_TOKENS);
+  const active = subscriber.activeAt(nowMs);
+  const isRenewal =
+    active !== null &&
+    isRenewable(active, nowMs) &&
+    active.intervalS === intervalS &&
+    active.tokens >= Math.min(ofDemand(KEPT_FROM_DEMAND), cap * KEPT_FROM_CAP) &&
+    active.tokens <= Math.min(cap, tokens * KEPT_UP_TO);
+  if (!isRenewal) return grantOf(bucket, subscriber, tokens, nowMs);
+  const grants = [...subscriber.grants.slice(0, -1), renewed(active, nowMs, ttlS)];
+  return { subscriber, isRenewal, tokens: active.tokens, grants };
+}
+
+/** What a proxy has if it is sent a token bucket, or if it is denied everything because there are no tokens. */
+function grantOf(
+  { intervalS, ttlS }: QuotaBucket,
+  subscriber: Subscriber,
+  tokens: number,
+  nowMs: number,
+): Wish {
+  const before = cut(subscriber.grants, nowMs + DELAY_MS);
+  const grants = tokens === 0 ? before : [...before, newGrant(tokens, intervalS, nowMs, ttlS)];
+  return { subscriber, isRenewal: false, tokens, grants };
+}
+
+/** The proxies of a bucket and its windows at a time, and what is paid in each window and not used by any grant. */
+export class Allotment {
+  readonly #bucket: QuotaBucket;
+  readonly #nowMs: number;
+  /** The windows of the limits that refuse requests. */
+  readonly #windows: readonly PrepaidWindow[];
+  /** By window. */
+  readonly #room: number[];
+
+  constructor(bucket: QuotaBucket, nowMs: number) {
+    this.#bucket = bucket;
+    this.#nowMs = nowMs;
+    this.#windows = bucket.limits.filter(limit => limit.refuses).flatMap(limit => limit.windows);
+    this.#room = this.#windows.map(window => window.paid - window.spent - unreportedIn(bucket, window));
+  }
+
+  /**
+   * Divides what is paid, by max-min fairness: those that want least are served first, and each of the others gets an equal
+   * part of the rest, as far as it wants it. Calls `give` for each proxy.
+   */
+  divide(wishes: readonly Wish[], give: (allotted: Allotted, wish: Wish) => void): void {
+    const inOrder = [...wishes].sort((one, other) => one.tokens - other.tokens);
+    for (const [i, wish] of inOrder.entries()) {
+      const isStillGood = this.#isStillGood(wish.subscriber);
+      if (wish.isRenewal && this.#isPaid(wish)) this.#give('renewed', wish, give);
+      // Another grant would have to begin full.
+      else if (wish.isRenewal && isStillGood) give('kept', wish);
+      else {
+        const tokens = this.#tokensFor(wish, inOrder.length - i);
+        const allotted = tokens > 0 ? 'granted' : isStillGood ? 'kept' : 'denied';
+        if (allotted === 'kept') give('kept', wish);
+        else this.#give(allotted, grantOf(this.#bucket, wish.subscriber, tokens, this.#nowMs), give);
+      }
+    }
+  }
+
+  #give(allotted: Allotted, wish: Wish, give: (allotted: Allotted, wish: Wish) => void): void {
+    for (const [w, window] of this.#windows.entries()) this.#room[w] -= moreBy(wish, window);
+    give(allotted, wish);
+  }
+
+  #isPaid(wish: Wish): boolean {
+    return this.#windows.every((window, w) => {
+      const more = moreBy(wish, window);
+      return more <= 0 || more <= this.#room[w];
+    });
+  }
+
+  /** The tokens that a proxy gets at most, if it has to share with `others`, of which it is one. */
+  #tokensFor({ subscriber, tokens }: Wish, others: number): number {
+    const { ttlS, intervalS } = this.#bucket;
+    const nowMs = this.#nowMs;
+    const active = subscriber.activeAt(nowMs);
+    let most = tokens;
+    for (const [w, window] of this.#windows.entries()) {
+      const { fromMs, toMs, reckoning } = window;
+      const untilMs = Math.min(toMs, endAfter(nowMs, ttlS));
+      const each = perToken(this.#bucket, Math.max(fromMs, nowMs), untilMs, reckoning);
+      if (each === 0) continue;
+      const others_ = cut(subscriber.grants, reckoning === 'flow' ? nowMs : nowMs + DELAY_MS);
+      const fewer = subscriber.most(window) - subscriber.most(window, others_);
+      let fits = Math.floor((this.#room[w] / others + fewer) / each);
+      // The window has paid for what the proxy has until the new grant arrives.
+      if (reckoning === 'flow' && fromMs < nowMs + DELAY_MS && active?.intervalS === intervalS)
+        fits = Math.max(fits, active.tokens);
+      most = Math.min(most, fits);
+    }
+    return Math.max(most, 0);
+  }
+
+  #isStillGood(subscriber: Subscriber): boolean {
+    const active = subscriber.activeAt(this.#nowMs);
+    return active !== null && active.endMs - this.#nowMs >= STILL_GOOD_MS;
+  }
+}
+
+/** How many more requests a proxy could admit in a window if its wish was fulfilled; less than 0 if fewer. */
+export function moreBy({ subscriber, grants }: Wish, window: PrepaidWindow): number {
+  return subscriber.most(window, grants) - subscriber.most(window);
+}
+
+/** The most requests of all proxies in a window that they have not reported. */
+export function unreportedIn({ subscribers }: QuotaBucket, window: PrepaidWindow): number {
+  let most = 0;
+  for (const subscriber of subscribers) most += subscriber.most(window);
+  return most;
+}

@@ -1,0 +1,154 @@
+import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
+import { type DescriptorEntry, encodeRateLimitRequest } from '../messages/client-codec.ts';
+import { decodeBucketId } from '../messages/quota-codec.ts';
+import { WireFault } from '../messages/wire.ts';
+import { QuotaBucket } from './quota-bucket.ts';
+import type { QuotaStream } from './quota-stream.ts';
+import type { RoundBucket } from './round.ts';
+import { Subscriber } from './subscriber.ts';
+
+/** Bounds on the id of a bucket: its size in bytes, and the number of its entries. */
+const MAX_ID_BYTES = 4_096;
+const MAX_ENTRIES = 32;
+
+/** Bounds on the buckets of a proxy, and on those of a thread. */
+const MAX_BUCKETS_OF_STREAM = 20_000;
+const MAX_BUCKETS = 200_000;
+
+/** In how many orders a proxy writes the entries of a bucket, at most, so that they are recognized without decoding them. */
+const MAX_SPELLINGS = 8;
+
+/** A proxy in a bucket. */
+export interface Membership {
+  readonly stream: QuotaStream;
+  readonly bucket: QuotaBucket;
+  readonly subscriber: Subscriber;
+  /** The ids that the proxy writes, as text: the same entries may come in any order. */
+  readonly spellings: string[];
+}
+
+/** The buckets that proxies report to a thread. */
+export class BucketRegistry {
+  /** By domain and sorted entries. */
+  readonly #byName = new Map<string, QuotaBucket>();
+  readonly #ofStreams = new Map<QuotaStream, BucketsOfStream>();
+  readonly #requests = new WeakMap<QuotaBucket, RequestsOfBucket>();
+
+  get buckets(): Iterable<QuotaBucket> {
+    return this.#byName.values();
+  }
+
+  /** A proxy has opened a stream. */
+  open(stream: QuotaStream): void {
+    this.#ofStreams.set(stream, { bySpelling: new Map(), byBucket: new Map() });
+  }
+
+  /** The stream of a proxy has ended. Returns the memberships that it had. */
+  close(stream: QuotaStream): readonly Membership[] {
+    const ofStream = this.#ofStreams.get(stream);
+    this.#ofStreams.delete(stream);
+    return ofStream === undefined ? [] : [...ofStream.byBucket.values()];
+  }
+
+  /**
+   * The proxy in the bucket with an id, from its first report on. Null if the id is not one that rules could match, or if
+   * there are too many buckets.
+   *
+   * @param id `BucketId` in wire format
+   */
+  find(stream: QuotaStream, id: Uint8Array, nowMs: number): Membership | null {
+    const ofStream = this.#ofStreams.get(stream);
+    if (id.length > MAX_ID_BYTES || ofStream === undefined) return null;
+    const spelling = Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
+    const known = ofStream.bySpelling.get(spelling);
+    if (known !== undefined) return known;
+    const entries = entriesOf(id);
+    if (entries === null) return null;
+    const bucket = this.#bucketOf(stream.domain, entries);
+    if (bucket === null) return null;
+    let membership = ofStream.byBucket.get(bucket);
+    if (membership === undefined) {
+      if (ofStream.byBucket.size >= MAX_BUCKETS_OF_STREAM) return null;
+      membership = { stream, bucket, subscriber: new Subscriber(stream, id.slice(), nowMs), spellings: [] };
+      bucket.subscribers.add(membership.subscriber);
+      ofStream.byBucket.set(bucket, membership);
+    }
+    if (membership.spellings.length < MAX_SPELLINGS) {
+      membership.spellings.push(spelling);
+      ofStream.bySpelling.set(spelling, membership);
+    }
+    return membership;
+  }
+
+  /** The proxy has been told to forget a bucket. */
+  forget({ stream, bucket, spellings }: Membership): void {
+    const ofStream = this.#ofStreams.get(stream);
+    ofStream?.byBucket.delete(bucket);
+    for (const spelling of spellings) ofStream?.bySpelling.delete(spelling);
+  }
+
+  /** The memberships of a proxy. */
+  of(stream: QuotaStream): Iterable<Membership> {
+    return this.#ofStreams.get(stream)?.byBucket.values() ?? [];
+  }
+
+  /** Forgets a bucket that no proxy has. */
+  forgetIfUnused(bucket: QuotaBucket): void {
+    if (bucket.subscribers.size === 0) this.#byName.delete(bucket.name);
+  }
+
+  /** The bucket as rules match it, for a round. */
+  requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RoundBucket {
+    let requests = this.#requests.get(bucket);
+    if (requests?.generation !== generation) {
+      requests = requestsOf(generation, bucket);
+      this.#requests.set(bucket, requests);
+    }
+    return requests;
+  }
+
+  #bucketOf(domain: string, entries: readonly DescriptorEntry[]): QuotaBucket | null {
+    const name = JSON.stringify([domain, ...entries.map(({ key, value }) => [key, value])]);
+    const known = this.#byName.get(name);
+    if (known !== undefined) return known;
+    if (this.#byName.size >= MAX_BUCKETS) return null;
+    const bucket = new QuotaBucket(name, domain, entries);
+    this.#byName.set(name, bucket);
+    return bucket;
+  }
+}
+
+/** The buckets of a proxy, also by the ids that it writes, byte by byte as text. */
+interface BucketsOfStream {
+  readonly bySpelling: Map<string, Membership>;
+  readonly byBucket: Map<QuotaBucket, Membership>;
+}
+
+interface RequestsOfBucket extends RoundBucket {
+  readonly generation: RuleGeneration;
+}
+
+/** The entries of an id, sorted by key; null if it is none. */
+function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
+  let entries: readonly DescriptorEntry[];
+  try {
+    entries = decodeBucketId(id);
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    return null;
+  }
+  if (entries.length === 0 || entries.length > MAX_ENTRIES) return null;
+  if (entries.some(({ key, value }) => key === '' || value === '')) return null;
+  return [...entries].sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOfBucket {
+  const { domain, entries } = bucket;
+  const request = (isNegativeHits: boolean) =>
+    encodeRateLimitRequest({
+      domain,
+      descriptors: [{ entries, limit: null, hitsAddend: 0, isNegativeHits }],
+      hitsAddend: 0,
+    });
+  return { bucket, asking: request(false), refunding: request(true), generation };
+}

@@ -1,0 +1,253 @@
+import { type Clock, SECOND_MS, type Timer } from '../base/clock.ts';
+import { atTurnEnd } from '../base/event-loop.ts';
+import { Fault } from '../base/fault.ts';
+import type { GenerationSource } from '../decision/batching/batcher.ts';
+import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
+import { decodeUsageReports, type UsageReports } from '../messages/quota-codec.ts';
+import { WireFault } from '../messages/wire.ts';
+import { BucketRegistry, type Membership } from './bucket-registry.ts';
+import type { DemandBoard } from './demand-board.ts';
+import { cut, DELAY_MS } from './grant.ts';
+import type { Payments } from './payments.ts';
+import { DEFAULT_TTL_S, type QuotaBucket } from './quota-bucket.ts';
+import { QuotaStream } from './quota-stream.ts';
+import { type Give, Round } from './round.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** How often the desk looks for proxies that can get more. */
+const TICK_MS = 250;
+
+/** A proxy that reports no request of a bucket for this time is told to forget the bucket. */
+const IDLE_MS = 120 * SECOND_MS;
+
+/** How often the desk looks for such proxies. */
+const SWEEP_MS = 10 * SECOND_MS;
+
+/** Buckets in one round. Others wait for the next one. */
+const ROUND_BUCKETS = 1_000;
+
+/** What a desk needs. */
+interface QuotaDeskParts {
+  readonly payments: Payments;
+  readonly board: DemandBoard;
+  readonly rules: GenerationSource;
+  /** Whether all limits are in shadow mode. */
+  readonly isShadow: boolean;
+  readonly clock: Clock;
+  /** Called when the store has failed, and when it has counted again. */
+  readonly stored: (failure: unknown) => void;
+}
+
+/**
+ * The rate limit quota service of a thread, for the streams of its connections. It takes the reports of proxies, and sends
+ * them assignments in rounds: reports that arrive in one turn of the event loop, or while the store is asked, are looked at
+ * together. What other threads and processes grant is known only from the counters.
+ */
+export class QuotaDesk {
+  readonly #parts: QuotaDeskParts;
+  readonly #registry = new BucketRegistry();
+  readonly #streams = new Set<QuotaStream>();
+  /** Buckets with proxies that wait for an assignment. */
+  readonly #due = new Set<QuotaBucket>();
+  #isScheduled = false;
+  #round: Promise<void> | null = null;
+  #timer: Timer | null = null;
+  #sweptMs = 0;
+
+  constructor(parts: QuotaDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Number of open streams, and of the buckets of their proxies. */
+  get streams(): ReadonlySet<QuotaStream> {
+    return this.#streams;
+  }
+
+  get buckets(): Iterable<QuotaBucket> {
+    return this.#registry.buckets;
+  }
+
+  /** A proxy has opened a stream. @param send sends it a message, which is valid during the call */
+  open(peer: string, send: (message: Uint8Array) => void): QuotaStream {
+    const stream = new QuotaStream(peer, send);
+    this.#streams.add(stream);
+    this.#registry.open(stream);
+    if (this.#streams.size === 1) this.#startTimer();
+    return stream;
+  }
+
+  /** The stream has ended. */
+  close(stream: QuotaStream): void {
+    this.#streams.delete(stream);
+    const nowMs = this.#parts.clock.nowMs();
+    for (const membership of this.#registry.close(stream)) this.#leave(membership, nowMs);
+    if (this.#streams.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /**
+   * Takes a `RateLimitQuotaUsageReports`.
+   *
+   * @throws Fault `unparseable` or `bad_request`: the stream has to end
+   */
+  report(stream: QuotaStream, message: Uint8Array): void {
+    const { domain, usages } = decoded(message);
+    if (stream.domain === '') stream.domain = domain;
+    checkDomain(stream, domain);
+    const nowMs = this.#parts.clock.nowMs();
+    for (const usage of usages) {
+      const membership = this.#registry.find(stream, usage.id, nowMs);
+      if (membership === null) stream.abandon(usage.id);
+      else {
+        membership.subscriber.report(usage.allowed, usage.denied, nowMs);
+        this.#schedule(membership.bucket);
+      }
+    }
+    stream.flush();
+  }
+
+  /** Resolves when no round is running. */
+  async idle(): Promise<void> {
+    while (this.#round !== null) await this.#round;
+  }
+
+  #leave({ bucket, subscriber }: Membership, nowMs: number): void {
+    bucket.leave(subscriber, nowMs);
+    this.#schedule(bucket);
+  }
+
+  #schedule(bucket: QuotaBucket): void {
+    this.#due.add(bucket);
+    if (this.#isScheduled || this.#round !== null) return;
+    this.#isScheduled = true;
+    atTurnEnd(() => {
+      this.#isScheduled = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    const generation = this.#parts.rules.current();
+    // Without rules, proxies get assignments with their reports after the rules were loaded.
+    if (generation === null || this.#due.size === 0) return;
+    const buckets: QuotaBucket[] = [];
+    for (const bucket of this.#due) {
+      buckets.push(bucket);
+      this.#due.delete(bucket);
+      if (buckets.length === ROUND_BUCKETS) break;
+    }
+    generation.begin();
+    this.#round = this.#run(generation, buckets).then(() => {
+      generation.end();
+      this.#round = null;
+      this.#begin();
+    });
+  }
+
+  /** Never rejects. */
+  async #run(generation: RuleGeneration, buckets: readonly QuotaBucket[]): Promise<void> {
+    const { payments, board, isShadow, clock, stored } = this.#parts;
+    const nowMs = Math.floor(clock.nowMs());
+    const round = new Round(
+      {
+        payments,
+        generation,
+        termsOf: () => ({ share: 1, forS: DEFAULT_TTL_S }),
+        isShadow,
+        nowMs,
+        board,
+      },
+      buckets.map(bucket => this.#registry.requestsOf(generation, bucket)),
+    );
+    try {
+      await round.pay();
+      const isLate = clock.nowMs() - nowMs > DELAY_MS / 2;
+      if (!isLate)
+        round.divide(this.#give(nowMs), ({ verdict, ttlS }, subscriber) => {
+          answer(subscriber, verdict === 'allow_all' ? 'allow_all' : 'deny_all', ttlS, nowMs);
+        });
+      for (const stream of this.#streams) stream.flush();
+      await round.giveBack();
+      stored(null);
+    } catch (failure) {
+      stored(failure);
+    }
+    for (const bucket of buckets) this.#registry.forgetIfUnused(bucket);
+  }
+
+  /** Sends a proxy its share of a bucket. */
+  #give(nowMs: number): Give {
+    return (bucket, allotted, { subscriber, tokens, grants }) => {
+      const { ttlS, intervalS } = bucket;
+      if (allotted === 'kept') return;
+      if (allotted === 'denied') {
+        bucket.waitForRoom(nowMs);
+        answer(subscriber, 'deny_all', ttlS, nowMs);
+        return;
+      }
+      subscriber.tell('token_bucket', grants);
+      subscriber.stream.assign(subscriber.id, { kind: 'token_bucket', tokens, intervalS }, ttlS);
+    };
+  }
+
+  #startTimer(): void {
+    this.#timer = this.#parts.clock.after(TICK_MS, () => {
+      this.#tick(this.#parts.clock.nowMs());
+      this.#startTimer();
+    });
+  }
+
+  #tick(nowMs: number): void {
+    for (const bucket of this.#registry.buckets) {
+      const mayGetMore = bucket.retryMs <= nowMs;
+      if (mayGetMore)
+        for (const subscriber of bucket.subscribers) subscriber.isDue ||= subscriber.told === 'deny_all';
+      if (mayGetMore || this.#parts.board.isDue(bucket, nowMs)) this.#schedule(bucket);
+    }
+    if (nowMs - this.#sweptMs >= SWEEP_MS) this.#sweep(nowMs);
+  }
+
+  #sweep(nowMs: number): void {
+    this.#sweptMs = nowMs;
+    for (const stream of this.#streams) {
+      for (const membership of this.#registry.of(stream)) this.#forgetIfIdle(membership, nowMs);
+      stream.flush();
+    }
+  }
+
+  /** Tells a proxy to forget a bucket that it has not used for long. With its next request, it reports it again. */
+  #forgetIfIdle(membership: Membership, nowMs: number): void {
+    const { stream, subscriber } = membership;
+    if (nowMs - subscriber.usedMs < IDLE_MS) return;
+    stream.abandon(subscriber.id);
+    subscriber.tell('nothing', cut(subscriber.grants, nowMs + DELAY_MS));
+    this.#registry.forget(membership);
+    this.#leave(membership, nowMs);
+  }
+}
+
+/** Sends a proxy one answer for all requests of a bucket. */
+function answer(subscriber: Subscriber, kind: 'allow_all' | 'deny_all', ttlS: number, nowMs: number): void {
+  subscriber.tell(kind, cut(subscriber.grants, nowMs + DELAY_MS));
+  subscriber.stream.assign(subscriber.id, { kind }, ttlS);
+}
+
+function decoded(message: Uint8Array): UsageReports {
+  try {
+    return decodeUsageReports(message);
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    throw new Fault('unparseable', `not a RateLimitQuotaUsageReports: ${fault.message}`);
+  }
+}
+
+function checkDomain(stream: QuotaStream, domain: string): void {
+  if (stream.domain === '')
+    throw new Fault('bad_request', '`domain` is empty; set it in the first message of the stream');
+  if (domain !== '' && domain !== stream.domain)
+    throw new Fault(
+      'bad_request',
+      `\`domain\` is "${domain}", but the first message had "${stream.domain}"; open a stream for each domain`,
+    );
+}

@@ -1,0 +1,106 @@
+import { SECOND_MS } from '../base/clock.ts';
+import { DELAY_MS, type Grant, mostFrom, type Span } from './grant.ts';
+import type { QuotaStream } from './quota-stream.ts';
+
+/** Reports that follow each other faster than this are taken together, because a rate from a moment says little. */
+const LEAST_BETWEEN_MS = 200;
+
+/** By how much the demand that is reckoned with falls at most from one report to the next. */
+const LEAST_KEPT = 0.5;
+
+/** What a subscriber was told last: nothing yet, a token bucket, or one answer for all requests. */
+type Told = 'nothing' | 'token_bucket' | 'allow_all' | 'deny_all';
+
+/** What a proxy has reported since the last look. */
+export interface Usage {
+  readonly allowed: number;
+  readonly denied: number;
+}
+
+/** A proxy in a bucket: what it has reported, what it was granted, and so the most that it can admit. */
+export class Subscriber {
+  readonly stream: QuotaStream;
+  /** `BucketId` in wire format, as the proxy writes it. */
+  readonly id: Uint8Array;
+  told: Told = 'nothing';
+  /** Whether the proxy waits for an assignment: it has reported, or can be granted something again. */
+  isDue = true;
+  /** Requests that the proxy got per second, allowed and denied. */
+  demand = 0;
+  /** When the last report arrived that was looked at, and the time between the two last ones; 0 before. */
+  reportedMs = 0;
+  intervalMs = 0;
+  /** When the proxy last reported a request. */
+  usedMs: number;
+  /** What the proxy admits later than this may not be reported yet. */
+  #sinceMs: number;
+  #grants: readonly Grant[] = [];
+  #allowed = 0;
+  #denied = 0;
+  #arrivedMs = 0;
+
+  constructor(stream: QuotaStream, id: Uint8Array, nowMs: number) {
+    this.stream = stream;
+    this.id = id;
+    this.usedMs = nowMs;
+    this.#sinceMs = nowMs - DELAY_MS;
+  }
+
+  /** Adds a report that has arrived. */
+  report(allowed: number, denied: number, nowMs: number): void {
+    this.#allowed += allowed;
+    this.#denied += denied;
+    this.#arrivedMs = nowMs;
+    if (allowed + denied > 0) this.usedMs = nowMs;
+    this.isDue = true;
+  }
+
+  /** The reports that were not taken yet. */
+  get reported(): Usage {
+    return { allowed: this.#allowed, denied: this.#denied };
+  }
+
+  /** Takes the reports into account. Afterwards, the proxy may have admitted unreported requests only since the last one. */
+  take(): void {
+    const arrivedMs = this.#arrivedMs;
+    const elapsedMs = arrivedMs - this.reportedMs;
+    if (this.reportedMs === 0) this.reportedMs = arrivedMs;
+    else if (elapsedMs >= LEAST_BETWEEN_MS) {
+      const rate = ((this.#allowed + this.#denied) * SECOND_MS) / elapsedMs;
+      this.demand = Math.max(rate, this.demand * LEAST_KEPT);
+      this.intervalMs = elapsedMs;
+      this.reportedMs = arrivedMs;
+    }
+    this.#allowed = 0;
+    this.#denied = 0;
+    this.#sinceMs = Math.max(this.#sinceMs, arrivedMs - DELAY_MS);
+    this.#grants = this.#grants.filter(grant => grant.endMs > this.#sinceMs);
+  }
+
+  /** The grants that the proxy may still use, or has used since its last report. The last one may be in force. */
+  get grants(): readonly Grant[] {
+    return this.#grants;
+  }
+
+  /** The grant in force; null if there is none, or if it may have ended. */
+  activeAt(nowMs: number): Grant | null {
+    const last = this.#grants.at(-1);
+    return this.told === 'token_bucket' && last !== undefined && nowMs < last.endMs ? last : null;
+  }
+
+  /**
+   * The most requests of a span that are not reported yet, with the grants that the proxy has or would have. A `flow` is not
+   * exact to a fill of the token bucket, which is more than flows while a report is on its way.
+   */
+  most({ fromMs, toMs, reckoning }: Span, grants = this.#grants): number {
+    if (grants.length === 0) return 0;
+    const sinceMs = reckoning === 'all' ? this.#sinceMs : this.#sinceMs + DELAY_MS;
+    return mostFrom(grants, { fromMs: Math.max(fromMs, sinceMs), toMs, reckoning });
+  }
+
+  /** The proxy was sent an assignment. @param grants those that it may use from now on */
+  tell(told: Told, grants: readonly Grant[]): void {
+    this.told = told;
+    this.#grants = grants;
+  }
+}

@@ -1,0 +1,152 @@
+import t from 'tap';
+import { RuleGeneration } from '../../../src/decision/statistics/rule-statistics.ts';
+import type { ProxyKind } from '../../support/quota/model-proxy.ts';
+import { type SimulatedProxy, Simulation } from '../../support/quota/simulation.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
+import { compiled } from '../rules/parse/rule-text.ts';
+
+const KINDS: readonly ProxyKind[] = ['envoy', 'old envoy', 'stepwise'];
+
+/** Messages arrive within less than half of the time that is reckoned with; the other half is for the store. */
+const DELAY_MS = 450;
+
+const ENTRIES = [
+  ['plan', 'free'],
+  ['user', 'alice'],
+] as const;
+
+function rulesOf(limit: string): RuleGeneration {
+  return new RuleGeneration(
+    compiled(`
+      domain: api
+      descriptors:
+        - key: plan
+          descriptors:
+            - key: user
+              ${limit}
+    `),
+  );
+}
+
+function perUnit(requests: number, unit: string): RuleGeneration {
+  return rulesOf(`rate_limit: { unit: ${unit}, requests_per_unit: ${requests} }`);
+}
+
+function proxiesOf(kind: ProxyKind, rates: readonly number[], reportMs = 1_000): SimulatedProxy[] {
+  return rates.map(rate => ({ kind, fallback: 'deny', reportMs, rate }));
+}
+
+for (const kind of KINDS)
+  for (const desks of [1, 2])
+    t.test(
+      `proxies of the kind ${kind} with ${desks} instances: a minute is nearly used, and never exceeded`,
+      async t => {
+        const generation = perUnit(6_000, 'minute');
+        const proxies = proxiesOf(kind, [300, 50, 10]);
+        const simulation = new Simulation({
+          seed: 1,
+          generation,
+          entries: ENTRIES,
+          desks,
+          proxies,
+          delayMs: 300,
+        });
+        const windows = await simulation.run(240_000, 60_000);
+        t.same(simulation.failures, []);
+        for (const { admitted } of windows) t.ok(admitted <= 6_000, `${admitted} of 6,000`);
+        for (const { admitted } of windows.slice(1, -1)) t.ok(admitted > 5_400, `${admitted} of 6,000`);
+      },
+    );
+
+t.test('a limit of a second is divided in equal parts among proxies that want more of it', async t => {
+  for (const desks of [1, 2]) {
+    const generation = perUnit(500, 'second');
+    const proxies = proxiesOf('envoy', [1_200, 600, 200]);
+    const simulation = new Simulation({
+      seed: 2,
+      generation,
+      entries: ENTRIES,
+      desks,
+      proxies,
+      delayMs: 100,
+    });
+    const windows = await simulation.run(40_000, 1_000);
+    const later = windows.slice(10, -1);
+    for (let proxy = 0; proxy < proxies.length; proxy++) {
+      const part = later.reduce((sum, { byProxy }) => sum + byProxy[proxy], 0) / later.length;
+      t.ok(part > 155 && part <= 167, `${part} of 500`);
+    }
+  }
+});
+
+t.test('a proxy that wants little gets it, and the others share the rest', async t => {
+  const generation = perUnit(500, 'second');
+  const proxies = proxiesOf('envoy', [2_000, 2_000, 40]);
+  const simulation = new Simulation({
+    seed: 3,
+    generation,
+    entries: ENTRIES,
+    desks: 2,
+    proxies,
+    delayMs: 100,
+  });
+  const windows = await simulation.run(40_000, 1_000);
+  for (const { byProxy } of windows.slice(12, -1)) {
+    t.ok(byProxy[2] > 25, `${byProxy}`);
+    t.ok(Math.abs(byProxy[0] - byProxy[1]) < 60, `${byProxy}`);
+    t.ok(byProxy[0] + byProxy[1] > 380, `${byProxy}`);
+  }
+});
+
+t.test('requests flow within the limit while no instance answers, for as long as grants last', async t => {
+  const generation = perUnit(6_000, 'minute');
+  const simulation = new Simulation({
+    seed: 4,
+    generation,
+    entries: ENTRIES,
+    desks: 1,
+    proxies: proxiesOf('envoy', [40, 30]),
+    delayMs: 100,
+  });
+  await simulation.run(20_000, 60_000);
+  for (const proxy of simulation.proxies) proxy.isDeaf = true;
+  const [alone] = await simulation.run(8_000, 60_000);
+  t.ok(alone.admitted > 0.9 * alone.asked, `${alone.admitted} of ${alone.asked}`);
+  const [later] = await simulation.run(8_000, 60_000);
+  t.ok(later.admitted < 0.5 * later.asked, `${later.admitted} of ${later.asked}`);
+});
+
+t.test('the limit holds whatever happens to instances, proxies and connections', async t => {
+  for (let seed = 10; seed < 40; seed++) {
+    const random = new SeededRandom(seed);
+    const windowS = random.pick([10, 20, 60, 60]);
+    const limit = random.pick([50, 1_000, 20_000]);
+    const generation = rulesOf(
+      `rate_limit: { unit: second, unit_multiplier: ${windowS}, requests_per_unit: ${limit} }`,
+    );
+    const proxies: SimulatedProxy[] = Array.from({ length: 1 + random.below(8) }, () => ({
+      kind: random.pick(KINDS),
+      fallback: 'deny',
+      reportMs: random.pick([200, 1_000, 5_000]),
+      rate: (random.next() * random.pick([0.2, 3]) * limit) / windowS,
+    }));
+    const desks = 1 + random.below(3);
+    const simulation = new Simulation({
+      seed,
+      generation,
+      entries: ENTRIES,
+      desks,
+      proxies,
+      delayMs: DELAY_MS,
+    });
+    const windows = await simulation.run(windowS * 3_500, windowS * 1_000, () => {
+      if (random.below(400) === 0) simulation.kill(random.below(desks));
+      const proxy = random.pick(simulation.proxies);
+      if (random.below(400) === 0) proxy.disconnect(random.next() < 0.5);
+      if (random.below(2_000) === 0) proxy.die();
+    });
+    t.same(simulation.failures, []);
+    const worst = Math.max(...windows.map(({ admitted }) => admitted));
+    t.ok(worst <= limit, `seed ${seed}: ${worst} of ${limit} in ${windowS} s`);
+  }
+});
