@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { cut, DELAY_MS, endAfter, type Grant, isRenewable, newGrant, perToken, renewed } from './grant.ts';
-import type { PrepaidWindow } from './prepaid-limit.ts';
+import { type PrepaidWindow, ROUNDING, roomIn } from './prepaid-limit.ts';
 import type { QuotaBucket } from './quota-bucket.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -75,7 +75,7 @@ export class Allotment {
     this.#bucket = bucket;
     this.#nowMs = nowMs;
     this.#windows = bucket.limits.filter(limit => limit.refuses).flatMap(limit => limit.windows);
-    this.#room = this.#windows.map(window => window.paid - window.spent - unreportedIn(bucket, window));
+    this.#room = this.#windows.map(roomIn);
   }
 
   /**
@@ -106,7 +106,7 @@ export class Allotment {
   #isPaid(wish: Wish): boolean {
     return this.#windows.every((window, w) => {
       const more = moreBy(wish, window);
-      return more <= 0 || more <= this.#room[w];
+      return more <= 0 || more <= this.#room[w] + ROUNDING;
     });
   }
 
@@ -123,7 +123,7 @@ export class Allotment {
       if (each === 0) continue;
       const others_ = cut(subscriber.grants, reckoning === 'flow' ? nowMs : nowMs + DELAY_MS);
       const fewer = subscriber.most(window) - subscriber.most(window, others_);
-      let fits = Math.floor((this.#room[w] / others + fewer) / each);
+      let fits = Math.floor((this.#room[w] / others + fewer) / each + ROUNDING);
       // The window has paid for what the proxy has until the new grant arrives.
       if (reckoning === 'flow' && fromMs < nowMs + DELAY_MS && active?.intervalS === intervalS)
         fits = Math.max(fits, active.tokens);
@@ -141,11 +141,4 @@ export class Allotment {
 /** How many more requests a proxy could admit in a window if its wish was fulfilled; less than 0 if fewer. */
 export function moreBy({ subscriber, grants }: Wish, window: PrepaidWindow): number {
   return subscriber.most(window, grants) - subscriber.most(window);
-}
-
-/** The most requests of all proxies in a window that they have not reported. */
-export function unreportedIn({ subscribers }: QuotaBucket, window: PrepaidWindow): number {
-  let most = 0;
-  for (const subscriber of subscribers) most += subscriber.most(window);
-  return most;
 }

@@ -70,7 +70,6 @@ export class BucketRegistry {
     if (membership === undefined) {
       if (ofStream.byBucket.size >= MAX_BUCKETS_OF_STREAM) return null;
       membership = { stream, bucket, subscriber: new Subscriber(stream, id.slice(), nowMs), spellings: [] };
-      bucket.subscribers.add(membership.subscriber);
       ofStream.byBucket.set(bucket, membership);
     }
     if (membership.spellings.length < MAX_SPELLINGS) {

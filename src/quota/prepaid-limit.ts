@@ -21,12 +21,22 @@ export interface LimitFacts {
   readonly lengthMs: number;
 }
 
+/** Sums of fractions of tokens are exact to this. */
+export const ROUNDING = 1e-6;
+
+/** Hits in a window that are paid and that no grant needs; below 0 if hits are missing. */
+export function roomIn({ paid, spent, unreported }: PrepaidWindow): number {
+  return paid - spent - unreported;
+}
+
 /** A window of a limit, as this process has paid for requests in it. */
 export interface PrepaidWindow extends Span {
   /** Hits that were counted for requests of proxies, and not given back. */
   paid: number;
   /** The most requests that proxies have admitted in the window, as far as they have reported them or have gone. */
   spent: number;
+  /** The most requests that proxies have admitted in it, or will admit, without having reported them. */
+  unreported: number;
   /** Hits that were counted although they did not fit, so nobody may use them. They are given back. */
   excess: number;
   /** Hits that grants may still use, when the store was asked last; NaN before. */
@@ -62,13 +72,32 @@ export class PrepaidLimit {
     return (grantable * SECOND_MS) / Math.min(lengthMs, grantMs);
   }
 
-  /** The window with these bounds, which is added if it is new. Windows that have ended are forgotten. */
-  window({ fromMs, toMs }: Pick<LimitFacts, 'fromMs' | 'toMs'>, nowMs: number): PrepaidWindow {
-    this.windows = this.windows.filter(window => window.toMs > nowMs);
+  /**
+   * The window with these bounds. Windows that have ended are forgotten.
+   *
+   * @param unreportedIn returns `unreported` of a window that is new
+   */
+  window(
+    { fromMs, toMs }: Pick<LimitFacts, 'fromMs' | 'toMs'>,
+    nowMs: number,
+    unreportedIn: (span: Span) => number,
+  ): PrepaidWindow {
+    if (this.windows.length > 0 && this.windows[0].toMs <= nowMs)
+      this.windows = this.windows.filter(window => window.toMs > nowMs);
     const known = this.windows.find(window => window.fromMs === fromMs && window.toMs === toMs);
     if (known !== undefined) return known;
     const reckoning = toMs - fromMs >= EXACT_WINDOW_MS ? 'all' : 'flow';
-    const window: PrepaidWindow = { fromMs, toMs, reckoning, paid: 0, spent: 0, excess: 0, left: Number.NaN };
+    const unreported = unreportedIn({ fromMs, toMs, reckoning });
+    const window: PrepaidWindow = {
+      fromMs,
+      toMs,
+      reckoning,
+      paid: 0,
+      spent: 0,
+      unreported,
+      excess: 0,
+      left: Number.NaN,
+    };
     this.windows.push(window);
     return window;
   }

@@ -1,7 +1,8 @@
 import { SECOND_MS } from '../base/clock.ts';
 import type { DescriptorEntry } from '../messages/client-codec.ts';
+import type { Grant } from './grant.ts';
 import { type LimitFacts, PrepaidLimit, type PrepaidWindow } from './prepaid-limit.ts';
-import type { Subscriber, Usage } from './subscriber.ts';
+import type { Subscriber, Told, Usage } from './subscriber.ts';
 
 /** Lengths of the intervals in which token buckets are filled, in seconds. */
 const INTERVALS_S = [1, 2, 5, 10, 20, 30, 60] as const;
@@ -44,6 +45,8 @@ export class QuotaBucket {
   /** Those of its id, sorted by key. */
   readonly entries: readonly DescriptorEntry[];
   readonly subscribers = new Set<Subscriber>();
+  /** Those that wait for an assignment: they have reported, or can be granted something again. */
+  readonly waiting = new Set<Subscriber>();
   verdict: Verdict = 'allow_all';
   /** Whether the rule has limits that cannot be divided among proxies. */
   isUnserved = false;
@@ -51,11 +54,17 @@ export class QuotaBucket {
   /** How long grants of the bucket last, and the intervals in which their tokens are filled. */
   ttlS = 0;
   intervalS = 1;
+  /** Requests per second that all proxies together may be granted. */
+  rate = 0;
   /** Requests per second that no proxy may exceed, and when it was last asked for; see `DemandBoard`. */
   cap = Number.POSITIVE_INFINITY;
   askedInterval = 0;
+  /** Requests per second that all proxies together get. */
+  demand = 0;
   /** When a proxy that got less than it wants can get more; infinite if there is none. */
   retryMs = Number.POSITIVE_INFINITY;
+  /** The longest time between two reports of a proxy. */
+  #betweenMs = 0;
 
   constructor(name: string, domain: string, entries: readonly DescriptorEntry[]) {
     this.name = name;
@@ -63,54 +72,77 @@ export class QuotaBucket {
     this.entries = entries;
   }
 
-  /** Requests per second that all proxies together may be granted. */
-  get rate(): number {
-    return this.#rateAt(this.intervalS);
-  }
-
   /** Tokens of a proxy that reports no requests. */
   get floor(): number {
     return Math.max(1, Math.floor((this.rate * this.intervalS * FLOOR) / Math.max(1, this.subscribers.size)));
   }
 
-  /**
-   * Sets what planning says of the limits at the present time. Counts what the proxies have reported as spent.
-   *
-   * @param grantS how long grants last, as the rule says it; the shortest of several
-   */
-  look(facts: readonly LimitFacts[], grantS: number, nowMs: number): void {
-    if (facts.length !== this.limits.length) this.limits = facts.map(each => new PrepaidLimit(each));
-    for (const [i, each] of facts.entries()) this.limits[i].facts = each;
-    this.#setTimes(grantS);
-    const windows = this.limits.map(limit => limit.window(limit.facts, nowMs));
-    this.retryMs = Number.POSITIVE_INFINITY;
-    for (const subscriber of this.subscribers) {
-      for (const window of windows) window.spent += spentIn(window, subscriber, nowMs);
-      subscriber.take();
-    }
-  }
-
-  /** The proxy does not report any more. What it may still admit, or has not reported, counts as spent. */
-  leave(subscriber: Subscriber, nowMs: number): void {
-    this.subscribers.delete(subscriber);
-    for (const { windows } of this.limits) {
-      for (const window of windows)
-        if (window.fromMs <= nowMs && nowMs < window.toMs) window.spent += spentIn(window, subscriber, nowMs);
-    }
-    subscriber.take();
-    for (const { windows } of this.limits)
-      for (const window of windows) window.spent += subscriber.most(window);
+  /** A proxy has reported. */
+  report(subscriber: Subscriber, allowed: number, denied: number, nowMs: number): void {
+    subscriber.report(allowed, denied, nowMs);
+    this.subscribers.add(subscriber);
+    this.waiting.add(subscriber);
   }
 
   /** The reports since the last look, of all proxies. */
   get reported(): Usage {
     let allowed = 0;
     let denied = 0;
-    for (const { reported } of this.subscribers) {
+    for (const { reported } of this.waiting) {
       allowed += reported.allowed;
       denied += reported.denied;
     }
     return { allowed, denied };
+  }
+
+  /**
+   * Sets what planning says of the limits at the present time. Counts what proxies have reported as spent. Returns the
+   * proxies that wait for an assignment; they do not wait any more.
+   *
+   * @param grantS how long grants last, as the rule says it; the shortest of several
+   */
+  look(facts: readonly LimitFacts[], grantS: number, nowMs: number): Subscriber[] {
+    if (facts.length !== this.limits.length) this.limits = facts.map(each => new PrepaidLimit(each));
+    for (const [i, each] of facts.entries()) this.limits[i].facts = each;
+    const windows = this.limits.map(limit => this.window(limit, limit.facts, nowMs));
+    const waiting = [...this.waiting];
+    this.waiting.clear();
+    this.retryMs = Number.POSITIVE_INFINITY;
+    for (const subscriber of waiting) this.#take(subscriber, windows, nowMs);
+    this.#setTimes(grantS);
+    return waiting;
+  }
+
+  /** The window of a limit with these bounds. */
+  window(limit: PrepaidLimit, bounds: Pick<LimitFacts, 'fromMs' | 'toMs'>, nowMs: number): PrepaidWindow {
+    return limit.window(bounds, nowMs, span => {
+      let unreported = 0;
+      for (const subscriber of this.subscribers) unreported += subscriber.most(span);
+      return unreported;
+    });
+  }
+
+  /** A proxy is sent an assignment. @param grants those that it may use from now on */
+  tell(subscriber: Subscriber, told: Told, grants: readonly Grant[]): void {
+    this.#change(subscriber, () => subscriber.tell(told, grants));
+  }
+
+  /** The proxy does not report any more. What it may still admit, or has not reported, counts as spent. */
+  leave(subscriber: Subscriber, nowMs: number): void {
+    const windows = this.limits.flatMap(limit => limit.windows);
+    this.#take(
+      subscriber,
+      windows.filter(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs),
+      nowMs,
+    );
+    for (const window of windows) {
+      const most = subscriber.most(window);
+      window.unreported -= most;
+      window.spent += most;
+    }
+    this.demand -= subscriber.demand;
+    this.subscribers.delete(subscriber);
+    this.waiting.delete(subscriber);
   }
 
   /** A proxy was denied everything. It can get something when the first of the present windows ends. */
@@ -119,21 +151,40 @@ export class QuotaBucket {
     this.retryMs = Math.min(...ends);
   }
 
+  /** Takes what a proxy has reported. @param windows those of the present time */
+  #take(subscriber: Subscriber, windows: readonly PrepaidWindow[], nowMs: number): void {
+    for (const window of windows) window.spent += spentIn(window, subscriber, nowMs);
+    this.demand -= subscriber.demand;
+    this.#change(subscriber, () => subscriber.take());
+    this.demand += subscriber.demand;
+    this.#betweenMs = Math.max(this.#betweenMs, subscriber.intervalMs);
+  }
+
+  /** Changes what a proxy may admit. */
+  #change(subscriber: Subscriber, change: () => void): void {
+    for (const { windows } of this.limits)
+      for (const window of windows) window.unreported -= subscriber.most(window);
+    change();
+    for (const { windows } of this.limits)
+      for (const window of windows) window.unreported += subscriber.most(window);
+  }
+
   /**
    * The intervals are the shortest in which the tokens can be divided. They stay the same for as long as the limits do,
    * because proxies may not notice that they change.
    */
   #setTimes(grantS: number): void {
-    let betweenMs = 0;
     let shortestMs = Number.POSITIVE_INFINITY;
-    for (const { intervalMs } of this.subscribers) betweenMs = Math.max(betweenMs, intervalMs);
     for (const { facts } of this.limits) shortestMs = Math.min(shortestMs, facts.lengthMs);
-    const asked = Math.max(grantS, Math.ceil((betweenMs * REPORTS_OF_GRANT) / SECOND_MS));
+    const asked = Math.max(grantS, Math.ceil((this.#betweenMs * REPORTS_OF_GRANT) / SECOND_MS));
     this.ttlS = Math.min(asked, LONGEST_TTL_S, (shortestMs * MOST_WINDOWS) / SECOND_MS);
     const longestS = Math.max(1, shortestMs / SECOND_MS / LEAST_INTERVALS);
-    const fits = (intervalS: number) => this.#rateAt(intervalS) * intervalS >= LEAST_TOKENS;
-    const possible = INTERVALS_S.filter(intervalS => intervalS <= longestS);
-    this.intervalS = possible.find(fits) ?? possible.at(-1)!;
+    for (const intervalS of INTERVALS_S) {
+      if (intervalS > longestS) return;
+      this.intervalS = intervalS;
+      this.rate = this.#rateAt(intervalS);
+      if (this.rate * intervalS >= LEAST_TOKENS) return;
+    }
   }
 
   #rateAt(intervalS: number): number {

@@ -100,8 +100,9 @@ export class QuotaDesk {
       const membership = this.#registry.find(stream, usage.id, nowMs);
       if (membership === null) stream.abandon(usage.id);
       else {
-        membership.subscriber.report(usage.allowed, usage.denied, nowMs);
-        this.#schedule(membership.bucket);
+        const { bucket, subscriber } = membership;
+        bucket.report(subscriber, usage.allowed, usage.denied, nowMs);
+        this.#schedule(bucket);
       }
     }
     stream.flush();
@@ -164,8 +165,8 @@ export class QuotaDesk {
       await round.pay();
       const isLate = clock.nowMs() - nowMs > DELAY_MS / 2;
       if (!isLate)
-        round.divide(this.#give(nowMs), ({ verdict, ttlS }, subscriber) => {
-          answer(subscriber, verdict === 'allow_all' ? 'allow_all' : 'deny_all', ttlS, nowMs);
+        round.divide(this.#give(nowMs), (bucket, subscriber) => {
+          answer(bucket, subscriber, bucket.verdict === 'allow_all' ? 'allow_all' : 'deny_all', nowMs);
         });
       for (const stream of this.#streams) stream.flush();
       await round.giveBack();
@@ -183,10 +184,10 @@ export class QuotaDesk {
       if (allotted === 'kept') return;
       if (allotted === 'denied') {
         bucket.waitForRoom(nowMs);
-        answer(subscriber, 'deny_all', ttlS, nowMs);
+        answer(bucket, subscriber, 'deny_all', nowMs);
         return;
       }
-      subscriber.tell('token_bucket', grants);
+      bucket.tell(subscriber, 'token_bucket', grants);
       subscriber.stream.assign(subscriber.id, { kind: 'token_bucket', tokens, intervalS }, ttlS);
     };
   }
@@ -202,7 +203,8 @@ export class QuotaDesk {
     for (const bucket of this.#registry.buckets) {
       const mayGetMore = bucket.retryMs <= nowMs;
       if (mayGetMore)
-        for (const subscriber of bucket.subscribers) subscriber.isDue ||= subscriber.told === 'deny_all';
+        for (const subscriber of bucket.subscribers)
+          if (subscriber.told === 'deny_all') bucket.waiting.add(subscriber);
       if (mayGetMore || this.#parts.board.isDue(bucket, nowMs)) this.#schedule(bucket);
     }
     if (nowMs - this.#sweptMs >= SWEEP_MS) this.#sweep(nowMs);
@@ -218,19 +220,24 @@ export class QuotaDesk {
 
   /** Tells a proxy to forget a bucket that it has not used for long. With its next request, it reports it again. */
   #forgetIfIdle(membership: Membership, nowMs: number): void {
-    const { stream, subscriber } = membership;
+    const { stream, bucket, subscriber } = membership;
     if (nowMs - subscriber.usedMs < IDLE_MS) return;
     stream.abandon(subscriber.id);
-    subscriber.tell('nothing', cut(subscriber.grants, nowMs + DELAY_MS));
+    bucket.tell(subscriber, 'nothing', cut(subscriber.grants, nowMs + DELAY_MS));
     this.#registry.forget(membership);
     this.#leave(membership, nowMs);
   }
 }
 
 /** Sends a proxy one answer for all requests of a bucket. */
-function answer(subscriber: Subscriber, kind: 'allow_all' | 'deny_all', ttlS: number, nowMs: number): void {
-  subscriber.tell(kind, cut(subscriber.grants, nowMs + DELAY_MS));
-  subscriber.stream.assign(subscriber.id, { kind }, ttlS);
+function answer(
+  bucket: QuotaBucket,
+  subscriber: Subscriber,
+  kind: 'allow_all' | 'deny_all',
+  nowMs: number,
+): void {
+  bucket.tell(subscriber, kind, cut(subscriber.grants, nowMs + DELAY_MS));
+  subscriber.stream.assign(subscriber.id, { kind }, bucket.ttlS);
 }
 
 function decoded(message: Uint8Array): UsageReports {

@@ -4,12 +4,12 @@ import { type DecisionBatch, KIND } from '../decision/batch.ts';
 import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { addTotal } from '../decision/statistics/shared-totals.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import { Allotment, type Allotted, moreBy, unreportedIn, type Wish, wishOf } from './allotment.ts';
+import { Allotment, type Allotted, moreBy, type Wish, wishOf } from './allotment.ts';
 import type { BoardOps, DemandBoard } from './demand-board.ts';
 import { endAfter } from './grant.ts';
 import type { Payments } from './payments.ts';
 import { factsOf, plannedLimits } from './planned-limits.ts';
-import type { PrepaidLimit, PrepaidWindow } from './prepaid-limit.ts';
+import { type PrepaidLimit, type PrepaidWindow, ROUNDING, roomIn } from './prepaid-limit.ts';
 import { DEFAULT_TTL_S, type QuotaBucket } from './quota-bucket.ts';
 import type { Subscriber, Usage } from './subscriber.ts';
 
@@ -115,7 +115,7 @@ export class Round {
     for (const turn of this.#turns)
       for (const { windows } of turn.bucket.limits)
         for (const window of windows)
-          if (window.toMs > this.#parts.nowMs && unneededIn(turn.bucket, window) + window.excess > 0) {
+          if (window.toMs > this.#parts.nowMs && unneededIn(window) + window.excess > 0) {
             const timeMs = Math.max(window.fromMs, this.#parts.nowMs);
             times.set(timeMs, (times.get(timeMs) ?? new Set()).add(turn));
           }
@@ -130,7 +130,7 @@ export class Round {
       this.#eachLimit(planned, request, bucket, (limit, row) => {
         const { fromMs } = factsOf(planned, row, 1, false);
         const window = limit.windows.find(each => each.fromMs === fromMs);
-        return window === undefined ? null : takeUnneeded(bucket, window);
+        return window === undefined ? null : takeUnneeded(window);
       });
     });
     try {
@@ -148,7 +148,7 @@ export class Round {
       const turn = this.#turns[request];
       this.#lookAt(turn, planned, request);
       this.#eachLimit(planned, request, turn.bucket, (limit, row, i) => {
-        const window = limit.window(limit.facts, this.#parts.nowMs);
+        const window = turn.bucket.window(limit, limit.facts, this.#parts.nowMs);
         turn.paidUntilMs[i] = window.toMs;
         return this.#payIn(turn, { limit, window, row }, payments);
       });
@@ -166,13 +166,10 @@ export class Round {
     for (const limitRow of rows) countUsage(batch, limitRow, bucket.reported);
     const terms = rows.map(limitRow => termsOf(batch.decisions.limit[limitRow]));
     const facts = rows.map((limitRow, i) => factsOf(batch, limitRow, terms[i].share, isShadow));
-    bucket.look(facts, rows.length === 0 ? DEFAULT_TTL_S : Math.min(...terms.map(each => each.forS)), nowMs);
-    for (const subscriber of bucket.subscribers) {
-      if (!subscriber.isDue) continue;
-      subscriber.isDue = false;
+    const grantS = rows.length === 0 ? DEFAULT_TTL_S : Math.min(...terms.map(each => each.forS));
+    for (const subscriber of bucket.look(facts, grantS, nowMs))
       if (verdict === 'divided') wishes.push(wishOf(bucket, subscriber, nowMs));
       else blanket.push(subscriber);
-    }
   }
 
   /** Pays in the windows that grants reach later, in the order of their times. */
@@ -198,7 +195,8 @@ export class Round {
       const turn = turns[request];
       this.#eachLimit(planned, request, turn.bucket, (limit, row, i) => {
         if (turn.paidUntilMs[i] !== timeMs) return null;
-        const window = limit.window(factsOf(planned, row, 1, false), this.#parts.nowMs);
+        const bounds = factsOf(planned, row, 1, false);
+        const window = turn.bucket.window(limit, bounds, this.#parts.nowMs);
         turn.paidUntilMs[i] = window.toMs;
         return this.#payIn(turn, { limit, window, row }, payments);
       });
@@ -241,11 +239,11 @@ export class Round {
   }
 
   /** Hits that have to be paid in a window so that the wishes of the bucket can be fulfilled. */
-  #missing({ bucket, wishes }: Turn, limit: PrepaidLimit, window: PrepaidWindow): number {
+  #missing({ wishes }: Turn, limit: PrepaidLimit, window: PrepaidWindow): number {
     if (!limit.refuses) return owedIn(window);
-    let needed = window.spent + unreportedIn(bucket, window);
-    for (const wish of wishes) needed += moreBy(wish, window);
-    return Math.ceil(needed) - window.paid;
+    let missing = -roomIn(window);
+    for (const wish of wishes) missing += moreBy(wish, window);
+    return Math.ceil(missing - ROUNDING);
   }
 
   /**
@@ -302,13 +300,13 @@ function owedIn({ spent, paid }: PrepaidWindow): number {
 }
 
 /** Hits that are paid in a window and that no proxy can use. */
-function unneededIn(bucket: QuotaBucket, window: PrepaidWindow): number {
-  return Math.max(0, Math.floor(window.paid - window.spent - unreportedIn(bucket, window)));
+function unneededIn(window: PrepaidWindow): number {
+  return Math.max(0, Math.floor(roomIn(window) + ROUNDING));
 }
 
 /** Returns the hits to give back, which are not paid any more. */
-function takeUnneeded(bucket: QuotaBucket, window: PrepaidWindow): number | null {
-  const unneeded = unneededIn(bucket, window);
+function takeUnneeded(window: PrepaidWindow): number | null {
+  const unneeded = unneededIn(window);
   const hits = unneeded + window.excess;
   if (hits === 0) return null;
   window.paid -= unneeded;

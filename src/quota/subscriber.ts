@@ -2,14 +2,14 @@ import { SECOND_MS } from '../base/clock.ts';
 import { DELAY_MS, type Grant, mostFrom, type Span } from './grant.ts';
 import type { QuotaStream } from './quota-stream.ts';
 
-/** Reports that follow each other faster than this are taken together, because a rate from a moment says little. */
+/** Reports that follow each other faster than this make one rate together, because a rate from a moment says little. */
 const LEAST_BETWEEN_MS = 200;
 
 /** By how much the demand that is reckoned with falls at most from one report to the next. */
 const LEAST_KEPT = 0.5;
 
 /** What a subscriber was told last: nothing yet, a token bucket, or one answer for all requests. */
-type Told = 'nothing' | 'token_bucket' | 'allow_all' | 'deny_all';
+export type Told = 'nothing' | 'token_bucket' | 'allow_all' | 'deny_all';
 
 /** What a proxy has reported since the last look. */
 export interface Usage {
@@ -23,8 +23,6 @@ export class Subscriber {
   /** `BucketId` in wire format, as the proxy writes it. */
   readonly id: Uint8Array;
   told: Told = 'nothing';
-  /** Whether the proxy waits for an assignment: it has reported, or can be granted something again. */
-  isDue = true;
   /** Requests that the proxy got per second, allowed and denied. */
   demand = 0;
   /** When the last report arrived that was looked at, and the time between the two last ones; 0 before. */
@@ -38,6 +36,8 @@ export class Subscriber {
   #allowed = 0;
   #denied = 0;
   #arrivedMs = 0;
+  /** Requests since `reportedMs`. */
+  #requests = 0;
 
   constructor(stream: QuotaStream, id: Uint8Array, nowMs: number) {
     this.stream = stream;
@@ -52,7 +52,6 @@ export class Subscriber {
     this.#denied += denied;
     this.#arrivedMs = nowMs;
     if (allowed + denied > 0) this.usedMs = nowMs;
-    this.isDue = true;
   }
 
   /** The reports that were not taken yet. */
@@ -64,12 +63,14 @@ export class Subscriber {
   take(): void {
     const arrivedMs = this.#arrivedMs;
     const elapsedMs = arrivedMs - this.reportedMs;
-    if (this.reportedMs === 0) this.reportedMs = arrivedMs;
-    else if (elapsedMs >= LEAST_BETWEEN_MS) {
-      const rate = ((this.#allowed + this.#denied) * SECOND_MS) / elapsedMs;
-      this.demand = Math.max(rate, this.demand * LEAST_KEPT);
-      this.intervalMs = elapsedMs;
+    this.#requests += this.#allowed + this.#denied;
+    if (this.reportedMs === 0 || elapsedMs >= LEAST_BETWEEN_MS) {
+      if (this.reportedMs > 0) {
+        this.demand = Math.max((this.#requests * SECOND_MS) / elapsedMs, this.demand * LEAST_KEPT);
+        this.intervalMs = elapsedMs;
+      }
       this.reportedMs = arrivedMs;
+      this.#requests = 0;
     }
     this.#allowed = 0;
     this.#denied = 0;
