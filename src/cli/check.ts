@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { printable } from '../base/printable.ts';
-import { explainedLimits } from '../rules/limit-words.ts';
 import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
 import { ruleDigest, shortDigest } from '../rules/rule-digest.ts';
 import {
@@ -19,6 +18,7 @@ import {
   readRuleDirectory,
   readRuleFile,
 } from '../rules/source/read-directory.ts';
+import { explainedLimits } from '../rules/words/limit-words.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/table.ts';

@@ -4,7 +4,6 @@ import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/r
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { LoadSettings } from '../../rules/parse/load.ts';
 import { shortDigest } from '../../rules/rule-digest.ts';
-import type { RuleLoads } from '../../rules/rule-loads.ts';
 import {
   describeRuleFault,
   type LoadOutcome,
@@ -14,6 +13,7 @@ import {
   type RuleSetLoader,
   RuleSetRefused,
 } from '../../rules/rule-set.ts';
+import type { RuleLoads } from '../../rules/words/rule-loads.ts';
 import { loadSettingsOf } from '../decision/engine-settings.ts';
 import type { PrimaryThread } from '../surroundings.ts';
 import { LoadStatistics } from './load-statistics.ts';

@@ -1,11 +1,12 @@
 import type { ServiceStack } from '../../base/lifecycle.ts';
 import { RuleRates } from '../../decision/statistics/rule-rates.ts';
 import { type RuleGeneration, RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
-import { type CompiledRules, dumpRules } from '../../rules/compiled-rules.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { resourceText } from '../../rules/parse/reading/resource-text.ts';
-import { RuleLoads } from '../../rules/rule-loads.ts';
 import { type RuleFile, type RuleSetLoader, RuleSetRefused } from '../../rules/rule-set.ts';
 import type { FileRuleSource } from '../../rules/source/file-source.ts';
+import { dumpRules } from '../../rules/words/dump.ts';
+import { RuleLoads } from '../../rules/words/rule-loads.ts';
 import { loadSettingsOf } from '../decision/engine-settings.ts';
 import { createRehearsals, type OpenRehearsals } from '../rehearsal/open-rehearsals.ts';
 import type { PrimaryThread } from '../surroundings.ts';

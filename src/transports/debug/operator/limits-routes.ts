@@ -4,9 +4,9 @@ import type { ObjectSchema } from '../../../base/schema/schema.ts';
 import { type ExplainedLimit, limitOfRule } from '../../../decision/explain/explain-limit.ts';
 import type { RateView, RuleRates } from '../../../decision/statistics/rule-rates.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
-import { definitionOf } from '../../../rules/definition.ts';
 import { LIMIT_FLAG } from '../../../rules/layout.ts';
-import { compiledLimitInWords } from '../../../rules/limit-words.ts';
+import { definitionOf } from '../../../rules/words/definition.ts';
+import { compiledLimitInWords } from '../../../rules/words/limit-words.ts';
 import {
   choice,
   type Fields,

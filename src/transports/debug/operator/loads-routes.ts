@@ -1,4 +1,4 @@
-import { MAX_LISTED, MAX_LOADS, type RuleLoad, type RuleLoads } from '../../../rules/rule-loads.ts';
+import { MAX_LISTED, MAX_LOADS, type RuleLoad, type RuleLoads } from '../../../rules/words/rule-loads.ts';
 import {
   choice,
   type Fields,

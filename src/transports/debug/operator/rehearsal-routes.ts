@@ -4,7 +4,7 @@ import type { ComparedHits } from '../../../rehearsal/comparison.ts';
 import { RehearsalRefused, type Rehearsals, type RehearsalView } from '../../../rehearsal/rehearsals.ts';
 import type { KeyReport, LimitReport } from '../../../rehearsal/report.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
-import { compiledLimitInWords } from '../../../rules/limit-words.ts';
+import { compiledLimitInWords } from '../../../rules/words/limit-words.ts';
 import { choice, list, number, object, optional, orNull, text, time, timeText, whole } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
 import { ENTRIES } from './refusal.ts';

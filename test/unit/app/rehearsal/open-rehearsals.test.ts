@@ -5,7 +5,7 @@ import { createRehearsals } from '../../../../src/app/rehearsal/open-rehearsals.
 import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
-import { RuleLoads } from '../../../../src/rules/rule-loads.ts';
+import { RuleLoads } from '../../../../src/rules/words/rule-loads.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

@@ -7,8 +7,8 @@ import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded
 import { RulesPublisher } from '../../../../src/decision/generations/rules-publisher.ts';
 import { RulesSubscriber } from '../../../../src/decision/generations/rules-subscriber.ts';
 import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
-import { RuleLoads } from '../../../../src/rules/rule-loads.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
+import { RuleLoads } from '../../../../src/rules/words/rule-loads.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
 import { type CounterTotal, StatsRegistry } from '../../../../src/stats/registry.ts';
 import { Decisions } from '../../../support/decisions.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { dumpRules } from '../../../../src/rules/compiled-rules.ts';
+import { dumpRules } from '../../../../src/rules/words/dump.ts';
 import { Decisions, descriptor, request } from '../../../support/decisions.ts';
 import { embeddedStore } from '../../../support/stores.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { compileRules } from '../../../../src/rules/compile.ts';
-import { dumpRules } from '../../../../src/rules/compiled-rules.ts';
 import { ANSWER, answersOf } from '../../../../src/rules/domain-answers.ts';
+import { dumpRules } from '../../../../src/rules/words/dump.ts';
 import { compiled, load, refusal } from './rule-text.ts';
 
 const file = (answers: string, domain = 'd'): string =>

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { compileRules } from '../../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../../src/rules/compiled-rules.ts';
-import { MAX_LISTED, MAX_LOADS, RuleLoads } from '../../../../../src/rules/rule-loads.ts';
+import { MAX_LISTED, MAX_LOADS, RuleLoads } from '../../../../../src/rules/words/rule-loads.ts';
 import { loadsRoutes } from '../../../../../src/transports/debug/operator/loads-routes.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';

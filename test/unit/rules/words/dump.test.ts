@@ -1,10 +1,11 @@
 import t from 'tap';
-import { compileRules } from '../../../src/rules/compile.ts';
-import { CompiledRules, dumpRules } from '../../../src/rules/compiled-rules.ts';
-import { definitionOf } from '../../../src/rules/definition.ts';
-import { compiledLimitInWords } from '../../../src/rules/limit-words.ts';
-import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { compiled, load } from './parse/rule-text.ts';
+import { compileRules } from '../../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import type { RuleSet } from '../../../../src/rules/rule-set.ts';
+import { definitionOf } from '../../../../src/rules/words/definition.ts';
+import { dumpRules } from '../../../../src/rules/words/dump.ts';
+import { compiledLimitInWords } from '../../../../src/rules/words/limit-words.ts';
+import { compiled, load } from '../parse/rule-text.ts';
 
 const dump = (rules: RuleSet): string => [...dumpRules(new CompiledRules(compileRules(rules)))].join('');
 

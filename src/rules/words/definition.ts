@@ -1,10 +1,10 @@
-import { UNIT_NAMES } from '../messages/current-limit.ts';
-import { isWrittenAsMonth } from './calendar-month.ts';
-import type { CompiledRules } from './compiled-rules.ts';
-import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from './layout.ts';
-import type { RulePlace } from './rule-set.ts';
-import { lengthText, type RuleTerms } from './rule-terms.ts';
-import { shareText } from './shares.ts';
+import { UNIT_NAMES } from '../../messages/current-limit.ts';
+import { isWrittenAsMonth } from '../calendar-month.ts';
+import type { CompiledRules } from '../compiled-rules.ts';
+import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from '../layout.ts';
+import type { RulePlace } from '../rule-set.ts';
+import { lengthText, type RuleTerms } from '../rule-terms.ts';
+import { shareText } from '../shares.ts';
 
 /** How a limit is defined. */
 interface LimitDefinition {

@@ -1,11 +1,12 @@
 import t, { type Test } from 'tap';
-import { compileRules } from '../../../src/rules/compile.ts';
-import { CompiledRules, dumpRules } from '../../../src/rules/compiled-rules.ts';
-import { definitionOf } from '../../../src/rules/definition.ts';
-import { LIMIT } from '../../../src/rules/layout.ts';
-import { loadRuleSet } from '../../../src/rules/parse/load.ts';
-import { encodeConfig, hourly } from '../../support/xds-messages.ts';
-import { compiled, type RuleText } from './parse/rule-text.ts';
+import { compileRules } from '../../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import { LIMIT } from '../../../../src/rules/layout.ts';
+import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { definitionOf } from '../../../../src/rules/words/definition.ts';
+import { dumpRules } from '../../../../src/rules/words/dump.ts';
+import { encodeConfig, hourly } from '../../../support/xds-messages.ts';
+import { compiled, type RuleText } from '../parse/rule-text.ts';
 
 function merged(text: RuleText): CompiledRules {
   return compiled(text, { mergeDomains: true });

@@ -1,7 +1,7 @@
-import { UNIT_NAMES, UNIT_SECONDS } from '../messages/current-limit.ts';
-import { withCalendarMonth } from './calendar-month.ts';
-import type { CompiledRules } from './compiled-rules.ts';
-import { LIMIT, LIMIT_FLAG } from './layout.ts';
+import { UNIT_NAMES, UNIT_SECONDS } from '../../messages/current-limit.ts';
+import { withCalendarMonth } from '../calendar-month.ts';
+import type { CompiledRules } from '../compiled-rules.ts';
+import { LIMIT, LIMIT_FLAG } from '../layout.ts';
 import {
   type Algorithm,
   type ClassRule,
@@ -13,9 +13,9 @@ import {
   type RuleSet,
   UNIT_NUMBERS,
   type Unit,
-} from './rule-set.ts';
-import { lengthText } from './rule-terms.ts';
-import { shareOf, shareText } from './shares.ts';
+} from '../rule-set.ts';
+import { lengthText } from '../rule-terms.ts';
+import { shareOf, shareText } from '../shares.ts';
 
 /** A limit that is not plain, explained. */
 interface ExplainedLimit {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
-import type { CompiledRules } from './compiled-rules.ts';
-import { LIMIT } from './layout.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { CompiledRules } from '../compiled-rules.ts';
+import { LIMIT } from '../layout.ts';
+import { MAX_REPORTED_FAULTS, type RuleFault } from '../rule-set.ts';
 import { compiledLimitInWords } from './limit-words.ts';
-import { MAX_REPORTED_FAULTS, type RuleFault } from './rule-set.ts';
 
 /** Number of loads that are remembered, and maximum number of limits in each list of a difference. */
 export const MAX_LOADS = 20;
