@@ -10,10 +10,10 @@ import {
 import { countField, hasValue, mapField, offsetOf, textField, wholeField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { checkedMap } from './fields/repeated-keys.ts';
-import { type LongestLength, lengthField } from './window-length.ts';
+import { type LengthRange, lengthField, ONE_SECOND } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
-const LONGEST: LongestLength = { days: LONGEST_LEASE_S / 86_400, text: '30 days' };
+const LENGTHS: LengthRange = { shortest: ONE_SECOND, longest: { s: LONGEST_LEASE_S, text: '30 days' } };
 
 /** What the values of `overdraft` and `zero_hits` can be; the first one is the default. */
 const OVERDRAFTS: readonly LeaseRule['overdraft'][] = ['refuse_next', 'allow'];
@@ -121,7 +121,7 @@ function checkLength(check: FileCheck, map: YamlMap, name: string): number | nul
       'write `for: ` and how long a lease lasts that its holder neither ends nor extends, such as `10m`';
     check.fault(map.offset, `the \`${name}\` has no \`for\`: ${advice}`);
   }
-  return lengthField(check, map, 'for', LONGEST);
+  return lengthField(check, map, 'for', LENGTHS);
 }
 
 /** One of several words, in any letter case; the first one if absent or faulty. */

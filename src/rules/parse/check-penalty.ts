@@ -2,10 +2,10 @@ import { MOST_VIOLATIONS, type PenaltyRule } from '../rule-set.ts';
 import { hasValue, mapField, offsetOf, wholeField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { checkedMap } from './fields/repeated-keys.ts';
-import { type LongestLength, lengthField } from './window-length.ts';
+import { type LengthRange, lengthField, ONE_SECOND } from './window-length.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
-const LONGEST: LongestLength = { days: 365, text: 'a year' };
+const LENGTHS: LengthRange = { shortest: ONE_SECOND, longest: { s: 365 * 86_400, text: 'a year' } };
 const GREATEST_FACTOR = 100;
 
 /** Checks the `penalty` of a limit. Null if it is absent, or faulty as a whole. */
@@ -15,8 +15,8 @@ export function checkPenalty(check: FileCheck, block: YamlMap): PenaltyRule | nu
   const map = checkedMap(check, written, 'penalty');
   const after = wholeField(check, map, 'after', { least: 1, greatest: MOST_VIOLATIONS }) ?? 1;
   const factor = wholeField(check, map, 'factor', { least: 1, greatest: GREATEST_FACTOR });
-  const forS = lengthField(check, map, 'for', LONGEST);
-  const maxS = lengthField(check, map, 'max', LONGEST);
+  const forS = lengthField(check, map, 'for', LENGTHS);
+  const maxS = lengthField(check, map, 'max', LENGTHS);
   if (!hasValue(map, 'for')) {
     check.fault(
       map.offset,

@@ -1,6 +1,7 @@
 import { quote } from '../../base/printable.ts';
 import { UNIT_SECONDS } from '../../messages/current-limit.ts';
 import { UNIT_NUMBERS, type Unit } from '../rule-set.ts';
+import { lengthText } from '../rule-terms.ts';
 import { fieldOf, hasValue, offsetOf, textField, wholeField, writtenField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
@@ -71,29 +72,37 @@ export function writtenWindow(check: FileCheck, block: YamlMap): WindowLength | 
   return null;
 }
 
-/** The longest length that a field accepts, and how messages call it. */
-export interface LongestLength {
-  readonly days: number;
+/** A length of time in seconds, and how messages call it. */
+interface NamedLength {
+  readonly s: number;
   readonly text: string;
 }
 
-/** A length of time from one second, in seconds; null if absent, null or faulty. */
+/** The lengths that a field accepts. */
+export interface LengthRange {
+  readonly shortest: NamedLength;
+  readonly longest: NamedLength;
+}
+
+export const ONE_SECOND: NamedLength = { s: 1, text: 'one second' };
+
+/** A length of time in seconds; null if absent, null or faulty. */
 export function lengthField(
   check: FileCheck,
   map: YamlMap,
   name: string,
-  longest: LongestLength,
+  { shortest, longest }: LengthRange,
 ): number | null {
   const text = hasValue(map, name) ? writtenField(check, map, name) : null;
   if (text === null) return null;
   const seconds = writtenSeconds(text);
-  if (seconds !== null && seconds >= 1 && seconds <= longest.days * 86_400) return seconds;
+  if (seconds !== null && seconds >= shortest.s && seconds <= longest.s) return seconds;
   const isNumber = /^[0-9]+$/.test(text);
   const [found, advice] =
     seconds !== null
       ? [
-          `${text} is ${seconds < 1 ? 'shorter than one second' : `longer than ${longest.text}`}`,
-          `a length from 1s to ${longest.days}d`,
+          `${text} is ${seconds < shortest.s ? `shorter than ${shortest.text}` : `longer than ${longest.text}`}`,
+          `a length from ${lengthText(shortest.s)} to ${lengthText(longest.s)}`,
         ]
       : isNumber
         ? [`\`${name}: ${text}\` has no unit`, `\`${name}: ${text}s\` for seconds`]
