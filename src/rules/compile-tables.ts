@@ -25,6 +25,22 @@ export class WordList {
   }
 }
 
+/** A section with records of some limits, in the order of the limits. A record begins with the number of its limit. */
+export class LimitRecords {
+  readonly words = new WordList();
+
+  /** Adds a record with the same fields for each of `count` limits, the first of which has the number `first`. */
+  add(first: number, count: number, fields: readonly number[]): void {
+    for (let limit = first; limit < first + count; limit++) {
+      const at = this.words.allocate(1 + fields.length);
+      this.words.words[at] = limit;
+      fields.forEach((field, i) => {
+        this.words.words[at + 1 + i] = field;
+      });
+    }
+  }
+}
+
 /** Size of an open addressing table that is at most half full with `count` members: a power of two. */
 function tableSize(count: number): number {
   let size = 4;

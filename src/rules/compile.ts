@@ -1,10 +1,19 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { FNV_START, fnvBackward, fnvOver } from '../base/hash.ts';
 import { UNIT_NAMES, writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
+import { bucketOrdersOf, bucketOrdersText } from './bucket-orders.ts';
 import { asideKeys, writeAside } from './compile-asides.ts';
 import { ExtraRows } from './compile-extra-rows.ts';
 import { chooseGrams, type GramCandidate } from './compile-grams.ts';
-import { domainTable, type Edge, edgeTable, WordList, wholeLines, wildcardTable } from './compile-tables.ts';
+import {
+  domainTable,
+  type Edge,
+  edgeTable,
+  LimitRecords,
+  WordList,
+  wholeLines,
+  wildcardTable,
+} from './compile-tables.ts';
 import { TermsSection } from './compile-terms.ts';
 import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
 import {
@@ -23,14 +32,16 @@ import {
   LIMIT_FLAG,
   OVERLAID,
   PART,
+  QUOTA,
   SHAPE,
 } from './layout.ts';
 import { PolicyNames } from './policy-names.ts';
 import {
+  DEFAULT_QUOTA,
   type DomainRules,
+  type QuotaRule,
   type RuleEntry,
   type RuleLimit,
-  type RulePlace,
   type RuleSet,
   UNIT_NUMBERS,
 } from './rule-set.ts';
@@ -71,7 +82,8 @@ class Compiler {
   readonly #replaces = new WordList();
   readonly #replacedNames = new WordList();
   readonly #files = new WordList();
-  readonly #overlaid = new WordList();
+  readonly #overlaid = new LimitRecords();
+  readonly #quotas = new LimitRecords();
   readonly #fileNumbers = new Map<string, number>();
   readonly #pool = new ByteWriter(65_536);
   readonly #edges: Edge[] = [];
@@ -100,9 +112,13 @@ class Compiler {
     this.#policies?.enter(domain.name);
     const level = this.#addLevel(domain.entries, domain.name);
     this.#policies?.leave();
-    this.#domains.words[record + DOMAIN.name] = name.offset;
-    this.#domains.words[record + DOMAIN.nameLength] = name.length;
-    this.#domains.words[record + DOMAIN.level] = level;
+    const orders = this.#poolText(bucketOrdersText(bucketOrdersOf(domain.entries)));
+    const { words } = this.#domains;
+    words[record + DOMAIN.name] = name.offset;
+    words[record + DOMAIN.nameLength] = name.length;
+    words[record + DOMAIN.level] = level;
+    words[record + DOMAIN.orders] = orders.offset;
+    words[record + DOMAIN.ordersLength] = orders.length;
   }
 
   #addLevel(entries: readonly RuleEntry[], path: string): number {
@@ -222,18 +238,16 @@ class Compiler {
     if (limits.length === 0) return -1;
     const first = this.#addLimit(entry, limits[0], path);
     for (let i = 1; i < limits.length; i++) this.#addLimit(entry, limits[i], path);
-    if (entry.overlaidBy) this.#addOverlaid(first, limits.length, entry.overlaidBy);
+    if (entry.overlaidBy) {
+      const { file, line } = entry.overlaidBy;
+      this.#overlaid.add(first, limits.length, [this.#fileNumber(file), line]);
+    }
+    if (entry.quota !== undefined && !isUsual(entry.quota)) {
+      const { share, forS } = entry.quota;
+      this.#quotas.add(first, limits.length, [share, forS]);
+    }
     this.#limits.words[first * LIMIT.words + LIMIT.siblings] = limits.length - 1;
     return first;
-  }
-
-  #addOverlaid(first: number, count: number, { file, line }: RulePlace): void {
-    for (let limit = first; limit < first + count; limit++) {
-      const at = this.#overlaid.allocate(OVERLAID.words);
-      this.#overlaid.words[at + OVERLAID.limit] = limit;
-      this.#overlaid.words[at + OVERLAID.file] = this.#fileNumber(file);
-      this.#overlaid.words[at + OVERLAID.line] = line;
-    }
   }
 
   #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
@@ -348,7 +362,8 @@ class Compiler {
     if (this.#answers.some(word => word !== 0)) place(HEADER.answers, Int32Array.from(this.#answers));
     if (this.#policies !== null) place(HEADER.policies, this.#policies.words());
     place(HEADER.files, this.#files.view());
-    place(HEADER.overlaid, this.#overlaid.view());
+    place(HEADER.overlaid, this.#overlaid.words.view());
+    place(HEADER.quotas, this.#quotas.words.view());
     place(HEADER.replacedNames, this.#replacedNames.view());
     header[HEADER.version] = LAYOUT_VERSION;
     header[HEADER.undotsStatistics] = Number(undotsStatistics);
@@ -356,7 +371,8 @@ class Compiler {
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
     header[HEADER.wildcardMask] = wildcards.length / EDGE_WORDS - 1;
-    header[HEADER.overlaidCount] = this.#overlaid.length / OVERLAID.words;
+    header[HEADER.overlaidCount] = this.#overlaid.words.length / OVERLAID.words;
+    header[HEADER.quotaCount] = this.#quotas.words.length / QUOTA.words;
     header[HEADER.poolBytes] = at * 4;
     header[HEADER.limitCount] = this.#limitCount;
     header[HEADER.rowCount] = this.#limitCount + this.#extraRows.words.length / EXTRA_ROW.words;
@@ -370,4 +386,8 @@ class Compiler {
     new Uint8Array(buffer, at * 4).set(this.#pool.view());
     return buffer;
   }
+}
+
+function isUsual({ share, forS }: QuotaRule): boolean {
+  return share === DEFAULT_QUOTA.share && forS === DEFAULT_QUOTA.forS;
 }

@@ -1,4 +1,5 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
+import { type BucketOrders, NO_BUCKET_ORDERS, readBucketOrders } from './bucket-orders.ts';
 import {
   DOMAIN,
   EXTRA_ROW,
@@ -11,19 +12,22 @@ import {
   OVERLAID,
   PART,
   POLICY,
+  QUOTA,
   TERMS,
   wholeNumber,
 } from './layout.ts';
-import type { RulePlace } from './rule-set.ts';
+import type { QuotaRule, RulePlace } from './rule-set.ts';
 import { type RuleTerms, readTerms } from './rule-terms.ts';
 
-/** A section with records of some limits, in the order of the limits. */
-interface RecordsOfLimits {
-  /** Index of the word with the limit of the first record. */
-  readonly limits: number;
-  /** Words of a record. */
-  readonly size: number;
+/** A section with records in the order of a number that each one has, such as that of its limit. */
+interface SortedRecords {
+  /** Index of the first word. */
+  readonly first: number;
   readonly count: number;
+  /** Words of a record. */
+  readonly words: number;
+  /** The word of a record with the number. */
+  readonly field: number;
 }
 
 /** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
@@ -45,6 +49,8 @@ export class CompiledRules {
   readonly #undotsStatistics: boolean;
   /** By number of the terms: those that were read. */
   readonly #read: RuleTerms[] = [];
+  /** By top level of the domain: those that were read. */
+  readonly #orders = new Map<number, BucketOrders>();
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
@@ -73,6 +79,40 @@ export class CompiledRules {
   domainLevel(bytes: Uint8Array, start: number, end: number): number {
     const domain = this.#domainOf(bytes, start, end);
     return domain < 0 ? -1 : this.words[this.#domains + domain * DOMAIN.words + DOMAIN.level];
+  }
+
+  /**
+   * The orders in which the entries of a bucket of a domain can be matched: each has keys of its own, so at most one fits.
+   * Returns the same lists on every call.
+   *
+   * @param level as {@link domainLevel} returns it; of no domain, there are none
+   */
+  bucketOrders(level: number): readonly (readonly string[])[] {
+    return this.#bucketOrders(level).orders;
+  }
+
+  /** Which keys of buckets of a domain have no order although rules have them. @param level as in {@link bucketOrders} */
+  bucketsWithoutOrder(level: number): Pick<BucketOrders, 'ambiguous' | 'isCut'> {
+    const { ambiguous, isCut } = this.#bucketOrders(level);
+    return { ambiguous, isCut };
+  }
+
+  #bucketOrders(level: number): BucketOrders {
+    const known = this.#orders.get(level);
+    if (known !== undefined) return known;
+    // The top level of a domain has a greater number than those of the domains before.
+    const records = {
+      first: this.#domains,
+      count: this.domainCount,
+      words: DOMAIN.words,
+      field: DOMAIN.level,
+    };
+    const at = this.#recordOf(level, records);
+    if (at < 0) return NO_BUCKET_ORDERS;
+    const { words } = this;
+    const orders = readBucketOrders(this.text(words[at + DOMAIN.orders], words[at + DOMAIN.ordersLength]));
+    this.#orders.set(level, orders);
+    return orders;
   }
 
   /** Whether any domain says something about its answers. */
@@ -158,15 +198,18 @@ export class CompiledRules {
   /** Where the overlay entry is written that has changed a limit; null if none has. */
   overlaidBy(limit: number): RulePlace | null {
     const { words } = this;
-    const records = words[HEADER.overlaid];
-    const count = words[HEADER.overlaidCount];
-    const record = this.#firstRecord(
-      { limits: records + OVERLAID.limit, size: OVERLAID.words, count },
-      limit,
-    );
-    const at = records + record * OVERLAID.words;
-    if (record === count || words[at + OVERLAID.limit] !== limit) return null;
+    const [first, count] = [words[HEADER.overlaid], words[HEADER.overlaidCount]];
+    const at = this.#recordOf(limit, { first, count, words: OVERLAID.words, field: OVERLAID.limit });
+    if (at < 0) return null;
     return { file: this.file(words[at + OVERLAID.file]), line: words[at + OVERLAID.line] };
+  }
+
+  /** What is granted of a limit to proxies; null for `DEFAULT_QUOTA`. */
+  quotaOf(limit: number): QuotaRule | null {
+    const { words } = this;
+    const [first, count] = [words[HEADER.quotas], words[HEADER.quotaCount]];
+    const at = this.#recordOf(limit, { first, count, words: QUOTA.words, field: QUOTA.limit });
+    return at < 0 ? null : { share: words[at + QUOTA.share], forS: words[at + QUOTA.forS] };
   }
 
   /** The path of the rule file or overlay file with a number. */
@@ -182,21 +225,28 @@ export class CompiledRules {
 
   /** The first of the further rows of statistics of a limit that has any. */
   firstExtraRow(limit: number): number {
-    const limits = this.#extraRows + EXTRA_ROW.ofLimit;
-    const count = this.rowCount - this.limitCount;
-    return this.limitCount + this.#firstRecord({ limits, size: EXTRA_ROW.words, count }, limit);
+    const [first, count] = [this.#extraRows, this.rowCount - this.limitCount];
+    const rows = { first, count, words: EXTRA_ROW.words, field: EXTRA_ROW.ofLimit };
+    return this.limitCount + this.#firstRecord(limit, rows);
   }
 
-  /** The number of the first record whose limit is not less than `limit`; the number of records if all are less. */
-  #firstRecord({ limits, size, count }: RecordsOfLimits, limit: number): number {
+  /** The index of the first record whose number is not less than `number`; the count of records if all are less. */
+  #firstRecord(number: number, { first, count, words: size, field }: SortedRecords): number {
     const { words } = this;
-    let [first, end] = [0, count];
-    while (first < end) {
-      const middle = (first + end) >>> 1;
-      if (words[limits + middle * size] < limit) first = middle + 1;
+    let [from, end] = [0, count];
+    while (from < end) {
+      const middle = (from + end) >>> 1;
+      if (words[first + middle * size + field] < number) from = middle + 1;
       else end = middle;
     }
-    return first;
+    return from;
+  }
+
+  /** The index of the first word of the record with a number; -1 if there is none. */
+  #recordOf(number: number, records: SortedRecords): number {
+    const index = this.#firstRecord(number, records);
+    const at = records.first + index * records.words;
+    return index < records.count && this.words[at + records.field] === number ? at : -1;
   }
 
   /** The limit that a row of statistics belongs to. */

@@ -20,6 +20,7 @@ import { combine } from '../base/hash.ts';
  *     policies   the name of the policy of each limit; only if answers name policies
  *     files      the paths of the rule files and overlay files, and the names of resources
  *     overlaid   the limits that an overlay has changed, in the order of their numbers, and where the overlay has them
+ *     quotas     the limits of which not the usual part is granted to proxies, in the order of their numbers
  *     pool       bytes
  *
  * The cost of a lookup does not depend on the number of rules. Exact and key-only entries take one probe each. A plain
@@ -28,7 +29,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 11;
+export const LAYOUT_VERSION = 12;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -73,14 +74,16 @@ export const HEADER = {
   /** Number of rows of statistics: one for each limit, and those of {@link EXTRA_ROW}. */
   rowCount: 27,
   extraRows: 28,
-  words: 29,
+  quotas: 29,
+  quotaCount: 30,
+  words: 31,
 } as const;
 
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
 export const LEVEL_END = '\0';
 
-/** A domain: its name in the pool, and its top level. */
-export const DOMAIN = { name: 0, nameLength: 1, level: 2, words: 3 } as const;
+/** A domain: its name in the pool, its top level, and its orders of buckets as text in the pool (`bucket-orders.ts`). */
+export const DOMAIN = { name: 0, nameLength: 1, level: 2, orders: 3, ordersLength: 4, words: 5 } as const;
 
 /**
  * A level: its shapes, with their longest prefix and suffix. In `gramLengths`, bit `n` is set if a wildcard of the level
@@ -230,6 +233,9 @@ export const CALENDAR_PERIODS = { day: 1, week: 2, month: 3, year: 4 } as const;
 
 /** A limit that an overlay has changed: its number, and the number of the file and the line of the overlay entry. */
 export const OVERLAID = { limit: 0, file: 1, line: 2, words: 3 } as const;
+
+/** A limit whose rule has a `quota`: its number, and what `QuotaRule` says. Without those at `DEFAULT_QUOTA`. */
+export const QUOTA = { limit: 0, share: 1, forS: 2, words: 3 } as const;
 
 /** The name of a policy, with its quotes: text in the pool. The records are in the order of the limits. */
 export const POLICY = { name: 0, nameLength: 1, words: 2 } as const;

@@ -1,6 +1,7 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { DomainAnswers } from './domain-answers.ts';
+import { WHOLE } from './shares.ts';
 
 /** A checked set of rules (spec 2.2). Built by `parse/load.ts`, compiled by `compile.ts`. */
 export interface RuleSet {
@@ -41,6 +42,8 @@ export interface RuleEntry {
   readonly detailedMetric: boolean;
   readonly valueToMetric: boolean;
   readonly shareThreshold: boolean;
+  /** What is granted of the limits to proxies. Absent if the rule does not say it: then it is {@link DEFAULT_QUOTA}. */
+  readonly quota?: QuotaRule;
   /** Returned as dynamic metadata if this entry is matched; null if absent or empty. */
   readonly metadata: JsonObject | null;
   readonly entries: readonly RuleEntry[];
@@ -149,6 +152,23 @@ export interface ClassRule {
   /** The share for other values, and for descriptors without the entry. */
   readonly otherShare: number;
 }
+
+/**
+ * The `quota` of a rule: what the quota service grants of each of its limits to proxies, which then decide requests
+ * themselves. Requests that proxies ask about are counted in the same way with it.
+ */
+export interface QuotaRule {
+  /** The share of the limit that is granted at the same time: hundredths of a percent, 1% to 100%. See `shares.ts`. */
+  readonly share: number;
+  /** How long a grant lasts, in seconds: {@link SHORTEST_GRANT_S} to {@link LONGEST_GRANT_S}. */
+  readonly forS: number;
+}
+
+/** What is granted of a limit whose rule has no `quota`. */
+export const DEFAULT_QUOTA: QuotaRule = { share: WHOLE, forS: 10 };
+
+export const SHORTEST_GRANT_S = 2;
+export const LONGEST_GRANT_S = 300;
 
 /**
  * How a limit works whose entry has a `reserve` or a `concurrency`: the first call of a holder takes a lease, and a later

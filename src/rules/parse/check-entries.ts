@@ -2,6 +2,7 @@ import { excerpt, quote } from '../../base/printable.ts';
 import type { RuleEntry } from '../rule-set.ts';
 import { checkAsideKeys } from './check-asides.ts';
 import { checkLimits } from './check-limits.ts';
+import { checkQuota } from './check-quota.ts';
 import { warnAboutSharedStatistics } from './check-statistics.ts';
 import { checkKeys } from './fields/field-names.ts';
 import { flagField, listField, mapField, offsetOf, textField } from './fields/fields.ts';
@@ -75,21 +76,25 @@ function checkEntry(
   if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
   warnAboutRepeats(check, written, map, 'entry');
+  const limits = checkLimits(check, map, scope);
+  const quota = checkQuota(check, map, limits);
   const entry: RuleEntry = {
     place: check.placeOf(written.offset),
     ...(overlaidBy !== null && { overlaidBy }),
     key: key ?? '',
     value,
     composite,
-    limits: checkLimits(check, map, scope),
+    limits,
     shadowMode: flagField(check, map, 'shadow_mode'),
     quotaMode: flagField(check, map, 'quota_mode'),
     detailedMetric: flagField(check, map, 'detailed_metric'),
     valueToMetric: flagField(check, map, 'value_to_metric'),
     shareThreshold: checkShareThreshold(check, map, composite),
+    ...(quota !== null && { quota }),
     metadata: readMetadata(check, mapField(check, map, 'metadata')),
     entries: checkEntries(check, map, null, scope),
   };
+  if (quota !== null) scope.quotas.set(entry, { check, offset: offsetOf(map, 'quota') });
   checkAsideKeys(check, map, entry);
   warnAboutSharedStatistics(check, map, entry);
   check.leave();

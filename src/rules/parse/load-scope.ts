@@ -1,5 +1,12 @@
 import { extraLevels } from '../compile-extra-rows.ts';
-import { type ClassRule, type LimitTerms, type RuleLimit, UNIT_NUMBERS } from '../rule-set.ts';
+import {
+  type ClassRule,
+  type LimitTerms,
+  type RuleEntry,
+  type RuleLimit,
+  UNIT_NUMBERS,
+} from '../rule-set.ts';
+import type { QuotaPlace } from './check-bucket-orders.ts';
 import type { FileCheck } from './fields/file-check.ts';
 import { MAX_ENTRIES, MAX_EXTRA_ROWS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
 
@@ -9,6 +16,8 @@ export interface LoadScope {
   readonly plainLimits: PlainLimits;
   readonly extraRows: ExtraRowBudget;
   readonly classes: SharedClasses;
+  /** Where each `quota` is written, by its rule. Their rules are compared when all files are read. */
+  readonly quotas: Map<RuleEntry, QuotaPlace>;
   /** Whether the counters are in memcached, which cannot admit hits. */
   readonly forMemcached: boolean;
 }

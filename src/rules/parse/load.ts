@@ -9,6 +9,7 @@ import type {
   RuleSet,
 } from '../rule-set.ts';
 import { checkAnswers } from './check-answers.ts';
+import { checkBucketOrders } from './check-bucket-orders.ts';
 import { checkEntries, type Level } from './check-entries.ts';
 import { checkKeys } from './fields/field-names.ts';
 import { offsetOf, textField } from './fields/fields.ts';
@@ -62,6 +63,7 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     plainLimits: new PlainLimits(),
     extraRows: new ExtraRowBudget(),
     classes: new SharedClasses(),
+    quotas: new Map(),
     forMemcached: options.forMemcached ?? false,
   };
   const overlay = new Overlay(
@@ -81,6 +83,10 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     if (added !== null) addAnswers(added.check, added.root, domain);
   }
   faults.throwIfAny();
+  if (scope.quotas.size > 0) {
+    for (const { entries } of domains.values()) checkBucketOrders(entries, scope.quotas);
+    faults.throwIfAny();
+  }
   if (rules.length > 0 && options.onWarning !== undefined) overlay.warnAboutUnused(options.onWarning);
   return { domains: Array.from(domains, ([name, domain]) => rulesOf(name, domain)) };
 }

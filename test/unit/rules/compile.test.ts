@@ -10,6 +10,7 @@ import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../../../src/rules/layout.ts';
 import { Matcher } from '../../../src/rules/matcher.ts';
 import {
+  DEFAULT_QUOTA,
   type LimitTerms,
   type RuleEntry,
   type RuleLimit,
@@ -274,6 +275,43 @@ t.test('limits of one entry follow each other, with terms that equal limits shar
     [FIVE_MINUTES, burst, month].map(terms => ({ ...terms, tag: Buffer.from(terms.tag) })),
   );
   t.equal(rules.terms(1), rules.terms(1), 'they are read once');
+});
+
+t.test('what a rule grants of its limits is a record of each, and not a part of how they count', async t => {
+  const item = (level: string): RuleLimit['item'] => ({ level, shadowMode: false, quotaMode: false });
+  const several = [
+    perHour(2, { terms: FIVE_MINUTES, item: item('5m') }),
+    perHour(3, { terms: FIVE_MINUTES, item: item('x') }),
+  ];
+  const rules = compiled(
+    {
+      name: 'd',
+      entries: [
+        entry('none', '', { limits: [perHour(1)] }),
+        entry('several', '', { limits: several, quota: { share: 8_050, forS: 300 } }),
+        entry('usual', '', { limits: [perHour(4)], quota: { ...DEFAULT_QUOTA } }),
+        entry('share', '', { limits: [perHour(5)], quota: { share: 100, forS: 10 } }),
+      ],
+    },
+    { name: 'e', entries: [entry('time', '', { limits: [perHour(6)], quota: { share: 10_000, forS: 2 } })] },
+  );
+  t.strictSame(
+    [-1, 0, 1, 2, 3, 4, 5, 6].map(limit => rules.quotaOf(limit)),
+    [
+      null,
+      null,
+      { share: 8_050, forS: 300 },
+      { share: 8_050, forS: 300 },
+      null,
+      { share: 100, forS: 10 },
+      { share: 10_000, forS: 2 },
+      null,
+    ],
+  );
+  t.strictSame(
+    [0, 1, 2, 3, 4, 5].map(limit => rules.limit(limit, LIMIT.terms)),
+    [0, 1, 1, 0, 0, 0],
+  );
 });
 
 t.test('rules of another layout are refused', async t => {

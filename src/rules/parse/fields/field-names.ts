@@ -61,6 +61,7 @@ export type FieldKind =
   | 'after_limit'
   | 'reserve'
   | 'concurrency'
+  | 'quota'
   | 'answers'
   | 'metadata'
   | 'entries'
@@ -83,6 +84,7 @@ export type MapKind =
   | 'after_limit'
   | 'reserve'
   | 'concurrency'
+  | 'quota'
   | 'replaces'
   | 'overlay'
   | 'overlay_entry'
@@ -125,6 +127,7 @@ const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
   ['rate_limit', 'limit'],
   ['rate_limits', 'limits'],
   ['holder', 'text'],
+  ['quota', 'quota'],
   ['shadow_mode', 'flag'],
   ['quota_mode', 'flag'],
   ['detailed_metric', 'flag'],
@@ -144,9 +147,9 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
-    ...OF_ENTRIES.slice(0, 3),
+    ...OF_ENTRIES.slice(0, 4),
     ['descriptors', 'entries'],
-    ...OF_ENTRIES.slice(3),
+    ...OF_ENTRIES.slice(4),
   ]),
   rate_limit: new Map(OF_LIMIT),
   rate_limits: new Map([...OF_LIMITS, ...NAMES_OF_LIMITS, ['shadow_mode', 'flag'], ['quota_mode', 'flag']]),
@@ -174,6 +177,10 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
     ['limit', 'count'],
     ['for', 'text'],
   ]),
+  quota: new Map([
+    ['share', 'text'],
+    ['for', 'text'],
+  ]),
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
   overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
@@ -198,6 +205,7 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   after_limit: [...FIELD_KINDS.after_limit.keys()],
   reserve: [...FIELD_KINDS.reserve.keys()],
   concurrency: [...FIELD_KINDS.concurrency.keys()],
+  quota: [...FIELD_KINDS.quota.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
@@ -229,6 +237,7 @@ const STRICT: ReadonlySet<MapKind> = new Set([
   'after_limit',
   'reserve',
   'concurrency',
+  'quota',
   'overlay',
   'overlay_entry',
   'overlay_limit',
@@ -241,6 +250,7 @@ export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).
 const OWN_NAMES: ReadonlySet<string> = new Set([
   'rate_limits',
   'holder',
+  'quota',
   'answers',
   'overlay',
   'path',
@@ -250,6 +260,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   ...FIELDS.after_limit,
   ...FIELDS.reserve,
   ...FIELDS.concurrency,
+  ...FIELDS.quota,
 ]);
 
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
@@ -270,6 +281,7 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   after_limit: '`after_limit`',
   reserve: '`reserve`',
   concurrency: '`concurrency`',
+  quota: '`quota`',
   replaces: 'an item of `replaces`',
   overlay: 'a file of `RULES_OVERLAY`, at its top',
   overlay_entry: 'an item of `overlay`',

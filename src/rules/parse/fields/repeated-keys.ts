@@ -56,6 +56,7 @@ const MERGED_BY_KEY: ReadonlySet<FieldKind> = new Set([
   'after_limit',
   'reserve',
   'concurrency',
+  'quota',
   'answers',
   'metadata',
 ]);
@@ -195,6 +196,7 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
     case 'after_limit':
     case 'reserve':
     case 'concurrency':
+    case 'quota':
     case 'answers': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);

@@ -132,7 +132,7 @@ t.test('a faulty share after the limit is refused with its place', async () => {
       '100%',
       'with `admit: 100%` or more the limit rejects nothing: write less, or `shadow_mode: true` instead of `after_limit`',
     ],
-    '{admit: 10%, share: 5%}': ['share', 'unknown key `share`; did you mean `scale`? accepted here: admit'],
+    '{admit: 10%, share: 5%}': ['share', '`share` belongs in `quota`, not here; accepted here: admit'],
     '10%': ['10%', '`after_limit` must be a map, not 10%: indent its keys below it'],
   });
 });
