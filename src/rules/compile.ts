@@ -37,9 +37,8 @@ import {
 } from './layout.ts';
 import { PolicyNames } from './policy-names.ts';
 import {
-  DEFAULT_QUOTA,
   type DomainRules,
-  type QuotaRule,
+  isDefaultQuota,
   type RuleEntry,
   type RuleLimit,
   type RuleSet,
@@ -242,7 +241,7 @@ class Compiler {
       const { file, line } = entry.overlaidBy;
       this.#overlaid.add(first, limits.length, [this.#fileNumber(file), line]);
     }
-    if (entry.quota !== undefined && !isUsual(entry.quota)) {
+    if (entry.quota !== undefined && !isDefaultQuota(entry.quota)) {
       const { share, forS } = entry.quota;
       this.#quotas.add(first, limits.length, [share, forS]);
     }
@@ -386,8 +385,4 @@ class Compiler {
     new Uint8Array(buffer, at * 4).set(this.#pool.view());
     return buffer;
   }
-}
-
-function isUsual({ share, forS }: QuotaRule): boolean {
-  return share === DEFAULT_QUOTA.share && forS === DEFAULT_QUOTA.forS;
 }

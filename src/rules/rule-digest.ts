@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { ClassRule, RuleEntry, RuleSet } from './rule-set.ts';
+import { type ClassRule, isDefaultQuota, type QuotaRule, type RuleEntry, type RuleSet } from './rule-set.ts';
 
 /** Number of hex digits that people see. */
 const SHORT_DIGITS = 16;
@@ -43,7 +43,7 @@ class Digest {
     this.#text += '{';
     for (const { name, label } of this.#orders.of(part)) {
       const value = (part as Record<string, unknown>)[name];
-      if (isDefault(value) || (name === 'scale' && value === 1)) continue;
+      if (isDefault(name, value)) continue;
       this.#text += label;
       if (name === 'metadata') this.#write(JSON.stringify(value, withSortedNames));
       else if (name === 'entries') this.#addAll(inMatchingOrder(value as readonly RuleEntry[]));
@@ -85,7 +85,9 @@ function withSortedNames(_name: string, value: unknown): unknown {
 }
 
 /** True for the value of a field that says nothing. */
-function isDefault(value: unknown): boolean {
+function isDefault(name: string, value: unknown): boolean {
+  if (name === 'scale' && value === 1) return true;
+  if (name === 'quota') return isDefaultQuota(value as QuotaRule);
   if (value === null || value === undefined || value === false || value === '' || value === 0) return true;
   return Array.isArray(value) && value.length === 0;
 }

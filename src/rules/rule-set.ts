@@ -167,6 +167,11 @@ export interface QuotaRule {
 /** What is granted of a limit whose rule has no `quota`. */
 export const DEFAULT_QUOTA: QuotaRule = { share: WHOLE, forS: 10 };
 
+/** Whether a `quota` says what is the case without it. */
+export function isDefaultQuota({ share, forS }: QuotaRule): boolean {
+  return share === DEFAULT_QUOTA.share && forS === DEFAULT_QUOTA.forS;
+}
+
 export const SHORTEST_GRANT_S = 2;
 export const LONGEST_GRANT_S = 300;
 

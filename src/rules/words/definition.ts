@@ -2,7 +2,7 @@ import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import { isWrittenAsMonth } from '../calendar-month.ts';
 import type { CompiledRules } from '../compiled-rules.ts';
 import { DOMAIN, ENTRY, ENTRY_FLAG, HEADER, LIMIT, LIMIT_FLAG, PART } from '../layout.ts';
-import type { RulePlace } from '../rule-set.ts';
+import { DEFAULT_QUOTA, type RulePlace } from '../rule-set.ts';
 import { lengthText, type RuleTerms } from '../rule-terms.ts';
 import { shareText } from '../shares.ts';
 
@@ -33,6 +33,7 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
   let lines = [
     ...holderLines(rules, limit),
     ...limitLines(rules, fieldOf(rules, own, ENTRY.limit), rules.path(limit) !== path),
+    ...quotaLines(rules, limit),
     ...flagLines(fieldOf(rules, own, ENTRY.flags)),
     ...metadataLines(rules, limit),
   ];
@@ -88,6 +89,18 @@ function holderLines(rules: CompiledRules, limit: number): string[] {
   const number = rules.limit(limit, LIMIT.terms) - 1;
   const holder = number < 0 ? '' : (rules.terms(number).lease?.holder ?? '');
   return holder === '' ? [] : [`holder: ${scalar(holder)}`];
+}
+
+/** What proxies get of all limits of the entry of a limit. */
+function quotaLines(rules: CompiledRules, limit: number): string[] {
+  const quota = rules.quotaOf(limit);
+  if (quota === null) return [];
+  const { share, forS } = quota;
+  return [
+    'quota:',
+    ...(share === DEFAULT_QUOTA.share ? [] : [`  share: ${shareText(share)}`]),
+    ...(forS === DEFAULT_QUOTA.forS ? [] : [`  for: ${lengthText(forS)}`]),
+  ];
 }
 
 /** The limits of an entry. In a list, each one has its modes; else the entry has them. */

@@ -10,7 +10,7 @@ import { shareText } from '../shares.ts';
 /**
  * The rules as `/rlconfig` prints them: one line for each domain with `answers`, and one for each limit, in definition
  * order. Paths are as configured, with wildcards. The lines of plain limits are those of envoyproxy/ratelimit, unless an
- * overlay has changed them; unlimited rules print the unit UNKNOWN and their configured number. A generator, because
+ * overlay has changed them or they have a `quota`; unlimited rules print the unit UNKNOWN and their configured number. A generator, because
  * creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
@@ -22,10 +22,13 @@ export function* dumpRules(rules: CompiledRules): Iterable<string> {
     const [window, counting] = isPlain
       ? [`unit=${UNIT_NAMES[rules.limit(limit, LIMIT.unit)]}`, '']
       : dumpTerms(rules.terms(terms - 1));
+    const quota = rules.quotaOf(limit);
+    const granted =
+      quota === null ? '' : `, quota: {share: ${shareText(quota.share)}, for: ${lengthText(quota.forS)}}`;
     const modes = `shadow_mode: ${(flags & LIMIT_FLAG.shadow) !== 0}, quota_mode: ${(flags & LIMIT_FLAG.quota) !== 0}`;
     const overlay = rules.overlaidBy(limit);
     const changed = overlay === null ? '' : `, overlay: ${overlay.file}:${overlay.line}`;
-    yield `${rules.path(limit)}: ${window} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}${counting}${changed}\n`;
+    yield `${rules.path(limit)}: ${window} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}${counting}${granted}${changed}\n`;
   }
 }
 

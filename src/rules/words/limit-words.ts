@@ -5,9 +5,11 @@ import { LIMIT, LIMIT_FLAG } from '../layout.ts';
 import {
   type Algorithm,
   type ClassRule,
+  isDefaultQuota,
   type LeaseRule,
   type LimitTerms,
   type PenaltyRule,
+  type QuotaRule,
   type RuleEntry,
   type RuleLimit,
   type RuleSet,
@@ -17,7 +19,7 @@ import {
 import { lengthText } from '../rule-terms.ts';
 import { shareOf, shareText } from '../shares.ts';
 
-/** A limit that is not plain, explained. */
+/** A limit that is not plain, or of which proxies get a part that the rule says, explained. */
 interface ExplainedLimit {
   /** The path of the rule, with the level of a limit in `rate_limits`: as in `/rlconfig` and statistics. */
   readonly rule: string;
@@ -29,7 +31,7 @@ interface ExplainedLimit {
 }
 
 /**
- * The limits of a set of rules that are not plain, in definition order.
+ * The limits of a set of rules that say more than a number of requests per unit, in definition order.
  *
  * @param calendarMonths whether months are those of the calendar instead of 30 days
  */
@@ -44,15 +46,18 @@ function* limitsOf(
 ): Iterable<ExplainedLimit> {
   for (const entry of entries) {
     const path = `${above}.${entry.composite}`;
+    const quota = entry.quota === undefined || isDefaultQuota(entry.quota) ? null : entry.quota;
     for (const limit of entry.limits) {
       const { name, item, unit } = limit;
-      const terms = calendarMonths ? withCalendarMonth(unit, limit.terms) : limit.terms;
+      const own = calendarMonths ? withCalendarMonth(unit, limit.terms) : limit.terms;
+      const ofUnit = quota === null || unit === null ? null : { ...PLAIN, window: windowOfUnit(unit) };
+      const terms = own ?? ofUnit;
       if (terms === null) continue;
       const modes = [
         ...(entry.shadowMode || item?.shadowMode ? ['shadow mode, so it is counted and not enforced'] : []),
         ...(entry.quotaMode || item?.quotaMode ? ['quota mode'] : []),
       ];
-      const meaning = [limitInWords(limit, terms), ...modes].join('; ');
+      const meaning = [limitInWords(limit, terms, quota), ...modes].join('; ');
       const rule = item === null ? path : `${path}.${item.level}`;
       yield { rule, name, window: terms.window, algorithm: terms.algorithm, meaning };
     }
@@ -83,11 +88,19 @@ export function compiledLimitInWords(rules: CompiledRules, limit: number): strin
   const number = rules.limit(limit, LIMIT.unit);
   const unit = number === 0 ? null : (UNIT_NAMES[number].toLowerCase() as Unit);
   const requestsPerUnit = rules.requestsPerUnit(limit);
-  return limitInWords({ unit, requestsPerUnit }, terms < 0 ? PLAIN : rules.terms(terms));
+  const counting = terms < 0 ? PLAIN : rules.terms(terms);
+  return limitInWords({ unit, requestsPerUnit }, counting, rules.quotaOf(limit));
 }
 
-/** What a limit allows, to which classes and holders, what passes after it, and what happens to keys that keep exceeding it. */
-function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms: TermsInWords): string {
+/**
+ * What a limit allows, to which classes and holders, what passes after it, what happens to keys that keep exceeding it, and
+ * what proxies get of it.
+ */
+function limitInWords(
+  limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>,
+  terms: TermsInWords,
+  quota: QuotaRule | null,
+): string {
   const { algorithm, burst, classes, afterLimit, penalty, scale, lease } = terms;
   const most = algorithm === 'token_bucket' ? burst : limit.requestsPerUnit;
   return [
@@ -97,7 +110,13 @@ function limitInWords(limit: Pick<RuleLimit, 'unit' | 'requestsPerUnit'>, terms:
     ...(afterLimit === 0 ? [] : [`of the hits beyond it, ${shareText(afterLimit)} pass`]),
     ...(penalty === null ? [] : [penaltyInWords(penalty, terms)]),
     ...(lease === null ? [] : leaseInWords(lease)),
+    ...(quota === null ? [] : [quotaInWords(quota)]),
   ].join('; ');
+}
+
+/** `proxies get at most 80% of it, for 20s each time`. */
+function quotaInWords({ share, forS }: QuotaRule): string {
+  return `proxies get at most ${shareText(share)} of it, for ${lengthText(forS)} each time`;
 }
 
 /** `by tier: critical up to 100, sheddable up to 60, others up to 60`. For a bucket, these are tokens. */
@@ -181,6 +200,11 @@ function lengthWords(unit: Unit, multiplier: number): string {
   if (unit === 'month') return `${multiplier * 30} days`;
   if (unit === 'year') return `${multiplier * 365} days`;
   return `${multiplier} ${unit}${multiplier === 1 ? '' : 's'}`;
+}
+
+/** The window of a plain limit, as terms have it: `1m`, `1w`, `30d`. */
+function windowOfUnit(unit: Unit): string {
+  return unit === 'week' ? '1w' : lengthText(UNIT_SECONDS[UNIT_NUMBERS[unit]]);
 }
 
 /** A time with three digits: `600ms`, `3s`, `2.5h`. */

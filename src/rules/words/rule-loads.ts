@@ -131,7 +131,8 @@ function isSame(before: CompiledRules, limit: number, after: CompiledRules, othe
   for (const field of [LIMIT.requestsPerUnit, LIMIT.unit, LIMIT.flags]) {
     if (before.limit(limit, field) !== after.limit(other, field)) return false;
   }
-  return termsText(before, limit) === termsText(after, other);
+  if (termsText(before, limit) !== termsText(after, other)) return false;
+  return JSON.stringify(before.quotaOf(limit)) === JSON.stringify(after.quotaOf(other));
 }
 
 /** The end of the cache key tells apart all ways of counting. */

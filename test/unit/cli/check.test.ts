@@ -152,6 +152,34 @@ descriptors:
   t.match(stdout, 'd.path: at most 50 in each hour; of the hits beyond it, 12.5% pass\n');
 });
 
+t.test(
+  'what proxies get of a limit is explained, also of a limit that is not explained without it',
+  async t => {
+    const directory = rules(t, {
+      'a.yaml': `domain: d
+descriptors:
+  - {key: user, rate_limit: {unit: minute, requests_per_unit: 200}, quota: {share: 80%, for: 20s}}
+  - {key: week, rate_limit: {unit: week, requests_per_unit: 9}, quota: {for: 5m}}
+  - {key: plan, rate_limit: {window: 5m, requests_per_unit: 200}, quota: {share: 50%}, shadow_mode: true}
+  - {key: usual, rate_limit: {unit: minute, requests_per_unit: 200}, quota: {}}
+`,
+    });
+    const [, ...limits] = (await run('check', directory)).stdout.trim().split('\n');
+    t.strictSame(limits, [
+      'd.user: at most 200 in each minute; proxies get at most 80% of it, for 20s each time',
+      'd.week: at most 9 in each week; proxies get at most 100% of it, for 5m each time',
+      'd.plan: at most 200 in each window of 5 minutes; proxies get at most 50% of it, for 10s each time; shadow mode, so ' +
+        'it is counted and not enforced',
+    ]);
+    const { limits: explained } = JSON.parse((await run('check', directory, '--json')).stdout);
+    t.match(explained, [
+      { rule: 'd.user', window: '1m', algorithm: 'fixed_window' },
+      { rule: 'd.week', window: '1w', algorithm: 'fixed_window' },
+      { rule: 'd.plan', window: '5m' },
+    ]);
+  },
+);
+
 t.test('leases are explained with what each call of a holder does', async t => {
   const directory = rules(t, {
     'a.yaml': `domain: ai

@@ -80,6 +80,9 @@ const CHANGES: Readonly<Record<string, readonly [from: string, to: string]>> = {
     'rate_limit: {unit: minute,',
     'holder: id\n    rate_limit: {reserve: {for: 1m, estimate: 5}, unit: minute,',
   ],
+  'the share of a quota': ['key: user', 'key: user\n    quota: {share: 80%}'],
+  'another share of a quota': ['key: user', 'key: user\n    quota: {share: 70%}'],
+  'the time of a quota': ['key: user', 'key: user\n    quota: {for: 20s}'],
   'several limits': [
     'rate_limit: {unit: minute, requests_per_unit: 5}',
     'rate_limits: [{unit: minute, requests_per_unit: 5}]',
@@ -103,6 +106,11 @@ t.test('each change of what the rules say changes it', async t => {
     t.notOk(known.has(digest), `${change} is different from ${known.get(digest)}`);
     known.set(digest, change);
   }
+});
+
+t.test('a quota that says what is the case without it does not change it', async t => {
+  for (const quota of ['{}', '{share: 100%}', '{for: 10s}', '~'])
+    t.equal(digestOf(SHOP.replace('key: user', `key: user\n    quota: ${quota}`)), digestOf(SHOP), quota);
 });
 
 t.test('the order of wildcards changes it, because the first that matches decides', async t => {

@@ -158,6 +158,14 @@ descriptors:
       - {unit: second, requests_per_unit: 3}
       - {calendar: {period: month}, requests_per_unit: 5, reserve: {for: 1m, zero_hits: settle, estimate: 9}}
       - {concurrency: {limit: 0, for: 1m}, shadow_mode: true}
+  - key: granted
+    quota: {share: 12.5%, for: 90s}
+    rate_limit: {unit: minute, requests_per_unit: 3}
+  - key: granted_whole
+    quota: {for: 5m}
+    rate_limits:
+      - {unit: minute, requests_per_unit: 3}
+      - {unit: day, requests_per_unit: 9}
   - key: never
     rate_limit: {unit: second, requests_per_unit: 0}
   - key: free

@@ -102,6 +102,26 @@ descriptors:
   );
 });
 
+t.test('the part of a limit that proxies get is printed at its end', async t => {
+  const quota = 'quota: {share: 12.5%, for: 90s}';
+  const limit = '{unit: minute, requests_per_unit: 1}';
+  const rules = load(`
+domain: d
+descriptors:
+  - {key: plain, rate_limit: ${limit}, ${quota}}
+  - {key: usual, rate_limit: ${limit}, quota: {}}
+  - {key: share, rate_limit: {window: 5m, requests_per_unit: 1}, quota: {share: 80%}}
+`);
+  t.equal(
+    dump(rules),
+    [
+      'd.plain: unit=MINUTE requests_per_unit=1, shadow_mode: false, quota_mode: false, quota: {share: 12.5%, for: 90s}\n',
+      'd.usual: unit=MINUTE requests_per_unit=1, shadow_mode: false, quota_mode: false\n',
+      'd.share: window=5m requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, quota: {share: 80%, for: 10s}\n',
+    ].join(''),
+  );
+});
+
 t.test('a limit per month is printed as it is written, also if months are those of the calendar', async t => {
   const text = `
 domain: d

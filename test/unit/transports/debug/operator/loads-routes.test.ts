@@ -5,7 +5,7 @@ import { MAX_LISTED, MAX_LOADS, RuleLoads } from '../../../../../src/rules/words
 import { loadsRoutes } from '../../../../../src/transports/debug/operator/loads-routes.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { operatorApi } from '../../../../support/operator-api.ts';
-import { load } from '../../../rules/parse/rule-text.ts';
+import { compiled, load } from '../../../rules/parse/rule-text.ts';
 import { onEachEngine } from '../../http/on-each-engine.ts';
 import { askingOperator, startedDebugServer } from '../debugging.ts';
 
@@ -25,7 +25,27 @@ async function served(t: Test) {
 
 const FIVE = 'unit: minute, requests_per_unit: 5';
 
-onEachEngine('a load is told with what it added, removed and changed', async t => {
+onEachEngine('a load is told with the limits of which proxies get another part', async t => {
+  const { loads, get } = await served(t);
+  const [before, after] = ['quota: {share: 80%}', 'quota: {}'].map(quota =>
+    compiled(
+      `domain: d\ndescriptors: [{key: a, rate_limit: {${FIVE}}, ${quota}}, {key: b, rate_limit: {${FIVE}}}]`,
+    ),
+  );
+  await loads.loaded({ rules: after, digest: 'b2' }, before);
+  t.match((await get())[0].difference, {
+    changed_count: 1,
+    changed: [
+      {
+        path: 'd.a',
+        before: 'at most 5 in each minute; proxies get at most 80% of it, for 10s each time',
+        after: 'at most 5 in each minute',
+      },
+    ],
+  });
+});
+
+onEachEngine('a load is told with what what it added, removed and changed', async t => {
   const { loads, get } = await served(t);
   t.same(await get(), []);
   const first = rules({
