@@ -50,7 +50,27 @@ export function withOverlay(map: YamlMap, entries: readonly OverlayEntry[]): Yam
       return { kind: 'list', field: 'rate_limit', first: null, second: entry };
     changed = changedBy(changed, entry);
   }
+  if (refusesQuota(changed) && !isMeant(setBy.get('quota'), map)) changed = without(changed, 'quota');
   return setBy.has('holder') || hasLeases(changed) ? changed : without(changed, 'holder');
+}
+
+/** Whether proxies can get no part of the limits of an entry, because it is unlimited or because they have leases. */
+function refusesQuota(entry: YamlMap): boolean {
+  const limit = fieldOf(entry, 'rate_limit');
+  return hasLeases(entry) || (limit?.kind === 'map' && flagIsSet(limit, 'unlimited'));
+}
+
+/**
+ * Whether a `quota` that an entry of the rules refuses is a fault, and not one that the overlay has for other entries or for
+ * the limit that was there before.
+ *
+ * @param by the overlay entry that sets the `quota`; absent for that of the rules
+ * @param map the entry before the overlay
+ */
+function isMeant(by: OverlayEntry | undefined, map: YamlMap): boolean {
+  if (by === undefined) return refusesQuota(map);
+  const { domain, path } = by.written;
+  return !domain.includes('*') && !path.includes('*');
 }
 
 /** Whether a limit of an entry has leases. An overlay can have removed them, and not their holder. */
