@@ -74,7 +74,7 @@ function details(each: DescriptorExplanation, columns: number | null): string[] 
   if (limits === undefined) {
     if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(limit)].join(', ')]);
     if (limit?.overlay !== undefined) rows.push(['changed by overlay', limit.overlay]);
-    rows.push(...leaseRows(limit), ...countingRows(each), ...afterLimitRows(each));
+    rows.push(...leaseRows(limit), ...countingRows(each), ...afterLimitRows(each), ...quotaRows(limit));
     if (limit !== undefined) rows.push(['statistics', limit.statistics]);
   }
   return [
@@ -98,7 +98,7 @@ function partDetails(part: ExplainedPart, isRefund: boolean, columns: number | n
         .filter(text => text !== '')
         .join(', '),
     ]);
-    rows.push(...leaseRows(limit), ...countingRows(part), ...afterLimitRows(part));
+    rows.push(...leaseRows(limit), ...countingRows(part), ...afterLimitRows(part), ...quotaRows(limit));
   }
   rows.push(['statistics', limit.statistics]);
   return [
@@ -176,6 +176,13 @@ function afterLimitRows({ limit, beyondLimit }: Pick<DescriptorExplanation, 'lim
   const { hits, passes } = beyondLimit;
   const effect = passes ? 'passes' : 'does not pass';
   return [['after limit', `${share}: this request ends with hit ${hits} beyond it, and ${effect}`]];
+}
+
+/** What proxies get of a limit. */
+function quotaRows({ quota }: Pick<ExplainedLimit, 'quota'> = {}): Row[] {
+  if (quota === undefined) return [];
+  const length = formatDuration(quota.forSeconds * SECOND_MS);
+  return [['quota', `proxies get at most ${quota.share} of the limit, for ${length} each time`]];
 }
 
 function penaltyText({

@@ -47,6 +47,8 @@ export interface ExplainedLimit {
   readonly scale?: number;
   /** Absent if hits are counted, and not held for a holder. */
   readonly lease?: ExplainedLease;
+  /** What proxies get of the limit, the share as a percentage; absent for the usual part. See `QuotaRule` of `rule-set.ts`. */
+  readonly quota?: { readonly share: string; readonly forSeconds: number };
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   /** Prefix of the names of its statistics. */
@@ -146,6 +148,7 @@ export function limitOfRule(
   const flags = rules.flags(limit);
   const number = rules.limit(limit, LIMIT.terms) - 1;
   const overlay = rules.overlaidBy(limit);
+  const quota = rules.quotaOf(limit);
   return {
     rule: rules.path(limit),
     ...(overlay !== null && { overlay: `${overlay.file}:${overlay.line}` }),
@@ -153,6 +156,7 @@ export function limitOfRule(
     requestsPerUnit: rules.requestsPerUnit(limit),
     unit: UNIT_NAMES[rules.limit(limit, LIMIT.unit)],
     ...(number < 0 ? {} : explainedTerms(rules, number)),
+    ...(quota !== null && { quota: { share: shareText(quota.share), forSeconds: quota.forS } }),
     shadowMode: (flags & LIMIT_FLAG.shadow) !== 0,
     quotaMode: (flags & LIMIT_FLAG.quota) !== 0,
     statistics: RULE_PREFIX + sanitiseStatName(metricKey),

@@ -316,6 +316,22 @@ t.test('leases and a scale are shown with what they mean for calls', async t => 
   t.match(await shown({ scale: 1_000 }), /^ {2}scale +one request of the limit is worth 1000 hits$/m);
 });
 
+t.test('what proxies get of a limit is shown', async t => {
+  const [first] = EXPLANATION.descriptors;
+  const limit = { ...LIMIT, window: '1m', quota: { share: '80%', forSeconds: 90 } };
+  const shown = async (own: Partial<DescriptorExplanation>): Promise<string> => {
+    const { address } = await debugPort(t, 200, { ...EXPLANATION, descriptors: [{ ...first, ...own }] });
+    return (await explain(address)).stdout;
+  };
+  const row = /^ +quota +proxies get at most 80% of the limit, for 1m30s each time$/m;
+  t.match(await shown({ limit }), row);
+  t.match(
+    await shown({ limits: [{ limit, binds: true, outcome: 'within' }] }),
+    row,
+    'also of one of several',
+  );
+});
+
 t.test('what leases hold is shown, and what the request does to them', async t => {
   const shown = async (fields: Partial<NonNullable<DescriptorExplanation['leases']>>): Promise<string> => {
     const [first] = EXPLANATION.descriptors;

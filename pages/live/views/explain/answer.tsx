@@ -99,7 +99,17 @@ interface LimitFactsProps {
 
 function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
   const { key, window, count, class: own, penalty, leases, beyondLimit } = counting;
-  const { rule, requestsPerUnit, unit, window: length, algorithm, afterLimit, scale = 1, shadowMode } = limit;
+  const {
+    rule,
+    requestsPerUnit,
+    unit,
+    window: length,
+    algorithm,
+    afterLimit,
+    quota,
+    scale = 1,
+    shadowMode,
+  } = limit;
   const per = windowText(length, unit);
   return (
     <Facts
@@ -143,6 +153,9 @@ function LimitFacts({ limit, atMs, counting }: LimitFactsProps) {
         ...(afterLimit === undefined
           ? []
           : [['After the limit', afterLimitText(afterLimit, beyondLimit)] as const]),
+        ...(quota === undefined
+          ? []
+          : [['Proxies get', `at most ${quota.share} of it, for ${quota.forSeconds}s each time`] as const]),
         ...(key === undefined ? [] : [['Counter', <code class="break">{key}</code>] as const]),
       ]}
     />

@@ -15,6 +15,8 @@ export interface ExplainedLimit {
   readonly afterLimit?: string;
   /** How many hits one of the requests is worth; absent for 1. */
   readonly scale?: number;
+  /** What proxies get of the limit, such as `80%`; absent for the usual part. */
+  readonly quota?: { readonly share: string; readonly forSeconds: number };
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
 }

@@ -46,6 +46,18 @@ t.test('a calendar: the window is the true one', async t => {
   });
 });
 
+t.test('what proxies get of a limit is told, unless it is the usual', async t => {
+  const rules = `
+domain: d
+descriptors:
+  - {key: part, rate_limit: {unit: hour, requests_per_unit: 5}, quota: {share: 80%, for: 1m}}
+  - {key: usual, rate_limit: {unit: hour, requests_per_unit: 5}, quota: {}}
+`;
+  const decisions = new Decisions({ store: embeddedStore(), rules });
+  t.strictSame((await explained(decisions, 'part=x')).limit?.quota, { share: '80%', forSeconds: 60 });
+  t.equal((await explained(decisions, 'usual=x')).limit?.quota, undefined);
+});
+
 t.test('a sliding window: what is left of the window before is told apart', async t => {
   const decisions = decisionsOnMemory();
   await decisions.ask({ ...request('d', 'sliding=1'), hitsAddend: 7 });
