@@ -26,7 +26,7 @@ interface FoundOrders {
   readonly isCut: boolean;
 }
 
-/** Finds the orders of the top-level entries of a domain. Time is linear in the number of entries, memory in that of paths. */
+/** Finds the orders of the top-level entries of a domain. Time is linear in the number of entries. */
 export function findOrders(entries: readonly RuleEntry[]): FoundOrders {
   const finder = new OrderFinder();
   finder.addAll(entries, nodeOf('', null));
@@ -61,16 +61,6 @@ function nodeOf(key: string, above: KeyNode | null): KeyNode {
   return { key, above, below: null, order: undefined };
 }
 
-function nodeBelow(above: KeyNode, key: string): KeyNode {
-  above.below ??= new Map();
-  let node = above.below.get(key);
-  if (node === undefined) {
-    node = nodeOf(key, above);
-    above.below.set(key, node);
-  }
-  return node;
-}
-
 function keysOf(node: KeyNode): string[] {
   const keys: string[] = [];
   for (let at = node; at.above !== null; at = at.above) keys.push(at.key);
@@ -83,31 +73,44 @@ class OrderFinder {
   readonly beyond: RuleEntry[] = [];
   isCut = false;
 
-  addAll(entries: readonly RuleEntry[], above: KeyNode): void {
+  /** @param above null below a path that is beyond the maximum */
+  addAll(entries: readonly RuleEntry[], above: KeyNode | null): void {
     for (const entry of entries) {
-      const node = nodeBelow(above, entry.key);
+      const node = this.#below(above, entry.key);
       if (isGrantable(entry)) this.#addRule(entry, node);
       this.addAll(entry.entries, node);
     }
   }
 
   /** Adds the path of a rule, and the path with each combination of the keys of its classes. */
-  #addRule(rule: RuleEntry, path: KeyNode): void {
-    this.#add(rule, path);
+  #addRule(rule: RuleEntry, path: KeyNode | null): void {
+    if (path !== null) this.#add(rule, path);
     if (rule.quota !== undefined) {
-      if (path.order === null) this.repeating.push(rule);
-      if (path.order === undefined) this.beyond.push(rule);
+      if (path?.order === null) this.repeating.push(rule);
+      if (path?.order === undefined) this.beyond.push(rule);
     }
-    // Nothing more is added then, and the combinations of many rules would take much memory.
-    if (this.isCut) return;
+    if (path === null) return;
     const nodes = [path];
     for (const key of asideKeys(rule)) {
       for (const node of [...nodes]) {
-        const withClass = nodeBelow(node, key);
+        const withClass = this.#below(node, key);
+        if (withClass === null) continue;
         nodes.push(withClass);
         this.#add(rule, withClass);
       }
     }
+  }
+
+  /** The node of a path with one more key. Null if there is none beyond the maximum, which saves the memory of many paths. */
+  #below(above: KeyNode | null, key: string): KeyNode | null {
+    if (above === null) return null;
+    const known = above.below?.get(key);
+    if (known !== undefined) return known;
+    if (this.isCut) return null;
+    above.below ??= new Map();
+    const node = nodeOf(key, above);
+    above.below.set(key, node);
+    return node;
   }
 
   #add(rule: RuleEntry, node: KeyNode): void {

@@ -1,5 +1,10 @@
 import t from 'tap';
+import { ByteWriter } from '../../../src/base/bytes.ts';
+import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
+import { RequestTable } from '../../../src/messages/request-table.ts';
 import type { CompiledRules } from '../../../src/rules/compiled-rules.ts';
+import { Matcher } from '../../../src/rules/matcher.ts';
+import { descriptor } from '../../support/decisions.ts';
 import { compiled } from './parse/rule-text.ts';
 
 const LIMIT = 'rate_limit: {unit: hour, requests_per_unit: 5}';
@@ -74,6 +79,41 @@ descriptors:
     t.equal(rules.bucketOrders(level), rules.bucketOrders(level), 'they are read once');
   },
 );
+
+t.test('a descriptor with its entries in an order reaches a limit', async t => {
+  const rules = compiled(`
+domain: d
+descriptors:
+  - key: plan
+    descriptors:
+      - key: user
+        ${TIERS}
+        descriptors:
+          - key: path
+            value: /api/*
+            ${LIMIT}
+  - key: region
+    rate_limits:
+      - {window: 2m, requests_per_unit: 5, classes: {key: tier, gold: 100%}}
+      - {window: 3m, requests_per_unit: 5, classes: {key: plan, gold: 100%}}
+`);
+  const level = levelOf(rules, 'd');
+  const orders = rules.bucketOrders(level);
+  t.equal(orders.length, 7);
+  const bucket: Readonly<Record<string, string>> = {
+    plan: 'gold',
+    user: 'ann',
+    tier: 'gold',
+    path: '/api/x',
+    region: 'eu',
+  };
+  for (const order of orders) {
+    const entries = order.map(key => `${key}=${bucket[key]}`).join(',');
+    const table = new RequestTable();
+    table.add(encodeRateLimitRequest({ domain: 'd', descriptors: [descriptor(entries)], hitsAddend: 0 }));
+    t.not(new Matcher().match(rules, level, table, 0, new ByteWriter()), -1, entries);
+  }
+});
 
 t.test('a hundred thousand rules with the same keys have one order', async t => {
   const entries = Array.from({ length: 100_000 }, (_, i) => `  - {key: user, value: u${i}, ${LIMIT}}\n`);
