@@ -1,6 +1,6 @@
 import t from 'tap';
 import { describeRuleFault } from '../../../../src/rules/rule-set.ts';
-import { compiled, entryFile, load, loadEntry, refusal } from './rule-text.ts';
+import { compiled, entryFile, faultsOf, load, loadEntry, refusal } from './rule-text.ts';
 
 const LIMIT = 'rate_limit: {unit: minute, requests_per_unit: 100}';
 
@@ -160,6 +160,28 @@ t.test('two rules with the same keys in different orders cannot have a quota', a
     refusal(RULES.replaceAll(LIMIT, QUOTA)),
     fault(8, 'plan_free.user', 'plan, user', 'user, plan', 11),
     'once',
+  );
+});
+
+t.test('each pair of orders is one fault, of the first rule with a quota', async t => {
+  const pair = (one: string, other: string): string =>
+    [
+      [one, other],
+      [one, other],
+      [other, one],
+    ]
+      .map(
+        ([above, below], i) =>
+          `  - {key: ${above}, value: v${i}, descriptors: [{key: ${below}, quota: {}, ${LIMIT}}]}\n`,
+      )
+      .join('');
+  const faults = faultsOf(`domain: d\ndescriptors:\n${pair('a', 'b')}${pair('c', 'd')}`);
+  t.strictSame(
+    faults.map(({ line, path }) => [line, path]),
+    [
+      [3, 'd.a_v0.b'],
+      [6, 'd.c_v0.d'],
+    ],
   );
 });
 

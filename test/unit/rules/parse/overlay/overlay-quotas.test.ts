@@ -137,6 +137,14 @@ t.test('a quota of the overlay is compared with the other rules of the domain', 
       'with "plan, user" in rules.yaml:3, because the entries of buckets have no order: write the keys of both rules in ' +
       'the same order, or remove `quota`',
   );
+  const granted = rules(
+    `{key: plan, descriptors: [{key: user, quota: {}, ${LIMIT}}]}`,
+    `{key: user, descriptors: [{key: plan, ${LIMIT}}]}`,
+  );
+  t.match(
+    refusal(overlay('{domain: shop, path: plan/user, shadow_mode: true}'), granted),
+    /^rules\.yaml:3:50: shop\.plan\.user: .* \(the rule is changed by the overlay in overlay\.yaml:2\)$/,
+  );
 });
 
 t.test('the limit that moves above the entry that names its class takes its quota along', async t => {
