@@ -242,6 +242,10 @@ export class StreamCall extends Call implements ReplyStream {
     this.#method = method;
   }
 
+  get peer(): string {
+    return this.context.peer;
+  }
+
   run(message: Uint8Array): void {
     this.#method(message, this);
   }

@@ -5,6 +5,8 @@
 export interface GrpcService {
   readonly unary: ReadonlyMap<string, UnaryMethod>;
   readonly serverStreaming: ReadonlyMap<string, StreamMethod>;
+  /** Methods whose requests are a stream too. */
+  readonly bidiStreaming: ReadonlyMap<string, BidiMethod>;
 }
 
 /** Handles one call. `request` is only valid until the method returns. */
@@ -31,8 +33,28 @@ export interface UnaryReply {
 /** Handles one server-streaming call. `request` is only valid until the method returns. */
 export type StreamMethod = (request: Uint8Array, stream: ReplyStream) => void;
 
-/** The responses of a server-streaming call. */
+/**
+ * Handles one call with a stream of requests and a stream of responses. It is called when the call begins, before the
+ * first message, and returns what receives the messages. A call may stay open for days. The method has to bound how many
+ * are open: the server bounds them for each connection only.
+ */
+export type BidiMethod = (stream: ReplyStream) => RequestReceiver;
+
+/**
+ * Receives the requests of one call, until the call has ended. If it throws, the call ends with INTERNAL, as it does if
+ * a method throws.
+ */
+export interface RequestReceiver {
+  /** One message. `request` is only valid until this returns. */
+  message(request: Uint8Array): void;
+  /** The caller has sent its last message. The call stays open until the method ends the stream. Called at most once. */
+  end(): void;
+}
+
+/** The responses of a server-streaming or bidirectional call. */
 export interface ReplyStream {
+  /** The address of the peer; empty for a unix socket, or if the peer has disconnected. */
+  readonly peer: string;
   /** Sends one message. The bytes are copied. Does nothing once the stream has ended. */
   send(response: Uint8Array): void;
   /** Ends the stream with a status. */

@@ -1,7 +1,13 @@
 import type { Test } from 'tap';
 import { createLogger } from '../../src/app/logging/logging.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { GrpcService, StreamMethod, UnaryMethod, UnaryReply } from '../../src/grpc/service.ts';
+import type {
+  BidiMethod,
+  GrpcService,
+  StreamMethod,
+  UnaryMethod,
+  UnaryReply,
+} from '../../src/grpc/service.ts';
 import type { ListenAddress } from '../../src/transports/grpc/listener.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
@@ -13,7 +19,11 @@ import { GrpcClient } from '../support/grpc-client.ts';
 
 export type MakeGrpcServer = (options: GrpcServerOptions) => GrpcServer;
 
-export type Methods = { unary?: Record<string, UnaryMethod>; streaming?: Record<string, StreamMethod> };
+export interface Methods {
+  readonly unary?: Record<string, UnaryMethod>;
+  readonly streaming?: Record<string, StreamMethod>;
+  readonly bidi?: Record<string, BidiMethod>;
+}
 export type LogLine = Record<string, unknown>;
 
 export interface Running {
@@ -83,8 +93,12 @@ export class Examinee {
   }
 }
 
-export function serviceOf({ unary = {}, streaming = {} }: Methods): GrpcService {
-  return { unary: new Map(Object.entries(unary)), serverStreaming: new Map(Object.entries(streaming)) };
+export function serviceOf({ unary = {}, streaming = {}, bidi = {} }: Methods): GrpcService {
+  return {
+    unary: new Map(Object.entries(unary)),
+    serverStreaming: new Map(Object.entries(streaming)),
+    bidiStreaming: new Map(Object.entries(bidi)),
+  };
 }
 
 export const echo: UnaryMethod = (request, reply) => reply.send(request);

@@ -89,6 +89,7 @@ export class InMemory {
           },
         ],
       ]),
+      bidiStreaming: new Map(),
     };
   }
 }

@@ -23,6 +23,7 @@ await contest(async () => {
         ],
       ]),
       serverStreaming: new Map(),
+      bidiStreaming: new Map(),
     },
     maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
     maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,

@@ -53,6 +53,7 @@ export class SoakMethods {
       [METHOD.count, (_request, stream) => countUp(stream)],
       [METHOD.watch, (_request, stream) => this.#watch(stream)],
     ]),
+    bidiStreaming: new Map(),
   };
 
   #answerLater(reply: UnaryReply): void {

@@ -216,6 +216,10 @@ class GrpcJsStream implements ReplyStream {
     call.once('cancelled', () => this.#close());
   }
 
+  get peer(): string {
+    return addressOf(this.#call.getPeer());
+  }
+
   send(response: Uint8Array): void {
     if (this.#closed) return;
     if (this.#call.writableLength < MAX_QUEUED_MESSAGES) this.#call.write(Buffer.from(response));

@@ -39,6 +39,7 @@ export function healthService(health: Health): GrpcService {
       [`/${HEALTH_SERVICE}/List`, list(health)],
     ]),
     serverStreaming: new Map([[`/${HEALTH_SERVICE}/Watch`, watch(health)]]),
+    bidiStreaming: new Map(),
   };
 }
 

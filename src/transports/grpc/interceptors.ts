@@ -53,7 +53,7 @@ function interceptedService(
 ): GrpcService {
   const unary = new Map<string, UnaryMethod>();
   for (const [path, method] of service.unary) unary.set(path, intercept(path, method));
-  return { unary, serverStreaming: service.serverStreaming };
+  return { ...service, unary };
 }
 
 function measuredMethod(path: string, method: UnaryMethod, { stats, nowMs }: Measuring): UnaryMethod {

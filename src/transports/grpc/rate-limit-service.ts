@@ -21,6 +21,7 @@ export function rateLimitService(decider: Decider, keepsTraceIds = false): GrpcS
   return {
     unary: new Map([[`/${RATE_LIMIT_SERVICE}/ShouldRateLimit`, method]]),
     serverStreaming: new Map(),
+    bidiStreaming: new Map(),
   };
 }
 

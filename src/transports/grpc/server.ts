@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { GrpcService, StreamMethod, UnaryMethod } from '../../grpc/service.ts';
+import type { BidiMethod, GrpcService, StreamMethod, UnaryMethod } from '../../grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import type { ListenAddress } from './listener.ts';
 import type { TlsHandshakes } from './tls/tls-handshakes.ts';
@@ -52,9 +52,11 @@ export const STOPPING_MESSAGE = 'the server is shutting down; reconnect';
 export function joinServices(services: readonly GrpcService[]): GrpcService {
   const unary = new Map<string, UnaryMethod>();
   const serverStreaming = new Map<string, StreamMethod>();
+  const bidiStreaming = new Map<string, BidiMethod>();
   for (const service of services) {
     for (const [path, method] of service.unary) unary.set(path, method);
     for (const [path, method] of service.serverStreaming) serverStreaming.set(path, method);
+    for (const [path, method] of service.bidiStreaming) bidiStreaming.set(path, method);
   }
-  return { unary, serverStreaming };
+  return { unary, serverStreaming, bidiStreaming };
 }

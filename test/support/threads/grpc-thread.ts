@@ -89,7 +89,7 @@ class GrpcThread {
     const server = new OwnGrpcServer(
       {
         ...options,
-        service: { unary: methods(unary), serverStreaming: methods(streaming) },
+        service: { unary: methods(unary), serverStreaming: methods(streaming), bidiStreaming: new Map() },
         logger: new ThreadLogger(LOG_LEVELS, line => this.#port.call({ ...line, id })),
         clock: systemClock,
       },

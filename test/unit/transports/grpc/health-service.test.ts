@@ -206,6 +206,7 @@ t.test('open watches are bounded, and one that closes makes room', async t => {
   const open = (onClose: (listener: () => void) => void = () => {}): number | null => {
     let ended: number | null = null;
     watch(Buffer.alloc(0), {
+      peer: '',
       send: () => {},
       end: status => {
         ended = status;

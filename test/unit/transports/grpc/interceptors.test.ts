@@ -1,5 +1,6 @@
 import t from 'tap';
 import {
+  type BidiMethod,
   GRPC_STATUS,
   type GrpcService,
   type UnaryMethod,
@@ -17,7 +18,11 @@ const TIME = 'ratelimit_server.Method.response_time';
 function measure(method: UnaryMethod) {
   const stats = new StatsRegistry();
   const clock = { nowMs: 1000 };
-  const service: GrpcService = { unary: new Map([[PATH, method]]), serverStreaming: new Map() };
+  const service: GrpcService = {
+    unary: new Map([[PATH, method]]),
+    serverStreaming: new Map(),
+    bidiStreaming: new Map(),
+  };
   const measured = measuredService(service, { stats, nowMs: () => clock.nowMs }).unary.get(PATH)!;
   return { measured, stats, clock, time: () => stats.timers().get(TIME)! };
 }
@@ -64,7 +69,12 @@ t.test('a method that throws after its answer is one call', async t => {
 t.test('streams pass unmeasured', async t => {
   const stats = new StatsRegistry();
   const serverStreaming = new Map([['/s/Watch', () => {}]]);
-  const measured = measuredService({ unary: new Map(), serverStreaming }, { stats, nowMs: () => 0 });
+  const bidiStreaming = new Map<string, BidiMethod>([
+    ['/s/Talk', () => ({ message: () => {}, end: () => {} })],
+  ]);
+  const service: GrpcService = { unary: new Map(), serverStreaming, bidiStreaming };
+  const measured = measuredService(service, { stats, nowMs: () => 0 });
   t.equal(measured.serverStreaming.get('/s/Watch'), serverStreaming.get('/s/Watch'));
+  t.equal(measured.bidiStreaming.get('/s/Talk'), bidiStreaming.get('/s/Talk'));
   t.equal(stats.timers().size, 0);
 });

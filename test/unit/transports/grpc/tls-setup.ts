@@ -66,7 +66,7 @@ export async function startTlsServer(t: Test, setup: TlsServerSetup = {}): Promi
     ...PLAIN_OPTIONS,
     listen: setup.listen ?? PLAIN_OPTIONS.listen,
     tls: handshakes,
-    service: { unary: new Map([['/s/Echo', echo]]), serverStreaming: new Map() },
+    service: { unary: new Map([['/s/Echo', echo]]), serverStreaming: new Map(), bidiStreaming: new Map() },
     logger: log.logger,
     clock: setup.serverClock ?? systemClock,
   });
