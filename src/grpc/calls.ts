@@ -1,17 +1,11 @@
 import type { Http2Connection } from '../http2/connection/http2-connection.ts';
 import { fieldOf, type RequestHead } from '../http2/connection/request-head.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
-import { ANSWER_HEAD, failureBlock, OK_TRAILERS, trailersBlock } from './blocks.ts';
+import { ANSWER_HEAD, failureBlock, OK_TRAILERS } from './blocks.ts';
 import type { Dated, Deadlines } from './deadlines.ts';
 import { type ContentReader, PREFIX_BYTES } from './message-reader.ts';
-import {
-  GRPC_STATUS,
-  type GrpcStatus,
-  type ReplyStream,
-  type StreamMethod,
-  type UnaryMethod,
-  type UnaryReply,
-} from './service.ts';
+import type { Refusal } from './refusals.ts';
+import { GRPC_STATUS, type GrpcStatus, type UnaryMethod, type UnaryReply } from './service.ts';
 
 /** The parts of a connection that its calls use. */
 export interface CallContext {
@@ -19,7 +13,7 @@ export interface CallContext {
   /** The address of the peer; empty if it has none. */
   readonly peer: string;
   readonly deadlines: Deadlines;
-  /** Response bytes of one server-streaming call that may wait for the caller. */
+  /** Response bytes of one call with a stream of responses that may wait for the caller. */
   readonly maxStreamQueuedBytes: number;
   /** Number of abandoned calls whose methods have not answered yet. */
   abandoned: number;
@@ -33,9 +27,10 @@ export interface CallContext {
   methodFailed(call: Call, thrown: unknown): void;
 }
 
-const NOT_READ = 'too many response bytes are waiting because the caller does not read them';
+/** The status message of a call whose responses nobody reads. */
+export const NOT_READ = 'too many response bytes are waiting because the caller does not read them';
 
-/** Common parts of unary and streaming calls. */
+/** What all kinds of calls have in common. */
 export abstract class Call implements Dated {
   readonly stream: Http2Stream;
   readonly path: string;
@@ -65,8 +60,8 @@ export abstract class Call implements Dated {
   /** Ends the call with a status other than OK. */
   abstract fail(status: GrpcStatus, message: string): void;
 
-  /** Ends a call that has no response yet with a Trailers-Only block. */
-  refuse(block: Uint8Array): void {
+  /** Ends a call whose content cannot be read. It has no response yet. */
+  refuse({ block }: Refusal): void {
     this.close();
     this.context.connection.end(this.stream, block);
   }
@@ -142,7 +137,8 @@ export class UnfinishedCalls {
 /** The prefix of a message, which is not compressed. All calls share the memory, one message at a time. */
 const prefix = new Uint8Array(PREFIX_BYTES);
 
-function prefixOf({ length }: Uint8Array): Uint8Array {
+/** The prefix of a message that is sent; valid until the next call. */
+export function prefixOf({ length }: Uint8Array): Uint8Array {
   prefix[1] = length >>> 24;
   prefix[2] = length >>> 16;
   prefix[3] = length >>> 8;
@@ -228,70 +224,5 @@ export class UnaryCall extends Call implements UnaryReply {
     if (!this.#isAbandoned) return;
     this.#isAbandoned = false;
     this.context.abandoned--;
-  }
-}
-
-/** A call with one request and a stream of responses. */
-export class StreamCall extends Call implements ReplyStream {
-  readonly #method: StreamMethod;
-  #begun = false;
-  #listeners: (() => void)[] = [];
-
-  constructor(stream: Http2Stream, path: string, context: CallContext, method: StreamMethod) {
-    super(stream, path, context);
-    this.#method = method;
-  }
-
-  get peer(): string {
-    return this.context.peer;
-  }
-
-  run(message: Uint8Array): void {
-    this.#method(message, this);
-  }
-
-  send(response: Uint8Array): void {
-    if (this.done) return;
-    const { context, stream } = this;
-    if (stream.queuedBytes > context.maxStreamQueuedBytes || !context.hasRoom()) {
-      this.end(GRPC_STATUS.resourceExhausted, NOT_READ);
-      return;
-    }
-    if (!this.#begun) context.connection.sendHead(stream, ANSWER_HEAD);
-    this.#begun = true;
-    context.connection.sendData(stream, response, prefixOf(response));
-    context.wrote();
-  }
-
-  end(status: GrpcStatus, message: string): void {
-    if (this.done) return;
-    this.close();
-    this.context.connection.end(this.stream, this.#lastBlock(status, message));
-    this.context.wrote();
-  }
-
-  fail(status: GrpcStatus, message: string): void {
-    this.end(status, message);
-  }
-
-  onClose(listener: () => void): void {
-    if (this.done) listener();
-    else this.#listeners.push(listener);
-  }
-
-  override close(): void {
-    super.close();
-    for (const listener of this.#listeners.splice(0)) {
-      try {
-        listener();
-      } catch (thrown) {
-        this.context.methodFailed(this, thrown);
-      }
-    }
-  }
-
-  #lastBlock(status: GrpcStatus, message: string): Uint8Array {
-    if (!this.#begun) return failureBlock(status, message);
-    return status === GRPC_STATUS.ok ? OK_TRAILERS : trailersBlock(status, message);
   }
 }

@@ -6,8 +6,7 @@ import type { ConnectionLimits } from '../http2/connection/limits.ts';
 import type { RequestHead } from '../http2/connection/request-head.ts';
 import { ERROR } from '../http2/faults.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
-import { trailersOnlyBlock } from './blocks.ts';
-import { type Call, type CallContext, StreamCall, UnaryCall, UnfinishedCalls } from './calls.ts';
+import { type Call, type CallContext, UnaryCall, UnfinishedCalls } from './calls.ts';
 import type { Deadlines } from './deadlines.ts';
 import { RefusedRequest, sendHttpRefusal } from './http-refusal.ts';
 import { type CallLimits, HeldBytes } from './limits.ts';
@@ -18,8 +17,10 @@ import {
   PREFIX_BYTES,
   wholeMessage,
 } from './message-reader.ts';
+import { MESSAGE_REFUSALS, TOO_MANY_ABANDONED } from './refusals.ts';
 import { NO_TIMEOUT, type NotGrpcRoute, type Route, routeOf } from './route.ts';
 import { GRPC_STATUS, type GrpcService, type GrpcStatus, METHOD_FAILED_MESSAGE } from './service.ts';
+import { StreamCall } from './stream-calls.ts';
 
 /** Options that all connections of a server share. */
 export interface GrpcConnectionOptions {
@@ -51,48 +52,6 @@ const WAITING_ANSWER_BYTES = 1_024;
 function bytesOf({ block }: RequestHead): number {
   return Math.max(CALL_BYTES, block.listBytes);
 }
-
-/** Responses to requests whose content is not exactly one message. */
-const MESSAGE_REFUSALS: Readonly<Record<MessageFault, Uint8Array>> = {
-  compressed: trailersOnlyBlock(
-    GRPC_STATUS.internal,
-    'the message is compressed, but the call has no grpc-encoding',
-  ),
-  'not gzip': trailersOnlyBlock(
-    GRPC_STATUS.internal,
-    'grpc-encoding is gzip, but the message is not valid gzip',
-  ),
-  'too much inflated': trailersOnlyBlock(
-    GRPC_STATUS.resourceExhausted,
-    'the server has received too many messages that are much larger than their compressed size; try again later',
-  ),
-  'bad flag': trailersOnlyBlock(
-    GRPC_STATUS.internal,
-    'the compressed flag of the message is neither 0 nor 1',
-  ),
-  'too large': trailersOnlyBlock(
-    GRPC_STATUS.resourceExhausted,
-    'the request message exceeds the size limit of the server',
-  ),
-  none: trailersOnlyBlock(
-    GRPC_STATUS.unimplemented,
-    'the method expects one request message, but the request has none',
-  ),
-  incomplete: trailersOnlyBlock(GRPC_STATUS.internal, 'the request ended before its message was complete'),
-  'more than one': trailersOnlyBlock(
-    GRPC_STATUS.unimplemented,
-    'the method expects one request message, but the request has more',
-  ),
-  'no room': trailersOnlyBlock(
-    GRPC_STATUS.resourceExhausted,
-    'the server holds too many unfinished requests; try again later',
-  ),
-};
-
-const TOO_MANY_ABANDONED = trailersOnlyBlock(
-  GRPC_STATUS.resourceExhausted,
-  'too many canceled or expired calls of this connection are still running; try again later',
-);
 
 /** gRPC on one HTTP/2 connection ("gRPC over HTTP2"): finds the method, joins the message, sends the response. */
 export class GrpcConnection implements StreamHandler, CallContext {
@@ -203,8 +162,8 @@ export class GrpcConnection implements StreamHandler, CallContext {
     if (route.kind === 'refused') this.connection.end(stream, route.block);
     else if (route.kind === 'not gRPC') this.#refuseRequest(stream, head, route, endStream);
     else if (this.abandoned >= this.#options.callLimits.maxAbandoned)
-      this.connection.end(stream, TOO_MANY_ABANDONED);
-    else if (!this.#held.take(bytesOf(head))) this.connection.end(stream, MESSAGE_REFUSALS['no room']);
+      this.connection.end(stream, TOO_MANY_ABANDONED.block);
+    else if (!this.#held.take(bytesOf(head))) this.connection.end(stream, MESSAGE_REFUSALS['no room'].block);
     else {
       const call =
         route.kind === 'unary'
