@@ -126,6 +126,16 @@ export class MessageReader implements ContentReader {
     return this.#prefixed < PREFIX_BYTES ? 0 : this.#length - this.#received;
   }
 
+  /** Number of octets up to the end of the prefix, or behind it up to the end of the message; 0 at the end. */
+  get wanted(): number {
+    return this.#prefixed < PREFIX_BYTES ? PREFIX_BYTES - this.#prefixed : this.missing;
+  }
+
+  /** Whether the message is compressed, as far as the prefix was received. */
+  get isCompressed(): boolean {
+    return this.#isCompressed;
+  }
+
   append(bytes: Uint8Array, start: number, end: number): MessageFault | null {
     let at = start;
     while (at < end && this.#prefixed < PREFIX_BYTES) {
@@ -174,11 +184,12 @@ export function wholeMessage(bytes: Uint8Array, start: number, end: number): boo
   return (
     end - start >= PREFIX_BYTES &&
     bytes[start] === 0 &&
-    readLength(bytes, start) === end - start - PREFIX_BYTES
+    messageLength(bytes, start) === end - start - PREFIX_BYTES
   );
 }
 
-function readLength(bytes: Uint8Array, start: number): number {
+/** The length of the message whose prefix begins at `start`. */
+export function messageLength(bytes: Uint8Array, start: number): number {
   return (
     ((bytes[start + 1] << 24) | (bytes[start + 2] << 16) | (bytes[start + 3] << 8) | bytes[start + 4]) >>> 0
   );
