@@ -19,7 +19,9 @@ export interface CallContext {
   abandoned: number;
   /** Whether one more response may be queued, given the responses that already wait for the peer. */
   hasRoom(): boolean;
-  /** The request of a call is complete, or no longer needed. */
+  /** A message of an open stream of requests has begun: from now on, the call is an unfinished request. */
+  requestBegan(call: Call): void;
+  /** The request of an unfinished call is complete, or no longer needed. */
   requestEnded(call: Call): void;
   /** Output was added that the transport has to send. */
   wrote(): void;
@@ -35,7 +37,7 @@ export abstract class Call implements Dated {
   readonly stream: Http2Stream;
   readonly path: string;
   deadlineMs = Number.POSITIVE_INFINITY;
-  /** Milliseconds since the epoch. */
+  /** When the unfinished request began, in milliseconds since the epoch. */
   beganMs = 0;
   /** Bytes that the unfinished request counts towards the limits on unfinished requests. */
   heldBytes = 0;

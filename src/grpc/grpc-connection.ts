@@ -6,6 +6,7 @@ import type { ConnectionLimits } from '../http2/connection/limits.ts';
 import type { RequestHead } from '../http2/connection/request-head.ts';
 import { ERROR } from '../http2/faults.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
+import { BidiCall } from './bidi-call.ts';
 import { type Call, type CallContext, UnaryCall, UnfinishedCalls } from './calls.ts';
 import type { Deadlines } from './deadlines.ts';
 import { RefusedRequest, sendHttpRefusal } from './http-refusal.ts';
@@ -17,8 +18,9 @@ import {
   PREFIX_BYTES,
   wholeMessage,
 } from './message-reader.ts';
+import { OpenStreams } from './open-streams.ts';
 import { MESSAGE_REFUSALS, TOO_MANY_ABANDONED } from './refusals.ts';
-import { NO_TIMEOUT, type NotGrpcRoute, type Route, routeOf } from './route.ts';
+import { type BidiRoute, NO_TIMEOUT, type NotGrpcRoute, type Route, routeOf } from './route.ts';
 import { GRPC_STATUS, type GrpcService, type GrpcStatus, METHOD_FAILED_MESSAGE } from './service.ts';
 import { StreamCall } from './stream-calls.ts';
 
@@ -68,9 +70,9 @@ export class GrpcConnection implements StreamHandler, CallContext {
   #unfinishedBytes = 0;
   readonly #unfinished = new UnfinishedCalls();
   /** Open server-streaming calls; null until there is one, because most connections never have any. */
-  #streams: Set<StreamCall> | null = null;
-  /** The status of new server-streaming calls after `endStreams`; null before. */
-  #streamsEnded: { readonly status: GrpcStatus; readonly message: string } | null = null;
+  #streams: OpenStreams | null = null;
+  /** Open bidirectional calls; null until there is one. */
+  #bidi: OpenStreams | null = null;
   #nowMs: number;
 
   constructor(options: GrpcConnectionOptions, transport: Transport, nowMs: number) {
@@ -128,10 +130,17 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.#countUnfinished();
   }
 
-  /** Ends every open server-streaming call, and all that are still to come. */
+  /** Ends every open call with a stream of responses, and all that are still to come. */
   endStreams(status: GrpcStatus, message: string): void {
-    this.#streamsEnded = { status, message };
-    for (const call of [...(this.#streams ?? [])]) call.end(status, message);
+    this.#streams ??= new OpenStreams();
+    this.#streams.end(status, message);
+    this.endBidiStreams(status, message);
+  }
+
+  /** Ends every open bidirectional call, and all that are still to come. */
+  endBidiStreams(status: GrpcStatus, message: string): void {
+    this.#bidi ??= new OpenStreams();
+    this.#bidi.end(status, message);
   }
 
   wrote(): void {
@@ -141,6 +150,11 @@ export class GrpcConnection implements StreamHandler, CallContext {
   /** Does not consider the size of the response, because a response above the limit could then never be sent. */
   hasRoom(): boolean {
     return this.answerMemory < this.#options.callLimits.maxQueuedBytes;
+  }
+
+  requestBegan(call: Call): void {
+    call.beganMs = this.#nowMs;
+    this.#unfinished.add(call);
   }
 
   requestEnded(call: Call): void {
@@ -163,6 +177,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
     else if (route.kind === 'not gRPC') this.#refuseRequest(stream, head, route, endStream);
     else if (this.abandoned >= this.#options.callLimits.maxAbandoned)
       this.connection.end(stream, TOO_MANY_ABANDONED.block);
+    else if (route.kind === 'bidi') this.#beginStream(stream, route, endStream);
     else if (!this.#held.take(bytesOf(head))) this.connection.end(stream, MESSAGE_REFUSALS['no room'].block);
     else {
       const call =
@@ -182,6 +197,10 @@ export class GrpcConnection implements StreamHandler, CallContext {
       if (end - start - PREFIX_BYTES > this.#options.inflater.maxMessageBytes)
         this.#refuse(call, 'too large');
       else this.#run(call, bytes.subarray(start + PREFIX_BYTES, end));
+      return;
+    }
+    if (call instanceof BidiCall) {
+      call.receive(bytes, start, end, endStream);
       return;
     }
     const fault = start === end ? null : this.#collect(call, bytes, start, end);
@@ -204,8 +223,23 @@ export class GrpcConnection implements StreamHandler, CallContext {
   #begin(call: Call, heldBytes: number): void {
     call.stream.call = call;
     call.heldBytes = heldBytes;
-    call.beganMs = this.#nowMs;
-    this.#unfinished.add(call);
+    this.requestBegan(call);
+  }
+
+  /** Begins a call with a stream of requests, which may be empty. */
+  #beginStream(stream: Http2Stream, route: BidiRoute, endStream: boolean): void {
+    const { inflater } = this.#options;
+    const call = new BidiCall(stream, route.path, this, {
+      maxMessageBytes: inflater.maxMessageBytes,
+      room: this.#held,
+      inflater: route.isGzip ? inflater : null,
+    });
+    stream.call = call;
+    if (route.timeoutMs !== NO_TIMEOUT) call.setDeadline(this.#nowMs + route.timeoutMs);
+    this.#bidi ??= new OpenStreams();
+    if (!this.#bidi.open(call)) return;
+    call.begin(route.method);
+    if (endStream) call.endRequests();
   }
 
   /** Refuses a request that is not a gRPC call: after its end if the client is sending, otherwise immediately. */
@@ -242,25 +276,16 @@ export class GrpcConnection implements StreamHandler, CallContext {
   /** Runs the method. An error that it throws is a bug: the call fails, and the cause is logged. */
   #run(call: Call, message: Uint8Array): void {
     call.endRequest();
-    if (call instanceof StreamCall && !this.#openStream(call)) return;
+    if (call instanceof StreamCall) {
+      this.#streams ??= new OpenStreams();
+      if (!this.#streams.open(call)) return;
+    }
     try {
       call.run(message);
     } catch (thrown) {
       this.methodFailed(call, thrown);
       call.fail(GRPC_STATUS.internal, METHOD_FAILED_MESSAGE);
     }
-  }
-
-  #openStream(call: StreamCall): boolean {
-    const ended = this.#streamsEnded;
-    if (ended !== null) {
-      call.end(ended.status, ended.message);
-      return false;
-    }
-    this.#streams ??= new Set();
-    this.#streams.add(call);
-    call.onClose(() => this.#streams?.delete(call));
-    return true;
   }
 
   #refuse(call: Call, fault: MessageFault): void {

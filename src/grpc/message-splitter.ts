@@ -20,7 +20,7 @@ const NO_BYTES = new Uint8Array(0);
  * Gets a message, which is only valid until it returns, and the work that the length of the frames does not reflect, in
  * the unit of `LEAST_FRAME_WORK`. Returns whether further messages are wanted.
  */
-export type TakeMessage = (message: Uint8Array, work: number) => boolean;
+type TakeMessage = (message: Uint8Array, work: number) => boolean;
 
 /**
  * Cuts the content of a stream of requests into messages. A message that arrives in one piece is not copied. Of the

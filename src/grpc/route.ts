@@ -2,6 +2,7 @@ import { fieldOf, type RequestHead } from '../http2/connection/request-head.ts';
 import { ACCEPTED_ENCODING, trailersOnlyBlock } from './blocks.ts';
 import { type HttpRefusal, httpRefusal } from './http-refusal.ts';
 import {
+  type BidiMethod,
   GRPC_STATUS,
   type GrpcService,
   type GrpcStatus,
@@ -25,8 +26,18 @@ export type Route =
       readonly isGzip: boolean;
       readonly method: StreamMethod;
     }
+  | BidiRoute
   | { readonly kind: 'refused'; readonly block: Uint8Array }
   | NotGrpcRoute;
+
+/** A method whose requests are a stream. */
+export interface BidiRoute {
+  readonly kind: 'bidi';
+  readonly path: string;
+  readonly timeoutMs: number;
+  readonly isGzip: boolean;
+  readonly method: BidiMethod;
+}
 
 export interface NotGrpcRoute {
   readonly kind: 'not gRPC';
@@ -91,6 +102,8 @@ function methodRoute({ path, block }: RequestHead, service: GrpcService): Route 
   if (unary !== undefined) return { kind: 'unary', path, timeoutMs, isGzip, method: unary };
   const streaming = service.serverStreaming.get(path);
   if (streaming !== undefined) return { kind: 'stream', path, timeoutMs, isGzip, method: streaming };
+  const bidi = service.bidiStreaming.get(path);
+  if (bidi !== undefined) return { kind: 'bidi', path, timeoutMs, isGzip, method: bidi };
   return refused(GRPC_STATUS.unimplemented, `unknown method ${path.slice(0, MAX_QUOTED_PATH)}`);
 }
 

@@ -5,6 +5,7 @@ import { Inflater } from '../../src/grpc/message-reader.ts';
 import { GRPC_STATUS, type GrpcService, type ReplyStream, type UnaryReply } from '../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../src/http2/connection/limits.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../src/transports/grpc/own-server.ts';
+import { Conversations } from './conversations.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -16,6 +17,10 @@ export class InMemory {
   readonly deadlines = new Deadlines(this.clock);
   /** Calls of methods that were not answered at once. */
   readonly waiting: (UnaryReply | ReplyStream)[] = [];
+  /** Calls of `/s/Talk`. */
+  readonly conversations = new Conversations();
+  /** Messages of calls of `/s/Swallow`, which answers nothing. */
+  readonly swallowed = { messages: 0, bytes: 0 };
   readonly grpc: GrpcConnection;
   readonly #output: Buffer[] = [];
 
@@ -72,6 +77,11 @@ export class InMemory {
     output.reset();
   }
 
+  #swallow({ length }: Uint8Array): void {
+    this.swallowed.messages++;
+    this.swallowed.bytes += length;
+  }
+
   #service(): GrpcService {
     return {
       unary: new Map([
@@ -89,7 +99,16 @@ export class InMemory {
           },
         ],
       ]),
-      bidiStreaming: new Map(),
+      bidiStreaming: new Map([
+        ['/s/Talk', this.conversations.method],
+        ['/s/Swallow', () => ({ message: request => this.#swallow(request), end: () => {} })],
+        [
+          '/s/Broken',
+          () => {
+            throw new Error('the secret cause');
+          },
+        ],
+      ]),
     };
   }
 }

@@ -33,6 +33,11 @@ export class Budget {
     this.#left = Math.min(this.#left + count, this.#terms.burst);
   }
 
+  /** Adds what a request earns. */
+  earnRequest(): void {
+    this.earn(this.#terms.perRequest);
+  }
+
   /** Spends `count`. Returns false and spends nothing if less remains. */
   spend(count = 1): boolean {
     if (this.#left < count) this.#refill();

@@ -141,6 +141,19 @@ export class Http2Connection {
   }
 
   /**
+   * Adds the work of a message of a stream of requests. It earns what a request does for the frames that come with
+   * messages: short DATA frames, and the pings and window updates with which clients follow the responses. Resets and
+   * faults do not come with messages.
+   */
+  addMessage(work: number): void {
+    const { smallData, control, idleFrames } = this.#context.budgets;
+    smallData.earnRequest();
+    control.earnRequest();
+    idleFrames.earnRequest();
+    this.addWork(work);
+  }
+
+  /**
    * Handles bytes of the peer. Whole frames are handled immediately; the start of an incomplete frame is kept. Once the
    * work of the frames reaches `maxWork`, the remaining bytes are left to the caller.
    *
