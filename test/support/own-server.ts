@@ -43,7 +43,7 @@ export async function serveOwn(t: Test, served: OwnServed = {}): Promise<OwnServ
   const server = new OwnGrpcServer(
     {
       ...PLAIN_OPTIONS,
-      service: serviceOf({ unary: { '/s/Echo': echo, ...served.unary }, streaming: served.streaming ?? {} }),
+      service: serviceOf({ ...served, unary: { '/s/Echo': echo, ...served.unary } }),
       drainTimeoutMs: 0,
       logger: createLogger({ level: 'trace', format: 'json', write: line => log.push(JSON.parse(line)) }),
       clock,

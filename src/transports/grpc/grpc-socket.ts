@@ -4,10 +4,11 @@ import { asError } from '../../base/fault.ts';
 import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
 import type { HeldBytes } from '../../grpc/limits.ts';
-import type { GrpcStatus } from '../../grpc/service.ts';
+import { GRPC_STATUS, type GrpcStatus } from '../../grpc/service.ts';
 import { peerAddress } from '../tcp-address.ts';
 import type { ConnectionTurns, TurnTaker } from './connection-turns.ts';
 import { http1Answer, protocolOf } from './first-bytes.ts';
+import { MOVING_MESSAGE } from './server.ts';
 
 /** Maximum number of written bytes that the system has not accepted. Above it, reading from the peer stops. */
 const PAUSE_BYTES = 262_144;
@@ -176,6 +177,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       return;
     }
     this.drain();
+    // Behind GOAWAY, so that the client opens the next stream elsewhere. Other calls end by themselves.
+    this.#grpc.endBidiStreams(GRPC_STATUS.unavailable, MOVING_MESSAGE);
     const { ageGraceMs, ages, clock } = this.#options;
     if (ageGraceMs === 0) return;
     this.deadlineMs = clock.nowMs() + ageGraceMs;

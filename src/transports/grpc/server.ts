@@ -28,7 +28,10 @@ export interface GrpcServerOptions {
   readonly maxMessageBytes: number;
   /** Maximum bytes of the header fields of a request. grpc-js ignores it and uses the limit of Node.js. */
   readonly maxMetadataBytes: number;
-  /** A connection gets GOAWAY after this time, which varies at random by up to a tenth. 0: never. */
+  /**
+   * A connection gets GOAWAY after this time, which varies at random by up to a tenth, and its bidirectional calls end
+   * with UNAVAILABLE. 0: never.
+   */
   readonly maxConnectionAgeMs: number;
   /** Maximum time for calls in flight after GOAWAY. 0: no limit. */
   readonly maxConnectionAgeGraceMs: number;
@@ -47,6 +50,9 @@ export const DEFAULT_MAX_METADATA_BYTES = DEFAULT_LIMITS.maxHeaderListBytes;
 
 /** The status message of streams that end because the server stops. */
 export const STOPPING_MESSAGE = 'the server is shutting down; reconnect';
+
+/** The status message of bidirectional calls that end because their connection has reached its age. */
+export const MOVING_MESSAGE = 'the server is closing this connection; reconnect';
 
 /** Returns one service with the methods of all `services`. */
 export function joinServices(services: readonly GrpcService[]): GrpcService {

@@ -1,13 +1,20 @@
 import t, { type Test } from 'tap';
+import type { ReplyStream } from '../../../../src/grpc/service.ts';
 import { HeldCalls } from '../../../exam/grpc-examinee.ts';
+import { Conversations } from '../../../support/conversations.ts';
 import { connectionsDownTo, type OwnServed, serveOwn } from '../../../support/own-server.ts';
 import { until } from '../../../support/until.ts';
 import { WireClient } from '../../../support/wire-client.ts';
 import {
   CLIENT_PREFACE,
+  data,
   ERRORS,
   type Frame,
+  fieldBlock,
   grpcCall,
+  grpcFields,
+  grpcMessage,
+  headers,
   pingAck,
   settings,
   TYPE,
@@ -96,6 +103,51 @@ t.test('the running call of an aged connection is answered, and so is one that c
   held.replies[0].send(Buffer.from('done'));
   t.equal((await client.answer(1)).content.toString('utf8', 5), 'done');
   await client.ended;
+});
+
+/** The beginning of a call whose requests are a stream. */
+function talk(id: number): Buffer {
+  return headers(id, fieldBlock(grpcFields('/s/Talk')));
+}
+
+t.test('a stream of requests ends behind GOAWAY when its connection has reached its age', async t => {
+  const conversations = new Conversations();
+  const { clock, client } = await aged(t, { bidi: { '/s/Talk': conversations.method } });
+  client.send(talk(1), data(1, grpcMessage('on')));
+  await conversations.arrived(2);
+  clock.advance(AGE_MS);
+  const { fields, content } = await client.answer(1);
+  t.match(fields, { 'grpc-status': '14', 'grpc-message': /reconnect/ });
+  t.equal(content.toString('utf8', 5), 'on', 'after its answers');
+  t.strictSame(conversations.heard, ['begun', 'on', 'closed']);
+  const types = client.frames.map(({ type }) => type);
+  t.ok(types.indexOf(TYPE.goAway) < types.lastIndexOf(TYPE.headers), 'the client knows where not to go on');
+  await client.ended;
+});
+
+t.test('a stream of requests that crosses GOAWAY is ended at once, and its method is not called', async t => {
+  const conversations = new Conversations();
+  const { clock, client } = await aged(t, { bidi: { '/s/Talk': conversations.method } });
+  client.answersPings = false;
+  clock.advance(AGE_MS);
+  await client.goAway();
+  client.send(talk(1), data(1, grpcMessage('on')));
+  t.match((await client.answer(1)).fields, { 'grpc-status': '14', 'grpc-message': /reconnect/ });
+  t.strictSame(conversations.heard, []);
+});
+
+t.test('a stream of answers alone goes on when its connection has reached its age', async t => {
+  const streams: ReplyStream[] = [];
+  const { clock, client } = await aged(t, {
+    streaming: { '/s/Watch': (_request, stream) => streams.push(stream) },
+  });
+  client.send(grpcCall(1, '/s/Watch'));
+  await client.settled();
+  clock.advance(AGE_MS);
+  await client.goAway();
+  streams[0].send(Buffer.from('on'));
+  streams[0].end(0, '');
+  t.equal((await client.answer(1)).fields['grpc-status'], '0');
 });
 
 t.test('without a grace time a call may run on', async t => {

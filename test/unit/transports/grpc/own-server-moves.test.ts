@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import t, { type Test } from 'tap';
 import { HeldCalls } from '../../../exam/grpc-examinee.ts';
-import { callOverHttp2, openHttp2 } from '../../../support/grpc-client.ts';
+import { Conversations } from '../../../support/conversations.ts';
+import { callOverHttp2, openCallOverHttp2, openHttp2 } from '../../../support/grpc-client.ts';
 import { type OwnServing, serveOwn } from '../../../support/own-server.ts';
 
 /** Opens a connection and makes calls on it. */
@@ -53,6 +54,21 @@ t.test('a connection is asked only once', async t => {
   t.notOk(serving.server.moveOne(1));
   await goaway;
 });
+
+t.test(
+  'a stream of requests ends when its connection is asked to move, so that it is opened elsewhere',
+  async t => {
+    const conversations = new Conversations();
+    const serving = await serveOwn(t, { bidi: { '/s/Talk': conversations.method } });
+    const session = await connected(t, serving, 10);
+    const call = openCallOverHttp2(session, '/s/Talk');
+    await conversations.arrived(1);
+    serving.clock.advance(1_000);
+    t.ok(serving.server.moveOne(1));
+    t.match(await call.answer, { 'grpc-status': '14', 'grpc-message': /reconnect/ });
+    t.strictSame(conversations.heard, ['begun', 'closed']);
+  },
+);
 
 t.test('calls go on if a connection that was asked to move reaches its age', async t => {
   const held = new HeldCalls();
