@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { examineBidi } from './grpc-bidi.ts';
 import { examineFailures, examineStreams, examineUnaryCalls } from './grpc-calls.ts';
 import { examineCompression } from './grpc-compression.ts';
 import { examineConnections, examineStop } from './grpc-connections.ts';
@@ -26,6 +27,7 @@ export function grpcServerExam(t: Test, makeServer: MakeGrpcServer, knownFailure
   t.test('on a unix socket', async t => {
     examineUnaryCalls(t, onUnix);
     examineStreams(t, onUnix);
+    examineBidi(t, onUnix);
     examineConnections(t, onUnix);
     examineStop(t, onUnix);
   });
@@ -48,6 +50,7 @@ function examineConversation(t: Test, examinee: Examinee): void {
   examineCompression(t, examinee);
   examineHeaders(t, examinee);
   examineStreams(t, examinee);
+  examineBidi(t, examinee);
   examineFailures(t, examinee);
   examineConnections(t, examinee);
   examineStop(t, examinee);

@@ -5,6 +5,7 @@ import {
   type ChannelCredentials,
   type ChannelOptions,
   Client,
+  type ClientDuplexStream,
   type ClientReadableStream,
   credentials,
   Metadata,
@@ -57,6 +58,11 @@ export class GrpcClient {
     return new StreamReader(this.#client.makeServerStreamRequest(path, asIs, asIs, Buffer.from(request)));
   }
 
+  /** Opens a call whose requests are a stream. */
+  talk(path: string, options: CallOptions = {}): Talk {
+    return new Talk(this.#client.makeBidiStreamRequest(path, asIs, asIs, options));
+  }
+
   close(): void {
     this.#client.close();
   }
@@ -85,6 +91,31 @@ export class StreamReader {
 
   cancel(): void {
     this.#call.cancel();
+  }
+}
+
+/** A call whose requests are a stream as well. */
+export class Talk extends StreamReader {
+  readonly #call: ClientDuplexStream<Buffer, Buffer>;
+
+  constructor(call: ClientDuplexStream<Buffer, Buffer>) {
+    super(call);
+    this.#call = call;
+  }
+
+  send(...messages: readonly (Uint8Array | string)[]): void {
+    for (const message of messages) this.#call.write(Buffer.from(message));
+  }
+
+  /** Sends one message, and returns the next one that comes back, as text. */
+  async ask(message: string): Promise<string> {
+    this.send(message);
+    return (await this.next()).toString();
+  }
+
+  /** Says that no more messages follow. */
+  end(): void {
+    this.#call.end();
   }
 }
 

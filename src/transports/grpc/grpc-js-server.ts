@@ -2,6 +2,7 @@ import {
   type ConnectionInjector,
   Server,
   ServerCredentials,
+  type ServerDuplexStream,
   type ServerOptions,
   type ServerUnaryCall,
   type ServerWritableStream,
@@ -11,6 +12,7 @@ import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import { statusMessage } from '../../grpc/blocks.ts';
 import {
+  type BidiMethod,
   GRPC_STATUS,
   type GrpcStatus,
   METHOD_FAILED_MESSAGE,
@@ -20,7 +22,7 @@ import {
   type UnaryReply,
 } from '../../grpc/service.ts';
 import { type ListenAddress, Listener } from './listener.ts';
-import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
+import { type GrpcServer, type GrpcServerOptions, MOVING_MESSAGE, STOPPING_MESSAGE } from './server.ts';
 
 /** Maximum number of open calls per connection. A client with more calls waits or opens another connection. */
 const MAX_STREAMS_PER_CONNECTION = 1024;
@@ -28,8 +30,14 @@ const MAX_STREAMS_PER_CONNECTION = 1024;
 /** Maximum number of messages that wait for a caller that does not read. With more, its stream ends. */
 const MAX_QUEUED_MESSAGES = 64;
 
-/** Timers of Node.js fire immediately above 2^31 - 1 ms. The library adds up to a tenth to the age. */
-const MAX_TIMER_MS = Math.floor((2 ** 31 - 1) / 1.1);
+/** The library adds up to a tenth to the age of connections. */
+const LONGEST_AGE = 1.1;
+
+/** Timers of Node.js fire immediately above 2^31 - 1 ms. */
+const MAX_TIMER_MS = Math.floor((2 ** 31 - 1) / LONGEST_AGE);
+
+/** A call with a stream of responses, as the library has it. */
+type StreamOfLibrary = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
 /**
  * {@link GrpcServer} on `@grpc/grpc-js`. This class owns the listening socket and passes connections to the library.
@@ -104,22 +112,50 @@ export class GrpcJsServer implements GrpcServer {
       const handler = (call: ServerWritableStream<Buffer, Buffer>) => this.#openStream(path, method, call);
       grpc.register(path, handler, asBytes, asBytes, 'serverStream');
     }
+    for (const [path, method] of service.bidiStreaming) {
+      const handler = (call: ServerDuplexStream<Buffer, Buffer>) => this.#openBidi(path, method, call);
+      grpc.register(path, handler, asBytes, asBytes, 'bidi');
+    }
   }
 
   #openStream(path: string, method: StreamMethod, call: ServerWritableStream<Buffer, Buffer>): void {
+    const stream = this.#accept(path, call);
+    stream?.attempt(() => method(call.request, stream));
+  }
+
+  #openBidi(path: string, method: BidiMethod, call: ServerDuplexStream<Buffer, Buffer>): void {
+    const stream = this.#accept(path, call);
+    stream?.attempt(() => {
+      const receiver = method(stream);
+      call.on('data', (message: Buffer) => stream.attempt(() => receiver.message(message)));
+      call.on('end', () => stream.attempt(() => receiver.end()));
+      this.#limitAge(stream);
+    });
+  }
+
+  /** Returns null if the server is stopping; the call has then ended. */
+  #accept(path: string, call: StreamOfLibrary): GrpcJsStream | null {
     const stream = new GrpcJsStream(call, thrown => logFailure(this.#options.logger, path, thrown));
     if (!this.#accepting) {
       stream.end(GRPC_STATUS.unavailable, STOPPING_MESSAGE);
-      return;
+      return null;
     }
     this.#streams.add(stream);
     stream.onClose(() => this.#streams.delete(stream));
-    try {
-      method(call.request, stream);
-    } catch (thrown) {
-      logFailure(this.#options.logger, path, thrown);
-      stream.end(GRPC_STATUS.internal, METHOD_FAILED_MESSAGE);
-    }
+    return stream;
+  }
+
+  /**
+   * The library does not say when a connection has reached its age. A stream that is this old itself is on a connection
+   * that has got GOAWAY, so the client opens the next one on another connection.
+   */
+  #limitAge(stream: GrpcJsStream): void {
+    const { clock, maxConnectionAgeMs } = this.#options;
+    if (maxConnectionAgeMs === 0) return;
+    const timer = clock.after(Math.min(maxConnectionAgeMs, MAX_TIMER_MS) * LONGEST_AGE, () =>
+      stream.end(GRPC_STATUS.unavailable, MOVING_MESSAGE),
+    );
+    stream.onClose(() => timer.cancel());
   }
 }
 
@@ -204,13 +240,13 @@ class GrpcJsReply implements UnaryReply {
 }
 
 class GrpcJsStream implements ReplyStream {
-  readonly #call: ServerWritableStream<Buffer, Buffer>;
+  readonly #call: StreamOfLibrary;
   readonly #listeners: (() => void)[] = [];
   readonly #failed: (thrown: unknown) => void;
   #closed = false;
 
-  /** @param failed called with what a listener throws */
-  constructor(call: ServerWritableStream<Buffer, Buffer>, failed: (thrown: unknown) => void) {
+  /** @param failed called with what a method, its receiver or a listener throws */
+  constructor(call: StreamOfLibrary, failed: (thrown: unknown) => void) {
     this.#call = call;
     this.#failed = failed;
     call.once('cancelled', () => this.#close());
@@ -237,6 +273,17 @@ class GrpcJsStream implements ReplyStream {
   onClose(listener: () => void): void {
     if (this.#closed) listener();
     else this.#listeners.push(listener);
+  }
+
+  /** Runs code of the method, unless the stream has ended. What it throws ends the stream. */
+  attempt(run: () => void): void {
+    if (this.#closed) return;
+    try {
+      run();
+    } catch (thrown) {
+      this.#failed(thrown);
+      this.end(GRPC_STATUS.internal, METHOD_FAILED_MESSAGE);
+    }
   }
 
   #close(): void {

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { LOG_LEVELS } from '../../../src/base/logger.ts';
 import { Bound, type BoundSeat } from '../../../src/base/threads/shared-bound.ts';
 import { type ThreadLog, ThreadLogger } from '../../../src/base/threads/thread-log.ts';
-import type { GrpcStatus, ReplyStream, UnaryReply } from '../../../src/grpc/service.ts';
+import type { BidiMethod, GrpcStatus, ReplyStream, UnaryReply } from '../../../src/grpc/service.ts';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
 import { OwnGrpcServer, serverLimitsOf } from '../../../src/transports/grpc/own-server.ts';
 import type { GrpcServerOptions } from '../../../src/transports/grpc/server.ts';
@@ -19,13 +19,14 @@ export interface ServerInThread extends Omit<GrpcServerOptions, 'service' | 'log
   /** Paths of methods. */
   readonly unary: readonly string[];
   readonly streaming: readonly string[];
+  readonly bidi: readonly string[];
 }
 
 /** Calls to a thread with servers. */
 export type ToGrpcThread =
   | { readonly kind: 'start'; readonly server: ServerInThread }
   | { readonly kind: 'stop'; readonly id: number }
-  | { readonly kind: 'isDone' | 'onClose'; readonly call: number }
+  | { readonly kind: 'peer' | 'isDone' | 'onClose'; readonly call: number }
   | { readonly kind: 'header'; readonly call: number; readonly name: string }
   | { readonly kind: 'send'; readonly call: number; readonly message: Uint8Array }
   | { readonly kind: 'end'; readonly call: number; readonly status: GrpcStatus; readonly message: string };
@@ -42,6 +43,10 @@ export type FromGrpcThread =
       readonly path: string;
       readonly request: Uint8Array;
     }
+  | { readonly kind: 'opened'; readonly id: number; readonly call: number; readonly path: string }
+  | { readonly kind: 'heard'; readonly id: number; readonly call: number; readonly message: Uint8Array }
+  /** The caller has sent its last message. */
+  | { readonly kind: 'heardAll'; readonly id: number; readonly call: number }
   /** The stream has ended, or its caller has left. */
   | { readonly kind: 'closed'; readonly call: number }
   | (ThreadLog & { readonly id: number });
@@ -61,6 +66,8 @@ class GrpcThread {
     if (message.kind === 'stop') return this.#stop(message.id);
     const call = this.#calls[message.call];
     switch (message.kind) {
+      case 'peer':
+        return call.peer;
       case 'isDone':
         return 'done' in call && call.done;
       case 'header':
@@ -77,7 +84,7 @@ class GrpcThread {
     }
   }
 
-  #start({ id, threads, connections, unary, streaming, ...options }: ServerInThread): void {
+  #start({ id, threads, connections, unary, streaming, bidi, ...options }: ServerInThread): void {
     const method = (path: string) => (request: Uint8Array, call: UnaryReply | ReplyStream) => {
       this.#port.call({
         ...{ kind: 'called', id, path },
@@ -89,7 +96,11 @@ class GrpcThread {
     const server = new OwnGrpcServer(
       {
         ...options,
-        service: { unary: methods(unary), serverStreaming: methods(streaming), bidiStreaming: new Map() },
+        service: {
+          unary: methods(unary),
+          serverStreaming: methods(streaming),
+          bidiStreaming: new Map(bidi.map(path => [path, this.#bidiMethod(id, path)])),
+        },
         logger: new ThreadLogger(LOG_LEVELS, line => this.#port.call({ ...line, id })),
         clock: systemClock,
       },
@@ -100,6 +111,17 @@ class GrpcThread {
       () => this.#port.call({ kind: 'started', id, address: server.address }),
       error => this.#port.call({ kind: 'failed', id, error }),
     );
+  }
+
+  #bidiMethod(id: number, path: string): BidiMethod {
+    return stream => {
+      const call = this.#calls.push(stream) - 1;
+      this.#port.call({ kind: 'opened', id, call, path });
+      return {
+        message: request => this.#port.call({ kind: 'heard', id, call, message: new Uint8Array(request) }),
+        end: () => this.#port.call({ kind: 'heardAll', id, call }),
+      };
+    };
   }
 
   /** When this returns, the port is closed. */

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
 import { SharedBound } from '../../../src/base/threads/shared-bound.ts';
 import { logLine } from '../../../src/base/threads/thread-log.ts';
-import type { ReplyStream, UnaryReply } from '../../../src/grpc/service.ts';
+import type { ReplyStream, RequestReceiver, UnaryReply } from '../../../src/grpc/service.ts';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../../src/transports/grpc/own-server.ts';
 import type { GrpcServer, GrpcServerOptions } from '../../../src/transports/grpc/server.ts';
@@ -39,6 +39,8 @@ export class GrpcThreads {
 class GrpcThread {
   readonly port: Port;
   calls = 0;
+  /** Receivers of calls with a stream of requests. */
+  readonly receivers = new Map<number, RequestReceiver>();
   readonly #worker: Worker;
   readonly #servers = new Map<number, (message: OfServer) => void>();
   readonly #listeners = new Map<number, (() => void)[]>();
@@ -63,7 +65,9 @@ class GrpcThread {
     const listeners: (() => void)[] = [];
     this.#listeners.set(call, listeners);
     return {
-      peer: '',
+      get peer() {
+        return String(port.call({ kind: 'peer', call }));
+      },
       get done() {
         return port.call({ kind: 'isDone', call }) === true;
       },
@@ -140,6 +144,7 @@ class ThreadedGrpcServer implements GrpcServer {
           connections: connections.join(),
           unary: [...service.unary.keys()],
           streaming: [...service.serverStreaming.keys()],
+          bidi: [...service.bidiStreaming.keys()],
         },
       });
     });
@@ -162,7 +167,12 @@ class ThreadedGrpcServer implements GrpcServer {
         const { path, request, call } = message;
         const method = service.unary.get(path) ?? service.serverStreaming.get(path);
         method?.(request, thread.reply(call));
-      } else if (message.kind === 'log') logLine(logger, message);
+      } else if (message.kind === 'opened') {
+        const receiver = service.bidiStreaming.get(message.path)?.(thread.reply(message.call));
+        if (receiver !== undefined) thread.receivers.set(message.call, receiver);
+      } else if (message.kind === 'heard') thread.receivers.get(message.call)?.message(message.message);
+      else if (message.kind === 'heardAll') thread.receivers.get(message.call)?.end();
+      else if (message.kind === 'log') logLine(logger, message);
       else heard(message);
     });
   }

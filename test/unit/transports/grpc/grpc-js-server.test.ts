@@ -30,5 +30,10 @@ grpcServerExam(t, options => new GrpcJsServer(options), {
   'the timeout "-1S" is INTERNAL': TIMEOUTS,
   'the timeout "1.5S" is INTERNAL': TIMEOUTS,
   'the longest timeouts leave a call its time': 'the library gives them to timers that overflow',
+  'a stream of requests that ends with a message with a flag that is neither 0 nor 1 is refused': COMPRESSION,
+  'a stream of requests that ends with a compressed message without an encoding is refused': COMPRESSION,
+  'a stream of requests that ends with half a message is refused': UNFINISHED,
+  'a method hears once that the caller of a stream of requests has left':
+    'the library takes a reset for the end of the requests too',
   'callers of HTTP/1.1 get an answer that they can read': 'the library closes without a word',
 });
