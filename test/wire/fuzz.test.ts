@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { HpackDecoder } from '../../src/http2/hpack/decoder.ts';
+import { Conversations } from '../support/conversations.ts';
 import { GrpcClient, openHttp2 } from '../support/grpc-client.ts';
 import { InMemory } from '../support/in-memory.ts';
 import { heldMemory } from '../support/memory.ts';
@@ -23,19 +24,27 @@ import {
   TYPE,
 } from '../support/wire-frames.ts';
 
-const PATHS = ['/s/Echo', '/s/Hold', '/s/Refuse', '/s/Large', '/s/Watch', '/s/None'];
+const PATHS = ['/s/Echo', '/s/Hold', '/s/Refuse', '/s/Large', '/s/Watch', '/s/Talk', '/s/None'];
 
 /** What real clients say while they make calls of all kinds. */
 async function recordings(t: Test): Promise<Buffer[]> {
-  const { server } = await serveOwn(t, { unary: { '/s/Hold': silent }, streaming: { '/s/Watch': () => {} } });
+  const { server } = await serveOwn(t, {
+    unary: { '/s/Hold': silent },
+    streaming: { '/s/Watch': () => {} },
+    bidi: { '/s/Talk': new Conversations().method },
+  });
   const recording = await Recording.open(t, server.address);
   const grpc = new GrpcClient(recording.address);
   const calls = PATHS.slice(0, 4).map((path, i) =>
     grpc.unary(path, `call ${i}`.repeat(i), { deadline: Date.now() + 200 }),
   );
   const watch = grpc.stream('/s/Watch');
+  const talk = grpc.talk('/s/Talk');
+  for (const message of ['a', '', 'x'.repeat(20_000)]) await talk.ask(message);
   await grpc.unary('/s/Echo', Buffer.alloc(40_000, 'large '));
   watch.cancel();
+  talk.end();
+  await talk.status;
   await Promise.all(calls);
   grpc.close();
   const session = openHttp2(recording.address);
@@ -69,10 +78,10 @@ function scripted(): Buffer {
     frame(TYPE.priority, 0, 21, Buffer.alloc(5)),
     settings([4, 100_000]),
     frame(TYPE.rstStream, 0, 3, Buffer.from([0, 0, 0, 8])),
-    headers(13, fieldBlock(grpcFields('/', { ':method': 'GET', 'content-type': '' }))),
-    headers(15, fieldBlock(grpcFields('/', { ':method': 'PUT' }))),
-    data(15, Buffer.alloc(100)),
-    data(15, Buffer.alloc(100), FLAGS.endStream),
+    headers(15, fieldBlock(grpcFields('/', { ':method': 'GET', 'content-type': '' }))),
+    headers(17, fieldBlock(grpcFields('/', { ':method': 'PUT' }))),
+    data(17, Buffer.alloc(100)),
+    data(17, Buffer.alloc(100), FLAGS.endStream),
     grpcCall(21, '/s/Echo', 'again'),
     frame(TYPE.goAway, 0, 0, Buffer.alloc(8)),
   ]);
