@@ -2,11 +2,14 @@ import { DEFAULT_LIMITS } from '../http2/connection/limits.ts';
 
 /** Limits on the calls of one connection. Every limit has a test that shows what a peer that exceeds it sees. */
 export interface CallLimits {
-  /** The request message must be complete within this time after the headers, in milliseconds. */
+  /**
+   * The request message must be complete within this time after the headers, in milliseconds. In a stream of requests,
+   * each message has this time from its first octet.
+   */
   readonly requestMs: number;
   /** Maximum bytes of unfinished requests, frames and header sections of one connection. */
   readonly maxHeldBytes: number;
-  /** Response bytes of one server-streaming call that may wait for the caller. The call fails if there are more. */
+  /** Response bytes of a call with a stream of responses that may wait for the caller. With more, the call fails. */
   readonly maxStreamQueuedBytes: number;
   /** Response bytes of a connection that may wait for the peer. Further calls fail if there are more. */
   readonly maxQueuedBytes: number;

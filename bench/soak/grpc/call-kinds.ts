@@ -46,6 +46,15 @@ export const CALL_KINDS: readonly CallKind[] = [
   { ...USUAL, name: 'large request', weight: 1, request: 'large' },
   { ...USUAL, name: 'large answer', weight: 2, path: METHOD.large, ending: LARGE },
   { ...USUAL, name: 'stream', weight: 10, path: METHOD.count, ending: COUNTED },
+  { ...USUAL, name: 'stream of requests', weight: 10, path: METHOD.talk },
+  {
+    ...USUAL,
+    name: 'stream of requests in two pieces',
+    weight: 5,
+    path: METHOD.talk,
+    request: 'part',
+    caller: 'finishes',
+  },
   {
     ...USUAL,
     name: 'deadline passed',
@@ -74,6 +83,15 @@ export const CALL_KINDS: readonly CallKind[] = [
     ending: null,
   },
   { ...USUAL, name: 'stream cancelled', weight: 5, path: METHOD.watch, caller: 'resets later', ending: null },
+  {
+    ...USUAL,
+    name: 'stream of requests cancelled in half a message',
+    weight: 3,
+    path: METHOD.talk,
+    request: 'part',
+    caller: 'resets later',
+    ending: null,
+  },
   { ...USUAL, name: 'ended in half a message', weight: 6, request: 'truncated', ending: INTERNAL },
   { ...USUAL, name: 'no such method', weight: 6, path: '/soak.Soak/None', ending: UNIMPLEMENTED },
 ];

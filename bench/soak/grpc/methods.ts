@@ -2,6 +2,7 @@ import {
   GRPC_STATUS,
   type GrpcService,
   type ReplyStream,
+  type RequestReceiver,
   type StreamMethod,
   type UnaryMethod,
   type UnaryReply,
@@ -21,6 +22,8 @@ export const METHOD = {
   count: '/soak.Soak/Count',
   /** A stream of one answer that does not end. */
   watch: '/soak.Soak/Watch',
+  /** A stream of one answer for each message, which ends with the requests. */
+  talk: '/soak.Soak/Talk',
 } as const;
 
 /** Answers of the streaming method that ends. */
@@ -35,11 +38,11 @@ const SLOW_MS = 20;
 /** What the methods keep between calls; all are empty once clients are gone. */
 export class SoakMethods {
   #slow: UnaryReply[] = [];
-  readonly #watches = new Set<ReplyStream>();
+  readonly #open = new Set<ReplyStream>();
 
   /** Calls that are not answered yet and streams that are open. */
   get pending(): number {
-    return this.#slow.length + this.#watches.size;
+    return this.#slow.length + this.#open.size;
   }
 
   readonly service: GrpcService = {
@@ -53,7 +56,7 @@ export class SoakMethods {
       [METHOD.count, (_request, stream) => countUp(stream)],
       [METHOD.watch, (_request, stream) => this.#watch(stream)],
     ]),
-    bidiStreaming: new Map(),
+    bidiStreaming: new Map([[METHOD.talk, stream => this.#talk(stream)]]),
   };
 
   #answerLater(reply: UnaryReply): void {
@@ -67,9 +70,21 @@ export class SoakMethods {
   }
 
   #watch(stream: ReplyStream): void {
-    this.#watches.add(stream);
-    stream.onClose(() => this.#watches.delete(stream));
+    this.#keep(stream);
     stream.send(SMALL_ANSWER);
+  }
+
+  #talk(stream: ReplyStream): RequestReceiver {
+    this.#keep(stream);
+    return {
+      message: () => stream.send(SMALL_ANSWER),
+      end: () => stream.end(GRPC_STATUS.ok, ''),
+    };
+  }
+
+  #keep(stream: ReplyStream): void {
+    this.#open.add(stream);
+    stream.onClose(() => this.#open.delete(stream));
   }
 }
 

@@ -8,7 +8,7 @@ export interface BudgetTerms {
   readonly burst: number;
   /** Refill per second. */
   readonly perSecond: number;
-  /** Refill per well-formed request. */
+  /** Refill per well-formed request. For some budgets, each message of a stream of requests counts as one. */
   readonly perRequest: number;
 }
 
