@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import type { Test } from 'tap';
-import { GRPC_STATUS } from '../../src/grpc/service.ts';
+import { type BidiMethod, GRPC_STATUS } from '../../src/grpc/service.ts';
 import { DEFAULT_MAX_MESSAGE_BYTES } from '../../src/transports/grpc/server.ts';
 import { Conversations, DEED } from '../support/conversations.ts';
 import type { Talk } from '../support/grpc-client.ts';
@@ -92,6 +92,27 @@ export function examineBidi(t: Test, examinee: Examinee): void {
     const long = 'x'.repeat(50_000);
     talk.send('a', long, 'b');
     for (const expected of ['a', long, 'b']) t.equal((await talk.next()).toString(), expected);
+  });
+
+  t.test('a call carries more than the windows of the stream and of the connection together', async t => {
+    const count: BidiMethod = stream => {
+      let bytes = 0;
+      return {
+        message: request => {
+          bytes += request.length;
+        },
+        end: () => {
+          stream.send(Buffer.from(String(bytes)));
+          stream.end(GRPC_STATUS.ok, '');
+        },
+      };
+    };
+    const { client } = await examinee.start(t, { bidi: { '/s/Count': count } });
+    const talk = client.talk('/s/Count');
+    talk.send(...Array.from({ length: 1_000 }, () => Buffer.alloc(10_000)));
+    talk.end();
+    t.equal((await talk.next()).toString(), '10000000');
+    t.match(await talk.status, { code: GRPC_STATUS.ok });
   });
 
   t.test('frames cut messages anywhere, and one frame can have several', async t => {
