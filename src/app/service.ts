@@ -106,6 +106,7 @@ export class DecisionService {
     const served = {
       ...primary,
       decider: deciderOfCallers(settings, stats, decisions.batcher),
+      quotas: decisions.quotas,
       tracing: this.#tracing,
     };
     this.#ports = new Ports(served, primary.httpEngine, tasks?.front ?? null, decisions.serving, {
@@ -191,11 +192,11 @@ export class DecisionService {
 
   async #openPorts(): Promise<Addresses> {
     const { clock, logger } = this.#primary;
-    const { batcher } = this.#decisions;
+    const { batcher, quotas } = this.#decisions;
     await this.#stack.start({
       name: 'decisions in progress',
       start: async () => {},
-      stop: () => decided(batcher, Math.max(this.#drainUntilMs - clock.nowMs(), 0), this.#primary),
+      stop: () => decided(batcher, quotas, Math.max(this.#drainUntilMs - clock.nowMs(), 0), this.#primary),
     });
     await this.#stack.start(this.#ports);
     this.#portsOpen = true;

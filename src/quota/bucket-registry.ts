@@ -38,6 +38,10 @@ export class BucketRegistry {
     return this.#byName.values();
   }
 
+  get count(): number {
+    return this.#byName.size;
+  }
+
   /** A proxy has opened a stream. */
   open(stream: QuotaStream): void {
     this.#ofStreams.set(stream, { bySpelling: new Map(), byBucket: new Map() });
@@ -142,7 +146,8 @@ function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
 }
 
 function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOfBucket {
-  const { domain, entries } = bucket;
+  const { domain } = bucket;
+  const entries = inOrderOfRules(generation, bucket);
   const request = (isNegativeHits: boolean) =>
     encodeRateLimitRequest({
       domain,
@@ -150,4 +155,17 @@ function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOf
       hitsAddend: 0,
     });
   return { bucket, asking: request(false), refunding: request(true), generation };
+}
+
+/** The entries in the order in which a rule has their keys; as they are if no rule has all of them. */
+function inOrderOfRules(
+  { rules }: RuleGeneration,
+  { domain, entries }: QuotaBucket,
+): readonly DescriptorEntry[] {
+  const name = Buffer.from(domain);
+  const valueOf = new Map(entries.map(({ key, value }) => [key, value]));
+  for (const order of rules.bucketOrders(rules.domainLevel(name, 0, name.length)))
+    if (order.length === entries.length && order.every(key => valueOf.has(key)))
+      return order.map(key => ({ key, value: valueOf.get(key)! }));
+  return entries;
 }

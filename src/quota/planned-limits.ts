@@ -1,14 +1,9 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { windowLengthS, windowStartS } from '../counters/window.ts';
-import {
-  type DecisionBatch,
-  type DecisionTable,
-  endOfLimits,
-  firstLimit,
-  KIND,
-  mostHits,
-} from '../decision/batch.ts';
+import { type DecisionBatch, endOfLimits, firstLimit, KIND, mostHits } from '../decision/batch.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
+import type { QuotaRule } from '../rules/rule-set.ts';
+import { shareOf } from '../rules/shares.ts';
 import type { LimitFacts } from './prepaid-limit.ts';
 import type { Verdict } from './quota-bucket.ts';
 
@@ -38,38 +33,34 @@ export function plannedLimits({ decisions }: DecisionBatch, row: number, isShado
   return { verdict: refuses ? 'divided' : 'allow_all', rows, isUnserved: false };
 }
 
-/**
- * What planning says of the limit in a row, at the time of the batch.
- *
- * @param share the part of the limit that grants may use, up to 1
- */
+/** What planning says of the limit in a row, at the time of the batch. */
 export function factsOf(
-  { decisions, nowS }: DecisionBatch,
+  batch: DecisionBatch,
   row: number,
-  share: number,
+  { share }: QuotaRule,
   isShadow: boolean,
 ): LimitFacts {
-  const terms = decisions.terms[row];
+  const { decisions } = batch;
   const isCounted = isShadow || (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0;
-  const total = terms === null ? mostHits(decisions, row) : terms.most;
-  const grantable = isCounted ? Number.POSITIVE_INFINITY : Math.floor(total * share);
-  if (terms !== null && terms.admission !== null) {
-    const isBucket = terms.window.terms.algorithm === 'token_bucket';
-    const lengthMs = isBucket ? Number.POSITIVE_INFINITY : terms.window.lengthS * SECOND_MS;
-    return {
-      total,
-      grantable,
-      fromMs: Number.NEGATIVE_INFINITY,
-      toMs: Number.POSITIVE_INFINITY,
-      lengthMs: lengthMs === 0 ? Number.POSITIVE_INFINITY : lengthMs,
-    };
-  }
-  const { startS, endS } = terms === null ? unitWindow(decisions, row, nowS) : terms.window;
-  const lengthMs = (endS - startS) * SECOND_MS;
-  return { total, grantable, fromMs: startS * SECOND_MS, toMs: endS * SECOND_MS, lengthMs };
+  const total = decisions.terms[row]?.most ?? decisions.requestsPerUnit[row];
+  const grantable = isCounted ? Number.POSITIVE_INFINITY : shareOf(total, share);
+  return { total, grantable, ...boundsOf(batch, row) };
 }
 
-function unitWindow({ unit }: DecisionTable, row: number, nowS: number): { startS: number; endS: number } {
-  const startS = windowStartS(unit[row], nowS);
-  return { startS, endS: startS + windowLengthS(unit[row]) };
+/** The window of the limit in a row at the time of the batch, and in how many milliseconds it has room for as much again. */
+export function boundsOf(
+  { decisions, nowS }: DecisionBatch,
+  row: number,
+): Pick<LimitFacts, 'fromMs' | 'toMs' | 'lengthMs'> {
+  const terms = decisions.terms[row];
+  if (terms !== null && terms.admission !== null) {
+    // What flows into a token bucket is not known to come: all of it may have to be paid from what it holds.
+    const isBucket = terms.window.terms.algorithm === 'token_bucket' || terms.window.lengthS === 0;
+    const lengthMs = isBucket ? Number.POSITIVE_INFINITY : terms.window.lengthS * SECOND_MS;
+    return { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY, lengthMs };
+  }
+  const unit = decisions.unit[row];
+  const startS = terms === null ? windowStartS(unit, nowS) : terms.window.startS;
+  const endS = terms === null ? startS + windowLengthS(unit) : terms.window.endS;
+  return { fromMs: startS * SECOND_MS, toMs: endS * SECOND_MS, lengthMs: (endS - startS) * SECOND_MS };
 }

@@ -19,9 +19,6 @@ const REPORTS_OF_GRANT = 2.5;
 /** Grants do not last longer than this number of windows, because each window is paid for by itself. */
 const MOST_WINDOWS = 60;
 
-/** How long grants last, and answers without a limit, unless the rule says it. */
-export const DEFAULT_TTL_S = 10;
-
 /** The longest that a grant lasts. */
 const LONGEST_TTL_S = 300;
 

@@ -1,15 +1,17 @@
 import { type Clock, SECOND_MS, type Timer } from '../base/clock.ts';
 import { atTurnEnd } from '../base/event-loop.ts';
-import { Fault } from '../base/fault.ts';
+import { asError, Fault } from '../base/fault.ts';
+import type { Logger } from '../base/logger.ts';
 import type { GenerationSource } from '../decision/batching/batcher.ts';
 import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { decodeUsageReports, type UsageReports } from '../messages/quota-codec.ts';
 import { WireFault } from '../messages/wire.ts';
+import type { Counter } from '../stats/registry.ts';
 import { BucketRegistry, type Membership } from './bucket-registry.ts';
 import type { DemandBoard } from './demand-board.ts';
 import { cut, DELAY_MS } from './grant.ts';
 import type { Payments } from './payments.ts';
-import { DEFAULT_TTL_S, type QuotaBucket } from './quota-bucket.ts';
+import type { QuotaBucket } from './quota-bucket.ts';
 import { QuotaStream } from './quota-stream.ts';
 import { type Give, Round } from './round.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -26,6 +28,22 @@ const SWEEP_MS = 10 * SECOND_MS;
 /** Buckets in one round. Others wait for the next one. */
 const ROUND_BUCKETS = 1_000;
 
+/** The statistics of desks. */
+export interface QuotaCounters {
+  /** Reports of buckets, and the requests in them. */
+  readonly reports: Counter;
+  readonly allowed: Counter;
+  readonly denied: Counter;
+  /** Reports of buckets that were told to be forgotten at once, because their ids are invalid or there are too many. */
+  readonly rejected: Counter;
+  /** Assignments that were sent, and those of them that deny all requests because nothing is left. */
+  readonly assignments: Counter;
+  readonly exhausted: Counter;
+  /** Rounds in which the store has failed, and those that took so long that nothing could be granted any more. */
+  readonly storeErrors: Counter;
+  readonly late: Counter;
+}
+
 /** What a desk needs. */
 interface QuotaDeskParts {
   readonly payments: Payments;
@@ -34,8 +52,8 @@ interface QuotaDeskParts {
   /** Whether all limits are in shadow mode. */
   readonly isShadow: boolean;
   readonly clock: Clock;
-  /** Called when the store has failed, and when it has counted again. */
-  readonly stored: (failure: unknown) => void;
+  readonly logger: Logger;
+  readonly counters: QuotaCounters;
 }
 
 /**
@@ -58,13 +76,16 @@ export class QuotaDesk {
     this.#parts = parts;
   }
 
-  /** Number of open streams, and of the buckets of their proxies. */
   get streams(): ReadonlySet<QuotaStream> {
     return this.#streams;
   }
 
   get buckets(): Iterable<QuotaBucket> {
     return this.#registry.buckets;
+  }
+
+  get bucketCount(): number {
+    return this.#registry.count;
   }
 
   /** A proxy has opened a stream. @param send sends it a message, which is valid during the call */
@@ -96,11 +117,17 @@ export class QuotaDesk {
     if (stream.domain === '') stream.domain = domain;
     checkDomain(stream, domain);
     const nowMs = this.#parts.clock.nowMs();
+    const { counters } = this.#parts;
+    counters.reports.add(usages.length);
     for (const usage of usages) {
       const membership = this.#registry.find(stream, usage.id, nowMs);
-      if (membership === null) stream.abandon(usage.id);
-      else {
+      if (membership === null) {
+        stream.abandon(usage.id);
+        counters.rejected.add(1);
+      } else {
         const { bucket, subscriber } = membership;
+        counters.allowed.add(usage.allowed);
+        counters.denied.add(usage.denied);
         bucket.report(subscriber, usage.allowed, usage.denied, nowMs);
         this.#schedule(bucket);
       }
@@ -108,9 +135,9 @@ export class QuotaDesk {
     stream.flush();
   }
 
-  /** Resolves when no round is running. */
+  /** Resolves when no round runs and none is due. */
   async idle(): Promise<void> {
-    while (this.#round !== null) await this.#round;
+    while (this.#isScheduled || this.#round !== null) await (this.#round ?? new Promise<void>(atTurnEnd));
   }
 
   #leave({ bucket, subscriber }: Membership, nowMs: number): void {
@@ -148,13 +175,12 @@ export class QuotaDesk {
 
   /** Never rejects. */
   async #run(generation: RuleGeneration, buckets: readonly QuotaBucket[]): Promise<void> {
-    const { payments, board, isShadow, clock, stored } = this.#parts;
+    const { payments, board, isShadow, clock, counters, logger } = this.#parts;
     const nowMs = Math.floor(clock.nowMs());
     const round = new Round(
       {
         payments,
         generation,
-        termsOf: () => ({ share: 1, forS: DEFAULT_TTL_S }),
         isShadow,
         nowMs,
         board,
@@ -163,16 +189,21 @@ export class QuotaDesk {
     );
     try {
       await round.pay();
-      const isLate = clock.nowMs() - nowMs > DELAY_MS / 2;
-      if (!isLate)
+      // The other half of the time is for the messages.
+      if (clock.nowMs() - nowMs > DELAY_MS / 2) counters.late.add(1);
+      else
         round.divide(this.#give(nowMs), (bucket, subscriber) => {
+          counters.assignments.add(1);
           answer(bucket, subscriber, bucket.verdict === 'allow_all' ? 'allow_all' : 'deny_all', nowMs);
         });
       for (const stream of this.#streams) stream.flush();
       await round.giveBack();
-      stored(null);
     } catch (failure) {
-      stored(failure);
+      counters.storeErrors.add(1);
+      if (!(failure instanceof Fault))
+        logger.error('Could not grant quotas (this is a bug; please report it)', {
+          error: asError(failure).stack,
+        });
     }
     for (const bucket of buckets) this.#registry.forgetIfUnused(bucket);
   }
@@ -181,8 +212,11 @@ export class QuotaDesk {
   #give(nowMs: number): Give {
     return (bucket, allotted, { subscriber, tokens, grants }) => {
       const { ttlS, intervalS } = bucket;
+      const { counters } = this.#parts;
       if (allotted === 'kept') return;
+      counters.assignments.add(1);
       if (allotted === 'denied') {
+        counters.exhausted.add(1);
         bucket.waitForRoom(nowMs);
         answer(bucket, subscriber, 'deny_all', nowMs);
         return;

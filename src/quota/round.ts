@@ -3,22 +3,16 @@ import { REFUSED } from '../counters/admission/admission.ts';
 import { type DecisionBatch, KIND } from '../decision/batch.ts';
 import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { addTotal } from '../decision/statistics/shared-totals.ts';
+import { DEFAULT_QUOTA, type QuotaRule } from '../rules/rule-set.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { Allotment, type Allotted, moreBy, type Wish, wishOf } from './allotment.ts';
 import type { BoardOps, DemandBoard } from './demand-board.ts';
 import { endAfter } from './grant.ts';
 import type { Payments } from './payments.ts';
-import { factsOf, plannedLimits } from './planned-limits.ts';
+import { boundsOf, factsOf, plannedLimits } from './planned-limits.ts';
 import { type PrepaidLimit, type PrepaidWindow, ROUNDING, roomIn } from './prepaid-limit.ts';
-import { DEFAULT_TTL_S, type QuotaBucket } from './quota-bucket.ts';
+import type { QuotaBucket } from './quota-bucket.ts';
 import type { Subscriber, Usage } from './subscriber.ts';
-
-/** How a limit is granted, as its rule says it. */
-interface QuotaTerms {
-  /** The part of the limit that grants may use, up to 1. */
-  readonly share: number;
-  readonly forS: number;
-}
 
 /** A bucket in a round. */
 export interface RoundBucket {
@@ -62,7 +56,6 @@ export type Give = (bucket: QuotaBucket, allotted: Allotted, wish: Wish) => void
 interface RoundParts {
   readonly payments: Payments;
   readonly generation: RuleGeneration;
-  readonly termsOf: (limit: number) => QuotaTerms;
   /** Whether all limits are in shadow mode. */
   readonly isShadow: boolean;
   readonly nowMs: number;
@@ -128,7 +121,7 @@ export class Round {
     const batch = this.#plan(requests, timeMs, (planned, request) => {
       const { bucket } = turns[request];
       this.#eachLimit(planned, request, bucket, (limit, row) => {
-        const { fromMs } = factsOf(planned, row, 1, false);
+        const { fromMs } = boundsOf(planned, row);
         const window = limit.windows.find(each => each.fromMs === fromMs);
         return window === undefined ? null : takeUnneeded(window);
       });
@@ -159,15 +152,15 @@ export class Round {
   }
 
   #lookAt({ bucket, wishes, blanket }: Turn, batch: DecisionBatch, row: number): void {
-    const { isShadow, nowMs, termsOf } = this.#parts;
+    const { generation, isShadow, nowMs } = this.#parts;
     const { verdict, rows, isUnserved } = plannedLimits(batch, row, isShadow);
     bucket.verdict = verdict;
     bucket.isUnserved = isUnserved;
     for (const limitRow of rows) countUsage(batch, limitRow, bucket.reported);
-    const terms = rows.map(limitRow => termsOf(batch.decisions.limit[limitRow]));
-    const facts = rows.map((limitRow, i) => factsOf(batch, limitRow, terms[i].share, isShadow));
-    const grantS = rows.length === 0 ? DEFAULT_TTL_S : Math.min(...terms.map(each => each.forS));
-    for (const subscriber of bucket.look(facts, grantS, nowMs))
+    const quotas = rows.map(each => generation.rules.quotaOf(batch.decisions.limit[each]) ?? DEFAULT_QUOTA);
+    const facts = rows.map((each, i) => factsOf(batch, each, quotas[i], isShadow));
+    const { forS } = rows.length === 0 ? DEFAULT_QUOTA : quotas.reduce(shorter);
+    for (const subscriber of bucket.look(facts, forS, nowMs))
       if (verdict === 'divided') wishes.push(wishOf(bucket, subscriber, nowMs));
       else blanket.push(subscriber);
   }
@@ -195,7 +188,7 @@ export class Round {
       const turn = turns[request];
       this.#eachLimit(planned, request, turn.bucket, (limit, row, i) => {
         if (turn.paidUntilMs[i] !== timeMs) return null;
-        const bounds = factsOf(planned, row, 1, false);
+        const bounds = boundsOf(planned, row);
         const window = turn.bucket.window(limit, bounds, this.#parts.nowMs);
         turn.paidUntilMs[i] = window.toMs;
         return this.#payIn(turn, { limit, window, row }, payments);
@@ -283,6 +276,10 @@ export class Round {
     const { payments, generation, nowMs } = this.#parts;
     return payments.plan(requests, generation, timeMs, nowMs, choice);
   }
+}
+
+function shorter(one: QuotaRule, other: QuotaRule): QuotaRule {
+  return one.forS < other.forS ? one : other;
 }
 
 /** Counts reports in the statistics of a limit, as the requests that they are. */

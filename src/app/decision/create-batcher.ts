@@ -7,6 +7,7 @@ import type { QueueBounds } from '../../decision/batching/queue-room.ts';
 import type { EngineCounters } from '../../decision/engine.ts';
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
+import type { QuotaDesk } from '../../quota/quota-desk.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
@@ -70,15 +71,16 @@ export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: O
 }
 
 /**
- * Waits until all requests are decided, or until the time for the shutdown is over. The store must stay open until then:
+ * Waits until all requests are decided, and until quotas are paid for, or until the time for the shutdown is over. The store must stay open until then:
  * callers that gave up leave decisions behind when ports close.
  */
 export async function decided(
   batcher: Batcher,
+  quotas: QuotaDesk | null,
   boundMs: number,
   { clock, logger }: Pick<Surroundings, 'clock' | 'logger'>,
 ): Promise<void> {
-  await within(clock, boundMs, batcher.drained());
+  await within(clock, boundMs, Promise.all([batcher.drained(), quotas?.idle()]));
   const requests = batcher.pending;
   if (requests > 0)
     logger.warning('Shutdown timeout: the store has not answered some requests', { requests });

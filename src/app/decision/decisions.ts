@@ -4,6 +4,7 @@ import { Explainer } from '../../decision/explain/explain.ts';
 import type { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
 import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { RuleGeneration } from '../../decision/statistics/rule-statistics.ts';
+import type { QuotaDesk } from '../../quota/quota-desk.ts';
 import { servingThreads } from '../../settings/thread-counts.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { Steering } from '../../steering/steering.ts';
@@ -20,6 +21,7 @@ import { type DecidingSetup, observersOf } from './deciding.ts';
 import { createDecisionThreads } from './decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
 import { createHotKeyMemory } from './hot-keys.ts';
+import { createQuotaDesk } from './quota-desk.ts';
 import { ThreadEvents } from './thread-events.ts';
 
 /** What decisions need that the service has opened. */
@@ -36,6 +38,8 @@ interface Opened {
 export class Decisions {
   readonly setup: DecidingSetup;
   readonly batcher: Batcher;
+  /** Null if the counter store cannot grant quotas, or if other threads have the gRPC connections. */
+  readonly quotas: QuotaDesk | null;
   /** Explains how a request would be decided. */
   readonly explainer: Explainer;
   /** The threads that decide batches of this thread. Null when this thread decides all of them. */
@@ -44,6 +48,7 @@ export class Decisions {
   readonly serving: ServingThreads | null;
   /** Null if steering records are disabled. */
   readonly records: SharedRecordsReader | null;
+  #generation: RuleGeneration | null = null;
 
   /** @param tasks opens a connection of a serving thread to the task service; returns null if that is disabled */
   constructor(primary: PrimaryThread, rules: Rules, opened: Opened, tasks: () => TasksConnection | null) {
@@ -84,6 +89,14 @@ export class Decisions {
       pool: created?.pool ?? null,
       ...(this.serving !== null && { sharedBounds: this.serving.queueBounds }),
     });
+    this.quotas =
+      this.serving === null
+        ? createQuotaDesk(primary, setup, {
+            store,
+            named: statistics,
+            rules: { current: () => this.#generation },
+          })
+        : null;
     this.records = setup.steering === null ? null : new SharedRecordsReader(setup.steering);
     this.explainer = new Explainer({
       options: engineOptions(settings),
@@ -99,6 +112,7 @@ export class Decisions {
 
   /** Decides with these rules from now on, in all threads. */
   use(generation: RuleGeneration): void {
+    this.#generation = generation;
     this.batcher.use(generation);
     this.serving?.rules.publish(generation);
   }

@@ -1,10 +1,12 @@
 import type { Health } from '../../base/health.ts';
 import type { Decider } from '../../decision/decider.ts';
+import type { QuotaDesk } from '../../quota/quota-desk.ts';
 import type { Settings } from '../../settings/table.ts';
 import { healthService } from '../../transports/grpc/health-service.ts';
 import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
 import type { ListenAddress } from '../../transports/grpc/listener.ts';
 import { OwnGrpcServer, type OwnServerParts } from '../../transports/grpc/own-server.ts';
+import { quotaService } from '../../transports/grpc/quota-service.ts';
 import { rateLimitService } from '../../transports/grpc/rate-limit-service.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
@@ -23,6 +25,8 @@ import type { Surroundings } from '../surroundings.ts';
 /** The decision service as the ports of a thread use it. */
 export interface DecisionsOnPort extends Omit<Surroundings, 'random'> {
   readonly decider: Decider;
+  /** Null if the counter store cannot grant quotas. */
+  readonly quotas: QuotaDesk | null;
   /** Null if tracing is disabled. */
   readonly tracing: CallTracing | null;
   /** The health of the process. */
@@ -42,9 +46,10 @@ function serverOptions(
   listen: ListenAddress,
   tls: TlsHandshakes | null,
 ): GrpcServerOptions {
-  const { settings, decider, tracing, health, stats, clock, logger } = decisions;
+  const { settings, decider, quotas, tracing, health, stats, clock, logger } = decisions;
   const service = joinServices([
     rateLimitService(tracedDecider(decider, tracing), logsDecisions(settings)),
+    quotaService(quotas),
     healthService(health),
   ]);
   return {

@@ -12,6 +12,7 @@ import { ThreadNames } from '../../decision/statistics/thread-names.ts';
 import { createBatcher, decided } from '../decision/create-batcher.ts';
 import { threadObservers } from '../decision/deciding.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
+import { createQuotaDesk } from '../decision/quota-desk.ts';
 import { deciderOfCallers } from '../decision/rejected-refunds.ts';
 import { IdleCollector, ownMemory } from '../idle-collector.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
@@ -56,18 +57,20 @@ export async function serveConnections(task: LastingTask, setup: ServingThreadSe
   await startStore(store, waitsForStore);
   const openTracing = await loadTracing(settings, thread);
   const tracing = openTracing?.(stats) ?? null;
+  const generations = new RulesSubscriber(rules);
   const batcher = createBatcher(thread, setup, {
     store,
     named: names,
     overLimit,
     observers: await threadObservers(setup, thread),
     pool: null,
-    rules: new RulesSubscriber(rules),
+    rules: generations,
     sharedBounds: { requests: Bound.at(bounds.requests), bytes: Bound.at(bounds.bytes) },
   });
   const health = new Health();
   const loads = ThreadFigures.attach(setup.figures);
-  const served = { ...thread, decider: deciderOfCallers(settings, stats, batcher), tracing, health };
+  const quotas = createQuotaDesk(thread, setup, { store, named: names, rules: generations });
+  const served = { ...thread, decider: deciderOfCallers(settings, stats, batcher), quotas, tracing, health };
   const ports = new ThreadPorts(served, { threads, bounds, loads, tasks });
   const figures = new FiguresWriter(loads, place, clock, busyShare(), () => ({
     connections: ports.connections,
@@ -85,7 +88,7 @@ export async function serveConnections(task: LastingTask, setup: ServingThreadSe
   reportReady(port);
   await stopped.promise;
   await ports.close();
-  await decided(batcher, ports.closingMs, thread);
+  await decided(batcher, quotas, ports.closingMs, thread);
   for (const each of working) each.stop();
   await store.stop();
   await tracing?.stop();

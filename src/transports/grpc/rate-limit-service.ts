@@ -64,7 +64,7 @@ class UnaryDecisionReply implements DecisionReply {
 }
 
 /** gRPC status by fault code. UNAVAILABLE and RESOURCE_EXHAUSTED tell callers that a retry may help. */
-const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
+export const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
   bad_request: GRPC_STATUS.invalidArgument,
   // Not INVALID_ARGUMENT, because gRPC libraries answer INTERNAL if a request does not parse.
   unparseable: GRPC_STATUS.internal,

@@ -5,8 +5,10 @@ import type { RuleGeneration } from '../../../src/decision/statistics/rule-stati
 import { RuleStatistics } from '../../../src/decision/statistics/rule-statistics.ts';
 import { DemandBoard } from '../../../src/quota/demand-board.ts';
 import { Payments } from '../../../src/quota/payments.ts';
-import { QuotaDesk } from '../../../src/quota/quota-desk.ts';
+import { type QuotaCounters, QuotaDesk } from '../../../src/quota/quota-desk.ts';
 import type { QuotaStream } from '../../../src/quota/quota-stream.ts';
+import { StatsRegistry } from '../../../src/stats/registry.ts';
+import { KeepingLogger } from '../keeping-logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { SeededRandom } from '../seeded-random.ts';
 import { TEST_FINGERPRINT_KEY } from '../stores.ts';
@@ -51,7 +53,9 @@ export class Simulation {
   readonly clock: ManualClock;
   readonly random: SeededRandom;
   readonly store: CounterStore;
-  readonly failures: unknown[] = [];
+  readonly logger = new KeepingLogger();
+  readonly stats = new StatsRegistry();
+  readonly counters = quotaCounters(this.stats);
   readonly proxies: RunningProxy[];
   desks: QuotaDesk[];
   readonly #setup: SimulationSetup;
@@ -124,9 +128,8 @@ export class Simulation {
       rules: { current: () => generation },
       isShadow: false,
       clock: this.clock,
-      stored: failure => {
-        if (failure !== null) this.failures.push(failure);
-      },
+      logger: this.logger,
+      counters: this.counters,
     });
   }
 }
@@ -227,4 +230,19 @@ export class RunningProxy {
 
 function emptyWindow(startMs: number, proxies: number): SimulatedWindow {
   return { startMs, asked: 0, admitted: 0, assigned: 0, byProxy: new Array(proxies).fill(0) };
+}
+
+/** The statistics of desks, in a registry. */
+export function quotaCounters(stats: StatsRegistry): QuotaCounters {
+  const named = (name: string) => stats.counter(name);
+  return {
+    reports: named('reports'),
+    allowed: named('allowed'),
+    denied: named('denied'),
+    rejected: named('rejected'),
+    assignments: named('assignments'),
+    exhausted: named('exhausted'),
+    storeErrors: named('store_errors'),
+    late: named('late'),
+  };
 }

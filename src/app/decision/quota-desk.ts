@@ -1,0 +1,60 @@
+import type { GenerationSource } from '../../decision/batching/batcher.ts';
+import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
+import { DemandBoard } from '../../quota/demand-board.ts';
+import { Payments } from '../../quota/payments.ts';
+import { type QuotaCounters, QuotaDesk } from '../../quota/quota-desk.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { SharedRecordsReader } from '../../steering/shared-records.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
+import type { Surroundings } from '../surroundings.ts';
+import type { DecidingSetup } from './deciding.ts';
+
+/** What the desk of each thread has for itself. */
+interface OwnParts {
+  readonly store: OpenedStore;
+  /** The statistics with names made from request values. */
+  readonly named: NamedStatistics;
+  readonly rules: GenerationSource;
+}
+
+/** Creates the desk of a thread for streams of quotas; null if the counter store cannot take hits back. */
+export function createQuotaDesk(
+  { settings, stats, clock, logger }: Omit<Surroundings, 'random'>,
+  { steering }: Pick<DecidingSetup, 'steering'>,
+  { store, named, rules }: OwnParts,
+): QuotaDesk | null {
+  const { backendType, cacheKeyPrefix } = settings;
+  if (backendType === 'memcached') return null;
+  const desk = new QuotaDesk({
+    payments: new Payments({
+      store: store.store,
+      cacheKeyPrefix,
+      fingerprintKey: store.fingerprintKey,
+      named,
+      steering: steering === null ? null : new SharedRecordsReader(steering),
+    }),
+    board: new DemandBoard(cacheKeyPrefix),
+    rules,
+    isShadow: settings.shadowMode,
+    clock,
+    logger,
+    counters: quotaCounters(stats),
+  });
+  stats.gauge('ratelimit.quota.streams', () => desk.streams.size);
+  stats.gauge('ratelimit.quota.buckets', () => desk.bucketCount);
+  return desk;
+}
+
+function quotaCounters(stats: StatsRegistry): QuotaCounters {
+  const named = (name: string) => stats.counter(`ratelimit.quota.${name}`);
+  return {
+    reports: named('reports'),
+    allowed: named('allowed'),
+    denied: named('denied'),
+    rejected: named('rejected'),
+    assignments: named('assignments'),
+    exhausted: named('exhausted'),
+    storeErrors: named('store_errors'),
+    late: named('late'),
+  };
+}
