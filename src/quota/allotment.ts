@@ -34,10 +34,10 @@ export type Allotted = 'renewed' | 'granted' | 'kept' | 'denied';
 
 /** What a proxy should get by its demand. */
 export function wishOf(bucket: QuotaBucket, subscriber: Subscriber, nowMs: number): Wish {
-  const { intervalS, floor, ttlS } = bucket;
+  const { intervalS, ttlS } = bucket;
   const cap = Math.max(1, Math.floor(Math.min(bucket.cap, bucket.rate) * intervalS));
   const ofDemand = (factor: number) => Math.ceil(subscriber.demand * intervalS * factor);
-  const tokens = Math.min(Math.max(ofDemand(HEADROOM), floor), cap, MOST_TOKENS);
+  const tokens = Math.min(Math.max(ofDemand(HEADROOM), bucket.floorOf(subscriber)), cap, MOST_TOKENS);
   const active = subscriber.activeAt(nowMs);
   const isRenewal =
     active !== null &&

@@ -163,9 +163,9 @@ function inOrderOfRules(
   { domain, entries }: QuotaBucket,
 ): readonly DescriptorEntry[] {
   const name = Buffer.from(domain);
-  const valueOf = new Map(entries.map(({ key, value }) => [key, value]));
+  const values = new Map(entries.map(({ key, value }) => [key, value]));
   for (const order of rules.bucketOrders(rules.domainLevel(name, 0, name.length)))
-    if (order.length === entries.length && order.every(key => valueOf.has(key)))
-      return order.map(key => ({ key, value: valueOf.get(key)! }));
+    if (order.length === entries.length && order.every(key => values.has(key)))
+      return order.map(key => ({ key, value: values.get(key)! }));
   return entries;
 }

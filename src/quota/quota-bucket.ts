@@ -22,8 +22,11 @@ const MOST_WINDOWS = 60;
 /** The longest that a grant lasts. */
 const LONGEST_TTL_S = 300;
 
-/** The part of the rate of a bucket that all its proxies get, whether they use it or not, so that each of them can start. */
+/** The part of the rate of a bucket that all its proxies get, whether they use it or not, so that each of them can begin. */
 const FLOOR = 0.05;
+
+/** The part that proxies get until their second report, which says what they need: Envoy sends it after five seconds. */
+const START = 0.5;
 
 /** Levels fall all the time. */
 const LEVEL_RETRY_MS = SECOND_MS;
@@ -69,9 +72,10 @@ export class QuotaBucket {
     this.entries = entries;
   }
 
-  /** Tokens of a proxy that reports no requests. */
-  get floor(): number {
-    return Math.max(1, Math.floor((this.rate * this.intervalS * FLOOR) / Math.max(1, this.subscribers.size)));
+  /** Tokens of a proxy that reports no requests, and of one whose demand is not known. */
+  floorOf({ intervalMs }: Subscriber): number {
+    const part = intervalMs === 0 ? START : FLOOR;
+    return Math.max(1, Math.floor((this.rate * this.intervalS * part) / this.subscribers.size));
   }
 
   /** A proxy has reported. */
