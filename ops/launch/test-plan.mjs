@@ -68,6 +68,7 @@ const SLOW_UNITS = [
 export const AT_LENGTH = [
   // Lost, blocked and replaced threads, processes and stores
   'service/engine-thread',
+  'service/envoy-quota-fleet',
   'service/operator-processes',
   'service/outages',
   'service/redis-pool',

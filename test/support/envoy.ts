@@ -22,10 +22,12 @@ export type Substitutions = readonly (readonly [from: string, to: string])[];
 /** In every file: the system chooses the port, and a busy test machine may stall for longer than a proxy should wait. */
 const COMMON: Substitutions = [
   ['address: 0.0.0.0, port_value: 10000', 'address: 127.0.0.1, port_value: 0'],
-  [' timeout: 0.1s', ' timeout: 10s'],
   [' connect_timeout: 0.25s', ' connect_timeout: 10s'],
   ['- timeout: 1s', '- timeout: 10s'],
 ];
+
+/** In files whose requests wait for Sluice. */
+const WAITING: Substitutions = [[' timeout: 0.1s', ' timeout: 10s']];
 
 /** A real Envoy that runs a file of ops/envoy. */
 export class Envoy {
@@ -47,7 +49,8 @@ export class Envoy {
    */
   static async start(t: Teardown, file: string, substitutions: Substitutions): Promise<Envoy> {
     let text = readFileSync(join(repositoryRoot(), 'ops/envoy', file), 'utf8');
-    for (const [from, to] of [...COMMON, ...substitutions]) {
+    const waiting = text.includes('name: envoy.filters.http.ratelimit\n') ? WAITING : [];
+    for (const [from, to] of [...COMMON, ...waiting, ...substitutions]) {
       if (!text.includes(from)) throw new Error(`ops/envoy/${file} has no text "${from}" to substitute`);
       text = text.replaceAll(from, to);
     }
