@@ -154,7 +154,7 @@ function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOf
       descriptors: [{ entries, limit: null, hitsAddend: 0, isNegativeHits }],
       hitsAddend: 0,
     });
-  return { bucket, asking: request(false), refunding: request(true), generation };
+  return { bucket, asking: request(false), refunding: request(true), entries, generation };
 }
 
 /** The entries in the order in which a rule has their keys; as they are if no rule has all of them. */

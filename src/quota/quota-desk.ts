@@ -13,7 +13,7 @@ import { cut, DELAY_MS } from './grant.ts';
 import type { Payments } from './payments.ts';
 import type { QuotaBucket } from './quota-bucket.ts';
 import { QuotaStream } from './quota-stream.ts';
-import { type Give, Round } from './round.ts';
+import { type Give, Round, type UsageObserver } from './round.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** How often the desk looks for proxies that can get more. */
@@ -48,6 +48,7 @@ export interface QuotaCounters {
 interface QuotaDeskParts {
   readonly payments: Payments;
   readonly board: DemandBoard;
+  readonly observer: UsageObserver;
   readonly rules: GenerationSource;
   /** Whether all limits are in shadow mode. */
   readonly isShadow: boolean;
@@ -175,7 +176,7 @@ export class QuotaDesk {
 
   /** Never rejects. */
   async #run(generation: RuleGeneration, buckets: readonly QuotaBucket[]): Promise<void> {
-    const { payments, board, isShadow, clock, counters, logger } = this.#parts;
+    const { payments, board, observer, isShadow, clock, counters, logger } = this.#parts;
     const nowMs = Math.floor(clock.nowMs());
     const round = new Round(
       {
@@ -184,6 +185,7 @@ export class QuotaDesk {
         isShadow,
         nowMs,
         board,
+        observer,
       },
       buckets.map(bucket => this.#registry.requestsOf(generation, bucket)),
     );
@@ -198,6 +200,7 @@ export class QuotaDesk {
         });
       for (const stream of this.#streams) stream.flush();
       await round.giveBack();
+      round.show();
     } catch (failure) {
       counters.storeErrors.add(1);
       if (!(failure instanceof Fault))

@@ -3,6 +3,7 @@ import { REFUSED } from '../counters/admission/admission.ts';
 import { type DecisionBatch, KIND } from '../decision/batch.ts';
 import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { addTotal } from '../decision/statistics/shared-totals.ts';
+import type { DescriptorEntry } from '../messages/client-codec.ts';
 import { DEFAULT_QUOTA, type QuotaRule } from '../rules/rule-set.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { Allotment, type Allotted, moreBy, type Wish, wishOf } from './allotment.ts';
@@ -20,6 +21,8 @@ export interface RoundBucket {
   /** The `RateLimitRequest`s that count hits of the bucket, and that give them back. */
   readonly asking: Uint8Array;
   readonly refunding: Uint8Array;
+  /** The entries of the bucket in the order in which rules match them. */
+  readonly entries: readonly DescriptorEntry[];
 }
 
 /** A payment in a window of a limit. */
@@ -49,6 +52,24 @@ interface Turn extends RoundBucket {
   readonly paidUntilMs: number[];
 }
 
+/** Requests that a proxy has decided by itself, as it reports them. */
+interface ReportedUsage {
+  readonly domain: string;
+  /** In the order in which rules match them. */
+  readonly entries: readonly DescriptorEntry[];
+  readonly allowed: number;
+  readonly denied: number;
+  /** The time between this report and the one before, in milliseconds. */
+  readonly spanMs: number;
+}
+
+/** Sees what proxies report, as an observer of decisions sees those of Sluice. */
+export interface UsageObserver {
+  /** Whether it wants to see anything. */
+  readonly isActive: boolean;
+  observe(usages: readonly ReportedUsage[], nowMs: number): void;
+}
+
 /** Gives a proxy of a bucket what it gets. */
 export type Give = (bucket: QuotaBucket, allotted: Allotted, wish: Wish) => void;
 
@@ -60,6 +81,7 @@ interface RoundParts {
   readonly isShadow: boolean;
   readonly nowMs: number;
   readonly board: DemandBoard;
+  readonly observer: UsageObserver;
 }
 
 /**
@@ -69,6 +91,7 @@ interface RoundParts {
 export class Round {
   readonly #parts: RoundParts;
   readonly #turns: readonly Turn[];
+  readonly #usages: ReportedUsage[] = [];
 
   constructor(parts: RoundParts, buckets: readonly RoundBucket[]) {
     this.#parts = parts;
@@ -100,6 +123,11 @@ export class Round {
       const allotment = new Allotment(bucket, this.#parts.nowMs);
       allotment.divide(present, (allotted, wish) => give(bucket, allotted, wish));
     }
+  }
+
+  /** Shows what was reported. For after the answers. */
+  show(): void {
+    if (this.#usages.length > 0) this.#parts.observer.observe(this.#usages, this.#parts.nowMs);
   }
 
   /** Gives back what was paid and what no proxy can use. @throws (rejects with) Fault `store_failed` */
@@ -151,18 +179,26 @@ export class Round {
     return { batch, payments, asked };
   }
 
-  #lookAt({ bucket, wishes, blanket }: Turn, batch: DecisionBatch, row: number): void {
+  #lookAt({ bucket, entries, wishes, blanket }: Turn, batch: DecisionBatch, row: number): void {
     const { generation, isShadow, nowMs } = this.#parts;
     const { verdict, rows, isUnserved } = plannedLimits(batch, row, isShadow);
     bucket.verdict = verdict;
     bucket.isUnserved = isUnserved;
     for (const limitRow of rows) countUsage(batch, limitRow, bucket.reported);
+    if (this.#parts.observer.isActive) this.#collect(bucket, entries);
     const quotas = rows.map(each => generation.rules.quotaOf(batch.decisions.limit[each]) ?? DEFAULT_QUOTA);
     const facts = rows.map((each, i) => factsOf(batch, each, quotas[i], isShadow));
     const { forS } = rows.length === 0 ? DEFAULT_QUOTA : quotas.reduce(shorter);
     for (const subscriber of bucket.look(facts, forS, nowMs))
       if (verdict === 'divided') wishes.push(wishOf(bucket, subscriber, nowMs));
       else blanket.push(subscriber);
+  }
+
+  /** Collects what the proxies of a bucket have reported. */
+  #collect({ domain, waiting }: QuotaBucket, entries: readonly DescriptorEntry[]): void {
+    for (const { reported, intervalMs } of waiting)
+      if (reported.allowed + reported.denied > 0)
+        this.#usages.push({ domain, entries, ...reported, spanMs: intervalMs });
   }
 
   /** Pays in the windows that grants reach later, in the order of their times. */

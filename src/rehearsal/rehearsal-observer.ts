@@ -25,6 +25,11 @@ export class RehearsalObserver implements BatchObserver {
     this.#steering = steering;
   }
 
+  /** Whether there is a rehearsal. */
+  get isActive(): boolean {
+    return this.#source.current !== null;
+  }
+
   observe(live: DecisionBatch): void {
     const engine = this.#present();
     if (engine === null) return;

@@ -5,8 +5,11 @@ import { memcachedFor } from '../support/memcached-server.ts';
 import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { bucketId, type ReadAction, readActions, usageReports } from '../support/quota/model-proxy.ts';
 import { redisFor } from '../support/redis-server.ts';
+import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
 import { missing } from '../support/tools.ts';
+import { until } from '../support/until.ts';
 
 // The rate limit quota service, as proxies call it.
 
@@ -93,6 +96,19 @@ t.test('a ban, a pass and an override of an operator apply with the next report'
   t.match(await steer('overrides', { requests_per_unit: 0 }), { kind: 'deny_all' });
   t.match(await report(stream, ANN, 1), { kind: 'token_bucket' });
 });
+
+for (const threads of ['1', '2'])
+  t.test(`a rehearsal sees what proxies decide by themselves, in ${threads} threads`, async t => {
+    const candidate = writeRules(tempDirectory(t), { 'rules.yaml': RULES.replace('100000', '0') });
+    const env = { ADMIN_TOKEN, RUNTIME_CANDIDATE: candidate, SERVE_THREADS: threads };
+    const service = await serviceFor(t, { rules: RULES, env });
+    const stream = open(t, service);
+    await until(async () => {
+      await report(stream, ANN, 10);
+      const { json } = await callOperator(service, 'GET', '/rehearsal');
+      return json.total?.more > 0;
+    });
+  });
 
 t.test(
   'memcached cannot give hits back, so it grants nothing',

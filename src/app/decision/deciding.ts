@@ -61,10 +61,12 @@ export function openEngine(
  * @param decisionLogger null if the decision log is disabled
  */
 export function observersOf(
-  { settings, store: { fingerprintKey }, steering, hotKeys }: DecidingSetup,
+  setup: DecidingSetup,
   rehearsal: RehearsalSource,
   decisionLogger: BatchObserver | null,
 ): readonly BatchObserver[] {
+  const { settings, hotKeys } = setup;
+  const { fingerprintKey } = setup.store;
   const { cacheKeyPrefix } = settings;
   const observers: BatchObserver[] = [];
   if (hotKeys !== null) {
@@ -74,22 +76,33 @@ export function observersOf(
     );
   }
   if (decisionLogger !== null) observers.push(decisionLogger);
-  observers.push(
-    new RehearsalObserver(
-      { options: engineOptions(settings), fingerprintKey, localCacheBytes: localCacheBytes(settings) },
-      rehearsal,
-      steering === null ? null : new SharedRecordsReader(steering),
-    ),
-  );
+  observers.push(rehearsalObserver(setup, rehearsal));
   return observers;
+}
+
+/** Decides in shadow what a thread sees, with the candidate rules. */
+export function rehearsalObserver(
+  { settings, store: { fingerprintKey }, steering }: DecidingSetup,
+  rehearsal: RehearsalSource,
+): RehearsalObserver {
+  return new RehearsalObserver(
+    { options: engineOptions(settings), fingerprintKey, localCacheBytes: localCacheBytes(settings) },
+    rehearsal,
+    steering === null ? null : new SharedRecordsReader(steering),
+  );
+}
+
+/** The rehearsals of a thread other than the primary thread, which publishes them. */
+export function followRehearsals({ post }: ThreadSurroundings<ThreadMessage>): RehearsalSource {
+  return new RehearsalSubscriber(port => post({ kind: 'follows_rehearsal', port }, [port]));
 }
 
 /** The observers of a thread other than the primary thread, which writes the decision log. */
 export async function threadObservers(
   setup: DecidingSetup,
   { settings, stats, post }: ThreadSurroundings<ThreadMessage>,
+  source: RehearsalSource,
 ): Promise<readonly BatchObserver[]> {
-  const source = new RehearsalSubscriber(port => post({ kind: 'follows_rehearsal', port }, [port]));
   const { decisionLog: sharing } = setup;
   if (sharing === null) return observersOf(setup, source, null);
   // Loaded only when needed, because loading it takes memory and startup time.

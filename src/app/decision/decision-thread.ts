@@ -5,7 +5,7 @@ import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
 import { openThreadStore } from '../stores/thread-store.ts';
 import { insideThread, type ThreadSurroundings } from '../surroundings.ts';
-import { type DecidingSetup, openEngine, threadObservers } from './deciding.ts';
+import { type DecidingSetup, followRehearsals, openEngine, threadObservers } from './deciding.ts';
 import { openOverLimitCache } from './engine-settings.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function serveDecisions(task: LastingTask, setup: DecidingSetup): P
   const { settings } = setup;
   const thread = insideThread<FromDecisionThread>('decision', settings, task);
   const opened = await openThreadStore(thread, setup.store);
-  const observers = await threadObservers(setup, thread);
+  const observers = await threadObservers(setup, thread, followRehearsals(thread));
   const decider = new ThreadDecider({
     makeEngine: ({ counters, clock }) => {
       const overLimit = openOverLimitCache(settings, clock, setup.store);

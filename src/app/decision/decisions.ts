@@ -95,6 +95,7 @@ export class Decisions {
             store,
             named: statistics,
             rules: { current: () => this.#generation },
+            rehearsal: rules.rehearsals.publisher,
           })
         : null;
     this.records = setup.steering === null ? null : new SharedRecordsReader(setup.steering);

@@ -3,11 +3,13 @@ import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
 import { DemandBoard } from '../../quota/demand-board.ts';
 import { Payments } from '../../quota/payments.ts';
 import { type QuotaCounters, QuotaDesk } from '../../quota/quota-desk.ts';
+import type { RehearsalSource } from '../../rehearsal/rehearsal-channel.ts';
+import { RehearsedUsage } from '../../rehearsal/reported-usage.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { Surroundings } from '../surroundings.ts';
-import type { DecidingSetup } from './deciding.ts';
+import { type DecidingSetup, rehearsalObserver } from './deciding.ts';
 
 /** What the desk of each thread has for itself. */
 interface OwnParts {
@@ -15,25 +17,29 @@ interface OwnParts {
   /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
   readonly rules: GenerationSource;
+  readonly rehearsal: RehearsalSource;
 }
 
 /** Creates the desk of a thread for streams of quotas; null if the counter store cannot take hits back. */
 export function createQuotaDesk(
   { settings, stats, clock, logger }: Omit<Surroundings, 'random'>,
-  { steering }: Pick<DecidingSetup, 'steering'>,
-  { store, named, rules }: OwnParts,
+  setup: DecidingSetup,
+  { store, named, rules, rehearsal }: OwnParts,
 ): QuotaDesk | null {
   const { backendType, cacheKeyPrefix } = settings;
   if (backendType === 'memcached') return null;
+  const { steering } = setup;
+  const { fingerprintKey } = store;
   const desk = new QuotaDesk({
     payments: new Payments({
       store: store.store,
       cacheKeyPrefix,
-      fingerprintKey: store.fingerprintKey,
+      fingerprintKey,
       named,
       steering: steering === null ? null : new SharedRecordsReader(steering),
     }),
     board: new DemandBoard(cacheKeyPrefix),
+    observer: new RehearsedUsage(rehearsalObserver(setup, rehearsal), fingerprintKey, named),
     rules,
     isShadow: settings.shadowMode,
     clock,

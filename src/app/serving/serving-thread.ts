@@ -10,7 +10,7 @@ import { OverLimitDeltas } from '../../decision/pool/over-limit-deltas.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
 import { ThreadNames } from '../../decision/statistics/thread-names.ts';
 import { createBatcher, decided } from '../decision/create-batcher.ts';
-import { threadObservers } from '../decision/deciding.ts';
+import { followRehearsals, threadObservers } from '../decision/deciding.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
 import { createQuotaDesk } from '../decision/quota-desk.ts';
 import { deciderOfCallers } from '../decision/rejected-refunds.ts';
@@ -58,18 +58,24 @@ export async function serveConnections(task: LastingTask, setup: ServingThreadSe
   const openTracing = await loadTracing(settings, thread);
   const tracing = openTracing?.(stats) ?? null;
   const generations = new RulesSubscriber(rules);
+  const rehearsal = followRehearsals(thread);
   const batcher = createBatcher(thread, setup, {
     store,
     named: names,
     overLimit,
-    observers: await threadObservers(setup, thread),
+    observers: await threadObservers(setup, thread, rehearsal),
     pool: null,
     rules: generations,
     sharedBounds: { requests: Bound.at(bounds.requests), bytes: Bound.at(bounds.bytes) },
   });
   const health = new Health();
   const loads = ThreadFigures.attach(setup.figures);
-  const quotas = createQuotaDesk(thread, setup, { store, named: names, rules: generations });
+  const quotas = createQuotaDesk(thread, setup, {
+    store,
+    named: names,
+    rules: generations,
+    rehearsal,
+  });
   const served = { ...thread, decider: deciderOfCallers(settings, stats, batcher), quotas, tracing, health };
   const ports = new ThreadPorts(served, { threads, bounds, loads, tasks });
   const figures = new FiguresWriter(loads, place, clock, busyShare(), () => ({

@@ -128,6 +128,7 @@ export class Simulation {
       rules: { current: () => generation },
       isShadow: false,
       clock: this.clock,
+      observer: { isActive: false, observe() {} },
       logger: this.logger,
       counters: this.counters,
     });
