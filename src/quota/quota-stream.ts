@@ -1,7 +1,10 @@
 import { QuotaActions, type QuotaStrategy } from '../messages/quota-codec.ts';
 
-/** Size of a message in bytes from which on it is sent, although more actions follow. */
-const MESSAGE_BYTES = 256 * 1_024;
+/**
+ * Size of a message in bytes from which on it is sent, although more actions follow: half of what gRPC clients accept. A
+ * stream whose client has not read the message before yet is ended, so the actions of a round are one message if possible.
+ */
+const MESSAGE_BYTES = 2 * 1_048_576;
 
 /** The stream of a proxy, and the actions that it is sent. */
 export class QuotaStream {
