@@ -230,6 +230,12 @@ export class Round {
         return this.#payIn(turn, { limit, window, row }, payments);
       });
     });
+    // If a ban was published after the look, the window cannot be paid for, so nothing is granted that reaches it.
+    for (const turn of turns)
+      if (turn.paidUntilMs.includes(timeMs)) {
+        turn.wishes.length = 0;
+        turn.paidUntilMs.length = 0;
+      }
     return { batch, payments, asked: [] };
   }
 
