@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../base/clock.ts';
-import { cut, DELAY_MS, endAfter, type Grant, isRenewable, newGrant, perToken, renewed } from './grant.ts';
+import { endAfter, ended, type Grant, isRenewable, newGrant, perToken, renewed } from './grant.ts';
 import { type PrepaidWindow, ROUNDING, roomIn } from './prepaid-limit.ts';
 import type { QuotaBucket } from './quota-bucket.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -57,8 +57,10 @@ function grantOf(
   tokens: number,
   nowMs: number,
 ): Wish {
-  const before = cut(subscriber.grants, nowMs + DELAY_MS);
-  const grants = tokens === 0 ? before : [...before, newGrant(tokens, intervalS, nowMs, ttlS)];
+  const grants =
+    tokens === 0
+      ? ended(subscriber.grants, nowMs, ttlS)
+      : [...subscriber.grants, newGrant(tokens, intervalS, nowMs, ttlS)];
   return { subscriber, isRenewal: false, tokens, grants };
 }
 
@@ -112,24 +114,37 @@ export class Allotment {
 
   /** The tokens that a proxy gets at most, if it has to share with `others`, of which it is one. */
   #tokensFor({ subscriber, tokens }: Wish, others: number): number {
-    const { ttlS, intervalS } = this.#bucket;
-    const nowMs = this.#nowMs;
-    const active = subscriber.activeAt(nowMs);
     let most = tokens;
     for (const [w, window] of this.#windows.entries()) {
-      const { fromMs, toMs, reckoning } = window;
-      const untilMs = Math.min(toMs, endAfter(nowMs, ttlS));
-      const each = perToken(this.#bucket, Math.max(fromMs, nowMs), untilMs, reckoning);
-      if (each === 0) continue;
-      const others_ = cut(subscriber.grants, reckoning === 'flow' ? nowMs : nowMs + DELAY_MS);
-      const fewer = subscriber.most(window) - subscriber.most(window, others_);
-      let fits = Math.floor((this.#room[w] / others + fewer) / each + ROUNDING);
-      // The window has paid for what the proxy has until the new grant arrives.
-      if (reckoning === 'flow' && fromMs < nowMs + DELAY_MS && active?.intervalS === intervalS)
-        fits = Math.max(fits, active.tokens);
-      most = Math.min(most, fits);
+      const room = this.#room[w];
+      // What is missing has to come from this proxy as far as it can.
+      most = Math.min(most, this.#fitting(subscriber, window, room > 0 ? room / others : room));
     }
-    return Math.max(most, 0);
+    return Math.max(Math.floor(most + ROUNDING), 0);
+  }
+
+  /**
+   * The tokens of another grant for a proxy with which it can admit `more` requests in a window. What it can admit rises
+   * with the tokens: slower as long as they are fewer than those of the grant before, which counts until the other one has
+   * arrived.
+   */
+  #fitting(subscriber: Subscriber, window: PrepaidWindow, more: number): number {
+    const { ttlS, intervalS } = this.#bucket;
+    const nowMs = this.#nowMs;
+    const untilMs = Math.min(window.toMs, endAfter(nowMs, ttlS));
+    const each = perToken(this.#bucket, Math.max(window.fromMs, nowMs), untilMs, window.reckoning);
+    if (each === 0) return Number.POSITIVE_INFINITY;
+    const before = subscriber.grants.at(-1)?.tokens ?? 0;
+    const moreWith = (tokens: number) =>
+      subscriber.most(window, [...subscriber.grants, newGrant(tokens, intervalS, nowMs, ttlS)]) -
+      subscriber.most(window);
+    const withSame = moreWith(before);
+    if (withSame <= more + ROUNDING) return before + (more - withSame) / each;
+    if (before === 0) return 0;
+    const withNone = moreWith(0);
+    // The window ends before another grant can arrive.
+    if (withSame - withNone <= ROUNDING) return before;
+    return (before * (more - withNone)) / (withSame - withNone);
   }
 
   #isStillGood(subscriber: Subscriber): boolean {

@@ -32,7 +32,7 @@ export interface Grant {
   readonly sentMs: number;
   readonly renewedMs: number;
   readonly ttlS: number;
-  /** After this time the proxy admits nothing more from it: it has ended there, or another assignment has replaced it. */
+  /** After this time it has ended at the proxy, if no other assignment has replaced it before. */
   readonly endMs: number;
 }
 
@@ -52,10 +52,22 @@ export function isRenewable({ renewedMs, ttlS }: Grant, nowMs: number): boolean 
   return nowMs + DELAY_MS <= renewedMs + ttlS * SECOND_MS;
 }
 
-/** The grants of a proxy, if the last one ends at a time or before. */
-export function cut(grants: readonly Grant[], endMs: number): Grant[] {
+/** The grants of a proxy that is sent an assignment without tokens now: one that denies or allows all requests. */
+export function ended(grants: readonly Grant[], nowMs: number, ttlS: number): readonly Grant[] {
   const last = grants.at(-1);
-  return last === undefined ? [] : [...grants.slice(0, -1), { ...last, endMs: Math.min(last.endMs, endMs) }];
+  return last === undefined || last.tokens === 0
+    ? grants
+    : [...grants, newGrant(0, last.intervalS, nowMs, ttlS)];
+}
+
+/**
+ * The grants that a proxy may still use when a report arrives, or may have used since. What was sent two delays ago has
+ * arrived before the proxy sent the report, because the stream still works. Until then it may have got lost with the
+ * stream, so that the proxy uses the grant before to its end.
+ */
+export function stillUsed(grants: readonly Grant[], arrivedMs: number): readonly Grant[] {
+  const first = grants.findLastIndex(({ sentMs }) => sentMs + 2 * DELAY_MS <= arrivedMs);
+  return grants.filter(({ endMs }, i) => i >= first && endMs > arrivedMs - DELAY_MS);
 }
 
 /** When a proxy has surely ended an assignment that was sent at a time. */
@@ -64,25 +76,48 @@ export function endAfter(sentMs: number, ttlS: number): number {
 }
 
 /**
- * The most requests that a proxy admits in a span from grants that follow each other. Until a grant has arrived, the one
- * before is in use: of a `flow`, the greater one counts for this time.
+ * The most requests that a proxy admits in a span from grants that replace each other. A grant is in use until the next one
+ * has arrived, or to its end if that gets lost with the stream.
  */
-export function mostFrom(grants: readonly Grant[], { fromMs, toMs, reckoning }: Span): number {
+export function mostFrom(grants: readonly Grant[], span: Span): number {
   let most = 0;
   for (let i = 0; i < grants.length; i++) {
-    const grant = grants[i];
     const next = grants[i + 1];
-    const beginMs = Math.max(fromMs, grant.sentMs);
-    const endMs = Math.min(toMs, grant.endMs);
-    if (reckoning === 'all' || next === undefined)
-      most += grant.tokens * perToken(grant, beginMs, endMs, reckoning);
+    if (next === undefined) most += mostUntil(grants[i], span.toMs, span);
+    else if (span.reckoning === 'flow')
+      most += mostUntil(grants[i], next.sentMs, span) + mostBeyond(grants[i], next, next.sentMs, span);
     else {
-      most += grant.tokens * perToken(grant, beginMs, Math.min(endMs, next.sentMs), 'flow');
-      const more = Math.max(0, grant.tokens - (next.tokens * grant.intervalS) / next.intervalS);
-      most += more * perToken(grant, Math.max(fromMs, next.sentMs), endMs, 'flow');
+      const replacedMs = next.sentMs + DELAY_MS;
+      most += mostUntil(grants[i], replacedMs, span) + mostBeyond(grants[i], next, replacedMs, span);
     }
   }
   return most;
+}
+
+/** The most requests of a grant in the part of a span before a time. */
+function mostUntil(grant: Grant, untilMs: number, { fromMs, toMs, reckoning }: Span): number {
+  const beginMs = Math.max(fromMs, grant.sentMs);
+  return grant.tokens * perToken(grant, beginMs, Math.min(toMs, grant.endMs, untilMs), reckoning);
+}
+
+/**
+ * How many more requests a grant admits than the next one, if it is still in use after a time in a span.
+ *
+ * With `all`, if the next one arrives u after the time, the intervals of the grant until then are at most one more than
+ * those that the next one has lost, unless these are as long as the delay that is counted for both.
+ */
+function mostBeyond(grant: Grant, next: Grant, afterMs: number, { fromMs, toMs, reckoning }: Span): number {
+  const { tokens, intervalS } = grant;
+  const beginMs = Math.max(fromMs, grant.sentMs, afterMs);
+  const endMs = Math.min(toMs, grant.endMs);
+  if (endMs <= beginMs) return 0;
+  const isFollowed = next.intervalS === intervalS && next.endMs >= grant.endMs;
+  const more = isFollowed ? Math.max(0, tokens - next.tokens) : tokens;
+  const intervals = (endMs - beginMs) / (intervalS * SECOND_MS);
+  if (reckoning === 'flow') return more * intervals;
+  if (afterMs <= Math.max(fromMs, grant.sentMs)) return 2 * tokens + more * Math.floor(intervals);
+  const whole = Math.ceil(intervals);
+  return intervalS * SECOND_MS <= DELAY_MS ? more * whole : tokens + more * (whole - 1);
 }
 
 /**

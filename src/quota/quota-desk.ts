@@ -9,7 +9,7 @@ import { WireFault } from '../messages/wire.ts';
 import type { Counter } from '../stats/registry.ts';
 import { BucketRegistry, type Membership } from './bucket-registry.ts';
 import type { DemandBoard } from './demand-board.ts';
-import { cut, DELAY_MS } from './grant.ts';
+import { DELAY_MS, ended } from './grant.ts';
 import type { Payments } from './payments.ts';
 import type { QuotaBucket } from './quota-bucket.ts';
 import { QuotaStream } from './quota-stream.ts';
@@ -257,10 +257,9 @@ export class QuotaDesk {
 
   /** Tells a proxy to forget a bucket that it has not used for long. With its next request, it reports it again. */
   #forgetIfIdle(membership: Membership, nowMs: number): void {
-    const { stream, bucket, subscriber } = membership;
+    const { stream, subscriber } = membership;
     if (nowMs - subscriber.usedMs < IDLE_MS) return;
     stream.abandon(subscriber.id);
-    bucket.tell(subscriber, 'nothing', cut(subscriber.grants, nowMs + DELAY_MS));
     this.#registry.forget(membership);
     this.#leave(membership, nowMs);
   }
@@ -273,7 +272,7 @@ function answer(
   kind: 'allow_all' | 'deny_all',
   nowMs: number,
 ): void {
-  bucket.tell(subscriber, kind, cut(subscriber.grants, nowMs + DELAY_MS));
+  bucket.tell(subscriber, kind, ended(subscriber.grants, nowMs, bucket.ttlS));
   subscriber.stream.assign(subscriber.id, { kind }, bucket.ttlS);
 }
 

@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../base/clock.ts';
-import { DELAY_MS, type Grant, mostFrom, type Span } from './grant.ts';
+import { DELAY_MS, type Grant, mostFrom, type Span, stillUsed } from './grant.ts';
 import type { QuotaStream } from './quota-stream.ts';
 
 /** Reports that follow each other faster than this make one rate together, because a rate from a moment says little. */
@@ -75,7 +75,7 @@ export class Subscriber {
     this.#allowed = 0;
     this.#denied = 0;
     this.#sinceMs = Math.max(this.#sinceMs, arrivedMs - DELAY_MS);
-    this.#grants = this.#grants.filter(grant => grant.endMs > this.#sinceMs);
+    this.#grants = stillUsed(this.#grants, arrivedMs);
   }
 
   /** The grants that the proxy may still use, or has used since its last report. The last one may be in force. */

@@ -88,7 +88,11 @@ export class DeskScene {
 
   /** A caller of `ShouldRateLimit` asks once. Returns whether it is allowed. */
   async asks(entries: Entries, hits = 1): Promise<boolean> {
-    const request = { domain: 'api', descriptors: [descriptor(entries, { hitsAddend: hits })], hitsAddend: 0 };
+    const request = {
+      domain: 'api',
+      descriptors: [descriptor(entries, { hitsAddend: hits })],
+      hitsAddend: 0,
+    };
     const { overallCode } = await this.decisions.ask(request);
     return overallCode === CODE.ok;
   }

@@ -27,14 +27,17 @@ class ReplacedReader extends SharedRecordsReader {
   }
 }
 
-t.test('a ban that another thread publishes while a round is planned applies from the next round on', async t => {
-  const shared = sharedRecords();
-  const ban = record('ban', 'user=ann', { domain: 'api' });
-  const steering = new ReplacedReader(shared.buffer, () => shared.publish([ban]));
-  const scene = new DeskScene({ rules: RULES, steering });
-  const proxy = scene.open();
-  await proxy.reports('user=ann', 10);
-  await scene.pass(1_000);
-  t.match(await proxy.reports('user=ann', 10), [{ kind: 'deny_all' }]);
-  t.same(scene.decisions.logger.lines, []);
-});
+t.test(
+  'a ban that another thread publishes while a round is planned applies from the next round on',
+  async t => {
+    const shared = sharedRecords();
+    const ban = record('ban', 'user=ann', { domain: 'api' });
+    const steering = new ReplacedReader(shared.buffer, () => shared.publish([ban]));
+    const scene = new DeskScene({ rules: RULES, steering });
+    const proxy = scene.open();
+    await proxy.reports('user=ann', 10);
+    await scene.pass(1_000);
+    t.match(await proxy.reports('user=ann', 10), [{ kind: 'deny_all' }]);
+    t.same(scene.decisions.logger.lines, []);
+  },
+);
