@@ -163,9 +163,9 @@ function inOrderOfRules(
   { domain, entries }: QuotaBucket,
 ): readonly DescriptorEntry[] {
   const name = Buffer.from(domain);
-  const values = new Map(entries.map(({ key, value }) => [key, value]));
+  const valueByKey = new Map(entries.map(({ key, value }) => [key, value]));
   for (const order of rules.bucketOrders(rules.domainLevel(name, 0, name.length)))
-    if (order.length === entries.length && order.every(key => values.has(key)))
-      return order.map(key => ({ key, value: values.get(key)! }));
+    if (order.length === entries.length && order.every(key => valueByKey.has(key)))
+      return order.map(key => ({ key, value: valueByKey.get(key)! }));
   return entries;
 }

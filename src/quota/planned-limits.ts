@@ -1,6 +1,7 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { windowLengthS, windowStartS } from '../counters/window.ts';
 import { type DecisionBatch, endOfLimits, firstLimit, KIND, mostHits } from '../decision/batch.ts';
+import { windowBytes } from '../decision/cache-key.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import type { QuotaRule } from '../rules/rule-set.ts';
 import { shareOf } from '../rules/shares.ts';
@@ -45,6 +46,18 @@ export function factsOf(
   const total = decisions.terms[row]?.most ?? decisions.requestsPerUnit[row];
   const grantable = isCounted ? Number.POSITIVE_INFINITY : shareOf(total, share);
   return { total, grantable, ...boundsOf(batch, row) };
+}
+
+/** Names the counters of the limit in a row: the same for all windows, and another one if rules count elsewhere. */
+export function counterOf(batch: DecisionBatch, row: number): string {
+  const { keyStart, keyEnd, terms, unit } = batch.decisions;
+  const bytes = batch.keys.bytes.subarray(keyStart[row], keyEnd[row] - windowBytes(batch, row));
+  const window = terms[row]?.window;
+  const windows =
+    window === undefined
+      ? [unit[row]]
+      : [window.lengthS, window.terms.algorithm, Buffer.from(window.terms.tag).toString()];
+  return JSON.stringify([Buffer.from(bytes).toString(), ...windows]);
 }
 
 /** The window of the limit in a row at the time of the batch, and in how many milliseconds it has room for as much again. */

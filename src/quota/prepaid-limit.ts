@@ -48,11 +48,14 @@ export interface PrepaidWindow extends Span {
  * limit with a level, such as a sliding window or a token bucket, is one window without an end.
  */
 export class PrepaidLimit {
+  /** Names its counters; see `counterOf`. */
+  readonly counter: string;
   facts: LimitFacts;
   /** In the order of their times. */
   windows: PrepaidWindow[] = [];
 
-  constructor(facts: LimitFacts) {
+  constructor(counter: string, facts: LimitFacts) {
+    this.counter = counter;
     this.facts = facts;
   }
 

@@ -51,6 +51,8 @@ export class QuotaBucket {
   /** Whether the rule has limits that cannot be divided among proxies. */
   isUnserved = false;
   limits: readonly PrepaidLimit[] = [];
+  /** The number of the rules that the limits are from; 0 before. */
+  rules = 0;
   /** How long grants of the bucket last, and the intervals in which their tokens are filled. */
   ttlS = 0;
   intervalS = 1;
@@ -97,13 +99,26 @@ export class QuotaBucket {
   }
 
   /**
+   * Sets the limits of other rules. What was paid stays known of those that count in the same counters.
+   *
+   * @param counters name the counters of the limits, see `counterOf`
+   */
+  use(rules: number, counters: readonly string[], facts: readonly LimitFacts[]): void {
+    const before = [...this.limits];
+    this.rules = rules;
+    this.limits = counters.map((counter, i) => {
+      const known = before.findIndex(limit => limit.counter === counter);
+      return known < 0 ? new PrepaidLimit(counter, facts[i]) : before.splice(known, 1)[0];
+    });
+  }
+
+  /**
    * Sets what planning says of the limits at the present time. Counts what proxies have reported as spent. Returns the
    * proxies that wait for an assignment; they do not wait any more.
    *
    * @param grantS how long grants last, as the rule says it; the shortest of several
    */
   look(facts: readonly LimitFacts[], grantS: number, nowMs: number): Subscriber[] {
-    if (facts.length !== this.limits.length) this.limits = facts.map(each => new PrepaidLimit(each));
     for (const [i, each] of facts.entries()) this.limits[i].facts = each;
     const windows = this.limits.map(limit => this.window(limit, limit.facts, nowMs));
     const waiting = [...this.waiting];

@@ -10,7 +10,7 @@ import { Allotment, type Allotted, moreBy, type Wish, wishOf } from './allotment
 import type { BoardOps, DemandBoard } from './demand-board.ts';
 import { endAfter } from './grant.ts';
 import type { Payments } from './payments.ts';
-import { boundsOf, factsOf, plannedLimits } from './planned-limits.ts';
+import { boundsOf, counterOf, factsOf, plannedLimits } from './planned-limits.ts';
 import { type PrepaidLimit, type PrepaidWindow, ROUNDING, roomIn } from './prepaid-limit.ts';
 import type { QuotaBucket } from './quota-bucket.ts';
 import type { Subscriber, Usage } from './subscriber.ts';
@@ -188,6 +188,10 @@ export class Round {
     if (this.#parts.observer.isActive) this.#collect(bucket, entries);
     const quotas = rows.map(each => generation.rules.quotaOf(batch.decisions.limit[each]) ?? DEFAULT_QUOTA);
     const facts = rows.map((each, i) => factsOf(batch, each, quotas[i], isShadow));
+    if (bucket.rules !== generation.number || bucket.limits.length !== rows.length) {
+      const counters = rows.map(each => counterOf(batch, each));
+      bucket.use(generation.number, counters, facts);
+    }
     const { forS } = rows.length === 0 ? DEFAULT_QUOTA : quotas.reduce(shorter);
     for (const subscriber of bucket.look(facts, forS, nowMs))
       if (verdict === 'divided') wishes.push(wishOf(bucket, subscriber, nowMs));
