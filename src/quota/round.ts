@@ -297,6 +297,7 @@ export class Round {
   ): void {
     const { decisions } = batch;
     const { rows } = plannedLimits(batch, request, this.#parts.isShadow);
+    if (rows.length === 0) decisions.kind[request] = KIND.none;
     for (const [i, row] of rows.entries()) {
       const hits = i < limits.length ? pay(limits[i], row, i) : null;
       if (hits === null) decisions.kind[row] = KIND.none;
