@@ -82,10 +82,12 @@ export class Allotment {
 
   /**
    * Divides what is paid, by max-min fairness: those that want least are served first, and each of the others gets an equal
-   * part of the rest, as far as it wants it. Calls `give` for each proxy.
+   * part of the rest, as far as it wants it. If hits are missing, those that want most come first, because what is missing
+   * is taken from them. Calls `give` for each proxy.
    */
   divide(wishes: readonly Wish[], give: (allotted: Allotted, wish: Wish) => void): void {
-    const inOrder = [...wishes].sort((one, other) => one.tokens - other.tokens);
+    const isShort = this.#room.some(room => room < -ROUNDING);
+    const inOrder = [...wishes].sort((one, other) => (isShort ? -1 : 1) * (one.tokens - other.tokens));
     for (const [i, wish] of inOrder.entries()) {
       const isStillGood = this.#isStillGood(wish.subscriber);
       if (wish.isRenewal && this.#isPaid(wish)) this.#give('renewed', wish, give);
