@@ -1,6 +1,11 @@
 import { ByteWriter } from '../base/bytes.ts';
+import { Fault } from '../base/fault.ts';
 import type { DescriptorEntry } from './client-codec.ts';
 import { readerOf, WIRE, type WireReader, writeBytes, writeTag, writeUint } from './wire.ts';
+
+/** Bounds on a message: the reports in it, and the size of an id in bytes. */
+const MAX_USAGES = 100_000;
+const MAX_ID_BYTES = 65_536;
 
 /** What a proxy has done in a bucket since its previous report of the bucket: `BucketQuotaUsage`. */
 interface BucketUsage {
@@ -22,6 +27,7 @@ export interface UsageReports {
  * Reads a message of the stream of a proxy.
  *
  * @throws WireFault if the bytes are not a valid message
+ * @throws Fault `too_large` if it has too many reports, or an id that is too large
  */
 export function decodeUsageReports(bytes: Uint8Array): UsageReports {
   const reader = readerOf(bytes);
@@ -29,8 +35,15 @@ export function decodeUsageReports(bytes: Uint8Array): UsageReports {
   let domain = '';
   while (reader.next()) {
     if (reader.field === 1) domain = reader.checkedText();
-    else if (reader.field === 2) usages.push(reader.nested(readUsage));
-    else reader.skip();
+    else if (reader.field !== 2) reader.skip();
+    else {
+      if (usages.length === MAX_USAGES)
+        throw new Fault(
+          'too_large',
+          `a message reports more than ${MAX_USAGES} buckets; send the others in another message`,
+        );
+      usages.push(reader.nested(readUsage));
+    }
   }
   return { domain, usages };
 }
@@ -47,6 +60,8 @@ function readUsage(reader: WireReader): BucketUsage {
     else if (reader.field === 4) denied = reader.uint64();
     else reader.skip();
   }
+  if (id.length > MAX_ID_BYTES)
+    throw new Fault('too_large', `the id of a bucket has ${id.length} bytes; send at most ${MAX_ID_BYTES}`);
   return { id, allowed, denied };
 }
 

@@ -95,9 +95,10 @@ export class BucketRegistry {
     return this.#ofStreams.get(stream)?.byBucket.values() ?? [];
   }
 
-  /** Forgets a bucket that no proxy has. */
+  /** Forgets a bucket that no proxy has. It may have been forgotten already, and there may be another one of its name. */
   forgetIfUnused(bucket: QuotaBucket): void {
-    if (bucket.subscribers.size === 0) this.#byName.delete(bucket.name);
+    if (bucket.subscribers.size === 0 && this.#byName.get(bucket.name) === bucket)
+      this.#byName.delete(bucket.name);
   }
 
   /** The bucket as rules match it, for a round. */

@@ -28,6 +28,8 @@ const SWEEP_MS = 10 * SECOND_MS;
 /** Buckets in one round. Others wait for the next one. */
 const ROUND_BUCKETS = 1_000;
 
+const MAX_DOMAIN_BYTES = 1_024;
+
 /** The statistics of desks. */
 export interface QuotaCounters {
   /** Reports of buckets, and the requests in them. */
@@ -111,12 +113,12 @@ export class QuotaDesk {
   /**
    * Takes a `RateLimitQuotaUsageReports`.
    *
-   * @throws Fault `unparseable` or `bad_request`: the stream has to end
+   * @throws Fault `unparseable`, `too_large` or `bad_request`: the stream has to end
    */
   report(stream: QuotaStream, message: Uint8Array): void {
     const { domain, usages } = decoded(message);
-    if (stream.domain === '') stream.domain = domain;
     checkDomain(stream, domain);
+    if (stream.domain === '') stream.domain = domain;
     const nowMs = this.#parts.clock.nowMs();
     const { counters } = this.#parts;
     counters.reports.add(usages.length);
@@ -285,10 +287,14 @@ function decoded(message: Uint8Array): UsageReports {
   }
 }
 
+/** Checks the domain of a message. The first one of a stream must have one, and the others may have the same. */
 function checkDomain(stream: QuotaStream, domain: string): void {
-  if (stream.domain === '')
+  const bytes = Buffer.byteLength(domain);
+  if (bytes > MAX_DOMAIN_BYTES)
+    throw new Fault('bad_request', `\`domain\` has ${bytes} bytes; it may have at most ${MAX_DOMAIN_BYTES}`);
+  if (domain === '' && stream.domain === '')
     throw new Fault('bad_request', '`domain` is empty; set it in the first message of the stream');
-  if (domain !== '' && domain !== stream.domain)
+  if (domain !== '' && stream.domain !== '' && domain !== stream.domain)
     throw new Fault(
       'bad_request',
       `\`domain\` is "${domain}", but the first message had "${stream.domain}"; open a stream for each domain`,

@@ -130,6 +130,11 @@ export class SceneProxy {
     return sent;
   }
 
+  /** The same without the rest. */
+  sentKinds(): string[] {
+    return this.sent().map(({ kind }) => kind);
+  }
+
   close(): void {
     this.#desk.close(this.stream);
   }

@@ -1,5 +1,5 @@
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { readerOf, writeBytes, writeText, writeUint } from '../../../src/messages/wire.ts';
+import { readerOf, WireFault, writeBytes, writeText, writeUint } from '../../../src/messages/wire.ts';
 
 /**
  * How a proxy applies assignments:
@@ -67,10 +67,19 @@ function numberOf(bytes: Uint8Array | undefined, field: number): number {
   return value;
 }
 
-/** The entries of a `BucketId`, sorted, as one text. */
+/** The entries of a `BucketId`, sorted, as one text; its bytes if it is none. */
 function idText(id: Uint8Array): string {
+  try {
+    return entriesText(id);
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    return Buffer.from(id).toString('hex');
+  }
+}
+
+function entriesText(id: Uint8Array): string {
   const texts = messagesOf(id, 1).map(entry => {
-    const [key, value] = [1, 2].map(field => Buffer.from(messagesOf(entry, field)[0]).toString());
+    const [key, value] = [1, 2].map(field => Buffer.from(messagesOf(entry, field)[0] ?? []).toString());
     return `${key}=${value}`;
   });
   return texts.sort().join(',');
