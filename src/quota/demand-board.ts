@@ -40,7 +40,7 @@ export class DemandBoard {
 
   /** Whether the bucket should be in a round to write what its proxies want. */
   isDue(bucket: QuotaBucket, nowMs: number): boolean {
-    return bucket.askedInterval < intervalAt(nowMs) && bucket.demand * HEADROOM >= bucket.rate * LEAST_PART;
+    return bucket.askedInterval !== intervalAt(nowMs) && bucket.demand * HEADROOM >= bucket.rate * LEAST_PART;
   }
 
   /** Adds the ops of a bucket to a batch. Null if it has none in this interval. */

@@ -47,6 +47,12 @@ export function renewed(grant: Grant, nowMs: number, ttlS: number): Grant {
   return { ...grant, renewedMs: nowMs, ttlS, endMs: Math.max(grant.endMs, endAfter(nowMs, ttlS)) };
 }
 
+/** The grant at another time, if the clock was set in between. */
+export function moved(grant: Grant, byMs: number): Grant {
+  const { sentMs, renewedMs, endMs } = grant;
+  return { ...grant, sentMs: sentMs + byMs, renewedMs: renewedMs + byMs, endMs: endMs + byMs };
+}
+
 /** Whether a grant that is sent again now reaches the proxy before it has ended there, so that it does not begin full. */
 export function isRenewable({ renewedMs, ttlS }: Grant, nowMs: number): boolean {
   return nowMs + DELAY_MS <= renewedMs + ttlS * SECOND_MS;

@@ -51,7 +51,6 @@ export class PrepaidLimit {
   /** Names its counters; see `counterOf`. */
   readonly counter: string;
   facts: LimitFacts;
-  /** In the order of their times. */
   windows: PrepaidWindow[] = [];
 
   constructor(counter: string, facts: LimitFacts) {
@@ -85,7 +84,7 @@ export class PrepaidLimit {
     nowMs: number,
     unreportedIn: (span: Span) => number,
   ): PrepaidWindow {
-    if (this.windows.length > 0 && this.windows[0].toMs <= nowMs)
+    if (this.windows.some(window => window.toMs <= nowMs))
       this.windows = this.windows.filter(window => window.toMs > nowMs);
     const known = this.windows.find(window => window.fromMs === fromMs && window.toMs === toMs);
     if (known !== undefined) return known;

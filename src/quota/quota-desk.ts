@@ -246,7 +246,7 @@ export class QuotaDesk {
           if (subscriber.told === 'deny_all') bucket.waiting.add(subscriber);
       if (mayGetMore || this.#parts.board.isDue(bucket, nowMs)) this.#schedule(bucket);
     }
-    if (nowMs - this.#sweptMs >= SWEEP_MS) this.#sweep(nowMs);
+    if (Math.abs(nowMs - this.#sweptMs) >= SWEEP_MS) this.#sweep(nowMs);
   }
 
   #sweep(nowMs: number): void {

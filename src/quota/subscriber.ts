@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../base/clock.ts';
-import { DELAY_MS, type Grant, mostFrom, type Span, stillUsed } from './grant.ts';
+import { DELAY_MS, type Grant, mostFrom, moved, type Span, stillUsed } from './grant.ts';
 import type { QuotaStream } from './quota-stream.ts';
 
 /** Reports that follow each other faster than this make one rate together, because a rate from a moment says little. */
@@ -62,6 +62,7 @@ export class Subscriber {
   /** Takes the reports into account. Afterwards, the proxy may have admitted unreported requests only since the last one. */
   take(): void {
     const arrivedMs = this.#arrivedMs;
+    if (arrivedMs < this.#sinceMs) this.#moveBack(arrivedMs);
     const elapsedMs = arrivedMs - this.reportedMs;
     this.#requests += this.#allowed + this.#denied;
     if (this.reportedMs === 0 || elapsedMs >= LEAST_BETWEEN_MS) {
@@ -76,6 +77,14 @@ export class Subscriber {
     this.#denied = 0;
     this.#sinceMs = Math.max(this.#sinceMs, arrivedMs - DELAY_MS);
     this.#grants = stillUsed(this.#grants, arrivedMs);
+  }
+
+  /** The clock was set back: what was sent before would otherwise lie ahead, and need no payment until then. */
+  #moveBack(arrivedMs: number): void {
+    const byMs = arrivedMs - (this.#sinceMs + DELAY_MS);
+    this.#grants = this.#grants.map(grant => moved(grant, byMs));
+    this.#sinceMs += byMs;
+    this.reportedMs += byMs;
   }
 
   /** The grants that the proxy may still use, or has used since its last report. The last one may be in force. */
