@@ -7,11 +7,14 @@ import { readerOf, WIRE, type WireReader, writeBytes, writeTag, writeUint } from
 const MAX_USAGES = 100_000;
 const MAX_ID_BYTES = 65_536;
 
+/** The most requests in a report: no proxy has so many. A larger number is taken as this one, so that sums stay exact. */
+const MOST_REQUESTS = 2 ** 32;
+
 /** What a proxy has done in a bucket since its previous report of the bucket: `BucketQuotaUsage`. */
 interface BucketUsage {
   /** `BucketId` in wire format. Its entries have no order. Valid as long as the message. */
   readonly id: Uint8Array;
-  /** Number of requests, at most 2^53 - 1. */
+  /** Number of requests, at most 2^32. */
   readonly allowed: number;
   readonly denied: number;
 }
@@ -56,8 +59,8 @@ function readUsage(reader: WireReader): BucketUsage {
   let denied = 0;
   while (reader.next()) {
     if (reader.field === 1) id = reader.view();
-    else if (reader.field === 3) allowed = reader.uint64();
-    else if (reader.field === 4) denied = reader.uint64();
+    else if (reader.field === 3) allowed = Math.min(reader.uint64(), MOST_REQUESTS);
+    else if (reader.field === 4) denied = Math.min(reader.uint64(), MOST_REQUESTS);
     else reader.skip();
   }
   if (id.length > MAX_ID_BYTES)

@@ -67,6 +67,12 @@ export class PrepaidLimit {
     return this.facts.grantable < Number.POSITIVE_INFINITY;
   }
 
+  /** Forgets what proxies have used of a level and what is not paid, as far as it is more than the whole limit. */
+  forgive(): void {
+    if (!this.hasLevel) return;
+    for (const window of this.windows) window.spent = Math.min(window.spent, window.paid + this.facts.total);
+  }
+
   /** Requests per second that all proxies together may be granted for a time: those that fill the limit in it. */
   rate(ttlS: number, intervalS: number): number {
     const { grantable, lengthMs } = this.facts;

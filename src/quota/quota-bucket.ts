@@ -37,6 +37,8 @@ const LEVEL_RETRY_MS = SECOND_MS;
  */
 export type Verdict = 'allow_all' | 'deny_all' | 'divided';
 
+const NOTHING: Usage = { allowed: 0, denied: 0 };
+
 /** A bucket of a domain: the proxies that have it, and its limits. */
 export class QuotaBucket {
   /** Names the bucket among all others. */
@@ -65,6 +67,7 @@ export class QuotaBucket {
   demand = 0;
   /** When a proxy that got less than it wants can get more; infinite if there is none. */
   retryMs = Number.POSITIVE_INFINITY;
+  #reported: Usage = NOTHING;
   /** The longest time between two reports of a proxy. */
   #betweenMs = 0;
 
@@ -83,19 +86,14 @@ export class QuotaBucket {
   /** A proxy has reported. */
   report(subscriber: Subscriber, allowed: number, denied: number, nowMs: number): void {
     subscriber.report(allowed, denied, nowMs);
+    this.#reported = { allowed: this.#reported.allowed + allowed, denied: this.#reported.denied + denied };
     this.subscribers.add(subscriber);
     this.waiting.add(subscriber);
   }
 
-  /** The reports since the last look, of all proxies. */
+  /** The reports since the last look, of all proxies, also of those that have gone. */
   get reported(): Usage {
-    let allowed = 0;
-    let denied = 0;
-    for (const { reported } of this.waiting) {
-      allowed += reported.allowed;
-      denied += reported.denied;
-    }
-    return { allowed, denied };
+    return this.#reported;
   }
 
   /**
@@ -123,8 +121,10 @@ export class QuotaBucket {
     const windows = this.limits.map(limit => this.window(limit, limit.facts, nowMs));
     const waiting = [...this.waiting];
     this.waiting.clear();
+    this.#reported = NOTHING;
     this.retryMs = Number.POSITIVE_INFINITY;
     for (const subscriber of waiting) this.#take(subscriber, windows, nowMs);
+    for (const limit of this.limits) limit.forgive();
     this.#setTimes(grantS);
     return waiting;
   }

@@ -367,7 +367,7 @@ function settle({ decisions, counters }: DecisionBatch, { limit, window, row, hi
   const { grantable, total } = limit.facts;
   if (limit.hasLevel) {
     if (counters.opRefused[op] === REFUSED.no) window.paid += hits;
-    window.left = Math.max(0, decisions.terms[row]!.leftAt(after) - (total - grantable));
+    window.left = Math.max(0, decisions.terms[row]!.leftAt(after) - Math.max(0, total - grantable));
     return;
   }
   const got = Math.max(owed, hits - Math.min(hits, Math.max(0, after - grantable)));
