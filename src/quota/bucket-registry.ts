@@ -158,15 +158,24 @@ function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOf
   return { bucket, asking: request(false), refunding: request(true), entries, generation };
 }
 
-/** The entries in the order in which a rule has their keys; as they are if no rule has all of them. */
+/** No rule matches a descriptor with this entry. */
+const NO_RULE: DescriptorEntry = { key: '', value: '' };
+
+/**
+ * The entries in the order in which a rule has their keys. As they are if no rule has all of them, and with an entry that no
+ * rule matches if rules have these keys without one order.
+ */
 function inOrderOfRules(
   { rules }: RuleGeneration,
   { domain, entries }: QuotaBucket,
 ): readonly DescriptorEntry[] {
   const name = Buffer.from(domain);
+  const level = rules.domainLevel(name, 0, name.length);
   const valueByKey = new Map(entries.map(({ key, value }) => [key, value]));
-  for (const order of rules.bucketOrders(rules.domainLevel(name, 0, name.length)))
-    if (order.length === entries.length && order.every(key => valueByKey.has(key)))
-      return order.map(key => ({ key, value: valueByKey.get(key)! }));
-  return entries;
+  const hasKeys = (keys: readonly string[]) =>
+    keys.length === entries.length && keys.every(key => valueByKey.has(key));
+  const order = rules.bucketOrders(level).find(hasKeys);
+  if (order !== undefined) return order.map(key => ({ key, value: valueByKey.get(key)! }));
+  const { ambiguous, isCut } = rules.bucketsWithoutOrder(level);
+  return isCut || ambiguous.some(hasKeys) ? [...entries, NO_RULE] : entries;
 }
