@@ -178,20 +178,11 @@ export class QuotaDesk {
 
   /** Never rejects. */
   async #run(generation: RuleGeneration, buckets: readonly QuotaBucket[]): Promise<void> {
-    const { payments, board, observer, isShadow, clock, counters, logger } = this.#parts;
-    const nowMs = Math.floor(clock.nowMs());
-    const round = new Round(
-      {
-        payments,
-        generation,
-        isShadow,
-        nowMs,
-        board,
-        observer,
-      },
-      buckets.map(bucket => this.#registry.requestsOf(generation, bucket)),
-    );
+    const { clock, counters, logger } = this.#parts;
     try {
+      const nowMs = Math.floor(clock.nowMs());
+      const requests = buckets.map(bucket => this.#registry.requestsOf(generation, bucket));
+      const round = new Round({ ...this.#parts, generation, nowMs }, requests);
       await round.pay();
       // The other half of the time is for the messages.
       if (clock.nowMs() - nowMs > DELAY_MS / 2) counters.late.add(1);

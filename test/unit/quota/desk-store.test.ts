@@ -1,0 +1,135 @@
+import t from 'tap';
+import { FailingStore } from '../../support/failing-store.ts';
+import { GatedStore } from '../../support/gated-store.ts';
+import { DeskScene } from '../../support/quota/desk-scene.ts';
+import { embeddedStore } from '../../support/stores.ts';
+
+const RULES = `{ domain: api, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 6000 } }] }`;
+
+function turn(): Promise<void> {
+  return new Promise(setImmediate);
+}
+
+t.test('while the store fails, nothing is granted, and grants that proxies have end', async t => {
+  const store = new FailingStore(embeddedStore());
+  const scene = new DeskScene({ rules: RULES, store });
+  const proxy = scene.open();
+  await proxy.reports('user=ann', 10);
+  const [{ ttlS }] = await proxy.reports('user=ann', 10);
+  store.failure = 'no store';
+  for (let second = 0; second < ttlS + 2; second++) {
+    await scene.pass(1_000);
+    t.same(await proxy.reports('user=ann', 10), []);
+  }
+  t.ok(scene.decisions.counter('store_errors') >= ttlS + 2);
+  t.same(scene.decisions.logger.lines, [], 'the store logs that itself');
+  store.failure = null;
+  t.match(await proxy.reports('user=ann', 10), [{ kind: 'token_bucket' }]);
+  t.ok((await scene.counted('user=ann')) >= 10 * (ttlS + 5), 'what was reported meanwhile is counted');
+});
+
+t.test('keys that the store cannot count are denied', async t => {
+  const store = new FailingStore(embeddedStore());
+  const scene = new DeskScene({ rules: RULES, store });
+  const proxy = scene.open();
+  store.uncountable.add('api_user_ann_1699999980');
+  t.match(await proxy.reports('user=ann', 10), [{ kind: 'deny_all' }]);
+  t.match(await proxy.reports('user=bob', 10), [{ kind: 'token_bucket' }]);
+  store.uncountable.clear();
+  await scene.pass(1_000);
+  t.match(await proxy.reports('user=ann', 10), [{ kind: 'token_bucket' }]);
+});
+
+t.test('a round whose store has taken too long grants nothing, and gives back what it has paid', async t => {
+  const store = new GatedStore();
+  const scene = new DeskScene({ rules: RULES, store });
+  const proxy = scene.open();
+  const reported = proxy.reports('user=ann', 0);
+  while (store.waiting.length === 0) await turn();
+  scene.decisions.clock.advance(600);
+  store.waiting.shift()!.pass();
+  while (store.waiting.length === 0) await turn();
+  store.waiting.shift()!.pass();
+  t.same(await reported, []);
+  t.equal(scene.decisions.counter('late'), 1);
+  const counted = scene.counted('user=ann');
+  while (store.waiting.length === 0) await turn();
+  store.waiting.shift()!.pass();
+  t.equal(await counted, 0);
+  const again = proxy.reports('user=ann', 0);
+  while (store.waiting.length === 0) await turn();
+  store.waiting.shift()!.pass();
+  while (store.waiting.length > 0) store.waiting.shift()!.pass();
+  t.match(await again, [{ kind: 'token_bucket' }]);
+});
+
+t.test('reports that arrive while the store is asked are looked at together afterwards', async t => {
+  const store = new GatedStore();
+  const scene = new DeskScene({ rules: RULES, store });
+  const proxies = [scene.open(), scene.open(), scene.open()];
+  const first = proxies[0].reports('user=ann', 1_000);
+  while (store.waiting.length === 0) await turn();
+  const others = proxies.slice(1).map(proxy => proxy.reports('user=ann', 2_000));
+  t.equal(store.waiting.length, 1);
+  store.waiting.shift()!.pass();
+  while (store.waiting.length === 0) await turn();
+  t.equal(store.waiting.length, 1);
+  store.waiting.shift()!.pass();
+  for (const each of [first, ...others]) t.match(await each, [{ kind: 'token_bucket' }]);
+});
+
+t.test(
+  'a stream that closes while the store is asked is sent nothing, and what was paid for it is given back',
+  async t => {
+    const store = new GatedStore();
+    const scene = new DeskScene({ rules: RULES, store });
+    const [proxy, other] = [scene.open(), scene.open()];
+    const reported = Promise.all([proxy.reports('user=ann', 0), other.reports('user=ann', 0)]);
+    while (store.waiting.length === 0) await turn();
+    proxy.close();
+    other.close();
+    store.waiting.shift()!.pass();
+    while (store.waiting.length === 0) await turn();
+    store.waiting.shift()!.pass();
+    t.same(await reported, [[], []]);
+    const counted = scene.counted('user=ann');
+    while (store.waiting.length === 0) await turn();
+    store.waiting.shift()!.pass();
+    t.equal(await counted, 0);
+    t.equal(scene.desk.bucketCount, 0);
+  },
+);
+
+t.test('rules that are replaced during a round are in use until it ends, and not longer', async t => {
+  const store = new GatedStore();
+  const scene = new DeskScene({ rules: RULES, store });
+  const first = scene.generation!;
+  const proxy = scene.open();
+  const reported = proxy.reports('user=ann', 0);
+  while (store.waiting.length === 0) await turn();
+  scene.load(RULES);
+  t.notOk(first.isIdle);
+  store.waiting.shift()!.fail();
+  await reported;
+  t.ok(first.isIdle);
+  t.ok(scene.generation!.isIdle);
+});
+
+t.test('a round that fails because of a bug is logged, and others follow', async t => {
+  const scene = new DeskScene({ rules: RULES });
+  const proxy = scene.open();
+  const generation = scene.generation!;
+  Object.defineProperty(generation.rules, 'bucketOrders', {
+    value: () => {
+      throw new Error('broken');
+    },
+    configurable: true,
+  });
+  t.same(await proxy.reports('user=ann', 1), []);
+  t.match(scene.decisions.logger.messages('error'), [
+    'Could not grant quotas (this is a bug; please report it)',
+  ]);
+  t.ok(generation.isIdle);
+  Object.defineProperty(generation.rules, 'bucketOrders', { value: () => [] });
+  t.match(await proxy.reports('user=ann', 1), [{ kind: 'token_bucket' }]);
+});
