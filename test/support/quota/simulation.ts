@@ -13,6 +13,7 @@ import { ManualClock } from '../manual-clock.ts';
 import { SeededRandom } from '../seeded-random.ts';
 import { TEST_FINGERPRINT_KEY } from '../stores.ts';
 import { type Fallback, ModelBucket, type ProxyKind, readActions, usageReports } from './model-proxy.ts';
+import { SlowStore } from './slow-store.ts';
 
 /** How often the simulation looks at everything. */
 const STEP_MS = 20;
@@ -28,6 +29,11 @@ export interface SimulationSetup {
   readonly proxies: readonly SimulatedProxy[];
   /** Messages are on their way for at most this time. */
   readonly delayMs: number;
+  /** The longest that the store takes, and the part of its batches that fail; 0 unless given. */
+  readonly storeMs?: number;
+  readonly failing?: number;
+  /** The part of the messages to proxies with which the connection breaks, so that they do not arrive; 0 unless given. */
+  readonly breaking?: number;
   readonly startMs?: number;
 }
 
@@ -37,6 +43,8 @@ export interface SimulatedProxy {
   readonly fallback: Fallback;
   readonly reportMs: number;
   readonly rate: number;
+  /** Whether the requests come in bursts of some seconds, with three times the rate or less. */
+  readonly isBursty?: boolean;
 }
 
 /** The requests of a window that proxies got and admitted, those of them that an assignment admitted, and those by proxy. */
@@ -66,14 +74,18 @@ export class Simulation {
     this.#setup = setup;
     this.clock = new ManualClock(setup.startMs ?? 1_700_000_000_000);
     this.random = new SeededRandom(setup.seed);
-    this.store = new EmbeddedCounterStore(CounterTable.create(10_000));
+    this.store = this.#newStore();
     this.#statistics.publish(setup.generation);
     this.desks = Array.from({ length: setup.desks }, () => this.#newDesk());
     this.proxies = setup.proxies.map(proxy => new RunningProxy(this, proxy, setup.entries));
   }
 
-  /** Runs for a time. Returns the windows of a length, the first and the last of which may be a part of one. */
-  async run(forMs: number, windowMs: number, each: () => void = () => {}): Promise<SimulatedWindow[]> {
+  /** Runs for a time. Calls `each` before each step. Returns the windows of a length, the first and the last of which may be a part of one. */
+  async run(
+    forMs: number,
+    windowMs: number,
+    each: (windows: readonly SimulatedWindow[]) => void = () => {},
+  ): Promise<SimulatedWindow[]> {
     const windows: SimulatedWindow[] = [];
     const endMs = this.clock.nowMs() + forMs;
     while (this.clock.nowMs() < endMs) {
@@ -82,17 +94,18 @@ export class Simulation {
       const startMs = nowMs - (nowMs % windowMs);
       if (windows.at(-1)?.startMs !== startMs) windows.push(emptyWindow(startMs, this.proxies.length));
       this.#deliver(nowMs);
-      each();
+      each(windows);
       for (const [i, proxy] of this.proxies.entries()) proxy.step(STEP_MS, windows.at(-1)!, i);
       await this.settled();
     }
     return windows;
   }
 
-  /** Waits until all instances have done what there is to do. */
+  /** Waits until all instances have done what there is to do now. */
   async settled(): Promise<void> {
     await new Promise(setImmediate);
-    for (const desk of this.desks) await desk.idle();
+    if (this.store instanceof SlowStore) await new Promise(setImmediate);
+    else for (const desk of this.desks) await desk.idle();
   }
 
   /** An instance dies without a word: its streams break, and another one takes its place. */
@@ -100,6 +113,12 @@ export class Simulation {
     const dead = this.desks[number];
     this.desks[number] = this.#newDesk();
     for (const proxy of this.proxies) proxy.lose(dead);
+  }
+
+  /** Whether a message to a proxy gets lost, because the connection breaks. */
+  get isBreaking(): boolean {
+    const { breaking = 0 } = this.#setup;
+    return breaking > 0 && this.random.next() < breaking;
   }
 
   /** Runs something after a delay, and after everything that was given the same line before. */
@@ -112,6 +131,14 @@ export class Simulation {
     const due = this.#onTheWay.filter(({ atMs }) => atMs <= nowMs).sort((a, b) => a.atMs - b.atMs);
     for (const message of due) this.#onTheWay.splice(this.#onTheWay.indexOf(message), 1);
     for (const { run } of due) run();
+  }
+
+  #newStore(): CounterStore {
+    const { storeMs: slowestMs = 0, failing = 0 } = this.#setup;
+    if (slowestMs === 0) return new EmbeddedCounterStore(CounterTable.create(10_000));
+    const after = (delayMs: number, run: () => void) =>
+      void this.#onTheWay.push({ atMs: this.clock.nowMs() + delayMs, run });
+    return new SlowStore({ random: this.random, slowestMs, failing, after });
   }
 
   #newDesk(): QuotaDesk {
@@ -156,6 +183,9 @@ export class RunningProxy {
   #nextReportMs = Number.POSITIVE_INFINITY;
   /** Requests that have not come yet, below 1. */
   #coming = 0;
+  /** The part of the rate at which requests come, and until when. */
+  #burst = 1;
+  #burstEndMs = 0;
 
   constructor(simulation: Simulation, proxy: SimulatedProxy, entries: SimulationSetup['entries']) {
     this.#simulation = simulation;
@@ -169,7 +199,7 @@ export class RunningProxy {
     if (!this.isAlive) return;
     const { random, clock } = this.#simulation;
     const nowMs = clock.nowMs();
-    this.#coming += (this.#proxy.rate * stepMs) / 1_000;
+    this.#coming += (this.#rateAt(nowMs) * stepMs) / 1_000;
     while (this.#coming > random.next() * 2) {
       this.#coming--;
       const { isAllowed, isAssigned } = this.bucket.request(nowMs);
@@ -182,6 +212,15 @@ export class RunningProxy {
     if (nowMs < this.#nextReportMs) return;
     this.#nextReportMs = nowMs + this.#proxy.reportMs;
     this.#report();
+  }
+
+  #rateAt(nowMs: number): number {
+    const { rate, isBursty = false } = this.#proxy;
+    if (isBursty && nowMs >= this.#burstEndMs) {
+      this.#burst = this.#simulation.random.pick([0, 0, 0.3, 1, 3]);
+      this.#burstEndMs = nowMs + 500 + this.#simulation.random.below(6_000);
+    }
+    return rate * this.#burst;
   }
 
   /** The connection breaks if it is one to this instance. Messages that are on their way get lost. */
@@ -218,6 +257,7 @@ export class RunningProxy {
     const desk = random.pick(desks);
     const down = { lastMs: 0 };
     const stream = desk.open('', bytes => {
+      if (this.#simulation.isBreaking && connection.isOpen) this.disconnect(random.next() < 0.7);
       const message = bytes.slice();
       this.#simulation.later(down, () => {
         if (!connection.isOpen || this.isDeaf) return;
