@@ -55,6 +55,7 @@ export class DeskScene {
       }),
       board: new DemandBoard(''),
       rules: { current: () => this.generation },
+      observer: { isActive: false, observe() {} },
       isShadow,
       clock,
       logger,
