@@ -112,7 +112,7 @@ export class BucketRegistry {
   }
 
   #bucketOf(domain: string, entries: readonly DescriptorEntry[]): QuotaBucket | null {
-    const name = JSON.stringify([domain, ...entries.map(({ key, value }) => [key, value])]);
+    const name = bucketName(domain, entries);
     const known = this.#byName.get(name);
     if (known !== undefined) return known;
     if (this.#byName.size >= MAX_BUCKETS) return null;
@@ -132,6 +132,15 @@ interface RequestsOfBucket extends RoundBucket {
   readonly generation: RuleGeneration;
 }
 
+/** Names a bucket among all others, whatever the order of its entries is. */
+export function bucketName(domain: string, entries: readonly DescriptorEntry[]): string {
+  return JSON.stringify([domain, ...sortedByKey(entries).map(({ key, value }) => [key, value])]);
+}
+
+function sortedByKey(entries: readonly DescriptorEntry[]): readonly DescriptorEntry[] {
+  return [...entries].sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
 /** The entries of an id, sorted by key; null if it is none. */
 function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
   let entries: readonly DescriptorEntry[];
@@ -143,7 +152,7 @@ function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
   }
   if (entries.length === 0 || entries.length > MAX_ENTRIES) return null;
   if (entries.some(({ key, value }) => key === '' || value === '')) return null;
-  return [...entries].sort((one, other) => (one.key < other.key ? -1 : 1));
+  return sortedByKey(entries);
 }
 
 function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOfBucket {

@@ -1,6 +1,7 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { DELAY_MS, type Grant, mostFrom, moved, type Span, stillUsed } from './grant.ts';
 import type { QuotaStream } from './quota-stream.ts';
+import { UsageRate } from './usage-rate.ts';
 
 /** Reports that follow each other faster than this make one rate together, because a rate from a moment says little. */
 const LEAST_BETWEEN_MS = 200;
@@ -30,6 +31,7 @@ export class Subscriber {
   intervalMs = 0;
   /** When the proxy last reported a request. */
   usedMs: number;
+  readonly usage = new UsageRate();
   /** What the proxy admits later than this may not be reported yet. */
   #sinceMs: number;
   #grants: readonly Grant[] = [];
@@ -51,6 +53,7 @@ export class Subscriber {
     this.#allowed += allowed;
     this.#denied += denied;
     this.#arrivedMs = nowMs;
+    this.usage.add(allowed, denied, nowMs);
     if (allowed + denied > 0) this.usedMs = nowMs;
   }
 
