@@ -1,6 +1,16 @@
 import { FirstOf } from '../base/collections/first-of.ts';
 import type { BucketView, DeskQuestion, DeskView, LimitView } from './desk-view.ts';
 
+/** The desks of all threads of a process. */
+export interface ProcessQuotas {
+  readonly view: DeskView;
+  /** False if a thread did not answer in time. */
+  readonly isComplete: boolean;
+}
+
+/** Looks at the desks of all threads of a process. */
+export type LookAtQuotas = (question: DeskQuestion) => Promise<ProcessQuotas>;
+
 /**
  * The desks of several threads as one. A bucket of several desks has the sums of its figures, and what has to be the same
  * in all of them from the one with the most demand.

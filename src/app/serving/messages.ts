@@ -1,9 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { HealthComponents } from '../../base/health.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
+import type { ThreadAnswer } from '../../base/threads/questions.ts';
 import type { ThreadLog } from '../../base/threads/thread-log.ts';
 import type { RulesFeed } from '../../decision/generations/rules-publisher.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
+import type { DeskQuestion, DeskView } from '../../quota/desk-view.ts';
 import type { TlsMaterial } from '../../transports/grpc/tls/tls-material.ts';
 import type { DecidingSetup } from '../decision/deciding.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
@@ -48,6 +50,8 @@ export type ToServingThread =
   | { readonly kind: 'listen'; readonly ports: ServingPorts }
   /** Report everything that was counted until now, and answer. */
   | { readonly kind: 'report'; readonly number: number }
+  /** Look at the quotas of the thread, and answer what there is. */
+  | { readonly kind: 'quotas'; readonly number: number; readonly question: DeskQuestion }
   /** Accept no more gRPC connections, and answer, which shows that everything before this message has arrived. */
   | { readonly kind: 'close_grpc_port'; readonly number: number }
   /** Ask this number of gRPC connections to reconnect. */
@@ -71,5 +75,7 @@ export type FromServingThread =
   | { readonly kind: 'moved'; readonly connections: number }
   /** Follows everything that the message with this number asked for. */
   | { readonly kind: 'answered'; readonly number: number }
+  /** Answers the look with this number. */
+  | { readonly kind: 'quotas'; readonly number: number; readonly answer: ThreadAnswer<DeskView> }
   | ThreadLog
   | ThreadMessage;

@@ -3,12 +3,15 @@ import { systemClock, within } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import { Health } from '../../base/health.ts';
 import { busyShare, hearMessages, type LastingTask, reportReady } from '../../base/threads/inside-thread.ts';
+import { threadAnswer } from '../../base/threads/questions.ts';
 import { Bound } from '../../base/threads/shared-bound.ts';
 import { RulesSubscriber } from '../../decision/generations/rules-subscriber.ts';
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import { OverLimitDeltas } from '../../decision/pool/over-limit-deltas.ts';
 import type { ThreadMessage } from '../../decision/pool/thread-messages.ts';
 import { ThreadNames } from '../../decision/statistics/thread-names.ts';
+import { type DeskQuestion, type DeskView, lookAtDesk } from '../../quota/desk-view.ts';
+import type { QuotaDesk } from '../../quota/quota-desk.ts';
 import { createBatcher, decided } from '../decision/create-batcher.ts';
 import { followRehearsals, threadObservers } from '../decision/deciding.ts';
 import { openOverLimitCache } from '../decision/engine-settings.ts';
@@ -87,6 +90,11 @@ export async function serveConnections(task: LastingTask, setup: ServingThreadSe
     else if (message.kind === 'report') {
       figures.write();
       reporter.requested(() => post({ kind: 'answered', number: message.number }));
+    } else if (message.kind === 'quotas') {
+      const { number, question } = message;
+      void threadAnswer(() => lookAt(quotas, question, clock.nowMs())).then(answer =>
+        post({ kind: 'quotas', number, answer }),
+      );
     } else portsHeard(ports, message, post);
   };
   const working = [reporter, figures, new IdleCollector(clock, ownMemory())];
@@ -112,6 +120,11 @@ export function countedBeside(
     const delta = deltas?.take() ?? null;
     if (delta !== null) yield { kind: 'over_limit', overLimit: delta };
   };
+}
+
+async function lookAt(desk: QuotaDesk | null, question: DeskQuestion, nowMs: number): Promise<DeskView> {
+  if (desk === null) throw new Error('the counter store cannot grant quotas');
+  return await lookAtDesk(desk, question, nowMs);
 }
 
 /** Does what a message asks of the ports. */

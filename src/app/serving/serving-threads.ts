@@ -18,6 +18,7 @@ import type { PrimaryThread } from '../surroundings.ts';
 import type { TasksConnection } from '../tasks/tasks-connection.ts';
 import { Balance } from './balance.ts';
 import type { FromServingThread, ServingPorts, ServingThreadSetup, ToServingThread } from './messages.ts';
+import { QuotaLooks } from './quota-looks.ts';
 import { ServingBounds } from './serving-bounds.ts';
 import { ServingHealth } from './serving-health.ts';
 import { ServingListeners } from './serving-listeners.ts';
@@ -25,8 +26,8 @@ import { ThreadFigures } from './thread-figures.ts';
 
 type Thread = LastingThread<ToServingThread>;
 
-/** The messages that threads answer. */
-type Asked = Extract<ToServingThread, { readonly number: number }>['kind'];
+/** The messages that threads answer when they have done what was asked. */
+type Asked = Exclude<Extract<ToServingThread, { readonly number: number }>['kind'], 'quotas'>;
 
 /** How long a shutdown waits until all threads know that the process is unhealthy. */
 const CONFIRM_MS = 1_000;
@@ -45,6 +46,8 @@ const DRAIN_MARGIN_MS = 1_000;
 export class ServingThreads implements Service {
   readonly name: string;
   readonly figures: ThreadFigures;
+  /** Looks at the quotas of the threads. */
+  readonly quotas: QuotaLooks;
   /** Passes rules on to the threads. */
   readonly rules = new RulesPublisher();
   /** The bounds of the queue of the primary thread, as a part of those of the process. */
@@ -101,6 +104,7 @@ export class ServingThreads implements Service {
     this.#balance = new Balance(figures);
     this.#moved = stats.counter('ratelimit.service.serving_thread_moves');
     this.#serving = new ServingHealth(primary.health, clock);
+    this.quotas = new QuotaLooks(() => this.#ready.keys(), clock);
     this.#listeners = new ServingListeners(this.#ready, figures, this.#serving, clock, logger);
     this.#threads = new LastingThreads<ToServingThread, FromServingThread>({
       ...primary,
@@ -248,6 +252,9 @@ export class ServingThreads implements Service {
       case 'answered':
         this.#ready.get(thread)?.answered(message.number, [true, '']);
         break;
+      case 'quotas':
+        this.quotas.answered(thread, message.number, message.answer);
+        break;
       default:
         this.#events.received(thread.threadId, message);
     }
@@ -257,6 +264,7 @@ export class ServingThreads implements Service {
     const questions = this.#ready.get(thread);
     this.#ready.delete(thread);
     this.#listeners.ended(thread);
+    this.quotas.ended(thread);
     questions?.lost('the serving thread ended');
     const { connections } = this.figures.of(thread.place);
     return { thread: thread.place, connections };
