@@ -5,6 +5,7 @@ import { ruleSettings } from '../support/exactness/setup.ts';
 import { hasFormOfOpenApi, schemasAreValid } from '../support/openapi-form.ts';
 import { type DocumentedSchema, OperatorContract, type WireAnswer } from '../support/operator-contract.ts';
 import { ADMIN_TOKEN } from '../support/operator-service.ts';
+import { QuotaClient } from '../support/quota/quota-client.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { readEvents } from '../support/server-events.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
@@ -158,6 +159,18 @@ t.test('the document is one of OpenAPI 3.1, and every operation answers as it sa
   await ask('POST', '/leases/read', job);
   await ask('DELETE', `/leases?domain=shop&descriptor=job%3Dx&holder=${encodeURIComponent(HOSTILE[2])}`);
   await ask('POST', '/leases/release', { ...job, holder: HOSTILE[4], reason: HOSTILE[1] });
+  const proxy = new QuotaClient(t, service.grpc, 'shop');
+  for (const value of HOSTILE.filter(text => text.length > 0 && text.isWellFormed()))
+    await proxy.report({ entries: [['both', value]], allowed: 1 });
+  for (const key of ['slide', 'free', 'job', 'nothing'])
+    await proxy.report({ entries: [[key, 'ann']], allowed: 1 });
+  for (const target of [
+    '/quotas',
+    '/quotas?domain=shop&count=1',
+    '/quotas?domain=shop&descriptor=slide%3Dann',
+  ])
+    await ask('GET', target);
+  await ask('POST', '/quotas/read', { domain: 'shop', entries: [{ key: 'both', value: HOSTILE[1] }] });
   for (const [plural, more] of [
     ['overrides', { factor: 1.5 }],
     ['bans', {}],

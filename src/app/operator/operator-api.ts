@@ -3,6 +3,7 @@ import type { Steering } from '../../steering/steering.ts';
 import type { SendToRedis } from '../../steering/steering-store.ts';
 import { countersRoutes } from '../../transports/debug/operator/counters/counters-routes.ts';
 import { leasesRoutes } from '../../transports/debug/operator/counters/leases-routes.ts';
+import { quotasRoutes } from '../../transports/debug/operator/counters/quotas-routes.ts';
 import { EventStreams } from '../../transports/debug/operator/event-streams.ts';
 import { hotKeyRoutes } from '../../transports/debug/operator/hot-key-routes.ts';
 import { limitsRoutes } from '../../transports/debug/operator/limits-routes.ts';
@@ -24,6 +25,7 @@ import type { Rules } from '../rules/rules.ts';
 import type { PrimaryThread } from '../surroundings.ts';
 import { adminToken, reportUnreadableToken } from './admin-token.ts';
 import { Presence } from './presence.ts';
+import { processQuotas } from './process-quotas.ts';
 import { ProcessStatus } from './status.ts';
 
 /** Maximum number of other processes in the status, which is sent every second. */
@@ -45,11 +47,12 @@ interface CreatedApi {
 export function createOperatorApi(
   primary: PrimaryThread,
   rules: Rules,
-  { setup, explainer }: Decisions,
+  decisions: Decisions,
   steering: Steering | null,
   taskRoutes: readonly OperatorRoute[] | null,
 ): CreatedApi {
   const { settings, version, clock, logger } = primary;
+  const { setup, explainer } = decisions;
   const readers = hotKeyReaders(primary, setup, () => rules.current);
   const status = new ProcessStatus(primary, rules, BatchFigures.attach(setup.batchFigures));
   const presence = openPresence(primary, steering?.send ?? null, status);
@@ -68,6 +71,7 @@ export function createOperatorApi(
       ...ratesRoutes(rules.rates),
       ...countersRoutes(explainer),
       ...leasesRoutes(explainer),
+      ...quotasRoutes(processQuotas(primary, decisions)),
       ...loadsRoutes(rules.loads),
       ...hotKeyRoutes({ readers, rules: () => rules.current }),
       ...steeringRoutes(steering),

@@ -33,6 +33,7 @@ export function ratePointView(point: RatePoint): Record<string, unknown> {
   return objectView(RATE_POINT_FIELDS, point);
 }
 
-function rounded(value: number): number {
+/** A figure of an answer, to three decimal places. */
+export function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }
