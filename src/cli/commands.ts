@@ -67,6 +67,11 @@ export const COMMANDS: readonly Command[] = [
   loaded('tail', 'print rejections as they happen', () => import('./operator/tail.ts')),
   loaded('counters', 'read or reset the counters of a descriptor', () => import('./operator/counters.ts')),
   loaded('leases', 'list or release the leases of a descriptor', () => import('./operator/leases.ts')),
+  loaded(
+    'quota',
+    'list the buckets that proxies report, and their grants',
+    () => import('./operator/quota.ts'),
+  ),
   steering('override', 'change the limit of some descriptors until a time'),
   steering('ban', 'refuse some descriptors until a time'),
   steering('pass', 'allow some descriptors until a time, without counting'),

@@ -57,7 +57,6 @@ function overview(): string {
 Commands:
 ${commands}
 "sluice help <command>" describes a command and its flags.
-
 Example: sluice serve --quickstart
 `;
 }

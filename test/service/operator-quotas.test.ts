@@ -3,6 +3,7 @@ import { ADMIN_TOKEN, callOperator } from '../support/operator-service.ts';
 import { QuotaClient } from '../support/quota/quota-client.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { type Run, runIn } from '../unit/cli/run.ts';
 
 const RULES = {
   'config/api.yaml': `domain: api
@@ -204,4 +205,71 @@ t.test('bans, passes and overrides are shown within the next report', async t =>
     action: { kind: 'token_bucket' },
     bucket: { verdict: 'divided', limits: [{ total: 200_000 }] },
   });
+});
+
+t.test('on the command line', async t => {
+  const { service, proxy } = await started(t);
+  const sluice = (...args: string[]): Promise<Run> =>
+    runIn({}, 'quota', ...args, '--debug-address', service.debug);
+  t.same(await sluice(), {
+    status: 0,
+    stdout: '0 of 0 buckets, 0 streams: 0 requests per second, 0 allowed, 0 denied\n',
+    stderr: '',
+  });
+  const api = proxy('api');
+  await api.report(ANN, { entries: [['user', 'b\u001b[31m']], allowed: 1 });
+  await proxy('web').report(CLOSED);
+
+  const { stdout } = await sluice();
+  t.match(
+    stdout,
+    new RegExp(
+      [
+        /^3 of 3 buckets, 2 streams: 0 requests per second, 0 allowed, 0 denied/,
+        /BUCKET +DEMAND\/S +ALLOWED\/S +DENIED\/S +RATE\/S +PROXIES +LEFT/,
+        /api user=ann +0 +0 +0 +7143 +1 +\d+ of 100000 per 24h\S*/,
+        /api user=b\S+ +0 +0 +0 +7143 +1 +\d+ of 100000 per 24h\S*/,
+        /web path=\/closed +0 +0 +0 +deny all +1\s*\n$/,
+      ]
+        .map(({ source }) => source)
+        .join('\\n'),
+    ),
+  );
+  t.notMatch(stdout, '\u001b');
+  t.match((await sluice('--domain', 'web')).stdout, /^1 of 1 buckets, 1 stream: /);
+  t.match((await sluice('--count', '1')).stdout, /^1 of 3 buckets/);
+
+  const one = await sluice('--domain', 'api', '--descriptors', 'user=ann');
+  t.match(
+    one.stdout,
+    new RegExp(
+      [
+        /^api user=ann: at most 7143 per second for all proxies, for 10s each time/,
+        /1 proxy: 0 requests per second, 0 allowed, 0 denied/,
+        /$/,
+        /LIMIT +PAID +SPENT +UNREPORTED +LEFT +WINDOW ENDS/,
+        /100000 per 24h\S* +\d+ +1 +\d+ +\d+ +20\S+Z/,
+        /$/,
+        /PROXY +DEMAND\/S +ALLOWED\/S +DENIED\/S +GRANTED +ENDS/,
+        /127\.0\.0\.1 +0 +0 +0 +\d+ per 1s +20\S+Z\n$/,
+      ]
+        .map(({ source }) => (source === '$' ? '' : source))
+        .join('\\n'),
+    ),
+  );
+  t.match(
+    (await sluice('--domain', 'web', '--descriptors', 'path=/closed')).stdout,
+    /: all requests are denied\n/,
+  );
+  t.same(
+    (await sluice('--domain', 'api', '--descriptors', 'user=none')).stdout,
+    'api user=none: no proxy reports this bucket\n',
+  );
+  const { buckets } = JSON.parse((await sluice('--domain', 'web', '--json')).stdout);
+  t.match(buckets, [{ verdict: 'deny_all' }]);
+
+  t.match(await sluice('--descriptors', 'user=ann'), { status: 2, stderr: /--domain is missing/ });
+  t.match(await sluice('--domain', 'api', '--descriptors', 'user'), { status: 2, stderr: /has a value/ });
+  t.match(await sluice('--count', '501'), { status: 2, stderr: /count/ });
+  t.match(await sluice('list'), { status: 2, stderr: /list/ });
 });
