@@ -83,6 +83,49 @@ const DECISIONS = [
   },
 ];
 
+const QUOTAS = [
+  {
+    title: 'Requests that proxies decide themselves',
+    unit: 'reqps',
+    help: 'As they have reported them. They are not part of the calls and hits above.',
+    queries: [{ expr: `sum by (decision) (${rate('sluice_quota_requests_total')})`, legend: '{{decision}}' }],
+  },
+  {
+    title: 'Assignments to proxies',
+    unit: 'ops',
+    help: 'Those that were sent, and those of them that deny everything because nothing of a limit is left.',
+    queries: [
+      { expr: `sum(${rate('sluice_quota_assignments_total')})`, legend: 'sent' },
+      { expr: `sum(${rate('sluice_quota_exhausted_assignments_total')})`, legend: 'nothing left' },
+    ],
+  },
+  {
+    title: 'Rounds that grant nothing',
+    unit: 'ops',
+    help: 'Because the store has failed, or has answered too late. Proxies keep the grants that they have until these end.',
+    queries: [{ expr: `sum by (cause) (${rate('sluice_quota_failed_rounds_total')})`, legend: '{{cause}}' }],
+  },
+  {
+    title: 'Streams of proxies',
+    unit: 'none',
+    queries: [{ expr: `sum by (instance) (${of('sluice_quota_streams')})`, legend: '{{instance}}' }],
+  },
+  {
+    title: 'Buckets of proxies',
+    unit: 'none',
+    queries: [{ expr: `sum by (instance) (${of('sluice_quota_buckets')})`, legend: '{{instance}}' }],
+  },
+  {
+    title: 'Reports of buckets',
+    unit: 'ops',
+    help: 'Those that arrive, and those of them that cannot be taken because ids are invalid or there are too many buckets.',
+    queries: [
+      { expr: `sum(${rate('sluice_quota_reports_total')})`, legend: 'reports' },
+      { expr: `sum(${rate('sluice_quota_rejected_reports_total')})`, legend: 'rejected' },
+    ],
+  },
+];
+
 const STORE = [
   {
     title: 'Store calls by outcome',
@@ -276,6 +319,7 @@ const WORKERS = [
 /** What is below the first screen. */
 export const ROWS = [
   { title: 'Decisions', panels: DECISIONS },
+  { title: 'Quotas', panels: QUOTAS },
   { title: 'Counter store', panels: STORE },
   { title: 'Process', panels: PROCESS },
   { title: 'Tasks', panels: TASKS },

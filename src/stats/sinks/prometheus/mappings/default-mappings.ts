@@ -1,6 +1,7 @@
 import type { Mapping, Mappings } from '../mapping.ts';
 import { DECISION_MAPPINGS } from './decision-mappings.ts';
 import { LEASE_MAPPINGS } from './lease-mappings.ts';
+import { QUOTA_MAPPINGS } from './quota-mappings.ts';
 import { REFERENCE_HELPS, referenceMappings } from './reference-mappings.ts';
 import { TASK_MAPPINGS } from './task-mappings.ts';
 
@@ -10,6 +11,7 @@ import { TASK_MAPPINGS } from './task-mappings.ts';
  */
 export const ADDED_MAPPINGS: readonly Mapping[] = [
   ...DECISION_MAPPINGS,
+  ...QUOTA_MAPPINGS,
   ...TASK_MAPPINGS,
   ...REFERENCE_HELPS,
 ];
