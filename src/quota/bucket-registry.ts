@@ -158,6 +158,7 @@ function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
 function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOfBucket {
   const { domain } = bucket;
   const entries = inOrderOfRules(generation, bucket);
+  bucket.descriptor = entries.at(-1) === NO_RULE ? bucket.entries : entries;
   const request = (isNegativeHits: boolean) =>
     encodeRateLimitRequest({
       domain,

@@ -42,7 +42,7 @@ export interface BucketView extends UsageView {
   /** Names the bucket among all others; see `bucketName`. */
   readonly name: string;
   readonly domain: string;
-  /** Sorted by key. */
+  /** In the order in which the rules have their keys. */
   readonly entries: readonly DescriptorEntry[];
   readonly verdict: Verdict;
   /** Whether the rule has limits that cannot be divided among proxies. */
@@ -146,13 +146,14 @@ function byDemandOfBucket(a: Figured, b: Figured): number {
 }
 
 function bucketView({ bucket, ...usage }: Figured, mostProxies: number, nowMs: number): BucketView {
-  const { name, domain, entries, verdict, isUnserved, limits, ttlS, intervalS, rate, cap, retryMs } = bucket;
+  const { name, domain, descriptor, verdict, isUnserved, limits, ttlS, intervalS, rate, cap, retryMs } =
+    bucket;
   const proxies = [...bucket.subscribers].sort((a, b) => b.demand - a.demand).slice(0, mostProxies);
   return {
     ...usage,
     name,
     domain,
-    entries: entries.map(({ key, value }) => ({ key, value })),
+    entries: descriptor.map(({ key, value }) => ({ key, value })),
     verdict,
     isUnserved,
     limits: limits.map(limit => limitView(limit, nowMs)),

@@ -46,6 +46,8 @@ export class QuotaBucket {
   readonly domain: string;
   /** Those of its id, sorted by key. */
   readonly entries: readonly DescriptorEntry[];
+  /** The same in the order in which the rules had their keys when they were last matched. */
+  descriptor: readonly DescriptorEntry[];
   readonly subscribers = new Set<Subscriber>();
   /** Those that wait for an assignment: they have reported, or can be granted something again. */
   readonly waiting = new Set<Subscriber>();
@@ -75,6 +77,7 @@ export class QuotaBucket {
     this.name = name;
     this.domain = domain;
     this.entries = entries;
+    this.descriptor = entries;
   }
 
   /** Tokens of a proxy that reports no requests, and of one whose demand is not known. */

@@ -15,6 +15,10 @@ descriptors:
   - key: user
     value: banned
     rate_limit: {unit: minute, requests_per_unit: 0}
+  - key: tenant
+    descriptors:
+      - key: plan
+        rate_limit: {unit: minute, requests_per_unit: 60}
   - key: watched
     shadow_mode: true
     rate_limit: {unit: minute, requests_per_unit: 600}
@@ -143,6 +147,24 @@ t.test('what is not divided has no rate and no grants', async t => {
     proxies: [{ told: 'allow_all', grant: null }],
   });
   t.match(shown.get('none=x'), { ...nothing, verdict: 'allow_all', limits: [] });
+});
+
+t.test('a bucket has its entries in the order of the rule, whatever that of the proxy is', async t => {
+  const { simulation, look } = desksOf(1);
+  const [desk] = simulation.desks;
+  const id = bucketId([
+    ['plan', 'free'],
+    ['tenant', 'acme'],
+  ]);
+  desk.report(streamOf(desk, 'a'), usageReports('api', [{ id, allowed: 1, denied: 0 }]));
+  await simulation.settled();
+  t.match((await look(0)).buckets, [
+    {
+      name: '["api",["plan","free"],["tenant","acme"]]',
+      entries: [{ key: 'tenant' }, { key: 'plan' }],
+      limits: [{ total: 60 }],
+    },
+  ]);
 });
 
 t.test('a limit with a level has no window', async t => {

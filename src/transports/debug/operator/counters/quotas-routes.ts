@@ -100,7 +100,13 @@ const PROXY: Fields<ProxyView> = {
 
 const BUCKET: Fields<BucketView> = {
   domain: [text(), ({ domain }) => domain],
-  entries: [list(object({ key: text(), value: text() }), 'Sorted by key.'), ({ entries }) => entries],
+  entries: [
+    list(
+      object({ key: text(), value: text() }),
+      'In the order in which the rules have their keys, as calls for counters and changes take them.',
+    ),
+    ({ entries }) => entries,
+  ],
   verdict: [
     choice(
       ['divided', 'allow_all', 'deny_all'],
