@@ -5,6 +5,8 @@ import { LimitPage } from './views/limit/limit-page.tsx';
 import { Limits } from './views/limits/limits.tsx';
 import { Loads } from './views/loads/loads.tsx';
 import { Overview } from './views/overview/overview.tsx';
+import { QuotaPage } from './views/quota/quota-page.tsx';
+import { QuotasView } from './views/quotas/quotas.tsx';
 import { RehearsalView } from './views/rehearsal/rehearsal-view.tsx';
 import { TenantPage } from './views/tenant/tenant-page.tsx';
 import { Tenants } from './views/tenants/tenants.tsx';
@@ -26,12 +28,14 @@ interface View {
 export const VIEWS: Readonly<Record<string, View>> = {
   overview: { name: 'Overview', component: Overview },
   limits: { name: 'Limits', component: Limits },
+  quotas: { name: 'Quotas', component: QuotasView },
   explain: { name: 'Explain', component: ExplainView },
   changes: { name: 'Changes', component: Changes },
   rehearsal: { name: 'Rehearsal', component: RehearsalView },
   loads: { name: 'Rule loads', component: Loads },
   tenants: { name: 'Tenants', ofTasks: true, searches: 'tenants', component: Tenants },
   tenant: { name: 'Tenant', inNavigation: false, searches: 'tenants', component: TenantPage },
+  quota: { name: 'Quota', inNavigation: false, component: QuotaPage },
   limit: { name: 'Limit', inNavigation: false, component: LimitPage },
 };
 

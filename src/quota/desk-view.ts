@@ -72,9 +72,10 @@ export interface LimitView {
   readonly lengthMs: number | null;
   /** The present window; null for a limit with a level, or if nothing was paid in it. */
   readonly window: { readonly fromMs: number; readonly toMs: number } | null;
-  /** Of the present window; see `PrepaidWindow`. */
+  /** Of the present window; see `PrepaidWindow`. Of a limit with a level: what is paid for requests that were not reported. */
   readonly paid: number;
-  readonly spent: number;
+  /** Null for a limit with a level, in which it is not known which of the hits still count. */
+  readonly spent: number | null;
   readonly unreported: number;
   /** Null if the store has not said it. */
   readonly left: number | null;
@@ -167,21 +168,21 @@ function bucketView({ bucket, ...usage }: Figured, mostProxies: number, nowMs: n
   };
 }
 
-function limitView({ facts, windows }: PrepaidLimit, nowMs: number): LimitView {
-  const { total, grantable, lengthMs } = facts;
+function limitView(limit: PrepaidLimit, nowMs: number): LimitView {
+  const { facts, windows, hasLevel } = limit;
   const present = windows.find(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs);
-  const { fromMs = Number.NEGATIVE_INFINITY, toMs = 0, paid = 0, spent = 0, unreported = 0 } = present ?? {};
+  const { fromMs = 0, toMs = 0, paid = 0, spent = 0, unreported = 0, left = Number.NaN } = present ?? {};
   let paidAhead = 0;
   for (const window of windows) if (window.fromMs > nowMs) paidAhead += window.paid;
   return {
-    total,
-    grantable: finite(grantable),
-    lengthMs: finite(lengthMs),
-    window: fromMs === Number.NEGATIVE_INFINITY ? null : { fromMs, toMs },
-    paid,
-    spent,
+    total: facts.total,
+    grantable: finite(facts.grantable),
+    lengthMs: finite(facts.lengthMs),
+    window: present === undefined || hasLevel ? null : { fromMs, toMs },
+    paid: hasLevel ? Math.max(0, paid - spent) : paid,
+    spent: hasLevel ? null : spent,
     unreported: Math.max(0, unreported),
-    left: finite(present?.left ?? Number.NaN),
+    left: finite(left),
     paidAhead,
   };
 }

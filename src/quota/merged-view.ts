@@ -64,18 +64,26 @@ function mergedBucket(same: readonly BucketView[], mostProxies: number): BucketV
   };
 }
 
-/** What threads have paid in the same window is added. A thread that has not paid in the latest one adds nothing. */
+/**
+ * What threads have paid in the same window is added. A thread that has not paid in the latest one adds nothing, and what
+ * was left when a thread has asked may be paid by another one since.
+ */
 function mergedLimit(same: readonly LimitView[]): LimitView {
   const latestMs = Math.max(...same.map(startOf));
   const present = same.filter(limit => startOf(limit) === latestMs);
-  const left = present.flatMap(limit => (limit.left === null ? [] : [limit.left]));
+  const [{ grantable, spent }] = present;
   const sum = (of: (limit: LimitView) => number) => present.reduce((total, each) => total + of(each), 0);
+  const paid = sum(limit => limit.paid);
+  const left = present.flatMap(limit => (limit.left === null ? [] : [limit.left]));
   return {
     ...present[0],
-    paid: sum(({ paid }) => paid),
-    spent: sum(({ spent }) => spent),
+    paid,
+    spent: spent === null ? null : sum(limit => limit.spent ?? 0),
     unreported: sum(({ unreported }) => unreported),
-    left: left.length === 0 ? null : Math.min(...left),
+    left:
+      left.length === 0
+        ? null
+        : Math.max(0, Math.min(...left, (grantable ?? Number.POSITIVE_INFINITY) - paid)),
     paidAhead: same.reduce((total, { paidAhead }) => total + paidAhead, 0),
   };
 }

@@ -112,7 +112,8 @@ const LIMIT_HEAD = ['LIMIT', 'PAID', 'SPENT', 'UNREPORTED', 'LEFT', 'WINDOW ENDS
 
 function limitCells(limit: Json): string[] {
   const { paid, spent, unreported, left, window_end: end } = limit;
-  return [limitText(limit), ...[paid, spent, unreported, left].map(hitsText), String(end ?? '')];
+  const known = spent === null ? '' : hitsText(spent);
+  return [limitText(limit), hitsText(paid), known, hitsText(unreported), hitsText(left), String(end ?? '')];
 }
 
 const PROXY_HEAD = ['PROXY', 'DEMAND/S', 'ALLOWED/S', 'DENIED/S', 'GRANTED', 'ENDS'];

@@ -58,10 +58,18 @@ const LIMIT: Fields<LimitView> = {
   ],
   window_end: [orNull(time()), ({ window }) => window && timeText(window.toMs)],
   paid: [
-    number('Hits that this process has counted for proxies in the window.'),
+    number(
+      'Hits that this process has counted for proxies in the window. Of a sliding window or a token bucket, only those ' +
+        'for requests that were not reported.',
+    ),
     ({ paid }) => rounded(paid),
   ],
-  spent: [number('The part of them that proxies have reported.'), ({ spent }) => rounded(spent)],
+  spent: [
+    orNull(
+      number('The part of them that proxies have reported. Null for a sliding window or a token bucket.'),
+    ),
+    ({ spent }) => spent && rounded(spent),
+  ],
   unreported: [
     number('The part that grants still allow, or that is used and not reported yet.'),
     ({ unreported }) => rounded(unreported),
