@@ -2,6 +2,7 @@ import { printable } from '../base/printable.ts';
 import type { Explanation } from '../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../messages/client-codec.ts';
 import { REQUEST_FLAGS, requestFromFlags } from './client/client-request.ts';
+import { explainBucket } from './explain-bucket.ts';
 import { explanationText } from './explain-text.ts';
 import {
   askDebugPort,
@@ -19,6 +20,7 @@ const EXPLAIN_FLAGS = {
   'debug-address': DEBUG_ADDRESS,
   ...REQUEST_FLAGS,
   hits: { ...REQUEST_FLAGS.hits, help: 'number of hits of each descriptor' },
+  bucket: { kind: 'switch', help: 'what proxies that decide themselves would get of one bucket' },
   timeout: textFlag('DURATION', 'how long to wait for the answer', '5s'),
   json: { kind: 'switch', help: 'print the explanation as one line of JSON' },
 } as const;
@@ -27,7 +29,8 @@ export const usage = `Usage: sluice explain --domain NAME --descriptors K=V[,K2=
 
 Asks a running service what it would answer to a request, and why: which rule
 matches each descriptor, the key and the window, and the current count. Nothing
-is counted.
+is counted. With --bucket, the entries are those of a bucket that proxies report
+with the rate limit quota protocol, in any order.
 
 Flags:
 ${describeFlags(EXPLAIN_FLAGS)}
@@ -38,6 +41,7 @@ Exit status: 0 the request was explained, 2 it was not.
 
 Examples:
   sluice explain --domain shop --descriptors user=anna,path=/checkout
+  sluice explain --bucket --domain shop --descriptors plan=free,user=anna
   sluice explain --debug-address host:6070 --domain shop --descriptors a=b
 `;
 
@@ -50,6 +54,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, EXPLAIN_FLAGS);
   refuseArguments(positionals, ' Give descriptors with --descriptors.');
   const request = requestFromFlags(flags);
+  if (flags.bucket) return await explainBucket(request, flags, io);
   const explanation = await askForExplanation(flags['debug-address'], request, timeoutOf(flags.timeout));
   return printAnswer(io, flags, explanation, () => explanationText(explanation, io.columns));
 }

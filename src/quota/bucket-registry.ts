@@ -137,7 +137,8 @@ export function bucketName(domain: string, entries: readonly DescriptorEntry[]):
   return JSON.stringify([domain, ...sortedByKey(entries).map(({ key, value }) => [key, value])]);
 }
 
-function sortedByKey(entries: readonly DescriptorEntry[]): readonly DescriptorEntry[] {
+/** The entries of a bucket in the order that all its spellings share. */
+export function sortedByKey(entries: readonly DescriptorEntry[]): readonly DescriptorEntry[] {
   return [...entries].sort((one, other) => (one.key < other.key ? -1 : 1));
 }
 

@@ -170,6 +170,7 @@ t.test('the document is one of OpenAPI 3.1, and every operation answers as it sa
     '/quotas?domain=shop&descriptor=slide%3Dann',
   ])
     await ask('GET', target);
+  await ask('POST', '/quotas/explain', { domain: 'shop', entries: [{ key: 'both', value: HOSTILE[1] }] });
   await ask('POST', '/quotas/read', { domain: 'shop', entries: [{ key: 'both', value: HOSTILE[1] }] });
   for (const [plural, more] of [
     ['overrides', { factor: 1.5 }],

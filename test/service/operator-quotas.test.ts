@@ -273,3 +273,45 @@ t.test('on the command line', async t => {
   t.match(await sluice('--count', '501'), { status: 2, stderr: /count/ });
   t.match(await sluice('list'), { status: 2, stderr: /list/ });
 });
+
+t.test('sluice explain says what proxies would get of a bucket that nobody reports', async t => {
+  const service = await serviceFor(t, {
+    rules: `domain: api
+descriptors:
+  - key: user
+    descriptors:
+      - key: plan
+        quota: {share: 80%}
+        rate_limits:
+          - {unit: minute, requests_per_unit: 6000}
+          - {unit: day, requests_per_unit: 1000000, shadow_mode: true, name: watched}
+`,
+  });
+  const explain = (...args: string[]): Promise<Run> =>
+    runIn({}, 'explain', '--bucket', '--domain', 'api', ...args, '--debug-address', service.debug);
+  t.match(await explain('--descriptors', 'plan=free,user=ann'), {
+    status: 0,
+    stderr: '',
+    stdout: new RegExp(
+      [
+        /^api user=ann,plan=free: proxies would get a part of the limits; nothing was counted/,
+        / {2}why +the limits are divided among the proxies that report the bucket/,
+        / {2}rate +343 requests per second for all proxies, for 10s each time/,
+        / {2}limit +6000 per 1m, 4800 for proxies/,
+        / {2}limit +1000000 per 24h, in shadow mode\n$/,
+      ]
+        .map(({ source }) => source)
+        .join('\\n'),
+    ),
+  });
+  t.match(await explain('--descriptors', 'user=ann'), {
+    stdout:
+      /^api user=ann: proxies would allow all .*\n {2}why +no rule of the domain has exactly these keys\n$/,
+  });
+  const { entries, reason } = JSON.parse(
+    (await explain('--descriptors', 'plan=free,user=ann', '--json')).stdout,
+  );
+  t.match({ entries, reason }, { entries: [{ key: 'user' }, { key: 'plan' }], reason: 'divided' });
+  t.match(await explain('--descriptors', 'plan=,user=ann'), { status: 2, stderr: /has a value/ });
+  t.match(await explain('--descriptors', 'a=1', '--descriptors', 'b=1'), { status: 2, stderr: /once/ });
+});

@@ -4,6 +4,7 @@ import { Explainer } from '../../decision/explain/explain.ts';
 import type { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
 import { BatchFigures } from '../../decision/statistics/batch-figures.ts';
 import type { RuleGeneration } from '../../decision/statistics/rule-statistics.ts';
+import { BucketExplainer } from '../../quota/explain-bucket.ts';
 import type { QuotaDesk } from '../../quota/quota-desk.ts';
 import { servingThreads } from '../../settings/thread-counts.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
@@ -42,6 +43,8 @@ export class Decisions {
   readonly quotas: QuotaDesk | null;
   /** Explains how a request would be decided. */
   readonly explainer: Explainer;
+  /** Explains what proxies would get of a bucket. */
+  readonly bucketExplainer: BucketExplainer;
   /** The threads that decide batches of this thread. Null when this thread decides all of them. */
   readonly threads: LastingDecidingThreads | null;
   /** The threads that have the gRPC connections. Null when this thread has them. */
@@ -99,6 +102,14 @@ export class Decisions {
           })
         : null;
     this.records = setup.steering === null ? null : new SharedRecordsReader(setup.steering);
+    this.bucketExplainer = new BucketExplainer({
+      store: store.store,
+      cacheKeyPrefix: settings.cacheKeyPrefix,
+      fingerprintKey,
+      steering: this.records,
+      rules: () => rules.current,
+      isShadow: settings.shadowMode,
+    });
     this.explainer = new Explainer({
       options: engineOptions(settings),
       store: store.store,

@@ -5,6 +5,7 @@ import { integer } from '../../settings/kinds/kinds.ts';
 import { describeFlags, parseFlags, readFlag, refuseArguments, textFlag } from '../terminal/flags.ts';
 import { type CliIo, UsageFault } from '../terminal/io.ts';
 import { headedTableLines, linesText } from '../terminal/layout.ts';
+import { rateText } from '../terminal/rate-text.ts';
 import {
   DEBUG_ADDRESS,
   entriesOf,
@@ -78,7 +79,9 @@ function listText(answer: Json, columns: number | null): string {
   const rows = buckets.map(bucket => [
     nameOf(bucket),
     ...usageCells(bucket),
-    bucket['verdict'] === 'divided' ? rateText(bucket['rate']) : String(bucket['verdict']).replace('_', ' '),
+    bucket['verdict'] === 'divided'
+      ? rateText(Number(bucket['rate']))
+      : String(bucket['verdict']).replace('_', ' '),
     String(bucket['proxies_total']),
     leftText(bucket),
   ]);
@@ -142,7 +145,7 @@ function verdictText({
   if (verdict === 'deny_all') return 'all requests are denied';
   const most = typeof cap === 'number' ? `, ${rateText(cap)} each` : '';
   const again = typeof from === 'string' ? `; more from ${from}` : '';
-  return `at most ${rateText(rate)} per second for all proxies${most}, for ${seconds}s each time${again}`;
+  return `at most ${rateText(Number(rate))} per second for all proxies${most}, for ${seconds}s each time${again}`;
 }
 
 function nameOf(bucket: Json): string {
@@ -152,7 +155,7 @@ function nameOf(bucket: Json): string {
 
 function usageCells({ per_second: perSecond }: Json): string[] {
   const { demand, allowed, denied } = perSecond as Json;
-  return [demand, allowed, denied].map(rateText);
+  return [demand, allowed, denied].map(rate => rateText(Number(rate)));
 }
 
 function usageText(source: Json): string {
@@ -178,11 +181,6 @@ function limitText({ total, seconds, grantable }: Json): string {
 
 function hitsText(hits: unknown): string {
   return typeof hits === 'number' ? String(Math.round(hits)) : 'unknown';
-}
-
-function rateText(perSecond: unknown): string {
-  const rate = Number(perSecond);
-  return rate >= 100 ? String(Math.round(rate)) : String(Math.round(rate * 10) / 10);
 }
 
 function missingLines({ complete }: Json): string[] {

@@ -4,6 +4,7 @@ import { duration, integer } from '../../settings/kinds/kinds.ts';
 import { describeFlags, parseFlags, readFlag, refuseArguments, textFlag } from '../terminal/flags.ts';
 import type { CliIo } from '../terminal/io.ts';
 import { headedTableLines, linesText } from '../terminal/layout.ts';
+import { rateText } from '../terminal/rate-text.ts';
 import { DEBUG_ADDRESS, type Json, listOf, operatorApi, printAnswer } from './operator-call.ts';
 
 const FLAGS = {
@@ -92,8 +93,4 @@ function textOf(answer: Json, columns: number | null): string {
 /** How much of the limit its fullest key has used. An older service does not say it. */
 function fullestText(fullest: Json | null | undefined): string {
   return fullest == null ? '-' : `${Math.round(Number(fullest['share']) * 100)}%`;
-}
-
-function rateText(perSecond: number): string {
-  return perSecond >= 100 ? String(Math.round(perSecond)) : String(Math.round(perSecond * 10) / 10);
 }

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import type { DeskQuestion } from '../../../../../src/quota/desk-view.ts';
+import type { BucketExplainer } from '../../../../../src/quota/explain-bucket.ts';
 import type { LookAtQuotas } from '../../../../../src/quota/merged-view.ts';
 import { quotasRoutes } from '../../../../../src/transports/debug/operator/counters/quotas-routes.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
@@ -13,9 +14,17 @@ const NOTHING = {
   buckets: [],
 };
 
-async function served(t: Test, looks: LookAtQuotas | null) {
+/** Explains every bucket as one that no rule has. */
+const EXPLAINER: Pick<BucketExplainer, 'explain'> = {
+  explain: (domain, entries) =>
+    domain === 'none'
+      ? null
+      : { entries, verdict: 'allow_all', reason: 'no_keys', limits: [], rate: null, grantS: 0 },
+};
+
+async function served(t: Test, look: LookAtQuotas | null) {
   const clock = new ManualClock(1_700_000_000_000);
-  const operator = operatorApi({ routes: quotasRoutes(looks), clock });
+  const operator = operatorApi({ routes: quotasRoutes(look && { look, explainer: EXPLAINER }), clock });
   return askingOperator(await startedDebugServer(t, clock, { operator }));
 }
 
@@ -67,4 +76,42 @@ onEachEngine('looks follow each other, also after one that has failed', async t 
   );
   t.same(statuses.sort(), [200, 200, 500]);
   t.equal(most, 1);
+});
+
+onEachEngine('a bucket is explained if it is one, and if there are rules', async t => {
+  const ask = await served(t, async () => ({ view: NOTHING, isComplete: true }));
+  const explain = (domain: string, entries: readonly object[]) =>
+    ask('/quotas/explain', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ domain, entries }),
+    });
+  t.match(await explain('api', [{ key: 'user', value: 'ann' }]), {
+    status: 200,
+    json: {
+      entries: [{ key: 'user', value: 'ann' }],
+      verdict: 'allow_all',
+      reason: 'no_keys',
+      why: 'no rule of the domain has exactly these keys',
+      rate: null,
+      grant_seconds: 0,
+      limits: [],
+    },
+  });
+  t.match(await explain('api', [{ key: 'user' }]), {
+    status: 422,
+    json: { detail: '/entries: every entry of a bucket has a value.', errors: [{ pointer: '/entries' }] },
+  });
+  const twice = [
+    { key: 'user', value: 'ann' },
+    { key: 'user', value: 'bob' },
+  ];
+  t.match(await explain('api', twice), {
+    status: 422,
+    json: { detail: '/entries: a bucket has each key once.' },
+  });
+  t.match(await explain('none', [{ key: 'user', value: 'ann' }]), {
+    status: 503,
+    json: { code: 'no_rules' },
+  });
 });
