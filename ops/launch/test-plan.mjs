@@ -154,6 +154,7 @@ export const AT_LENGTH = [
   'service/console-new-task',
   'service/docs-pages',
   'service/live-page-controls',
+  'service/live-page-quotas',
   'service/live-page-tasks',
   'service/live-page-views',
   'service/ops-dashboard',

@@ -79,9 +79,7 @@ function listText(answer: Json, columns: number | null): string {
   const rows = buckets.map(bucket => [
     nameOf(bucket),
     ...usageCells(bucket),
-    bucket['verdict'] === 'divided'
-      ? rateText(Number(bucket['rate']))
-      : String(bucket['verdict']).replace('_', ' '),
+    shareText(bucket),
     String(bucket['proxies_total']),
     leftText(bucket),
   ]);
@@ -161,6 +159,12 @@ function usageCells({ per_second: perSecond }: Json): string[] {
 function usageText(source: Json): string {
   const [demand, allowed, denied] = usageCells(source);
   return `${demand} requests per second, ${allowed} allowed, ${denied} denied`;
+}
+
+/** What all proxies together may be granted, or what is special about the bucket. */
+function shareText({ verdict, unserved, rate }: Json): string {
+  if (unserved === true) return 'not limited';
+  return verdict === 'divided' ? rateText(Number(rate)) : String(verdict).replace('_', ' ');
 }
 
 /** Of the limit of which the smallest part is left. */
