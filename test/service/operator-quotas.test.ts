@@ -16,13 +16,20 @@ descriptors:
     value: /closed
     rate_limit: {unit: day, requests_per_unit: 0}
 `,
+  'config/shop.yaml': `domain: shop
+descriptors:
+  - key: plan
+    descriptors:
+      - key: user
+        rate_limit: {unit: day, requests_per_unit: 100000}
+`,
 };
 
 const ANN = { entries: [['user', 'ann']], allowed: 1 } as const;
 const BOB = { entries: [['user', 'bob']], allowed: 1 } as const;
 const CLOSED = { entries: [['path', '/closed']], denied: 1 } as const;
 
-async function started(t: Test, env: Readonly<Record<string, string>> = {}) {
+async function started(t: Pick<Test, 'teardown'>, env: Readonly<Record<string, string>> = {}) {
   const service = await serviceFor(t, { rules: RULES, env });
   return { service, proxy: (domain: string) => new QuotaClient(t, service.grpc, domain) };
 }
@@ -31,8 +38,9 @@ async function quotas(service: ServiceProcess, query = '') {
   return (await callOperator(service, 'GET', `/quotas${query}`)).json;
 }
 
+const { service, proxy } = await started(t, { ADMIN_TOKEN });
+
 t.test('before any proxy has reported, there are no buckets', async t => {
-  const { service } = await started(t);
   t.match(await quotas(service), {
     time: /^20.*Z$/,
     complete: true,
@@ -45,7 +53,6 @@ t.test('before any proxy has reported, there are no buckets', async t => {
 });
 
 t.test('buckets show what was paid, what is left, and what proxies were told', async t => {
-  const { service, proxy } = await started(t);
   const [api, web] = [proxy('api'), proxy('web')];
   const [granted] = await api.report(ANN);
   await web.report(CLOSED);
@@ -88,61 +95,47 @@ t.test('buckets show what was paid, what is left, and what proxies were told', a
       proxies: [{ told: 'deny_all', tokens: null, ends: null }],
     },
   ]);
-});
 
-t.test('a proxy that leaves is not shown any more', async t => {
-  const { service, proxy } = await started(t);
-  const api = proxy('api');
-  await api.report(ANN);
   api.close();
+  web.close();
   await until(async () => (await quotas(service)).total === 0);
-  t.match(await quotas(service), { streams: 0, buckets: [] });
+  t.match(await quotas(service), { streams: 0, buckets: [] }, 'proxies that leave are not shown any more');
 });
 
-for (const threads of ['1', '2'])
-  t.test(`with SERVE_THREADS=${threads}, the streams of all threads are shown together`, async t => {
-    const { service, proxy } = await started(t, { SERVE_THREADS: threads });
-    const proxies = Array.from({ length: 6 }, () => proxy('api'));
-    await Promise.all(proxies.map(each => each.report(ANN, BOB)));
-    t.match(await quotas(service), {
-      complete: true,
-      streams: 6,
-      total: 2,
-      proxies: 12,
-      buckets: [{ proxies_total: 6 }, { proxies_total: 6 }],
-    });
-    await until(async () => {
-      for (const each of proxies) each.send({ ...ANN, allowed: 20, denied: 10 }, BOB);
-      const [first] = (await quotas(service)).buckets;
-      return first.proxies.every((each: Usage) => each.per_second.denied > 0);
-    });
-    const { total, buckets } = await quotas(service, '?count=1');
-    t.equal(buckets.length, 1, 'as many as were asked for');
-    t.ok(total >= 2, 'all of them are counted');
-    t.match(buckets[0].entries, [{ value: 'ann' }], 'the one with the most demand');
-    t.equal(buckets[0].proxies.length, 6);
-    const { allowed, denied, demand } = buckets[0].per_second;
-    t.ok(Math.abs(allowed - 2 * denied) < 0.05, `${allowed} are twice ${denied}`);
-    t.ok(demand > 0);
+t.test('the streams of all threads are shown together', async t => {
+  const { service, proxy } = await started(t, { SERVE_THREADS: '2' });
+  const proxies = Array.from({ length: 6 }, () => proxy('api'));
+  await Promise.all(proxies.map(each => each.report(ANN, BOB)));
+  t.match(await quotas(service), {
+    complete: true,
+    streams: 6,
+    total: 2,
+    proxies: 12,
+    buckets: [{ proxies_total: 6 }, { proxies_total: 6 }],
   });
+  await until(async () => {
+    for (const each of proxies) each.send({ ...ANN, allowed: 20, denied: 10 }, BOB);
+    const [first] = (await quotas(service)).buckets;
+    return first.proxies.every((each: Usage) => each.per_second.denied > 0);
+  });
+  const { total, buckets } = await quotas(service, '?count=1');
+  t.equal(buckets.length, 1, 'as many as were asked for');
+  t.ok(total >= 2, 'all of them are counted');
+  t.match(buckets[0].entries, [{ value: 'ann' }], 'the one with the most demand');
+  t.equal(buckets[0].proxies.length, 6);
+  const { allowed, denied, demand } = buckets[0].per_second;
+  t.ok(Math.abs(allowed - 2 * denied) < 0.05, `${allowed} are twice ${denied}`);
+  t.ok(demand > 0);
+});
 
 interface Usage {
   readonly per_second: { readonly denied: number };
 }
 
 t.test('one bucket is read by its entries, in any order', async t => {
-  const service = await serviceFor(t, {
-    rules: `domain: api
-descriptors:
-  - key: plan
-    descriptors:
-      - key: user
-        rate_limit: {unit: day, requests_per_unit: 100000}
-`,
-  });
-  const api = new QuotaClient(t, service.grpc, 'api');
+  const shop = proxy('shop');
   const report = (user: string) =>
-    api.report({
+    shop.report({
       entries: [
         ['user', user],
         ['plan', 'free'],
@@ -151,7 +144,7 @@ descriptors:
     });
   for (const user of ['a,b', 'ann']) await report(user);
   const read = (user: string) => ({
-    domain: 'api',
+    domain: 'shop',
     entries: [
       { key: 'user', value: user },
       { key: 'plan', value: 'free' },
@@ -161,7 +154,7 @@ descriptors:
     { key: 'plan', value: 'free' },
     { key: 'user', value: user },
   ];
-  t.match((await quotas(service, '?domain=api&descriptor=user=ann,plan=free')).buckets, [
+  t.match((await quotas(service, '?domain=shop&descriptor=user=ann,plan=free')).buckets, [
     { entries: entries('ann') },
   ]);
   const { json } = await callOperator(service, 'POST', '/quotas/read', read('a,b'));
@@ -180,7 +173,6 @@ descriptors:
 });
 
 t.test('bans, passes and overrides are shown within the next report', async t => {
-  const { service, proxy } = await started(t, { ADMIN_TOKEN });
   const api = proxy('api');
   await api.report(ANN);
   const about = { domain: 'api', entries: [{ key: 'user', value: 'ann' }], reason: 'test' };
@@ -188,7 +180,7 @@ t.test('bans, passes and overrides are shown within the next report', async t =>
   const change = async (path: string, more: object = {}) => {
     const { json } = await callOperator(service, 'PUT', path, { ...about, ...more, until: until_ });
     const [action] = await api.report(ANN);
-    const { buckets } = await quotas(service);
+    const { buckets } = await quotas(service, '?domain=api');
     await callOperator(service, 'DELETE', `${path}/${json.id}`);
     return { action, bucket: buckets[0] };
   };
