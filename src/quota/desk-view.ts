@@ -108,13 +108,9 @@ export async function lookAtDesk(
   const wanted = names === null ? null : new Set(names);
   const first = new FirstOf<Figured>(most, byDemandOfBucket);
   const totals = { demand: 0, allowed: 0, denied: 0, buckets: 0, proxies: 0 };
-  let looked = 0;
+  const pace = new Pace();
   for (const bucket of buckets) {
-    looked += 1 + bucket.subscribers.size;
-    if (looked > PROXIES_AT_ONCE) {
-      looked = 0;
-      await nextTurn();
-    }
+    if (pace.isDue(bucket)) await nextTurn();
     if (!isOfDomain(bucket) || wanted?.has(bucket.name) === false) continue;
     const figured = figuredBucket(bucket);
     totals.buckets++;
@@ -124,11 +120,26 @@ export async function lookAtDesk(
     totals.denied += figured.denied;
     first.add(figured);
   }
-  return {
-    streams: [...streams].filter(isOfDomain).length,
-    totals,
-    buckets: first.sorted().map(figured => bucketView(figured, mostProxies, nowMs)),
-  };
+  const listed: BucketView[] = [];
+  for (const figured of first.sorted()) {
+    if (pace.isDue(figured.bucket)) await nextTurn();
+    listed.push(bucketView(figured, mostProxies, nowMs));
+  }
+  return { streams: [...streams].filter(isOfDomain).length, totals, buckets: listed };
+}
+
+/** Says when other work should run. */
+class Pace {
+  /** Proxies and buckets since then. */
+  #looked = 0;
+
+  /** @param bucket the one that is looked at next */
+  isDue({ subscribers }: QuotaBucket): boolean {
+    this.#looked += 1 + subscribers.size;
+    if (this.#looked < PROXIES_AT_ONCE) return false;
+    this.#looked = 0;
+    return true;
+  }
 }
 
 function figuredBucket(bucket: QuotaBucket): Figured {
