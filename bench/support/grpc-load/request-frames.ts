@@ -23,7 +23,8 @@ export const COUNTED_DIGITS = 6;
 const MESSAGE_PREFIX_BYTES = 5;
 /** The stream stands here in the header of a frame (RFC 9113, 4.1). */
 const STREAM_AT = 5;
-const HEADER_TABLE_BYTES = 4_096;
+/** Size of the HPACK table of the encoder. */
+export const HEADER_TABLE_BYTES = 4_096;
 
 /** The digits of 0 to 999, three each. */
 const TRIPLES = Uint8Array.from(
@@ -90,7 +91,8 @@ export class RequestFrames {
   }
 }
 
-function headerBlock(encoder: HpackEncoder, path: string): Uint8Array {
+/** The header fields of a call. */
+export function headerBlock(encoder: HpackEncoder, path: string): Uint8Array {
   const fields: HeaderField[] = [
     [':method', 'POST'],
     [':scheme', 'http'],
