@@ -18,6 +18,7 @@ import { contestantsIn, runRounds, stepsOf } from './decisions/rounds.ts';
 import { loadScenarios, rulesScenario, type Scenario, storesOf } from './decisions/scenario.ts';
 import { type Results, targetsOf } from './decisions/targets.ts';
 import { measureOperatorParts } from './operator/run.ts';
+import { measureQuotas } from './quota/run.ts';
 import { compareServeThreads } from './serve-threads/run.ts';
 
 /** What a run takes beside the time in which it measures: starts, checks, and loads that end. */
@@ -141,6 +142,10 @@ async function main(): Promise<void> {
   }
   if (wanted.parts.every(isOperatorPart)) {
     await measureOperatorParts(wanted);
+    return;
+  }
+  if (wanted.parts.includes('quota')) {
+    await measureQuotas(wanted);
     return;
   }
   const plan = await withAvailableFronts(wanted);

@@ -26,29 +26,42 @@ export const PARTS = [
   'answers',
   'hot-keys',
   'live-page',
+  'quota',
 ] as const;
 export type Part = (typeof PARTS)[number];
 /** Parts that compare small differences. They are run if they are named, and then without the others. */
 const OPERATOR_PARTS: readonly Part[] = ['answers', 'hot-keys', 'live-page'];
+/** Parts that are run only if they are named. */
+const NAMED_PARTS: readonly Part[] = [...OPERATOR_PARTS, 'quota'];
 /** Parts in which two builds can be compared. */
 const AGAINST_PARTS: readonly Part[] = ['load', 'half-peak', 'everyday'];
 
+/** A few proxies with many buckets, and very many proxies. */
+const USUAL_PROXIES = '10x1000,1000x100';
+
+/** Most proxies, and most buckets of a proxy: what a thread of the service takes. */
+const MOST_PROXIES = 10_000;
+const MOST_BUCKETS = 20_000;
+
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
-                [--limits KIND,…] [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND]
-                [--json FILE]
+                [--limits KIND,…] [--proxies PxB,…] [--rounds N] [--seconds N] [--workers N] [--no-baseline]
+                [--peer NAME=COMMAND] [--json FILE]
        npm run bench -- --serve-threads N,… [options]
        npm run bench -- --against COMMIT [options]
 
 Measures the service from end to end, compared with a simple implementation; see bench/README.md.
   --quick              few short rounds of all parts except limits, within 90 s, instead of 12 minutes
   --only PART,…        ${PARTS.join(', ')}.
-                       The last three compare small differences, and are run only if they are named
+                       The last four are run only if they are named. Of them, ${OPERATOR_PARTS.join(', ')}
+                       compare small differences
   --store STORE,…      ${STORES.join(', ')}
   --front FRONT,…      ${FRONTS.join(', ')}
   --pattern NAME,…     ${Object.keys(PATTERNS).join(', ')}
   --connections N,…    ${Object.keys(CONNECTIONS).join(', ')}; with --pattern every combination is run
   --limits KIND,…      ${LIMIT_KIND_NAMES.join(', ')}: kinds of limits that the part limits compares with
                        plain ones
+  --proxies PxB,…      numbers of proxies, and of the buckets that each of them reports, for the part quota;
+                       ${USUAL_PROXIES} without it
   --rounds N           number of rounds, 1 to 50
   --seconds N          measured time of each run, 0.1 to 60
   --workers N          WORKER_THREADS of the service, 0 to 64; the default of the service without it
@@ -63,6 +76,12 @@ Measures the service from end to end, compared with a simple implementation; see
                        least for a confidence interval is 6
   --json FILE          writes all figures of all rounds to FILE as well`;
 
+/** Proxies with quotas. All of them have the same buckets. */
+export interface Proxies {
+  readonly count: number;
+  readonly buckets: number;
+}
+
 interface PacedPlan {
   readonly rounds: number;
   readonly durations: Durations;
@@ -73,6 +92,8 @@ export interface Plan {
   readonly selection: Selection;
   /** Plain limits, and what is compared with them. */
   readonly limitKinds: readonly LimitKindName[];
+  /** The proxies of the part about quotas, one after the other. */
+  readonly proxies: readonly Proxies[];
   readonly rounds: number;
   readonly durations: Durations;
   readonly firstWarmUpMs: number;
@@ -107,6 +128,7 @@ export function readPlan(args: readonly string[]): Plan {
       pattern: { type: 'string' },
       connections: { type: 'string' },
       limits: { type: 'string' },
+      proxies: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       workers: { type: 'string' },
@@ -127,7 +149,7 @@ export function readPlan(args: readonly string[]): Plan {
   const parts = namesIn(values.only, { name: '--only', known: PARTS });
   const usualParts =
     against === null
-      ? PARTS.filter(part => !isOperatorPart(part) && (part !== 'limits' || !quick))
+      ? PARTS.filter(part => !NAMED_PARTS.includes(part) && (part !== 'limits' || !quick))
       : AGAINST_PARTS;
   const usualRounds = against !== null ? AGAINST_ROUNDS : quick ? '3' : '5';
   const rounds = wholeNumber(values.rounds ?? usualRounds, { name: '--rounds', min: 1, max: 50 });
@@ -150,6 +172,7 @@ export function readPlan(args: readonly string[]): Plan {
       quick,
     },
     limitKinds: limitKindsIn(values.limits),
+    proxies: (values.proxies ?? USUAL_PROXIES).split(',').map(proxiesIn),
     rounds,
     durations: { ...usual, measuredMs },
     firstWarmUpMs: quick ? 600 : 2_000,
@@ -184,6 +207,8 @@ export function readPlan(args: readonly string[]): Plan {
   if (plan.serveThreads !== null) {
     const without = (['only', 'front', 'limits', 'peer'] as const).find(name => values[name] !== undefined);
     if (without !== undefined) throw new BadArguments(`--serve-threads cannot be used with --${without}`);
+  } else if (plan.parts.includes('quota') && plan.parts.length > 1) {
+    throw new BadArguments('quota cannot be run together with other parts');
   } else if (plan.parts.some(isOperatorPart) && !plan.parts.every(isOperatorPart)) {
     throw new BadArguments(`${OPERATOR_PARTS.join(', ')} cannot be run together with other parts`);
   } else if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {
@@ -202,6 +227,19 @@ export function isOperatorPart(part: Part): boolean {
 function limitKindsIn(text: string | undefined): LimitKindName[] {
   const wanted = namesIn(text, { name: '--limits', known: LIMIT_KIND_NAMES });
   return LIMIT_KIND_NAMES.filter(kind => kind === 'plain' || wanted.length === 0 || wanted.includes(kind));
+}
+
+/** For example `10x1000`. */
+function proxiesIn(text: string): Proxies {
+  const [count, buckets, ...others] = text.split('x');
+  if (buckets === undefined || others.length > 0)
+    throw new BadArguments(
+      `--proxies ${text} is not a number of proxies and one of buckets, such as 10x1000`,
+    );
+  return {
+    count: wholeNumber(count, { name: '--proxies', min: 1, max: MOST_PROXIES }),
+    buckets: wholeNumber(buckets, { name: '--proxies', min: 1, max: MOST_BUCKETS }),
+  };
 }
 
 /** Empty, which means all, where the option is not given. */

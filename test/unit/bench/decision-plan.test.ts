@@ -19,7 +19,7 @@ t.test('without arguments every pattern, front, store and number of connections 
   const all = scenarios();
   t.same(
     readPlan([]).parts,
-    PARTS.filter(part => !isOperatorPart(part)),
+    PARTS.filter(part => !isOperatorPart(part) && part !== 'quota'),
   );
   const of = <T>(each: (scenario: Scenario) => T): T[] => [...new Set(all.map(each))];
   t.same(of(({ front }) => front).sort(), ['grpc', 'h2load', 'json']);
@@ -87,6 +87,22 @@ t.test('parts that compare small differences are run only by name, and without t
   );
 });
 
+t.test('quotas are measured only by name, alone, and with the proxies that are asked for', async t => {
+  const usual = [
+    { count: 10, buckets: 1_000 },
+    { count: 1_000, buckets: 100 },
+  ];
+  t.match(readPlan(['--only', 'quota']), { parts: ['quota'], proxies: usual });
+  t.same(readPlan(['--only', 'quota', '--proxies', '2x20000']).proxies, [{ count: 2, buckets: 20_000 }]);
+  for (const [args, message] of [
+    [['--only', 'quota,load'], 'quota cannot be run together with other parts'],
+    [['--proxies', '10'], '--proxies 10 is not a number of proxies and one of buckets, such as 10x1000'],
+    [['--proxies', '0x10'], '--proxies 0 is not a number from 1 to 10000'],
+    [['--proxies', '1x20001'], '--proxies 20001 is not a number from 1 to 20000'],
+  ] as const)
+    t.throws(() => readPlan(args), new BadArguments(message));
+});
+
 t.test('numbers of serving threads are compared instead of the parts', async t => {
   t.equal(readPlan([]).serveThreads, null);
   t.same(readPlan(['--serve-threads', '1,2,4', '--quick']).serveThreads, [1, 2, 4]);
@@ -105,7 +121,7 @@ t.test('what cannot be followed is refused with what can', async t => {
     [['--store', 'memcached'], '--store memcached is not one of embedded, redis'],
     [
       ['--only', 'load,all'],
-      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload, answers, hot-keys, live-page',
+      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload, answers, hot-keys, live-page, quota',
     ],
     [['--pattern', ''], '--pattern  is not one of hot, keys, four, over, none'],
     [['--rounds', '0'], '--rounds 0 is not a number from 1 to 50'],
