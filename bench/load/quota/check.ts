@@ -21,7 +21,10 @@ const SAMPLES = [0, 0.5, 1];
 
 /** What the proxies of a case have done: before the measurements, and altogether. */
 export interface Done {
-  /** The first proxies get most of a limit, until they report again, so that it may have nothing left for the last ones. */
+  /**
+   * The first proxies get most of a limit, until they report again. So there may be nothing left for the last ones, and
+   * reports of proxies that keep their grants are not answered.
+   */
   readonly warm: QuotaTotals;
   readonly totals: QuotaTotals;
 }
@@ -33,11 +36,12 @@ export async function quotaFault(field: QuotaField, measured: QuotaCase, done: D
   const others = totals.others - warm.others;
   if (others > 0) return `${others} of ${answered} reports were not answered with a token bucket`;
   const actions = totals.tokenBuckets + totals.others;
-  if (totals.repeated === 0 && actions !== answered) return `${answered} reports got ${actions} assignments`;
+  if (totals.repeated === 0 && totals.others === 0 && actions !== answered)
+    return `${answered} reports got ${actions} assignments`;
   let fault = '';
   for (let look = 0; look < SETTLED_LOOKS; look++) {
     await sleep(SETTLED_MS);
-    fault = await statisticsFault(field, measured, totals);
+    fault = await statisticsFault(field, measured, done);
     if (fault === '') break;
   }
   // A window of a second has ended before it can be looked at.
@@ -47,11 +51,11 @@ export async function quotaFault(field: QuotaField, measured: QuotaCase, done: D
 async function statisticsFault(
   { service }: QuotaField,
   { unit, proxies }: QuotaCase,
-  { reports, repeated }: QuotaTotals,
+  { warm, totals }: Done,
 ): Promise<string> {
   const page = await service.page('/stats');
   const figure = (name: string): number => Number(page.split(`\n${name}: `)[1]?.split('\n')[0] ?? 0);
-  const sent = (reports + repeated) * proxies.buckets;
+  const sent = (totals.reports + totals.repeated) * proxies.buckets;
   const wanted = [
     ['ratelimit.quota.reports', sent],
     ['ratelimit.quota.allowed', sent * ALLOWED],
@@ -61,9 +65,8 @@ async function statisticsFault(
   const wrong = wanted.find(([name, value]) => figure(name) !== value);
   if (wrong !== undefined) return `${wrong[0]} is ${figure(wrong[0])} and not ${wrong[1]}`;
   const isLate = figure('ratelimit.quota.late') > 0;
-  return repeated > 0 && !isLate
-    ? `${repeated} messages were not answered at first, and no round was late`
-    : '';
+  const unanswered = totals.repeated - warm.repeated;
+  return unanswered > 0 && !isLate ? `${unanswered} messages were not answered, and no round was late` : '';
 }
 
 async function counterFault(
