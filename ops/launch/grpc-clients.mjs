@@ -34,6 +34,36 @@ const GO = {
   command: folder => [join(folder, 'program')],
 };
 
+/** Compiles programs without writing files next to their sources. */
+const COMPILE =
+  'import sys\nfor path in sys.argv[1:]:\n  with open(path) as file: compile(file.read(), path, "exec")';
+
+const PYTHON = {
+  needs: ['python3'],
+  fetch: ({ source, folder }) => [
+    'python3',
+    ...[
+      '-m',
+      'pip',
+      'install',
+      '--only-binary=:all:',
+      '--no-input',
+      '--disable-pip-version-check',
+      '--quiet',
+    ],
+    ...['--target', folder, '-r', join(source, 'requirements.txt')],
+  ],
+  build: ({ source }) => {
+    const programs = readdirSync(source).filter(name => name.endsWith('.py'));
+    return ['python3', '-c', COMPILE, ...programs.map(name => join(source, name))];
+  },
+  command: (folder, source) => [
+    'env',
+    ...[`PYTHONPATH=${folder}`, 'PYTHONDONTWRITEBYTECODE=1'],
+    ...['python3', join(source, 'client.py')],
+  ],
+};
+
 /**
  * For each program, by its folder in the cache: where its sources are, the programs that it requires, and the commands
  * that download packages, build it and start it.
@@ -63,33 +93,13 @@ const PROGRAMS = {
   go: { title: 'the gRPC client in go', sources: 'clients/go', ...GO },
   // Its packages take more than a minute to build, and only tests at length use it.
   'control-plane': { title: 'the xDS server in go', sources: 'control-plane', ...GO, atLength: true },
-  python: {
-    title: 'the gRPC client in python',
-    sources: 'clients/python',
-    needs: ['python3'],
-    fetch: ({ source, folder }) => [
-      'python3',
-      ...[
-        '-m',
-        'pip',
-        'install',
-        '--only-binary=:all:',
-        '--no-input',
-        '--disable-pip-version-check',
-        '--quiet',
-      ],
-      ...['--target', folder, '-r', join(source, 'requirements.txt')],
-    ],
-    // Compiles without writing a file next to the source.
-    build: ({ source }) => [
-      'python3',
-      ...[
-        '-c',
-        'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")',
-        join(source, 'client.py'),
-      ],
-    ],
-    command: (folder, source) => ['env', `PYTHONPATH=${folder}`, 'python3', join(source, 'client.py')],
+  python: { title: 'the gRPC client in python', sources: 'clients/python', ...PYTHON },
+  quota: {
+    title: 'the client of quotas in python',
+    sources: 'clients/python-quota',
+    ...PYTHON,
+    // Its packages include a compiler of messages, and only tests at length use it.
+    atLength: true,
   },
 };
 

@@ -144,6 +144,7 @@ export const AT_LENGTH = [
   'service/nginx',
   'service/ops-metrics',
   'service/pm2',
+  'service/quota-client',
   'unit/launch/build',
   'unit/launch/install',
   'unit/ops/alerts',

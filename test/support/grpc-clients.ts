@@ -21,8 +21,8 @@ export interface Seen {
 export const CLIENT_LANGUAGES = ['java', 'go', 'python'] as const;
 export type ClientLanguage = (typeof CLIENT_LANGUAGES)[number];
 
-/** A client, or the xDS server of go-control-plane. */
-type BuiltProgram = ClientLanguage | 'control-plane';
+/** A client, the one of quotas, or the xDS server of go-control-plane. */
+type BuiltProgram = ClientLanguage | 'quota' | 'control-plane';
 
 function recordOf(program: BuiltProgram): string {
   return join(repositoryRoot(), 'node_modules/.cache/grpc-clients', program, 'client.json');
@@ -43,6 +43,11 @@ export function controlPlaneMissing(): string | false {
   return missing('control-plane', 'the xDS server in go', 'npm run test:all');
 }
 
+/** The same for the client of quotas. */
+export function quotaClientMissing(): string | false {
+  return missing('quota', 'the client of quotas in python', 'npm run test:all');
+}
+
 function missing(program: BuiltProgram, title: string, builder: string): string | false {
   if (existsSync(recordOf(program))) return false;
   return `${title} is not built: ${builder} builds it where the toolchain and its packages are there`;
@@ -50,11 +55,37 @@ function missing(program: BuiltProgram, title: string, builder: string): string 
 
 /** Runs the client to its end. Fails with what it wrote when it fails, or takes longer than a minute. */
 export async function runClient(language: ClientLanguage, address: string, calls: number): Promise<Seen> {
-  const [program, ...args] = commandOf(language);
-  const { stdout } = await promisify(execFile)(program, [...args, address, String(calls)], {
-    timeout: 60_000,
-  });
-  return JSON.parse(stdout) as Seen;
+  return (await resultOf(language, [address, String(calls)], 60_000)) as Seen;
+}
+
+/** What the client of quotas saw; see `test/wire/interop/clients/python-quota`. */
+export interface SeenQuotas {
+  /** With one stream and with ten: how often each kind of answer came, and how many rounds had other ids than were sent. */
+  readonly one: SeenBuckets;
+  readonly ten: SeenBuckets;
+  /** By the name of the case: numbers of answers by their kind, how the stream ended, or whether the id came back. */
+  readonly odd: Readonly<Record<string, unknown>>;
+  /** Answers by their kind that a proxy got meanwhile that does nothing odd. */
+  readonly honest: Readonly<Record<string, number>>;
+}
+
+interface SeenBuckets {
+  readonly kinds: Readonly<Record<string, number>>;
+  readonly rounds: number;
+  readonly wrong: number;
+}
+
+/** Runs the client of quotas to its end. Fails with what it wrote when it fails, or takes longer than three minutes. */
+export async function runQuotaClient(address: string): Promise<SeenQuotas> {
+  const proto = join(repositoryRoot(), 'proto');
+  return (await resultOf('quota', [address, proto], 180_000)) as SeenQuotas;
+}
+
+/** What a program that ends by itself writes: one line of JSON. */
+async function resultOf(name: BuiltProgram, more: readonly string[], timeout: number): Promise<unknown> {
+  const [program, ...args] = commandOf(name);
+  const { stdout } = await promisify(execFile)(program, [...args, ...more], { timeout });
+  return JSON.parse(stdout);
 }
 
 /** How many calls ended in which way: `ok`, or the error. */

@@ -41,13 +41,14 @@ t.test('without toolchains each client is left out, with the reason, and the tes
     'The gRPC client in go was not built (go missing)',
     'The gRPC client in python was not built (python3 missing)',
     'The xDS server in go was not built (go missing)',
+    'The client of quotas in python was not built (python3 missing)',
   ])
     t.match(output, reason);
-  t.notOk(['java', 'go', 'python', 'control-plane'].some(isBuilt));
+  t.notOk(['java', 'go', 'python', 'control-plane', 'quota'].some(isBuilt));
 });
 
-t.test('the xDS server is only built for tests at length', async t => {
-  t.notMatch((await scene(t).bring()).output, 'xDS server');
+t.test('the xDS server and the client of quotas are only built for tests at length', async t => {
+  t.notMatch((await scene(t).bring()).output, /xDS server|client of quotas/);
 });
 
 t.test('a client is built once, and found from then on', async t => {
