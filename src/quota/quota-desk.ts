@@ -25,8 +25,8 @@ const IDLE_MS = 120 * SECOND_MS;
 /** How often the desk looks for such proxies. */
 const SWEEP_MS = 10 * SECOND_MS;
 
-/** Buckets in one round. Others wait for the next one. */
-const ROUND_BUCKETS = 1_000;
+/** Buckets in one round, which takes some milliseconds. Others wait for the next one. */
+const ROUND_BUCKETS = 250;
 
 const MAX_DOMAIN_BYTES = 1_024;
 
@@ -150,7 +150,12 @@ export class QuotaDesk {
 
   #schedule(bucket: QuotaBucket): void {
     this.#due.add(bucket);
-    if (this.#isScheduled || this.#round !== null) return;
+    this.#scheduleRound();
+  }
+
+  /** Rounds begin in turns of the event loop of their own, because the thread has other work as well. */
+  #scheduleRound(): void {
+    if (this.#due.size === 0 || this.#isScheduled || this.#round !== null) return;
     this.#isScheduled = true;
     atTurnEnd(() => {
       this.#isScheduled = false;
@@ -161,7 +166,7 @@ export class QuotaDesk {
   #begin(): void {
     const generation = this.#parts.rules.current();
     // Without rules, proxies get assignments with their reports after the rules were loaded.
-    if (generation === null || this.#due.size === 0) return;
+    if (generation === null) return;
     const buckets: QuotaBucket[] = [];
     for (const bucket of this.#due) {
       buckets.push(bucket);
@@ -172,7 +177,7 @@ export class QuotaDesk {
     this.#round = this.#run(generation, buckets).then(() => {
       generation.end();
       this.#round = null;
-      this.#begin();
+      this.#scheduleRound();
     });
   }
 

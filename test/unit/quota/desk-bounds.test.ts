@@ -167,3 +167,25 @@ t.test('a bucket that is forgotten does not take another one of its name with it
   t.equal(scene.desk.bucketCount, 1);
   t.equal([...scene.desk.buckets][0].subscribers.size, 1);
 });
+
+t.test('between two rounds, the thread does other work', async t => {
+  const scene = new DeskScene({ rules: RULES, store: embeddedStore(65_536) });
+  const proxy = scene.open();
+  const usages = Array.from({ length: 2_000 }, (_, i) => ({
+    id: bucketId([['user', String(i)]]),
+    allowed: 1,
+    denied: 0,
+  }));
+  proxy.send(usageReports('api', usages));
+  const answered: number[] = [];
+  let isIdle = false;
+  void scene.desk.idle().then(() => {
+    isIdle = true;
+  });
+  while (!isIdle) {
+    await new Promise(setImmediate);
+    answered.push(proxy.sent().length);
+  }
+  const most = Math.max(...answered);
+  t.ok(most > 0 && most <= 250, `${most} buckets in one turn of the event loop`);
+});
