@@ -70,6 +70,8 @@ export class QuotaBucket {
   /** When a proxy that got less than it wants can get more; infinite if there is none. */
   retryMs = Number.POSITIVE_INFINITY;
   #reported: Usage = NOTHING;
+  /** Requests that proxies have reported before they left, and that no grant explains. */
+  #unexplained = 0;
   /** The longest time between two reports of a proxy. */
   #betweenMs = 0;
 
@@ -126,6 +128,8 @@ export class QuotaBucket {
     this.waiting.clear();
     this.#reported = NOTHING;
     this.retryMs = Number.POSITIVE_INFINITY;
+    for (const window of windows) window.spent += this.#unexplained;
+    this.#unexplained = 0;
     for (const subscriber of waiting) this.#take(subscriber, windows, nowMs);
     for (const limit of this.limits) limit.forgive();
     this.#setTimes(grantS);
@@ -149,17 +153,16 @@ export class QuotaBucket {
   /** The proxy does not report any more. What it may still admit, or has not reported, counts as spent. */
   leave(subscriber: Subscriber, nowMs: number): void {
     const windows = this.limits.flatMap(limit => limit.windows);
-    this.#take(
-      subscriber,
-      windows.filter(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs),
-      nowMs,
-    );
+    const present = windows.filter(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs);
+    for (const window of present) window.spent += explainedIn(window, subscriber, nowMs);
+    this.#unexplained += unexplainedOf(subscriber, nowMs);
+    this.demand -= subscriber.demand;
+    this.#change(subscriber, () => subscriber.take());
     for (const window of windows) {
       const most = subscriber.most(window);
       window.unreported -= most;
       window.spent += most;
     }
-    this.demand -= subscriber.demand;
     this.subscribers.delete(subscriber);
     this.waiting.delete(subscriber);
   }
@@ -172,7 +175,8 @@ export class QuotaBucket {
 
   /** Takes what a proxy has reported. @param windows those of the present time */
   #take(subscriber: Subscriber, windows: readonly PrepaidWindow[], nowMs: number): void {
-    for (const window of windows) window.spent += spentIn(window, subscriber, nowMs);
+    const unexplained = unexplainedOf(subscriber, nowMs);
+    for (const window of windows) window.spent += unexplained + explainedIn(window, subscriber, nowMs);
     this.demand -= subscriber.demand;
     this.#change(subscriber, () => subscriber.take());
     this.demand += subscriber.demand;
@@ -213,14 +217,19 @@ export class QuotaBucket {
   }
 }
 
-/**
- * How many of the requests that a proxy reports it has admitted in the window of the present time, at most: those that no
- * grant explains, and those that its grants allowed in the window.
- */
-function spentIn({ fromMs, reckoning }: PrepaidWindow, subscriber: Subscriber, nowMs: number): number {
+/** How many of the requests that a proxy reports no grant explains. It has admitted them without one, at any time. */
+function unexplainedOf(subscriber: Subscriber, nowMs: number): number {
+  return subscriber.reported.allowed - explainedOf(subscriber, nowMs);
+}
+
+/** How many of the others it has admitted in a window of the present time, at most. */
+function explainedIn({ fromMs, reckoning }: PrepaidWindow, subscriber: Subscriber, nowMs: number): number {
+  return Math.min(explainedOf(subscriber, nowMs), subscriber.most({ fromMs, toMs: nowMs, reckoning }));
+}
+
+function explainedOf(subscriber: Subscriber, nowMs: number): number {
   const { allowed } = subscriber.reported;
   if (allowed === 0) return 0;
   const all = subscriber.most({ fromMs: Number.NEGATIVE_INFINITY, toMs: nowMs, reckoning: 'all' });
-  const explained = Math.min(allowed, all);
-  return allowed - explained + Math.min(explained, subscriber.most({ fromMs, toMs: nowMs, reckoning }));
+  return Math.min(allowed, all);
 }

@@ -50,6 +50,28 @@ t.test(
   },
 );
 
+t.test('the first report of a stream that closes before it is looked at is counted', async t => {
+  const scene = sceneOf('unit: minute, requests_per_unit: 6000');
+  const proxy = scene.open();
+  const reported = proxy.reports('user=ann', 1_000);
+  proxy.close();
+  await reported;
+  await scene.desk.idle();
+  t.equal(await scene.counted('user=ann'), 1_000);
+});
+
+t.test('a report that arrives in a new window is counted in it, also if its stream closes', async t => {
+  const scene = sceneOf('unit: minute, requests_per_unit: 6000');
+  const proxy = scene.open();
+  await proxy.reports('user=ann', 0);
+  await scene.pass(600_000);
+  const reported = proxy.reports('user=ann', 1_000);
+  proxy.close();
+  await reported;
+  await scene.desk.idle();
+  t.equal(await scene.counted('user=ann'), 1_000);
+});
+
 t.test('a proxy that reports huge numbers uses up a fixed window, and no more than that', async t => {
   const scene = sceneOf('unit: minute, requests_per_unit: 6000');
   const proxy = scene.open();
@@ -102,7 +124,9 @@ t.test('the demand of the others stays exact when a proxy has reported huge numb
     await honest.reports('user=ann', 10);
     await scene.pass(1_000);
   }
+  const reported = liar.reports('user=ann', LIED);
   liar.close();
+  await reported;
   await honest.reports('user=ann', 10);
   for (const { demand } of scene.desk.buckets) t.ok(Math.abs(demand - 10) < 0.1, `${demand} a second`);
 });
