@@ -15,6 +15,13 @@ const MAX_ENTRIES = 32;
 const MAX_BUCKETS_OF_STREAM = 20_000;
 const MAX_BUCKETS = 200_000;
 
+/** Memory of a proxy in a bucket, and how many times as much as its id it takes beside. Estimates, in bytes. */
+const MEMBERSHIP_BYTES = 500;
+const COPIES_OF_ID = 4;
+
+/** Memory that all proxies in all buckets of a thread may take, by the same estimate: that of a million small ids. */
+const MAX_BYTES = 2 ** 30;
+
 /** In how many orders a proxy writes the entries of a bucket, at most, so that they are recognized without decoding them. */
 const MAX_SPELLINGS = 8;
 
@@ -33,6 +40,13 @@ export class BucketRegistry {
   readonly #byName = new Map<string, QuotaBucket>();
   readonly #ofStreams = new Map<QuotaStream, BucketsOfStream>();
   readonly #requests = new WeakMap<QuotaBucket, RequestsOfBucket>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  /** @param maxBytes memory that proxies in buckets may take */
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
 
   get buckets(): Iterable<QuotaBucket> {
     return this.#byName.values();
@@ -49,9 +63,10 @@ export class BucketRegistry {
 
   /** The stream of a proxy has ended. Returns the memberships that it had. */
   close(stream: QuotaStream): readonly Membership[] {
-    const ofStream = this.#ofStreams.get(stream);
+    const memberships = [...this.of(stream)];
     this.#ofStreams.delete(stream);
-    return ofStream === undefined ? [] : [...ofStream.byBucket.values()];
+    for (const membership of memberships) this.#bytes -= bytesOf(membership);
+    return memberships;
   }
 
   /**
@@ -66,7 +81,7 @@ export class BucketRegistry {
     const spelling = Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
     const known = ofStream.bySpelling.get(spelling);
     if (known !== undefined) return known;
-    const entries = entriesOf(id);
+    const entries = this.#bytes < this.#maxBytes ? entriesOf(id) : null;
     if (entries === null) return null;
     const bucket = this.#bucketOf(stream.domain, entries);
     if (bucket === null) return null;
@@ -75,16 +90,21 @@ export class BucketRegistry {
       if (ofStream.byBucket.size >= MAX_BUCKETS_OF_STREAM) return null;
       membership = { stream, bucket, subscriber: new Subscriber(stream, id.slice(), nowMs), spellings: [] };
       ofStream.byBucket.set(bucket, membership);
+      this.#bytes += bytesOf(membership);
     }
     if (membership.spellings.length < MAX_SPELLINGS) {
+      this.#bytes -= bytesOf(membership);
       membership.spellings.push(spelling);
+      this.#bytes += bytesOf(membership);
       ofStream.bySpelling.set(spelling, membership);
     }
     return membership;
   }
 
   /** The proxy has been told to forget a bucket. */
-  forget({ stream, bucket, spellings }: Membership): void {
+  forget(membership: Membership): void {
+    const { stream, bucket, spellings } = membership;
+    this.#bytes -= bytesOf(membership);
     const ofStream = this.#ofStreams.get(stream);
     ofStream?.byBucket.delete(bucket);
     for (const spelling of spellings) ofStream?.bySpelling.delete(spelling);
@@ -140,6 +160,11 @@ export function bucketName(domain: string, entries: readonly DescriptorEntry[]):
 /** The entries of a bucket in the order that all its spellings share. */
 export function sortedByKey(entries: readonly DescriptorEntry[]): readonly DescriptorEntry[] {
   return [...entries].sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function bytesOf({ subscriber, spellings }: Membership): number {
+  const copies = Math.max(COPIES_OF_ID, COPIES_OF_ID - 1 + spellings.length);
+  return MEMBERSHIP_BYTES + copies * subscriber.id.length;
 }
 
 /** The entries of an id, sorted by key; null if it is none. */
