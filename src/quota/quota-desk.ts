@@ -25,7 +25,7 @@ const IDLE_MS = 120 * SECOND_MS;
 /** How often the desk looks for such proxies. */
 const SWEEP_MS = 10 * SECOND_MS;
 
-/** Buckets in one round, which takes some milliseconds. Others wait for the next one. */
+/** Maximum number of buckets in a round, which takes some milliseconds. Others wait for the next one. */
 const ROUND_BUCKETS = 250;
 
 const MAX_DOMAIN_BYTES = 1_024;
@@ -72,6 +72,8 @@ export class QuotaDesk {
   readonly #due = new Set<QuotaBucket>();
   #isScheduled = false;
   #round: Promise<void> | null = null;
+  /** Maximum number of buckets in the next round: fewer after one that was late. */
+  #roundBuckets = ROUND_BUCKETS;
   #timer: Timer | null = null;
   #sweptMs = 0;
 
@@ -171,7 +173,7 @@ export class QuotaDesk {
     for (const bucket of this.#due) {
       buckets.push(bucket);
       this.#due.delete(bucket);
-      if (buckets.length === ROUND_BUCKETS) break;
+      if (buckets.length === this.#roundBuckets) break;
     }
     generation.begin();
     this.#round = this.#run(generation, buckets).then(() => {
@@ -190,7 +192,11 @@ export class QuotaDesk {
       const round = new Round({ ...this.#parts, generation, nowMs }, requests);
       await round.pay();
       // The other half of the time is for the messages.
-      if (clock.nowMs() - nowMs > DELAY_MS / 2) counters.late.add(1);
+      const isLate = clock.nowMs() - nowMs > DELAY_MS / 2;
+      this.#roundBuckets = isLate
+        ? Math.ceil(this.#roundBuckets / 2)
+        : Math.min(ROUND_BUCKETS, this.#roundBuckets * 2);
+      if (isLate) counters.late.add(1);
       else
         round.divide(this.#give(nowMs), (bucket, subscriber) => {
           counters.assignments.add(1);

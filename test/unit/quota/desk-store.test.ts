@@ -2,6 +2,7 @@ import t from 'tap';
 import { FailingStore } from '../../support/failing-store.ts';
 import { GatedStore } from '../../support/gated-store.ts';
 import { DeskScene } from '../../support/quota/desk-scene.ts';
+import { bucketId, usageReports } from '../../support/quota/model-proxy.ts';
 import { embeddedStore } from '../../support/stores.ts';
 
 const RULES = `{ domain: api, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 6000 } }] }`;
@@ -62,6 +63,33 @@ t.test('a round whose store has taken too long grants nothing, and gives back wh
   while (store.waiting.length > 0) store.waiting.shift()!.pass();
   t.match(await again, [{ kind: 'token_bucket' }]);
 });
+
+t.test(
+  'after a round that has taken too long, rounds have fewer buckets until they are in time again',
+  async t => {
+    const store = new GatedStore();
+    const scene = new DeskScene({ rules: RULES, store });
+    const usages = Array.from({ length: 1_000 }, (_, i) => ({
+      id: bucketId([['user', String(i)]]),
+      allowed: 1,
+      denied: 0,
+    }));
+    scene.open().send(usageReports('api', usages));
+    const sizes: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      while (store.waiting.length === 0) await turn();
+      sizes.push(store.waiting[0].ops);
+      if (round < 2) scene.decisions.clock.advance(600);
+      store.waiting.shift()!.pass();
+      // What a late round gives back.
+      if (round < 2) {
+        while (store.waiting.length === 0) await turn();
+        store.waiting.shift()!.pass();
+      }
+    }
+    t.same(sizes, [250, 125, 63, 126, 250]);
+  },
+);
 
 t.test('reports that arrive while the store is asked are looked at together afterwards', async t => {
   const store = new GatedStore();
