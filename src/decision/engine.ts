@@ -215,7 +215,7 @@ export class Engine {
 
   #markRefunds({ counters }: DecisionBatch): void {
     const { overLimit } = this.#parts;
-    if (overLimit !== null) markRefunds(counters, overLimit);
+    if (overLimit !== null) markRefunds(counters, overLimit.marks);
   }
 
   /** The current time if the batch is measured, else 0. */

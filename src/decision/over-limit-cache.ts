@@ -104,7 +104,7 @@ export class OverLimitCache {
 }
 
 /** Invalidates the cache entries of refunded keys, after the store has counted the refunds. */
-export function markRefunds(counters: CounterBatch, { marks }: OverLimitCache): void {
+export function markRefunds(counters: CounterBatch, marks: RefundMarks): void {
   if (counters.refundCount === 0) return;
   for (let op = 0; op < counters.opCount; op++) {
     const lowers = counters.opRefunds[op] === 1 && counters.opHits[op] > 0;

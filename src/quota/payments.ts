@@ -1,8 +1,10 @@
 import type { FingerprintKey } from '../counters/fingerprint.ts';
+import type { RefundMarks } from '../counters/refund-marks.ts';
 import type { CounterStore } from '../counters/store.ts';
 import { DecisionBatch, endOfLimits, firstLimit } from '../decision/batch.ts';
 import { CacheKeys } from '../decision/cache-key.ts';
 import type { DecisionReply } from '../decision/decider.ts';
+import { markRefunds } from '../decision/over-limit-cache.ts';
 import { Planner, type RowSelection } from '../decision/plan.ts';
 import type { NamedStatistics } from '../decision/statistics/named-rows.ts';
 import { ROW_SLOTS, type RuleGeneration } from '../decision/statistics/rule-statistics.ts';
@@ -15,6 +17,8 @@ interface PaymentParts {
   readonly fingerprintKey: FingerprintKey;
   /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
+  /** Tells the local caches of all threads what was given back; null without local caches. */
+  readonly marks: RefundMarks | null;
   /** The steering records; null if they are disabled. */
   readonly steering: SharedRecordsReader | null;
 }
@@ -86,7 +90,14 @@ export class Payments implements RowSelection {
 
   /** Counts a batch that was planned. @throws (rejects with) Fault `store_failed`: the hits may or may not be counted */
   async count({ counters }: DecisionBatch): Promise<void> {
-    if (counters.opCount > 0) await this.#parts.store.increment(counters);
+    const { store, marks } = this.#parts;
+    if (counters.opCount === 0) return;
+    try {
+      await store.increment(counters);
+    } finally {
+      // Also if the store has failed, because it may have counted.
+      if (marks !== null) markRefunds(counters, marks);
+    }
   }
 
   /** A batch that was planned is not needed any more. */

@@ -92,7 +92,7 @@ export class ShadowEngine {
     this.#planner.plan(batch, this.rehearsal.generation, steering);
     if (batch.counters.opCount === 0) return;
     countBatch(this.#store, batch.counters, this.#settings.options.holdBack);
-    if (this.#overLimit !== null) markRefunds(batch.counters, this.#overLimit);
+    if (this.#overLimit !== null) markRefunds(batch.counters, this.#overLimit.marks);
   }
 
   /** Decides the descriptors of a request. Returns false if they have no decision. */

@@ -1,4 +1,5 @@
 import type { Fault } from '../../src/base/fault.ts';
+import type { RefundMarks } from '../../src/counters/refund-marks.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { AnswerAdditions } from '../../src/decision/answers/additions.ts';
 import type { BatchObserver } from '../../src/decision/batch-observer.ts';
@@ -58,6 +59,8 @@ export interface DecisionSetup {
   readonly options?: Partial<EngineOptions>;
   /** Size of the local cache; 0, the default, for none. */
   readonly localCacheBytes?: number;
+  /** The marks of refunds for the local cache, if others refund as well. */
+  readonly marks?: RefundMarks;
   /** Requests that may wait; 100 000 unless given. */
   readonly maxQueued?: number;
   /** If other threads have queues. */
@@ -95,7 +98,7 @@ export class Decisions {
       options,
       additions: new AnswerAdditions(options),
       store: setup.store,
-      overLimit: cacheBytes === 0 ? null : new OverLimitCache(cacheBytes, this.clock),
+      overLimit: cacheBytes === 0 ? null : new OverLimitCache(cacheBytes, this.clock, setup.marks),
       counters,
       clock: this.clock,
       logger: this.logger,

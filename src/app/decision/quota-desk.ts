@@ -1,3 +1,4 @@
+import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { GenerationSource } from '../../decision/batching/batcher.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
 import { DemandBoard } from '../../quota/demand-board.ts';
@@ -36,6 +37,7 @@ export function createQuotaDesk(
       cacheKeyPrefix,
       fingerprintKey,
       named,
+      marks: store.refundMarks === null ? null : new RefundMarks(store.refundMarks),
       steering: steering === null ? null : new SharedRecordsReader(steering),
     }),
     board: new DemandBoard(cacheKeyPrefix),

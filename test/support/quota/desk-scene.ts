@@ -1,3 +1,4 @@
+import { RefundMarks } from '../../../src/counters/refund-marks.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { CODE } from '../../../src/decision/batch.ts';
 import { RuleGeneration } from '../../../src/decision/statistics/rule-statistics.ts';
@@ -21,6 +22,8 @@ interface SceneSetup {
   readonly store?: CounterStore;
   readonly steering?: SharedRecordsReader | SharedArrayBuffer;
   readonly isShadow?: boolean;
+  /** Size of the local cache of the callers, in bytes; none unless given. */
+  readonly localCacheBytes?: number;
   readonly nowMs?: number;
 }
 
@@ -32,14 +35,16 @@ export class DeskScene {
   /** The active rules; null for none. */
   generation: RuleGeneration | null = null;
 
-  constructor({ rules, store = embeddedStore(), steering, isShadow = false, nowMs }: SceneSetup) {
+  constructor({ rules, store = embeddedStore(), steering, isShadow = false, ...more }: SceneSetup) {
+    const marks = new RefundMarks();
     const memory = steering instanceof SharedArrayBuffer ? steering : undefined;
     this.decisions = new Decisions({
       store,
       rules: null,
       generations: { current: () => this.generation },
       options: { modes: { shadow: isShadow, quota: false } },
-      ...(nowMs !== undefined && { nowMs }),
+      ...more,
+      marks,
       ...(memory !== undefined && { steering: memory }),
     });
     const { clock, logger, stats, statistics } = this.decisions;
@@ -51,6 +56,7 @@ export class DeskScene {
         cacheKeyPrefix: '',
         fingerprintKey: TEST_FINGERPRINT_KEY,
         named: statistics,
+        marks,
         steering: memory === undefined ? reader : new SharedRecordsReader(memory),
       }),
       board: new DemandBoard(''),

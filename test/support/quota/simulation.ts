@@ -149,6 +149,7 @@ export class Simulation {
         cacheKeyPrefix: '',
         fingerprintKey: TEST_FINGERPRINT_KEY,
         named: this.#statistics,
+        marks: null,
         steering: null,
       }),
       board: new DemandBoard(''),

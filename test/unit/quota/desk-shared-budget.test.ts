@@ -121,3 +121,23 @@ t.test(
     for (const { proxied } of seconds) t.ok(proxied <= 200, `${proxied} in a second`);
   },
 );
+
+t.test('callers whose local cache has a key as over its limit get what proxies give back', async t => {
+  const scene = new DeskScene({
+    rules:
+      '{ domain: api, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 600 } }] }',
+    localCacheBytes: 100_000,
+  });
+  const proxy = scene.open();
+  for (let second = 0; second < 3; second++) {
+    await proxy.reports('user=ann', 0, 20);
+    await scene.pass(1_000);
+  }
+  await scene.asks('user=ann', 600 - (await scene.counted('user=ann')));
+  t.notOk(await scene.asks('user=ann'));
+  for (let second = 0; second < 5; second++) {
+    await proxy.reports('user=ann', 0, 0);
+    await scene.pass(1_000);
+  }
+  t.ok(await scene.asks('user=ann'));
+});
