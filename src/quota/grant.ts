@@ -84,46 +84,53 @@ export function endAfter(sentMs: number, ttlS: number): number {
 /**
  * The most requests that a proxy admits in a span from grants that replace each other. A grant is in use until the next one
  * has arrived, or to its end if that gets lost with the stream.
+ *
+ * @param sinceMs only requests from this time on
  */
-export function mostFrom(grants: readonly Grant[], span: Span): number {
+export function mostFrom(
+  grants: readonly Grant[],
+  { fromMs, toMs, reckoning }: Span,
+  sinceMs = Number.NEGATIVE_INFINITY,
+): number {
   let most = 0;
   for (let i = 0; i < grants.length; i++) {
+    const grant = grants[i];
     const next = grants[i + 1];
-    if (next === undefined) most += mostUntil(grants[i], span.toMs, span);
-    else if (span.reckoning === 'flow')
-      most += mostUntil(grants[i], next.sentMs, span) + mostBeyond(grants[i], next, next.sentMs, span);
-    else {
-      const replacedMs = next.sentMs + DELAY_MS;
-      most += mostUntil(grants[i], replacedMs, span) + mostBeyond(grants[i], next, replacedMs, span);
-    }
+    const beginMs = Math.max(fromMs, sinceMs, grant.sentMs);
+    const endMs = Math.min(toMs, grant.endMs);
+    if (next === undefined) most += grant.tokens * perToken(grant, beginMs, endMs, reckoning);
+    else if (reckoning === 'flow') {
+      most += grant.tokens * perToken(grant, beginMs, Math.min(endMs, next.sentMs), 'flow');
+      most += excess(grant, next) * perToken(grant, Math.max(beginMs, next.sentMs), endMs, 'flow');
+    } else most += mostReplaced(grant, next, beginMs, endMs);
   }
   return most;
 }
 
-/** The most requests of a grant in the part of a span before a time. */
-function mostUntil(grant: Grant, untilMs: number, { fromMs, toMs, reckoning }: Span): number {
-  const beginMs = Math.max(fromMs, grant.sentMs);
-  return grant.tokens * perToken(grant, beginMs, Math.min(toMs, grant.endMs, untilMs), reckoning);
+/** The tokens by which a grant exceeds the next one while either may be in use. */
+function excess(grant: Grant, next: Grant): number {
+  const isFollowed = next.intervalS === grant.intervalS && next.endMs >= grant.endMs;
+  return isFollowed ? Math.max(0, grant.tokens - next.tokens) : grant.tokens;
 }
 
 /**
- * How many more requests a grant admits than the next one, if it is still in use after a time in a span.
+ * The most requests of a grant in a span that is a part of its time, beside those that are counted for the next one.
  *
- * With `all`, if the next one arrives u after the time, the intervals of the grant until then are at most one more than
- * those that the next one has lost, unless these are as long as the delay that is counted for both.
+ * Both count until the next one has surely arrived. If it gets lost, or arrives much later, the grant goes on instead: of
+ * each interval from then on, the tokens by which it exceeds the next one count. It may have one interval more than the next
+ * one loses by this, unless intervals are as short as the delay, which is counted for both.
  */
-function mostBeyond(grant: Grant, next: Grant, afterMs: number, { fromMs, toMs, reckoning }: Span): number {
+function mostReplaced(grant: Grant, next: Grant, beginMs: number, endMs: number): number {
   const { tokens, intervalS } = grant;
-  const beginMs = Math.max(fromMs, grant.sentMs, afterMs);
-  const endMs = Math.min(toMs, grant.endMs);
-  if (endMs <= beginMs) return 0;
-  const isFollowed = next.intervalS === intervalS && next.endMs >= grant.endMs;
-  const more = isFollowed ? Math.max(0, tokens - next.tokens) : tokens;
-  const intervals = (endMs - beginMs) / (intervalS * SECOND_MS);
-  if (reckoning === 'flow') return more * intervals;
-  if (afterMs <= Math.max(fromMs, grant.sentMs)) return 2 * tokens + more * Math.floor(intervals);
+  const replacedMs = next.sentMs + DELAY_MS;
+  const most = tokens * perToken(grant, beginMs, Math.min(endMs, replacedMs), 'all');
+  const beyondMs = endMs - Math.max(beginMs, replacedMs);
+  if (beyondMs <= 0) return most;
+  const intervals = beyondMs / (intervalS * SECOND_MS);
+  const more = excess(grant, next);
+  if (replacedMs <= beginMs) return 2 * tokens + more * Math.floor(intervals);
   const whole = Math.ceil(intervals);
-  return intervalS * SECOND_MS <= DELAY_MS ? more * whole : tokens + more * (whole - 1);
+  return most + (intervalS * SECOND_MS <= DELAY_MS ? more * whole : tokens + more * (whole - 1));
 }
 
 /**

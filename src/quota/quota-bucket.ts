@@ -37,8 +37,6 @@ const LEVEL_RETRY_MS = SECOND_MS;
  */
 export type Verdict = 'allow_all' | 'deny_all' | 'divided';
 
-const NOTHING: Usage = { allowed: 0, denied: 0 };
-
 /** A bucket of a domain: the proxies that have it, and its limits. */
 export class QuotaBucket {
   /** Names the bucket among all others. */
@@ -69,7 +67,8 @@ export class QuotaBucket {
   demand = 0;
   /** When a proxy that got less than it wants can get more; infinite if there is none. */
   retryMs = Number.POSITIVE_INFINITY;
-  #reported: Usage = NOTHING;
+  #allowed = 0;
+  #denied = 0;
   /** Requests that proxies have reported before they left, and that no grant explains. */
   #unexplained = 0;
   /** The longest time between two reports of a proxy. */
@@ -91,14 +90,15 @@ export class QuotaBucket {
   /** A proxy has reported. */
   report(subscriber: Subscriber, allowed: number, denied: number, nowMs: number): void {
     subscriber.report(allowed, denied, nowMs);
-    this.#reported = { allowed: this.#reported.allowed + allowed, denied: this.#reported.denied + denied };
+    this.#allowed += allowed;
+    this.#denied += denied;
     this.subscribers.add(subscriber);
     this.waiting.add(subscriber);
   }
 
   /** The reports since the last look, of all proxies, also of those that have gone. */
   get reported(): Usage {
-    return this.#reported;
+    return { allowed: this.#allowed, denied: this.#denied };
   }
 
   /**
@@ -126,7 +126,8 @@ export class QuotaBucket {
     const windows = this.limits.map(limit => this.window(limit, limit.facts, nowMs));
     const waiting = [...this.waiting];
     this.waiting.clear();
-    this.#reported = NOTHING;
+    this.#allowed = 0;
+    this.#denied = 0;
     this.retryMs = Number.POSITIVE_INFINITY;
     for (const window of windows) window.spent += this.#unexplained;
     this.#unexplained = 0;
@@ -154,8 +155,9 @@ export class QuotaBucket {
   leave(subscriber: Subscriber, nowMs: number): void {
     const windows = this.limits.flatMap(limit => limit.windows);
     const present = windows.filter(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs);
-    for (const window of present) window.spent += explainedIn(window, subscriber, nowMs);
-    this.#unexplained += unexplainedOf(subscriber, nowMs);
+    const explained = explainedOf(subscriber, nowMs);
+    for (const window of present) window.spent += explainedIn(window, subscriber, explained, nowMs);
+    this.#unexplained += subscriber.allowed - explained;
     this.demand -= subscriber.demand;
     this.#change(subscriber, () => subscriber.take());
     for (const window of windows) {
@@ -175,8 +177,10 @@ export class QuotaBucket {
 
   /** Takes what a proxy has reported. @param windows those of the present time */
   #take(subscriber: Subscriber, windows: readonly PrepaidWindow[], nowMs: number): void {
-    const unexplained = unexplainedOf(subscriber, nowMs);
-    for (const window of windows) window.spent += unexplained + explainedIn(window, subscriber, nowMs);
+    const explained = explainedOf(subscriber, nowMs);
+    const unexplained = subscriber.allowed - explained;
+    for (const window of windows)
+      window.spent += unexplained + explainedIn(window, subscriber, explained, nowMs);
     this.demand -= subscriber.demand;
     this.#change(subscriber, () => subscriber.take());
     this.demand += subscriber.demand;
@@ -217,19 +221,23 @@ export class QuotaBucket {
   }
 }
 
-/** How many of the requests that a proxy reports no grant explains. It has admitted them without one, at any time. */
-function unexplainedOf(subscriber: Subscriber, nowMs: number): number {
-  return subscriber.reported.allowed - explainedOf(subscriber, nowMs);
-}
-
-/** How many of the others it has admitted in a window of the present time, at most. */
-function explainedIn({ fromMs, reckoning }: PrepaidWindow, subscriber: Subscriber, nowMs: number): number {
-  return Math.min(explainedOf(subscriber, nowMs), subscriber.most({ fromMs, toMs: nowMs, reckoning }));
-}
-
+/** How many of the requests that a proxy reports its grants explain. It has admitted the others without one, at any time. */
 function explainedOf(subscriber: Subscriber, nowMs: number): number {
-  const { allowed } = subscriber.reported;
+  const { allowed } = subscriber;
   if (allowed === 0) return 0;
-  const all = subscriber.most({ fromMs: Number.NEGATIVE_INFINITY, toMs: nowMs, reckoning: 'all' });
-  return Math.min(allowed, all);
+  return Math.min(
+    allowed,
+    subscriber.most({ fromMs: Number.NEGATIVE_INFINITY, toMs: nowMs, reckoning: 'all' }),
+  );
+}
+
+/** How many of the requests that grants explain a proxy has admitted in a window of the present time, at most. */
+function explainedIn(
+  { fromMs, reckoning }: PrepaidWindow,
+  subscriber: Subscriber,
+  explained: number,
+  nowMs: number,
+): number {
+  if (explained === 0) return 0;
+  return Math.min(explained, subscriber.most({ fromMs, toMs: nowMs, reckoning }));
 }

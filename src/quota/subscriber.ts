@@ -57,9 +57,9 @@ export class Subscriber {
     if (allowed + denied > 0) this.usedMs = nowMs;
   }
 
-  /** The reports that were not taken yet. */
-  get reported(): Usage {
-    return { allowed: this.#allowed, denied: this.#denied };
+  /** Requests that the proxy has allowed, by the reports that were not taken yet. */
+  get allowed(): number {
+    return this.#allowed;
   }
 
   /** Takes the reports into account. Afterwards, the proxy may have admitted unreported requests only since the last one. */
@@ -105,10 +105,10 @@ export class Subscriber {
    * The most requests of a span that are not reported yet, with the grants that the proxy has or would have. A `flow` is not
    * exact to a fill of the token bucket, which is more than flows while a report is on its way.
    */
-  most({ fromMs, toMs, reckoning }: Span, grants = this.#grants): number {
+  most(span: Span, grants = this.#grants): number {
     if (grants.length === 0) return 0;
-    const sinceMs = reckoning === 'all' ? this.#sinceMs : this.#sinceMs + DELAY_MS;
-    return mostFrom(grants, { fromMs: Math.max(fromMs, sinceMs), toMs, reckoning });
+    const sinceMs = span.reckoning === 'all' ? this.#sinceMs : this.#sinceMs + DELAY_MS;
+    return mostFrom(grants, span, sinceMs);
   }
 
   /** The proxy was sent an assignment. @param grants those that it may use from now on */
