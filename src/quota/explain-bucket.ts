@@ -51,7 +51,7 @@ export interface BucketExplanation {
   readonly grantS: number;
 }
 
-interface ExplainerParts extends Omit<ConstructorParameters<typeof Payments>[0], 'named'> {
+interface ExplainerParts extends Omit<ConstructorParameters<typeof Payments>[0], 'named' | 'marks'> {
   /** Returns the active rules; null before the first load. */
   readonly rules: () => CompiledRules | null;
   /** Whether all limits are in shadow mode. */
@@ -68,7 +68,7 @@ export class BucketExplainer {
 
   constructor(parts: ExplainerParts) {
     this.#parts = parts;
-    this.#payments = new Payments({ ...parts, named: discardedStatistics() });
+    this.#payments = new Payments({ ...parts, marks: null, named: discardedStatistics() });
   }
 
   /** Returns null before rules were loaded. @param nowMs a whole number */

@@ -200,9 +200,8 @@ export class Round {
 
   /** Collects what the proxies of a bucket have reported. */
   #collect({ domain, waiting }: QuotaBucket, entries: readonly DescriptorEntry[]): void {
-    for (const { reported, intervalMs } of waiting)
-      if (reported.allowed + reported.denied > 0)
-        this.#usages.push({ domain, entries, ...reported, spanMs: intervalMs });
+    for (const { allowed, denied, intervalMs } of waiting)
+      if (allowed + denied > 0) this.#usages.push({ domain, entries, allowed, denied, spanMs: intervalMs });
   }
 
   /** Pays in the windows that grants reach later, in the order of their times. */

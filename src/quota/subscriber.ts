@@ -57,9 +57,13 @@ export class Subscriber {
     if (allowed + denied > 0) this.usedMs = nowMs;
   }
 
-  /** Requests that the proxy has allowed, by the reports that were not taken yet. */
+  /** Requests that the proxy has allowed, and denied, by the reports that were not taken yet. */
   get allowed(): number {
     return this.#allowed;
+  }
+
+  get denied(): number {
+    return this.#denied;
   }
 
   /** Takes the reports into account. Afterwards, the proxy may have admitted unreported requests only since the last one. */
