@@ -94,7 +94,7 @@ export class Allotment {
       // Another grant would have to begin full.
       else if (wish.isRenewal && isStillGood) give('kept', wish);
       else {
-        const tokens = this.#tokensFor(wish, inOrder.length - i);
+        const tokens = this.#noticed(wish.subscriber, this.#tokensFor(wish, inOrder.length - i));
         const allotted = tokens > 0 ? 'granted' : isStillGood ? 'kept' : 'denied';
         if (allotted === 'kept') give('kept', wish);
         else this.#give(allotted, grantOf(this.#bucket, wish.subscriber, tokens, this.#nowMs), give);
@@ -112,6 +112,17 @@ export class Allotment {
       const more = moreBy(wish, window);
       return more <= 0 || more <= this.#room[w] + ROUNDING;
     });
+  }
+
+  /**
+   * The tokens, or one fewer if the proxy would not notice another interval, because it compares only tokens. Denied
+   * everything, it begins anew with its next grant. It may keep one token in a longer interval than it should have.
+   */
+  #noticed(subscriber: Subscriber, tokens: number): number {
+    const active = subscriber.activeAt(this.#nowMs);
+    const { intervalS } = this.#bucket;
+    if (active === null || active.tokens !== tokens || active.intervalS === intervalS) return tokens;
+    return tokens > 1 || active.intervalS < intervalS ? tokens - 1 : tokens;
   }
 
   /** The tokens that a proxy gets at most, if it has to share with `others`, of which it is one. */
