@@ -141,3 +141,16 @@ t.test('callers whose local cache has a key as over its limit get what proxies g
   }
   t.ok(await scene.asks('user=ann'));
 });
+
+t.test(
+  'in windows of 5 s, the rate holds over time, and proxies admit what their token buckets save up besides',
+  async t => {
+    const scene = sceneOf('rate_limit: { unit: second, unit_multiplier: 5, requests_per_unit: 500 }');
+    const seconds = await shareBudget({ scene, entries: 'user=ann', proxies: PROXIES, callers: 60 }, 120);
+    const total = seconds.reduce((sum, { proxied, called }) => sum + proxied + called, 0);
+    const savedUp = 1.25 * (120 + 40 + 10);
+    t.ok(total <= 24 * 500 + savedUp, `${total} of 12,000 and ${savedUp}`);
+    t.ok(total > 0.85 * 24 * 500, `${total} of 12,000`);
+    for (const hits of byWindow(seconds, 5).all) t.ok(hits <= 500 + savedUp, `${hits} of 500 and ${savedUp}`);
+  },
+);
