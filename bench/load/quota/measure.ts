@@ -29,7 +29,7 @@ export interface QuotaRound {
 
 export interface QuotaResult {
   readonly case: QuotaCase;
-  /** The longest time until a first report was answered. */
+  /** The time until all proxies had an answer. */
   readonly startMs: number;
   /** The part of the reports after the warm-up that were not answered, because a round was late, and had to be sent again. */
   readonly unanswered: number;
@@ -38,8 +38,8 @@ export interface QuotaResult {
   readonly rounds: readonly QuotaRound[];
 }
 
-/** Times in which all proxies report at least once. */
-const WARM_UPS = 3;
+/** Reports of each proxy before the measurements. */
+const LEAST_REPORTS = 3;
 
 export interface QuotaTimes {
   readonly rounds: number;
@@ -66,7 +66,7 @@ export async function measureCase(
   });
   const before = await memory.sample();
   progress.step(`${title}: warm-up`);
-  const { warm, startMs } = await warmUp(field, firstWarmUpMs);
+  const warm = await warmUp(field, firstWarmUpMs);
   const after = await memory.sample();
   const bytes = after.heapBytes + after.externalBytes - before.heapBytes - before.externalBytes;
   const found: QuotaRound[] = [];
@@ -83,7 +83,7 @@ export async function measureCase(
   await generator.ask('close');
   return {
     case: measured,
-    startMs,
+    startMs: warm.startMs,
     unanswered: (totals.repeated - warm.repeated) / (totals.reports - warm.reports),
     bytesPerBucket: bytes / (proxies.count * proxies.buckets),
     rounds: found,
@@ -91,19 +91,13 @@ export async function measureCase(
 }
 
 /** Every proxy reports several times, so that its demand is known, and that of all others. */
-async function warmUp(
-  { generator }: QuotaField,
-  warmUpMs: number,
-): Promise<{ readonly warm: QuotaTotals; readonly startMs: number }> {
-  await generator.ask('drive', null);
-  let warm = await generator.ask('rest');
-  const { latency } = await generator.ask('mark');
-  for (let i = 0; i < WARM_UPS; i++) {
+async function warmUp({ generator }: QuotaField, warmUpMs: number): Promise<QuotaTotals> {
+  for (;;) {
     await generator.ask('drive', null);
-    await sleep(warmUpMs / WARM_UPS);
-    warm = await generator.ask('rest');
+    await sleep(warmUpMs);
+    const warm = await generator.ask('rest');
+    if (warm.fewestOfProxy >= LEAST_REPORTS) return warm;
   }
-  return { warm, startMs: latency.maxMs };
 }
 
 async function windowOf(

@@ -18,6 +18,9 @@ export interface QuotaTotals extends SeenActions {
   /** Reports whose buckets were all answered, and those that had to be sent again because they were not. */
   readonly reports: number;
   readonly repeated: number;
+  /** The fewest answered reports of a proxy, and how long it took until all proxies had one; NaN before. */
+  readonly fewestOfProxy: number;
+  readonly startMs: number;
   /** Reports that were answered in the present minute, by the clock of the machine, and those that were sent in it as well. */
   readonly answeredInMinute: number;
   readonly sentInMinute: number;
@@ -29,7 +32,7 @@ export interface QuotaTotals extends SeenActions {
 export type QuotaAnswers = {
   /** Opens the streams. Nothing is reported yet. */
   readonly open: (load: QuotaLoad) => Promise<void>;
-  /** Lets all proxies report: so many reports per second, or with null each one again when it is answered. */
+  /** Lets the proxies report in turns: so many reports per second, or with null the next one when one is answered. */
   readonly drive: (reportsPerSecond: number | null) => void;
   /** What happened since the last mark. */
   readonly mark: () => LoadWindow;
@@ -46,6 +49,12 @@ const ANSWER_MS = 20_000;
 const REPEAT_MS = 5_000;
 const REPEAT_CHECK_MS = 100;
 
+/**
+ * Buckets in reports that are under way at a time, if reports follow on answers. The reports of real proxies are spread
+ * over their interval, so those of a thousand proxies do not arrive together.
+ */
+const BUCKETS_UNDER_WAY = 20_000;
+
 const MINUTE_MS = 60_000;
 
 /** A proxy, and its report that is not answered yet. */
@@ -53,6 +62,8 @@ interface Proxy {
   readonly connection: ProxyConnection;
   /** Buckets of the report that are not answered yet. */
   missing: number;
+  /** Reports that were answered. */
+  reports: number;
   /** When the report was due, and when it was sent for the last time. */
   startedMs: number;
   sentMs: number;
@@ -68,7 +79,7 @@ export class RunningQuotaLoad implements ProxyObserver {
   readonly #histogram = new LatencyHistogram();
   readonly #windows: LoadWindows;
   #isDriven = false;
-  /** Whether an answer lets its proxy report again. */
+  /** Whether an answer lets the next proxy report. */
   #follows = false;
   #pacing: NodeJS.Timeout | undefined;
   #turn = 0;
@@ -76,6 +87,9 @@ export class RunningQuotaLoad implements ProxyObserver {
   #open = 0;
   #reports = 0;
   #repeated = 0;
+  #unanswered: number;
+  #startedMs = Number.NaN;
+  #startMs = Number.NaN;
   #minute = 0;
   #answeredInMinute = 0;
   #sentInMinute = 0;
@@ -87,10 +101,11 @@ export class RunningQuotaLoad implements ProxyObserver {
     const frames = new ReportFrames(load.template);
     this.#inTurn = Array.from({ length: load.proxies }, () => {
       const connection = new ProxyConnection(load.port, frames, this);
-      const proxy: Proxy = { connection, missing: 0, startedMs: 0, sentMs: 0, heldMs: [] };
+      const proxy: Proxy = { connection, missing: 0, reports: 0, startedMs: 0, sentMs: 0, heldMs: [] };
       this.#proxies.set(connection, proxy);
       return proxy;
     });
+    this.#unanswered = load.proxies;
     this.#windows = new LoadWindows(load.watched, this.#histogram);
     this.#repeating = setInterval(() => this.#repeat(), REPEAT_CHECK_MS);
   }
@@ -110,8 +125,13 @@ export class RunningQuotaLoad implements ProxyObserver {
   drive(reportsPerSecond: number | null): void {
     this.#isDriven = true;
     this.#follows = reportsPerSecond === null;
-    if (reportsPerSecond === null) for (const proxy of this.#inTurn) this.#report(proxy, performance.now());
-    else this.#pace(new Pacer(reportsPerSecond, performance.now()));
+    const nowMs = performance.now();
+    if (Number.isNaN(this.#startedMs)) this.#startedMs = nowMs;
+    if (reportsPerSecond === null) {
+      const { proxies, template } = this.#load;
+      const together = Math.min(Math.ceil(BUCKETS_UNDER_WAY / template.buckets), proxies);
+      for (let i = 0; i < together; i++) this.#reportNextIdle(nowMs);
+    } else this.#pace(new Pacer(reportsPerSecond, nowMs));
   }
 
   mark(): LoadWindow {
@@ -126,7 +146,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     const quiet = new Promise<void>(resolve => {
       this.#onQuiet = resolve;
     });
-    const timer = setTimeout(() => this.onFault(this.#unanswered()), ANSWER_MS);
+    const timer = setTimeout(() => this.onFault(this.#unansweredText()), ANSWER_MS);
     if (this.#open > 0 && this.#fault === '') await quiet;
     clearTimeout(timer);
     this.#throwFault();
@@ -153,7 +173,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     this.#answered(proxy, nowMs);
     const next = proxy.heldMs.shift();
     if (next !== undefined) this.#report(proxy, next);
-    else if (this.#isDriven && this.#follows) this.#report(proxy, nowMs);
+    else if (this.#isDriven && this.#follows) this.#reportNextIdle(nowMs);
     else if (this.#open === 0) this.#onQuiet();
   }
 
@@ -168,6 +188,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     this.#histogram.record(nowMs - proxy.startedMs);
     this.#reports++;
     this.#open--;
+    if (proxy.reports++ === 0 && --this.#unanswered === 0) this.#startMs = nowMs - this.#startedMs;
     const minute = minuteAt(nowMs);
     if (minute !== this.#minute) {
       this.#minute = minute;
@@ -216,12 +237,24 @@ export class RunningQuotaLoad implements ProxyObserver {
     else this.#report(proxy, startedMs);
   }
 
+  /** Fewer reports than proxies are under way. */
+  #reportNextIdle(nowMs: number): void {
+    for (;;) {
+      const proxy = this.#inTurn[this.#turn++ % this.#inTurn.length];
+      if (proxy.missing > 0) continue;
+      this.#report(proxy, nowMs);
+      return;
+    }
+  }
+
   #totals(): QuotaTotals {
     const seen = this.#inTurn.map(({ connection }) => connection.seen);
     const sum = (of: (each: SeenActions) => number) => seen.reduce((total, each) => total + of(each), 0);
     return {
       reports: this.#reports,
       repeated: this.#repeated,
+      fewestOfProxy: Math.min(...this.#inTurn.map(proxy => proxy.reports)),
+      startMs: this.#startMs,
       tokenBuckets: sum(each => each.tokenBuckets),
       others: sum(each => each.others),
       mostTokens: Math.max(...seen.map(each => each.mostTokens)),
@@ -232,7 +265,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     };
   }
 
-  #unanswered(): string {
+  #unansweredText(): string {
     const waiting = this.#inTurn.filter(({ missing }) => missing > 0);
     const buckets = waiting.reduce((sum, { missing }) => sum + missing, 0);
     return `${buckets} buckets in reports of ${waiting.length} proxies had no answer after ${ANSWER_MS / 1_000} s`;
