@@ -107,10 +107,13 @@ export class Allotment {
     give(allotted, wish);
   }
 
+  /** Whether a renewal is paid in all windows that it reaches, also where it adds no whole fill. */
   #isPaid(wish: Wish): boolean {
+    const renewedMs = wish.grants.at(-1)!.endMs;
+    const endMs = wish.subscriber.grants.at(-1)!.endMs;
     return this.#windows.every((window, w) => {
-      const more = moreBy(wish, window);
-      return more <= 0 || more <= this.#room[w] + ROUNDING;
+      const isReached = window.fromMs < renewedMs && window.toMs > endMs;
+      return !isReached || moreBy(wish, window) <= this.#room[w] + ROUNDING;
     });
   }
 

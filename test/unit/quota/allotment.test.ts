@@ -20,11 +20,18 @@ function bucketOf(lengthMs: number, grantable: number): { bucket: QuotaBucket; w
 }
 
 /** A proxy of the bucket that was granted tokens some time ago, and gets requests at a rate. */
-function proxyOf(bucket: QuotaBucket, tokens: number, sentMs: number, rate: number): Subscriber {
+function proxyOf(
+  bucket: QuotaBucket,
+  tokens: number,
+  sentMs: number,
+  rate: number,
+  intervalS = 1,
+): Subscriber {
   const subscriber = new Subscriber(new QuotaStream('', () => {}), new Uint8Array(0), sentMs);
   bucket.subscribers.add(subscriber);
-  bucket.tell(subscriber, 'token_bucket', [newGrant(tokens, 1, sentMs, 10)]);
+  bucket.tell(subscriber, 'token_bucket', [newGrant(tokens, intervalS, sentMs, 10)]);
   subscriber.demand = rate;
+  subscriber.intervalMs = 5_000;
   return subscriber;
 }
 
@@ -71,6 +78,20 @@ t.test('grants are sent only if all that proxies can admit is paid with them', a
     'renewed short',
   ]);
 });
+
+t.test(
+  'a grant is not prolonged while what proxies can admit is not paid, also if it gets no whole fill more',
+  async t => {
+    const { bucket, window } = bucketOf(60_000, 1_000);
+    const proxy = proxyOf(bucket, 1, NOW_MS - 6_500, 0, 5);
+    bucket.intervalS = 5;
+    const wish = wishOf(bucket, proxy, NOW_MS);
+    t.ok(wish.isRenewal);
+    t.equal(proxy.most(window, wish.grants) - proxy.most(window), 1);
+    window.paid = window.unreported - 1;
+    t.same(divide(bucket, [wish]), ['kept']);
+  },
+);
 
 t.test('proxies that want little are served first, and the others get equal parts of the rest', async t => {
   const { bucket, window } = bucketOf(60_000, 100_000);
