@@ -38,9 +38,14 @@ export class DemandBoard {
     this.#prefix = cacheKeyPrefix;
   }
 
+  /** Whether what the proxies of the bucket want is written in every interval. */
+  concerns({ demand, rate }: QuotaBucket): boolean {
+    return demand * HEADROOM >= rate * LEAST_PART;
+  }
+
   /** Whether the bucket should be in a round to write what its proxies want. */
   isDue(bucket: QuotaBucket, nowMs: number): boolean {
-    return bucket.askedInterval !== intervalAt(nowMs) && bucket.demand * HEADROOM >= bucket.rate * LEAST_PART;
+    return bucket.askedInterval !== intervalAt(nowMs) && this.concerns(bucket);
   }
 
   /** Adds the ops of a bucket to a batch. Null if it has none in this interval. */

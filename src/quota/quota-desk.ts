@@ -22,8 +22,9 @@ const TICK_MS = 250;
 /** A proxy that reports no request of a bucket for this time is told to forget the bucket. */
 const IDLE_MS = 120 * SECOND_MS;
 
-/** How often the desk looks for such proxies. */
+/** How often the desk looks for such proxies, and at how many buckets of streams in a tick, or at those of one stream. */
 const SWEEP_MS = 10 * SECOND_MS;
+const SWEEP_BUCKETS = 10_000;
 
 /** Maximum number of buckets in a round, which takes some milliseconds. Others wait for the next one. */
 const ROUND_BUCKETS = 250;
@@ -70,6 +71,10 @@ export class QuotaDesk {
   readonly #streams = new Set<QuotaStream>();
   /** Buckets with proxies that wait for an assignment. */
   readonly #due = new Set<QuotaBucket>();
+  /** Buckets that may have to be in a round without a report. All others are not looked at in each tick. */
+  readonly #restless = new Set<QuotaBucket>();
+  /** Streams whose buckets are looked at for idle ones, in the next ticks. */
+  #unswept: QuotaStream[] = [];
   #isScheduled = false;
   #round: Promise<void> | null = null;
   /** Maximum number of buckets in the next round: fewer after one that was late. */
@@ -212,7 +217,12 @@ export class QuotaDesk {
           error: asError(failure).stack,
         });
     }
-    for (const bucket of buckets) this.#registry.forgetIfUnused(bucket);
+    for (const bucket of buckets) {
+      this.#registry.forgetIfUnused(bucket);
+      const isWaiting = bucket.retryMs < Number.POSITIVE_INFINITY || this.#parts.board.concerns(bucket);
+      if (isWaiting && bucket.subscribers.size > 0) this.#restless.add(bucket);
+      else this.#restless.delete(bucket);
+    }
   }
 
   /** Sends a proxy its share of a bucket. */
@@ -241,20 +251,29 @@ export class QuotaDesk {
   }
 
   #tick(nowMs: number): void {
-    for (const bucket of this.#registry.buckets) {
+    for (const bucket of this.#restless) {
       const mayGetMore = bucket.retryMs <= nowMs;
       if (mayGetMore)
         for (const subscriber of bucket.subscribers)
           if (subscriber.told === 'deny_all') bucket.waiting.add(subscriber);
       if (mayGetMore || this.#parts.board.isDue(bucket, nowMs)) this.#schedule(bucket);
     }
-    if (Math.abs(nowMs - this.#sweptMs) >= SWEEP_MS) this.#sweep(nowMs);
+    this.#sweep(nowMs);
   }
 
+  /** Looks at some more buckets for idle ones. */
   #sweep(nowMs: number): void {
-    this.#sweptMs = nowMs;
-    for (const stream of this.#streams) {
-      for (const membership of this.#registry.of(stream)) this.#forgetIfIdle(membership, nowMs);
+    if (this.#unswept.length === 0) {
+      if (Math.abs(nowMs - this.#sweptMs) < SWEEP_MS) return;
+      this.#sweptMs = nowMs;
+      this.#unswept = [...this.#streams];
+    }
+    for (let looked = 0; looked < SWEEP_BUCKETS && this.#unswept.length > 0; ) {
+      const stream = this.#unswept.pop()!;
+      for (const membership of this.#registry.of(stream)) {
+        this.#forgetIfIdle(membership, nowMs);
+        looked++;
+      }
       stream.flush();
     }
   }

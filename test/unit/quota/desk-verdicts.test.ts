@@ -130,3 +130,18 @@ t.test('the store is not asked about a bucket that has one answer for all reques
     t.same(store.asked, [], rule);
   }
 });
+
+t.test(
+  'a proxy that is denied everything gets a grant when the next window begins, before it reports',
+  async t => {
+    const scene = sceneOf('{ key: user, rate_limit: { unit: minute, requests_per_unit: 600 } }');
+    const proxy = scene.open();
+    t.ok(await scene.asks('user=ann', 600));
+    t.match(await proxy.reports('user=ann', 0, 10), [{ kind: 'deny_all' }]);
+    // The minute has 40 s left.
+    for (let second = 0; second < 39; second++) await scene.pass(1_000);
+    t.same(proxy.sent(), []);
+    await scene.pass(1_250);
+    t.match(proxy.sent(), [{ kind: 'token_bucket' }]);
+  },
+);
