@@ -106,7 +106,7 @@ export type QuotaStrategy =
 const BLANKET = { allow_all: 0, deny_all: 1 } as const;
 
 /** `AbandonAction`, which has no fields. */
-const NOTHING = new Uint8Array(0);
+const NOTHING = new ByteWriter(0);
 
 /** Writes `RateLimitQuotaResponse`s: the actions of one stream, until they are taken. */
 export class QuotaActions {
@@ -128,8 +128,10 @@ export class QuotaActions {
     const assignment = this.#assignment;
     assignment.reset();
     writeSeconds(assignment, 2, ttlS);
-    writeShort(assignment, 3, () => writeStrategy(assignment, strategy));
-    this.#add(id, 2, assignment.view());
+    const start = beginShort(assignment, 3);
+    writeStrategy(assignment, strategy);
+    endShort(assignment, start);
+    this.#add(id, 2, assignment);
   }
 
   /** Tells the proxy to forget a bucket. */
@@ -144,12 +146,14 @@ export class QuotaActions {
     return message;
   }
 
-  #add(id: Uint8Array, field: number, action: Uint8Array): void {
+  #add(id: Uint8Array, field: number, action: ByteWriter): void {
     const message = this.#message;
     writeTag(message, 1, WIRE.bytes);
     message.varint(1 + varintBytes(id.length) + id.length + 2 + action.length);
     writeBytes(message, 1, id);
-    writeBytes(message, field, action);
+    writeTag(message, field, WIRE.bytes);
+    message.byte(action.length);
+    message.copy(action.bytes, 0, action.length);
   }
 }
 
@@ -161,24 +165,30 @@ function writeStrategy(writer: ByteWriter, strategy: QuotaStrategy): void {
     return;
   }
   const { tokens, intervalS } = strategy;
-  writeShort(writer, 3, () => {
-    writeUint(writer, 1, tokens);
-    writeShort(writer, 2, () => writeUint(writer, 1, tokens));
-    writeSeconds(writer, 3, intervalS);
-  });
+  const bucket = beginShort(writer, 3);
+  writeUint(writer, 1, tokens);
+  const perFill = beginShort(writer, 2);
+  writeUint(writer, 1, tokens);
+  endShort(writer, perFill);
+  writeSeconds(writer, 3, intervalS);
+  endShort(writer, bucket);
 }
 
 /** `google.protobuf.Duration`. */
 function writeSeconds(writer: ByteWriter, field: number, seconds: number): void {
-  writeShort(writer, field, () => writeUint(writer, 1, seconds));
+  const start = beginShort(writer, field);
+  writeUint(writer, 1, seconds);
+  endShort(writer, start);
 }
 
-/** Writes a message of less than 128 bytes, whose length is one byte. */
-function writeShort(writer: ByteWriter, field: number, write: () => void): void {
+/** Begins a message of less than 128 bytes, whose length is one byte. Returns where its content begins. */
+function beginShort(writer: ByteWriter, field: number): number {
   writeTag(writer, field, WIRE.bytes);
   writer.byte(0);
-  const start = writer.length;
-  write();
+  return writer.length;
+}
+
+function endShort(writer: ByteWriter, start: number): void {
   writer.bytes[start - 1] = writer.length - start;
 }
 

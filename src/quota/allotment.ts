@@ -76,8 +76,10 @@ export class Allotment {
   constructor(bucket: QuotaBucket, nowMs: number) {
     this.#bucket = bucket;
     this.#nowMs = nowMs;
-    this.#windows = bucket.limits.filter(limit => limit.refuses).flatMap(limit => limit.windows);
-    this.#room = this.#windows.map(roomIn);
+    const windows: PrepaidWindow[] = [];
+    for (const limit of bucket.limits) if (limit.refuses) windows.push(...limit.windows);
+    this.#windows = windows;
+    this.#room = windows.map(roomIn);
   }
 
   /**
@@ -87,8 +89,10 @@ export class Allotment {
    */
   divide(wishes: readonly Wish[], give: (allotted: Allotted, wish: Wish) => void): void {
     const isShort = this.#room.some(room => room < -ROUNDING);
-    const inOrder = [...wishes].sort((one, other) => (isShort ? -1 : 1) * (one.tokens - other.tokens));
-    for (const [i, wish] of inOrder.entries()) {
+    const inOrder = [...wishes];
+    if (wishes.length > 1) inOrder.sort((one, other) => (isShort ? -1 : 1) * (one.tokens - other.tokens));
+    for (let i = 0; i < inOrder.length; i++) {
+      const wish = inOrder[i];
       const isStillGood = this.#isStillGood(wish.subscriber);
       if (wish.isRenewal && this.#isPaid(wish)) this.#give('renewed', wish, give);
       // Another grant would have to begin full.
@@ -103,7 +107,7 @@ export class Allotment {
   }
 
   #give(allotted: Allotted, wish: Wish, give: (allotted: Allotted, wish: Wish) => void): void {
-    for (const [w, window] of this.#windows.entries()) this.#room[w] -= moreBy(wish, window);
+    for (let w = 0; w < this.#windows.length; w++) this.#room[w] -= moreBy(wish, this.#windows[w]);
     give(allotted, wish);
   }
 
