@@ -72,6 +72,7 @@ export function ended(grants: readonly Grant[], nowMs: number, ttlS: number): re
  * stream, so that the proxy uses the grant before to its end.
  */
 export function stillUsed(grants: readonly Grant[], arrivedMs: number): readonly Grant[] {
+  if (grants.length === 1 && grants[0].endMs > arrivedMs - DELAY_MS) return grants;
   const first = grants.findLastIndex(({ sentMs }) => sentMs + 2 * DELAY_MS <= arrivedMs);
   return grants.filter(({ endMs }, i) => i >= first && endMs > arrivedMs - DELAY_MS);
 }
