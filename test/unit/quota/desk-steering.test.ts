@@ -2,6 +2,7 @@ import t from 'tap';
 import { SharedRecordsReader } from '../../../src/steering/shared-records.ts';
 import type { SteeringTable } from '../../../src/steering/steering-table.ts';
 import { DeskScene } from '../../support/quota/desk-scene.ts';
+import { shareBudget } from '../../support/quota/shared-budget.ts';
 import { record, sharedRecords } from '../../support/steering.ts';
 
 const RULES = `
@@ -41,3 +42,21 @@ t.test(
     t.same(scene.decisions.logger.lines, []);
   },
 );
+
+t.test('bans that come and go do not let proxies and callers exceed a limit', async t => {
+  const shared = sharedRecords();
+  const limit = 'rate_limit: { unit: minute, requests_per_unit: 3000 }';
+  const rules = `{ domain: api, descriptors: [{ key: user, ${limit} }] }`;
+  const scene = new DeskScene({ rules, steering: shared.buffer });
+  const byMinute = new Map<number, number>();
+  for (let part = 0; part < 40; part++) {
+    const nowS = scene.decisions.clock.nowMs() / 1_000;
+    shared.publish(part % 3 === 0 ? [record('ban', 'user=ann', { domain: 'api', nowS })] : []);
+    const budget = { scene, entries: 'user=ann', proxies: [60, 20], callers: 20 };
+    for (const { atS, proxied, called } of await shareBudget(budget, 4)) {
+      const minute = Math.floor(atS / 60);
+      byMinute.set(minute, (byMinute.get(minute) ?? 0) + proxied + called);
+    }
+  }
+  for (const hits of byMinute.values()) t.ok(hits > 200 && hits <= 3_000, `${hits} of 3,000`);
+});
