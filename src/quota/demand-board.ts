@@ -39,13 +39,13 @@ export class DemandBoard {
   }
 
   /** Whether what the proxies of the bucket want is written in every interval. */
-  concerns({ demand, rate }: QuotaBucket): boolean {
-    return demand * HEADROOM >= rate * LEAST_PART;
+  concerns({ verdict, demand, rate, newUntilMs }: QuotaBucket, nowMs: number): boolean {
+    return verdict === 'divided' && (demand * HEADROOM >= rate * LEAST_PART || nowMs < newUntilMs);
   }
 
   /** Whether the bucket should be in a round to write what its proxies want. */
   isDue(bucket: QuotaBucket, nowMs: number): boolean {
-    return bucket.askedInterval !== intervalAt(nowMs) && this.concerns(bucket);
+    return bucket.askedInterval !== intervalAt(nowMs) && this.concerns(bucket, nowMs);
   }
 
   /** Adds the ops of a bucket to a batch. Null if it has none in this interval. */
@@ -90,9 +90,10 @@ function sumOf({ subscribers, cap, rate }: QuotaBucket): number {
   const most = Math.min(cap, rate);
   let wanting = 0;
   let others = 0;
-  for (const { demand } of subscribers) {
+  for (const { demand, intervalMs } of subscribers) {
     const wanted = demand * HEADROOM;
-    if (wanted > most) wanting++;
+    // What a new proxy wants is not known yet.
+    if (wanted > most || intervalMs === 0) wanting++;
     else others += wanted;
   }
   return wanting * UNIT + Math.min(Math.ceil(others), UNIT - 1);

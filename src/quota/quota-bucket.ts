@@ -26,7 +26,10 @@ const LONGEST_TTL_S = 300;
 const FLOOR = 0.05;
 
 /** The part that proxies get until their second report, which says what they need: Envoy sends it after five seconds. */
-const START = 0.5;
+const START = 0.25;
+
+/** How long a proxy is new, so that the others leave it a part. */
+const NEW_MS = 12 * SECOND_MS;
 
 /** Levels fall all the time. */
 const LEVEL_RETRY_MS = SECOND_MS;
@@ -65,6 +68,8 @@ export class QuotaBucket {
   askedInterval = 0;
   /** Requests per second that all proxies together get. */
   demand = 0;
+  /** Until when a proxy is new. */
+  newUntilMs = 0;
   /** When a proxy that got less than it wants can get more; infinite if there is none. */
   retryMs = Number.POSITIVE_INFINITY;
   #allowed = 0;
@@ -92,6 +97,7 @@ export class QuotaBucket {
     subscriber.report(allowed, denied, nowMs);
     this.#allowed += allowed;
     this.#denied += denied;
+    if (!this.subscribers.has(subscriber)) this.newUntilMs = nowMs + NEW_MS;
     this.subscribers.add(subscriber);
     this.waiting.add(subscriber);
   }
@@ -128,7 +134,7 @@ export class QuotaBucket {
     this.waiting.clear();
     this.#allowed = 0;
     this.#denied = 0;
-    this.retryMs = Number.POSITIVE_INFINITY;
+    if (this.retryMs <= nowMs) this.retryMs = Number.POSITIVE_INFINITY;
     for (const window of windows) window.spent += this.#unexplained;
     this.#unexplained = 0;
     for (const subscriber of waiting) this.#take(subscriber, windows, nowMs);

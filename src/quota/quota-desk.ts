@@ -217,9 +217,11 @@ export class QuotaDesk {
           error: asError(failure).stack,
         });
     }
+    const endMs = clock.nowMs();
     for (const bucket of buckets) {
       this.#registry.forgetIfUnused(bucket);
-      const isWaiting = bucket.retryMs < Number.POSITIVE_INFINITY || this.#parts.board.concerns(bucket);
+      const isWaiting =
+        bucket.retryMs < Number.POSITIVE_INFINITY || this.#parts.board.concerns(bucket, endMs);
       if (isWaiting && bucket.subscribers.size > 0) this.#restless.add(bucket);
       else this.#restless.delete(bucket);
     }

@@ -95,7 +95,11 @@ t.test(
         store.waiting.shift()!.pass();
       }
     }
-    t.same(sizes, [250, 125, 63, 126, 250]);
+    // A payment of each bucket, and two sums of the demand board.
+    t.same(
+      sizes,
+      [250, 125, 63, 126, 250].map(buckets => 3 * buckets),
+    );
   },
 );
 

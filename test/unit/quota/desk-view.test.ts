@@ -89,7 +89,7 @@ t.test(
       demand: 4,
       allowed: 3,
       denied: 1,
-      cap: null,
+      cap: bucket.rate,
       retryMs: null,
       proxyCount: 1,
     });
@@ -115,7 +115,8 @@ t.test(
       reportedMs: START_MS + 1_000,
     });
     t.same(grant, {
-      tokens: Math.ceil(4 * bucket.intervalS * 1.25),
+      // What a new proxy gets is not more than twice what it needs.
+      tokens: Math.floor((bucket.rate ?? 0) * bucket.intervalS * 0.25),
       intervalS: bucket.intervalS,
       endMs: START_MS + 1_000 + (bucket.grantS + 1) * 1_000,
     });
