@@ -6,10 +6,10 @@ import type { Proxies } from '../decisions/plan.ts';
 export const DOMAIN = 'bench';
 
 /** Requests of each bucket in a report. */
-export const ALLOWED = 2;
+export const ALLOWED = 1;
 
 /** Requests per second of each limit: more than proxies report. */
-const PER_SECOND = 20_000;
+const PER_SECOND = 50_000;
 
 /**
  * The limits, by their unit, which is also the key of their buckets. What proxies get in a minute is paid for in the

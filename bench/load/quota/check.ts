@@ -36,7 +36,7 @@ export async function quotaFault(field: QuotaField, measured: QuotaCase, done: D
   const others = totals.others - warm.others;
   if (others > 0) return `${others} of ${answered} reports were not answered with a token bucket`;
   const actions = totals.tokenBuckets + totals.others;
-  if (totals.repeated === 0 && totals.others === 0 && actions !== answered)
+  if (totals.unanswered === 0 && totals.others === 0 && actions !== answered)
     return `${answered} reports got ${actions} assignments`;
   let fault = '';
   for (let look = 0; look < SETTLED_LOOKS; look++) {
@@ -55,7 +55,7 @@ async function statisticsFault(
 ): Promise<string> {
   const page = await service.page('/stats');
   const figure = (name: string): number => Number(page.split(`\n${name}: `)[1]?.split('\n')[0] ?? 0);
-  const sent = (totals.reports + totals.repeated) * proxies.buckets;
+  const sent = (totals.reports + totals.unanswered) * proxies.buckets;
   const wanted = [
     ['ratelimit.quota.reports', sent],
     ['ratelimit.quota.allowed', sent * ALLOWED],
@@ -65,7 +65,7 @@ async function statisticsFault(
   const wrong = wanted.find(([name, value]) => figure(name) !== value);
   if (wrong !== undefined) return `${wrong[0]} is ${figure(wrong[0])} and not ${wrong[1]}`;
   const isLate = figure('ratelimit.quota.late') > 0;
-  const unanswered = totals.repeated - warm.repeated;
+  const unanswered = totals.unanswered - warm.unanswered;
   return unanswered > 0 && !isLate ? `${unanswered} messages were not answered, and no round was late` : '';
 }
 

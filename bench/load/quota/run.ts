@@ -12,8 +12,8 @@ import { measureCase, type QuotaResult, type QuotaTimes } from './measure.ts';
 import { quotaTable } from './report.ts';
 
 /** What a case takes beside the time in which it measures, and a round: starts, checks, and answers that are waited for. */
-const OVERHEAD_MS_A_CASE = 20_000;
-const OVERHEAD_MS_A_ROUND = 4_000;
+const OVERHEAD_MS_A_CASE = 60_000;
+const OVERHEAD_MS_A_ROUND = 15_000;
 
 /** Latencies are measured for longer than rates, because a report of all buckets of a proxy is one message. */
 const LONGER = 2;

@@ -15,9 +15,9 @@ export interface QuotaLoad {
 
 /** What proxies have done since their streams were opened. Each report is one message, of all buckets. */
 export interface QuotaTotals extends SeenActions {
-  /** Reports whose buckets were all answered, and those that had to be sent again because they were not. */
+  /** Reports whose buckets were all answered, and how often one was sent that was not. */
   readonly reports: number;
-  readonly repeated: number;
+  readonly unanswered: number;
   /** The fewest answered reports of a proxy, and how long it took until all proxies had one; NaN before. */
   readonly fewestOfProxy: number;
   readonly startMs: number;
@@ -36,24 +36,24 @@ export type QuotaAnswers = {
   readonly drive: (reportsPerSecond: number | null) => void;
   /** What happened since the last mark. */
   readonly mark: () => LoadWindow;
-  /** No more reports; those that are under way are waited for. */
+  /** No more reports; those that are under way are waited for, for some seconds. */
   readonly rest: () => Promise<QuotaTotals>;
   /** Ends the streams. */
   readonly close: () => void;
 };
 
-/** How long the last answers may take. */
-const ANSWER_MS = 20_000;
-
 /** A report that is not answered for this time is sent again, as Envoy does it: nothing is granted if the store is too slow. */
 const REPEAT_MS = 5_000;
 const REPEAT_CHECK_MS = 100;
+
+/** How long the last answers may take. */
+const ANSWER_MS = 6_000;
 
 /**
  * Buckets in reports that are under way at a time, if reports follow on answers. The reports of real proxies are spread
  * over their interval, so those of a thousand proxies do not arrive together.
  */
-const BUCKETS_UNDER_WAY = 20_000;
+const BUCKETS_UNDER_WAY = 10_000;
 
 const MINUTE_MS = 60_000;
 
@@ -86,7 +86,7 @@ export class RunningQuotaLoad implements ProxyObserver {
   readonly #repeating: NodeJS.Timeout;
   #open = 0;
   #reports = 0;
-  #repeated = 0;
+  #lost = 0;
   #unanswered: number;
   #startedMs = Number.NaN;
   #startMs = Number.NaN;
@@ -146,7 +146,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     const quiet = new Promise<void>(resolve => {
       this.#onQuiet = resolve;
     });
-    const timer = setTimeout(() => this.onFault(this.#unansweredText()), ANSWER_MS);
+    const timer = setTimeout(() => this.#giveUp(), ANSWER_MS);
     if (this.#open > 0 && this.#fault === '') await quiet;
     clearTimeout(timer);
     this.#throwFault();
@@ -163,7 +163,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     const proxy = this.#proxies.get(connection)!;
     const excess = actions - proxy.missing;
     // An answer to a report that was sent again may come twice, and a proxy that was denied everything may get more later.
-    if (excess > 0 && this.#repeated === 0 && connection.seen.others === 0) {
+    if (excess > 0 && this.#lost === 0 && connection.seen.others === 0) {
       this.onFault(`a proxy got ${excess} actions more than it has reported buckets`);
       return;
     }
@@ -215,7 +215,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     const nowMs = performance.now();
     for (const proxy of this.#inTurn) {
       if (proxy.missing === 0 || nowMs - proxy.sentMs < REPEAT_MS) continue;
-      this.#repeated++;
+      this.#lost++;
       this.#send(proxy);
     }
   }
@@ -252,7 +252,7 @@ export class RunningQuotaLoad implements ProxyObserver {
     const sum = (of: (each: SeenActions) => number) => seen.reduce((total, each) => total + of(each), 0);
     return {
       reports: this.#reports,
-      repeated: this.#repeated,
+      unanswered: this.#lost,
       fewestOfProxy: Math.min(...this.#inTurn.map(proxy => proxy.reports)),
       startMs: this.#startMs,
       tokenBuckets: sum(each => each.tokenBuckets),
@@ -265,10 +265,11 @@ export class RunningQuotaLoad implements ProxyObserver {
     };
   }
 
-  #unansweredText(): string {
-    const waiting = this.#inTurn.filter(({ missing }) => missing > 0);
-    const buckets = waiting.reduce((sum, { missing }) => sum + missing, 0);
-    return `${buckets} buckets in reports of ${waiting.length} proxies had no answer after ${ANSWER_MS / 1_000} s`;
+  #giveUp(): void {
+    for (const proxy of this.#inTurn) proxy.missing = 0;
+    this.#lost += this.#open;
+    this.#open = 0;
+    this.#onQuiet();
   }
 
   #throwFault(): void {

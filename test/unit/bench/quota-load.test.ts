@@ -92,13 +92,13 @@ t.test(
     }));
     running.drive(null);
     await isDone.promise;
-    const { reports, repeated, fewestOfProxy, tokenBuckets, others } = await running.rest();
+    const { reports, unanswered, fewestOfProxy, tokenBuckets, others } = await running.rest();
     t.ok(fewestOfProxy > 5);
     t.same(
-      { reports, repeated, tokenBuckets, others },
+      { reports, unanswered, tokenBuckets, others },
       {
         reports: messages,
-        repeated: 0,
+        unanswered: 0,
         tokenBuckets: messages * 3_000,
         others: 0,
       },
