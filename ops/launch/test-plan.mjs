@@ -108,6 +108,7 @@ export const AT_LENGTH = [
   'unit/base/calendar/windows-in-all-zones',
   'unit/counters/admission/exact-log',
   'unit/decision/explain/explain-random',
+  'unit/quota/desk-shared-budget',
   'unit/quota/simulation-at-length',
   'unit/tasks/model/schedules/cron-in-all-zones',
   'unit/tasks/rest/checks/wrong-types',

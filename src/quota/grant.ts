@@ -1,8 +1,8 @@
 import { SECOND_MS } from '../base/clock.ts';
 
 /**
- * The time in milliseconds within which a message reaches a proxy, or comes from it, and takes effect there; together with
- * the difference between the clocks of instances. The bounds hold as far as this is true.
+ * The time in milliseconds within which a message reaches a proxy, or comes from it, and takes effect there. The bounds hold
+ * as far as this is true.
  */
 export const DELAY_MS = 1_000;
 

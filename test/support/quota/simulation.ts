@@ -1,3 +1,4 @@
+import type { Clock } from '../../../src/base/clock.ts';
 import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
@@ -35,6 +36,8 @@ export interface SimulationSetup {
   /** The part of the messages to proxies with which the connection breaks, so that they do not arrive; 0 unless given. */
   readonly breaking?: number;
   readonly startMs?: number;
+  /** By how much the clock of each instance is ahead; 0 unless given. */
+  readonly aheadMs?: readonly number[];
 }
 
 /** A proxy, and the requests that it gets per second. */
@@ -76,7 +79,7 @@ export class Simulation {
     this.random = new SeededRandom(setup.seed);
     this.store = this.#newStore();
     this.#statistics.publish(setup.generation);
-    this.desks = Array.from({ length: setup.desks }, () => this.#newDesk());
+    this.desks = Array.from({ length: setup.desks }, (_, number) => this.#newDesk(number));
     this.proxies = setup.proxies.map(proxy => new RunningProxy(this, proxy, setup.entries));
   }
 
@@ -111,7 +114,7 @@ export class Simulation {
   /** An instance dies without a word: its streams break, and another one takes its place. */
   kill(number: number): void {
     const dead = this.desks[number];
-    this.desks[number] = this.#newDesk();
+    this.desks[number] = this.#newDesk(number);
     for (const proxy of this.proxies) proxy.lose(dead);
   }
 
@@ -141,8 +144,12 @@ export class Simulation {
     return new SlowStore({ random: this.random, slowestMs, failing, after });
   }
 
-  #newDesk(): QuotaDesk {
-    const { generation } = this.#setup;
+  #newDesk(number: number): QuotaDesk {
+    const { generation, aheadMs = [] } = this.#setup;
+    const clock: Clock = {
+      nowMs: () => this.clock.nowMs() + (aheadMs[number] ?? 0),
+      after: (delayMs, run) => this.clock.after(delayMs, run),
+    };
     return new QuotaDesk({
       payments: new Payments({
         store: this.store,
@@ -155,7 +162,7 @@ export class Simulation {
       board: new DemandBoard(''),
       rules: { current: () => generation },
       isShadow: false,
-      clock: this.clock,
+      clock,
       observer: { isActive: false, observe() {} },
       logger: this.logger,
       counters: this.counters,

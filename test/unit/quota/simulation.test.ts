@@ -34,6 +34,33 @@ for (const kind of KINDS)
       },
     );
 
+t.test('with clocks that differ, a window holds but for the difference at its borders', async t => {
+  const aheadMs = [-200, 0, 200];
+  for (const seed of [1, 2, 3]) {
+    const simulation = new Simulation({
+      seed,
+      generation: perUnit(3_000, 'minute'),
+      entries: ENTRIES,
+      desks: aheadMs.length,
+      aheadMs,
+      proxies: KINDS.flatMap(kind => proxiesOf(kind, [100, 20], 2_000)),
+      delayMs: 300,
+    });
+    let atBegin = 0;
+    let atEnd = 0;
+    let worst = 0;
+    await simulation.run(200_000, 60_000, windows => {
+      const { startMs, admitted } = windows.at(-1)!;
+      const sinceMs = simulation.clock.nowMs() - startMs;
+      // Here all instances are in the same window.
+      if (sinceMs <= 200) atBegin = admitted;
+      if (sinceMs <= 60_000 - 200) atEnd = admitted;
+      worst = Math.max(worst, atEnd - atBegin);
+    });
+    t.ok(worst <= 3_000 && worst > 2_500, `${worst} of 3,000`);
+  }
+});
+
 t.test('a limit of a second is divided in equal parts among proxies that want more of it', async t => {
   for (const desks of [1, 2]) {
     const generation = perUnit(500, 'second');
