@@ -87,7 +87,10 @@ export class BucketRegistry {
     if (bucket === null) return null;
     let membership = ofStream.byBucket.get(bucket);
     if (membership === undefined) {
-      if (ofStream.byBucket.size >= MAX_BUCKETS_OF_STREAM) return null;
+      if (ofStream.byBucket.size >= MAX_BUCKETS_OF_STREAM) {
+        this.forgetIfUnused(bucket);
+        return null;
+      }
       membership = { stream, bucket, subscriber: new Subscriber(stream, id.slice(), nowMs), spellings: [] };
       ofStream.byBucket.set(bucket, membership);
       this.#bytes += bytesOf(membership);

@@ -190,3 +190,16 @@ t.test('between two rounds, the thread does other work', async t => {
   const most = Math.max(...answered);
   t.ok(most > 0 && most <= 250, `${most} buckets in one turn of the event loop`);
 });
+
+t.test('a bucket beyond those that a proxy may have is not kept', async t => {
+  const scene = new DeskScene({ rules: RULES });
+  const proxy = scene.open();
+  const usages = Array.from({ length: 20_001 }, (_, i) => ({
+    id: bucketId([['user', String(i)]]),
+    allowed: 1,
+    denied: 0,
+  }));
+  proxy.send(usageReports('api', usages));
+  t.equal(scene.decisions.counter('rejected'), 1);
+  t.equal(scene.desk.bucketCount, 20_000);
+});
