@@ -201,8 +201,10 @@ export class QuotaDesk {
       this.#roundBuckets = isLate
         ? Math.ceil(this.#roundBuckets / 2)
         : Math.min(ROUND_BUCKETS, this.#roundBuckets * 2);
-      if (isLate) counters.late.add(1);
-      else
+      if (isLate) {
+        counters.late.add(1);
+        round.postpone();
+      } else
         round.divide(this.#give(nowMs), (bucket, subscriber) => {
           counters.assignments.add(1);
           answer(bucket, subscriber, bucket.verdict === 'allow_all' ? 'allow_all' : 'deny_all', nowMs);

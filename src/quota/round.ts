@@ -125,6 +125,16 @@ export class Round {
     }
   }
 
+  /** Instead of {@link divide}, if it is too late: the proxies wait for a round in the next tick. */
+  postpone(): void {
+    for (const { bucket, wishes, blanket } of this.#turns) {
+      const waiting = [...wishes.map(({ subscriber }) => subscriber), ...blanket];
+      for (const subscriber of waiting)
+        if (bucket.subscribers.has(subscriber)) bucket.waiting.add(subscriber);
+      bucket.retryMs = Math.min(bucket.retryMs, this.#parts.nowMs);
+    }
+  }
+
   /** Shows what was reported. For after the answers. */
   show(): void {
     if (this.#usages.length > 0) this.#parts.observer.observe(this.#usages, this.#parts.nowMs);

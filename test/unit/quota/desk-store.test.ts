@@ -72,6 +72,24 @@ t.test('a round whose store has taken too long grants nothing, and gives back wh
   t.match(await again, [{ kind: 'token_bucket' }]);
 });
 
+t.test('a proxy whose round was late is answered in the next tick, without another report', async t => {
+  const store = new GatedStore();
+  const scene = new DeskScene({ rules: RULES, store });
+  const proxy = scene.open();
+  const reported = proxy.reports('user=ann', 0);
+  while (store.waiting.length === 0) await turn();
+  scene.decisions.clock.advance(600);
+  store.waiting.shift()!.pass();
+  while (store.waiting.length === 0) await turn();
+  store.waiting.shift()!.pass();
+  t.same(await reported, []);
+  scene.decisions.clock.advance(250);
+  while (store.waiting.length === 0) await turn();
+  store.waiting.shift()!.pass();
+  await scene.desk.idle();
+  t.match(proxy.sent(), [{ kind: 'token_bucket' }]);
+});
+
 t.test(
   'after a round that has taken too long, rounds have fewer buckets until they are in time again',
   async t => {
