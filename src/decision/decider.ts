@@ -27,6 +27,9 @@ export interface DecisionReply {
   refused(fault: Fault): void;
 }
 
+/** For requests whose answer nobody waits for. */
+export const NO_REPLY: DecisionReply = { gone: false, answered: () => {}, refused: () => {} };
+
 /** The decision service, as the transports use it. */
 export interface Decider {
   /**

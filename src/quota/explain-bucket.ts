@@ -1,8 +1,6 @@
 import { type DecisionBatch, KIND } from '../decision/batch.ts';
-import type { NamedStatistics } from '../decision/statistics/named-rows.ts';
-import { NAMED_STATS } from '../decision/statistics/named-rows.ts';
+import { discardedNames } from '../decision/statistics/named-rows.ts';
 import { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
-import { ownTotals } from '../decision/statistics/shared-totals.ts';
 import type { DescriptorEntry } from '../messages/client-codec.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { DEFAULT_QUOTA } from '../rules/rule-set.ts';
@@ -68,7 +66,7 @@ export class BucketExplainer {
 
   constructor(parts: ExplainerParts) {
     this.#parts = parts;
-    this.#payments = new Payments({ ...parts, marks: null, named: discardedStatistics() });
+    this.#payments = new Payments({ ...parts, marks: null, named: discardedNames() });
   }
 
   /** Returns null before rules were loaded. @param nowMs a whole number */
@@ -134,9 +132,4 @@ function keysReason(rules: CompiledRules, { domain, entries }: QuotaBucket): Buc
   if (rules.bucketOrders(level).some(isThese)) return 'no_limit';
   const { ambiguous, isCut } = rules.bucketsWithoutOrder(level);
   return ambiguous.some(isThese) ? 'ambiguous' : isCut ? 'beyond' : 'no_keys';
-}
-
-function discardedStatistics(): NamedStatistics {
-  const row = ownTotals(NAMED_STATS.length);
-  return { rowFor: () => row, domainNotFound: () => {} };
 }

@@ -3,12 +3,13 @@ import type { RefundMarks } from '../counters/refund-marks.ts';
 import type { CounterStore } from '../counters/store.ts';
 import { DecisionBatch, endOfLimits, firstLimit } from '../decision/batch.ts';
 import { CacheKeys } from '../decision/cache-key.ts';
-import type { DecisionReply } from '../decision/decider.ts';
+import { NO_REPLY } from '../decision/decider.ts';
 import { markRefunds } from '../decision/over-limit-cache.ts';
 import { Planner, type RowSelection } from '../decision/plan.ts';
 import type { NamedStatistics } from '../decision/statistics/named-rows.ts';
 import { ROW_SLOTS, type RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { ownTotals } from '../decision/statistics/shared-totals.ts';
+import { UNCOUNTED } from '../stats/registry.ts';
 import type { SharedRecordsReader } from '../steering/shared-records.ts';
 
 interface PaymentParts {
@@ -25,11 +26,6 @@ interface PaymentParts {
 
 /** Chooses what is counted of a request, whose number is that of its row: sets the hits of its limits, and the kind of others to none. */
 type Choice = (batch: DecisionBatch, request: number) => void;
-
-const NOTHING_COUNTED = { add: () => {} };
-
-/** Nobody waits for an answer. */
-const NO_REPLY: DecisionReply = { gone: false, answered: () => {}, refused: () => {} };
 
 /**
  * Counts hits of buckets as those of requests, in the counters of their limits: the ones that the rules, the overrides and
@@ -52,7 +48,7 @@ export class Payments implements RowSelection {
       cacheKeys: new CacheKeys(parts.cacheKeyPrefix),
       overLimit: null,
       holdsBack: false,
-      steering: { banned: NOTHING_COUNTED, passed: NOTHING_COUNTED },
+      steering: { banned: UNCOUNTED, passed: UNCOUNTED },
       expiryJitterS: () => this.#aheadS,
       selection: this,
     });

@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../base/clock.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
 import { CODE, DecisionBatch } from '../decision/batch.ts';
-import type { DecisionReply } from '../decision/decider.ts';
+import { NO_REPLY } from '../decision/decider.ts';
 import type { NamedStatistics } from '../decision/statistics/named-rows.ts';
 import { type DescriptorEntry, encodeRateLimitRequest } from '../messages/client-codec.ts';
 import type { RehearsalObserver } from './rehearsal-observer.ts';
@@ -22,8 +22,6 @@ export interface ReportedUsage {
   /** The time between this report and the one before, in milliseconds. */
   readonly spanMs: number;
 }
-
-const NO_REPLY: DecisionReply = { gone: false, answered: () => {}, refused: () => {} };
 
 /**
  * Rehearses requests that proxies have decided by themselves. They come in sums, a report after the other, so they are spread

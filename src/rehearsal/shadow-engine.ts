@@ -3,13 +3,13 @@ import type { FingerprintKey } from '../counters/fingerprint.ts';
 import { countBatch } from '../counters/store.ts';
 import { DecisionBatch } from '../decision/batch.ts';
 import { CacheKeys } from '../decision/cache-key.ts';
-import type { DecisionReply } from '../decision/decider.ts';
+import { NO_REPLY } from '../decision/decider.ts';
 import type { EngineOptions } from '../decision/engine.ts';
 import { Evaluator } from '../decision/evaluate.ts';
 import { markRefunds, OverLimitCache } from '../decision/over-limit-cache.ts';
 import { Planner } from '../decision/plan.ts';
-import { NAMED_STATS, type NamedStatistics } from '../decision/statistics/named-rows.ts';
-import { ownTotals } from '../decision/statistics/shared-totals.ts';
+import { discardedNames } from '../decision/statistics/named-rows.ts';
+import { UNCOUNTED } from '../stats/registry.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
 import { KeySampler } from './key-sampler.ts';
 import type { Rehearsal } from './rehearsal.ts';
@@ -20,22 +20,6 @@ export interface ShadowSettings {
   readonly fingerprintKey: FingerprintKey;
   /** Size of the local cache of this thread; 0 if it is disabled. */
   readonly localCacheBytes: number;
-}
-
-const NOTHING_COUNTED = { add: () => {} };
-
-/** The answers of candidate rules go nowhere. */
-const NO_REPLY: DecisionReply = { gone: false, answered: () => {}, refused: () => {} };
-
-/** Counts under names made from request values are not kept: the comparison is by limit. */
-class NoNames implements NamedStatistics {
-  readonly #row = ownTotals(NAMED_STATS.length);
-
-  rowFor(): Int32Array {
-    return this.#row;
-  }
-
-  domainNotFound(): void {}
 }
 
 /**
@@ -52,7 +36,8 @@ export class ShadowEngine {
   readonly #planner: Planner;
   readonly #evaluator: Evaluator;
   readonly #store: EmbeddedCounterStore;
-  readonly #names = new NoNames();
+  /** The comparison is by limit, and not by name. */
+  readonly #names = discardedNames();
 
   constructor(rehearsal: Rehearsal, settings: ShadowSettings) {
     const { options, fingerprintKey, localCacheBytes } = settings;
@@ -68,7 +53,7 @@ export class ShadowEngine {
       cacheKeys: new CacheKeys(options.cacheKeyPrefix),
       overLimit: this.#overLimit,
       holdsBack: options.holdBack,
-      steering: { banned: NOTHING_COUNTED, passed: NOTHING_COUNTED },
+      steering: { banned: UNCOUNTED, passed: UNCOUNTED },
       expiryJitterS: () => 0,
       ...(this.#sampler !== null && { selection: this.#sampler }),
     });

@@ -6,6 +6,9 @@ export interface Counter {
   add(count: number): void;
 }
 
+/** For work that no statistics tell of. */
+export const UNCOUNTED: Counter = { add: () => {} };
+
 /**
  * The full name of a counter and its total since the process started, or since a bounded source last evicted the name.
  */

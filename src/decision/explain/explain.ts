@@ -10,13 +10,13 @@ import type { RefundMarks } from '../../counters/refund-marks.ts';
 import { type CounterStore, callIfAble } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import { UNCOUNTED } from '../../stats/registry.ts';
 import type { SharedRecordsReader } from '../../steering/shared-records.ts';
 import { AnswerAdditions } from '../answers/additions.ts';
 import { DecisionBatch } from '../batch.ts';
 import { Engine, type EngineOptions } from '../engine.ts';
-import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
+import { discardedNames } from '../statistics/named-rows.ts';
 import { RuleGeneration } from '../statistics/rule-statistics.ts';
-import { ownTotals } from '../statistics/shared-totals.ts';
 import { type DescriptorExplanation, type Explanation, explainDescriptors } from './explain-descriptor.ts';
 import { type Reading, ReadingStore } from './reading-store.ts';
 
@@ -48,7 +48,6 @@ interface Look extends Reading {
  */
 export const MAX_EXPLAINED_DESCRIPTORS = 64;
 
-const UNCOUNTED = { add: () => {} };
 const NO_COUNTERS = {
   storeError: UNCOUNTED,
   serviceError: UNCOUNTED,
@@ -151,7 +150,7 @@ export class Explainer {
       nowMs: null,
       ...(steering !== undefined && { steering }),
     };
-    const batch = new DecisionBatch(fingerprintKey, discardedStatistics());
+    const batch = new DecisionBatch(fingerprintKey, discardedNames());
     const answer = await answerOf(new Engine(parts), batch, { request, generation });
     // Without rules, the engine has refused the request.
     const { rules } = generation!;
@@ -196,11 +195,6 @@ function refuseTooMany(request: Uint8Array): void {
     'too_large',
     `the request has ${table.descriptorRows} descriptors; at most ${MAX_EXPLAINED_DESCRIPTORS} are explained per request: send the rest in another request`,
   );
-}
-
-function discardedStatistics(): NamedStatistics {
-  const row = ownTotals(NAMED_STATS.length);
-  return { rowFor: () => row, domainNotFound: () => {} };
 }
 
 /** Decides the only request of a batch. The intermediate results stay in the batch. */

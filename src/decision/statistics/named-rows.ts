@@ -22,6 +22,12 @@ export interface NamedStatistics {
   domainNotFound(domain: string, descriptors: number): void;
 }
 
+/** Discards what is counted under names made from request values. */
+export function discardedNames(): NamedStatistics {
+  const row = ownTotals(NAMED_STATS.length);
+  return { rowFor: () => row, domainNotFound: () => {} };
+}
+
 /** The limits of a {@link NamedRows}. */
 export interface NameBounds {
   /** Maximum memory for all names and their rows. */
