@@ -53,7 +53,7 @@ interface Turn extends RoundBucket {
 }
 
 /** Requests that a proxy has decided by itself, as it reports them. */
-interface ReportedUsage {
+export interface ReportedUsage {
   readonly domain: string;
   /** In the order in which rules match them. */
   readonly entries: readonly DescriptorEntry[];

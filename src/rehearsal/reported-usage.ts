@@ -3,7 +3,8 @@ import type { FingerprintKey } from '../counters/fingerprint.ts';
 import { CODE, DecisionBatch } from '../decision/batch.ts';
 import { NO_REPLY } from '../decision/decider.ts';
 import type { NamedStatistics } from '../decision/statistics/named-rows.ts';
-import { type DescriptorEntry, encodeRateLimitRequest } from '../messages/client-codec.ts';
+import { encodeRateLimitRequest } from '../messages/client-codec.ts';
+import type { ReportedUsage, UsageObserver } from '../quota/round.ts';
 import type { RehearsalObserver } from './rehearsal-observer.ts';
 
 /** The longest time over which reported requests are spread, in seconds. */
@@ -12,22 +13,11 @@ const LONGEST_S = 10;
 /** In how many parts the requests of a second are decided: a part is rejected as a whole. */
 const PARTS = 4;
 
-/** Requests that a proxy has decided by itself, as it reports them. */
-export interface ReportedUsage {
-  readonly domain: string;
-  /** In the order in which rules match them. */
-  readonly entries: readonly DescriptorEntry[];
-  readonly allowed: number;
-  readonly denied: number;
-  /** The time between this report and the one before, in milliseconds. */
-  readonly spanMs: number;
-}
-
 /**
  * Rehearses requests that proxies have decided by themselves. They come in sums, a report after the other, so they are spread
  * evenly over the seconds of the report.
  */
-export class RehearsedUsage {
+export class RehearsedUsage implements UsageObserver {
   readonly #observer: RehearsalObserver;
   readonly #fingerprintKey: FingerprintKey;
   readonly #named: NamedStatistics;

@@ -1,10 +1,11 @@
 import t from 'tap';
 import { RuleStatistics } from '../../../src/decision/statistics/rule-statistics.ts';
+import type { ReportedUsage } from '../../../src/quota/round.ts';
 import type { ComparedHits } from '../../../src/rehearsal/comparison.ts';
 import { Rehearsal } from '../../../src/rehearsal/rehearsal.ts';
 import { RehearsalObserver } from '../../../src/rehearsal/rehearsal-observer.ts';
 import { reportOf } from '../../../src/rehearsal/report.ts';
-import { RehearsedUsage, type ReportedUsage } from '../../../src/rehearsal/reported-usage.ts';
+import { RehearsedUsage } from '../../../src/rehearsal/reported-usage.ts';
 import { PLAIN_OPTIONS } from '../../support/decisions.ts';
 import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 import { compiled } from '../rules/parse/rule-text.ts';
