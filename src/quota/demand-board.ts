@@ -90,10 +90,10 @@ function sumOf({ subscribers, cap, rate }: QuotaBucket): number {
   const most = Math.min(cap, rate);
   let wanting = 0;
   let others = 0;
-  for (const { demand, intervalMs } of subscribers) {
+  for (const { demand, usage } of subscribers) {
     const wanted = demand * HEADROOM;
     // What a new proxy wants is not known yet.
-    if (wanted > most || intervalMs === 0) wanting++;
+    if (wanted > most || usage.intervalMs === 0) wanting++;
     else others += wanted;
   }
   return wanting * UNIT + Math.min(Math.ceil(others), UNIT - 1);

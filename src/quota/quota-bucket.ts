@@ -87,14 +87,16 @@ export class QuotaBucket {
   }
 
   /** Tokens of a proxy that reports no requests, and of one whose demand is not known. */
-  floorOf({ intervalMs }: Subscriber): number {
-    const part = intervalMs === 0 ? START : FLOOR;
+  floorOf({ usage }: Subscriber): number {
+    const part = usage.intervalMs === 0 ? START : FLOOR;
     return Math.max(1, Math.floor((this.rate * this.intervalS * part) / this.subscribers.size));
   }
 
   /** A proxy has reported. */
   report(subscriber: Subscriber, allowed: number, denied: number, nowMs: number): void {
+    this.demand -= subscriber.demand;
     subscriber.report(allowed, denied, nowMs);
+    this.demand += subscriber.demand;
     this.#allowed += allowed;
     this.#denied += denied;
     if (!this.subscribers.has(subscriber)) this.newUntilMs = nowMs + NEW_MS;
@@ -187,10 +189,8 @@ export class QuotaBucket {
     const unexplained = subscriber.allowed - explained;
     for (const window of windows)
       window.spent += unexplained + explainedIn(window, subscriber, explained, nowMs);
-    this.demand -= subscriber.demand;
     this.#change(subscriber, () => subscriber.take());
-    this.demand += subscriber.demand;
-    this.#betweenMs = Math.max(this.#betweenMs, subscriber.intervalMs);
+    this.#betweenMs = Math.max(this.#betweenMs, subscriber.usage.intervalMs);
   }
 
   /** Changes what a proxy may admit. */

@@ -210,8 +210,9 @@ export class Round {
 
   /** Collects what the proxies of a bucket have reported. */
   #collect({ domain, waiting }: QuotaBucket, entries: readonly DescriptorEntry[]): void {
-    for (const { allowed, denied, intervalMs } of waiting)
-      if (allowed + denied > 0) this.#usages.push({ domain, entries, allowed, denied, spanMs: intervalMs });
+    for (const { allowed, denied, usage } of waiting)
+      if (allowed + denied > 0)
+        this.#usages.push({ domain, entries, allowed, denied, spanMs: usage.intervalMs });
   }
 
   /** Pays in the windows that grants reach later, in the order of their times. */

@@ -1,12 +1,8 @@
-import { SECOND_MS } from '../base/clock.ts';
 import { DELAY_MS, type Grant, mostFrom, moved, type Span, stillUsed } from './grant.ts';
 import type { QuotaStream } from './quota-stream.ts';
 import { UsageRate } from './usage-rate.ts';
 
-/** Reports that follow each other faster than this make one rate together, because a rate from a moment says little. */
-const LEAST_BETWEEN_MS = 200;
-
-/** By how much the demand that is reckoned with falls at most from one report to the next. */
+/** The part of the demand that remains at least with the next report: a pause does not cost a proxy its grant. */
 const LEAST_KEPT = 0.5;
 
 /** What a subscriber was told last: nothing yet, a token bucket, or one answer for all requests. */
@@ -24,11 +20,8 @@ export class Subscriber {
   /** `BucketId` in wire format, as the proxy writes it. */
   readonly id: Uint8Array;
   told: Told = 'nothing';
-  /** Requests that the proxy got per second, allowed and denied. */
+  /** Requests per second that the proxy is reckoned to get, allowed and denied; 0 before the second report. */
   demand = 0;
-  /** When the last report arrived that was looked at, and the time between the two last ones; 0 before. */
-  reportedMs = 0;
-  intervalMs = 0;
   /** When the proxy last reported a request. */
   usedMs: number;
   readonly usage = new UsageRate();
@@ -37,9 +30,7 @@ export class Subscriber {
   #grants: readonly Grant[] = [];
   #allowed = 0;
   #denied = 0;
-  #arrivedMs = 0;
-  /** Requests since `reportedMs`. */
-  #requests = 0;
+  #reportedMs = 0;
 
   constructor(stream: QuotaStream, id: Uint8Array, nowMs: number) {
     this.stream = stream;
@@ -52,9 +43,15 @@ export class Subscriber {
   report(allowed: number, denied: number, nowMs: number): void {
     this.#allowed += allowed;
     this.#denied += denied;
-    this.#arrivedMs = nowMs;
-    this.usage.add(allowed, denied, nowMs);
+    this.#reportedMs = nowMs;
+    if (this.usage.add(allowed, denied, nowMs))
+      this.demand = Math.max(this.usage.allowed + this.usage.denied, this.demand * LEAST_KEPT);
     if (allowed + denied > 0) this.usedMs = nowMs;
+  }
+
+  /** When the last report arrived; 0 before. */
+  get reportedMs(): number {
+    return this.#reportedMs;
   }
 
   /** Requests that the proxy has allowed, and denied, by the reports that were not taken yet. */
@@ -68,30 +65,19 @@ export class Subscriber {
 
   /** Takes the reports into account. Afterwards, the proxy may have admitted unreported requests only since the last one. */
   take(): void {
-    const arrivedMs = this.#arrivedMs;
-    if (arrivedMs < this.#sinceMs) this.#moveBack(arrivedMs);
-    const elapsedMs = arrivedMs - this.reportedMs;
-    this.#requests += this.#allowed + this.#denied;
-    if (this.reportedMs === 0 || elapsedMs >= LEAST_BETWEEN_MS) {
-      if (this.reportedMs > 0) {
-        this.demand = Math.max((this.#requests * SECOND_MS) / elapsedMs, this.demand * LEAST_KEPT);
-        this.intervalMs = elapsedMs;
-      }
-      this.reportedMs = arrivedMs;
-      this.#requests = 0;
-    }
+    const reportedMs = this.#reportedMs;
+    if (reportedMs < this.#sinceMs) this.#moveBack(reportedMs);
     this.#allowed = 0;
     this.#denied = 0;
-    this.#sinceMs = Math.max(this.#sinceMs, arrivedMs - DELAY_MS);
-    this.#grants = stillUsed(this.#grants, arrivedMs);
+    this.#sinceMs = Math.max(this.#sinceMs, reportedMs - DELAY_MS);
+    this.#grants = stillUsed(this.#grants, reportedMs);
   }
 
   /** The clock was set back: what was sent before would otherwise lie ahead, and need no payment until then. */
-  #moveBack(arrivedMs: number): void {
-    const byMs = arrivedMs - (this.#sinceMs + DELAY_MS);
+  #moveBack(reportedMs: number): void {
+    const byMs = reportedMs - (this.#sinceMs + DELAY_MS);
     this.#grants = this.#grants.map(grant => moved(grant, byMs));
     this.#sinceMs += byMs;
-    this.reportedMs += byMs;
   }
 
   /** The grants that the proxy may still use, or has used since its last report. The last one may be in force. */

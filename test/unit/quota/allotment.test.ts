@@ -31,7 +31,7 @@ function proxyOf(
   bucket.subscribers.add(subscriber);
   bucket.tell(subscriber, 'token_bucket', [newGrant(tokens, intervalS, sentMs, 10)]);
   subscriber.demand = rate;
-  subscriber.intervalMs = 5_000;
+  subscriber.usage.intervalMs = 5_000;
   return subscriber;
 }
 
