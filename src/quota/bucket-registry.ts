@@ -1,10 +1,8 @@
-import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
-import { type DescriptorEntry, encodeRateLimitRequest } from '../messages/client-codec.ts';
+import type { DescriptorEntry } from '../messages/client-codec.ts';
 import { decodeBucketId } from '../messages/quota-codec.ts';
 import { WireFault } from '../messages/wire.ts';
 import { QuotaBucket } from './quota-bucket.ts';
 import type { QuotaStream } from './quota-stream.ts';
-import type { RoundBucket } from './round.ts';
 import { Subscriber } from './subscriber.ts';
 
 /** Bounds on the id of a bucket: its size in bytes, and the number of its entries. */
@@ -39,7 +37,6 @@ export class BucketRegistry {
   /** By domain and sorted entries. */
   readonly #byName = new Map<string, QuotaBucket>();
   readonly #ofStreams = new Map<QuotaStream, BucketsOfStream>();
-  readonly #requests = new WeakMap<QuotaBucket, RequestsOfBucket>();
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -124,16 +121,6 @@ export class BucketRegistry {
       this.#byName.delete(bucket.name);
   }
 
-  /** The bucket as rules match it, for a round. */
-  requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RoundBucket {
-    let requests = this.#requests.get(bucket);
-    if (requests?.generation !== generation) {
-      requests = requestsOf(generation, bucket);
-      this.#requests.set(bucket, requests);
-    }
-    return requests;
-  }
-
   #bucketOf(domain: string, entries: readonly DescriptorEntry[]): QuotaBucket | null {
     const name = bucketName(domain, entries);
     const known = this.#byName.get(name);
@@ -149,10 +136,6 @@ export class BucketRegistry {
 interface BucketsOfStream {
   readonly bySpelling: Map<string, Membership>;
   readonly byBucket: Map<QuotaBucket, Membership>;
-}
-
-interface RequestsOfBucket extends RoundBucket {
-  readonly generation: RuleGeneration;
 }
 
 /** Names a bucket among all others, whatever the order of its entries is. */
@@ -182,39 +165,4 @@ function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
   if (entries.length === 0 || entries.length > MAX_ENTRIES) return null;
   if (entries.some(({ key, value }) => key === '' || value === '')) return null;
   return sortedByKey(entries);
-}
-
-function requestsOf(generation: RuleGeneration, bucket: QuotaBucket): RequestsOfBucket {
-  const { domain } = bucket;
-  const entries = inOrderOfRules(generation, bucket);
-  bucket.descriptor = entries.at(-1) === NO_RULE ? bucket.entries : entries;
-  const request = (isNegativeHits: boolean) =>
-    encodeRateLimitRequest({
-      domain,
-      descriptors: [{ entries, limit: null, hitsAddend: 0, isNegativeHits }],
-      hitsAddend: 0,
-    });
-  return { bucket, asking: request(false), refunding: request(true), entries, generation };
-}
-
-/** No rule matches a descriptor with this entry. */
-const NO_RULE: DescriptorEntry = { key: '', value: '' };
-
-/**
- * The entries in the order in which a rule has their keys. As they are if no rule has all of them, and with an entry that no
- * rule matches if rules have these keys without one order.
- */
-function inOrderOfRules(
-  { rules }: RuleGeneration,
-  { domain, entries }: QuotaBucket,
-): readonly DescriptorEntry[] {
-  const name = Buffer.from(domain);
-  const level = rules.domainLevel(name, 0, name.length);
-  const valueByKey = new Map(entries.map(({ key, value }) => [key, value]));
-  const hasKeys = (keys: readonly string[]) =>
-    keys.length === entries.length && keys.every(key => valueByKey.has(key));
-  const order = rules.bucketOrders(level).find(hasKeys);
-  if (order !== undefined) return order.map(key => ({ key, value: valueByKey.get(key)! }));
-  const { ambiguous, isCut } = rules.bucketsWithoutOrder(level);
-  return isCut || ambiguous.some(hasKeys) ? [...entries, NO_RULE] : entries;
 }

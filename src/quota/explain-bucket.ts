@@ -3,10 +3,10 @@ import { discardedNames } from '../decision/statistics/named-rows.ts';
 import { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import type { DescriptorEntry } from '../messages/client-codec.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { DEFAULT_QUOTA } from '../rules/rule-set.ts';
-import { BucketRegistry, bucketName, sortedByKey } from './bucket-registry.ts';
+import { bucketName, sortedByKey } from './bucket-registry.ts';
+import { matchedEntries, requestsFor } from './bucket-requests.ts';
 import { Payments } from './payments.ts';
-import { counterOf, factsOf, plannedLimits } from './planned-limits.ts';
+import { lookAt } from './planned-limits.ts';
 import type { LimitFacts } from './prepaid-limit.ts';
 import { QuotaBucket, type Verdict } from './quota-bucket.ts';
 
@@ -45,7 +45,7 @@ export interface BucketExplanation {
   readonly limits: readonly LimitFacts[];
   /** Requests per second of all proxies together; null if nothing is divided. */
   readonly rate: number | null;
-  /** How long each grant would last, in seconds. */
+  /** How long each grant would last, in seconds; 0 without limits. */
   readonly grantS: number;
 }
 
@@ -60,7 +60,6 @@ interface ExplainerParts extends Omit<ConstructorParameters<typeof Payments>[0],
 export class BucketExplainer {
   readonly #parts: ExplainerParts;
   readonly #payments: Payments;
-  readonly #registry = new BucketRegistry();
   /** The rules, kept for the next bucket. */
   #generation: RuleGeneration | null = null;
 
@@ -75,7 +74,7 @@ export class BucketExplainer {
     if (rules === null) return null;
     const generation = this.#generationOf(rules);
     const bucket = new QuotaBucket(bucketName(domain, entries), domain, sortedByKey(entries));
-    const { asking } = this.#registry.requestsOf(generation, bucket);
+    const { asking } = requestsFor(generation, bucket);
     let reason: BucketReason = 'no_limit';
     const batch = this.#payments.plan([asking], generation, nowMs, nowMs, planned => {
       reason = this.#look(bucket, planned, generation, nowMs);
@@ -85,10 +84,10 @@ export class BucketExplainer {
     return {
       entries: descriptor,
       verdict,
-      reason: reason === 'no_limit' ? keysReason(rules, bucket) : reason,
+      reason,
       limits: limits.map(({ facts }) => facts),
       rate: verdict === 'divided' ? rate : null,
-      grantS: ttlS,
+      grantS: limits.length === 0 ? 0 : ttlS,
     };
   }
 
@@ -97,39 +96,21 @@ export class BucketExplainer {
     return this.#generation;
   }
 
-  /** Sets what planning says of the bucket, and that nothing is counted. */
+  /** Takes over what planning says of the bucket, and sees to it that nothing is counted. */
   #look(bucket: QuotaBucket, batch: DecisionBatch, generation: RuleGeneration, nowMs: number): BucketReason {
-    const { isShadow } = this.#parts;
-    const { kind, limit } = batch.decisions;
+    const { kind } = batch.decisions;
     const row = 0;
-    const { verdict, rows, isUnserved } = plannedLimits(batch, row, isShadow);
     const steered = kind[row] === KIND.banned ? 'banned' : kind[row] === KIND.passed ? 'passed' : null;
-    const quotas = rows.map(each => generation.rules.quotaOf(limit[each]) ?? DEFAULT_QUOTA);
-    const facts = rows.map((each, i) => factsOf(batch, each, quotas[i], isShadow));
-    bucket.verdict = verdict;
-    bucket.use(
-      generation.number,
-      rows.map(each => counterOf(batch, each)),
-      facts,
-    );
-    if (rows.length > 0) bucket.look(facts, Math.min(...quotas.map(({ forS }) => forS)), nowMs);
+    const { isShadow } = this.#parts;
+    const { rows } = lookAt(bucket, batch, row, { generation, isShadow, nowMs });
     for (const each of rows) kind[each] = KIND.none;
     if (steered !== null) return steered;
-    if (isUnserved) return 'unserved';
-    if (verdict === 'divided') return 'divided';
-    if (verdict === 'deny_all') return 'no_room';
-    return rows.length > 0 ? 'shadow' : 'no_limit';
+    if (bucket.isUnserved) return 'unserved';
+    if (bucket.verdict === 'divided') return 'divided';
+    if (bucket.verdict === 'deny_all') return 'no_room';
+    return rows.length > 0 ? 'shadow' : NO_LIMIT[matchedEntries(generation.rules, bucket).keys];
   }
 }
 
-/** Why no limit applies to a bucket. */
-function keysReason(rules: CompiledRules, { domain, entries }: QuotaBucket): BucketReason {
-  const name = Buffer.from(domain);
-  const level = rules.domainLevel(name, 0, name.length);
-  const given = new Set(entries.map(({ key }) => key));
-  const isThese = (keys: readonly string[]) =>
-    keys.length === given.size && keys.every(key => given.has(key));
-  if (rules.bucketOrders(level).some(isThese)) return 'no_limit';
-  const { ambiguous, isCut } = rules.bucketsWithoutOrder(level);
-  return ambiguous.some(isThese) ? 'ambiguous' : isCut ? 'beyond' : 'no_keys';
-}
+/** Why no limit applies to a bucket, by how rules have its keys. */
+const NO_LIMIT = { ordered: 'no_limit', ambiguous: 'ambiguous', beyond: 'beyond', none: 'no_keys' } as const;

@@ -2,11 +2,13 @@ import { SECOND_MS } from '../base/clock.ts';
 import { windowLengthS, windowStartS } from '../counters/window.ts';
 import { type DecisionBatch, endOfLimits, firstLimit, KIND, mostHits } from '../decision/batch.ts';
 import { windowBytes } from '../decision/cache-key.ts';
+import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
-import type { QuotaRule } from '../rules/rule-set.ts';
+import { DEFAULT_QUOTA, type QuotaRule } from '../rules/rule-set.ts';
 import { shareOf } from '../rules/shares.ts';
 import type { LimitFacts } from './prepaid-limit.ts';
-import type { Verdict } from './quota-bucket.ts';
+import type { QuotaBucket, Verdict } from './quota-bucket.ts';
+import type { Subscriber } from './subscriber.ts';
 
 /** What planning says of a bucket: what it answers, and the rows of the limits that count it, in the order of the rule. */
 interface PlannedLimits {
@@ -34,13 +36,39 @@ export function plannedLimits({ decisions }: DecisionBatch, row: number, isShado
   return { verdict: refuses ? 'divided' : 'allow_all', rows, isUnserved: false };
 }
 
-/** What planning says of the limit in a row, at the time of the batch. */
-export function factsOf(
+/** How a bucket is looked at. */
+interface Look {
+  readonly generation: RuleGeneration;
+  /** Whether all limits are in shadow mode. */
+  readonly isShadow: boolean;
+  readonly nowMs: number;
+}
+
+/** Takes over what planning has said of a bucket whose descriptor is in a row, and counts what proxies have reported. */
+export function lookAt(
+  bucket: QuotaBucket,
   batch: DecisionBatch,
   row: number,
-  { share }: QuotaRule,
-  isShadow: boolean,
-): LimitFacts {
+  { generation, isShadow, nowMs }: Look,
+): { readonly rows: readonly number[]; readonly waiting: readonly Subscriber[] } {
+  const { verdict, rows, isUnserved } = plannedLimits(batch, row, isShadow);
+  bucket.verdict = verdict;
+  bucket.isUnserved = isUnserved;
+  const quotas = rows.map(each => generation.rules.quotaOf(batch.decisions.limit[each]) ?? DEFAULT_QUOTA);
+  const facts = rows.map((each, i) => factsOf(batch, each, quotas[i], isShadow));
+  if (bucket.rules !== generation.number || bucket.limits.length !== rows.length)
+    bucket.use(
+      generation.number,
+      rows.map(each => counterOf(batch, each)),
+      facts,
+    );
+  let { forS } = quotas[0] ?? DEFAULT_QUOTA;
+  for (const quota of quotas) forS = Math.min(forS, quota.forS);
+  return { rows, waiting: bucket.look(facts, forS, nowMs) };
+}
+
+/** What planning says of the limit in a row, at the time of the batch. */
+function factsOf(batch: DecisionBatch, row: number, { share }: QuotaRule, isShadow: boolean): LimitFacts {
   const { decisions } = batch;
   const isCounted = isShadow || (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0;
   const total = decisions.terms[row]?.most ?? decisions.requestsPerUnit[row];
@@ -49,7 +77,7 @@ export function factsOf(
 }
 
 /** Names the counters of the limit in a row: the same for all windows, and another one if rules count elsewhere. */
-export function counterOf(batch: DecisionBatch, row: number): string {
+function counterOf(batch: DecisionBatch, row: number): string {
   const { keyStart, keyEnd, terms, unit } = batch.decisions;
   const bytes = batch.keys.bytes.subarray(keyStart[row], keyEnd[row] - windowBytes(batch, row));
   const window = terms[row]?.window;

@@ -1,4 +1,5 @@
 import { SECOND_MS } from '../base/clock.ts';
+import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import type { DescriptorEntry } from '../messages/client-codec.ts';
 import type { Grant } from './grant.ts';
 import { type LimitFacts, PrepaidLimit, type PrepaidWindow } from './prepaid-limit.ts';
@@ -40,6 +41,16 @@ const LEVEL_RETRY_MS = SECOND_MS;
  */
 export type Verdict = 'allow_all' | 'deny_all' | 'divided';
 
+/** A bucket as rules match it. */
+export interface BucketRequests {
+  readonly generation: RuleGeneration;
+  /** The entries in the order in which the rules have their keys; sorted by key if there is no such order. */
+  readonly descriptor: readonly DescriptorEntry[];
+  /** The `RateLimitRequest`s that count hits of the bucket, and that give them back. */
+  readonly asking: Uint8Array;
+  readonly refunding: Uint8Array;
+}
+
 /** A bucket of a domain: the proxies that have it, and its limits. */
 export class QuotaBucket {
   /** Names the bucket among all others. */
@@ -47,8 +58,8 @@ export class QuotaBucket {
   readonly domain: string;
   /** Those of its id, sorted by key. */
   readonly entries: readonly DescriptorEntry[];
-  /** The same in the order in which the rules had their keys when they were last matched. */
-  descriptor: readonly DescriptorEntry[];
+  /** For the rules of the last round; see `requestsFor`. Null before. */
+  requests: BucketRequests | null = null;
   readonly subscribers = new Set<Subscriber>();
   /** Those that wait for an assignment: they have reported, or can be granted something again. */
   readonly waiting = new Set<Subscriber>();
@@ -83,7 +94,11 @@ export class QuotaBucket {
     this.name = name;
     this.domain = domain;
     this.entries = entries;
-    this.descriptor = entries;
+  }
+
+  /** The entries in the order in which the rules of the last round have their keys. */
+  get descriptor(): readonly DescriptorEntry[] {
+    return this.requests?.descriptor ?? this.entries;
   }
 
   /** Tokens of a proxy that reports no requests, and of one whose demand is not known. */

@@ -193,8 +193,7 @@ export class QuotaDesk {
     const { clock, counters, logger } = this.#parts;
     try {
       const nowMs = Math.floor(clock.nowMs());
-      const requests = buckets.map(bucket => this.#registry.requestsOf(generation, bucket));
-      const round = new Round({ ...this.#parts, generation, nowMs }, requests);
+      const round = new Round({ ...this.#parts, generation, nowMs }, buckets);
       await round.pay();
       // The other half of the time is for the messages.
       const isLate = clock.nowMs() - nowMs > DELAY_MS / 2;

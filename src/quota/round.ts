@@ -4,26 +4,16 @@ import { type DecisionBatch, KIND } from '../decision/batch.ts';
 import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { addTotal } from '../decision/statistics/shared-totals.ts';
 import type { DescriptorEntry } from '../messages/client-codec.ts';
-import { DEFAULT_QUOTA, type QuotaRule } from '../rules/rule-set.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import { Allotment, type Allotted, moreBy, type Wish, wishOf } from './allotment.ts';
+import { requestsFor } from './bucket-requests.ts';
 import type { BoardOps, DemandBoard } from './demand-board.ts';
 import { endAfter } from './grant.ts';
 import type { Payments } from './payments.ts';
-import { boundsOf, counterOf, factsOf, plannedLimits } from './planned-limits.ts';
+import { boundsOf, lookAt, plannedLimits } from './planned-limits.ts';
 import { type PrepaidLimit, type PrepaidWindow, ROUNDING, roomIn } from './prepaid-limit.ts';
-import type { QuotaBucket } from './quota-bucket.ts';
+import type { BucketRequests, QuotaBucket } from './quota-bucket.ts';
 import type { Subscriber, Usage } from './subscriber.ts';
-
-/** A bucket in a round. */
-export interface RoundBucket {
-  readonly bucket: QuotaBucket;
-  /** The `RateLimitRequest`s that count hits of the bucket, and that give them back. */
-  readonly asking: Uint8Array;
-  readonly refunding: Uint8Array;
-  /** The entries of the bucket in the order in which rules match them. */
-  readonly entries: readonly DescriptorEntry[];
-}
 
 /** A payment in a window of a limit. */
 interface Payment {
@@ -44,7 +34,9 @@ interface Paying {
 }
 
 /** What a bucket needs of a round, beside its own state. */
-interface Turn extends RoundBucket {
+interface Turn {
+  readonly bucket: QuotaBucket;
+  readonly requests: BucketRequests;
   readonly wishes: Wish[];
   /** The proxies that get one answer for all requests. */
   readonly blanket: Subscriber[];
@@ -93,9 +85,12 @@ export class Round {
   readonly #turns: readonly Turn[];
   readonly #usages: ReportedUsage[] = [];
 
-  constructor(parts: RoundParts, buckets: readonly RoundBucket[]) {
+  constructor(parts: RoundParts, buckets: readonly QuotaBucket[]) {
     this.#parts = parts;
-    this.#turns = buckets.map(each => ({ ...each, wishes: [], blanket: [], paidUntilMs: [] }));
+    this.#turns = buckets.map(bucket => {
+      const requests = requestsFor(parts.generation, bucket);
+      return { bucket, requests, wishes: [], blanket: [], paidUntilMs: [] };
+    });
   }
 
   /**
@@ -155,7 +150,7 @@ export class Round {
 
   async #refund(timeMs: number, turns: readonly Turn[]): Promise<void> {
     const { payments } = this.#parts;
-    const requests = turns.map(turn => turn.refunding);
+    const requests = turns.map(turn => turn.requests.refunding);
     const batch = this.#plan(requests, timeMs, (planned, request) => {
       const { bucket } = turns[request];
       this.#eachLimit(planned, request, bucket, (limit, row) => {
@@ -174,7 +169,7 @@ export class Round {
   /** Looks at the present windows of all buckets, and pays in them. */
   #look(): Paying {
     const payments: Payment[] = [];
-    const requests = this.#turns.map(turn => turn.asking);
+    const requests = this.#turns.map(turn => turn.requests.asking);
     const batch = this.#plan(requests, this.#parts.nowMs, (planned, request) => {
       const turn = this.#turns[request];
       this.#lookAt(turn, planned, request);
@@ -189,27 +184,19 @@ export class Round {
     return { batch, payments, asked };
   }
 
-  #lookAt({ bucket, entries, wishes, blanket }: Turn, batch: DecisionBatch, row: number): void {
-    const { generation, isShadow, nowMs } = this.#parts;
-    const { verdict, rows, isUnserved } = plannedLimits(batch, row, isShadow);
-    bucket.verdict = verdict;
-    bucket.isUnserved = isUnserved;
-    for (const limitRow of rows) countUsage(batch, limitRow, bucket.reported);
-    if (this.#parts.observer.isActive) this.#collect(bucket, entries);
-    const quotas = rows.map(each => generation.rules.quotaOf(batch.decisions.limit[each]) ?? DEFAULT_QUOTA);
-    const facts = rows.map((each, i) => factsOf(batch, each, quotas[i], isShadow));
-    if (bucket.rules !== generation.number || bucket.limits.length !== rows.length) {
-      const counters = rows.map(each => counterOf(batch, each));
-      bucket.use(generation.number, counters, facts);
-    }
-    const { forS } = rows.length === 0 ? DEFAULT_QUOTA : quotas.reduce(shorter);
-    for (const subscriber of bucket.look(facts, forS, nowMs))
-      if (verdict === 'divided') wishes.push(wishOf(bucket, subscriber, nowMs));
+  #lookAt({ bucket, wishes, blanket }: Turn, batch: DecisionBatch, row: number): void {
+    const { nowMs, observer } = this.#parts;
+    const { reported } = bucket;
+    if (observer.isActive) this.#collect(bucket);
+    const { rows, waiting } = lookAt(bucket, batch, row, this.#parts);
+    for (const limitRow of rows) countUsage(batch, limitRow, reported);
+    for (const subscriber of waiting)
+      if (bucket.verdict === 'divided') wishes.push(wishOf(bucket, subscriber, nowMs));
       else blanket.push(subscriber);
   }
 
   /** Collects what the proxies of a bucket have reported. */
-  #collect({ domain, waiting }: QuotaBucket, entries: readonly DescriptorEntry[]): void {
+  #collect({ domain, descriptor: entries, waiting }: QuotaBucket): void {
     for (const { allowed, denied, usage } of waiting)
       if (allowed + denied > 0)
         this.#usages.push({ domain, entries, allowed, denied, spanMs: usage.intervalMs });
@@ -233,7 +220,7 @@ export class Round {
 
   #payAt(timeMs: number, turns: readonly Turn[]): Paying {
     const payments: Payment[] = [];
-    const requests = turns.map(turn => turn.asking);
+    const requests = turns.map(turn => turn.requests.asking);
     const batch = this.#plan(requests, timeMs, (planned, request) => {
       const turn = turns[request];
       this.#eachLimit(planned, request, turn.bucket, (limit, row, i) => {
@@ -333,10 +320,6 @@ export class Round {
     const { payments, generation, nowMs } = this.#parts;
     return payments.plan(requests, generation, timeMs, nowMs, choice);
   }
-}
-
-function shorter(one: QuotaRule, other: QuotaRule): QuotaRule {
-  return one.forS < other.forS ? one : other;
 }
 
 /** Counts reports in the statistics of a limit, as the requests that they are. */
