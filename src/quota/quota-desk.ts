@@ -6,12 +6,12 @@ import type { GenerationSource } from '../decision/batching/batcher.ts';
 import type { RuleGeneration } from '../decision/statistics/rule-statistics.ts';
 import { decodeUsageReports, type UsageReports } from '../messages/quota-codec.ts';
 import { WireFault } from '../messages/wire.ts';
-import type { Counter } from '../stats/registry.ts';
 import { BucketRegistry, type Membership } from './bucket-registry.ts';
 import type { DemandBoard } from './demand-board.ts';
 import { DELAY_MS, ended } from './grant.ts';
 import type { Payments } from './payments.ts';
 import type { QuotaBucket } from './quota-bucket.ts';
+import type { QuotaCounters } from './quota-counters.ts';
 import { QuotaStream } from './quota-stream.ts';
 import { type Give, Round, type UsageObserver } from './round.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -30,22 +30,6 @@ const SWEEP_BUCKETS = 10_000;
 const ROUND_BUCKETS = 250;
 
 const MAX_DOMAIN_BYTES = 1_024;
-
-/** The statistics of desks. */
-export interface QuotaCounters {
-  /** Reports of buckets, and the requests in them. */
-  readonly reports: Counter;
-  readonly allowed: Counter;
-  readonly denied: Counter;
-  /** Reports of buckets that were told to be forgotten at once, because their ids are invalid or there are too many. */
-  readonly rejected: Counter;
-  /** Assignments that were sent, and those of them that deny all requests because nothing is left. */
-  readonly assignments: Counter;
-  readonly exhausted: Counter;
-  /** Rounds in which the store has failed, and those that took so long that nothing could be granted any more. */
-  readonly storeErrors: Counter;
-  readonly late: Counter;
-}
 
 /** What a desk needs. */
 interface QuotaDeskParts {

@@ -3,10 +3,10 @@ import type { GenerationSource } from '../../decision/batching/batcher.ts';
 import type { NamedStatistics } from '../../decision/statistics/named-rows.ts';
 import { DemandBoard } from '../../quota/demand-board.ts';
 import { Payments } from '../../quota/payments.ts';
-import { type QuotaCounters, QuotaDesk } from '../../quota/quota-desk.ts';
+import { quotaCounters } from '../../quota/quota-counters.ts';
+import { QuotaDesk } from '../../quota/quota-desk.ts';
 import type { RehearsalSource } from '../../rehearsal/rehearsal-channel.ts';
 import { RehearsedUsage } from '../../rehearsal/reported-usage.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { SharedRecordsReader } from '../../steering/shared-records.ts';
 import type { OpenedStore } from '../stores/opened-store.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -51,18 +51,4 @@ export function createQuotaDesk(
   stats.gauge('ratelimit.quota.streams', () => desk.streams.size);
   stats.gauge('ratelimit.quota.buckets', () => desk.bucketCount);
   return desk;
-}
-
-function quotaCounters(stats: StatsRegistry): QuotaCounters {
-  const named = (name: string) => stats.counter(`ratelimit.quota.${name}`);
-  return {
-    reports: named('reports'),
-    allowed: named('allowed'),
-    denied: named('denied'),
-    rejected: named('rejected'),
-    assignments: named('assignments'),
-    exhausted: named('exhausted'),
-    storeErrors: named('store_errors'),
-    late: named('late'),
-  };
 }

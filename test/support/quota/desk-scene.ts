@@ -4,6 +4,7 @@ import { CODE } from '../../../src/decision/batch.ts';
 import { RuleGeneration } from '../../../src/decision/statistics/rule-statistics.ts';
 import { DemandBoard } from '../../../src/quota/demand-board.ts';
 import { Payments } from '../../../src/quota/payments.ts';
+import { quotaCounters } from '../../../src/quota/quota-counters.ts';
 import { QuotaDesk } from '../../../src/quota/quota-desk.ts';
 import type { QuotaStream } from '../../../src/quota/quota-stream.ts';
 import { SharedRecordsReader } from '../../../src/steering/shared-records.ts';
@@ -11,7 +12,6 @@ import { compiled } from '../../unit/rules/parse/rule-text.ts';
 import { Decisions, descriptor } from '../decisions.ts';
 import { embeddedStore, TEST_FINGERPRINT_KEY } from '../stores.ts';
 import { bucketId, type ReadAction, readActions, usageReports } from './model-proxy.ts';
-import { quotaCounters } from './simulation.ts';
 
 /** Entries of a bucket: `user=ann,plan=free`. */
 type Entries = string;

@@ -6,7 +6,8 @@ import type { RuleGeneration } from '../../../src/decision/statistics/rule-stati
 import { RuleStatistics } from '../../../src/decision/statistics/rule-statistics.ts';
 import { DemandBoard } from '../../../src/quota/demand-board.ts';
 import { Payments } from '../../../src/quota/payments.ts';
-import { type QuotaCounters, QuotaDesk } from '../../../src/quota/quota-desk.ts';
+import { quotaCounters } from '../../../src/quota/quota-counters.ts';
+import { QuotaDesk } from '../../../src/quota/quota-desk.ts';
 import type { QuotaStream } from '../../../src/quota/quota-stream.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
@@ -279,19 +280,4 @@ export class RunningProxy {
 
 function emptyWindow(startMs: number, proxies: number): SimulatedWindow {
   return { startMs, asked: 0, admitted: 0, assigned: 0, byProxy: new Array(proxies).fill(0) };
-}
-
-/** The statistics of desks, in a registry. */
-export function quotaCounters(stats: StatsRegistry): QuotaCounters {
-  const named = (name: string) => stats.counter(name);
-  return {
-    reports: named('reports'),
-    allowed: named('allowed'),
-    denied: named('denied'),
-    rejected: named('rejected'),
-    assignments: named('assignments'),
-    exhausted: named('exhausted'),
-    storeErrors: named('store_errors'),
-    late: named('late'),
-  };
 }

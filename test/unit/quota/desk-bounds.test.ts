@@ -57,7 +57,7 @@ t.test('a proxy is told to forget a bucket whose id no rule could match', async 
     t.match(proxy.sentKinds(), ['abandon'], `${id.length} bytes`);
   }
   t.equal(scene.desk.bucketCount, 0);
-  t.equal(scene.decisions.counter('rejected'), ids.length);
+  t.equal(scene.decisions.counter('ratelimit.quota.rejected'), ids.length);
   t.match(
     await proxy.reports(
       many
@@ -86,7 +86,7 @@ t.test('a message with too many reports is refused before any of them is taken',
     () => proxy.send(message.take()),
     new Fault('too_large', 'a message reports more than 100000 buckets; send the others in another message'),
   );
-  t.equal(scene.decisions.counter('reports'), 0);
+  t.equal(scene.decisions.counter('ratelimit.quota.reports'), 0);
 });
 
 t.test('a domain of more than 1,024 bytes is refused', async t => {
@@ -200,6 +200,6 @@ t.test('a bucket beyond those that a proxy may have is not kept', async t => {
     denied: 0,
   }));
   proxy.send(usageReports('api', usages));
-  t.equal(scene.decisions.counter('rejected'), 1);
+  t.equal(scene.decisions.counter('ratelimit.quota.rejected'), 1);
   t.equal(scene.desk.bucketCount, 20_000);
 });

@@ -29,7 +29,7 @@ t.test(
       await scene.pass(1_000);
       t.same(await proxy.reports('user=ann', 10), []);
     }
-    t.ok(scene.decisions.counter('store_errors') >= ttlS + 2);
+    t.ok(scene.decisions.counter('ratelimit.quota.store_errors') >= ttlS + 2);
     t.same(scene.decisions.logger.lines, [], 'the store logs that itself');
     store.failure = null;
     t.match(await proxy.reports('user=ann', 10), [{ kind: 'token_bucket' }]);
@@ -60,7 +60,7 @@ t.test('a round whose store has taken too long grants nothing, and gives back wh
   while (store.waiting.length === 0) await turn();
   store.waiting.shift()!.pass();
   t.same(await reported, []);
-  t.equal(scene.decisions.counter('late'), 1);
+  t.equal(scene.decisions.counter('ratelimit.quota.late'), 1);
   const counted = scene.counted('user=ann');
   while (store.waiting.length === 0) await turn();
   store.waiting.shift()!.pass();

@@ -18,8 +18,8 @@ t.test(
     await reported;
     await scene.desk.idle();
     t.same(scene.decisions.rule('api.user'), { total_hits: 22, within_limit: 17, over_limit: 5 });
-    t.equal(scene.decisions.counter('allowed'), 17);
-    t.equal(scene.decisions.counter('denied'), 5);
+    t.equal(scene.decisions.counter('ratelimit.quota.allowed'), 17);
+    t.equal(scene.decisions.counter('ratelimit.quota.denied'), 5);
   },
 );
 
