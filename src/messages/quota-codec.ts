@@ -7,7 +7,7 @@ import { readerOf, WIRE, type WireReader, writeBytes, writeTag, writeUint } from
 const MAX_USAGES = 100_000;
 const MAX_ID_BYTES = 65_536;
 
-/** The most requests in a report: no proxy has so many. A larger number is taken as this one, so that sums stay exact. */
+/** Larger numbers of requests in a report are read as this one, so that sums stay exact. No proxy has that many requests. */
 const MOST_REQUESTS = 2 ** 32;
 
 /** What a proxy has done in a bucket since its previous report of the bucket: `BucketQuotaUsage`. */

@@ -7,8 +7,10 @@ import type { Subscriber } from './subscriber.ts';
 /** Tokens for each request that a proxy gets: requests come in bursts. */
 export const HEADROOM = 1.25;
 
-/** A grant is kept as long as it has so many tokens for each request, or so many of those that the proxy may have. */
+/** A grant is kept while it has at least this number of tokens for each request of the proxy. */
 const KEPT_FROM_DEMAND = 1.05;
+
+/** A grant is also kept while it has at least this part of the most tokens that the proxy may have. */
 const KEPT_FROM_CAP = 0.9;
 
 /** A grant with more than this number of times the tokens that the proxy should get is replaced. */
@@ -123,7 +125,7 @@ export class Allotment {
 
   /**
    * The tokens, or one fewer if the proxy would not notice another interval, because it compares only tokens. Denied
-   * everything, it begins anew with its next grant. It may keep one token in a longer interval than it should have.
+   * everything, it takes its next grant as a new one. A single token may stay in an interval that is too long.
    */
   #noticed(subscriber: Subscriber, tokens: number): number {
     const active = subscriber.activeAt(this.#nowMs);

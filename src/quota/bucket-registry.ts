@@ -153,7 +153,7 @@ function bytesOf({ subscriber, spellings }: Membership): number {
   return MEMBERSHIP_BYTES + copies * subscriber.id.length;
 }
 
-/** The entries of an id, sorted by key; null if it is none. */
+/** The entries of an id, sorted by key. Null if the bytes are not an id that rules could match. */
 function entriesOf(id: Uint8Array): readonly DescriptorEntry[] | null {
   let entries: readonly DescriptorEntry[];
   try {

@@ -56,7 +56,7 @@ export interface BucketView extends UsageView {
   readonly rate: number | null;
   /** What no proxy may exceed; null if proxies want less than there is. */
   readonly cap: number | null;
-  /** When a proxy that was denied everything can get something; null if there is none. */
+  /** When proxies that were denied everything can get something. Null if no proxy waits for that. */
   readonly retryMs: number | null;
   readonly proxyCount: number;
   /** With the most demand first. */
@@ -88,7 +88,7 @@ export interface ProxyView extends UsageView {
   /** Its address; empty for a unix socket. */
   readonly peer: string;
   readonly told: Told;
-  /** Of the token bucket in force; null without one. */
+  /** The active token bucket. Null if the proxy has none. */
   readonly grant: { readonly tokens: number; readonly intervalS: number; readonly endMs: number } | null;
   /** When it last reported; 0 if its report was not looked at yet. */
   readonly reportedMs: number;

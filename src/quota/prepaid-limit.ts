@@ -3,8 +3,8 @@ import { DELAY_MS, type Span } from './grant.ts';
 
 /**
  * In windows of at least this length, proxies never admit more than the limit. In shorter ones, what token buckets have
- * saved up would be most of the limit, so it is not paid for: the limit is one on the rate, and each proxy may admit one
- * fill of its token bucket beyond it.
+ * saved up would be most of the limit, so it is not paid for: the limit is one on the rate, and each proxy may admit two
+ * fills of its token bucket beyond it: one that is saved up, and one that is just due.
  */
 const EXACT_WINDOW_MS = 10 * SECOND_MS;
 

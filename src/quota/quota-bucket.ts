@@ -81,7 +81,7 @@ export class QuotaBucket {
   demand = 0;
   /** Until when a proxy is new. */
   newUntilMs = 0;
-  /** When a proxy that got less than it wants can get more; infinite if there is none. */
+  /** When proxies that were denied everything can get something. Infinite if no proxy waits for that. */
   retryMs = Number.POSITIVE_INFINITY;
   #allowed = 0;
   #denied = 0;

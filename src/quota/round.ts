@@ -240,7 +240,7 @@ export class Round {
     return { batch, payments, asked: [] };
   }
 
-  /** When the first window begins that grants of the bucket reach and that has to be paid for; infinite if there is none. */
+  /** When the next window begins that must be paid for, because grants of the bucket reach it. Infinite if all are paid. */
   #nextMs(turn: Turn): number {
     const { bucket, paidUntilMs, wishes } = turn;
     let nextMs = Number.POSITIVE_INFINITY;

@@ -80,12 +80,12 @@ export class Subscriber {
     this.#sinceMs += byMs;
   }
 
-  /** The grants that the proxy may still use, or has used since its last report. The last one may be in force. */
+  /** The grants that the proxy may still use, or has used since its last report. The last one may be active. */
   get grants(): readonly Grant[] {
     return this.#grants;
   }
 
-  /** The grant in force; null if there is none, or if it may have ended. */
+  /** The active grant. Null if the proxy has none, or if its last one may have ended. */
   activeAt(nowMs: number): Grant | null {
     const last = this.#grants.at(-1);
     return this.told === 'token_bucket' && last !== undefined && nowMs < last.endMs ? last : null;

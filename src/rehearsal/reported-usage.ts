@@ -66,7 +66,7 @@ function addSecond(batch: DecisionBatch, codes: number[], usage: ReportedUsage, 
     }
 }
 
-/** The n-th of so many whole numbers that are as equal as possible and whose sum is the whole. */
+/** A number of requests divided into equal parts, as far as whole numbers can be equal: the n-th part. */
 function partOf(whole: number, n: number, parts: number): number {
   return Math.floor((whole * (n + 1)) / parts) - Math.floor((whole * n) / parts);
 }

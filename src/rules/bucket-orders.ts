@@ -35,7 +35,7 @@ interface WrittenOrders {
   readonly isCut: boolean;
 }
 
-/** The orders as text; empty if there are none. */
+/** The orders as text. Empty for a domain without orders. */
 export function bucketOrdersText({ orders, ambiguous, isCut }: BucketOrders): string {
   if (orders.length + ambiguous.length === 0) return '';
   const numbers = new Map<string, number>();

@@ -85,7 +85,7 @@ export class CompiledRules {
    * The orders in which the entries of a bucket of a domain can be matched: each has keys of its own, so at most one fits.
    * Returns the same lists on every call.
    *
-   * @param level as {@link domainLevel} returns it; of no domain, there are none
+   * @param level as {@link domainLevel} returns it; the lists are empty if there is no such domain
    */
   bucketOrders(level: number): readonly (readonly string[])[] {
     return this.#bucketOrders(level).orders;
@@ -223,7 +223,7 @@ export class CompiledRules {
     return this.words[HEADER.calendarMonth];
   }
 
-  /** The first of the further rows of statistics of a limit that has any. */
+  /** The first of the further rows of statistics, for a limit that has such rows. */
   firstExtraRow(limit: number): number {
     const [first, count] = [this.#extraRows, this.rowCount - this.limitCount];
     const rows = { first, count, words: EXTRA_ROW.words, field: EXTRA_ROW.ofLimit };

@@ -71,8 +71,8 @@ export function createBatcher(thread: Surroundings, setup: DecidingSetup, own: O
 }
 
 /**
- * Waits until all requests are decided, and until quotas are paid for, or until the time for the shutdown is over. The store must stay open until then:
- * callers that gave up leave decisions behind when ports close.
+ * Waits until all requests are decided, and until quotas are paid for, or until the time for the shutdown is over. The
+ * store must stay open until then: callers that gave up leave decisions behind when ports close.
  */
 export async function decided(
   batcher: Batcher,

@@ -85,7 +85,10 @@ const PROXY: Fields<ProxyView> = {
     ),
     ({ told }) => told,
   ],
-  tokens: [orNull(whole('Of the token bucket; null without one.')), ({ grant }) => grant?.tokens ?? null],
+  tokens: [
+    orNull(whole('Tokens of the token bucket. Null if the proxy has no token bucket.')),
+    ({ grant }) => grant?.tokens ?? null,
+  ],
   interval_seconds: [
     orNull(whole('How often so many tokens are filled in.')),
     ({ grant }) => grant?.intervalS ?? null,
