@@ -2,6 +2,7 @@ import { formatCount, formatRate } from '../../../design/format.ts';
 import type { Column } from '../../../design/table.tsx';
 import { Time } from '../../../design/time.tsx';
 import type { QuotaProxy } from '../quotas/quota.ts';
+import { USAGE_COLUMNS } from '../quotas/usage-columns.tsx';
 
 const TOLD = { nothing: 'nothing yet', allow_all: 'all allowed', deny_all: 'all denied' } as const;
 
@@ -23,22 +24,7 @@ export function proxyColumns(nowMs: number): readonly Column<ProxyRow>[] {
       kind: 'number',
       cell: ({ per_second: { demand } }) => formatRate(demand),
     },
-    {
-      key: 'allowed',
-      title: 'Allowed',
-      kind: 'number',
-      hides: 'narrow',
-      cell: ({ per_second: { allowed } }) => formatRate(allowed),
-    },
-    {
-      key: 'denied',
-      title: 'Denied',
-      kind: 'number',
-      hides: 'narrow',
-      cell: ({ per_second: { denied } }) => (
-        <span class={denied === 0 ? 'quiet' : undefined}>{denied === 0 ? '0' : formatRate(denied)}</span>
-      ),
-    },
+    ...USAGE_COLUMNS,
     { key: 'granted', title: 'Granted', kind: 'number', cell: grantText },
     {
       key: 'ends',

@@ -5,6 +5,7 @@ import type { Column } from '../../../design/table.tsx';
 import { descriptorText } from '../../descriptor.ts';
 import { bucketQuery, type QuotaBucket, tightest } from './quota.ts';
 import { ShareBar } from './share-bar.tsx';
+import { USAGE_COLUMNS } from './usage-columns.tsx';
 import { VerdictChip } from './verdict-chip.tsx';
 
 /** The columns of the list of buckets. */
@@ -21,22 +22,7 @@ export const BUCKET_COLUMNS: readonly Column<QuotaBucket>[] = [
         <Meter share={rate === 0 ? 1 : demand / rate}>{`${formatRate(demand)} of ${formatRate(rate)}`}</Meter>
       ),
   },
-  {
-    key: 'allowed',
-    title: 'Allowed',
-    kind: 'number',
-    hides: 'narrow',
-    cell: ({ per_second: { allowed } }) => formatRate(allowed),
-  },
-  {
-    key: 'denied',
-    title: 'Denied',
-    kind: 'number',
-    hides: 'narrow',
-    cell: ({ per_second: { denied } }) => (
-      <span class={denied === 0 ? 'quiet' : undefined}>{denied === 0 ? '0' : formatRate(denied)}</span>
-    ),
-  },
+  ...USAGE_COLUMNS,
   {
     key: 'proxies',
     title: 'Proxies',
