@@ -6,6 +6,7 @@ import { GatedStore } from '../../support/gated-store.ts';
 import { DeskScene } from '../../support/quota/desk-scene.ts';
 import { bucketId, usageReports } from '../../support/quota/model-proxy.ts';
 import { embeddedStore } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 
 const RULES = `
   domain: api
@@ -150,17 +151,17 @@ t.test('a bucket that is forgotten does not take another one of its name with it
       while (store.waiting.length > 0) store.waiting.shift()!.pass();
     }
   };
-  const turn = () => new Promise(setImmediate);
   const first = scene.open();
   const reported = first.reports('user=ann', 100);
-  while (store.waiting.length === 0) await turn();
+  await until(() => store.waiting.length > 0);
   first.send(usageReports('api', [{ id: bucketId([['user', 'ann']]), allowed: 1_000, denied: 0 }]));
   first.close();
   // The next round pays for the last report of the closed stream when another proxy reports the bucket.
-  while (scene.desk.bucketCount > 0 || store.waiting.length === 0) {
+  await until(() => {
+    if (scene.desk.bucketCount === 0 && store.waiting.length > 0) return true;
     store.waiting.shift()?.pass();
-    await turn();
-  }
+    return false;
+  });
   const second = scene.open();
   second.send(reportOf(bucketId([['user', 'ann']])));
   await passAll();

@@ -4,11 +4,25 @@ import { GatedStore } from '../../support/gated-store.ts';
 import { DeskScene } from '../../support/quota/desk-scene.ts';
 import { bucketId, usageReports } from '../../support/quota/model-proxy.ts';
 import { embeddedStore } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 
 const RULES = `{ domain: api, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 6000 } }] }`;
 
-function turn(): Promise<void> {
-  return new Promise(setImmediate);
+/** Lets the next batch through when it comes. Returns its number of ops. */
+async function passNext(store: GatedStore): Promise<number> {
+  await until(() => store.waiting.length > 0);
+  const batch = store.waiting.shift()!;
+  batch.pass();
+  return batch.ops;
+}
+
+/** A round in which the store takes too long: it is paid for, and that is given back. Returns the ops of the payment. */
+async function lateRound(scene: DeskScene, store: GatedStore): Promise<number> {
+  await until(() => store.waiting.length > 0);
+  scene.decisions.clock.advance(600);
+  const ops = await passNext(store);
+  await passNext(store);
+  return ops;
 }
 
 t.test(
@@ -54,21 +68,14 @@ t.test('a round whose store has taken too long grants nothing, and gives back wh
   const scene = new DeskScene({ rules: RULES, store });
   const proxy = scene.open();
   const reported = proxy.reports('user=ann', 0);
-  while (store.waiting.length === 0) await turn();
-  scene.decisions.clock.advance(600);
-  store.waiting.shift()!.pass();
-  while (store.waiting.length === 0) await turn();
-  store.waiting.shift()!.pass();
+  await lateRound(scene, store);
   t.same(await reported, []);
   t.equal(scene.decisions.counter('ratelimit.quota.late'), 1);
   const counted = scene.counted('user=ann');
-  while (store.waiting.length === 0) await turn();
-  store.waiting.shift()!.pass();
+  await passNext(store);
   t.equal(await counted, 0);
   const again = proxy.reports('user=ann', 0);
-  while (store.waiting.length === 0) await turn();
-  store.waiting.shift()!.pass();
-  while (store.waiting.length > 0) store.waiting.shift()!.pass();
+  await passNext(store);
   t.match(await again, [{ kind: 'token_bucket' }]);
 });
 
@@ -77,15 +84,10 @@ t.test('a proxy whose round was late is answered in the next tick, without anoth
   const scene = new DeskScene({ rules: RULES, store });
   const proxy = scene.open();
   const reported = proxy.reports('user=ann', 0);
-  while (store.waiting.length === 0) await turn();
-  scene.decisions.clock.advance(600);
-  store.waiting.shift()!.pass();
-  while (store.waiting.length === 0) await turn();
-  store.waiting.shift()!.pass();
+  await lateRound(scene, store);
   t.same(await reported, []);
   scene.decisions.clock.advance(250);
-  while (store.waiting.length === 0) await turn();
-  store.waiting.shift()!.pass();
+  await passNext(store);
   await scene.desk.idle();
   t.match(proxy.sent(), [{ kind: 'token_bucket' }]);
 });
@@ -102,17 +104,8 @@ t.test(
     }));
     scene.open().send(usageReports('api', usages));
     const sizes: number[] = [];
-    for (let round = 0; round < 5; round++) {
-      while (store.waiting.length === 0) await turn();
-      sizes.push(store.waiting[0].ops);
-      if (round < 2) scene.decisions.clock.advance(600);
-      store.waiting.shift()!.pass();
-      // What a late round gives back.
-      if (round < 2) {
-        while (store.waiting.length === 0) await turn();
-        store.waiting.shift()!.pass();
-      }
-    }
+    for (let round = 0; round < 5; round++)
+      sizes.push(await (round < 2 ? lateRound(scene, store) : passNext(store)));
     // A payment of each bucket, and two sums of the demand board.
     t.same(
       sizes,
@@ -126,11 +119,11 @@ t.test('reports that arrive while the store is asked are looked at together afte
   const scene = new DeskScene({ rules: RULES, store });
   const proxies = [scene.open(), scene.open(), scene.open()];
   const first = proxies[0].reports('user=ann', 100);
-  while (store.waiting.length === 0) await turn();
+  await until(() => store.waiting.length > 0);
   const others = proxies.slice(1).map(proxy => proxy.reports('user=ann', 200));
   t.equal(store.waiting.length, 1);
   store.waiting.shift()!.pass();
-  while (store.waiting.length === 0) await turn();
+  await until(() => store.waiting.length > 0);
   t.equal(store.waiting.length, 1);
   store.waiting.shift()!.pass();
   for (const each of [first, ...others]) t.match(await each, [{ kind: 'token_bucket' }]);
@@ -143,16 +136,14 @@ t.test(
     const scene = new DeskScene({ rules: RULES, store });
     const [proxy, other] = [scene.open(), scene.open()];
     const reported = Promise.all([proxy.reports('user=ann', 0), other.reports('user=ann', 0)]);
-    while (store.waiting.length === 0) await turn();
+    await until(() => store.waiting.length > 0);
     proxy.close();
     other.close();
     store.waiting.shift()!.pass();
-    while (store.waiting.length === 0) await turn();
-    store.waiting.shift()!.pass();
+    await passNext(store);
     t.same(await reported, [[], []]);
     const counted = scene.counted('user=ann');
-    while (store.waiting.length === 0) await turn();
-    store.waiting.shift()!.pass();
+    await passNext(store);
     t.equal(await counted, 0);
     t.equal(scene.desk.bucketCount, 0);
   },
@@ -164,7 +155,7 @@ t.test('rules that are replaced during a round are in use until it ends, and not
   const first = scene.generation!;
   const proxy = scene.open();
   const reported = proxy.reports('user=ann', 0);
-  while (store.waiting.length === 0) await turn();
+  await until(() => store.waiting.length > 0);
   scene.load(RULES);
   t.notOk(first.isIdle);
   store.waiting.shift()!.fail();
