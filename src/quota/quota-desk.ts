@@ -26,8 +26,12 @@ const IDLE_MS = 120 * SECOND_MS;
 const SWEEP_MS = 10 * SECOND_MS;
 const SWEEP_BUCKETS = 10_000;
 
-/** Maximum number of buckets in a round, which takes some milliseconds. Others wait for the next one. */
+/**
+ * Maximum number of buckets in a round, and the number of proxies, summed over its buckets, with which it is full. It takes
+ * some milliseconds. Other buckets wait for the next round.
+ */
 const ROUND_BUCKETS = 250;
+const ROUND_PROXIES = 2_500;
 
 const MAX_DOMAIN_BYTES = 1_024;
 
@@ -158,18 +162,26 @@ export class QuotaDesk {
     const generation = this.#parts.rules.current();
     // Without rules, proxies get assignments with their reports after the rules were loaded.
     if (generation === null) return;
-    const buckets: QuotaBucket[] = [];
-    for (const bucket of this.#due) {
-      buckets.push(bucket);
-      this.#due.delete(bucket);
-      if (buckets.length === this.#roundBuckets) break;
-    }
+    const buckets = this.#takeDue();
     generation.begin();
     this.#round = this.#run(generation, buckets).then(() => {
       generation.end();
       this.#round = null;
       this.#scheduleRound();
     });
+  }
+
+  /** Returns the buckets of the next round. A bucket is not split, because what it has is divided among all its proxies. */
+  #takeDue(): QuotaBucket[] {
+    const buckets: QuotaBucket[] = [];
+    let proxies = 0;
+    for (const bucket of this.#due) {
+      if (buckets.length === this.#roundBuckets || proxies >= ROUND_PROXIES) break;
+      buckets.push(bucket);
+      this.#due.delete(bucket);
+      proxies += bucket.waiting.size;
+    }
+    return buckets;
   }
 
   /** Never rejects. */

@@ -8,6 +8,16 @@ import { until } from '../../support/until.ts';
 
 const RULES = `{ domain: api, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 6000 } }] }`;
 
+/** A message that reports one request for each of some users. */
+function usersReport(users: number): Uint8Array {
+  const usages = Array.from({ length: users }, (_, i) => ({
+    id: bucketId([['user', String(i)]]),
+    allowed: 1,
+    denied: 0,
+  }));
+  return usageReports('api', usages);
+}
+
 /** Lets the next batch through when it comes. Returns its number of ops. */
 async function passNext(store: GatedStore): Promise<number> {
   await until(() => store.waiting.length > 0);
@@ -97,12 +107,7 @@ t.test(
   async t => {
     const store = new GatedStore();
     const scene = new DeskScene({ rules: RULES, store });
-    const usages = Array.from({ length: 1_000 }, (_, i) => ({
-      id: bucketId([['user', String(i)]]),
-      allowed: 1,
-      denied: 0,
-    }));
-    scene.open().send(usageReports('api', usages));
+    scene.open().send(usersReport(1_000));
     const sizes: number[] = [];
     for (let round = 0; round < 5; round++)
       sizes.push(await (round < 2 ? lateRound(scene, store) : passNext(store)));
@@ -113,6 +118,17 @@ t.test(
     );
   },
 );
+
+t.test('a round has fewer buckets if many proxies wait for each', async t => {
+  const store = new GatedStore();
+  const scene = new DeskScene({ rules: RULES, store });
+  for (let proxy = 0; proxy < 1_000; proxy++) scene.open().send(usersReport(5));
+  t.equal(
+    await passNext(store),
+    3 * 3,
+    'a payment of each of three buckets, and two sums of the demand board',
+  );
+});
 
 t.test('reports that arrive while the store is asked are looked at together afterwards', async t => {
   const store = new GatedStore();
