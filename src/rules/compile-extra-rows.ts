@@ -1,4 +1,4 @@
-import { WordList } from './compile-tables.ts';
+import { WordList } from '../base/collections/word-list.ts';
 import { EXTRA_ROW } from './layout.ts';
 import type { LimitTerms } from './rule-set.ts';
 import type { TextPool } from './rule-terms.ts';

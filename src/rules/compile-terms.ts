@@ -1,5 +1,5 @@
+import { WordList } from '../base/collections/word-list.ts';
 import { CALENDAR_MONTH, withCalendarMonth } from './calendar-month.ts';
-import { WordList } from './compile-tables.ts';
 import { TERMS } from './layout.ts';
 import type { ClassRule, LimitTerms, RuleLimit } from './rule-set.ts';
 import { type TextPool, writeTerms } from './rule-terms.ts';

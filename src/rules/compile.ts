@@ -1,4 +1,5 @@
 import { ByteWriter } from '../base/bytes.ts';
+import { WordList } from '../base/collections/word-list.ts';
 import { FNV_START, fnvBackward, fnvOver } from '../base/hash.ts';
 import { UNIT_NAMES, writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
 import { bucketOrdersOf, bucketOrdersText } from './bucket-orders.ts';
@@ -10,7 +11,6 @@ import {
   type Edge,
   edgeTable,
   LimitRecords,
-  WordList,
   wholeLines,
   wildcardTable,
 } from './compile-tables.ts';
