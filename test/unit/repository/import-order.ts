@@ -28,7 +28,7 @@ const FOLDERS: readonly (readonly string[])[] = [
 
 /** The same inside folders that have parts, by their path below `src`, or from the top for `pages`. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  rules: [[OWN_FILES], ['parse', 'words'], ['source']],
+  rules: [['patterns'], [OWN_FILES], ['parse', 'words'], ['source']],
   counters: [['leases'], ['admission'], [OWN_FILES], ['redis', 'memcached', 'embedded']],
   decision: [
     ['limits'],
