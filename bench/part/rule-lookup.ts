@@ -4,7 +4,7 @@ import { encodeRateLimitRequest } from '../../src/messages/client-codec.ts';
 import { RequestTable } from '../../src/messages/request-table.ts';
 import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
-import { Matcher } from '../../src/rules/matcher.ts';
+import { Matcher } from '../../src/rules/matching/matcher.ts';
 import type { RuleEntry } from '../../src/rules/rule-set.ts';
 
 const REQUESTS = 1_000;

@@ -5,7 +5,7 @@ import { LimitWindow } from '../decision/limits/limit-window.ts';
 import { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { Matcher } from '../rules/matcher.ts';
+import { Matcher } from '../rules/matching/matcher.ts';
 
 /**
  * Hits are refunded only if the window lasts at least this much longer. Otherwise the refund could reach the store in

@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { printable } from '../base/printable.ts';
 import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
 import { ruleDigest, shortDigest } from '../rules/rule-digest.ts';
@@ -18,6 +19,8 @@ import {
   readRuleDirectory,
   readRuleFile,
 } from '../rules/source/read-directory.ts';
+import { mayHaveValueFiles, namedValueFiles } from '../rules/source/value-files.ts';
+import { explainedConditions } from '../rules/words/condition-words.ts';
 import { explainedLimits } from '../rules/words/limit-words.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
@@ -143,8 +146,7 @@ async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDir
       found => found.isFile(),
       () => false,
     );
-    if (isFile)
-      return { files: [{ name: path, content: await readRuleFile(path) }], ignored: [], dangling: [] };
+    if (isFile) return await readOneFile(path);
     return await readRuleDirectory(path, { ignoreDotFiles });
   } catch (failure) {
     if (!(failure instanceof RuleSourceFault)) throw failure;
@@ -152,9 +154,24 @@ async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDir
   }
 }
 
+/** A rule file, and the files of values beside it that it names. */
+async function readOneFile(path: string): Promise<RuleDirectoryContent> {
+  const rules: RuleFile = { name: path, content: await readRuleFile(path) };
+  const hasValueFiles = mayHaveValueFiles(rules);
+  const directory = dirname(path);
+  const others = hasValueFiles ? namedValueFiles(await readdir(directory), [rules]) : [];
+  const values = others
+    .filter(name => name !== basename(path))
+    .map(async name => {
+      const file = join(directory, name);
+      return { name: file, content: await readRuleFile(file), format: 'values' as const };
+    });
+  return { files: [rules, ...(await Promise.all(values))], hasValueFiles, ignored: [], dangling: [] };
+}
+
 async function readOverlay(path: string, ignoreDotFiles: boolean): Promise<readonly RuleFile[]> {
   const { files } = await readRules(path, ignoreDotFiles);
-  return files.map(file => ({ ...file, format: 'overlay' }));
+  return files.filter(({ format }) => format !== 'values').map(file => ({ ...file, format: 'overlay' }));
 }
 
 /** The documents of a YAML file that are more than comments. A `---` may be followed by a comment or by content. */
@@ -214,7 +231,12 @@ function checkText(directory: string, result: CheckResult): string {
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
   if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
-  else lines.push(summary(files, outcome, warnings.length), ...limitLines(outcome.ruleSet, calendarMonths));
+  else
+    lines.push(
+      summary(files, outcome, warnings.length),
+      ...explainedLines(explainedConditions(outcome.ruleSet), 'conditions'),
+      ...explainedLines(explainedLimits(outcome.ruleSet, calendarMonths), 'limits'),
+    );
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -246,16 +268,19 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Maximum number of limits that the text explains. */
+/** Maximum number of limits, and of conditions, that the text explains. */
 const MAX_EXPLAINED = 100;
 
-function limitLines(rules: RuleSet, calendarMonths: boolean): string[] {
+function explainedLines(
+  explained: Iterable<{ readonly rule: string; readonly meaning: string }>,
+  noun: string,
+): string[] {
   const lines: string[] = [];
   let count = 0;
-  for (const { rule, meaning } of explainedLimits(rules, calendarMonths)) {
+  for (const { rule, meaning } of explained) {
     if (count++ < MAX_EXPLAINED) lines.push(`${rule}: ${meaning}`);
   }
-  if (count > MAX_EXPLAINED) lines.push(`${count - MAX_EXPLAINED} more limits; --json explains all of them`);
+  if (count > MAX_EXPLAINED) lines.push(`${count - MAX_EXPLAINED} more ${noun}; --json explains all of them`);
   return lines;
 }
 
@@ -267,7 +292,9 @@ function checkJson(result: CheckResult): string {
   const { ruleSet, digest } = outcome;
   const domains = ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
   const limits = [...explainedLimits(ruleSet, result.calendarMonths)];
-  return `${JSON.stringify({ ok: true, ...read, digest, domains, limits })}\n`;
+  const conditions = [...explainedConditions(ruleSet)];
+  const explained = conditions.length === 0 ? { limits } : { limits, conditions };
+  return `${JSON.stringify({ ok: true, ...read, digest, domains, ...explained })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

@@ -1,11 +1,7 @@
 import type { ByteWriter } from '../base/bytes.ts';
 import { windowStartS } from '../counters/window.ts';
 import type { RequestTable } from '../messages/request-table.ts';
-import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
-import { MATCHED, type Matcher } from '../rules/matcher.ts';
 import { type DecisionBatch, KIND } from './batch.ts';
-import { sharedPattern } from './metric-key.ts';
 
 /**
  * Cache keys, byte for byte those of envoyproxy/ratelimit, so that both can share a store:
@@ -40,34 +36,6 @@ export class CacheKeys {
     }
     const start = this.#starts[unit];
     key.copy(start, 0, start.length);
-  }
-}
-
-/**
- * Replaces the value with the pattern on each level that was matched by a `share_threshold` wildcard, so that all values
- * of the pattern share one counter (spec 2.6). Call only if there is such a level.
- */
-export function sharePatterns(
-  rules: CompiledRules,
-  matcher: Matcher,
-  table: RequestTable,
-  descriptor: number,
-  key: ByteWriter,
-): void {
-  const entries = rules.words[HEADER.entries];
-  const first = table.firstEntry[descriptor];
-  const written = key.length;
-  const plain = key.bytes.slice(matcher.textStart[0], written);
-  const shift = matcher.textStart[0];
-  key.length = shift;
-  for (let level = 0; level < table.entryCount[descriptor]; level++) {
-    const record = entries + matcher.path[level] * ENTRY.words;
-    const shared = (rules.words[record + ENTRY.flags] & ENTRY_FLAG.shareThreshold) !== 0;
-    const textEnd = level + 1 < table.entryCount[descriptor] ? matcher.textStart[level + 1] : written;
-    if (shared && matcher.how[level] === MATCHED.wildcard) {
-      const name = table.text(table.keyStart[first + level], table.keyEnd[first + level]);
-      key.text(`${name}_${sharedPattern(rules, record, name)}_`);
-    } else key.copy(plain, matcher.textStart[level] - shift, textEnd - shift);
   }
 }
 

@@ -1,7 +1,10 @@
+import { ByteWriter } from '../base/bytes.ts';
 import type { RequestTable } from '../messages/request-table.ts';
 import { type CompiledRules, undotted } from '../rules/compiled-rules.ts';
+import { writeGroup } from '../rules/conditions/grouped-text.ts';
 import { ENTRY, ENTRY_FLAG, HEADER, LEVEL_END, LIMIT } from '../rules/layout.ts';
-import { MATCHED, type Matcher } from '../rules/matcher.ts';
+import { MATCHED, matchesSeveral } from '../rules/matching/matched.ts';
+import type { Matcher } from '../rules/matching/matcher.ts';
 
 /** A descriptor of a request in a domain. */
 interface DescriptorOfDomain {
@@ -45,7 +48,10 @@ export function hasDynamicMetricKey(
  * - `share_threshold` with one of the other flags: `<key>_<pattern up to its first *>`
  * - `detailed_metric` on the matched entry: `<key>_<value>` on every level, patterns on shared ones
  * - `value_to_metric` on a level without a configured value: `<key>_<value>`, or `<key>` for an empty value
- * - otherwise: `<key>_<value>` for an exact match, `<key>_<pattern>` for a wildcard, `<key>` for an entry without value
+ * - otherwise: `<key>_<value>` for an exact match, `<key>_<pattern>` for a wildcard, `<key>_<label>` for a condition, `<key>` for an
+ *   entry without value
+ *
+ * Where a part of the value counts together, the part is the value.
  *
  * Limits of an entry with several limits have one more level, as in the configured path.
  */
@@ -67,22 +73,32 @@ export function metricKey(
     const record = entries + matcher.path[level] * ENTRY.words;
     if ((words[record + ENTRY.flags] & ENTRY_FLAG.aside) !== 0) continue;
     const key = table.text(table.keyStart[entry], table.keyEnd[entry]);
-    const value = table.text(table.valueStart[entry], table.valueEnd[entry]);
     const flags = words[record + ENTRY.flags];
+    const value = countedValue(flags, table, entry);
     const how = matcher.how[level];
     const valued = (flags & ENTRY_FLAG.valueToMetric) !== 0;
-    const shared = how === MATCHED.wildcard && (flags & ENTRY_FLAG.shareThreshold) !== 0;
+    const shared = matchesSeveral(how) && (flags & ENTRY_FLAG.shareThreshold) !== 0;
     let name = key;
     if (shared) {
       const pattern = sharedPattern(rules, record, key);
-      name += `_${detailed || valued ? pattern.split('*', 1)[0] : pattern}`;
+      const isCut = (detailed || valued) && how === MATCHED.wildcard;
+      name += `_${isCut ? pattern.split('*', 1)[0] : pattern}`;
     } else if (detailed) name += value === '' && matcher.shared ? '' : `_${value}`;
     else if (how === MATCHED.exact) name += `_${value}`;
     else if (valued) name += value === '' ? '' : `_${value}`;
-    else if (how === MATCHED.wildcard) name += `_${sharedPattern(rules, record, key)}`;
+    else if (matchesSeveral(how)) name += `_${sharedPattern(rules, record, key)}`;
     metric += `.${rules.statisticsLevel(name)}`;
   }
   return metric + levelOfLimit(rules, matcher, { domain, count }, limit);
+}
+
+/** The value of an entry of a request, or the part of it that counts together. @param flags those of the matched entry */
+function countedValue(flags: number, table: RequestTable, entry: number): string {
+  const [start, end] = [table.valueStart[entry], table.valueEnd[entry]];
+  if ((flags & ENTRY_FLAG.grouped) === 0) return table.text(start, end);
+  const group = new ByteWriter(end - start);
+  writeGroup(flags, table.bytes, start, end, group);
+  return Buffer.from(group.view()).toString('utf8');
 }
 
 /** The level that tells apart the limits of an entry, with a dot before it: what their paths have after the entries. */
@@ -124,10 +140,10 @@ export function overrideMetricKey(
 }
 
 /**
- * The value pattern of a wildcard entry for a key: the composite text without the prefix `<key>_`. A wildcard can also
+ * The value pattern of a wildcard, or the label of a condition, for a key: the composite text without the prefix `<key>_`. A wildcard can also
  * match across the underscore (`user` with `*` matches the key `user_id`); then the pattern is the whole composite text.
  */
-export function sharedPattern(rules: CompiledRules, record: number, key: string): string {
+function sharedPattern(rules: CompiledRules, record: number, key: string): string {
   const words = rules.words;
   const composite = rules.text(words[record + ENTRY.composite], words[record + ENTRY.compositeLength]);
   return composite.startsWith(`${key}_`) ? composite.slice(key.length + 1) : composite;

@@ -5,11 +5,11 @@ import { ACTION } from '../counters/leases/lease.ts';
 import { isUnit, secondsUntilReset } from '../counters/window.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
-import { Matcher } from '../rules/matcher.ts';
+import { Matcher } from '../rules/matching/matcher.ts';
 import { UNIT_NUMBERS } from '../rules/rule-set.ts';
 import type { SteeringTable } from '../steering/steering-table.ts';
 import { type DecisionBatch, type DecisionTable, hitsOf, KIND } from './batch.ts';
-import { type CacheKeys, sharePatterns } from './cache-key.ts';
+import type { CacheKeys } from './cache-key.ts';
 import type { CountingTerms } from './limits/counting-terms.ts';
 import type { LimitHolders } from './limits/limit-holders.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
@@ -231,7 +231,6 @@ export class Planner {
         if (isDynamic) this.#nameStatistics(batch, rules, { request, row }, first + part);
       }
     }
-    if (matcher.shared) sharePatterns(rules, matcher, requests, row, keys);
     return true;
   }
 

@@ -98,12 +98,16 @@ function countedRow({ kind, firstPart, partCount }: DecisionTable, row: number):
   return -1;
 }
 
-/** Whether values can share a counter: those of a pattern, or of an entry that is not part of the key. */
+/** Whether values can share a counter: those of a pattern or a group, or of an entry that is not part of the key. */
 function hasPatterns({ words }: CompiledRules): boolean {
   const first = words[HEADER.entries];
   const end = first + words[HEADER.entryCount] * ENTRY.words;
   for (let entry = first; entry < end; entry += ENTRY.words) {
-    if ((words[entry + ENTRY.flags] & (ENTRY_FLAG.shareThreshold | ENTRY_FLAG.aside)) !== 0) return true;
+    if (
+      (words[entry + ENTRY.flags] & (ENTRY_FLAG.shareThreshold | ENTRY_FLAG.grouped | ENTRY_FLAG.aside)) !==
+      0
+    )
+      return true;
   }
   return false;
 }

@@ -30,11 +30,13 @@ export function wholeLines(words: number): number {
   return Math.ceil(words / LINE_WORDS) * LINE_WORDS;
 }
 
-/** An entry with the level and hash that find it. */
+/** An entry, or a value set, with the level and hash that find it. */
 export interface Edge {
   readonly level: number;
   readonly hash: number;
   readonly entry: number;
+  /** For a value of a list: its place in the pool + 1. */
+  readonly value?: number;
 }
 
 /** The open addressing table of all edges. */
@@ -64,6 +66,7 @@ function fillSlot(table: Int32Array, slot: number, edge: Edge): void {
   table[slot] = edge.level + 1;
   table[slot + 1] = edge.hash;
   table[slot + 2] = edge.entry + 1;
+  table[slot + 3] = edge.value ?? 0;
 }
 
 /**

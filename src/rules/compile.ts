@@ -1,11 +1,11 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { WordList } from '../base/collections/word-list.ts';
-import { FNV_START, fnvBackward, fnvOver } from '../base/hash.ts';
+import { FNV_START, fnvOver } from '../base/hash.ts';
 import { UNIT_NAMES, writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
 import { bucketOrdersOf, bucketOrdersText } from './bucket-orders.ts';
 import { asideKeys, writeAside } from './compile-asides.ts';
+import { ConditionSections } from './compile-conditions.ts';
 import { ExtraRows } from './compile-extra-rows.ts';
-import { chooseGrams, type GramCandidate } from './compile-grams.ts';
 import {
   domainTable,
   type Edge,
@@ -15,14 +15,16 @@ import {
   wildcardTable,
 } from './compile-tables.ts';
 import { TermsSection } from './compile-terms.ts';
+import { WildcardSections } from './compile-wildcards.ts';
+import { groupingBits } from './conditions/grouping.ts';
 import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
 import {
+  CONDITION,
   DOMAIN,
   EDGE_WORDS,
   ENTRY,
   ENTRY_FLAG,
   EXTRA_ROW,
-  endsHash,
   HEADER,
   highBits,
   LAYOUT_VERSION,
@@ -33,7 +35,6 @@ import {
   OVERLAID,
   PART,
   QUOTA,
-  SHAPE,
 } from './layout.ts';
 import { PolicyNames } from './policy-names.ts';
 import {
@@ -75,8 +76,6 @@ class Compiler {
   readonly #domains = new WordList();
   readonly #levels = new WordList();
   readonly #entries = new WordList();
-  readonly #shapes = new WordList();
-  readonly #parts = new WordList();
   readonly #limits = new WordList();
   readonly #replaces = new WordList();
   readonly #replacedNames = new WordList();
@@ -86,7 +85,6 @@ class Compiler {
   readonly #fileNumbers = new Map<string, number>();
   readonly #pool = new ByteWriter(65_536);
   readonly #edges: Edge[] = [];
-  readonly #wildcards: Edge[] = [];
   /** The interned limit names: numbers from 1, so that decisions compare numbers. */
   readonly #names = new Map<string, number>();
   #domainCount = 0;
@@ -97,6 +95,16 @@ class Compiler {
   /** Null if no answer names policies. */
   readonly #policies: PolicyNames | null;
   readonly #terms: TermsSection;
+  readonly #conditions = new ConditionSections({
+    pool: this.#pool,
+    levels: this.#levels,
+    edges: this.#edges,
+  });
+  readonly #wildcards = new WildcardSections({
+    pool: this.#pool,
+    levels: this.#levels,
+    entries: this.#entries,
+  });
 
   constructor(namesPolicies: boolean, calendarMonths: boolean) {
     this.#terms = new TermsSection(calendarMonths, text => this.#poolText(text));
@@ -122,38 +130,10 @@ class Compiler {
 
   #addLevel(entries: readonly RuleEntry[], path: string): number {
     const level = this.#levels.allocate(LEVEL.words) / LEVEL.words;
-    const shapes = new Map<string, { prefix: number; suffix: number }>();
-    const withGrams: GramCandidate[] = [];
-    let order = 0;
-    for (const entry of entries) {
-      const number = this.#addEntry(entry, level, path);
-      if (!entry.composite.includes('*')) continue;
-      const wildcard = this.#addWildcard(entry.composite, number, order++);
-      if (wildcard.literals.length > 0) withGrams.push({ entry: number, literals: wildcard.literals });
-      else {
-        this.#wildcards.push({ level, hash: wildcard.endsHash, entry: number });
-        shapes.set(`${wildcard.prefix}/${wildcard.suffix}`, wildcard);
-      }
-    }
-    const grams = chooseGrams(withGrams);
-    for (const { entry, hash } of grams.chosen) this.#wildcards.push({ level, hash, entry });
-    this.#levels.words[level * LEVEL.words + LEVEL.gramLengths] = grams.lengths;
-    this.#describeShapes(level, [...shapes.values()]);
+    const numbered = entries.map(rule => ({ rule, entry: this.#addEntry(rule, level, path) }));
+    this.#wildcards.addLevel(level, numbered);
+    this.#conditions.addLevel(level, numbered);
     return level;
-  }
-
-  #describeShapes(level: number, shapes: readonly { prefix: number; suffix: number }[]): void {
-    const at = level * LEVEL.words;
-    const first = this.#shapes.allocate(shapes.length * SHAPE.words);
-    shapes.forEach((shape, i) => {
-      this.#shapes.words[first + i * SHAPE.words + SHAPE.prefix] = shape.prefix;
-      this.#shapes.words[first + i * SHAPE.words + SHAPE.suffix] = shape.suffix;
-    });
-    const levels = this.#levels.words;
-    levels[at + LEVEL.shapes] = first;
-    levels[at + LEVEL.shapeCount] = shapes.length;
-    levels[at + LEVEL.longestPrefix] = shapes.reduce((longest, shape) => Math.max(longest, shape.prefix), 0);
-    levels[at + LEVEL.longestSuffix] = shapes.reduce((longest, shape) => Math.max(longest, shape.suffix), 0);
   }
 
   #addEntry(entry: RuleEntry, level: number, parentPath: string): number {
@@ -161,8 +141,11 @@ class Compiler {
     const at = this.#entries.allocate(ENTRY.words);
     const number = at / ENTRY.words;
     const composite = this.#poolText(entry.composite);
-    const hash = fnvOver(FNV_START, this.#pool.bytes, composite.offset, composite.offset + composite.length);
-    this.#edges.push({ level, hash, entry: number });
+    if (entry.condition === undefined) {
+      const [start, end] = [composite.offset, composite.offset + composite.length];
+      this.#edges.push({ level, hash: fnvOver(FNV_START, this.#pool.bytes, start, end), entry: number });
+    }
+    this.#conditions.describe(number, entry);
     this.#policies?.enter(entry.key);
     const limit = this.#addLimits(entry, path);
     const above = this.#above;
@@ -180,7 +163,9 @@ class Compiler {
     words[at + ENTRY.flags] =
       (entry.detailedMetric ? ENTRY_FLAG.detailedMetric : 0) |
       (entry.valueToMetric ? ENTRY_FLAG.valueToMetric : 0) |
-      (entry.shareThreshold ? ENTRY_FLAG.shareThreshold : 0);
+      (entry.shareThreshold ? ENTRY_FLAG.shareThreshold : 0) |
+      (entry.condition === undefined ? 0 : ENTRY_FLAG.condition) |
+      (entry.groupBy === undefined ? 0 : ENTRY_FLAG.grouped | groupingBits(entry.groupBy));
     words[at + ENTRY.keyLength] = Buffer.byteLength(entry.key);
     words[at + ENTRY.above] = above;
     words[at + ENTRY.domain] = this.#domainCount - 1;
@@ -198,37 +183,6 @@ class Compiler {
     const { words } = this.#entries;
     this.#edges.push({ level: words[rule + ENTRY.level], hash, entry: at / ENTRY.words });
     writeAside(words, at, key, rule);
-  }
-
-  /** Records the ends of a wildcard and the literals between its first and last `*`. */
-  #addWildcard(
-    composite: string,
-    number: number,
-    order: number,
-  ): { prefix: number; suffix: number; endsHash: number; literals: readonly Uint8Array[] } {
-    const at = number * ENTRY.words;
-    const start = this.#entries.words[at + ENTRY.composite];
-    const end = start + this.#entries.words[at + ENTRY.compositeLength];
-    const texts = composite.split('*');
-    const prefix = Buffer.byteLength(texts[0]);
-    const suffix = Buffer.byteLength(texts[texts.length - 1]);
-    const middle = texts.slice(1, -1).filter(text => text !== '');
-    const parts = this.#parts.length;
-    for (const literal of middle) this.#addText(this.#parts, literal);
-    const words = this.#entries.words;
-    words[at + ENTRY.order] = order;
-    words[at + ENTRY.prefixLength] = prefix;
-    words[at + ENTRY.suffixLength] = suffix;
-    words[at + ENTRY.parts] = parts;
-    words[at + ENTRY.partCount] = middle.length;
-    const bytes = this.#pool.bytes;
-    const hash = endsHash({
-      prefixHash: fnvOver(FNV_START, bytes, start, start + prefix),
-      prefixLength: prefix,
-      suffixHash: fnvBackward(bytes, end - suffix, end),
-      suffixLength: suffix,
-    });
-    return { prefix, suffix, endsHash: hash, literals: middle.map(text => Buffer.from(text)) };
   }
 
   /** Adds the limits of an entry. Returns the number of the first one, or -1. */
@@ -336,7 +290,9 @@ class Compiler {
   /** Copies all sections into one shared buffer. */
   publish(undotsStatistics: boolean): SharedArrayBuffer {
     const edges = edgeTable(this.#edges);
-    const wildcards = wildcardTable(this.#wildcards, this.#entries.words);
+    const wildcards = wildcardTable(this.#wildcards.edges, this.#entries.words);
+    const conditions = this.#conditions;
+    const valueSets = edgeTable(conditions.setEdges);
     const domains = domainTable(this.#domains, this.#pool.bytes);
     const header = new Int32Array(HEADER.words);
     let at = wholeLines(HEADER.words);
@@ -352,8 +308,15 @@ class Compiler {
     place(HEADER.entries, this.#entries.view());
     place(HEADER.edgeTable, edges);
     place(HEADER.wildcardTable, wildcards);
-    place(HEADER.shapes, this.#shapes.view());
-    place(HEADER.parts, this.#parts.view());
+    place(HEADER.shapes, this.#wildcards.shapes.view());
+    place(HEADER.parts, this.#wildcards.parts.view());
+    place(HEADER.valueSetTable, valueSets);
+    place(HEADER.valueSets, conditions.valueSets.view());
+    place(HEADER.intervals, conditions.intervals.view());
+    place(HEADER.patterns, conditions.patterns.view());
+    place(HEADER.automata, conditions.automata.view());
+    place(HEADER.exclusions, conditions.exclusions.view());
+    place(HEADER.conditions, conditions.conditions.view());
     place(HEADER.limits, this.#limits.view());
     place(HEADER.extraRows, this.#extraRows.words.view());
     place(HEADER.terms, this.#terms.words.view());
@@ -370,6 +333,8 @@ class Compiler {
     header[HEADER.domainMask] = domains.length - 1;
     header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
     header[HEADER.wildcardMask] = wildcards.length / EDGE_WORDS - 1;
+    header[HEADER.valueSetMask] = valueSets.length / EDGE_WORDS - 1;
+    header[HEADER.conditionCount] = conditions.conditions.length / CONDITION.words;
     header[HEADER.overlaidCount] = this.#overlaid.words.length / OVERLAID.words;
     header[HEADER.quotaCount] = this.#quotas.words.length / QUOTA.words;
     header[HEADER.poolBytes] = at * 4;

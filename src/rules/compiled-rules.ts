@@ -1,6 +1,7 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { type BucketOrders, NO_BUCKET_ORDERS, readBucketOrders } from './bucket-orders.ts';
 import {
+  CONDITION,
   DOMAIN,
   EXTRA_ROW,
   HEADER,
@@ -210,6 +211,14 @@ export class CompiledRules {
     const [first, count] = [words[HEADER.quotas], words[HEADER.quotaCount]];
     const at = this.#recordOf(limit, { first, count, words: QUOTA.words, field: QUOTA.limit });
     return at < 0 ? null : { share: words[at + QUOTA.share], forS: words[at + QUOTA.forS] };
+  }
+
+  /** The condition and the grouping of an entry, as lines of a rule file; none if it has neither. */
+  conditionLines(entry: number): readonly string[] {
+    const { words } = this;
+    const [first, count] = [words[HEADER.conditions], words[HEADER.conditionCount]];
+    const at = this.#recordOf(entry, { first, count, words: CONDITION.words, field: CONDITION.entry });
+    return at < 0 ? [] : this.text(words[at + CONDITION.text], words[at + CONDITION.textLength]).split('\n');
   }
 
   /** The path of the rule file or overlay file with a number. */

@@ -8,9 +8,14 @@ import { combine } from '../base/hash.ts';
  *     domains    open addressing table: domain number + 1, 0 for free; and the domain records
  *     levels     a record for each list of entries: the top level of a domain, or the entries nested in an entry
  *     entries    a record for each entry
- *     edges      open addressing table (level, composite text) → entry: exact and key-only lookup
+ *     edges      open addressing table (level, composite text) → entry: exact and key-only lookup, and values of lists
  *     wildcards  open addressing table (level, hash of ends or gram) → first of a chain of wildcard entries
  *     shapes     the pairs of prefix and suffix lengths of the plain wildcards of a level
+ *     valueSets  open addressing table (level, key) → value set, and the value sets: the conditions of a key on a level
+ *     intervals  tables of networks and ranges, see `conditions/intervals.ts`
+ *     patterns   a record for each pattern; and the automata that match them, see `patterns`
+ *     exclusions a record for each entry with a `not`, whose conditions are on a level of their own
+ *     conditions the entries with a condition or a grouping, in the order of their numbers, as they are written
  *     parts      literal texts between the first and the last `*` of a wildcard
  *     limits     a record for each rate limit; its number is also the number of its statistics
  *     extraRows  a record for each further row of statistics, which are numbered after the limits
@@ -29,7 +34,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 12;
+export const LAYOUT_VERSION = 13;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -76,7 +81,16 @@ export const HEADER = {
   extraRows: 28,
   quotas: 29,
   quotaCount: 30,
-  words: 31,
+  valueSetTable: 31,
+  valueSetMask: 32,
+  valueSets: 33,
+  intervals: 34,
+  patterns: 35,
+  automata: 36,
+  exclusions: 37,
+  conditions: 38,
+  conditionCount: 39,
+  words: 40,
 } as const;
 
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
@@ -95,8 +109,37 @@ export const LEVEL = {
   longestPrefix: 2,
   longestSuffix: 3,
   gramLengths: 4,
-  words: 5,
+  /** Number of value sets of the level. */
+  valueSets: 5,
+  words: 6,
 } as const;
+
+/**
+ * The conditions of the entries of a level with the same key. An offset of a table is that in its section + 1; 0 for none.
+ */
+export const VALUE_SET = {
+  key: 0,
+  keyLength: 1,
+  /** Number of the level with the values that ignore case, in lower case, + 1. */
+  folded: 2,
+  ipv4: 3,
+  ipv6: 4,
+  numbers: 5,
+  patterns: 6,
+  patternCount: 7,
+  exclusions: 8,
+  exclusionCount: 9,
+  words: 10,
+} as const;
+
+/** A pattern: its entry, and the offset of its automaton. In definition order. */
+export const PATTERN = { entry: 0, automaton: 1, words: 2 } as const;
+
+/** An entry with a `not`, and the number of the level that has the conditions that it excludes. In definition order. */
+export const EXCLUSION = { entry: 0, level: 1, words: 2 } as const;
+
+/** An entry, and its condition and grouping as lines of a rule file: text in the pool. */
+export const CONDITION = { entry: 0, text: 1, textLength: 2, words: 3 } as const;
 
 /** Maximum length of a gram, in bytes. */
 export const LONGEST_GRAM = 4;
@@ -105,8 +148,9 @@ export const LONGEST_GRAM = 4;
 export const SHAPE = { prefix: 0, suffix: 1, words: 2 } as const;
 
 /**
- * Words of a slot in the edge and wildcard tables: level + 1 (0: free), hash, entry + 1. The fourth word is unused and
- * keeps a slot within one cache line.
+ * Words of a slot in the tables of edges, wildcards and value sets: level + 1 (0: free), hash, number of the entry or value
+ * set + 1. Of edges, the fourth word is 0, or for a value of a list, the place of the value in the pool + 1: its length in
+ * four bytes, and its text.
  */
 export const EDGE_WORDS = 4;
 
@@ -140,6 +184,10 @@ export const ENTRY_FLAG = {
   detailedMetric: 1,
   valueToMetric: 2,
   shareThreshold: 4,
+  /** The entry has a condition instead of a value, and is found through a value set. */
+  condition: 8,
+  /** A part of the value counts together: what `conditions/grouping.ts` has in the bits from 9 on. */
+  grouped: 16,
   /**
    * The entry is not part of the path of the rule above it: a limit of that rule reads the value. It matches by key alone,
    * adds nothing to the cache key, and has the limit, the level below and `detailedMetric` of the rule above.

@@ -1,5 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type ClassRule, isDefaultQuota, type QuotaRule, type RuleEntry, type RuleSet } from './rule-set.ts';
+import {
+  type ClassRule,
+  isDefaultQuota,
+  isWildcard,
+  type QuotaRule,
+  type RuleEntry,
+  type RuleSet,
+} from './rule-set.ts';
 
 /** Number of hex digits that people see. */
 const SHORT_DIGITS = 16;
@@ -51,6 +58,7 @@ class Digest {
       else if (name === 'classes') this.add(inNameOrder(value as ClassRule));
       else if (Array.isArray(value)) this.#addAll(value);
       else if (typeof value === 'object') this.add(value as object);
+      else if (typeof value === 'bigint') this.#text += `${value},`;
       else this.#text += JSON.stringify(value);
     }
     this.#write('},');
@@ -92,11 +100,15 @@ function isDefault(name: string, value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Wildcards are tried in definition order; of all other entries, at most one has the text of a request. */
+/** Wildcards and conditions are tried in definition order; of all other entries, at most one has the text of a request. */
 function inMatchingOrder(entries: readonly RuleEntry[]): readonly RuleEntry[] {
-  const wildcards = entries.filter(isWildcard);
-  const others = wildcards.length === 0 ? entries : entries.filter(entry => !isWildcard(entry));
-  return [...others.toSorted((a, b) => compareTexts(a.composite, b.composite)), ...wildcards];
+  const ordered = entries.filter(isOrdered);
+  const others = ordered.length === 0 ? entries : entries.filter(entry => !isOrdered(entry));
+  return [...others.toSorted((a, b) => compareTexts(a.composite, b.composite)), ...ordered];
+}
+
+function isOrdered(entry: RuleEntry): boolean {
+  return entry.condition !== undefined || isWildcard(entry);
 }
 
 /** A request has one class, whatever the order of the classes is. */
@@ -104,10 +116,6 @@ function inNameOrder(classes: ClassRule): ClassRule {
   const pairs = classes.names.map((name, i) => [name, classes.shares[i]] as const);
   pairs.sort(([a], [b]) => compareTexts(a, b));
   return { ...classes, names: pairs.map(([name]) => name), shares: pairs.map(([, share]) => share) };
-}
-
-function isWildcard({ composite }: RuleEntry): boolean {
-  return composite.includes('*');
 }
 
 /** By code units, so that the order does not depend on the language of the machine. */

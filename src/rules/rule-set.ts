@@ -1,5 +1,7 @@
 import type { CalendarTerms } from '../base/calendar/calendar-windows.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { ValueCondition } from './conditions/condition.ts';
+import type { Grouping } from './conditions/grouping.ts';
 import type { DomainAnswers } from './domain-answers.ts';
 import { WHOLE } from './shares.ts';
 
@@ -32,7 +34,14 @@ export interface RuleEntry {
   readonly key: string;
   /** Empty if the entry has no value. */
   readonly value: string;
-  /** `key`, or `key_value` if there is a value: the text that matching compares. Unique on its level. */
+  /** Instead of a value. Absent if the entry has none. */
+  readonly condition?: ValueCondition;
+  /** What counts together. Absent if each value counts alone, or all of them with `share_threshold`. */
+  readonly groupBy?: Grouping;
+  /**
+   * `key`, or `key_value` if there is a value: the text that matching compares. With a condition, its label instead of the
+   * value. Unique on its level.
+   */
   readonly composite: string;
   /** Empty if the entry has no limit. Several, at most {@link MAX_LIMITS}, if they are written as `rate_limits`. */
   readonly limits: readonly RuleLimit[];
@@ -47,6 +56,11 @@ export interface RuleEntry {
   /** Returned as dynamic metadata if this entry is matched; null if absent or empty. */
   readonly metadata: JsonObject | null;
   readonly entries: readonly RuleEntry[];
+}
+
+/** Whether an entry is a wildcard: its value, or its key, has a `*`. */
+export function isWildcard({ composite, condition }: Pick<RuleEntry, 'composite' | 'condition'>): boolean {
+  return condition === undefined && composite.includes('*');
 }
 
 /** Maximum number of limits of an entry: each one is counted with every request. */
@@ -255,9 +269,9 @@ export interface RuleFile {
   readonly content: Uint8Array;
   /**
    * `resource`: a `RateLimitConfig` in protobuf wire format. `overlay`: YAML that changes the rules of the other files.
-   * Default: YAML.
+   * `values`: values or networks that rules refer to, one on each line. Default: YAML.
    */
-  readonly format?: 'yaml' | 'resource' | 'overlay';
+  readonly format?: 'yaml' | 'resource' | 'overlay' | 'values';
   /** Number of lines before the text, if it is a part of its file. Default: 0. */
   readonly linesBefore?: number;
   /** The source, if there are several. Shown in faults. */

@@ -1,7 +1,7 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { Matcher } from '../rules/matcher.ts';
+import { Matcher } from '../rules/matching/matcher.ts';
 import type { SteeringRecord } from './record.ts';
 import { PRECEDENCE, type SteeringTable } from './steering-table.ts';
 

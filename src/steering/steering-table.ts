@@ -2,7 +2,7 @@ import { ByteWriter } from '../base/bytes.ts';
 import type { RequestTable } from '../messages/request-table.ts';
 import { compileRules } from '../rules/compile.ts';
 import { CompiledRules } from '../rules/compiled-rules.ts';
-import { Matcher } from '../rules/matcher.ts';
+import { Matcher } from '../rules/matching/matcher.ts';
 import type { RuleEntry } from '../rules/rule-set.ts';
 import { compositeOf, type SteeringRecord } from './record.ts';
 

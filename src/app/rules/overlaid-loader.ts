@@ -53,9 +53,10 @@ export class OverlaidLoader {
   readonly overlay: RuleSetLoader = {
     load: files => {
       this.#unread = [];
+      const own = files.filter(({ format }) => format !== 'values');
       return this.#load(
         this.#overlay,
-        files.map(file => ({ ...file, format: 'overlay' as const })),
+        own.map(file => ({ ...file, format: 'overlay' as const })),
       );
     },
     refuse: reasons => {

@@ -2,7 +2,8 @@ import { ByteWriter } from '../../base/bytes.ts';
 import type { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { ENTRY, ENTRY_FLAG, HEADER, LIMIT } from '../../rules/layout.ts';
-import { MATCHED, Matcher } from '../../rules/matcher.ts';
+import { MATCHED } from '../../rules/matching/matched.ts';
+import { Matcher } from '../../rules/matching/matcher.ts';
 import { metricKey, overrideMetricKey } from '../metric-key.ts';
 
 /** The match of one entry of a descriptor. */
@@ -12,11 +13,11 @@ export interface MatchedLevel {
   /** The matched entry of the rules, as configured; null if none matched. */
   readonly rule: string | null;
   /**
-   * Exact matches take precedence over wildcards, and wildcards over matches by key alone. `as class`: the entry is not part
+   * In the order in which matches are tried. `as class`: the entry is not part
    * of the rule, and a limit of the rule takes its value for the class of the request. `as holder`: the same for the holder of a
    * lease, and `as action` for what the request wants of the lease.
    */
-  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | SetAside | null;
+  readonly matched: (typeof HOW)[keyof typeof HOW] | SetAside | null;
 }
 
 type SetAside = keyof typeof ASIDES;
@@ -26,7 +27,13 @@ const ASIDES = { 'as class': 'class', 'as holder': 'holder', 'as action': 'actio
 
 const HOW = {
   [MATCHED.exact]: 'exactly',
+  [MATCHED.list]: 'by list',
+  [MATCHED.folded]: 'in upper or lower case',
+  [MATCHED.network]: 'by network',
+  [MATCHED.range]: 'by range',
+  [MATCHED.pattern]: 'by pattern',
   [MATCHED.wildcard]: 'by wildcard',
+  [MATCHED.exclusion]: 'by exclusion',
   [MATCHED.keyOnly]: 'by key alone',
 } as const;
 

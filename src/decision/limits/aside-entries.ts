@@ -1,5 +1,5 @@
 import type { RequestTable } from '../../messages/request-table.ts';
-import type { Matcher } from '../../rules/matcher.ts';
+import type { Matcher } from '../../rules/matching/matcher.ts';
 
 /**
  * The entry with a key that limits of the rule read and that is not part of its path, of the descriptor that was matched

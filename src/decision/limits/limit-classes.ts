@@ -1,5 +1,5 @@
 import type { RequestTable } from '../../messages/request-table.ts';
-import type { Matcher } from '../../rules/matcher.ts';
+import type { Matcher } from '../../rules/matching/matcher.ts';
 import type { ClassRule } from '../../rules/rule-set.ts';
 import { asideEntry, isText } from './aside-entries.ts';
 

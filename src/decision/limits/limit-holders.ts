@@ -1,7 +1,7 @@
 import { ACTION } from '../../counters/leases/lease.ts';
 import { LEASE_ACTION_NAMES } from '../../messages/lease-message.ts';
 import type { RequestTable } from '../../messages/request-table.ts';
-import type { Matcher } from '../../rules/matcher.ts';
+import type { Matcher } from '../../rules/matching/matcher.ts';
 import { LEASE_ACTION_KEY, type LeaseRule } from '../../rules/rule-set.ts';
 import { asideEntry, isText } from './aside-entries.ts';
 

@@ -73,8 +73,9 @@ function report(check: FileCheck, offset: number, nested: RuleEntry, aside: Asid
 }
 
 /** Whether an entry matches an entry of a request with this key and some value. */
-function matchesKey({ key: own, composite }: RuleEntry, key: string): boolean {
+function matchesKey({ key: own, composite, condition }: RuleEntry, key: string): boolean {
   if (own === key || composite === key) return true;
+  if (condition !== undefined) return false;
   const start = `${key}_`;
   const [head] = composite.split('*', 1);
   return head.startsWith(start) || (head.length < composite.length && start.startsWith(head));

@@ -1,14 +1,7 @@
 import { excerpt, quote } from '../../base/printable.ts';
 import { type FoundOrder, findOrders, MAX_BUCKET_ORDERS } from '../find-orders.ts';
 import type { RuleEntry } from '../rule-set.ts';
-import type { FileCheck } from './fields/file-check.ts';
-
-/** Where the `quota` of a rule is written. */
-export interface QuotaPlace {
-  /** The check of its file, which has left the rule. */
-  readonly check: FileCheck;
-  readonly offset: number;
-}
+import type { EntryPlace } from './fields/file-check.ts';
 
 /**
  * Reports rules with a `quota` that no bucket can match, or not only they. Rules without one are left alone: they may have
@@ -19,7 +12,7 @@ export interface QuotaPlace {
  */
 export function checkBucketOrders(
   entries: readonly RuleEntry[],
-  places: ReadonlyMap<RuleEntry, QuotaPlace>,
+  places: ReadonlyMap<RuleEntry, EntryPlace>,
 ): void {
   const { ambiguous, repeating, beyond } = findOrders(entries);
   const fault = (rule: RuleEntry, message: string): void => {
@@ -61,7 +54,7 @@ function placeText({ place }: RuleEntry): string {
 }
 
 /** Reports a fault as if the check were in the last entry of a path. */
-function faultIn(path: readonly RuleEntry[], { check, offset }: QuotaPlace, message: string): void {
+function faultIn(path: readonly RuleEntry[], { check, offset }: EntryPlace, message: string): void {
   for (const { composite, overlaidBy } of path) check.enter(composite, overlaidBy);
   check.fault(offset, message);
   for (const _ of path) check.leave();

@@ -1,9 +1,12 @@
 import { excerpt, quote } from '../../base/printable.ts';
+import { conditionLabel } from '../conditions/condition-text.ts';
 import type { RuleEntry } from '../rule-set.ts';
 import { checkAsideKeys } from './check-asides.ts';
 import { checkLimits } from './check-limits.ts';
 import { checkQuota } from './check-quota.ts';
 import { warnAboutSharedStatistics } from './check-statistics.ts';
+import { checkCondition } from './conditions/check-conditions.ts';
+import { checkGroupBy } from './conditions/check-group-by.ts';
 import { checkKeys } from './fields/field-names.ts';
 import { flagField, listField, mapField, offsetOf, textField } from './fields/fields.ts';
 import type { FileCheck } from './fields/file-check.ts';
@@ -69,31 +72,38 @@ function checkEntry(
   check.enter(key ?? place.unnamed);
   const value = textField(check, map, 'value') ?? '';
   check.leave();
-  const composite = value === '' || key === null ? (key ?? place.unnamed) : `${key}_${value}`;
+  const condition = checkCondition(check, map, value, scope.conditions);
+  const label = condition === null ? value : conditionLabel(condition);
+  const composite = label === '' || key === null ? (key ?? place.unnamed) : `${key}_${label}`;
   const overlaidBy = written.overlaidAt === undefined ? null : check.placeOf(written.overlaidAt);
   check.enter(composite, overlaidBy);
   scope.budget.takeName(check, map.offset);
   if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
   warnAboutRepeats(check, written, map, 'entry');
+  const isOneValue = condition === null && value !== '' && !composite.includes('*');
+  const groupBy = checkGroupBy(check, map, isOneValue);
   const limits = checkLimits(check, map, scope);
   const quota = checkQuota(check, map, limits);
   const entry: RuleEntry = {
     place: check.placeOf(written.offset),
     ...(overlaidBy !== null && { overlaidBy }),
     key: key ?? '',
-    value,
+    value: condition === null ? value : '',
+    ...(condition !== null && { condition }),
+    ...(groupBy !== null && { groupBy }),
     composite,
     limits,
     shadowMode: flagField(check, map, 'shadow_mode'),
     quotaMode: flagField(check, map, 'quota_mode'),
     detailedMetric: flagField(check, map, 'detailed_metric'),
     valueToMetric: flagField(check, map, 'value_to_metric'),
-    shareThreshold: checkShareThreshold(check, map, composite),
+    shareThreshold: checkShareThreshold(check, map, condition !== null || composite.includes('*'), composite),
     ...(quota !== null && { quota }),
     metadata: readMetadata(check, mapField(check, map, 'metadata')),
     entries: checkEntries(check, map, null, scope),
   };
+  if (condition !== null) scope.conditions.places.set(entry, { check, offset: map.offset });
   if (quota !== null) scope.quotas.set(entry, { check, offset: offsetOf(map, 'quota') });
   checkAsideKeys(check, map, entry);
   warnAboutSharedStatistics(check, map, entry);
@@ -125,10 +135,15 @@ function claim(check: FileCheck, map: YamlMap, level: Level, composite: string):
   );
 }
 
-/** The flag `share_threshold`, which requires a wildcard. */
-function checkShareThreshold(check: FileCheck, map: YamlMap, composite: string): boolean {
+/** The flag `share_threshold`, which requires several values: a wildcard or a condition. */
+function checkShareThreshold(
+  check: FileCheck,
+  map: YamlMap,
+  isOfSeveral: boolean,
+  composite: string,
+): boolean {
   const flag = flagField(check, map, 'share_threshold');
-  if (flag && !composite.includes('*')) {
+  if (flag && !isOfSeveral) {
     check.fault(
       offsetOf(map, 'share_threshold'),
       `\`share_threshold\` is only for values with a \`*\`, and ${quote(composite)} has none: ` +

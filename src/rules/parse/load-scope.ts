@@ -6,8 +6,8 @@ import {
   type RuleLimit,
   UNIT_NUMBERS,
 } from '../rule-set.ts';
-import type { QuotaPlace } from './check-bucket-orders.ts';
-import type { FileCheck } from './fields/file-check.ts';
+import type { ConditionScope } from './conditions/condition-scope.ts';
+import type { EntryPlace, FileCheck } from './fields/file-check.ts';
 import { MAX_ENTRIES, MAX_EXTRA_ROWS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
 
 /** What the checks of all files of a load share. */
@@ -16,8 +16,9 @@ export interface LoadScope {
   readonly plainLimits: PlainLimits;
   readonly extraRows: ExtraRowBudget;
   readonly classes: SharedClasses;
+  readonly conditions: ConditionScope;
   /** Where each `quota` is written, by its rule. Their rules are compared when all files are read. */
-  readonly quotas: Map<RuleEntry, QuotaPlace>;
+  readonly quotas: Map<RuleEntry, EntryPlace>;
   /** Whether the counters are in memcached, which cannot admit hits. */
   readonly forMemcached: boolean;
 }

@@ -11,6 +11,8 @@ import type {
 import { checkAnswers } from './check-answers.ts';
 import { checkBucketOrders } from './check-bucket-orders.ts';
 import { checkEntries, type Level } from './check-entries.ts';
+import { ConditionScope } from './conditions/condition-scope.ts';
+import { warnAboutUnreachable } from './conditions/warn-unreachable.ts';
 import { checkKeys } from './fields/field-names.ts';
 import { offsetOf, textField } from './fields/fields.ts';
 import { FaultList, type FileCheck } from './fields/file-check.ts';
@@ -63,6 +65,7 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     plainLimits: new PlainLimits(),
     extraRows: new ExtraRowBudget(),
     classes: new SharedClasses(),
+    conditions: new ConditionScope(files.filter(file => file.format === 'values')),
     quotas: new Map(),
     forMemcached: options.forMemcached ?? false,
   };
@@ -70,7 +73,7 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     files.filter(file => file.format === 'overlay'),
     faults,
   );
-  const rules = files.filter(file => file.format !== 'overlay');
+  const rules = files.filter(file => file.format !== 'overlay' && file.format !== 'values');
   for (const file of rules) {
     if (faults.full) break;
     const read = file.format === 'resource' ? readResource(file, faults) : readRuleFile(file, faults);
@@ -87,6 +90,8 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     for (const { entries } of domains.values()) checkBucketOrders(entries, scope.quotas);
     faults.throwIfAny();
   }
+  if (options.onWarning !== undefined && scope.conditions.places.size > 0)
+    for (const { entries } of domains.values()) warnAboutUnreachable(entries, scope.conditions.places);
   if (rules.length > 0 && options.onWarning !== undefined) overlay.warnAboutUnused(options.onWarning);
   return { domains: Array.from(domains, ([name, domain]) => rulesOf(name, domain)) };
 }

@@ -59,6 +59,8 @@ export class FileRuleSource implements Service {
   #readDue = false;
   #reading: Promise<void> | null = null;
   #waiting: (() => void)[] = [];
+  /** The last rules name files of values. */
+  #hasValueFiles = false;
   /** Names of entries that the last read did not read. */
   #unread: ReadonlySet<string> = new Set();
   /** The last read found no rule files. */
@@ -146,7 +148,8 @@ export class FileRuleSource implements Service {
 
   #touched(name: string): void {
     const filesCount = !this.#options.watchRoot || this.#filling;
-    if (name === DATA_LINK || (filesCount && isRuleFileName(name, this.#options))) this.#read();
+    const isRead = this.#hasValueFiles || isRuleFileName(name, this.#options);
+    if (name === DATA_LINK || (filesCount && isRead)) this.#read();
   }
 
   #broken(place: string, failure: Error): void {
@@ -214,6 +217,7 @@ export class FileRuleSource implements Service {
   async #outcome(): Promise<Outcome> {
     try {
       const content = await readRuleDirectory(this.#directory, this.#options);
+      this.#hasValueFiles = content.hasValueFiles;
       this.#logUnread(content);
       return { files: content.files };
     } catch (failure) {

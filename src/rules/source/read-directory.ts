@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { systemCode } from '../../base/fault.ts';
 import { readWhole } from '../../base/files/auth-file.ts';
 import type { RuleFile } from '../rule-set.ts';
+import { mayHaveValueFiles, namedValueFiles } from './value-files.ts';
 
 /**
  * Why rule files could not be read.
@@ -62,9 +63,14 @@ interface RuleNameOptions {
 }
 
 export interface RuleDirectoryContent {
-  /** In byte order of their names, so that merging and faults do not depend on the file system. */
+  /**
+   * In byte order of their names, so that merging and faults do not depend on the file system. Files of values that the rules
+   * name follow.
+   */
   files: RuleFile[];
-  /** Names of entries that are not rule files. */
+  /** Whether rules name files of values, so that a change of any file may change the rules. */
+  hasValueFiles: boolean;
+  /** Names of entries that are not read. */
   ignored: string[];
   /** Names of rule files that were skipped, because they are links to files that do not exist. */
   dangling: string[];
@@ -80,8 +86,8 @@ function isHidden(name: string, options: RuleNameOptions): boolean {
 }
 
 /**
- * Reads the rule files (`*.yaml`, `*.yml`) directly in `directory`; links to files are followed, directories are
- * not entered (spec 2.7). Files are named by `directory` joined with their name. All files are of one version: if the
+ * Reads the rule files (`*.yaml`, `*.yml`) directly in `directory`, and the files of values that they name; links to files are
+ * followed, directories are not entered (spec 2.7). Files are named by `directory` joined with their name. All files are of one version: if the
  * directory or its `..data` link is swapped during the read, or a listed file is gone, everything is read again. Links
  * that still lead nowhere then, such as the locks of some editors, are skipped, unless they are all that there is.
  *
@@ -123,13 +129,16 @@ async function readOnce(
   const files: RuleFile[] = [];
   const dangling: string[] = [];
   let left = limits.bytes;
-  for (const name of names) {
+  const read = async (name: string): Promise<RuleFile> => {
     const path = join(directory, name);
+    const content = await readRuleFile(path, join(real, name), limits);
+    left -= content.length;
+    if (left < 0) throw tooManyBytes(path, limits.bytes);
+    return { name: path, content };
+  };
+  for (const name of names) {
     try {
-      const content = await readRuleFile(path, join(real, name), limits);
-      left -= content.length;
-      if (left < 0) throw tooManyBytes(path, limits.bytes);
-      files.push({ name: path, content });
+      files.push(await read(name));
     } catch (failure) {
       const isDangling = failure instanceof RuleSourceFault && failure.problem === 'dangling';
       const othersRemain = dangling.length + 1 < names.length;
@@ -137,12 +146,15 @@ async function readOnce(
       dangling.push(name);
     }
   }
+  const hasValueFiles = files.some(mayHaveValueFiles);
+  const values = hasValueFiles ? namedValueFiles(ignored, files) : [];
+  for (const name of values) files.push({ ...(await read(name)), format: 'values' });
 
   if ((await dataTarget(real)) !== target) {
     const text = `'${join(directory, DATA_LINK)}' was swapped during each of ${MAX_READ_ATTEMPTS} reads of the rule files; publish less often`;
     throw new RuleSourceFault('unsettled', text);
   }
-  return { files, ignored, dangling };
+  return { files, hasValueFiles, ignored: ignored.filter(name => !values.includes(name)), dangling };
 }
 
 /**

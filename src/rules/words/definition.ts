@@ -10,7 +10,7 @@ import { shareText } from '../shares.ts';
 interface LimitDefinition {
   /** A rule file with the entry of the limit and the entries above. Without comments and other entries. */
   readonly text: string;
-  /** The keys and values of the rule, from the first level down. An empty value matches every value. */
+  /** The keys and values of the rule, from the first level down. An empty value matches every value, or has a condition. */
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   /** Where the entry is written; null for a resource of an xDS server, which has no lines. */
   readonly place: RulePlace | null;
@@ -37,9 +37,9 @@ export function definitionOf(rules: CompiledRules, limit: number): LimitDefiniti
     ...flagLines(fieldOf(rules, own, ENTRY.flags)),
     ...metadataLines(rules, limit),
   ];
-  for (const { key, value } of names) {
-    const entry = [`key: ${scalar(key)}`, ...(value === '' ? [] : [`value: ${scalar(value)}`]), ...lines];
-    lines = ['descriptors:', ...itemLines(entry)];
+  for (const { key, value, conditions } of names) {
+    const ofValue = value === '' ? [] : [`value: ${scalar(value)}`];
+    lines = ['descriptors:', ...itemLines([`key: ${scalar(key)}`, ...ofValue, ...conditions, ...lines])];
   }
   return {
     text: [`domain: ${scalar(domain)}`, ...lines, ''].join('\n'),
@@ -77,11 +77,14 @@ function textAt(rules: CompiledRules, section: number, place: number): string {
   return rules.text(rules.words[at], rules.words[at + 1]);
 }
 
-function nameOf(rules: CompiledRules, entry: number): { composite: string; key: string; value: string } {
+/** What an entry is called, and the lines of its condition and grouping. An entry with a condition has no value. */
+function nameOf(rules: CompiledRules, entry: number) {
   const offset = fieldOf(rules, entry, ENTRY.composite);
   const composite = rules.text(offset, fieldOf(rules, entry, ENTRY.compositeLength));
   const key = rules.text(offset, fieldOf(rules, entry, ENTRY.keyLength));
-  return { composite, key, value: composite.slice(key.length + 1) };
+  const conditions = rules.conditionLines(entry);
+  const hasCondition = (fieldOf(rules, entry, ENTRY.flags) & ENTRY_FLAG.condition) !== 0;
+  return { composite, key, value: hasCondition ? '' : composite.slice(key.length + 1), conditions };
 }
 
 /** The entry that names the holder of leases, for all limits of the entry of a limit. */

@@ -1,9 +1,11 @@
 import type { DescriptorEntry, RequestDescriptor } from '../../../src/messages/client-codec.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
+import { randomCondition, valueFor } from './random-conditions.ts';
 import type { EntryText, LimitText } from './rule-file.ts';
 
 // Few and short, so that texts collide across the underscore and rules are met often.
 const KEYS = ['a', 'b', 'a_x', 'k', 'k', 'k*', '*a'];
+const PLAIN_KEYS = KEYS.filter(key => !key.includes('*'));
 const VALUES = [
   '',
   '',
@@ -29,6 +31,7 @@ const NAMES = ['', 'n1', 'n2', 'n3'];
 /** No rule has this key. */
 const CLASS_KEY = 'tier';
 const UNITS = ['second', 'minute', 'hour'];
+const GROUPINGS = [{ prefix: 24 }, { prefix: 5 }, { segments: 1 }, { segments: 2 }];
 
 /** Draws the limits of an entry. */
 export type DrawLimits = (random: SeededRandom) => Pick<EntryText, 'rate_limit' | 'rate_limits'>;
@@ -46,23 +49,28 @@ export const anyLimits: DrawLimits = random => {
   return { rate_limits: limits };
 };
 
-/** A level of up to six entries, with up to `depth` levels below it. No two are the same composite text. */
+/** A level of up to eight entries, with up to `depth` levels below it. No two are the same composite text. */
 export function randomEntries(random: SeededRandom, depth: number, draw = plainLimits): EntryText[] {
   const entries = new Map<string, EntryText>();
-  for (let i = random.below(6) + 1; i > 0; i--) {
-    const key = random.pick(KEYS);
-    const value = random.pick(VALUES);
+  for (let i = random.below(8) + 1; i > 0; i--) {
+    const condition = random.below(3) === 0 ? randomCondition(random) : null;
+    const key = random.pick(condition === null ? KEYS : PLAIN_KEYS);
+    const value = condition === null ? random.pick(VALUES) : (condition.value ?? '');
     const composite = value === '' ? key : `${key}_${value}`;
+    const isOpen = condition !== null || composite.includes('*');
+    const isShared = isOpen && random.below(2) === 0;
+    const isGrouped = !isShared && (isOpen || value === '') && random.below(4) === 0;
     const nestedEntries = depth > 0 && random.below(2) === 0 ? randomEntries(random, depth - 1, draw) : [];
-    entries.set(composite, {
+    entries.set(value !== '' || condition === null ? composite : JSON.stringify([key, condition]), {
       key,
-      value,
+      ...(condition ?? { value }),
+      ...(isGrouped && { group_by: random.pick(GROUPINGS) }),
       ...(random.below(4) === 0 ? {} : draw(random)),
       shadow_mode: random.below(6) === 0,
       quota_mode: random.below(5) === 0,
       detailed_metric: random.below(5) === 0,
       value_to_metric: random.below(4) === 0,
-      share_threshold: composite.includes('*') && random.below(2) === 0,
+      share_threshold: isShared,
       descriptors: nestedEntries,
     });
   }
@@ -171,9 +179,15 @@ function anyEntry(random: SeededRandom): DescriptorEntry {
   return { key: random.pick(ASKED_KEYS), value: random.pick(ASKED_VALUES) };
 }
 
+/** Whether a rule has a condition, or groups values. Its key is then matched as it is, except for a `*`. */
+function isOpen(rule: EntryText): boolean {
+  return ['in', 'cidr', 'range', 'matches', 'not', 'group_by', 'ignore_case'].some(field => field in rule);
+}
+
 /** A key and a value whose joined text the rule matches, divided at any of its underscores. */
 function entryLike(random: SeededRandom, rule: EntryText): DescriptorEntry {
-  const value = rule.value === undefined || rule.value === '' ? random.pick(ASKED_VALUES) : rule.value;
+  if (isOpen(rule)) return { key: rule.key.replaceAll('*', 'x'), value: valueFor(random, rule) };
+  const value = rule.value || random.pick(ASKED_VALUES);
   const pattern = `${rule.key}_${value}`;
   const text = random.below(8) === 0 ? pattern : pattern.replace(/\*/g, () => random.pick(FILLINGS));
   const underscores = [...text.matchAll(/_/g)].map(match => match.index);

@@ -31,10 +31,21 @@ export interface LimitText {
   readonly replaces?: readonly { readonly name: string }[];
 }
 
+/** What rule files write instead of a value. */
+export interface ConditionText {
+  readonly in?: readonly string[];
+  readonly cidr?: readonly string[];
+  readonly range?: { readonly from?: number; readonly to?: number };
+  readonly matches?: string;
+  readonly ignore_case?: boolean;
+}
+
 /** An entry as rule files write it. */
-export interface EntryText {
+export interface EntryText extends ConditionText {
   readonly key: string;
   readonly value?: string;
+  readonly not?: ConditionText & { readonly value?: string };
+  readonly group_by?: { readonly prefix?: number; readonly ipv6_prefix?: number; readonly segments?: number };
   readonly holder?: string;
   readonly rate_limit?: LimitText;
   readonly rate_limits?: readonly LimitText[];

@@ -1,10 +1,12 @@
 import type { DescriptorEntry } from '../../../src/messages/client-codec.ts';
-import type { RuleEntry } from '../../../src/rules/rule-set.ts';
+import type { MATCHED } from '../../../src/rules/matching/matched.ts';
+import { isWildcard, type RuleEntry } from '../../../src/rules/rule-set.ts';
+import { slowByCondition, slowByExclusion, slowGroup } from './slow-conditions.ts';
 
 /** How one level of a descriptor was matched. */
 export interface SlowLevel {
   readonly entry: RuleEntry;
-  readonly how: 'exact' | 'wildcard' | 'keyOnly';
+  readonly how: keyof typeof MATCHED;
   readonly key: string;
   readonly value: string;
 }
@@ -31,13 +33,16 @@ export function slowMatch(
 
 function chosen(candidates: readonly RuleEntry[], key: string, value: string): SlowLevel | null {
   const text = `${key}_${value}`;
-  const exact = candidates.find(entry => entry.composite === text);
+  const texts = candidates.filter(({ condition }) => condition === undefined);
+  const exact = texts.find(entry => entry.composite === text);
   if (exact !== undefined) return { entry: exact, how: 'exact', key, value };
-  const wildcard = candidates.find(
-    entry => entry.composite.includes('*') && pattern(entry.composite).test(text),
-  );
+  const byCondition = slowByCondition(candidates, key, value);
+  if (byCondition !== null) return { ...byCondition, key, value };
+  const wildcard = texts.find(entry => isWildcard(entry) && pattern(entry.composite).test(text));
   if (wildcard !== undefined) return { entry: wildcard, how: 'wildcard', key, value };
-  const keyOnly = candidates.find(entry => entry.composite === key);
+  const byExclusion = slowByExclusion(candidates, key, value);
+  if (byExclusion !== null) return { ...byExclusion, key, value };
+  const keyOnly = texts.find(entry => entry.composite === key);
   return keyOnly === undefined ? null : { entry: keyOnly, how: 'keyOnly', key, value };
 }
 
@@ -49,8 +54,13 @@ function pattern(composite: string): RegExp {
 /** The part of the cache key between the domain and the start of the window. */
 export function slowCacheText(levels: readonly SlowLevel[]): string {
   return levels
-    .map(level => `${level.key}_${isShared(level) ? configuredPattern(level) : level.value}_`)
+    .map(level => `${level.key}_${isShared(level) ? configuredPattern(level) : countedValue(level)}_`)
     .join('');
+}
+
+/** The value, or the part of it that counts together. */
+function countedValue({ entry, value }: SlowLevel): string {
+  return entry.groupBy === undefined ? value : slowGroup(entry.groupBy, value);
 }
 
 /** The metric key, not sanitised. */
@@ -58,21 +68,23 @@ export function slowMetricKey(domain: string, levels: readonly SlowLevel[]): str
   const detailed = levels[levels.length - 1].entry.detailedMetric;
   const anyShared = levels.some(isShared);
   const parts = levels.map(level => {
-    const { entry, how, key, value } = level;
+    const { entry, how, key } = level;
+    const value = countedValue(level);
     if (isShared(level)) {
       const whole = configuredPattern(level);
-      return `${key}_${detailed || entry.valueToMetric ? whole.slice(0, whole.indexOf('*')) : whole}`;
+      const isCut = how === 'wildcard' && (detailed || entry.valueToMetric);
+      return `${key}_${isCut ? whole.slice(0, whole.indexOf('*')) : whole}`;
     }
     if (detailed) return anyShared && value === '' ? key : `${key}_${value}`;
     if (how === 'exact') return `${key}_${value}`;
-    if (how === 'wildcard' && !entry.valueToMetric) return `${key}_${configuredPattern(level)}`;
+    if (how !== 'keyOnly' && !entry.valueToMetric) return `${key}_${configuredPattern(level)}`;
     return entry.valueToMetric && value !== '' ? `${key}_${value}` : key;
   });
   return [domain, ...parts].join('.');
 }
 
 function isShared(level: SlowLevel): boolean {
-  return level.how === 'wildcard' && level.entry.shareThreshold;
+  return level.how !== 'exact' && level.how !== 'keyOnly' && level.entry.shareThreshold;
 }
 
 function configuredPattern({ entry, key }: SlowLevel): string {

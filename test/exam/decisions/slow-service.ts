@@ -5,6 +5,7 @@ import type {
   RequestDescriptor,
 } from '../../../src/messages/client-codec.ts';
 import { type DomainRules, type RuleLimit, type RuleSet, UNIT_NUMBERS } from '../../../src/rules/rule-set.ts';
+import { sanitiseStatName } from '../../../src/stats/names.ts';
 import { OK, OVER_LIMIT } from './examinee.ts';
 import { slowCacheText, slowMatch, slowMetricKey } from './slow-rules.ts';
 
@@ -206,7 +207,7 @@ function ownLimit(domain: string, { entries, limit }: RequestDescriptor): Applie
     kind: 'limited',
     limit: { ...NOTHING.limit, requestsPerUnit: limit.requestsPerUnit },
     unit: limit.unit,
-    metricKey: `${domain}.${parts.join('.')}`,
+    metricKey: sanitiseStatName(`${domain}.${parts.join('.')}`),
     cacheKey: `${domain}_${entries.map(({ key, value }) => `${key}_${value}_`).join('')}`,
   };
 }
@@ -223,7 +224,7 @@ function ruleLimit(domain: DomainRules, { entries }: RequestDescriptor): Applied
     unit: limit.unit === null ? 0 : UNIT_NUMBERS[limit.unit],
     shadow: entry.shadowMode,
     quota: entry.quotaMode,
-    metricKey: slowMetricKey(domain.name, levels),
+    metricKey: sanitiseStatName(slowMetricKey(domain.name, levels)),
     cacheKey: `${domain.name}_${slowCacheText(levels)}`,
     hits: 0,
     isRefund: false,

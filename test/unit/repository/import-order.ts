@@ -28,7 +28,7 @@ const FOLDERS: readonly (readonly string[])[] = [
 
 /** The same inside folders that have parts, by their path below `src`, or from the top for `pages`. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  rules: [['patterns'], [OWN_FILES], ['parse', 'words'], ['source']],
+  rules: [['conditions', 'patterns'], [OWN_FILES], ['matching', 'parse', 'words'], ['source']],
   counters: [['leases'], ['admission'], [OWN_FILES], ['redis', 'memcached', 'embedded']],
   decision: [
     ['limits'],
@@ -45,7 +45,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['design', 'service'],
     ['live', 'console', 'docs'],
   ],
-  'rules/parse': [['yaml'], ['fields'], ['reading'], ['overlay'], [OWN_FILES]],
+  'rules/parse': [['yaml'], ['fields'], ['conditions', 'reading'], ['overlay'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
   'tasks/store/redis': [['lua'], ['connection'], [OWN_FILES]],

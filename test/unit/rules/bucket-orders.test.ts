@@ -3,7 +3,7 @@ import { ByteWriter } from '../../../src/base/bytes.ts';
 import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { RequestTable } from '../../../src/messages/request-table.ts';
 import type { CompiledRules } from '../../../src/rules/compiled-rules.ts';
-import { Matcher } from '../../../src/rules/matcher.ts';
+import { Matcher } from '../../../src/rules/matching/matcher.ts';
 import { descriptor } from '../../support/decisions.ts';
 import { compiled } from './parse/rule-text.ts';
 

@@ -8,7 +8,7 @@ import { RequestTable } from '../../../src/messages/request-table.ts';
 import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../../../src/rules/layout.ts';
-import { Matcher } from '../../../src/rules/matcher.ts';
+import { Matcher } from '../../../src/rules/matching/matcher.ts';
 import {
   DEFAULT_QUOTA,
   type LimitTerms,

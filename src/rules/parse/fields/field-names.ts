@@ -62,6 +62,10 @@ export type FieldKind =
   | 'reserve'
   | 'concurrency'
   | 'quota'
+  | 'texts'
+  | 'range'
+  | 'not'
+  | 'group_by'
   | 'answers'
   | 'metadata'
   | 'entries'
@@ -85,6 +89,9 @@ export type MapKind =
   | 'reserve'
   | 'concurrency'
   | 'quota'
+  | 'range'
+  | 'not'
+  | 'group_by'
   | 'replaces'
   | 'overlay'
   | 'overlay_entry'
@@ -122,6 +129,16 @@ const NAMES_OF_LIMITS: readonly (readonly [string, FieldKind])[] = [
 /** The fields of a `rate_limit`. */
 const OF_LIMIT = [...OF_LIMITS, ['unlimited', 'flag'] as const, ...NAMES_OF_LIMITS];
 
+/** What an entry can have instead of a value. */
+const OF_CONDITIONS: readonly (readonly [string, FieldKind])[] = [
+  ['in', 'texts'],
+  ['in_file', 'text'],
+  ['cidr', 'texts'],
+  ['cidr_file', 'text'],
+  ['range', 'range'],
+  ['matches', 'text'],
+];
+
 /** What entries have beside their key and value and the entries below them. */
 const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
   ['rate_limit', 'limit'],
@@ -133,6 +150,7 @@ const OF_ENTRIES: readonly (readonly [string, FieldKind])[] = [
   ['detailed_metric', 'flag'],
   ['value_to_metric', 'flag'],
   ['share_threshold', 'flag'],
+  ['group_by', 'group_by'],
   ['metadata', 'metadata'],
 ];
 
@@ -147,6 +165,9 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
+    ...OF_CONDITIONS,
+    ['not', 'not'],
+    ['ignore_case', 'flag'],
     ...OF_ENTRIES.slice(0, 4),
     ['descriptors', 'entries'],
     ...OF_ENTRIES.slice(4),
@@ -181,6 +202,16 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
     ['share', 'text'],
     ['for', 'text'],
   ]),
+  range: new Map([
+    ['from', 'text'],
+    ['to', 'text'],
+  ]),
+  not: new Map([['value', 'text'], ...OF_CONDITIONS, ['ignore_case', 'flag']]),
+  group_by: new Map([
+    ['prefix', 'count'],
+    ['ipv6_prefix', 'count'],
+    ['segments', 'count'],
+  ]),
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
   overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
@@ -206,6 +237,9 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   reserve: [...FIELD_KINDS.reserve.keys()],
   concurrency: [...FIELD_KINDS.concurrency.keys()],
   quota: [...FIELD_KINDS.quota.keys()],
+  range: [...FIELD_KINDS.range.keys()],
+  not: [...FIELD_KINDS.not.keys()],
+  group_by: [...FIELD_KINDS.group_by.keys()],
   replaces: [...FIELD_KINDS.replaces.keys()],
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
@@ -238,6 +272,9 @@ const STRICT: ReadonlySet<MapKind> = new Set([
   'reserve',
   'concurrency',
   'quota',
+  'range',
+  'not',
+  'group_by',
   'overlay',
   'overlay_entry',
   'overlay_limit',
@@ -251,9 +288,13 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'rate_limits',
   'holder',
   'quota',
+  'not',
+  'ignore_case',
+  'group_by',
   'answers',
   'overlay',
   'path',
+  ...OF_CONDITIONS.map(([name]) => name),
   ...FIELDS.answers,
   ...FIELDS.calendar,
   ...FIELDS.penalty,
@@ -261,6 +302,8 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   ...FIELDS.reserve,
   ...FIELDS.concurrency,
   ...FIELDS.quota,
+  ...FIELDS.range,
+  ...FIELDS.group_by,
 ]);
 
 /** The fields that are ignored in the wrong kind of map: those of envoyproxy/ratelimit. */
@@ -282,6 +325,9 @@ const PLACES: Readonly<Record<MapKind, string>> = {
   reserve: '`reserve`',
   concurrency: '`concurrency`',
   quota: '`quota`',
+  range: '`range`',
+  not: '`not`',
+  group_by: '`group_by`',
   replaces: 'an item of `replaces`',
   overlay: 'a file of `RULES_OVERLAY`, at its top',
   overlay_entry: 'an item of `overlay`',

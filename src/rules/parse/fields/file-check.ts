@@ -17,6 +17,13 @@ export interface Source {
   placeOf(offset: number): Place;
 }
 
+/** Where an entry, or a field of it, is written, for what is found when all files are read. */
+export interface EntryPlace {
+  /** The check of its file, which has left the entry. */
+  readonly check: FileCheck;
+  readonly offset: number;
+}
+
 /** The state of the check of one file: the list of faults, and the current position in the tree. */
 export class FileCheck {
   readonly source: Source;

@@ -57,6 +57,9 @@ const MERGED_BY_KEY: ReadonlySet<FieldKind> = new Set([
   'reserve',
   'concurrency',
   'quota',
+  'range',
+  'not',
+  'group_by',
   'answers',
   'metadata',
 ]);
@@ -197,10 +200,15 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
     case 'reserve':
     case 'concurrency':
     case 'quota':
+    case 'range':
+    case 'not':
+    case 'group_by':
     case 'answers': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);
     }
+    case 'texts':
+      return value;
     case 'limits':
       return overlaidList(check, pair, 'rate_limits');
     case 'entries':

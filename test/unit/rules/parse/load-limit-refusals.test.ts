@@ -135,7 +135,7 @@ t.test('limits of one entry can be told apart, and none of them is unlimited', a
     'rate_limits: [{unit: minute, requests_per_unit: 1, metadata: {a: 1}}]':
       '4:56 `metadata` belongs in an entry, not here; accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, classes, after_limit, scale, reserve, concurrency, name, replaces, shadow_mode, quota_mode',
     'window: 5m\nrate_limit: {unit: minute, requests_per_unit: 1}':
-      '4:5 `window` belongs in `rate_limit`, not here; accepted here: key, value, rate_limit, rate_limits, holder, quota, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata',
+      '4:5 `window` belongs in `rate_limit`, not here; accepted here: key, value, in, in_file, cidr, cidr_file, range, matches, not, ignore_case, rate_limit, rate_limits, holder, quota, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, group_by, metadata',
     'rate_limit: {unit: minute, requests_per_unit: 1, windows: 5m}':
       '4:54 unknown key `windows`; did you mean `window`? accepted here: unit, unit_multiplier, window, calendar, requests_per_unit, algorithm, burst, penalty, classes, after_limit, scale, reserve, concurrency, unlimited, name, replaces',
     'rate_limit: {unit: minute, requests_per_unit: 1, zone: UTC}':

@@ -61,7 +61,7 @@ t.test('an entry needs a key; what lies below it is checked all the same', async
 
 t.test('an unknown key is refused with the likely one and all that are accepted there', async t => {
   const entryKeys =
-    'accepted here: key, value, rate_limit, rate_limits, holder, quota, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata';
+    'accepted here: key, value, in, in_file, cidr, cidr_file, range, matches, not, ignore_case, rate_limit, rate_limits, holder, quota, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, group_by, metadata';
   const cases: Record<string, string> = {
     ratelimit: 'did you mean `rate_limit`? ',
     'rate-limit': 'did you mean `rate_limit`? ',

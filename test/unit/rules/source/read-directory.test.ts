@@ -102,7 +102,12 @@ t.test('follows a link to the directory and links to files', async t => {
 });
 
 t.test('hands on an empty set for an empty directory', async t => {
-  t.strictSame(await readRuleDirectory(t.testdir({}), ALL), { files: [], ignored: [], dangling: [] });
+  t.strictSame(await readRuleDirectory(t.testdir({}), ALL), {
+    files: [],
+    hasValueFiles: false,
+    ignored: [],
+    dangling: [],
+  });
 });
 
 t.test('reads one generation when ..data is swapped midway', async t => {

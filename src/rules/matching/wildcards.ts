@@ -1,5 +1,5 @@
-import { FNV_START, fnvStep } from '../base/hash.ts';
-import type { CompiledRules } from './compiled-rules.ts';
+import { FNV_START, fnvStep } from '../../base/hash.ts';
+import type { CompiledRules } from '../compiled-rules.ts';
 import {
   EDGE_WORDS,
   ENTRY,
@@ -11,7 +11,7 @@ import {
   LONGEST_GRAM,
   PART,
   SHAPE,
-} from './layout.ts';
+} from '../layout.ts';
 
 /**
  * Finds the wildcard entry of a level that matches a text: the first one in definition order.
