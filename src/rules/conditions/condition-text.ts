@@ -57,7 +57,7 @@ const SHOWN_VALUES = 20;
 /** The lines of a condition in a rule file. Long lists are cut, with a comment. */
 export function conditionLines(condition: ValueCondition): string[] {
   if (condition.kind === 'not')
-    return ['not:', ...condition.conditions.flatMap(conditionLines).map(line => `  ${line}`)];
+    return ['not:', ...[...new Set(condition.conditions.flatMap(conditionLines))].map(line => `  ${line}`)];
   const fold = 'ignoreCase' in condition && condition.ignoreCase ? ['ignore_case: true'] : [];
   return [`${nameOf(condition)}: ${writtenValue(condition)}`, ...fold];
 }

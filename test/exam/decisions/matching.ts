@@ -17,6 +17,7 @@ export function examineMatching(t: Test, open: OpenStore): void {
   examineLevels(matches);
   examineWildcards(matches);
   examineCompositeTexts(matches);
+  examineConditions(matches);
 }
 
 type Matches = (sentence: string, entries: readonly EntryText[], cases: Cases) => void;
@@ -222,5 +223,93 @@ function examineCompositeTexts(matches: Matches): void {
       { key: 'f', value: 'files/*', rate_limit: named('files') },
     ],
     { 'f=files/*': 'files', 'f=files/a': 'all' },
+  );
+}
+
+function examineConditions(matches: Matches): void {
+  matches(
+    'conditions are tried in the order exact, list, network, range, pattern, wildcard, exclusion, key alone, wherever they stand',
+    [
+      { key: 'k', rate_limit: named('key') },
+      { key: 'k', not: { in: ['-', '7x'] }, rate_limit: named('not') },
+      { key: 'k', value: '1*', rate_limit: named('wildcard') },
+      { key: 'k', matches: '^10?', rate_limit: named('pattern') },
+      { key: 'k', range: { from: 10, to: 20 }, rate_limit: named('range') },
+      { key: 'k', cidr: ['10.0.0.0/8'], rate_limit: named('network') },
+      { key: 'k', in: ['10', '10.0.0.1', '11'], rate_limit: named('list') },
+      { key: 'k', value: '11', rate_limit: named('exact') },
+    ],
+    {
+      'k=11': 'exact',
+      'k=10': 'list',
+      'k=10.0.0.1': 'list',
+      'k=10.0.0.2': 'network',
+      'k=12': 'range',
+      'k=1': 'pattern',
+      'k=13x': 'pattern',
+      'k=x': 'not',
+      'k=-': 'key',
+      'k=7x': 'key',
+      j: null,
+    },
+  );
+  matches(
+    'the longest prefix wins, also among several entries, and addresses are compared as numbers',
+    [
+      { key: 'ip', cidr: ['10.0.0.0/8', '2001:db8::/32'], rate_limit: named('wide') },
+      { key: 'ip', cidr: ['10.1.0.0/16', '10.1.2.3', '2001:db8:1::/48'], rate_limit: named('narrow') },
+      { key: 'ip', cidr: ['10.1.2.0/24'], rate_limit: named('between') },
+    ],
+    {
+      'ip=10.2.0.1': 'wide',
+      'ip=10.1.0.1': 'narrow',
+      'ip=10.1.2.1': 'between',
+      'ip=10.1.2.3': 'narrow',
+      'ip=::ffff:10.1.2.1': 'between',
+      'ip=2001:DB8:0001:0::1': 'narrow',
+      'ip=2001:db8::1%eth0': 'wide',
+      'ip=11.0.0.1': null,
+      'ip=10.1.2': null,
+      'ip=': null,
+    },
+  );
+  matches(
+    'a value is found in upper and lower case where a rule ignores it, after values in their case',
+    [
+      { key: 'plan', in: ['Gold', 'Silver'], ignore_case: true, rate_limit: named('list') },
+      { key: 'plan', value: 'Trial', ignore_case: true, rate_limit: named('trial') },
+      { key: 'plan', value: 'GOLD', rate_limit: named('exact') },
+      { key: 'plan', matches: '^b[0-9]$', ignore_case: true, rate_limit: named('pattern') },
+    ],
+    {
+      'plan=GOLD': 'exact',
+      'plan=gold': 'list',
+      'plan=sILVER': 'list',
+      'plan=TRIAL': 'trial',
+      'plan=B7': 'pattern',
+      'plan=B': null,
+      'Plan=gold': null,
+    },
+  );
+  matches(
+    'what `not` excludes are all of its conditions',
+    [
+      {
+        key: 'ip',
+        not: { cidr: ['10.0.0.0/8'], in: ['localhost'], matches: '^::1$' },
+        rate_limit: named('others'),
+      },
+    ],
+    { 'ip=10.1.1.1': null, 'ip=localhost': null, 'ip=::1': null, 'ip=11.1.1.1': 'others', 'ip=': 'others' },
+  );
+  matches(
+    'an entry with a condition leads to the entries below it',
+    [
+      nested(
+        { key: 'ip', cidr: ['10.0.0.0/8'] },
+        { key: 'path', matches: '^/api/', rate_limit: named('api') },
+      ),
+    ],
+    { 'ip=10.1.1.1,path=/api/x': 'api', 'ip=10.1.1.1,path=/x': null, 'ip=11.1.1.1,path=/api/x': null },
   );
 }

@@ -44,6 +44,31 @@ function meansTheSame(t: Test, text: RuleText): void {
   }
 }
 
+t.test('conditions and groupings are part of the definition', async t => {
+  const limit = 'rate_limit: {unit: minute, requests_per_unit: 20}';
+  const rules = `domain: shop
+descriptors:
+  - {key: ip, cidr: [10.0.0.0/8, '2001:db8::/32'], group_by: {prefix: 24}, ${limit}}
+  - {key: ip, not: {in: [a, B], matches: '^x"', ignore_case: true, range: {from: 1}}, ${limit}}
+  - {key: path, group_by: {segments: 2}, ${limit}}
+  - {key: plan, value: Gold, ignore_case: true, ${limit}}
+  - {key: status, range: {from: 400, to: 499}, share_threshold: true, ${limit}}
+`;
+  meansTheSame(t, rules);
+  t.equal(
+    definitionOf(merged(rules), 0).text,
+    `domain: shop
+descriptors:
+  - key: ip
+    cidr: ["10.0.0.0/8", "2001:db8::/32"]
+    group_by: { prefix: 24 }
+    rate_limit:
+      unit: minute
+      requests_per_unit: 20
+`,
+  );
+});
+
 t.test('a limit is defined by its entry and the entries above', async t => {
   const rules = merged(`# the shop
 domain: shop

@@ -1,0 +1,38 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { readRuleDirectory } from '../../../../src/rules/source/read-directory.ts';
+import { startSource } from './started-source.ts';
+
+t.test('files that rules name are read after the rules, and no others', async t => {
+  const directory = t.testdir({
+    'a.yaml': 'descriptors: [{in_file: plans.txt}]',
+    'b.yaml': 'descriptors: [] # notes.txt',
+    'notes.txt': 'n',
+    'plans.txt': 'gold',
+  });
+  const { files, ignored, hasValueFiles } = await readRuleDirectory(directory, { ignoreDotFiles: true });
+  t.same(
+    files.map(({ name, format }) => [name, format]),
+    [
+      [join(directory, 'a.yaml'), undefined],
+      [join(directory, 'b.yaml'), undefined],
+      [join(directory, 'plans.txt'), 'values'],
+    ],
+  );
+  t.same(ignored, ['notes.txt']);
+  t.ok(hasValueFiles);
+});
+
+t.test('a change of a file of values loads the rules again, also if it was missing', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'in_file: plans.txt', 'plans.txt': 'gold' } });
+  const { first, loader } = await startSource(t, { root, watchRoot: false });
+  const plans = join(root, 'config', 'plans.txt');
+  t.same(first, { loaded: 'in_file: plans.txt gold' });
+  writeFileSync(plans, 'silver');
+  t.ok(await loader.until('in_file: plans.txt silver'));
+  rmSync(plans);
+  t.ok(await loader.until('in_file: plans.txt'));
+  writeFileSync(plans, 'bronze');
+  t.ok(await loader.until('in_file: plans.txt bronze'));
+});
