@@ -1,6 +1,12 @@
 /** Reads IP addresses from bytes, and networks from rule files. */
 
-const [DOT, ZERO, NINE, COLON, PERCENT, A, F] = [0x2e, 0x30, 0x39, 0x3a, 0x25, 0x61, 0x66];
+const [DOT, ZERO, NINE, COLON, PERCENT] = [0x2e, 0x30, 0x39, 0x3a, 0x25];
+
+/** By byte: the value of a hex digit, or -1. */
+const HEX_VALUES = Int8Array.from({ length: 256 }, (_, byte) => {
+  const value = Number.parseInt(String.fromCharCode(byte), 16);
+  return Number.isNaN(value) ? -1 : value;
+});
 
 /** Words of an IPv6 address. */
 export const ADDRESS_WORDS = 4;
@@ -71,7 +77,7 @@ function readIpv6(bytes: Uint8Array, start: number, to: number, words: Int32Arra
     at += 2;
   }
   while (at < end) {
-    const groupEnd = endOfGroup(bytes, at, end);
+    const groupEnd = readGroup(bytes, at, end, count);
     if (groupEnd < end && bytes[groupEnd] === DOT) {
       if (count > 6 || !readIpv4(bytes, at, end, DOTTED)) return 0;
       GROUPS[count++] = DOTTED[0] >>> 16;
@@ -80,7 +86,7 @@ function readIpv6(bytes: Uint8Array, start: number, to: number, words: Int32Arra
       continue;
     }
     if (count === 8 || groupEnd === at) return 0;
-    GROUPS[count++] = hexNumber(bytes, at, groupEnd);
+    count++;
     at = groupEnd;
     if (at === end) continue;
     if (bytes[at] !== COLON || at + 1 === end) return 0;
@@ -110,17 +116,19 @@ function groupAt(group: number, gap: number, zeros: number): number {
   return group < gap + zeros ? 0 : GROUPS[group - zeros];
 }
 
-/** The end of a group of up to four hex digits. */
-function endOfGroup(bytes: Uint8Array, start: number, end: number): number {
+/** Reads a group of up to four hex digits, the `count`-th of the address. Returns its end. */
+function readGroup(bytes: Uint8Array, start: number, end: number, count: number): number {
+  const last = Math.min(end, start + 4);
   let at = start;
-  while (at < end && at - start < 4 && hexDigit(bytes[at]) >= 0) at++;
+  let value = 0;
+  for (; at < last; at++) {
+    const digit = HEX_VALUES[bytes[at]];
+    if (digit < 0) break;
+    value = (value << 4) | digit;
+  }
+  // A ninth group is written nowhere, and refused by the caller.
+  GROUPS[count] = value;
   return at;
-}
-
-function hexNumber(bytes: Uint8Array, start: number, end: number): number {
-  let number = 0;
-  for (let at = start; at < end; at++) number = (number << 4) | hexDigit(bytes[at]);
-  return number;
 }
 
 function endOfAddress(bytes: Uint8Array, start: number, end: number): number {
@@ -131,12 +139,6 @@ function endOfAddress(bytes: Uint8Array, start: number, end: number): number {
 /** One of the eight groups of 16 bits of an address. */
 export function groupOf(words: Int32Array, group: number): number {
   return (words[group >> 1] >>> (group % 2 === 0 ? 16 : 0)) & 0xffff;
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= ZERO && byte <= NINE) return byte - ZERO;
-  const lower = byte | 0x20;
-  return lower >= A && lower <= F ? lower - A + 10 : -1;
 }
 
 /** Why a text is not a network, and what to write instead. */

@@ -38,14 +38,15 @@ export function flattened(spans: readonly Span[]): readonly Start[] {
     rank[span] = i;
   });
   const byFrom = spans.map((_, i) => i).sort((a, b) => compare(spans[a].from, spans[b].from));
-  const ends = [...new Set(spans.map(({ to }) => to + 1n))].sort(compare);
+  // Not a set, because V8 hashes the low bits of a bigint only, which are the same in all networks.
+  const ends = spans.map(({ to }) => to + 1n).sort(compare);
   const active = new Ranks(order, spans);
   const starts: Start[] = [];
   let [nextFrom, nextEnd] = [0, 0];
   while (nextEnd < ends.length) {
     const from = nextFrom < byFrom.length ? spans[byFrom[nextFrom]].from : null;
     const at = from !== null && from < ends[nextEnd] ? from : ends[nextEnd];
-    if (at === ends[nextEnd]) nextEnd++;
+    while (ends[nextEnd] === at) nextEnd++;
     while (nextFrom < byFrom.length && spans[byFrom[nextFrom]].from === at)
       active.add(rank[byFrom[nextFrom++]]);
     const entry = active.bestAt(at);
