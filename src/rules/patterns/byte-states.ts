@@ -43,14 +43,12 @@ function byteClasses({ leads, continuations }: Utf8Tree): Partition {
   return bytes;
 }
 
-const FIRST_BEYOND_ASCII = 0x80;
-
 class ByteStates {
   readonly #dfa: Dfa;
   readonly #tree: Utf8Tree;
   readonly #strayByte: number;
-  /** Symbols of characters that are not ASCII, and that of stray bytes. */
-  readonly #beyondAscii: readonly number[];
+  /** By continuation: what the character can be. */
+  readonly #symbolsOf: readonly (readonly number[])[];
   readonly #numbers = new Map<number, number>();
   /** By state: the state of the other automaton, and the number of the continuation or -1. */
   readonly #states: { readonly state: number; readonly continuation: number }[] = [];
@@ -59,7 +57,7 @@ class ByteStates {
     this.#dfa = dfa;
     this.#tree = tree;
     this.#strayByte = symbols.at(STRAY_BYTE);
-    this.#beyondAscii = symbols.from(FIRST_BEYOND_ASCII);
+    this.#symbolsOf = symbolsOf(tree);
     this.#number(NEVER, -1);
     this.#number(ALWAYS, -1);
   }
@@ -90,19 +88,18 @@ class ByteStates {
   #after(state: number, value: number): number {
     if (value === ILL_FORMED) return this.#number(this.#next(state, this.#strayByte), -1);
     if (value >= 0) return this.#number(this.#next(state, value), -1);
-    const settled = this.#settled(state);
-    return settled < 0 ? this.#number(state, continuationOf(value)) : this.#number(settled, -1);
+    return this.#number(state, continuationOf(value));
   }
 
   /**
-   * The state that follows whatever the rest of a character is, or -1 if it makes a difference. This saves most states of
-   * incomplete characters before they are created.
+   * The state that follows whatever the rest of a character is, also if it is ill-formed. Returns -1 if it makes a
+   * difference. This saves most states of incomplete characters before they are created.
    */
-  #settled(state: number): number {
+  #settled(state: number, continuation: number): number {
     const settled = this.#next(state, this.#strayByte);
-    const isSettled = this.#beyondAscii.every(
-      symbol => this.#next(state, symbol) === settled && this.#next(settled, symbol) === settled,
-    );
+    const isSettled =
+      this.#next(settled, this.#strayByte) === settled &&
+      this.#symbolsOf[continuation].every(symbol => this.#next(state, symbol) === settled);
     return isSettled ? settled : -1;
   }
 
@@ -123,7 +120,24 @@ class ByteStates {
     const key = state * (this.#tree.continuations.length + 1) + continuation + 1;
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
-    this.#numbers.set(key, this.#states.length);
-    return this.#states.push({ state, continuation }) - 1;
+    const settled = continuation < 0 ? -1 : this.#settled(state, continuation);
+    const number = settled < 0 ? this.#states.push({ state, continuation }) - 1 : this.#number(settled, -1);
+    this.#numbers.set(key, number);
+    return number;
   }
+}
+
+/** The symbols of the characters that begin with the bytes of a continuation, by continuation. */
+function symbolsOf({ continuations }: Utf8Tree): number[][] {
+  const symbols: number[][] = [];
+  // A continuation comes after those that it leads to.
+  for (const { next } of continuations) {
+    const reached = new Set<number>();
+    for (const value of new Set(next)) {
+      if (value >= 0) reached.add(value);
+      else if (value !== ILL_FORMED) for (const symbol of symbols[continuationOf(value)]) reached.add(symbol);
+    }
+    symbols.push([...reached]);
+  }
+  return symbols;
 }

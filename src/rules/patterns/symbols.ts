@@ -37,11 +37,6 @@ export class Symbols {
     return [...symbols];
   }
 
-  /** The symbols of all code points from `first`, and that of a stray byte. */
-  from(first: number): number[] {
-    return [...new Set(this.#partition.classOf.subarray(this.#rangeAt(first)))];
-  }
-
   /** The symbol of a code point, or of a stray byte. */
   at(codePoint: number): number {
     return this.#partition.classOf[this.#rangeAt(codePoint)];

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { quote } from '../../../../src/base/printable.ts';
 import { compilePattern } from '../../../../src/rules/patterns/compile-pattern.ts';
-import { patternMatch } from '../../../support/patterns.ts';
+import { matcherOf, patternMatch } from '../../../support/patterns.ts';
 
 interface Example {
   readonly pattern: string;
@@ -74,6 +74,20 @@ t.test('classes and escapes match characters, and complements match the others',
   ]);
 });
 
+t.test('named classes contain the same characters as those of RegExp', async t => {
+  for (const pattern of ['^\\d$', '^\\w$', '^\\s$', '^\\S$', '^.$', '\\b']) {
+    const match = patternMatch(pattern);
+    const expected = new RegExp(pattern, 'u');
+    const differences = [];
+    for (let codePoint = 0; codePoint < 0x11000; codePoint++) {
+      if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
+      const text = String.fromCodePoint(codePoint);
+      if (match(text) !== expected.test(text)) differences.push(codePoint.toString(16));
+    }
+    t.same(differences, [], pattern);
+  }
+});
+
 t.test('characters beyond ASCII match as whole characters', async t => {
   check(t, [
     { pattern: '^é?ü{2}$', matches: ['üü', 'éüü'], others: ['é', 'ü', 'éü'] },
@@ -86,6 +100,16 @@ t.test('characters beyond ASCII match as whole characters', async t => {
     },
     { pattern: '^[😀-😂]$', matches: ['😀', '😁', '😂'], others: ['😃', '\u{1f5ff}'] },
   ]);
+});
+
+t.test('long texts and large classes of such characters have few states', async t => {
+  const characters = Array.from({ length: 300 }, (_, i) => String.fromCodePoint(0x4e00 + i * 61));
+  const text = compilePattern(characters.join(''));
+  t.equal(text.atEnd.length, 3 * 300 + 2, 'one for each byte, and those that every automaton has');
+  t.ok(matcherOf(text)(`x${characters.join('')}x`));
+  const match = patternMatch(`^[^${characters.join('')}]$`);
+  t.same(characters.filter(match), []);
+  t.ok(match('\u4e01'));
 });
 
 t.test('a boundary is where a word of ASCII characters starts or ends', async t => {

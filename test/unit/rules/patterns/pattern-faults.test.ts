@@ -108,6 +108,7 @@ const HOSTILE = {
   'a{0,1000000000}': 'a maximum',
   '(?:a{1000}){2,}': 'copies of copies',
   '.{1000}': 'all starts at once',
+  '^.{600}$': 'memory for the finished automaton',
   '^.{1000}$': 'characters of several bytes',
 };
 
