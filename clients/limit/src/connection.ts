@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Address } from './address.ts';
 import type { PendingCall } from './pending-call.ts';
 import { type Outcome, readReply } from './reply.ts';
@@ -25,6 +26,7 @@ export class Connection {
   /** Whether the service has accepted the connection. */
   isEstablished = false;
   readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
   readonly #observer: ConnectionObserver;
   #open = 0;
   #maxOpen = 0;
@@ -40,13 +42,14 @@ export class Connection {
       settings: { enablePush: false },
     });
     this.#session = session;
+    this.#socket = socket;
     this.#watch = this.#destroyAfter(CONNECT_MS, 'the service did not accept the connection');
     session.on('remoteSettings', ({ maxConcurrentStreams }) => this.#established(maxConcurrentStreams));
     session.on('goaway', () => observer.ended(this, undefined));
-    session.on('error', error => {
-      this.#cause = error;
-    });
-    session.on('close', () => {
+    session.on('error', error => this.#fail(error));
+    // Not the session: it reports no end if TLS fails after the handshake, as without a client certificate.
+    socket.on('error', error => this.#fail(error));
+    socket.on('close', () => {
       this.#stopWatch();
       observer.ended(this, this.#cause ?? new Error('the service closed the connection'));
     });
@@ -54,7 +57,7 @@ export class Connection {
 
   /** Whether a call can be sent now. */
   get hasRoom(): boolean {
-    return this.#open < this.#maxOpen && !this.#session.closed;
+    return this.#open < this.#maxOpen && !this.#session.closed && !this.#session.destroyed;
   }
 
   send(call: PendingCall): void {
@@ -91,6 +94,7 @@ export class Connection {
   /** Closes the connection. Calls that were sent are not answered. */
   destroy(): void {
     this.#session.destroy();
+    this.#socket.destroy();
   }
 
   #established(maxOpen: number | undefined): void {
@@ -101,7 +105,13 @@ export class Connection {
   }
 
   #destroyAfter(ms: number, reason: string): NodeJS.Timeout {
-    return setTimeout(() => this.#session.destroy(new Error(`${reason} within ${ms / 1_000} s`)), ms).unref();
+    return setTimeout(() => this.#fail(new Error(`${reason} within ${ms / 1_000} s`)), ms).unref();
+  }
+
+  /** @param cause why; the first one counts */
+  #fail(cause: Error): void {
+    this.#cause ??= cause;
+    this.destroy();
   }
 
   #stopWatch(): void {
