@@ -12,25 +12,32 @@ import {
   limitHono,
 } from '../../clients/limit/src/index.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { serviceFor } from '../support/service.ts';
+import { type ServiceProcess, serviceFor } from '../support/service.ts';
 
 /** The frameworks are packages of the client's folder, which only tests install. */
 const load = createRequire(join(repositoryRoot(), 'clients/limit/package.json'));
 
-const RULES = `domain: d
+const RULES = {
+  'config/plain.yaml': `domain: plain
 descriptors:
   - {key: user, rate_limit: {name: per "user", unit: day, requests_per_unit: 2}}
-`;
-const EXPLAINED = `domain: d
+`,
+  'config/explained.yaml': `domain: explained
 answers: {retry_after: true, ratelimit_headers: true, problem_body: true}
 descriptors:
   - {key: user, rate_limit: {unit: day, requests_per_unit: 1}}
-`;
+`,
+};
 
-/** What to ask about a request of a user; requests without one are not limited. */
+let service: ServiceProcess;
+t.before(async () => {
+  service = await serviceFor(t, { rules: RULES });
+});
+
+/** What to ask about a request of `domain:user`; requests without one are not limited. */
 function ask(user: string | null | undefined): LimitRequest | null {
   if (user === 'mistake') throw new Error('a mistake in ask');
-  return user ? { domain: 'd', descriptors: [{ entries: { user } }] } : null;
+  return user ? { domain: user.split(':')[0], descriptors: [{ entries: { user } }] } : null;
 }
 
 /** Sends a request to an application. */
@@ -109,15 +116,15 @@ function clientOf(t: Test, address: string): LimitClient {
 
 for (const [name, start] of Object.entries(FRAMEWORKS)) {
   t.test(`${name} passes on what is allowed, and answers what is not`, async t => {
-    const service = await serviceFor(t, { rules: RULES });
     const send = await start(t, clientOf(t, service.grpc));
-    const first = await send('ann');
+    const ann = `plain:ann of ${name}`;
+    const first = await send(ann);
     t.match([first.status, await first.text()], [201, 'hello']);
     t.match(first.headers.get('ratelimit'), /^"per \\"user\\"";r=1;t=\d+$/);
     t.equal(first.headers.get('ratelimit-policy'), '"per \\"user\\"";q=2');
     t.equal(first.headers.get('retry-after'), null);
-    await send('ann');
-    const rejected = await send('ann');
+    await send(ann);
+    const rejected = await send(ann);
     t.match([rejected.status, await rejected.text()], [429, 'Too many requests\n']);
     const [, reset] = /;r=0;t=(\d+)$/.exec(rejected.headers.get('ratelimit') ?? '') ?? [];
     t.ok(Number(reset) > 0);
@@ -128,22 +135,22 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
   });
 
   t.test(`${name} sends the headers and the body of the service`, async t => {
-    const service = await serviceFor(t, { rules: EXPLAINED });
     const send = await start(t, clientOf(t, service.grpc));
-    const first = await send('ann');
-    t.equal(first.headers.get('ratelimit-policy'), '"d.user";q=1;w=86400');
+    const ann = `explained:ann of ${name}`;
+    const first = await send(ann);
+    t.equal(first.headers.get('ratelimit-policy'), '"explained.user";q=1;w=86400');
     await first.text();
-    const rejected = await send('ann');
+    const rejected = await send(ann);
     t.equal(rejected.status, 429);
-    t.match(rejected.headers.get('ratelimit'), /^"d\.user";r=0;t=\d+$/);
+    t.match(rejected.headers.get('ratelimit'), /^"explained\.user";r=0;t=\d+$/);
     // Fastify adds the charset.
     t.match(rejected.headers.get('content-type'), /^application\/problem\+json\b/);
-    t.match(await rejected.json(), { status: 429, 'violated-policies': ['d.user'] });
+    t.match(await rejected.json(), { status: 429, 'violated-policies': ['explained.user'] });
   });
 
   t.test(`${name} is unavailable without a decision, if the program says so`, async t => {
     const send = await start(t, clientOf(t, '127.0.0.1:1'));
-    const denied = await send('ann');
+    const denied = await send('plain:ann');
     t.match([denied.status, await denied.text()], [503, 'Service unavailable\n']);
     t.equal(denied.headers.get('retry-after'), '1');
   });
@@ -156,11 +163,10 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
 }
 
 t.test('the headers of a response that cannot be changed are copied', async t => {
-  const service = await serviceFor(t, { rules: RULES });
   const client = clientOf(t, service.grpc);
   const handler = limitFetch(
     client,
-    () => ask('ann'),
+    () => ask('plain:ann'),
     () => Response.redirect('http://app.test/other'),
   );
   const response = await handler(new Request(URL_OF_APP));

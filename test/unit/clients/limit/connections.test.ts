@@ -71,6 +71,24 @@ t.test('calls beyond the streams that the service allows wait for others to end'
   t.same(errors, []);
 });
 
+t.test('calls that wait are sent on the next connection if theirs is lost', async t => {
+  const service: ScriptedService = await ScriptedService.start(
+    t,
+    stream => {
+      if (service.sessions.length === 1) stream.session?.destroy();
+      else reply(stream);
+    },
+    { maxConcurrentStreams: 1 },
+  );
+  const { ask, errors } = clientOf(t, service.address);
+  const decisions = await Promise.all([ask(), ask(), ask()]);
+  t.same(
+    decisions.map(({ failed }) => failed),
+    [true, false, false],
+  );
+  t.equal(errors.length, 1);
+});
+
 t.test('a call beyond maxPending fails at once, and those that wait do not', async t => {
   const held: ServerHttp2Stream[] = [];
   const service = await ScriptedService.start(t, stream => held.push(stream), { maxConcurrentStreams: 1 });
