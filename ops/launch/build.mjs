@@ -20,19 +20,33 @@ const BUILDS = {
     settings: [],
     mark: 'build/.serving',
   },
-  // Pages have a project of their own, because their types are those of browsers, and the client has one, because it
-  // runs on older versions of Node.js.
+  // Pages have a project of their own, because their types are those of browsers, and the clients have one each, because
+  // they run on older versions of Node.js.
   tests: {
     project: 'tsconfig.json',
     mode: '--build',
-    folders: ['src', 'workers', 'pages', 'bench', 'test', 'examples', 'clients/typescript/src'],
-    settings: ['clients/typescript/tsconfig.json'],
+    folders: [
+      'src',
+      'workers',
+      'pages',
+      'bench',
+      'test',
+      'examples',
+      'clients/typescript/src',
+      'clients/limit/src',
+    ],
+    settings: ['clients/typescript/tsconfig.json', 'clients/limit/tsconfig.json'],
     mark: 'build/.tests',
   },
 };
 
 /** What the compiler remembers of the last build for tests. */
-const COMPILER_RECORDS = ['build/.tsbuildinfo', 'build/.pages.tsbuildinfo', 'build/.clients.tsbuildinfo'];
+const COMPILER_RECORDS = [
+  'build/.tsbuildinfo',
+  'build/.pages.tsbuildinfo',
+  'build/.clients.tsbuildinfo',
+  'build/.limit.tsbuildinfo',
+];
 
 /** Path of the built program's entry. */
 export const builtMain = join(root, 'build/src/cli/main.js');

@@ -101,6 +101,13 @@ const PROGRAMS = {
     // Its packages include a compiler of messages, and only tests at length use it.
     atLength: true,
   },
+  limit: {
+    title: 'the caller of the middleware in python',
+    sources: 'clients/python-limit',
+    ...PYTHON,
+    // Only tests at length use it.
+    atLength: true,
+  },
 };
 
 const ENVIRONMENT = {

@@ -37,6 +37,16 @@ export function isTypesGeneratorInstalled() {
   return isInstalled('clients/typescript', 'tests');
 }
 
+/** Installs the frameworks whose adapters are tested. They have a lock file of their own, because only these tests need them. */
+export async function installFrameworks() {
+  if (!areFrameworksInstalled())
+    await install('clients/limit', 'tests', 'installing frameworks for tests of their adapters (npm ci)');
+}
+
+export function areFrameworksInstalled() {
+  return isInstalled('clients/limit', 'tests');
+}
+
 async function install(folder, what, doing) {
   const npm = npmCommand();
   await run({

@@ -6,7 +6,9 @@ import { bringGrpcClients } from './grpc-clients.mjs';
 import { bringHostNodes } from './host-nodes.mjs';
 import { locked } from './lock.mjs';
 import {
+  areFrameworksInstalled,
   arePackagesInstalled,
+  installFrameworks,
   installPackages,
   installPm2,
   installTypesGenerator,
@@ -25,7 +27,11 @@ export async function prepare(what) {
   const isReady =
     arePackagesInstalled(built) &&
     isBuilt(built) &&
-    (!forTests || (isTestRunnerPrepared() && isPm2Installed() && isTypesGeneratorInstalled()));
+    (!forTests ||
+      (isTestRunnerPrepared() &&
+        isPm2Installed() &&
+        isTypesGeneratorInstalled() &&
+        areFrameworksInstalled()));
   if (!isReady) {
     await locked(async () => {
       await installPackages(built);
@@ -34,6 +40,7 @@ export async function prepare(what) {
       await prepareTestRunner();
       await installPm2();
       await installTypesGenerator();
+      await installFrameworks();
     });
   }
   if (!forTests) return;

@@ -134,6 +134,7 @@ export const AT_LENGTH = [
   'unit/app/stores/mistakes',
   'unit/transports/grpc/grpc-js-server',
   // Programs of others, and other ways to install and start Sluice
+  'service/docs-limit-clients',
   'service/docs-python',
   'service/envoy',
   'service/examples',

@@ -21,8 +21,8 @@ export interface Seen {
 export const CLIENT_LANGUAGES = ['java', 'go', 'python'] as const;
 export type ClientLanguage = (typeof CLIENT_LANGUAGES)[number];
 
-/** A client, the one of quotas, or the xDS server of go-control-plane. */
-type BuiltProgram = ClientLanguage | 'quota' | 'control-plane';
+/** A client, the one of quotas, the caller of a middleware, or the xDS server of go-control-plane. */
+type BuiltProgram = ClientLanguage | 'quota' | 'limit' | 'control-plane';
 
 function recordOf(program: BuiltProgram): string {
   return join(repositoryRoot(), 'node_modules/.cache/grpc-clients', program, 'client.json');
@@ -46,6 +46,11 @@ export function controlPlaneMissing(): string | false {
 /** The same for the client of quotas. */
 export function quotaClientMissing(): string | false {
   return missing('quota', 'the client of quotas in python', 'npm run test:all');
+}
+
+/** The same for the caller of the middleware of docs/limit-clients.md. */
+export function middlewareCallerMissing(): string | false {
+  return missing('limit', 'the caller of the middleware in python', 'npm run test:all');
 }
 
 function missing(program: BuiltProgram, title: string, builder: string): string | false {
@@ -79,6 +84,27 @@ interface SeenBuckets {
 export async function runQuotaClient(address: string): Promise<SeenQuotas> {
   const proto = join(repositoryRoot(), 'proto');
   return (await resultOf('quota', [address, proto], 180_000)) as SeenQuotas;
+}
+
+/** Answers that came through the middleware in Python; see `test/wire/interop/clients/python-limit`. */
+interface SeenThroughMiddleware {
+  readonly limited: readonly SeenAnswer[];
+  /** Without a service, with its options, and with a server that does not decide. */
+  readonly allowed: readonly SeenAnswer[];
+  readonly denied: readonly SeenAnswer[];
+  readonly wrong: readonly SeenAnswer[];
+  readonly errors: readonly string[];
+}
+
+interface SeenAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Runs the middleware that is in a file, in front of an application, with `/json` at this URL. */
+export async function runMiddleware(file: string, url: string): Promise<SeenThroughMiddleware> {
+  return (await resultOf('limit', [file, url], 60_000)) as SeenThroughMiddleware;
 }
 
 /** What a program that ends by itself writes: one line of JSON. */

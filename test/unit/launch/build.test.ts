@@ -14,6 +14,7 @@ function smallRepository(t: Test) {
     'tsconfig.build.json',
     'pages/tsconfig.json',
     'clients/typescript/tsconfig.json',
+    'clients/limit/tsconfig.json',
     'package.json',
   ])
     cpSync(join(repositoryRoot(), name), join(root, name), { recursive: true });
@@ -31,6 +32,7 @@ function smallRepository(t: Test) {
     'pages/live/main.tsx': "export const view = <p>{document.title}</p>;\nimport './part.ts';\n",
     'pages/live/part.ts': 'export const part: number = 1;\n',
     'clients/typescript/src/index.ts': 'export const client: number = 1;\n',
+    'clients/limit/src/index.ts': 'export const limit: number = 1;\n',
     'test/some.test.ts': 'export const tested: number = 1;\n',
   });
   /** What `npm start` does about the sources, or `npm test`; gives the exit status and the output. */

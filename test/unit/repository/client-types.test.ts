@@ -44,13 +44,15 @@ function importsOf(pattern: RegExp): string[] {
   return found.map(([, from, imported]) => from ?? imported).filter(name => !name.startsWith('node:'));
 }
 
-t.test('the client imports nothing but Node.js', async t => {
-  const imports = importsOf(/^clients\/typescript\/src\/.*\.ts$/);
-  t.ok(imports.length > 10, 'there are imports to look at');
-  t.same(
-    imports.filter(name => !/^\.\/(?:generated\/)?[\w-]+\.ts$/.test(name)),
-    [],
-  );
+t.test('the clients import nothing but Node.js', async t => {
+  for (const files of [/^clients\/typescript\/src\/.*\.ts$/, /^clients\/limit\/src\/.*\.ts$/]) {
+    const imports = importsOf(files);
+    t.ok(imports.length > 10, 'there are imports to look at');
+    t.same(
+      imports.filter(name => !/^\.\.?\/(?:generated\/|adapters\/)?[\w-]+\.ts$/.test(name)),
+      [],
+    );
+  }
 });
 
 t.test('examples import nothing but the client', async t => {

@@ -1,0 +1,11 @@
+export { limitExpress } from './adapters/express.ts';
+export { limitFastify } from './adapters/fastify.ts';
+export { limitFetch } from './adapters/fetch.ts';
+export { limitHono } from './adapters/hono.ts';
+export type { Ask } from './adapters/response.ts';
+export type { TlsOptions } from './address.ts';
+export { LimitClient, type LimitClientOptions } from './client.ts';
+export type { Decision, DescriptorStatus } from './decision.ts';
+export { NoDecision, type NoDecisionCode } from './no-decision.ts';
+export type { Descriptor, LeaseAction, LimitRequest } from './request.ts';
+export type { Unit } from './units.ts';
