@@ -82,13 +82,12 @@ function readIpv6(bytes: Uint8Array, start: number, to: number, words: Int32Arra
       if (count > 6 || !readIpv4(bytes, at, end, DOTTED)) return 0;
       GROUPS[count++] = DOTTED[0] >>> 16;
       GROUPS[count++] = DOTTED[0] & 0xffff;
-      at = end;
-      continue;
+      break;
     }
     if (count === 8 || groupEnd === at) return 0;
     count++;
     at = groupEnd;
-    if (at === end) continue;
+    if (at === end) break;
     if (bytes[at] !== COLON || at + 1 === end) return 0;
     if (bytes[++at] !== COLON) continue;
     if (gap >= 0) return 0;
@@ -102,18 +101,13 @@ function readIpv6(bytes: Uint8Array, start: number, to: number, words: Int32Arra
 /** Writes the groups, with zeros after the first `gap`. Returns the family. */
 function writeGroups(words: Int32Array, count: number, gap: number): 4 | 6 {
   const zeros = 8 - count;
-  for (let word = 0; word < ADDRESS_WORDS; word++) {
-    const [high, low] = [groupAt(word * 2, gap, zeros), groupAt(word * 2 + 1, gap, zeros)];
-    words[word] = (high << 16) | low;
-  }
+  for (let group = count - 1; group >= gap; group--) GROUPS[group + zeros] = GROUPS[group];
+  for (let group = gap; group < gap + zeros; group++) GROUPS[group] = 0;
+  for (let word = 0; word < ADDRESS_WORDS; word++)
+    words[word] = (GROUPS[word * 2] << 16) | GROUPS[word * 2 + 1];
   if (words[0] !== 0 || words[1] !== 0 || words[2] !== MAPPED) return 6;
   words[0] = words[3];
   return 4;
-}
-
-function groupAt(group: number, gap: number, zeros: number): number {
-  if (group < gap) return GROUPS[group];
-  return group < gap + zeros ? 0 : GROUPS[group - zeros];
 }
 
 /** Reads a group of up to four hex digits, the `count`-th of the address. Returns its end. */
