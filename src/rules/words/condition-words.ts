@@ -20,7 +20,7 @@ function* conditionsOf(entries: readonly RuleEntry[], above: string): Iterable<E
     const rule = `${above}.${entry.composite}`;
     const { condition, groupBy } = entry;
     if (condition !== undefined || groupBy !== undefined) {
-      const values = condition === undefined ? 'values' : conditionInWords(condition);
+      const values = condition === undefined ? 'every value' : conditionInWords(condition);
       yield { rule, meaning: `matches ${values}; ${countedInWords(entry)}` };
     }
     yield* conditionsOf(entry.entries, rule);

@@ -79,7 +79,7 @@ function checkField(
     case 'range':
       return checkRange(check, map);
     case 'matches':
-      return checkPattern(check, map, ignoreCase);
+      return checkPattern(check, map, ignoreCase, scope);
   }
 }
 
@@ -113,12 +113,14 @@ function checkPattern(
   check: FileCheck,
   map: YamlMap,
   ignoreCase: boolean,
+  scope: ConditionScope,
 ): Exclude<ValueCondition, Exclusion> | null {
   const pattern = textField(check, map, 'matches');
   if (pattern === null) return null;
   try {
-    compilePattern(pattern, { ignoreCase });
-    return { kind: 'matches', pattern, ignoreCase };
+    const { next } = compilePattern(pattern, { ignoreCase });
+    const fits = scope.takePattern(check, offsetOf(map, 'matches'), next.length);
+    return fits ? { kind: 'matches', pattern, ignoreCase } : null;
   } catch (failure) {
     if (!(failure instanceof PatternFault)) throw failure;
     check.fault(offsetOf(map, 'matches'), `the pattern ${quote(pattern)} cannot be used: ${failure.message}`);

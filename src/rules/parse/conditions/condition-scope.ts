@@ -7,6 +7,9 @@ import type { EntryPlace, FileCheck } from '../fields/file-check.ts';
 const MAX_VALUES = 2_000_000;
 const MAX_NETWORKS = 500_000;
 
+/** Maximum size of the automata of all patterns of one load, in transitions of four bytes. */
+const MAX_TRANSITIONS = 10_000_000;
+
 /** Maximum length of a line of a file of values, in bytes. */
 const LONGEST_LINE = 4_096;
 
@@ -24,6 +27,7 @@ export class ConditionScope {
   /** By name. */
   readonly #files: ReadonlyMap<string, RuleFile>;
   readonly #left = { value: MAX_VALUES, network: MAX_NETWORKS };
+  #transitionsLeft = MAX_TRANSITIONS;
 
   /** @param files those whose format is `values` */
   constructor(files: readonly RuleFile[]) {
@@ -38,6 +42,18 @@ export class ConditionScope {
     if (had >= 0 && this.#left[kind] < 0)
       check.fault(offset, `the conditions of all files have more than ${most} ${kind}s: remove some`);
     return this.#left[kind] >= 0;
+  }
+
+  /** Whether a pattern of this size may be added. Reports once if not. */
+  takePattern(check: FileCheck, offset: number, transitions: number): boolean {
+    const had = this.#transitionsLeft;
+    this.#transitionsLeft -= transitions;
+    if (had >= 0 && this.#transitionsLeft < 0)
+      check.fault(
+        offset,
+        'the patterns of all files are too large together: write fewer or simpler patterns',
+      );
+    return this.#transitionsLeft >= 0;
   }
 
   /**
