@@ -92,6 +92,7 @@ export const AT_LENGTH = [
   'unit/counters/redis/cluster.test',
   'unit/counters/redis/sentinel.test',
   'unit/quota/stores-cluster',
+  'unit/rules/conditions-at-length',
   'unit/steering/redis-records-failover',
   'unit/tasks/crashes/',
   'unit/tasks/store/redis-cluster',

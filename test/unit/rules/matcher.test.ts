@@ -1,56 +1,13 @@
 import t from 'tap';
-import { ByteWriter } from '../../../src/base/bytes.ts';
 import { FNV_START, fnvOver } from '../../../src/base/hash.ts';
-import { encodeRateLimitRequest, type RequestDescriptor } from '../../../src/messages/client-codec.ts';
-import { RequestTable } from '../../../src/messages/request-table.ts';
-import { compileRules } from '../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { HEADER, LIMIT } from '../../../src/rules/layout.ts';
-import { MATCHED, matchesSeveral } from '../../../src/rules/matching/matched.ts';
-import { Matcher } from '../../../src/rules/matching/matcher.ts';
-import { loadRuleSet } from '../../../src/rules/parse/load.ts';
+import { MATCHED } from '../../../src/rules/matching/matched.ts';
 import { MAX_ENTRY_LEVELS } from '../../../src/rules/parse/yaml/bounds.ts';
-import type { RuleEntry } from '../../../src/rules/rule-set.ts';
-import { randomDescriptor, randomEntries } from '../../exam/decisions/random-rules.ts';
-import { type EntryText, limit, named, nested, ruleFile } from '../../exam/decisions/rule-file.ts';
-import { slowCacheText, slowMatch } from '../../exam/decisions/slow-rules.ts';
+import { randomEntries } from '../../exam/decisions/random-rules.ts';
+import { type EntryText, limit, named, nested } from '../../exam/decisions/rule-file.ts';
 import { descriptor } from '../../support/decisions.ts';
+import { compareMatches, Matching, Seen } from '../../support/matching.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
-
-/** Compiled rules with all that a match needs, used for one descriptor after the other. */
-class Matching {
-  readonly entries: readonly RuleEntry[];
-  readonly rules: CompiledRules;
-  readonly matcher = new Matcher();
-  readonly #table = new RequestTable();
-  readonly #key = new ByteWriter(16);
-
-  constructor(entries: readonly EntryText[]) {
-    const content = Buffer.from(ruleFile(...entries));
-    const ruleSet = loadRuleSet([{ name: 'rules.yaml', content }], { mergeDomains: false });
-    this.entries = ruleSet.domains[0].entries;
-    this.rules = new CompiledRules(compileRules(ruleSet));
-  }
-
-  /** The number of the limit, or -1; `keyText` is what the match wrote. */
-  limitOf(asked: RequestDescriptor): number {
-    this.#table.reset();
-    this.#table.add(encodeRateLimitRequest({ domain: 'd', descriptors: [asked], hitsAddend: 0 }));
-    this.#key.reset();
-    const level = this.rules.domainLevel(Buffer.from('d'), 0, 1);
-    return this.matcher.match(this.rules, level, this.#table, 0, this.#key);
-  }
-
-  get keyText(): string {
-    return Buffer.from(this.#key.view()).toString();
-  }
-
-  /** The configured path of the limit; null for none. */
-  pathOf(text: string): string | null {
-    const found = this.limitOf(descriptor(text));
-    return found < 0 ? null : this.rules.path(found);
-  }
-}
 
 /** Whether a value pattern under `k` matches a value. */
 function matchesValue(pattern: string, value: string): boolean {
@@ -257,37 +214,10 @@ t.test('an empty rule set, and a request without entries, match nothing', async 
 
 t.test('random rules and requests are matched as by lists and texts', async t => {
   const random = new SeededRandom(20_240_229);
-  const seen: Record<string, number> = { none: 0 };
-  for (const how of Object.keys(MATCHED)) seen[how] = 0;
-  for (let round = 0; round < 400; round++) {
-    const entries = randomEntries(random, 2);
-    const matching = new Matching(entries);
-    for (let i = 0; i < 30; i++) {
-      const asked = randomDescriptor(random, entries);
-      const levels = slowMatch(matching.entries, asked.entries);
-      const found = matching.limitOf(asked);
-      if (levels === null) seen.none++;
-      else for (const { how } of levels) seen[how]++;
-      const expected = {
-        path: levels === null ? null : ['d', ...levels.map(level => level.entry.composite)].join('.'),
-        how: levels?.map(level => MATCHED[level.how]),
-        key: levels === null ? '' : slowCacheText(levels),
-        requestsPerUnit: levels?.at(-1)?.entry.limits[0]?.requestsPerUnit,
-        shared: levels?.some(({ how, entry }) => matchesSeveral(MATCHED[how]) && entry.shareThreshold),
-      };
-      const actual = {
-        path: found < 0 ? null : matching.rules.path(found),
-        how: levels?.map((_, level) => matching.matcher.how[level]),
-        key: found < 0 ? expected.key : matching.keyText,
-        requestsPerUnit: found < 0 ? undefined : matching.rules.requestsPerUnit(found),
-        shared: levels === null ? undefined : matching.matcher.shared,
-      };
-      const same = JSON.stringify(actual) === JSON.stringify(expected);
-      if (!same)
-        t.strictSame(actual, expected, `${JSON.stringify(asked.entries)} in ${JSON.stringify(entries)}`);
-    }
-  }
-  for (const [what, times] of Object.entries(seen)) t.ok(times > 40, `${what}: ${times} times`);
+  const seen = new Seen();
+  for (let round = 0; round < 400; round++)
+    compareMatches(t, random, randomEntries(random, 2), { requests: 30, seen });
+  for (const [what, times] of Object.entries(seen.times)) t.ok(times > 40, `${what}: ${times} times`);
 });
 
 t.test('rules are read only while matching', async t => {
