@@ -99,7 +99,7 @@ async function whatCannotBeRehearsed(t: Test, service: ServiceProcess): Promise<
   const sent = (name: string, content = rules(1)) =>
     callOperator(service, 'POST', '/rehearsal', { files: [{ name, content }] });
   t.match(await sent('../shop.yaml'), { status: 422, json: { detail: /without a directory/ } });
-  t.match(await sent('shop.txt'), { status: 422 });
+  t.match(await sent('shop.txt'), { status: 422, json: { detail: /must have a rule file/ } });
   t.match(await sent('shop.yaml', 'x'.repeat(1_100_000)), { status: 413 });
   t.match(await sent('shop.yaml', 'domain: ['), { status: 200, json: { state: 'faults' } });
   t.match(await callOperator(service, 'POST', '/rehearsal', { ...upload, share: 0 }), { status: 422 });
@@ -110,6 +110,21 @@ async function whatCannotBeRehearsed(t: Test, service: ServiceProcess): Promise<
   });
   t.equal(open.status, 401, 'a change needs the token');
 }
+
+t.test('candidate rules can name files of values, which are sent and promoted with them', async t => {
+  const root = activeRules(tempDirectory(t));
+  const service = await started(t, { RUNTIME_ROOT: root });
+  const content = rules(2).replace('key: user', 'key: user, in_file: users.txt');
+  t.not(content, rules(2));
+  const files = [
+    { name: 'shop.yaml', content },
+    { name: 'users.txt', content: 'ann\n' },
+  ];
+  const { json } = await callOperator(service, 'POST', '/rehearsal', { files });
+  t.match(json, { state: 'running', reasons: [] });
+  t.match(await callOperator(service, 'POST', '/rehearsal/promote', { id: json.id }), { status: 200 });
+  t.same(readdirSync(join(root, 'config')).sort(), ['shop.yaml', 'users.txt']);
+});
 
 t.test('RUNTIME_CANDIDATE is watched, and all threads rehearse it', async t => {
   const candidate = tempDirectory(t);

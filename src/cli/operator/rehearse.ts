@@ -1,9 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename } from 'node:path';
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { SECOND_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
+import { readRuleDirectory } from '../../rules/source/read-directory.ts';
 import { describeFlags, type FlagValues, parseFlags, refuseArguments, textFlag } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
 import { headedTableLines, linesText } from '../terminal/layout.ts';
@@ -97,13 +98,15 @@ function doneText(step: Step, { id }: Flags): string {
     : 'the rehearsal has ended';
 }
 
+/** The rule files of a directory, and the files of values that they name. */
 async function readFiles(directory: string): Promise<{ name: string; content: string }[]> {
   try {
-    const names = (await readdir(directory)).filter(name => /^[^.].*\.ya?ml$/.test(name)).sort();
-    if (names.length === 0) throw new Error('it has no *.yaml or *.yml files');
-    return await Promise.all(
-      names.map(async name => ({ name, content: await readFile(join(directory, name), 'utf8') })),
-    );
+    const { files } = await readRuleDirectory(directory, { ignoreDotFiles: true });
+    if (files.length === 0) throw new Error('it has no *.yaml or *.yml files');
+    return files.map(({ name, content }) => ({
+      name: basename(name),
+      content: Buffer.from(content).toString('utf8'),
+    }));
   } catch (cause) {
     throw new CommandFault(`cannot read the rules of ${directory}: ${asError(cause).message}`, { cause });
   }

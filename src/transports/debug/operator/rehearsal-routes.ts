@@ -4,6 +4,7 @@ import type { ComparedHits } from '../../../rehearsal/comparison.ts';
 import { RehearsalRefused, type Rehearsals, type RehearsalView } from '../../../rehearsal/rehearsals.ts';
 import type { KeyReport, LimitReport } from '../../../rehearsal/report.ts';
 import type { CompiledRules } from '../../../rules/compiled-rules.ts';
+import type { RuleFile } from '../../../rules/rule-set.ts';
 import { compiledLimitInWords } from '../../../rules/words/limit-words.ts';
 import { choice, list, number, object, optional, orNull, text, time, timeText, whole } from './fields.ts';
 import { OperatorProblem } from './problem.ts';
@@ -16,7 +17,9 @@ const MAX_COUNT = 500;
 /** Bounds of the files that a caller sends. Larger sets are rehearsed from `RUNTIME_CANDIDATE`. */
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_FILES = 1_000;
-const FILE_NAME = /^[\w][\w.-]*\.ya?ml$/;
+const FILE_NAME = /^\w[\w.-]*$/;
+/** Other files have values that rules name. */
+const RULE_FILE_NAME = /\.ya?ml$/;
 
 const REASON = optional({ ...text('For the log.'), max: 256 });
 
@@ -90,8 +93,14 @@ export function rehearsalRoutes(rehearsals: Rehearsals): OperatorRoute[] {
         files: {
           ...list(
             object({
-              name: { ...text('Without a directory: `shop.yaml`.'), min: 1, max: 255 },
-              content: text('YAML.'),
+              name: {
+                ...text(
+                  'Without a directory: `shop.yaml`, or the name of a file of values that the rules have.',
+                ),
+                min: 1,
+                max: 255,
+              },
+              content: text('YAML, or values with one on each line.'),
             }),
           ),
           min: 1,
@@ -172,22 +181,29 @@ interface Upload {
   readonly share?: number;
 }
 
-function filesOf(files: Upload['files']): { name: string; content: Buffer }[] {
+function filesOf(files: Upload['files']): RuleFile[] {
   const names = new Set<string>();
   for (const [i, { name }] of files.entries()) {
-    const fault = !FILE_NAME.test(name)
-      ? 'must be the name of a rule file, such as shop.yaml, without a directory'
-      : names.has(name)
-        ? 'is given twice'
-        : null;
-    if (fault !== null) {
-      const pointer = `/files/${i}/name`;
-      const errors = [{ pointer, code: 'invalid', detail: `${pointer} ${fault}` }];
-      throw new OperatorProblem('validation_failed', `${pointer} ${fault}.`, { errors });
-    }
+    if (!FILE_NAME.test(name))
+      throw invalid(
+        `/files/${i}/name`,
+        'must be the name of a rule file, such as shop.yaml, or of a file of values, without a directory',
+      );
+    if (names.has(name)) throw invalid(`/files/${i}/name`, 'is given twice');
     names.add(name);
   }
-  return files.map(({ name, content }) => ({ name, content: Buffer.from(content) }));
+  if (!files.some(({ name }) => RULE_FILE_NAME.test(name)))
+    throw invalid('/files', 'must have a rule file, such as shop.yaml');
+  return files.map(({ name, content }) => ({
+    name,
+    content: Buffer.from(content),
+    format: RULE_FILE_NAME.test(name) ? 'yaml' : 'values',
+  }));
+}
+
+function invalid(pointer: string, fault: string): OperatorProblem {
+  const errors = [{ pointer, code: 'invalid', detail: `${pointer} ${fault}` }];
+  return new OperatorProblem('validation_failed', `${pointer} ${fault}.`, { errors });
 }
 
 function rehearsalView(view: RehearsalView | null, nowMs: number): Record<string, unknown> {
