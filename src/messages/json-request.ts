@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../base/bytes.ts';
+import { beginLength, endLength } from './field-lengths.ts';
 import { jsonFault } from './json-fault.ts';
 import { JsonReader, NO_FIELD, nameTable } from './json-reader.ts';
 import { INT32, UINT32, UINT64 } from './json-values.ts';
@@ -181,38 +182,6 @@ function readText(reader: JsonReader, writer: ByteWriter, field: number): void {
   reader.stringInto(writer);
   if (writer.length === content) writer.length = before;
   else endLength(writer, content);
-}
-
-/**
- * Starts a text or message field of unknown length and leaves one byte for the length. Most fields are shorter than 128
- * bytes, so moving the content of longer ones is cheaper than measuring all of them first.
- *
- * @param field a field number below 16, so that the tag is one byte
- * @returns where the content starts, for {@link endLength}
- */
-function beginLength(writer: ByteWriter, field: number): number {
-  writer.reserve(2);
-  writer.bytes[writer.length] = (field << 3) | WIRE.bytes;
-  writer.length += 2;
-  return writer.length;
-}
-
-/** Fills in the length of the field whose content starts at `content`. */
-function endLength(writer: ByteWriter, content: number): void {
-  const count = writer.length - content;
-  if (count < 128) writer.bytes[content - 1] = count;
-  else widenLength(writer, content, count);
-}
-
-/** Moves the content to make room for a length of more than one byte. */
-function widenLength(writer: ByteWriter, content: number, count: number): void {
-  let more = 0;
-  for (let rest = count; rest > 127; rest >>>= 7) more++;
-  writer.reserve(more);
-  writer.bytes.copyWithin(content + more, content, content + count);
-  writer.length = content - 1;
-  writer.varint(count);
-  writer.length += count;
 }
 
 /** Writes an enum or int32 field. Protobuf encodes negative numbers in 64-bit form with ten bytes. */

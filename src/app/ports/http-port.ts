@@ -2,6 +2,8 @@ import type { Bound } from '../../base/threads/shared-bound.ts';
 import type { Settings } from '../../settings/table.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { RouteStatistics } from '../../transports/http/route-statistics.ts';
+import { checkCounters } from '../../transports/http/routes/check-counters.ts';
+import { checkRoute } from '../../transports/http/routes/check-route.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import {
   healthRoute,
@@ -42,15 +44,19 @@ export function createHttpListener(
   { port, shared, threads, connections }: HttpPort,
 ): HttpListener {
   const { settings, health, tracing, stats, clock, logger } = decisions;
+  const decider = tracedDecider(decisions.decider, tracing);
+  const kept = { tracing, keepsOrigins: logsDecisions(settings), keepsPeers: settings.hotKeys };
   const decisionRoutes = [
     healthRoute(health, loads),
     ...readinessRoutes(health, tasks?.readiness ?? {}, clock),
-    jsonRoute(tracedDecider(decisions.decider, tracing), logger, {
-      tracing,
-      keepsOrigins: logsDecisions(settings),
-      keepsPeers: settings.hotKeys,
+    jsonRoute(decider, logger, {
+      ...kept,
       observer: new RouteStatistics(stats, 'json', ['200 OK', '429 Too Many Requests']),
     }),
+    checkRoute(
+      { decider, rules: decisions.rules, counters: checkCounters(stats), log: logger },
+      { ...kept, observer: new RouteStatistics(stats, 'check', ['200 OK', '429 Too Many Requests']) },
+    ),
   ];
   const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({

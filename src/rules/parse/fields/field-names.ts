@@ -1,5 +1,6 @@
 import { excerpt, quote } from '../../../base/printable.ts';
 import { ANSWER_FIELDS } from '../../domain-answers.ts';
+import { ENTRY_SOURCES } from '../../request-mapping.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from '../yaml/yaml-node.ts';
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
@@ -63,6 +64,10 @@ export type FieldKind =
   | 'concurrency'
   | 'quota'
   | 'answers'
+  | 'requests'
+  | 'client_address'
+  | 'token'
+  | 'mapped'
   | 'metadata'
   | 'entries'
   | 'replaces'
@@ -75,6 +80,10 @@ export type FieldKind =
 export type MapKind =
   | 'file'
   | 'answers'
+  | 'requests'
+  | 'client_address'
+  | 'token'
+  | 'request_entry'
   | 'entry'
   | 'rate_limit'
   | 'rate_limits'
@@ -142,8 +151,31 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
     ['domain', 'text'],
     ['descriptors', 'entries'],
     ['answers', 'answers'],
+    ['requests', 'requests'],
   ]),
   answers: new Map(Object.keys(ANSWER_FIELDS).map(name => [name, 'flag'])),
+  requests: new Map([
+    ['descriptors', 'mapped'],
+    ['client_address', 'client_address'],
+    ['token', 'token'],
+    ['on_failure', 'text'],
+  ]),
+  client_address: new Map([
+    ['trusted_proxies', 'count'],
+    ['header', 'text'],
+  ]),
+  token: new Map([
+    ['header', 'text'],
+    ['jwks_file', 'text'],
+    ['issuer', 'text'],
+    ['audience', 'text'],
+    ['read_only', 'flag'],
+  ]),
+  request_entry: new Map<string, FieldKind>([
+    ['key', 'text'],
+    ...Object.entries(ENTRY_SOURCES),
+    ['default', 'text'],
+  ]),
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
@@ -183,7 +215,13 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   ]),
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
-  overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
+  overlay_entry: new Map([
+    ['domain', 'text'],
+    ['path', 'text'],
+    ...OF_ENTRIES,
+    ['answers', 'answers'],
+    ['requests', 'requests'],
+  ]),
   overlay_limit: new Map(OF_LIMIT),
 };
 
@@ -210,6 +248,10 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
   overlay_limit: [...FIELD_KINDS.overlay_limit.keys()],
+  requests: [...FIELD_KINDS.requests.keys()],
+  client_address: [...FIELD_KINDS.client_address.keys()],
+  token: [...FIELD_KINDS.token.keys()],
+  request_entry: [...FIELD_KINDS.request_entry.keys()],
 };
 
 /** The fields of limits that envoyproxy/ratelimit does not know, except `rate_limits`. */
@@ -230,6 +272,10 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
 const STRICT: ReadonlySet<MapKind> = new Set([
   'answers',
+  'requests',
+  'client_address',
+  'token',
+  'request_entry',
   'rate_limits',
   'calendar',
   'penalty',
@@ -252,9 +298,14 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'holder',
   'quota',
   'answers',
+  'requests',
   'overlay',
   'path',
   ...FIELDS.answers,
+  ...FIELDS.requests.filter(name => name !== 'descriptors'),
+  ...FIELDS.client_address,
+  ...FIELDS.token,
+  ...FIELDS.request_entry.filter(name => name !== 'key' && name !== 'value'),
   ...FIELDS.calendar,
   ...FIELDS.penalty,
   ...FIELDS.after_limit,
@@ -272,6 +323,10 @@ const IGNORED: ReadonlySet<string> = new Set(
 const PLACES: Readonly<Record<MapKind, string>> = {
   file: 'the file, at its top',
   answers: '`answers` at the top of the file',
+  requests: '`requests` at the top of the file',
+  client_address: '`client_address` of `requests`',
+  token: '`token` of `requests`',
+  request_entry: 'an entry of `requests`',
   entry: 'an entry',
   rate_limit: '`rate_limit`',
   rate_limits: 'an item of `rate_limits`',

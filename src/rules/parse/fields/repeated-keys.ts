@@ -58,6 +58,9 @@ const MERGED_BY_KEY: ReadonlySet<FieldKind> = new Set([
   'concurrency',
   'quota',
   'answers',
+  'requests',
+  'client_address',
+  'token',
   'metadata',
 ]);
 
@@ -197,10 +200,15 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
     case 'reserve':
     case 'concurrency':
     case 'quota':
-    case 'answers': {
+    case 'answers':
+    case 'requests':
+    case 'client_address':
+    case 'token': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);
     }
+    case 'mapped':
+      return value;
     case 'limits':
       return overlaidList(check, pair, 'rate_limits');
     case 'entries':

@@ -9,6 +9,7 @@ export class KeptRequestHead implements RequestHead {
   readonly path: string;
   readonly query: string;
   readonly remoteAddress: string;
+  readonly isBinary = false;
   readonly #fields: (readonly [name: string, value: string])[] = [];
 
   constructor(head: RequestHead, request: HttpRequest) {
@@ -32,6 +33,7 @@ export class KeptRequestHead implements RequestHead {
 
 /** The head of the request that uWebSockets.js currently passes on. One object serves all requests of a listener. */
 export class UwsRequestHead implements RequestHead {
+  readonly isBinary = false;
   #request!: HttpRequest;
   #response!: HttpResponse;
 

@@ -1,0 +1,24 @@
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import type { RequestMapping } from '../rules/request-mapping.ts';
+import { DomainMapping } from './domain-mapping.ts';
+
+/** The mappings of the current rules, each read from the compiled rules when it is needed first. */
+export class Mappings {
+  #rules: CompiledRules | null = null;
+  /** By domain: its mapping, or the JSON of it. */
+  #ofDomains = new Map<string, DomainMapping | string>();
+
+  /** The mapping of a domain; null if the domain has none. */
+  of(rules: CompiledRules, domain: string): DomainMapping | null {
+    if (rules !== this.#rules) {
+      this.#rules = rules;
+      this.#ofDomains = new Map(rules.allRequests());
+    }
+    const known = this.#ofDomains.get(domain);
+    if (known === undefined) return null;
+    if (typeof known !== 'string') return known;
+    const mapping = new DomainMapping(domain, JSON.parse(known) as RequestMapping);
+    this.#ofDomains.set(domain, mapping);
+    return mapping;
+  }
+}

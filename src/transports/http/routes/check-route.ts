@@ -1,0 +1,117 @@
+import { ByteWriter } from '../../../base/bytes.ts';
+import { atTurnEnd } from '../../../base/event-loop.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { quote } from '../../../base/printable.ts';
+import type { Decider } from '../../../decision/decider.ts';
+import type { DomainMapping } from '../../../mapping/domain-mapping.ts';
+import { Mappings } from '../../../mapping/mappings.ts';
+import { decodedSegment } from '../../../mapping/percent-encoding.ts';
+import type { CompiledRules } from '../../../rules/compiled-rules.ts';
+import { type Answer, errorAnswer, problemAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { IgnoredBody } from '../ignored-body.ts';
+import { statusAttributes } from '../request-attributes.ts';
+import type { RequestHead, Route } from '../routes.ts';
+import type { CheckCounters } from './check-counters.ts';
+import {
+  answerCall,
+  type CheckContext,
+  CheckReply,
+  refusalStatusOf,
+  WITHOUT_DESCRIPTORS,
+} from './check-reply.ts';
+import { type Call, DecisionCalls, type DecisionRouteOptions } from './decision-call.ts';
+
+const PREFIX = '/check/';
+
+const NO_RULES = errorAnswer({ code: 'no_rules', message: 'no rules have been loaded yet; retry later' });
+
+/** What `/check` needs of its thread. */
+interface CheckParts {
+  readonly decider: Decider;
+  /** The current rules; null before any were loaded. */
+  readonly rules: () => CompiledRules | null;
+  readonly counters: CheckCounters;
+  readonly log: Logger;
+}
+
+/**
+ * `/check/DOMAIN/*`: a decision for a request that a client has sent to a proxy, which describes it with the path and the
+ * headers of this call (forward authentication). 200 if the proxy shall pass the request on.
+ */
+export function checkRoute(parts: CheckParts, options: DecisionRouteOptions = {}): Route {
+  const check = new Check(parts, options);
+  return {
+    path: `${PREFIX}*`,
+    method: 'any',
+    help: 'decides the request that a proxy describes',
+    handle: (exchange, asked) => check.handle(exchange, asked),
+  };
+}
+
+class Check {
+  readonly #parts: CheckParts;
+  readonly #calls: DecisionCalls;
+  readonly #context: CheckContext;
+  readonly #mappings = new Mappings();
+  /** One buffer serves all requests: it is filled and passed on within one call, and the decider copies it. */
+  readonly #request = new ByteWriter(1_024);
+
+  constructor(parts: CheckParts, options: DecisionRouteOptions) {
+    this.#parts = parts;
+    this.#calls = new DecisionCalls(parts.decider, '/check', 'http', options);
+    this.#context = { calls: this.#calls, counters: parts.counters, log: parts.log };
+  }
+
+  handle(exchange: Exchange, asked: RequestHead): void {
+    const call = this.#calls.begin(exchange, asked);
+    const body = exchange.bodyBytes === 0 ? null : new IgnoredBody(exchange);
+    const rules = this.#parts.rules();
+    if (rules === null) {
+      answerCall(exchange, body, NO_RULES);
+      return;
+    }
+    const { path } = asked;
+    const slash = path.indexOf('/', PREFIX.length);
+    const end = slash < 0 ? path.length : slash;
+    const domain = decodedSegment(path.slice(PREFIX.length, end));
+    const mapping = this.#mappings.of(rules, domain);
+    if (mapping === null) answerCall(exchange, body, unknownDomain(domain));
+    else {
+      mapping.request.readCall(asked, path.slice(end), asked.query);
+      this.#decide(exchange, body, mapping, call);
+    }
+  }
+
+  #decide(exchange: Exchange, body: IgnoredBody | null, mapping: DomainMapping, call: Call): void {
+    const { counters } = this.#parts;
+    const request = this.#request;
+    request.reset();
+    exchange.complete();
+    const count = mapping.write(request, null);
+    if (count < mapping.descriptorCount) counters.leftOut.add(mapping.descriptorCount - count);
+    if (count === 0) {
+      counters.withoutDescriptors.add(1);
+      call.span?.end(statusAttributes(200), '');
+      answerCall(exchange, body, WITHOUT_DESCRIPTORS);
+      return;
+    }
+    const reply = new CheckReply(this.#context, exchange, body, {
+      onFailure: mapping.rules.onFailure,
+      refusalStatus: refusalStatusOf(mapping.request),
+      origin: call.origin,
+    });
+    this.#calls.decide(request.view(), reply, call.span);
+    // By then the embedded store has answered, and the connection need not be held. A body must be able to arrive.
+    if (body === null) atTurnEnd(() => exchange.holdInput());
+  }
+}
+
+/** A proxy must not take this for a decision. */
+function unknownDomain(domain: string): Answer {
+  return problemAnswer(
+    '404 Not Found',
+    `The rules have no domain ${quote(domain)} with \`requests\`. Write the domain in the path as in /check/DOMAIN, and add ` +
+      '`requests` at the top of its rule file.',
+  );
+}
