@@ -7,6 +7,7 @@ import { clientAddress } from './client-address.ts';
 import { cookieOf } from './cookies.ts';
 import { OriginalRequest } from './original-request.ts';
 import { writeValue } from './text-value.ts';
+import { TokenClaims, type TokenParts } from './tokens/token-claims.ts';
 
 /** Fields of `RateLimitRequest`, `RateLimitDescriptor` and its `Entry`. */
 const DOMAIN_FIELD = 1;
@@ -38,8 +39,9 @@ export class DomainMapping {
   readonly rules: RequestMapping;
   /** Reads one request after the other, for {@link write}. */
   readonly request: OriginalRequest;
-  /** The slot of the header with the token; -1 if no claim is read. */
-  readonly tokenSlot: number;
+  /** Null if no claim is read. */
+  readonly #tokens: TokenClaims | null;
+  readonly #tokenSlot: number;
   readonly #domain: Uint8Array;
   readonly #descriptors: readonly (readonly PreparedEntry[])[];
   readonly #addressSlot: number;
@@ -47,7 +49,7 @@ export class DomainMapping {
   /** The address of the client of the request; null until it is needed. */
   #address: string | null = null;
 
-  constructor(domain: string, rules: RequestMapping) {
+  constructor(domain: string, rules: RequestMapping, tokens: TokenParts) {
     this.rules = rules;
     const { token, clientAddress: address } = rules;
     const headers = new Set([address.header, COOKIE, ...(token === null ? [] : [token.header])]);
@@ -55,7 +57,8 @@ export class DomainMapping {
       for (const { source, of } of entries) if (source === 'header') headers.add(of);
     this.request = new OriginalRequest(headers, address.trustedProxies === 0);
     const slots = this.request.headers;
-    this.tokenSlot = token === null ? -1 : slots.slotOf(token.header)!;
+    this.#tokens = token === null ? null : new TokenClaims(token, claimsOf(rules), tokens);
+    this.#tokenSlot = token === null ? -1 : slots.slotOf(token.header)!;
     this.#addressSlot = slots.slotOf(address.header)!;
     this.#cookieSlot = slots.slotOf(COOKIE)!;
     this.#domain = encoded(DOMAIN_FIELD, domain);
@@ -74,6 +77,11 @@ export class DomainMapping {
   /** Number of descriptors of a request that has all their values. */
   get descriptorCount(): number {
     return this.#descriptors.length;
+  }
+
+  /** The claims of the token of the request that was read. The promise never rejects. */
+  readClaims(): Claims | null | Promise<Claims | null> {
+    return this.#tokens === null ? null : this.#tokens.of(this.request.header(this.#tokenSlot));
   }
 
   /**
@@ -144,6 +152,12 @@ export class DomainMapping {
     const { request } = this;
     return clientAddress(this.rules.clientAddress, request.headers.values[this.#addressSlot], request.peer);
   }
+}
+
+/** The names of the claims that a mapping reads. */
+function claimsOf({ descriptors }: RequestMapping): string[] {
+  const entries = descriptors.flat().filter(({ source }) => source === 'claim');
+  return [...new Set(entries.map(({ of }) => of))];
 }
 
 function encoded(field: number, text: string): Uint8Array {

@@ -1,12 +1,19 @@
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import type { RequestMapping } from '../rules/request-mapping.ts';
 import { DomainMapping } from './domain-mapping.ts';
+import type { TokenParts } from './tokens/token-claims.ts';
 
 /** The mappings of the current rules, each read from the compiled rules when it is needed first. */
 export class Mappings {
   #rules: CompiledRules | null = null;
+  readonly #tokens: TokenParts;
   /** By domain: its mapping, or the JSON of it. */
   #ofDomains = new Map<string, DomainMapping | string>();
+
+  /** @param tokens for the domains that read claims */
+  constructor(tokens: TokenParts) {
+    this.#tokens = tokens;
+  }
 
   /** The mapping of a domain; null if the domain has none. */
   of(rules: CompiledRules, domain: string): DomainMapping | null {
@@ -17,7 +24,7 @@ export class Mappings {
     const known = this.#ofDomains.get(domain);
     if (known === undefined) return null;
     if (typeof known !== 'string') return known;
-    const mapping = new DomainMapping(domain, JSON.parse(known) as RequestMapping);
+    const mapping = new DomainMapping(domain, JSON.parse(known) as RequestMapping, this.#tokens);
     this.#ofDomains.set(domain, mapping);
     return mapping;
   }

@@ -30,8 +30,10 @@ export const ADDRESS_LISTS = ['x-forwarded-for', 'forwarded'] as const;
 export interface TokenRule {
   /** In lower case. */
   readonly header: string;
-  /** The path of a file with a JSON Web Key Set; empty if tokens are read without a check. */
+  /** The path of a file with a JSON Web Key Set, as written; empty if tokens are read without a check. */
   readonly jwksFile: string;
+  /** The absolute path of this file. */
+  readonly jwksPath: string;
   /** Empty if any issuer is accepted. The same for the audience. */
   readonly issuer: string;
   readonly audience: string;

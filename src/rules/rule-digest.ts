@@ -1,11 +1,17 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { TokenRule } from './request-mapping.ts';
 import { type ClassRule, isDefaultQuota, type QuotaRule, type RuleEntry, type RuleSet } from './rule-set.ts';
 
 /** Number of hex digits that people see. */
 const SHORT_DIGITS = 16;
 
 /** Fields that say where a rule is written, and not what it does, or that repeat others. */
-const NOT_HASHED: ReadonlySet<string> = new Set<keyof RuleEntry>(['place', 'overlaidBy', 'composite']);
+const NOT_HASHED: ReadonlySet<string> = new Set<keyof RuleEntry | keyof TokenRule>([
+  'place',
+  'overlaidBy',
+  'composite',
+  'jwksPath',
+]);
 
 /** Number of characters that are hashed at once. */
 const CHUNK_CHARACTERS = 65_536;

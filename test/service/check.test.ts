@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t, { type Test } from 'tap';
 import { getPage, statistic } from '../support/asking.ts';
 import { sendRaw } from '../support/raw-http.ts';
@@ -235,6 +236,41 @@ t.test('while the store is unavailable, the domain says what is answered', async
   t.equal(forbidden.headers['x-ratelimit-status'], '503');
   t.equal(await statistic(service.debug, 'ratelimit.check.failures.allowed'), 1);
   t.equal(await statistic(service.debug, 'ratelimit.check.failures.denied'), 2);
+});
+
+t.test('a token names the user, if it is valid', async t => {
+  const root = tempDirectory(t);
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const sign = (sub: string, key: CryptoKey = privateKey): Promise<string> =>
+    new SignJWT({ sub, iss: 'https://id.example' })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setExpirationTime('1h')
+      .sign(key);
+  writeRules(root, {
+    'config/keys.json': JSON.stringify({ keys: [await exportJWK(publicKey)] }),
+    'config/api.yaml': `
+domain: api
+requests:
+  token: {jwks_file: keys.json, issuer: https://id.example}
+  descriptors: [[{key: user, claim: sub, default: anybody}]]
+descriptors:
+  - {key: user, ${LIMIT}}
+  - {key: user, value: anybody, rate_limit: {unit: year, requests_per_unit: 1}}
+`,
+  });
+  for (const engine of ['uws', 'node']) {
+    const service = await serviceFor(t, { env: { RUNTIME_ROOT: root, HTTP_SERVER_ENGINE: engine } });
+    const ask = async (token: string | null): Promise<number> => {
+      const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+      return (await check(service, '/api/orders', { headers })).status;
+    };
+    const ann = await sign('ann');
+    t.same([await ask(ann), await ask(await sign('ann')), await ask(ann)], [200, 200, 429], engine);
+    const { privateKey: own } = await generateKeyPair('ES256');
+    t.same([await ask(await sign('bob', own)), await ask('abc'), await ask(null)], [200, 429, 429], engine);
+    t.equal(await ask(await sign('bob')), 200, engine);
+    t.equal(await statistic(service.debug, 'ratelimit.check.invalid_tokens'), 2);
+  }
 });
 
 t.test('a reload changes what requests are mapped to', async t => {

@@ -54,7 +54,7 @@ export function createHttpListener(
       observer: new RouteStatistics(stats, 'json', ['200 OK', '429 Too Many Requests']),
     }),
     checkRoute(
-      { decider, rules: decisions.rules, counters: checkCounters(stats), log: logger },
+      { decider, rules: decisions.rules, counters: checkCounters(stats), clock, log: logger },
       { ...kept, observer: new RouteStatistics(stats, 'check', ['200 OK', '429 Too Many Requests']) },
     ),
   ];

@@ -1,8 +1,11 @@
 import t from 'tap';
 import { ByteWriter } from '../../../src/base/bytes.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { DomainMapping } from '../../../src/mapping/domain-mapping.ts';
 import { Mappings } from '../../../src/mapping/mappings.ts';
+import type { TokenParts } from '../../../src/mapping/tokens/token-claims.ts';
 import { RequestTable } from '../../../src/messages/request-table.ts';
+import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { compiled } from '../rules/parse/rule-text.ts';
 
 interface Call {
@@ -16,11 +19,18 @@ interface Call {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
+/** For mappings without claims. */
+const TOKENS: TokenParts = {
+  clock: systemClock,
+  log: new KeepingLogger(),
+  invalid: () => t.fail('there is no token'),
+};
+
 function mappingOf(entries: string, more = ''): DomainMapping {
   const rules = compiled(
     `domain: shop\nrequests: {descriptors: [[${entries}]]${more}}\ndescriptors: [{key: k}]\n`,
   );
-  return new Mappings().of(rules, 'shop')!;
+  return new Mappings(TOKENS).of(rules, 'shop')!;
 }
 
 /** The descriptors of a call as texts: `key=value,key=value`. */
@@ -160,7 +170,7 @@ requests:
     - [{key: all, value: all}]
 descriptors: [{key: k}]
 `);
-  const mapping = new Mappings().of(rules, 'shop')!;
+  const mapping = new Mappings(TOKENS).of(rules, 'shop')!;
   t.equal(mapping.descriptorCount, 3);
   t.same(descriptorsOf(mapping, { headers: { 'x-user': 'ann' } }), ['user=ann,plan=free', 'all=all']);
   const headers = { 'x-user': 'ann', 'x-plan': 'gold', cookie: 'session=1' };
@@ -178,7 +188,7 @@ t.test('domains have their mappings until the rules are replaced', async t => {
   const text = (domain: string): string =>
     `domain: ${domain}\nrequests: {descriptors: [[{key: k, value: v}]]}\ndescriptors: [{key: k}]\n`;
   const [first, second] = [compiled(text('a')), compiled(text('b'))];
-  const mappings = new Mappings();
+  const mappings = new Mappings(TOKENS);
   const before = mappings.of(first, 'a');
   t.equal(mappings.of(first, 'a'), before);
   t.equal(mappings.of(first, 'b'), null);

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import type { TokenRule } from '../../request-mapping.ts';
 import { flagField, mapField, offsetOf } from '../fields/fields.ts';
 import type { FileCheck } from '../fields/file-check.ts';
@@ -38,5 +39,16 @@ export function checkToken(check: FileCheck, block: YamlMap, hasClaims: boolean)
       offsetOf(map, 'read_only'),
       'a token that is only read is not checked: remove `read_only`, or `jwks_file`, `issuer` and `audience`',
     );
-  return { header: headerField(check, map, 'header') ?? DEFAULT_HEADER, jwksFile, issuer, audience };
+  return {
+    header: headerField(check, map, 'header') ?? DEFAULT_HEADER,
+    jwksFile,
+    jwksPath: jwksFile === '' ? '' : besideFile(check, map, jwksFile),
+    issuer,
+    audience,
+  };
+}
+
+/** A path that is not absolute begins in the folder of the rule file that has it. */
+function besideFile(check: FileCheck, token: YamlMap, path: string): string {
+  return resolve(dirname(check.placeOf(offsetOf(token, 'jwks_file')).file), path);
 }

@@ -6,6 +6,8 @@ export interface CheckCounters {
   readonly leftOut: Counter;
   /** Requests that were allowed because no descriptor was left. */
   readonly withoutDescriptors: Counter;
+  /** Requests with a token that is not valid. */
+  readonly invalidTokens: Counter;
   /** Requests without a decision that were allowed, and those that were denied. */
   readonly allowedOnFailure: Counter;
   readonly deniedOnFailure: Counter;
@@ -17,6 +19,7 @@ export function checkCounters(stats: StatsRegistry): CheckCounters {
   return {
     leftOut: counter('left_out_descriptors'),
     withoutDescriptors: counter('without_descriptors'),
+    invalidTokens: counter('invalid_tokens'),
     allowedOnFailure: counter('failures.allowed'),
     deniedOnFailure: counter('failures.denied'),
   };

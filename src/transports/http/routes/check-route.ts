@@ -1,8 +1,10 @@
 import { ByteWriter } from '../../../base/bytes.ts';
+import type { Clock } from '../../../base/clock.ts';
 import { atTurnEnd } from '../../../base/event-loop.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { quote } from '../../../base/printable.ts';
 import type { Decider } from '../../../decision/decider.ts';
+import type { Claims } from '../../../mapping/claims.ts';
 import type { DomainMapping } from '../../../mapping/domain-mapping.ts';
 import { Mappings } from '../../../mapping/mappings.ts';
 import { decodedSegment } from '../../../mapping/percent-encoding.ts';
@@ -10,6 +12,7 @@ import type { CompiledRules } from '../../../rules/compiled-rules.ts';
 import { type Answer, errorAnswer, problemAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { IgnoredBody } from '../ignored-body.ts';
+import { KeptRequestHead } from '../kept-request-head.ts';
 import { statusAttributes } from '../request-attributes.ts';
 import type { RequestHead, Route } from '../routes.ts';
 import type { CheckCounters } from './check-counters.ts';
@@ -32,6 +35,7 @@ interface CheckParts {
   /** The current rules; null before any were loaded. */
   readonly rules: () => CompiledRules | null;
   readonly counters: CheckCounters;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -49,17 +53,27 @@ export function checkRoute(parts: CheckParts, options: DecisionRouteOptions = {}
   };
 }
 
+/** A call that is not decided yet. */
+interface OpenCheck {
+  readonly exchange: Exchange;
+  /** Null if the call has none. */
+  readonly body: IgnoredBody | null;
+  readonly call: Call;
+}
+
 class Check {
   readonly #parts: CheckParts;
   readonly #calls: DecisionCalls;
   readonly #context: CheckContext;
-  readonly #mappings = new Mappings();
+  readonly #mappings: Mappings;
   /** One buffer serves all requests: it is filled and passed on within one call, and the decider copies it. */
   readonly #request = new ByteWriter(1_024);
 
   constructor(parts: CheckParts, options: DecisionRouteOptions) {
     this.#parts = parts;
     this.#calls = new DecisionCalls(parts.decider, '/check', 'http', options);
+    const { clock, log, counters } = parts;
+    this.#mappings = new Mappings({ clock, log, invalid: () => counters.invalidTokens.add(1) });
     this.#context = { calls: this.#calls, counters: parts.counters, log: parts.log };
   }
 
@@ -77,18 +91,35 @@ class Check {
     const domain = decodedSegment(path.slice(PREFIX.length, end));
     const mapping = this.#mappings.of(rules, domain);
     if (mapping === null) answerCall(exchange, body, unknownDomain(domain));
-    else {
-      mapping.request.readCall(asked, path.slice(end), asked.query);
-      this.#decide(exchange, body, mapping, call);
-    }
+    else this.#read(mapping, { exchange, body, call }, asked, path.slice(end));
   }
 
-  #decide(exchange: Exchange, body: IgnoredBody | null, mapping: DomainMapping, call: Call): void {
+  /** @param path what follows the domain in the path of the call */
+  #read(mapping: DomainMapping, check: OpenCheck, asked: RequestHead, path: string): void {
+    const { exchange, body } = check;
+    const { query } = asked;
+    mapping.request.readCall(asked, path, query);
+    const claims = mapping.readClaims();
+    if (claims instanceof Promise) {
+      // Meanwhile, the mapping reads other requests.
+      const kept = new KeptRequestHead(asked);
+      claims
+        .then(checked => {
+          mapping.request.readCall(kept, path, query);
+          this.#decide(mapping, check, checked);
+        })
+        .catch(thrown => exchange.fail(thrown));
+    } else this.#decide(mapping, check, claims);
+    // By then the embedded store has answered, and the connection need not be held. A body must be able to arrive.
+    if (body === null) atTurnEnd(() => exchange.holdInput());
+  }
+
+  #decide(mapping: DomainMapping, { exchange, body, call }: OpenCheck, claims: Claims | null): void {
     const { counters } = this.#parts;
     const request = this.#request;
     request.reset();
     exchange.complete();
-    const count = mapping.write(request, null);
+    const count = mapping.write(request, claims);
     if (count < mapping.descriptorCount) counters.leftOut.add(mapping.descriptorCount - count);
     if (count === 0) {
       counters.withoutDescriptors.add(1);
@@ -102,8 +133,6 @@ class Check {
       origin: call.origin,
     });
     this.#calls.decide(request.view(), reply, call.span);
-    // By then the embedded store has answered, and the connection need not be held. A body must be able to arrive.
-    if (body === null) atTurnEnd(() => exchange.holdInput());
   }
 }
 
