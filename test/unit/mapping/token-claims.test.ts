@@ -159,10 +159,10 @@ t.test('keys can be rotated without a restart', async t => {
 
 t.test('files without keys are reported once', async t => {
   for (const [content, reason] of [
-    ['keys', 'it is not JSON'],
-    ['{}', 'it has no array "keys"'],
-    ['{"keys":[{"kty":"oct","k":"x"},1,null]}', 'it has no public key for signatures'],
-    [JSON.stringify({ keys: Array(101).fill({}) }), 'it has 101 keys, and may have 100'],
+    ['keys', 'the key set is not JSON'],
+    ['{}', 'the key set has no array "keys"'],
+    ['{"keys":[{"kty":"oct","k":"x"},1,null]}', 'the key set has no public key for signatures'],
+    [JSON.stringify({ keys: Array(101).fill({}) }), 'the key set has 101 keys, and may have 100'],
     [' '.repeat(300_000), 'it has more than 262144 bytes'],
   ]) {
     const { of, path, log, invalid } = setup(t);
