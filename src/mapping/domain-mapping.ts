@@ -3,7 +3,7 @@ import { beginLength, endLength } from '../messages/field-lengths.ts';
 import { writeBytes } from '../messages/wire.ts';
 import type { EntrySource, RequestMapping } from '../rules/request-mapping.ts';
 import { type Claims, claimOf } from './claims.ts';
-import { clientAddress } from './client-address.ts';
+import { addressOf, clientAddress } from './client-address.ts';
 import { cookieOf } from './cookies.ts';
 import { OriginalRequest } from './original-request.ts';
 import { writeValue } from './text-value.ts';
@@ -84,16 +84,20 @@ export class DomainMapping {
     return this.#tokens === null ? null : this.#tokens.of(this.request.header(this.#tokenSlot));
   }
 
+  /** Appends the domain of a `RateLimitRequest`. */
+  writeDomain(writer: ByteWriter): void {
+    writer.copy(this.#domain, 0, this.#domain.length);
+  }
+
   /**
-   * Appends the `RateLimitRequest` of the request that was read. A descriptor is left out if the request has no value for
-   * one of its entries, as Envoy does it.
+   * Appends the descriptors of the request that was read to a `RateLimitRequest`. A descriptor is left out if the request
+   * has no value for one of its entries, as Envoy does it.
    *
    * @param claims those of the token of the request; null if it has none
    * @returns number of descriptors
    */
-  write(writer: ByteWriter, claims: Claims | null): number {
+  writeDescriptors(writer: ByteWriter, claims: Claims | null): number {
     this.#address = null;
-    writer.copy(this.#domain, 0, this.#domain.length);
     let count = 0;
     for (const entries of this.#descriptors) {
       const start = writer.length;
@@ -150,6 +154,7 @@ export class DomainMapping {
 
   #readAddress(): string {
     const { request } = this;
+    if (request.clientAddress !== '') return addressOf(request.clientAddress);
     return clientAddress(this.rules.clientAddress, request.headers.values[this.#addressSlot], request.peer);
   }
 }

@@ -5,18 +5,25 @@ import type { TokenParts } from './tokens/token-claims.ts';
 
 /** The mappings of the current rules, each read from the compiled rules when it is needed first. */
 export class Mappings {
-  #rules: CompiledRules | null = null;
+  readonly #current: () => CompiledRules | null;
   readonly #tokens: TokenParts;
+  #rules: CompiledRules | null = null;
   /** By domain: its mapping, or the JSON of it. */
   #ofDomains = new Map<string, DomainMapping | string>();
 
-  /** @param tokens for the domains that read claims */
-  constructor(tokens: TokenParts) {
+  /**
+   * @param current the current rules; null before any were loaded
+   * @param tokens for the domains that read claims
+   */
+  constructor(current: () => CompiledRules | null, tokens: TokenParts) {
+    this.#current = current;
     this.#tokens = tokens;
   }
 
-  /** The mapping of a domain; null if the domain has none. */
-  of(rules: CompiledRules, domain: string): DomainMapping | null {
+  /** The mapping of a domain; null if the domain has none, and `no_rules` before any rules were loaded. */
+  of(domain: string): DomainMapping | 'no_rules' | null {
+    const rules = this.#current();
+    if (rules === null) return 'no_rules';
     if (rules !== this.#rules) {
       this.#rules = rules;
       this.#ofDomains = new Map(rules.allRequests());

@@ -1,3 +1,4 @@
+import type { DescribedRequest } from '../messages/described-request.ts';
 import { HeaderSlots, ORIGIN } from './header-slots.ts';
 import { RequestTarget } from './request-target.ts';
 import { unicodeOf } from './text-value.ts';
@@ -23,6 +24,8 @@ export class OriginalRequest {
   readonly target = new RequestTarget();
   /** The address of the caller of Sluice; empty if it is not needed. */
   peer = '';
+  /** The address of the client, if the caller has said it; else empty. */
+  clientAddress = '';
   readonly headers: HeaderSlots;
   readonly #needsPeer: boolean;
   #host = '';
@@ -41,6 +44,7 @@ export class OriginalRequest {
   clear(): void {
     this.method = '';
     this.peer = '';
+    this.clientAddress = '';
     this.target.clear();
     this.headers.clear();
     this.#host = '';
@@ -66,9 +70,14 @@ export class OriginalRequest {
     else if (target !== '') this.target.read(this.unicode(target));
   }
 
-  /** Sets the host of a request that is described otherwise. */
-  readHost(host: string): void {
-    this.#host = host;
+  /** Reads a request that a caller of `/json` has described. Its headers say nothing about the rest of it. */
+  readDescribed({ method, host, target, clientAddress, headers }: DescribedRequest): void {
+    this.clear();
+    this.method = method;
+    this.clientAddress = clientAddress;
+    if (target !== '') this.target.read(target);
+    for (const [name, value] of headers) this.headers.take(name.toLowerCase(), value);
+    this.#host = host || this.headers.values[ORIGIN.host];
   }
 
   /** In lower case, without its port: clients can write both as they like. */

@@ -1,11 +1,14 @@
 import t from 'tap';
 import { ByteWriter } from '../../../src/base/bytes.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { DomainMapping } from '../../../src/mapping/domain-mapping.ts';
-import { Mappings } from '../../../src/mapping/mappings.ts';
-import type { TokenParts } from '../../../src/mapping/tokens/token-claims.ts';
+import { DomainMapping } from '../../../src/mapping/domain-mapping.ts';
+import { NOT_COUNTED } from '../../../src/mapping/mapping-counters.ts';
+import { RequestMapper } from '../../../src/mapping/request-mapper.ts';
+import type { DescribedRequest } from '../../../src/messages/described-request.ts';
 import { RequestTable } from '../../../src/messages/request-table.ts';
+import type { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { mapperOf } from '../../support/request-mapper.ts';
 import { compiled } from '../rules/parse/rule-text.ts';
 
 interface Call {
@@ -19,18 +22,15 @@ interface Call {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** For mappings without claims. */
-const TOKENS: TokenParts = {
-  clock: systemClock,
-  log: new KeepingLogger(),
-  invalid: () => t.fail('there is no token'),
-};
-
 function mappingOf(entries: string, more = ''): DomainMapping {
-  const rules = compiled(
-    `domain: shop\nrequests: {descriptors: [[${entries}]]${more}}\ndescriptors: [{key: k}]\n`,
-  );
-  return new Mappings(TOKENS).of(rules, 'shop')!;
+  const text = `domain: shop\nrequests: {descriptors: [[${entries}]]${more}}\ndescriptors: [{key: k}]\n`;
+  return shopOf(mapperOf(compiled(text)));
+}
+
+function shopOf(mapper: RequestMapper): DomainMapping {
+  const mapping = mapper.of('shop');
+  if (mapping === null || mapping === 'no_rules') throw new Error('the domain maps no requests');
+  return mapping;
 }
 
 /** The descriptors of a call as texts: `key=value,key=value`. */
@@ -42,7 +42,12 @@ function descriptorsOf(mapping: DomainMapping, call: Call): string[] {
   };
   mapping.request.readCall({ method, remoteAddress: peer, isBinary, each }, path, query);
   const writer = new ByteWriter(16);
-  const count = mapping.write(writer, null);
+  mapping.writeDomain(writer);
+  return descriptorsIn(writer, mapping.writeDescriptors(writer, null));
+}
+
+/** The descriptors of an encoded request of the domain `shop`. */
+function descriptorsIn(writer: ByteWriter, count: number): string[] {
   const table = new RequestTable();
   table.add(writer.view());
   t.equal(table.text(table.domainStart[0], table.domainEnd[0]), 'shop');
@@ -170,7 +175,7 @@ requests:
     - [{key: all, value: all}]
 descriptors: [{key: k}]
 `);
-  const mapping = new Mappings(TOKENS).of(rules, 'shop')!;
+  const mapping = shopOf(mapperOf(rules));
   t.equal(mapping.descriptorCount, 3);
   t.same(descriptorsOf(mapping, { headers: { 'x-user': 'ann' } }), ['user=ann,plan=free', 'all=all']);
   const headers = { 'x-user': 'ann', 'x-plan': 'gold', cookie: 'session=1' };
@@ -187,16 +192,72 @@ t.test('without a trusted proxy, the address is that of the caller', async t => 
 t.test('domains have their mappings until the rules are replaced', async t => {
   const text = (domain: string): string =>
     `domain: ${domain}\nrequests: {descriptors: [[{key: k, value: v}]]}\ndescriptors: [{key: k}]\n`;
-  const [first, second] = [compiled(text('a')), compiled(text('b'))];
-  const mappings = new Mappings(TOKENS);
-  const before = mappings.of(first, 'a');
-  t.equal(mappings.of(first, 'a'), before);
-  t.equal(mappings.of(first, 'b'), null);
-  t.equal(mappings.of(second, 'a'), null);
-  t.ok(mappings.of(second, 'b'));
-  t.equal(
-    mappings.of(compiled('domain: a\ndescriptors: [{key: k}]\n'), 'a'),
-    null,
-    'a domain without `requests`',
-  );
+  let current: CompiledRules | null = null;
+  const log = new KeepingLogger();
+  const mapper = new RequestMapper({ rules: () => current, counters: NOT_COUNTED, clock: systemClock, log });
+  t.equal(mapper.of('a'), 'no_rules');
+  current = compiled(text('a'));
+  const before = mapper.of('a');
+  t.type(before, DomainMapping);
+  t.equal(mapper.of('a'), before);
+  t.equal(mapper.of('b'), null);
+  current = compiled(text('b'));
+  t.equal(mapper.of('a'), null);
+  t.type(mapper.of('b'), DomainMapping);
+  current = compiled('domain: a\ndescriptors: [{key: k}]\n');
+  t.equal(mapper.of('a'), null, 'a domain without `requests`');
+});
+
+/** Maps a described request, and returns its descriptors, or what has become of it. */
+async function described(rules: string, request: Partial<DescribedRequest>): Promise<string[] | string> {
+  const writer = new ByteWriter(16);
+  let outcome = '';
+  const whole = { method: '', host: '', target: '', clientAddress: '', headers: [], ...request };
+  const mapper = mapperOf(compiled(`${rules}\ndescriptors: [{key: k}]\n`));
+  const rest = Buffer.from([10, 4, ...Buffer.from('shop'), 24, 5]);
+  writer.copy(rest, 0, rest.length);
+  const mapping = mapper.writeDescribed({ domain: 'shop', request: whole }, writer, how => {
+    outcome = how;
+  });
+  writer.length = outcome === '' ? 0 : writer.length;
+  await mapping;
+  if (outcome !== 'mapped') return outcome;
+  const table = new RequestTable();
+  table.add(writer.view());
+  t.equal(table.requestHits[0], 5, 'the rest of the request is kept');
+  return descriptorsIn(writer, table.descriptorRows);
+}
+
+t.test('a described request is mapped like one of a proxy', async t => {
+  const rules = `domain: shop
+requests:
+  descriptors:
+    - [{key: m, method: true}, {key: h, host: true}, {key: p, path: true}, {key: q, query: q}]
+    - [{key: a, client_address: true}]
+    - [{key: u, header: X-User}]`;
+  const request = { method: 'PUT', host: 'Shop.example:1', target: '/a//b?q=1' };
+  t.same(await described(rules, request), ['m=PUT,h=shop.example,p=/a/b,q=1']);
+  const headers: DescribedRequest['headers'] = [
+    ['X-USER', 'ann'],
+    ['X-Forwarded-For', '6.6.6.6, 203.0.113.7'],
+    ['X-Forwarded-Method', 'GET'],
+    ['Host', 'other.example'],
+  ];
+  t.same(await described(rules, { ...request, headers }), [
+    'm=PUT,h=shop.example,p=/a/b,q=1',
+    'a=203.0.113.7',
+    'u=ann',
+  ]);
+  t.same(await described(rules, { clientAddress: '[2001:DB8::1]:5', headers }), ['a=2001:db8::1', 'u=ann']);
+  t.equal(await described(rules, {}), 'allowed');
+  t.equal(await described('domain: shop', request), 'no_mapping');
+});
+
+t.test('a described request waits for the check of its token', async t => {
+  const rules = `domain: shop
+requests:
+  token: {jwks_file: /missing/keys.json}
+  descriptors: [[{key: u, claim: sub, default: anybody}]]`;
+  const headers: DescribedRequest['headers'] = [['authorization', 'Bearer eyJhIjoxfQ.eyJhIjoxfQ.abc']];
+  t.same(await described(rules, { headers }), ['u=anybody']);
 });

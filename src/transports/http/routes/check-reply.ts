@@ -2,13 +2,13 @@ import type { Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { CallOrigin, DecisionReply } from '../../../decision/decider.ts';
 import { ORIGIN } from '../../../mapping/header-slots.ts';
+import type { MappingCounters } from '../../../mapping/mapping-counters.ts';
 import type { OriginalRequest } from '../../../mapping/original-request.ts';
 import { readHttpResponse } from '../../../messages/http-response.ts';
 import type { RequestMapping } from '../../../rules/request-mapping.ts';
 import { type Answer, errorAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { IgnoredBody } from '../ignored-body.ts';
-import type { CheckCounters } from './check-counters.ts';
 import type { DecisionCalls } from './decision-call.ts';
 
 /** Says why a request was allowed without a decision. */
@@ -41,7 +41,7 @@ export function refusalStatusOf({ headers }: OriginalRequest): 403 | 429 {
 /** What the replies of a route share. */
 export interface CheckContext {
   readonly calls: DecisionCalls;
-  readonly counters: CheckCounters;
+  readonly counters: MappingCounters;
   readonly log: Logger;
 }
 

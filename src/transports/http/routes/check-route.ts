@@ -1,21 +1,18 @@
 import { ByteWriter } from '../../../base/bytes.ts';
-import type { Clock } from '../../../base/clock.ts';
 import { atTurnEnd } from '../../../base/event-loop.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { quote } from '../../../base/printable.ts';
 import type { Decider } from '../../../decision/decider.ts';
 import type { Claims } from '../../../mapping/claims.ts';
 import type { DomainMapping } from '../../../mapping/domain-mapping.ts';
-import { Mappings } from '../../../mapping/mappings.ts';
 import { decodedSegment } from '../../../mapping/percent-encoding.ts';
-import type { CompiledRules } from '../../../rules/compiled-rules.ts';
+import type { RequestMapper } from '../../../mapping/request-mapper.ts';
 import { type Answer, errorAnswer, problemAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { IgnoredBody } from '../ignored-body.ts';
 import { KeptRequestHead } from '../kept-request-head.ts';
 import { statusAttributes } from '../request-attributes.ts';
 import type { RequestHead, Route } from '../routes.ts';
-import type { CheckCounters } from './check-counters.ts';
 import {
   answerCall,
   type CheckContext,
@@ -32,10 +29,7 @@ const NO_RULES = errorAnswer({ code: 'no_rules', message: 'no rules have been lo
 /** What `/check` needs of its thread. */
 interface CheckParts {
   readonly decider: Decider;
-  /** The current rules; null before any were loaded. */
-  readonly rules: () => CompiledRules | null;
-  readonly counters: CheckCounters;
-  readonly clock: Clock;
+  readonly mapper: RequestMapper;
   readonly log: Logger;
 }
 
@@ -62,35 +56,28 @@ interface OpenCheck {
 }
 
 class Check {
-  readonly #parts: CheckParts;
+  readonly #mapper: RequestMapper;
   readonly #calls: DecisionCalls;
   readonly #context: CheckContext;
-  readonly #mappings: Mappings;
   /** One buffer serves all requests: it is filled and passed on within one call, and the decider copies it. */
   readonly #request = new ByteWriter(1_024);
 
-  constructor(parts: CheckParts, options: DecisionRouteOptions) {
-    this.#parts = parts;
-    this.#calls = new DecisionCalls(parts.decider, '/check', 'http', options);
-    const { clock, log, counters } = parts;
-    this.#mappings = new Mappings({ clock, log, invalid: () => counters.invalidTokens.add(1) });
-    this.#context = { calls: this.#calls, counters: parts.counters, log: parts.log };
+  constructor({ decider, mapper, log }: CheckParts, options: DecisionRouteOptions) {
+    this.#mapper = mapper;
+    this.#calls = new DecisionCalls(decider, '/check', 'http', options);
+    this.#context = { calls: this.#calls, counters: mapper.counters, log };
   }
 
   handle(exchange: Exchange, asked: RequestHead): void {
     const call = this.#calls.begin(exchange, asked);
     const body = exchange.bodyBytes === 0 ? null : new IgnoredBody(exchange);
-    const rules = this.#parts.rules();
-    if (rules === null) {
-      answerCall(exchange, body, NO_RULES);
-      return;
-    }
     const { path } = asked;
     const slash = path.indexOf('/', PREFIX.length);
     const end = slash < 0 ? path.length : slash;
     const domain = decodedSegment(path.slice(PREFIX.length, end));
-    const mapping = this.#mappings.of(rules, domain);
+    const mapping = this.#mapper.of(domain);
     if (mapping === null) answerCall(exchange, body, unknownDomain(domain));
+    else if (mapping === 'no_rules') answerCall(exchange, body, NO_RULES);
     else this.#read(mapping, { exchange, body, call }, asked, path.slice(end));
   }
 
@@ -115,14 +102,11 @@ class Check {
   }
 
   #decide(mapping: DomainMapping, { exchange, body, call }: OpenCheck, claims: Claims | null): void {
-    const { counters } = this.#parts;
     const request = this.#request;
     request.reset();
     exchange.complete();
-    const count = mapping.write(request, claims);
-    if (count < mapping.descriptorCount) counters.leftOut.add(mapping.descriptorCount - count);
-    if (count === 0) {
-      counters.withoutDescriptors.add(1);
+    mapping.writeDomain(request);
+    if (!this.#mapper.write(mapping, request, claims)) {
       call.span?.end(statusAttributes(200), '');
       answerCall(exchange, body, WITHOUT_DESCRIPTORS);
       return;

@@ -2,10 +2,12 @@ import { ByteWriter } from '../../../base/bytes.ts';
 import { atTurnEnd } from '../../../base/event-loop.ts';
 import type { Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { quote } from '../../../base/printable.ts';
 import type { CallOrigin, Decider, DecisionReply } from '../../../decision/decider.ts';
+import type { RequestMapper } from '../../../mapping/request-mapper.ts';
 import { JsonFault } from '../../../messages/json-fault.ts';
-import { jsonToRequest } from '../../../messages/json-request.ts';
-import { type ErrorText, errorAnswer } from '../answer.ts';
+import { jsonToRequest, type UnmappedRequest } from '../../../messages/json-request.ts';
+import { type Answer, type ErrorText, errorAnswer } from '../answer.ts';
 import { readBody } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { statusAttributes } from '../request-attributes.ts';
@@ -13,25 +15,55 @@ import { FAULT_WORK } from '../request-turns.ts';
 import type { Route } from '../routes.ts';
 import { type Call, DecisionCalls, type DecisionRouteOptions, statusOf } from './decision-call.ts';
 
+/** What `/json` needs of its thread. */
+interface JsonParts {
+  readonly decider: Decider;
+  /** For requests that are described instead of their descriptors. */
+  readonly mapper: RequestMapper;
+  readonly log: Logger;
+}
+
+/** The answer to a described request for which no descriptor is left. */
+const WITHOUT_DESCRIPTORS: Answer = {
+  status: '200 OK',
+  contentType: 'application/json',
+  body: '{"overallCode":"OK","statuses":[]}',
+};
+
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, regardless of the `Content-Type`. 200 if no limit is
  * exceeded, otherwise 429, with the `RateLimitResponse` as body (spec 4.1). Failures have the statuses of `answer.ts`.
  */
-export function jsonRoute(decider: Decider, log: Logger, options: DecisionRouteOptions = {}): Route {
+export function jsonRoute({ decider, mapper, log }: JsonParts, options: DecisionRouteOptions = {}): Route {
   const calls = new DecisionCalls(decider, '/json', 'json', options);
   // One buffer serves all requests: it is filled and passed on within one call, and the decider copies it.
   const request = new ByteWriter(1024);
-  const decide = (exchange: Exchange, body: Uint8Array, { span, origin }: Call): void => {
+  const pass = (exchange: Exchange, { span, origin }: Call): void =>
+    calls.decide(request.view(), new JsonReply(exchange, calls, log, origin), span);
+  const reject = (exchange: Exchange, fault: ErrorText, { span }: Call): void => {
+    span?.end(statusAttributes(statusOf(fault)), '');
+    exchange.spend(FAULT_WORK);
+    refuse(exchange, fault, log);
+  };
+  const map = (exchange: Exchange, unmapped: UnmappedRequest, call: Call): void => {
+    const mapped = mapper.writeDescribed(unmapped, request, outcome => {
+      if (outcome === 'mapped') pass(exchange, call);
+      else if (outcome === 'allowed') {
+        call.span?.end(statusAttributes(200), '');
+        exchange.answer(WITHOUT_DESCRIPTORS);
+      } else reject(exchange, unmappedFault(unmapped, outcome), call);
+    });
+    mapped?.catch(thrown => exchange.fail(thrown));
+  };
+  const decide = (exchange: Exchange, body: Uint8Array, call: Call): void => {
     exchange.complete();
     request.reset();
-    const fault = convert(body, request);
-    if (fault !== null) {
-      span?.end(statusAttributes(statusOf(fault)), '');
-      exchange.spend(FAULT_WORK);
-      refuse(exchange, fault, log);
+    const converted = convert(body, request);
+    if (converted === null) pass(exchange, call);
+    else if ('code' in converted) {
+      reject(exchange, converted, call);
       return;
-    }
-    calls.decide(request.view(), new JsonReply(exchange, calls, log, origin), span);
+    } else map(exchange, converted, call);
     // By then the embedded store has answered, and the connection need not be held.
     atTurnEnd(() => exchange.holdInput());
   };
@@ -46,16 +78,31 @@ export function jsonRoute(decider: Decider, log: Logger, options: DecisionRouteO
   };
 }
 
-/** Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, or null. */
-export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null {
+/**
+ * Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, the request whose descriptors
+ * have to be appended, or null.
+ */
+export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | UnmappedRequest | null {
   try {
-    jsonToRequest(body, writer);
-    return null;
+    return jsonToRequest(body, writer);
   } catch (thrown) {
     if (!(thrown instanceof JsonFault)) throw thrown;
     const { code, message, path } = thrown;
     return { code, message, ...(path === '' ? {} : { path }) };
   }
+}
+
+/** Why a described request has no descriptors. */
+export function unmappedFault({ domain }: UnmappedRequest, outcome: 'no_mapping' | 'no_rules'): ErrorText {
+  if (outcome === 'no_rules')
+    return { code: 'no_rules', message: 'no rules have been loaded yet; retry later' };
+  return {
+    code: 'bad_request',
+    message:
+      `request: the rules have no domain ${quote(domain)} with \`requests\`; send \`descriptors\`, or add \`requests\` at ` +
+      'the top of its rule file',
+    path: 'request',
+  };
 }
 
 class JsonReply implements DecisionReply {
