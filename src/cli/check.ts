@@ -19,6 +19,7 @@ import {
   readRuleFile,
 } from '../rules/source/read-directory.ts';
 import { explainedLimits } from '../rules/words/limit-words.ts';
+import { requestsInWords } from '../rules/words/request-words.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/table.ts';
@@ -214,7 +215,7 @@ function checkText(directory: string, result: CheckResult): string {
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
   if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
-  else lines.push(summary(files, outcome, warnings.length), ...limitLines(outcome.ruleSet, calendarMonths));
+  else lines.push(summary(files, outcome, warnings.length), ...wordLines(outcome.ruleSet, calendarMonths));
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -246,8 +247,27 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Maximum number of limits that the text explains. */
+/** Maximum number of limits, and of lines about requests, that the text explains. */
 const MAX_EXPLAINED = 100;
+
+function wordLines(rules: RuleSet, calendarMonths: boolean): string[] {
+  const requests = requestWords(rules).flatMap(({ domain, meaning }) =>
+    meaning.map(line => `${domain}: requests: ${line}`),
+  );
+  const more = requests.length - MAX_EXPLAINED;
+  return [
+    ...requests.slice(0, MAX_EXPLAINED),
+    ...(more > 0 ? [`${more} more lines about requests; --json prints all of them`] : []),
+    ...limitLines(rules, calendarMonths),
+  ];
+}
+
+/** What the domains do with requests of proxies that ask over HTTP. */
+function requestWords({ domains }: RuleSet): { readonly domain: string; readonly meaning: string[] }[] {
+  return domains.flatMap(({ name, requests }) =>
+    requests === undefined ? [] : [{ domain: name, meaning: requestsInWords(requests) }],
+  );
+}
 
 function limitLines(rules: RuleSet, calendarMonths: boolean): string[] {
   const lines: string[] = [];
@@ -267,7 +287,8 @@ function checkJson(result: CheckResult): string {
   const { ruleSet, digest } = outcome;
   const domains = ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
   const limits = [...explainedLimits(ruleSet, result.calendarMonths)];
-  return `${JSON.stringify({ ok: true, ...read, digest, domains, limits })}\n`;
+  const requests = requestWords(ruleSet);
+  return `${JSON.stringify({ ok: true, ...read, digest, domains, limits, requests })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

@@ -10,6 +10,7 @@ import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
+import { run } from '../unit/cli/run.ts';
 
 const LIMIT = 'rate_limit: {unit: year, requests_per_unit: 2}';
 
@@ -161,8 +162,8 @@ for (const engine of ['uws', 'node']) {
       const answer = await check(service, '/quiet');
       t.equal(answer.status, 200);
       t.equal(answer.headers['sluice-allowed'], 'no-descriptors');
-      t.ok((await statistic(service.debug, 'ratelimit.check.without_descriptors')) > 0);
-      t.ok((await statistic(service.debug, 'ratelimit.check.left_out_descriptors')) > 0);
+      t.ok((await statistic(service.debug, 'ratelimit.requests.without_descriptors')) > 0);
+      t.ok((await statistic(service.debug, 'ratelimit.requests.left_out_descriptors')) > 0);
       t.ok((await statistic(service.debug, 'ratelimit.http.check.200.total_requests')) > 0);
       t.ok((await statistic(service.debug, 'ratelimit.http.check.429.total_requests')) > 0);
     });
@@ -234,8 +235,8 @@ t.test('while the store is unavailable, the domain says what is answered', async
   });
   t.equal(forbidden.status, 403);
   t.equal(forbidden.headers['x-ratelimit-status'], '503');
-  t.equal(await statistic(service.debug, 'ratelimit.check.failures.allowed'), 1);
-  t.equal(await statistic(service.debug, 'ratelimit.check.failures.denied'), 2);
+  t.equal(await statistic(service.debug, 'ratelimit.requests.allowed_on_failure'), 1);
+  t.equal(await statistic(service.debug, 'ratelimit.requests.denied_on_failure'), 2);
 });
 
 t.test('a token names the user, if it is valid', async t => {
@@ -269,8 +270,61 @@ descriptors:
     const { privateKey: own } = await generateKeyPair('ES256');
     t.same([await ask(await sign('bob', own)), await ask('abc'), await ask(null)], [200, 429, 429], engine);
     t.equal(await ask(await sign('bob')), 200, engine);
-    t.equal(await statistic(service.debug, 'ratelimit.check.invalid_tokens'), 2);
+    t.equal(await statistic(service.debug, 'ratelimit.requests.invalid_tokens'), 2);
   }
+});
+
+t.test('/json and /explain map a request that is described', async t => {
+  const service = await start(t, 'uws');
+  const asked = {
+    domain: 'shop',
+    request: { method: 'GET', target: '/orders/1?a=b', headers: { 'X-User': 'ann' } },
+  };
+  const post = async (address: string, path: string, body: unknown): Promise<readonly [number, unknown]> => {
+    const response = await fetch(`http://${address}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    return [response.status, await response.json()];
+  };
+  t.match(await post(service.http, '/json', asked), [200, { overallCode: 'OK', statuses: [{}, {}] }]);
+  t.equal((await check(service, '/shop/orders', { headers: { 'x-user': 'ann' } })).status, 200);
+  t.match(await post(service.http, '/json', asked), [429, { overallCode: 'OVER_LIMIT' }]);
+  t.match(await post(service.debug, '/explain', asked), [
+    200,
+    {
+      descriptors: [
+        {
+          entries: [
+            { key: 'method', value: 'GET' },
+            { key: 'route', value: 'orders' },
+          ],
+          count: { now: 3 },
+        },
+        { entries: [{ key: 'user', value: 'ann' }], count: { now: 3 } },
+      ],
+    },
+  ]);
+  const flags = ['--domain', 'shop', '--request', 'GET /orders?a=b', '--header', 'x-user: ann'];
+  const explained = await run('explain', '--debug-address', service.debug, ...flags);
+  t.match(
+    explained.stdout,
+    /^OVER_LIMIT would be the answer; nothing was counted\nmethod=GET,route=orders {2}OVER_LIMIT/,
+  );
+  const empty = { domain: 'shop', request: {} };
+  t.strictSame(await post(service.http, '/json', empty), [200, { overallCode: 'OK', statuses: [] }]);
+  t.match(await post(service.debug, '/explain', empty), [400, { error: { path: 'request' } }]);
+  t.match(await post(service.http, '/json', { ...asked, domain: 'unmapped' }), [
+    400,
+    {
+      error: {
+        code: 'bad_request',
+        path: 'request',
+        message: /has no domain|have no domain "unmapped" with/,
+      },
+    },
+  ]);
+  t.match(await post(service.http, '/json', { ...asked, descriptors: [] }), [
+    400,
+    { error: { message: /is described by `descriptors` or by `request`: write one of them/ } },
+  ]);
 });
 
 t.test('a reload changes what requests are mapped to', async t => {

@@ -10,7 +10,7 @@ t.test('`requests` says how a request becomes descriptors', async t => {
   const [{ requests }] = load(
     file(`
 requests:
-  client_address: {trusted_proxies: 2, header: Forwarded}
+  client_address: {trusted_proxies: 2, header: Forwarded, ipv6_prefix: 64}
   token: {jwks_file: /keys.json, issuer: https://id.example, audience: shop}
   on_failure: deny
   descriptors:
@@ -20,10 +20,11 @@ requests:
 `),
   ).domains;
   t.strictSame(requests, {
-    clientAddress: { header: 'forwarded', trustedProxies: 2 },
+    clientAddress: { header: 'forwarded', trustedProxies: 2, ipv6Prefix: 64 },
     token: {
       header: 'authorization',
       jwksFile: '/keys.json',
+      jwksPath: '/keys.json',
       issuer: 'https://id.example',
       audience: 'shop',
     },
