@@ -35,7 +35,7 @@ const HALF_PEAK_P99_MS = 3;
 const EVERYDAY_CPU_MICROS = 45;
 const MANY_RULES_SHARE = 0.85;
 const LIMITS_SHARE = 0.9;
-const CHECK_SHARE = 0.8;
+const CHECK_CPU = 1.25;
 const RELOAD_LIFT_MS = 10;
 
 /** Every target, in the order of the parts. */
@@ -120,17 +120,18 @@ function limitTargets({ limits }: Results): Target[] {
   });
 }
 
+/** By CPU, because the generator limits the rates. */
 function checkTargets({ checks }: Results): Target[] {
   return checks
     .filter(({ scenario }) => scenario.front === 'check')
     .flatMap(check =>
       check.scenario.contestants.map(contestant =>
         target({
-          title: `${titleOfScenario(check.scenario)}, ${CONTESTANTS[contestant].title}: requests/s to those of /json`,
-          value: ratioToJson(checks, check, contestant, 'requestsPerSecond'),
-          bound: CHECK_SHARE,
-          is: 'at least',
-          show: value => `${formatNumber(value * 100)} %`,
+          title: `${titleOfScenario(check.scenario)}, ${CONTESTANTS[contestant].title}: CPU for a request to that of /json`,
+          value: ratioToJson(checks, check, contestant, 'cpuMicros'),
+          bound: CHECK_CPU,
+          is: 'at most',
+          show: value => `${formatNumber(value, 2)}×`,
         }),
       ),
     );
