@@ -5,6 +5,7 @@ import { Progress } from '../support/progress.ts';
 import { limitTime, runBench } from '../support/run.ts';
 import { makeWorkFolder } from '../support/work-folder.ts';
 import { compareBuilds } from './against/run.ts';
+import { checkScenarios, checksTable } from './decisions/checks.ts';
 import { type ContestantName, serviceOn } from './decisions/contestants.ts';
 import { ARRIVALS, everydayContestants, measureEveryday } from './decisions/everyday.ts';
 import { Field } from './decisions/field.ts';
@@ -34,6 +35,8 @@ interface Work {
   readonly limitRounds: number;
   /** Those of the part that compares HTTP engines. */
   readonly engines: readonly Scenario[];
+  /** Those of the part that compares `/check` with `/json`. */
+  readonly checks: readonly Scenario[];
   readonly contestants: readonly ContestantName[];
   readonly steps: number;
   readonly limitMs: number;
@@ -46,17 +49,21 @@ function workOf({ parts, selection, limitKinds, rounds, durations, paced, everyd
   ];
   const engines = parts.includes('http-engines') ? engineScenarios() : [];
   const stores = storesOf(selection.stores);
+  const checks = parts.includes('check') ? checkScenarios(stores) : [];
   const limits = parts.includes('limits') ? limitScenarios(stores, limitKinds) : [];
   const roundsOfLimits = limitRounds(rounds, parts.length === 1);
   const few = stores.map(store => serviceOn(store, 'few'));
   const many = stores.map(store => serviceOn(store, 'many'));
   const contestants = new Set([
-    ...contestantsIn([...scenarios, ...limits, ...engines]),
+    ...contestantsIn([...scenarios, ...limits, ...engines, ...checks]),
     ...(parts.includes('half-peak') || parts.includes('everyday') ? few : []),
     ...(parts.includes('reload') ? many : []),
   ]);
   const roundSteps =
-    stepsOf(scenarios, rounds) + stepsOf(limits, roundsOfLimits) + stepsOf(engines, engineRounds(rounds));
+    stepsOf(scenarios, rounds) +
+    stepsOf(limits, roundsOfLimits) +
+    stepsOf(engines, engineRounds(rounds)) +
+    stepsOf(checks, rounds);
   const pacedSteps = parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length * paced.rounds : 0;
   const everydaySteps = parts.includes('everyday')
     ? everydayContestants(stores).length * ARRIVALS.length * everyday.rounds
@@ -69,6 +76,7 @@ function workOf({ parts, selection, limitKinds, rounds, durations, paced, everyd
     limits,
     limitRounds: roundsOfLimits,
     engines,
+    checks,
     contestants: [...contestants],
     steps: roundSteps + pacedSteps + everydaySteps + reloadSteps,
     limitMs:
@@ -90,6 +98,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
     const scenarios = await runRounds({ ...loads, scenarios: work.scenarios, count: rounds });
     const limits = await runRounds({ ...loads, scenarios: work.limits, count: work.limitRounds });
     const engines = await runRounds({ ...loads, scenarios: work.engines, count: engineRounds(rounds) });
+    const checks = await runRounds({ ...loads, scenarios: work.checks, count: rounds });
     const halfPeak = parts.includes('half-peak')
       ? await measureHalfPeak({
           ...common,
@@ -110,7 +119,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
           secondsBefore: selection.quick ? 2 : 4,
         })
       : [];
-    return { scenarios, limits, engines, halfPeak, everyday, reloads };
+    return { scenarios, limits, engines, checks, halfPeak, everyday, reloads };
   } finally {
     progress.end();
   }
@@ -165,6 +174,7 @@ async function main(): Promise<void> {
     results.scenarios.length > 0 ? loadTable(results.scenarios, plan.peer?.name ?? null) : [],
     results.limits.length > 0 ? limitsTable(results.limits) : [],
     results.engines.length > 0 ? enginesTable(results.engines) : [],
+    results.checks.length > 0 ? checksTable(results.checks) : [],
     results.halfPeak.length > 0 ? halfPeakTable(results.halfPeak) : [],
     results.everyday.length > 0 ? everydayTable(results.everyday) : [],
     reloadTables(results.reloads),

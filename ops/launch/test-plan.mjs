@@ -135,6 +135,10 @@ export const AT_LENGTH = [
   'unit/app/stores/mistakes',
   'unit/transports/grpc/grpc-js-server',
   // Programs of others, and other ways to install and start Sluice
+  'service/checking-caddy',
+  'service/checking-haproxy',
+  'service/checking-nginx-failures',
+  'service/checking-traefik',
   'service/docs-limit-clients',
   'service/docs-python',
   'service/envoy',

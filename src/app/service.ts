@@ -106,6 +106,7 @@ export class DecisionService {
     const served = {
       ...primary,
       decider: deciderOfCallers(settings, stats, decisions.batcher),
+      rules: () => rules.current,
       quotas: decisions.quotas,
       tracing: this.#tracing,
     };

@@ -22,6 +22,7 @@ import {
 import { mayHaveValueFiles, namedValueFiles } from '../rules/source/value-files.ts';
 import { explainedConditions } from '../rules/words/condition-words.ts';
 import { explainedLimits } from '../rules/words/limit-words.ts';
+import { requestsInWords } from '../rules/words/request-words.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/table.ts';
@@ -231,12 +232,7 @@ function checkText(directory: string, result: CheckResult): string {
     describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
   );
   if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
-  else
-    lines.push(
-      summary(files, outcome, warnings.length),
-      ...explainedLines(explainedConditions(outcome.ruleSet), 'conditions'),
-      ...explainedLines(explainedLimits(outcome.ruleSet, calendarMonths), 'limits'),
-    );
+  else lines.push(summary(files, outcome, warnings.length), ...wordLines(outcome.ruleSet, calendarMonths));
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -268,8 +264,26 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Maximum number of limits, and of conditions, that the text explains. */
+/** Maximum number of limits, of conditions, and of lines about requests, that the text explains. */
 const MAX_EXPLAINED = 100;
+
+function wordLines(rules: RuleSet, calendarMonths: boolean): string[] {
+  const requests = requestWords(rules).flatMap(({ domain, meaning }) =>
+    meaning.map(line => ({ rule: `${domain}: requests`, meaning: line })),
+  );
+  return [
+    ...explainedLines(requests, 'lines about requests'),
+    ...explainedLines(explainedConditions(rules), 'conditions'),
+    ...explainedLines(explainedLimits(rules, calendarMonths), 'limits'),
+  ];
+}
+
+/** What the domains do with requests of proxies that ask over HTTP. */
+function requestWords({ domains }: RuleSet): { readonly domain: string; readonly meaning: string[] }[] {
+  return domains.flatMap(({ name, requests }) =>
+    requests === undefined ? [] : [{ domain: name, meaning: requestsInWords(requests) }],
+  );
+}
 
 function explainedLines(
   explained: Iterable<{ readonly rule: string; readonly meaning: string }>,
@@ -293,8 +307,8 @@ function checkJson(result: CheckResult): string {
   const domains = ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
   const limits = [...explainedLimits(ruleSet, result.calendarMonths)];
   const conditions = [...explainedConditions(ruleSet)];
-  const explained = conditions.length === 0 ? { limits } : { limits, conditions };
-  return `${JSON.stringify({ ok: true, ...read, digest, domains, ...explained })}\n`;
+  const requests = requestWords(ruleSet);
+  return `${JSON.stringify({ ok: true, ...read, digest, domains, limits, conditions, requests })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

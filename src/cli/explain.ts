@@ -3,6 +3,7 @@ import type { Explanation } from '../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../messages/client-codec.ts';
 import { REQUEST_FLAGS, requestFromFlags } from './client/client-request.ts';
 import { explainBucket } from './explain-bucket.ts';
+import { DESCRIBED_REQUEST_FLAGS, describedRequest } from './explain-request.ts';
 import { explanationText } from './explain-text.ts';
 import {
   askDebugPort,
@@ -12,25 +13,28 @@ import {
   printAnswer,
   timeoutOf,
 } from './operator/operator-call.ts';
-import { describeFlags, parseFlags, refuseArguments, textFlag } from './terminal/flags.ts';
-import { type CliIo, CommandFault } from './terminal/io.ts';
+import { describeFlags, type FlagValues, parseFlags, refuseArguments, textFlag } from './terminal/flags.ts';
+import { type CliIo, CommandFault, UsageFault } from './terminal/io.ts';
 
 /** Flags of `sluice explain`. */
 const EXPLAIN_FLAGS = {
   'debug-address': DEBUG_ADDRESS,
   ...REQUEST_FLAGS,
   hits: { ...REQUEST_FLAGS.hits, help: 'number of hits of each descriptor' },
+  ...DESCRIBED_REQUEST_FLAGS,
   bucket: { kind: 'switch', help: 'what proxies that decide themselves would get of one bucket' },
   timeout: textFlag('DURATION', 'how long to wait for the answer', '5s'),
   json: { kind: 'switch', help: 'print the explanation as one line of JSON' },
 } as const;
 
 export const usage = `Usage: sluice explain --domain NAME --descriptors K=V[,K2=V2...] [flags]
+       sluice explain --domain NAME --request "METHOD TARGET" [flags]
 
 Asks a running service what it would answer to a request, and why: which rule
 matches each descriptor, the key and the window, and the current count. Nothing
-is counted. With --bucket, the entries are those of a bucket that proxies report
-with the rate limit quota protocol, in any order.
+is counted. With --request, the rules turn an HTTP request into descriptors, as
+they do for /check. With --bucket, the entries are those of a bucket that
+proxies report with the rate limit quota protocol, in any order.
 
 Flags:
 ${describeFlags(EXPLAIN_FLAGS)}
@@ -41,6 +45,7 @@ Exit status: 0 the request was explained, 2 it was not.
 
 Examples:
   sluice explain --domain shop --descriptors user=anna,path=/checkout
+  sluice explain --domain shop --request "GET /a?b=c" --header "x-user: anna"
   sluice explain --bucket --domain shop --descriptors plan=free,user=anna
   sluice explain --debug-address host:6070 --domain shop --descriptors a=b
 `;
@@ -53,26 +58,39 @@ Examples:
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, EXPLAIN_FLAGS);
   refuseArguments(positionals, ' Give descriptors with --descriptors.');
-  const request = requestFromFlags(flags);
-  if (flags.bucket) return await explainBucket(request, flags, io);
-  const explanation = await askForExplanation(flags['debug-address'], request, timeoutOf(flags.timeout));
+  const body = bodyFromFlags(flags);
+  if (flags.bucket) return await explainBucket(requestFromFlags(flags), flags, io);
+  const explanation = await askForExplanation(flags['debug-address'], body, timeoutOf(flags.timeout));
   return printAnswer(io, flags, explanation, () => explanationText(explanation, io.columns));
+}
+
+/** The body for the debug port: a request with descriptors, or an HTTP request. */
+function bodyFromFlags(flags: FlagValues<typeof EXPLAIN_FLAGS>): string {
+  const request = describedRequest(flags);
+  if (request === null) return requestJson(requestFromFlags(flags));
+  if (flags.descriptors.length > 0 || flags.bucket)
+    throw new UsageFault('--request stands for the descriptors: remove --descriptors and --bucket.');
+  if (flags.hits !== EXPLAIN_FLAGS.hits.default || flags.refund || flags.lease !== '')
+    throw new UsageFault('--request explains one hit: remove --hits, --refund and --lease.');
+  if (flags.domain === '')
+    throw new UsageFault('--domain is missing: give the domain of the rules, such as --domain shop.');
+  return JSON.stringify({ domain: flags.domain, request });
 }
 
 async function askForExplanation(
   address: string,
-  request: RateLimitRequest,
+  body: string,
   timeoutMs: number,
 ): Promise<Json & Explanation> {
   const { status, text } = await askDebugPort(address, '/explain', {
     method: 'POST',
-    body: requestJson(request),
+    body,
     signal: AbortSignal.timeout(timeoutMs),
     headers: { connection: 'close' },
   });
-  const body = parsedObject(text);
-  if (status === 200 && isExplanation(body)) return body;
-  const error = body?.['error'] as { readonly message?: unknown } | undefined;
+  const answer = parsedObject(text);
+  if (status === 200 && isExplanation(answer)) return answer;
+  const error = answer?.['error'] as { readonly message?: unknown } | undefined;
   if (typeof error?.message === 'string' && status !== 405) {
     throw new CommandFault(`${address} refused the request: ${printable(error.message)}.`);
   }

@@ -194,7 +194,8 @@ export class DecisionBatch {
       const kind = records.kindAt(at);
       const start = at + RECORD_HEAD_BYTES;
       at = start + records.sizeAt(at);
-      this.formats[request] = kind === REQUEST_KIND.json ? 'json' : 'protobuf';
+      this.formats[request] =
+        kind === REQUEST_KIND.json ? 'json' : kind === REQUEST_KIND.http ? 'http' : 'protobuf';
       this.faults[request] =
         kind === REQUEST_KIND.cancelled || this.replies[request].gone
           ? this.#leaveOut(CALLER_GONE)

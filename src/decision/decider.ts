@@ -1,7 +1,10 @@
 import type { Fault } from '../base/fault.ts';
 
-/** The encoding of a `RateLimitResponse`: protobuf wire format or proto3 JSON. */
-export type ResponseFormat = 'protobuf' | 'json';
+/**
+ * The encoding of a response: a `RateLimitResponse` in protobuf wire format or proto3 JSON, or the headers and the body of
+ * an HTTP response (`messages/http-response.ts`).
+ */
+export type ResponseFormat = 'protobuf' | 'json' | 'http';
 
 /** Where a request comes from. */
 export interface CallOrigin {

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { asError, Fault } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import { type CounterStore, countBatch } from '../counters/store.ts';
+import { writeHttpResponse } from '../messages/http-response.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import type { Counter } from '../stats/registry.ts';
 import type { SharedRecordsReader } from '../steering/shared-records.ts';
@@ -17,7 +18,13 @@ import { markRefunds, type OverLimitCache } from './over-limit-cache.ts';
 import { type GlobalModes, overallCode } from './overall-code.ts';
 import { Planner } from './plan.ts';
 import { ReusedViews } from './records.ts';
-import { type HeaderNames, type Response, type ResponseAdditions, reportedDescriptor } from './response.ts';
+import {
+  type HeaderNames,
+  headerPairs,
+  type Response,
+  type ResponseAdditions,
+  reportedDescriptor,
+} from './response.ts';
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
 import type { BatchFigures } from './statistics/batch-figures.ts';
@@ -277,10 +284,12 @@ export class Engine {
       additions: null,
     };
     this.#retryAfterS = 0;
-    if (additions?.areEnabled(rules)) this.#add(response, additions);
+    const format = batch.formats[request];
+    if (additions?.areEnabled(rules, format)) this.#add(response, additions);
     const out = this.#out;
     out.reset();
-    if (batch.formats[request] === 'json') writeJsonResponse(out, response);
+    if (format === 'json') writeJsonResponse(out, response);
+    else if (format === 'http') writeHttpResponse(out, headerPairs(response), response.additions);
     else writeProtobufResponse(out, response);
     this.#response = this.#views.of(out.bytes, out.length);
   }

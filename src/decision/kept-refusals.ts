@@ -15,7 +15,8 @@ class KeptRefusal {
   /** Number of the limit; -1 for none. */
   limit = -1;
   nowS = 0;
-  /** `RateLimitResponse`, encoded. */
+  format: ResponseFormat = 'protobuf';
+  /** The response, encoded. */
   bytes: Uint8Array = NO_BYTES;
   /** See `DecisionReply.answered`. */
   retryAfterS = 0;
@@ -34,8 +35,9 @@ export class KeptRefusals {
     const row = rowOf(batch, request);
     if (row < 0 || rules !== this.#rules) return null;
     const limit = batch.decisions.limit[row];
-    const kept = this.#placeOf(limit, batch.formats[request]);
-    return kept.limit === limit && kept.nowS === batch.nowS ? kept : null;
+    const format = batch.formats[request];
+    const kept = this.#placeOf(limit, format);
+    return kept.limit === limit && kept.nowS === batch.nowS && kept.format === format ? kept : null;
   }
 
   /** Keeps a copy of the answer to a refused request, if other requests will get the same one. */
@@ -51,18 +53,20 @@ export class KeptRefusals {
       this.#rules = rules;
     }
     const limit = batch.decisions.limit[row];
-    const kept = this.#placeOf(limit, batch.formats[request]);
+    const format = batch.formats[request];
+    const kept = this.#placeOf(limit, format);
     kept.limit = limit;
     kept.nowS = batch.nowS;
+    kept.format = format;
     // Answers of the next second mostly have the same length.
     if (kept.bytes.length === bytes.length) kept.bytes.set(bytes);
     else kept.bytes = bytes.slice();
     kept.retryAfterS = retryAfterS;
   }
 
-  /** Answers in JSON have the odd places. */
+  /** Answers over HTTP have the odd places. */
   #placeOf(limit: number, format: ResponseFormat): KeptRefusal {
-    return this.#places[(limit * 2 + (format === 'json' ? 1 : 0)) % PLACES];
+    return this.#places[(limit * 2 + (format === 'protobuf' ? 0 : 1)) % PLACES];
   }
 }
 

@@ -106,7 +106,7 @@ function writeHead(bytes: Uint8Array, at: number, kind: number, size: number): v
 }
 
 /** Kinds of request records: the encoding of the response, or that the call was canceled. */
-export const REQUEST_KIND = { protobuf: 0, json: 1, cancelled: 2 } as const;
+export const REQUEST_KIND = { protobuf: 0, json: 1, cancelled: 2, http: 3 } as const;
 
 /** Longer views are not cached: they are rare. */
 const LONGEST = 4_096;

@@ -12,6 +12,7 @@ import {
   KIND,
   OVERRIDDEN,
 } from './batch.ts';
+import type { ResponseFormat } from './decider.ts';
 import { nameOfLimit } from './metric-key.ts';
 import { type GlobalModes, isQuota } from './overall-code.ts';
 
@@ -49,7 +50,7 @@ interface Bytes {
 /**
  * Parts of a `RateLimitResponse` in the encoding of its request. `headers` are elements of `response_headers_to_add`: in
  * JSON, with commas between them. `rest` are the fields `raw_body` and `dynamic_metadata`: in JSON, with a comma before
- * each.
+ * each. In an HTTP response, `headers` are as `messages/http-response.ts` has them, and `rest` is the body.
  */
 export interface EncodedAdditions {
   readonly headers: Bytes;
@@ -75,8 +76,8 @@ export interface DecidedRequest {
 
 /** Adds to responses what the settings and the domains enable. */
 export interface ResponseAdditions {
-  /** Whether responses may have additions with these rules. */
-  areEnabled(rules: CompiledRules): boolean;
+  /** Whether responses in a format may have additions with these rules. */
+  areEnabled(rules: CompiledRules, format: ResponseFormat): boolean;
   /** The additions of a response; null if it has none. */
   of(decided: DecidedRequest): Additions | null;
 }

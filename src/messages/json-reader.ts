@@ -89,6 +89,19 @@ export class JsonReader {
     return this.#another(CHAR.closeObject) ? this.#field(table, seen) : NO_FIELD;
   }
 
+  /** Enters an object with any names and reads the first one. Returns null if it has none. */
+  firstName(): string | null {
+    this.#enter(CHAR.openObject, 'a JSON object');
+    if (this.#skipSpace() !== CHAR.closeObject) return this.#anyName();
+    this.#position++;
+    return null;
+  }
+
+  /** Reads the next name of an object with any names. Returns null at the end. */
+  nextName(): string | null {
+    return this.#another(CHAR.closeObject) ? this.#anyName() : null;
+  }
+
   /** Enters an array. Returns whether it has a first item. */
   firstItem(): boolean {
     this.#enter(CHAR.openArray, 'a JSON array');
@@ -122,6 +135,13 @@ export class JsonReader {
       throw this.#found(`must be a JSON string${quotingHint(this.#bytes, this.#position)}`);
     }
     if (!this.#plainStringInto(writer)) this.#anyStringInto(writer);
+  }
+
+  /** Reads a string as text. */
+  string(): string {
+    const content = new ByteWriter();
+    this.stringInto(content);
+    return Buffer.from(content.view()).toString('utf8');
   }
 
   /** Reads a whole number, or a string that contains one. Returns a bigint above 2^53 - 1. */
@@ -199,11 +219,26 @@ export class JsonReader {
     return byte === CHAR.comma;
   }
 
+  #anyName(): string {
+    this.#expectName();
+    const name = this.#text();
+    this.#skipColon();
+    return name;
+  }
+
+  #expectName(): void {
+    if (this.#skipSpace() === CHAR.quote) return;
+    const hint = quotingHint(this.#bytes, this.#position);
+    throw this.#found(`expected a field name in double quotes${hint}`);
+  }
+
+  #skipColon(): void {
+    if (this.#skipSpace() !== CHAR.colon) throw this.#found('expected a colon after the field name');
+    this.#position++;
+  }
+
   #field(table: NameTable, seen: number): number {
-    if (this.#skipSpace() !== CHAR.quote) {
-      const hint = quotingHint(this.#bytes, this.#position);
-      throw this.#found(`expected a field name in double quotes${hint}`);
-    }
+    this.#expectName();
     const at = this.#position;
     const field = this.#name(table);
     if (field === UNKNOWN) {
@@ -216,8 +251,7 @@ export class JsonReader {
       const found = describeAt(this.#bytes, at);
       throw this.#fault(at, `${found} is a duplicate field: write it once, in one spelling`);
     }
-    if (this.#skipSpace() !== CHAR.colon) throw this.#found('expected a colon after the field name');
-    this.#position++;
+    this.#skipColon();
     return field;
   }
 

@@ -1,9 +1,17 @@
 import type { ByteWriter } from '../base/bytes.ts';
+import { type DescribedRequest, readDescribedRequest } from './described-request.ts';
+import { beginLength, endLength } from './field-lengths.ts';
 import { jsonFault } from './json-fault.ts';
 import { JsonReader, NO_FIELD, nameTable } from './json-reader.ts';
 import { INT32, UINT32, UINT64 } from './json-values.ts';
 import { LEASE_ACTIONS, LEASE_FIELD } from './lease-message.ts';
-import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './request-table.ts';
+import {
+  MAX_DESCRIPTORS,
+  MAX_ENTRIES,
+  RequestTable,
+  TOO_MANY_DESCRIPTORS,
+  TOO_MANY_ENTRIES,
+} from './request-table.ts';
 import { WIRE, writeTag, writeUint } from './wire.ts';
 
 // The fields of each message are bits, so that a number can hold the fields that were seen. In the proto3 JSON mapping
@@ -12,11 +20,13 @@ import { WIRE, writeTag, writeUint } from './wire.ts';
 const DOMAIN = 1;
 const DESCRIPTORS = 2;
 const HITS_ADDEND = 4;
+const REQUEST = 8;
 const REQUEST_FIELDS = nameTable({
   domain: DOMAIN,
   descriptors: DESCRIPTORS,
   hitsAddend: HITS_ADDEND,
   hits_addend: HITS_ADDEND,
+  request: REQUEST,
 });
 
 const ENTRIES = 1;
@@ -57,35 +67,62 @@ const LIMIT_FIELDS = nameTable({
  */
 const UNITS = nameTable({ UNKNOWN: 0, SECOND: 1, MINUTE: 2, HOUR: 3, DAY: 4, MONTH: 5, YEAR: 6 });
 
+const BOTH = DESCRIPTORS | REQUEST;
+const ONE_OF_BOTH = 'a request is described by `descriptors` or by `request`: write one of them';
+
+/** A request without descriptors: the rules of its domain say what they are. */
+export interface UnmappedRequest {
+  readonly domain: string;
+  readonly request: DescribedRequest;
+}
+
 /**
  * Converts a `RateLimitRequest` from proto3 JSON to protobuf wire format and appends it. Fields keep the order of the
  * document, which protobuf allows.
  *
+ * @returns null, or the `request` that the document has instead of descriptors, which can be appended
  * @throws JsonFault if the document is not valid; the writer is then unchanged
  */
-export function jsonToRequest(body: Uint8Array, writer: ByteWriter): void {
+export function jsonToRequest(body: Uint8Array, writer: ByteWriter): UnmappedRequest | null {
   if (body.length === 0) throw jsonFault(body, 0, 'is empty: send {"domain": "...", "descriptors": [...]}');
   const before = writer.length;
   try {
     const reader = new JsonReader(body);
-    readRequest(reader, writer);
+    const request = readRequest(reader, writer);
     reader.endDocument();
+    return request === null
+      ? null
+      : { domain: exactDomain(writer.bytes.subarray(before, writer.length)), request };
   } catch (thrown) {
     writer.length = before;
     throw thrown;
   }
 }
 
-function readRequest(reader: JsonReader, writer: ByteWriter): void {
+function readRequest(reader: JsonReader, writer: ByteWriter): DescribedRequest | null {
   let seen = 0;
+  let described: DescribedRequest | null = null;
   let field = reader.firstField(REQUEST_FIELDS);
   for (; field !== NO_FIELD; field = reader.nextField(REQUEST_FIELDS, seen)) {
     seen |= field;
     if (reader.takeNull()) continue;
     if (field === DOMAIN) readText(reader, writer, 1);
+    else if (field === HITS_ADDEND) writeUint(writer, 3, Number(reader.integer(UINT32)));
+    else if ((seen & BOTH) === BOTH) throw reader.refuse(ONE_OF_BOTH);
     else if (field === DESCRIPTORS) readDescriptors(reader, writer);
-    else writeUint(writer, 3, Number(reader.integer(UINT32)));
+    else described = readDescribedRequest(reader);
   }
+  return described;
+}
+
+/** Reads one request after the other. */
+const domains = new RequestTable();
+
+/** The domain of a request without descriptors. */
+function exactDomain(request: Uint8Array): string {
+  domains.reset();
+  domains.add(request);
+  return domains.text(domains.domainStart[0], domains.domainEnd[0]);
 }
 
 function readDescriptors(reader: JsonReader, writer: ByteWriter): void {
@@ -181,38 +218,6 @@ function readText(reader: JsonReader, writer: ByteWriter, field: number): void {
   reader.stringInto(writer);
   if (writer.length === content) writer.length = before;
   else endLength(writer, content);
-}
-
-/**
- * Starts a text or message field of unknown length and leaves one byte for the length. Most fields are shorter than 128
- * bytes, so moving the content of longer ones is cheaper than measuring all of them first.
- *
- * @param field a field number below 16, so that the tag is one byte
- * @returns where the content starts, for {@link endLength}
- */
-function beginLength(writer: ByteWriter, field: number): number {
-  writer.reserve(2);
-  writer.bytes[writer.length] = (field << 3) | WIRE.bytes;
-  writer.length += 2;
-  return writer.length;
-}
-
-/** Fills in the length of the field whose content starts at `content`. */
-function endLength(writer: ByteWriter, content: number): void {
-  const count = writer.length - content;
-  if (count < 128) writer.bytes[content - 1] = count;
-  else widenLength(writer, content, count);
-}
-
-/** Moves the content to make room for a length of more than one byte. */
-function widenLength(writer: ByteWriter, content: number, count: number): void {
-  let more = 0;
-  for (let rest = count; rest > 127; rest >>>= 7) more++;
-  writer.reserve(more);
-  writer.bytes.copyWithin(content + more, content, content + count);
-  writer.length = content - 1;
-  writer.varint(count);
-  writer.length += count;
 }
 
 /** Writes an enum or int32 field. Protobuf encodes negative numbers in 64-bit form with ten bytes. */

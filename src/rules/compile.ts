@@ -17,7 +17,7 @@ import {
 import { TermsSection } from './compile-terms.ts';
 import { WildcardSections } from './compile-wildcards.ts';
 import { groupingBits } from './conditions/grouping.ts';
-import { answersWord, NAMES_POLICIES } from './domain-answers.ts';
+import { answersWord } from './domain-answers.ts';
 import {
   CONDITION,
   DOMAIN,
@@ -36,7 +36,7 @@ import {
   PART,
   QUOTA,
 } from './layout.ts';
-import { PolicyNames } from './policy-names.ts';
+import { namesPolicies, PolicyNames } from './policy-names.ts';
 import {
   type DomainRules,
   isDefaultQuota,
@@ -64,8 +64,7 @@ export function compileRules(
   rules: RuleSet,
   { answers = 0, undotsStatistics = false, calendarMonths = false }: CompileOptions = {},
 ): SharedArrayBuffer {
-  const enabled = rules.domains.reduce((any, domain) => any | (domain.answers?.enabled ?? 0), answers);
-  const compiler = new Compiler((enabled & NAMES_POLICIES) !== 0, calendarMonths);
+  const compiler = new Compiler(namesPolicies(rules, answers), calendarMonths);
   for (const domain of rules.domains) compiler.addDomain(domain);
   return compiler.publish(undotsStatistics);
 }
@@ -120,12 +119,15 @@ class Compiler {
     const level = this.#addLevel(domain.entries, domain.name);
     this.#policies?.leave();
     const orders = this.#poolText(bucketOrdersText(bucketOrdersOf(domain.entries)));
+    const requests = this.#poolText(domain.requests === undefined ? '' : JSON.stringify(domain.requests));
     const { words } = this.#domains;
     words[record + DOMAIN.name] = name.offset;
     words[record + DOMAIN.nameLength] = name.length;
     words[record + DOMAIN.level] = level;
     words[record + DOMAIN.orders] = orders.offset;
     words[record + DOMAIN.ordersLength] = orders.length;
+    words[record + DOMAIN.requests] = requests.offset;
+    words[record + DOMAIN.requestsLength] = requests.length;
   }
 
   #addLevel(entries: readonly RuleEntry[], path: string): number {

@@ -137,6 +137,23 @@ export class CompiledRules {
     }
   }
 
+  /** Whether the rules were compiled with the names of policies; see {@link policyName}. */
+  get hasPolicyNames(): boolean {
+    return this.words[HEADER.policies] !== 0;
+  }
+
+  /** The mappings of requests of the domains that have one, in definition order: name, and `RequestMapping` as JSON. */
+  *allRequests(): Iterable<readonly [domain: string, mapping: string]> {
+    const { words } = this;
+    for (let domain = 0; domain < this.domainCount; domain++) {
+      const record = this.#domains + domain * DOMAIN.words;
+      const length = words[record + DOMAIN.requestsLength];
+      if (length === 0) continue;
+      const name = this.text(words[record + DOMAIN.name], words[record + DOMAIN.nameLength]);
+      yield [name, this.text(words[record + DOMAIN.requests], length)];
+    }
+  }
+
   /** Where the quoted name of the policy of a limit is in the pool. Only for rules that are compiled with these names. */
   policyName(limit: number): { readonly offset: number; readonly length: number } {
     const at = this.words[HEADER.policies] + limit * POLICY.words;

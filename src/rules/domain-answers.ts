@@ -15,6 +15,9 @@ export const ANSWER_FIELDS = {
 /** The answers that name policies. */
 export const NAMES_POLICIES = ANSWER.ratelimitHeaders | ANSWER.problemBody;
 
+/** What answers to mapped HTTP requests contain, unless the domain says otherwise: they reach the end user as they are. */
+export const MAPPED_ANSWERS = ANSWER.retryAfter | ANSWER.ratelimitHeaders;
+
 /** What a domain says about its answers: bits of {@link ANSWER}. A bit that neither has is left to the settings. */
 export interface DomainAnswers {
   readonly enabled: number;

@@ -96,8 +96,20 @@ export const HEADER = {
 /** Between the levels of a path. Shown as a dot, which a key or a value can contain as well. */
 export const LEVEL_END = '\0';
 
-/** A domain: its name in the pool, its top level, and its orders of buckets as text in the pool (`bucket-orders.ts`). */
-export const DOMAIN = { name: 0, nameLength: 1, level: 2, orders: 3, ordersLength: 4, words: 5 } as const;
+/**
+ * A domain: its top level, and texts in the pool: its name, its orders of buckets (`bucket-orders.ts`), and its
+ * `RequestMapping` as JSON, whose length is 0 if it has none.
+ */
+export const DOMAIN = {
+  name: 0,
+  nameLength: 1,
+  level: 2,
+  orders: 3,
+  ordersLength: 4,
+  requests: 5,
+  requestsLength: 6,
+  words: 7,
+} as const;
 
 /**
  * A level: its shapes, with their longest prefix and suffix. In `gramLengths`, bit `n` is set if a wildcard of the level

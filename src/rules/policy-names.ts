@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RuleLimit } from './rule-set.ts';
+import { MAPPED_ANSWERS, NAMES_POLICIES } from './domain-answers.ts';
+import type { RuleLimit, RuleSet } from './rule-set.ts';
 
 /** Maximum number of characters of a policy name. Longer ones are cut, so that headers stay short. */
 const LONGEST_NAME = 128;
@@ -43,6 +44,16 @@ function hexOf(byte: number): string {
 
 function digestOf(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, DIGEST_DIGITS);
+}
+
+/** Whether an answer may name policies. @param answers what the settings enable for all answers */
+export function namesPolicies({ domains }: RuleSet, answers: number): boolean {
+  const enabled = domains.reduce(
+    (any, domain) =>
+      any | (domain.answers?.enabled ?? 0) | (domain.requests === undefined ? 0 : MAPPED_ANSWERS),
+    answers,
+  );
+  return (enabled & NAMES_POLICIES) !== 0;
 }
 
 /** A range of the pool. */

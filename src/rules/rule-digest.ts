@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { TokenRule } from './request-mapping.ts';
 import {
   type ClassRule,
   isDefaultQuota,
@@ -12,7 +13,12 @@ import {
 const SHORT_DIGITS = 16;
 
 /** Fields that say where a rule is written, and not what it does, or that repeat others. */
-const NOT_HASHED: ReadonlySet<string> = new Set<keyof RuleEntry>(['place', 'overlaidBy', 'composite']);
+const NOT_HASHED: ReadonlySet<string> = new Set<keyof RuleEntry | keyof TokenRule>([
+  'place',
+  'overlaidBy',
+  'composite',
+  'jwksPath',
+]);
 
 /** Number of characters that are hashed at once. */
 const CHUNK_CHARACTERS = 65_536;

@@ -3,6 +3,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { ValueCondition } from './conditions/condition.ts';
 import type { Grouping } from './conditions/grouping.ts';
 import type { DomainAnswers } from './domain-answers.ts';
+import type { RequestMapping } from './request-mapping.ts';
 import { WHOLE } from './shares.ts';
 
 /** A checked set of rules (spec 2.2). Built by `parse/load.ts`, compiled by `compile.ts`. */
@@ -16,7 +17,13 @@ export interface DomainRules {
   readonly entries: readonly RuleEntry[];
   /** The `answers` block; absent if the domain has none. */
   readonly answers?: DomainAnswers;
+  /** The `requests` block; absent if the domain has none. */
+  readonly requests?: RequestMapping;
 }
+
+/** The blocks that a rule file has for its whole domain: their names in files and in {@link DomainRules}. */
+export const DOMAIN_BLOCKS = ['answers', 'requests'] as const;
+export type DomainBlock = (typeof DOMAIN_BLOCKS)[number];
 
 /** Where a rule is written. */
 export interface RulePlace {

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { askByRawHttp, runProxyExam } from '../exam/behind-proxy.ts';
 import { DecisionLoad } from '../support/proxies/decision-load.ts';
 import type { Substitutions } from '../support/proxies/front.ts';
 import { runNginx, startNginx } from '../support/proxies/nginx.ts';
 import { Place } from '../support/proxies/place.ts';
+import { startWebsite } from '../support/proxies/website.ts';
 import { serviceFor } from '../support/service.ts';
 import { missing } from '../support/tools.ts';
 
@@ -56,18 +54,6 @@ descriptors:
   - key: remote_address
     rate_limit: { unit: year, requests_per_unit: 3 }
 `;
-
-/** A web server; returns its `host:port`. */
-async function startWebsite(t: Test): Promise<string> {
-  const server = createServer(async (request, response) => {
-    if (request.url === '/forbidden') response.writeHead(403).end('no entry');
-    else response.end((await request.toArray()).join(''));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 t.test(
   'limit-requests.conf: 200 within the limit, then 429; 200 while Sluice is stopped',

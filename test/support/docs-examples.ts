@@ -48,6 +48,11 @@ export function timeless(output: string): string {
     .trimEnd();
 }
 
+/** The words of a command, as a shell splits it: what is in single quotes is one word. */
+function wordsOf(line: string): string[] {
+  return Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain);
+}
+
 /** Runs the commands that the page uses, as a shell in `directory` would. */
 export class DocsTerminal {
   readonly #service: ServiceProcess;
@@ -64,7 +69,7 @@ export class DocsTerminal {
 
   async #sluice(command: string): Promise<string> {
     const [line, echo] = command.split('; echo ');
-    const [, name, ...args] = line.split(' ');
+    const [, name, ...args] = wordsOf(line);
     const { status, stdout, stderr } = await run(name, ...this.#args(name, args));
     const printed = `${stdout}${stderr}`.replaceAll(`${this.#directory}/`, '');
     return echo === undefined ? printed : `${printed}${JSON.parse(echo).replace('$?', status)}`;

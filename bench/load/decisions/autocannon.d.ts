@@ -1,7 +1,11 @@
-/** The part of autocannon that the load on /json uses; the package brings no types. */
+/** The part of autocannon that the load over HTTP uses; the package brings no types. */
 declare module 'autocannon' {
-  interface CannonRequest {
-    readonly body: string;
+  /** What differs from the options. */
+  export interface CannonRequest {
+    readonly method?: string;
+    readonly path?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
   }
 
   interface CannonClient {
@@ -10,8 +14,8 @@ declare module 'autocannon' {
 
   interface CannonOptions {
     readonly url: string;
-    readonly method: string;
-    readonly headers: Readonly<Record<string, string>>;
+    readonly method?: string;
+    readonly headers?: Readonly<Record<string, string>>;
     readonly connections: number;
     /** Seconds. */
     readonly duration: number;

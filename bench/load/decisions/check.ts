@@ -7,7 +7,15 @@ import type { LoadTotals } from '../../support/generator.ts';
 import { CONTESTANTS } from './contestants.ts';
 import type { Field, Running } from './field.ts';
 import { LIMIT_KINDS, type LimitKind, ROOMY_LIMIT } from './limit-kinds.ts';
-import { CODE, jsonBodyOf, OVER_KEYS, PATTERNS, type Pattern, requestOf } from './patterns.ts';
+import {
+  CODE,
+  checkRequestOf,
+  jsonBodyOf,
+  OVER_KEYS,
+  PATTERNS,
+  type Pattern,
+  requestOf,
+} from './patterns.ts';
 
 /** Numbers of calls that are looked at before a load. */
 const SAMPLES = [0, 1, 61_803, 99_999];
@@ -34,7 +42,8 @@ export async function checkAnswers(running: Running, pattern: Pattern): Promise<
           ? codeFaultOf(pattern, answer)
           : faultOf(pattern, answer) ||
             explanationFaultOf(running, answer) ||
-            (await jsonFaultOf(running, pattern, number));
+            (await jsonFaultOf(running, pattern, number)) ||
+            (await checkFaultOf(running, pattern, number));
       if (fault !== '')
         throw new Error(`${titleOf(running)} answers call ${number} of "${pattern.title}" wrongly: ${fault}`);
     }
@@ -80,6 +89,19 @@ async function jsonFaultOf(running: Running, pattern: Pattern, number: number): 
   const [wanted, text] = pattern.code === CODE.ok ? [200, 'OK'] : [429, 'OVER_LIMIT'];
   if (status !== wanted) return `status ${status} over /json, not ${wanted}`;
   return answer.overallCode === text ? '' : `overall code ${answer.overallCode} over /json, not ${text}`;
+}
+
+/** A request that `/check` decides has the headers of its limits, and is counted like any other. */
+async function checkFaultOf({ name, httpPort }: Running, pattern: Pattern, number: number): Promise<string> {
+  if (CONTESTANTS[name].maps !== true) return '';
+  const { method, path, headers } = checkRequestOf(pattern, number);
+  const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, { method, headers });
+  const wanted = pattern.code === CODE.ok ? 200 : 429;
+  if (answer.status !== wanted) return `status ${answer.status} over /check, not ${wanted}`;
+  const policies = answer.headers.get('ratelimit')?.split(', ') ?? [];
+  return policies.length === pattern.limited
+    ? ''
+    : `${policies.length} limits over /check, not ${pattern.limited}`;
 }
 
 /** Two hits where the limit is one. */

@@ -13,6 +13,8 @@ export interface Contestant {
   readonly engine?: 'node';
   /** The kind of the limits on the key that the patterns `hot` and `keys` ask for; plain without it. */
   readonly limits?: LimitKindName;
+  /** Whether the rules say how HTTP requests become descriptors. */
+  readonly maps?: true;
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -57,7 +59,9 @@ const USUAL_CONTESTANTS = {
 type WithLimits = `${Store}-limits-${LimitKindName}`;
 /** The service on a store, with other settings. */
 type WithSettings = `${Store}-${keyof typeof FEATURES}`;
-export type ContestantName = keyof typeof USUAL_CONTESTANTS | WithLimits | WithSettings;
+/** The service on a store, with rules that map requests. */
+type Mapping = `${Store}-maps`;
+export type ContestantName = keyof typeof USUAL_CONTESTANTS | WithLimits | WithSettings | Mapping;
 
 /** What is measured: the service on a store, or what it is compared with. */
 export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
@@ -78,11 +82,19 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
       ]),
     ),
   ) as Record<WithSettings, Contestant>),
+  ...(Object.fromEntries(
+    STORES.map(store => [serviceThatMaps(store), { ...USUAL_CONTESTANTS[store], maps: true }]),
+  ) as Record<Mapping, Contestant>),
 };
 
 /** The contestant that is the service on a store, with few rules or with very many. */
 export function serviceOn(store: Store, rules: 'few' | 'many'): ContestantName {
   return rules === 'few' ? store : `${store}-rules`;
+}
+
+/** The contestant that is the service on a store, with rules that map requests. */
+export function serviceThatMaps(store: Store): Mapping {
+  return `${store}-maps`;
 }
 
 /** The contestant that is the service on a store, with one kind of limits. */

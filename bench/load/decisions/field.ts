@@ -150,8 +150,8 @@ export class Field {
 
   #writeRules(name: ContestantName): string {
     const folder = join(this.#options.folder, `rules-${name}`);
-    const { routes, limits } = CONTESTANTS[name];
-    writeRules(folder, { 'config/bench.yaml': ruleFile(benchRules(routes, limits)) });
+    const { routes, limits, maps } = CONTESTANTS[name];
+    writeRules(folder, { 'config/bench.yaml': ruleFile(benchRules(routes, limits), maps) });
     return folder;
   }
 

@@ -66,6 +66,11 @@ export function ratioOf(
   return medianRatio(valuesOf(rounds, over, figure), valuesOf(rounds, under, figure));
 }
 
-function valuesOf(rounds: readonly Round[], contestant: ContestantName, figure: keyof Figures): number[] {
+/** A figure of a contestant in each round; NaN where there is none. */
+export function valuesOf(
+  rounds: readonly Round[],
+  contestant: ContestantName,
+  figure: keyof Figures,
+): number[] {
   return rounds.map(round => round[contestant]?.[figure] ?? Number.NaN);
 }

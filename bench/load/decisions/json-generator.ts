@@ -1,14 +1,15 @@
-import autocannon from 'autocannon';
+import autocannon, { type CannonRequest } from 'autocannon';
 import { answerBench } from '../../support/control-channel.ts';
 import type { GeneratorAnswers, Load, LoadTotals } from '../../support/generator.ts';
 import { CALL_NUMBERS, CallNumbers } from '../../support/grpc-load/call-numbers.ts';
 import { LatencyHistogram } from '../../support/latency-histogram.ts';
 import { type LoadWindow, LoadWindows } from '../../support/load-window.ts';
-import { jsonBodyOf, type Pattern } from './patterns.ts';
+import { checkRequestOf, jsonBodyOf, type Pattern } from './patterns.ts';
 
-/** A process that puts load on `/json` with autocannon: a connection for each call that is open at a time. */
+/** A process that puts load on `/json` or `/check` with autocannon: a connection for each call that is open at a time. */
 export interface JsonLoad extends Load {
   readonly pattern: Pattern;
+  readonly front: 'json' | 'check';
   /** The HTTP status that every answer has to have. */
   readonly expectedStatus: number;
 }
@@ -28,25 +29,33 @@ class RunningJsonLoad {
   #answered = 0;
   #fault = '';
 
-  constructor({ port, connections, streamsPerConnection, pattern, expectedStatus, watched }: JsonLoad) {
+  constructor({
+    port,
+    connections,
+    streamsPerConnection,
+    pattern,
+    front,
+    expectedStatus,
+    watched,
+  }: JsonLoad) {
     const numbers = new CallNumbers();
     const clients = connections * streamsPerConnection;
     const isCounted = pattern.descriptors.flat().some(([, value]) => typeof value !== 'string');
     const bodies = isCounted ? Math.ceil(MOST_BODIES / clients) : 1;
+    const next = (): CannonRequest =>
+      front === 'json'
+        ? { body: jsonBodyOf(pattern, numbers.next()) }
+        : checkRequestOf(pattern, numbers.next());
     this.#sent.promise.catch(() => {});
     this.#cannon = autocannon(
       {
-        url: `http://127.0.0.1:${port}/json`,
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        url: `http://127.0.0.1:${port}/${front}`,
+        ...(front === 'json' && { method: 'POST', headers: { 'content-type': 'application/json' } }),
         connections: clients,
         duration: DURATION_S,
         timeout: TIMEOUT_S,
         sampleInt: STOP_CHECK_MS,
-        setupClient: client =>
-          client.setRequests(
-            Array.from({ length: bodies }, () => ({ body: jsonBodyOf(pattern, numbers.next()) })),
-          ),
+        setupClient: client => client.setRequests(Array.from({ length: bodies }, next)),
       },
       (failure, result) => {
         if (failure === null) this.#sent.resolve(result.requests.sent);

@@ -91,7 +91,8 @@ function load(measurement: Measurement, running: Running, pattern: Pattern): Pro
     case 'grpc':
       return grpcLoad(measurement);
     case 'json':
-      return jsonLoad(measurement, running, pattern);
+    case 'check':
+      return httpLoad(measurement, running, pattern, measurement.scenario.front);
     case 'h2load':
       return h2loadLoad(measurement, running, pattern);
   }
@@ -104,15 +105,17 @@ async function grpcLoad(measurement: Measurement): Promise<Loaded> {
   return { figures: figuresOf(window), totals: await generator.ask('finish') };
 }
 
-async function jsonLoad(
+async function httpLoad(
   { field, scenario, durations }: Measurement,
   running: Running,
   pattern: Pattern,
+  front: 'json' | 'check',
 ): Promise<Loaded> {
   const generator = field.jsonGenerator;
   await generator.ask('start', {
     ...commonLoad(scenario, running, running.httpPort),
     pattern,
+    front,
     expectedStatus: pattern.code === CODE.ok ? 200 : 429,
   });
   const window = await measuredWindow(durations, () => generator.ask('mark'));

@@ -109,6 +109,35 @@ export function jsonBodyOf(pattern: Pattern, number: number): string {
   return JSON.stringify({ domain, descriptors: descriptors.map(({ entries }) => ({ entries })) });
 }
 
+/** A call of `/check`, as a proxy describes a request that has the descriptors of a pattern. */
+export interface CheckRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a proxy sends besides. */
+const USUAL_HEADERS = {
+  'x-forwarded-for': '203.0.113.7, 198.51.100.23',
+  'x-forwarded-host': 'shop.example',
+  'x-forwarded-proto': 'https',
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)',
+  accept: '*/*',
+};
+
+/** Call `number` of `/check`. The path and the method are those of the request; every other key has a header. */
+export function checkRequestOf(pattern: Pattern, number: number): CheckRequest {
+  const { domain, descriptors } = requestOf(pattern, number);
+  const values = new Map(descriptors.flatMap(({ entries }) => entries.map(({ key, value }) => [key, value])));
+  const [path = '', method = 'GET'] = [values.get('path'), values.get('method')];
+  const others = [...values].filter(([key]) => key !== 'path' && key !== 'method');
+  return {
+    method,
+    path: `/check/${domain}${path}`,
+    headers: { ...USUAL_HEADERS, ...Object.fromEntries(others.map(([key, value]) => [`x-${key}`, value])) },
+  };
+}
+
 /** The request with the places of its digits, for a generator that fills them in. */
 export function templateOf(pattern: Pattern): RequestTemplate {
   const belows: number[] = [];

@@ -26,13 +26,14 @@ export const PARTS = [
   'answers',
   'hot-keys',
   'live-page',
+  'check',
   'quota',
 ] as const;
 export type Part = (typeof PARTS)[number];
 /** Parts that compare small differences. They are run if they are named, and then without the others. */
 const OPERATOR_PARTS: readonly Part[] = ['answers', 'hot-keys', 'live-page'];
 /** Parts that are run only if they are named. */
-const NAMED_PARTS: readonly Part[] = [...OPERATOR_PARTS, 'quota'];
+const NAMED_PARTS: readonly Part[] = [...OPERATOR_PARTS, 'check', 'quota'];
 /** Parts in which two builds can be compared. */
 const AGAINST_PARTS: readonly Part[] = ['load', 'half-peak', 'everyday'];
 
@@ -52,7 +53,7 @@ export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …]
 Measures the service from end to end, compared with a simple implementation; see bench/README.md.
   --quick              few short rounds of all parts except limits, within 90 s, instead of 12 minutes
   --only PART,…        ${PARTS.join(', ')}.
-                       The last four are run only if they are named. Of them, ${OPERATOR_PARTS.join(', ')}
+                       The last five are run only if they are named. Of them, ${OPERATOR_PARTS.join(', ')}
                        compare small differences
   --store STORE,…      ${STORES.join(', ')}
   --front FRONT,…      ${FRONTS.join(', ')}

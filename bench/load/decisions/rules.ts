@@ -37,9 +37,20 @@ export function benchRules(routes: number, kind: LimitKindName = 'plain'): Bench
   ];
 }
 
-/** The rules as a rule file, as a generator would write it. */
-export function ruleFile(rules: readonly BenchRule[]): string {
-  return [`domain: ${DOMAIN}`, 'descriptors:', ...linesOf(rules, '  '), ''].join('\n');
+/** How requests become the descriptors of the patterns; see `checkRequestOf`. */
+const REQUESTS = [
+  'requests:',
+  '  descriptors:',
+  ...['user', 'tenant', 'colour'].map(key => `    - [{ key: ${key}, header: x-${key} }]`),
+  '    - [{ key: plan, header: x-plan }, { key: customer, header: x-customer }]',
+  '    - [{ key: path, path: true }]',
+  '    - [{ key: path, path: true }, { key: method, method: true }]',
+];
+
+/** The rules as a rule file, as a generator would write it. @param maps whether the file maps requests */
+export function ruleFile(rules: readonly BenchRule[], maps = false): string {
+  const head = [`domain: ${DOMAIN}`, ...(maps ? REQUESTS : [])];
+  return [...head, 'descriptors:', ...linesOf(rules, '  '), ''].join('\n');
 }
 
 function linesOf(rules: readonly BenchRule[], indent: string): string[] {

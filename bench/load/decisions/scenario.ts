@@ -4,7 +4,8 @@ import { PATTERNS, type Pattern, type PatternName, routesPattern, withHolder } f
 
 /** How requests come in, and by which generator. */
 export const FRONTS = ['grpc', 'h2load', 'json'] as const;
-export type Front = (typeof FRONTS)[number];
+/** `check` is measured in a part of its own. */
+export type Front = (typeof FRONTS)[number] | 'check';
 
 /** So many connections with so many calls open on each; over HTTP/1.1 that is a connection for each call. */
 export interface Connections {
@@ -58,7 +59,7 @@ const QUICK: typeof USUAL = [
 /** What the user wants; an empty list is everything. */
 export interface Selection {
   readonly stores: readonly Store[];
-  readonly fronts: readonly Front[];
+  readonly fronts: readonly (typeof FRONTS)[number][];
   readonly patterns: readonly PatternName[];
   readonly connections: readonly ConnectionsName[];
   readonly baseline: boolean;

@@ -1,5 +1,6 @@
 import { median } from '../../support/statistics.ts';
 import { formatNumber } from '../../support/table.ts';
+import { ratioToJson } from './checks.ts';
 import { CONTESTANTS, STORES, type Store, serviceOn } from './contestants.ts';
 import type { EverydayResult } from './everyday.ts';
 import { type Figures, medianFigures, type Round, ratioOf, type ScenarioResult } from './figures.ts';
@@ -21,6 +22,7 @@ export interface Results {
   readonly scenarios: readonly ScenarioResult[];
   readonly limits: readonly ScenarioResult[];
   readonly engines: readonly ScenarioResult[];
+  readonly checks: readonly ScenarioResult[];
   readonly halfPeak: readonly HalfPeakResult[];
   readonly everyday: readonly EverydayResult[];
   readonly reloads: readonly ReloadResult[];
@@ -33,6 +35,7 @@ const HALF_PEAK_P99_MS = 3;
 const EVERYDAY_CPU_MICROS = 45;
 const MANY_RULES_SHARE = 0.85;
 const LIMITS_SHARE = 0.9;
+const CHECK_CPU = 1.25;
 const RELOAD_LIFT_MS = 10;
 
 /** Every target, in the order of the parts. */
@@ -45,6 +48,7 @@ export function targetsOf(results: Results): Target[] {
     ...STORES.map(store => latencyTarget(results, store)),
     ...STORES.map(store => rulesTarget(results, store)),
     ...limitTargets(results),
+    ...checkTargets(results),
     ...STORES.flatMap(store => halfPeakTargets(results, store)),
     everydayTarget(results),
     ...STORES.map(store => reloadTarget(results, store)),
@@ -114,6 +118,23 @@ function limitTargets({ limits }: Results): Target[] {
       show: value => `${formatNumber(value * 100)} %`,
     });
   });
+}
+
+/** By CPU, because the generator limits the rates. */
+function checkTargets({ checks }: Results): Target[] {
+  return checks
+    .filter(({ scenario }) => scenario.front === 'check')
+    .flatMap(check =>
+      check.scenario.contestants.map(contestant =>
+        target({
+          title: `${titleOfScenario(check.scenario)}, ${CONTESTANTS[contestant].title}: CPU for a request to that of /json`,
+          value: ratioToJson(checks, check, contestant, 'cpuMicros'),
+          bound: CHECK_CPU,
+          is: 'at most',
+          show: value => `${formatNumber(value, 2)}×`,
+        }),
+      ),
+    );
 }
 
 function halfPeakTargets({ halfPeak }: Results, store: Store): Target[] {

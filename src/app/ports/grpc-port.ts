@@ -1,6 +1,7 @@
 import type { Health } from '../../base/health.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { QuotaDesk } from '../../quota/quota-desk.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
 import { healthService } from '../../transports/grpc/health-service.ts';
 import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
@@ -25,6 +26,8 @@ import type { Surroundings } from '../surroundings.ts';
 /** The decision service as the ports of a thread use it. */
 export interface DecisionsOnPort extends Omit<Surroundings, 'random'> {
   readonly decider: Decider;
+  /** The current rules; null before any were loaded. */
+  readonly rules: () => CompiledRules | null;
   /** Null if the counter store cannot grant quotas. */
   readonly quotas: QuotaDesk | null;
   /** Null if tracing is disabled. */

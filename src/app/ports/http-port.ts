@@ -1,7 +1,10 @@
 import type { Bound } from '../../base/threads/shared-bound.ts';
+import { mappingCounters } from '../../mapping/mapping-counters.ts';
+import { RequestMapper } from '../../mapping/request-mapper.ts';
 import type { Settings } from '../../settings/table.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { RouteStatistics } from '../../transports/http/route-statistics.ts';
+import { checkRoute } from '../../transports/http/routes/check-route.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import {
   healthRoute,
@@ -42,14 +45,25 @@ export function createHttpListener(
   { port, shared, threads, connections }: HttpPort,
 ): HttpListener {
   const { settings, health, tracing, stats, clock, logger } = decisions;
+  const decider = tracedDecider(decisions.decider, tracing);
+  const mapper = new RequestMapper({
+    rules: decisions.rules,
+    counters: mappingCounters(stats),
+    clock,
+    log: logger,
+  });
+  const parts = { decider, mapper, log: logger };
+  const kept = { tracing, keepsOrigins: logsDecisions(settings), keepsPeers: settings.hotKeys };
   const decisionRoutes = [
     healthRoute(health, loads),
     ...readinessRoutes(health, tasks?.readiness ?? {}, clock),
-    jsonRoute(tracedDecider(decisions.decider, tracing), logger, {
-      tracing,
-      keepsOrigins: logsDecisions(settings),
-      keepsPeers: settings.hotKeys,
+    jsonRoute(parts, {
+      ...kept,
       observer: new RouteStatistics(stats, 'json', ['200 OK', '429 Too Many Requests']),
+    }),
+    checkRoute(parts, {
+      ...kept,
+      observer: new RouteStatistics(stats, 'check', ['200 OK', '429 Too Many Requests']),
     }),
   ];
   const routes = [...decisionRoutes, ...(tasks?.routes(decisionRoutes, tracing) ?? [])];

@@ -1,4 +1,6 @@
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
+import { NOT_COUNTED } from '../../mapping/mapping-counters.ts';
+import { RequestMapper } from '../../mapping/request-mapper.ts';
 import { DebugServer, type DebugServerOptions } from '../../transports/debug/debug-server.ts';
 import type { GrpcServer } from '../../transports/grpc/server.ts';
 import type { HttpEngine, HttpListener } from '../../transports/http/listener.ts';
@@ -150,12 +152,13 @@ export class Ports implements Service {
 }
 
 function debugServer(
-  { settings, stats, clock, logger }: DecisionsOnPort,
+  { settings, stats, rules, clock, logger }: DecisionsOnPort,
   engine: HttpEngine,
   pages: DebugPages,
 ): DebugServer {
   return new DebugServer({
     ...pages,
+    mapper: new RequestMapper({ rules, counters: NOT_COUNTED, clock, log: logger }),
     engine,
     host: settings.debugHost,
     port: settings.debugPort,

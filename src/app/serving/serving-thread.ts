@@ -79,7 +79,14 @@ export async function serveConnections(task: LastingTask, setup: ServingThreadSe
     rules: generations,
     rehearsal,
   });
-  const served = { ...thread, decider: deciderOfCallers(settings, stats, batcher), quotas, tracing, health };
+  const served = {
+    ...thread,
+    decider: deciderOfCallers(settings, stats, batcher),
+    rules: () => generations.current()?.rules ?? null,
+    quotas,
+    tracing,
+    health,
+  };
   const ports = new ThreadPorts(served, { threads, bounds, loads, tasks });
   const figures = new FiguresWriter(loads, place, clock, busyShare(), () => ({
     connections: ports.connections,

@@ -38,7 +38,7 @@ function banner(settings: Settings, at: StartedAt, quickstart: boolean): string 
   const lines = [
     `Sluice ${packageVersion()} is ready:`,
     `  gRPC     ${at.grpc}${threads === null ? '' : `  (on ${threads} threads)`}`,
-    `  HTTP     http://${at.http}  (/json, /healthcheck)`,
+    `  HTTP     http://${at.http}  (/json, /check, /healthcheck)`,
     at.debug === null
       ? '  debug    closed: the port could not be opened; see the log'
       : `  debug    http://${at.debug}  (live page, /stats, /rlconfig, /debug/pprof/)`,

@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
-import { ANSWER, answersOf, NAMES_POLICIES } from '../../rules/domain-answers.ts';
+import { ANSWER, answersOf, MAPPED_ANSWERS, NAMES_POLICIES } from '../../rules/domain-answers.ts';
 import { type DecisionBatch, PENALIZED } from '../batch.ts';
 import type { ResponseFormat } from '../decider.ts';
 import type { EngineOptions } from '../engine.ts';
@@ -14,7 +14,7 @@ import { quotaOf, windowSOf } from './policies.ts';
 import { MAX_POLICIES, SHOWN, ShownLimits } from './shown-limits.ts';
 
 /** Bits beside those of `ANSWER` in the first number of a fingerprint. */
-const JSON_BIT = 16;
+const FORMAT_BITS: Readonly<Record<ResponseFormat, number>> = { protobuf: 0, json: 16, http: 64 };
 const REFUSED_BIT = 32;
 
 /** Numbers of a fingerprint: seven, and up to five for each policy. */
@@ -55,8 +55,8 @@ export class AnswerAdditions implements ResponseAdditions {
     this.#limits = new ShownLimits(modes);
   }
 
-  areEnabled(rules: CompiledRules): boolean {
-    return this.#enabled !== 0 || rules.hasAnswers;
+  areEnabled(rules: CompiledRules, format: ResponseFormat): boolean {
+    return this.#enabled !== 0 || rules.hasAnswers || format === 'http';
   }
 
   of(decided: DecidedRequest): Additions | null {
@@ -86,7 +86,10 @@ export class AnswerAdditions implements ResponseAdditions {
   #shown({ batch, request, rules, isRefused }: DecidedRequest): number {
     const { bytes, domainStart, domainEnd } = batch.requests;
     const word = rules.domainAnswers(bytes, domainStart[request], domainEnd[request]);
-    let shown = answersOf(this.#enabled, word);
+    const isHttp = batch.formats[request] === 'http';
+    let shown = answersOf(isHttp ? this.#enabled | MAPPED_ANSWERS : this.#enabled, word);
+    // HTTP responses have no metadata. The rules of the request may have been replaced by rules that map no requests.
+    if (isHttp) shown &= ~(ANSWER.matchedRule | (rules.hasPolicyNames ? 0 : NAMES_POLICIES));
     if (!isRefused) shown &= ANSWER.ratelimitHeaders | ANSWER.matchedRule;
     return this.#modes.shadow ? shown & ~ANSWER.ratelimitHeaders : shown;
   }
@@ -101,7 +104,7 @@ export class AnswerAdditions implements ResponseAdditions {
       this.#kept.clear();
       this.#rules = rules;
     }
-    const place = deciding * 2 + (format === 'json' ? 1 : 0);
+    const place = deciding * 2 + (format === 'protobuf' ? 0 : 1);
     const kept = this.#kept.get(place);
     if (kept !== undefined && this.#isSame(kept.fingerprint, count)) return kept.encoded;
     const encoded = this.#encode(decided, shown, format);
@@ -118,7 +121,7 @@ export class AnswerAdditions implements ResponseAdditions {
     const { deciding, retryAfterS, rows, count, violatedCount } = this.#limits;
     const numbers = this.#fingerprint;
     const isRefused = retryAfterS > 0;
-    numbers[0] = shown | (format === 'json' ? JSON_BIT : 0) | (isRefused ? REFUSED_BIT : 0);
+    numbers[0] = shown | FORMAT_BITS[format] | (isRefused ? REFUSED_BIT : 0);
     numbers[1] = retryAfterS;
     numbers[2] = decisions.limit[deciding];
     numbers[3] = decisions.flags[deciding] * 2 + decisions.isOver[deciding];

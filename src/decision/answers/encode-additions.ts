@@ -1,6 +1,7 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import { SECOND_MS } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { HEADER_END } from '../../messages/http-response.ts';
 import { writeStruct } from '../../messages/struct.ts';
 import { WIRE, writeBytes } from '../../messages/wire.ts';
 import { ANSWER } from '../../rules/domain-answers.ts';
@@ -33,13 +34,19 @@ interface HeaderStart {
   /** Up to the length of the value. */
   readonly protobuf: Uint8Array;
   readonly json: string;
+  /** The name and what ends it. */
+  readonly http: string;
 }
 
 function headerStart(name: string): HeaderStart {
   const protobuf = new ByteWriter();
   writeBytes(protobuf, KEY_FIELD, Buffer.from(name));
   protobuf.byte(VALUE);
-  return { protobuf: protobuf.take(), json: `{"key":"${name}","value":"` };
+  return {
+    protobuf: protobuf.take(),
+    json: `{"key":"${name}","value":"`,
+    http: `${name}${HEADER_END}`,
+  };
 }
 
 const POLICY_HEADER = headerStart('RateLimit-Policy');
@@ -107,7 +114,8 @@ export class AdditionsEncoder {
       value.decimal(limits.retryAfterS);
       this.#endHeader(RETRY_HEADER, format);
     }
-    if ((shown & ANSWER.problemBody) !== 0) {
+    // The type of the body of an HTTP response is known.
+    if ((shown & ANSWER.problemBody) !== 0 && format !== 'http') {
       value.reset();
       value.ascii(PROBLEM_TYPE);
       this.#endHeader(TYPE_HEADER, format);
@@ -115,9 +123,15 @@ export class AdditionsEncoder {
   }
 
   /** Appends a header with the value in `#value`. */
-  #endHeader({ protobuf, json }: HeaderStart, format: ResponseFormat): void {
+  #endHeader({ protobuf, json, http }: HeaderStart, format: ResponseFormat): void {
     const to = this.#headers;
     const value = this.#value;
+    if (format === 'http') {
+      to.ascii(http);
+      to.copy(value.bytes, 0, value.length);
+      to.byte(0);
+      return;
+    }
     if (format === 'json') {
       if (to.length > 0) to.byte(COMMA);
       to.ascii(json);
@@ -164,6 +178,7 @@ function writeServiceLimit(to: ByteWriter, name: Uint8Array, decisions: Decision
 
 function writeBody(to: ByteWriter, body: ByteWriter, format: ResponseFormat): void {
   if (format === 'protobuf') writeBytes(to, RAW_BODY_FIELD, body.view());
+  else if (format === 'http') to.copy(body.bytes, 0, body.length);
   else to.ascii(`,"rawBody":"${Buffer.from(body.view()).toString('base64')}"`);
 }
 

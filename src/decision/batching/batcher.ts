@@ -178,7 +178,7 @@ export class Batcher implements Decider {
     const isFull = !this.#hasRoom();
     if (window !== null && !this.#isDue && !isFull) {
       if (filling.size === 1) window.open(this.#windowEnded);
-    } else if (format === 'json') this.#flushAtTurnEnd();
+    } else if (format !== 'protobuf') this.#flushAtTurnEnd();
     else if (isFull || (filling.size === earlyRequests && this.#inFlight === 0 && window === null))
       queueMicrotask(this.#flush);
     else this.#scheduleFlush();

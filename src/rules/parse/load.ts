@@ -1,5 +1,4 @@
 import { quote } from '../../base/printable.ts';
-import type { DomainAnswers } from '../domain-answers.ts';
 import type {
   DomainRules,
   MAX_REPORTED_FAULTS,
@@ -8,11 +7,11 @@ import type {
   RuleFile,
   RuleSet,
 } from '../rule-set.ts';
-import { checkAnswers } from './check-answers.ts';
 import { checkBucketOrders } from './check-bucket-orders.ts';
 import { checkEntries, type Level } from './check-entries.ts';
 import { ConditionScope } from './conditions/condition-scope.ts';
 import { warnAboutUnreachable } from './conditions/warn-unreachable.ts';
+import { addDomainBlocks, type DomainBlocks, domainFields, missingBlocks } from './domain-blocks.ts';
 import { checkKeys } from './fields/field-names.ts';
 import { offsetOf, textField } from './fields/fields.ts';
 import { FaultList, type FileCheck } from './fields/file-check.ts';
@@ -46,8 +45,7 @@ interface Domain {
   readonly firstFile: string;
   readonly level: Level;
   readonly entries: RuleEntry[];
-  /** The `answers` block, and the file that has it. */
-  answers: { readonly file: string; readonly block: DomainAnswers } | null;
+  readonly blocks: DomainBlocks;
 }
 
 /**
@@ -82,8 +80,8 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     checkFile(check, root, { domains, scope, mergeDomains: options.mergeDomains });
   }
   for (const [name, domain] of domains) {
-    const added = domain.answers === null ? overlay.answersOf(name) : null;
-    if (added !== null) addAnswers(added.check, added.root, domain);
+    const added = overlay.blocksOf(name, missingBlocks(domain.blocks));
+    if (added !== null) addDomainBlocks(added.check, added.root, domain.blocks);
   }
   faults.throwIfAny();
   if (scope.quotas.size > 0) {
@@ -96,8 +94,8 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
   return { domains: Array.from(domains, ([name, domain]) => rulesOf(name, domain)) };
 }
 
-function rulesOf(name: string, { entries, answers }: Domain): DomainRules {
-  return answers === null ? { name, entries } : { name, entries, answers: answers.block };
+function rulesOf(name: string, { entries, blocks }: Domain): DomainRules {
+  return { name, entries, ...domainFields(blocks) };
 }
 
 interface LoadState {
@@ -119,28 +117,14 @@ function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
   checkKeys(check, root, 'file');
   warnAboutRepeats(check, written, root, 'file');
   const domain = openDomain(check, root, name ?? '', state);
-  addAnswers(check, root, domain);
+  addDomainBlocks(check, root, domain.blocks);
   for (const entry of checkEntries(check, root, domain.level, state.scope)) domain.entries.push(entry);
-}
-
-/** Adds the `answers` of a file to its domain. Of several files with the same domain, only one may have them. */
-function addAnswers(check: FileCheck, root: YamlMap, domain: Domain): void {
-  const block = checkAnswers(check, root);
-  if (block === null) return;
-  const { file } = check.source;
-  if (domain.answers === null) domain.answers = { file, block };
-  else {
-    check.fault(
-      offsetOf(root, 'answers'),
-      `the domain already has \`answers\` in ${domain.answers.file}: write them in one of the files`,
-    );
-  }
 }
 
 /** The domain that a file adds to. A file with a faulty domain is still checked, as a separate domain. */
 function openDomain(check: FileCheck, root: YamlMap, name: string, state: LoadState): Domain {
   const known = state.domains.get(name);
-  const own = { firstFile: check.source.file, level: new Map(), entries: [], answers: null };
+  const own = { firstFile: check.source.file, level: new Map(), entries: [], blocks: {} };
   if (name === '') return own;
   if (known === undefined) {
     state.domains.set(name, own);

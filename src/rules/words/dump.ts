@@ -6,15 +6,18 @@ import { LIMIT, LIMIT_FLAG } from '../layout.ts';
 import type { LeaseRule } from '../rule-set.ts';
 import { lengthText, type RuleTerms } from '../rule-terms.ts';
 import { shareText } from '../shares.ts';
+import { requestsInWords } from './request-words.ts';
 
 /**
- * The rules as `/rlconfig` prints them: one line for each domain with `answers`, and one for each limit, in definition
- * order. Paths are as configured, with wildcards. The lines of plain limits are those of envoyproxy/ratelimit, unless an
+ * The rules as `/rlconfig` prints them: one line for each domain with `answers`, a few for each with `requests`, and one for
+ * each limit, in definition order. Paths are as configured, with wildcards. The lines of plain limits are those of envoyproxy/ratelimit, unless an
  * overlay has changed them or they have a `quota`; unlimited rules print the unit UNKNOWN and their configured number. A generator, because
  * creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
   for (const [domain, word] of rules.allAnswers()) yield `${domain}: answers: {${describeAnswers(word)}}\n`;
+  for (const [domain, mapping] of rules.allRequests())
+    for (const line of requestsInWords(JSON.parse(mapping))) yield `${domain}: requests: ${line}\n`;
   for (let limit = 0; limit < rules.limitCount; limit++) {
     const flags = rules.flags(limit);
     const terms = rules.limit(limit, LIMIT.terms);

@@ -5,13 +5,11 @@ import { type Clock, DAY_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
+import { readSigningKeys } from '../../clients/identity/signing-keys.ts';
 import { IdentityFault } from './json-web-token.ts';
 
-/** Maximum number of keys of a provider. */
-const MAX_KEYS = 100;
-/** The modulus of an RSA key of 2048 and 4096 bits in base64url. A larger key makes each verification expensive. */
-const MIN_MODULUS_LENGTH = 342;
-const MAX_MODULUS_LENGTH = 683;
+/** The algorithms of the tokens of a provider. */
+const ALGORITHMS = new Set(['RS256', 'ES256', 'EdDSA']);
 
 /** The public keys with which an identity provider signs. */
 export interface KeySet {
@@ -27,7 +25,10 @@ export interface KeySet {
  * @throws Error if the text is no key set, has too many keys, or has none that can be used
  */
 function readKeySet(text: string): KeySet {
-  const keys = keysOf(text).filter(isUsable).map(publicPart);
+  const usable = readSigningKeys(text).filter(({ algorithms }) =>
+    algorithms.some(name => ALGORITHMS.has(name)),
+  );
+  const keys = usable.map(({ jwk }) => jwk);
   if (keys.length === 0) throw new Error('the key set has no key for RS256, ES256 or EdDSA');
   return { text: JSON.stringify(keys), find: finder(keys) };
 }
@@ -45,35 +46,6 @@ function finder(keys: JWK[]): JWTVerifyGetKey {
       );
     }
   };
-}
-
-function keysOf(text: string): readonly unknown[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw new Error('the key set is not JSON');
-  }
-  const keys = typeof parsed === 'object' && parsed !== null && 'keys' in parsed ? parsed.keys : null;
-  if (!Array.isArray(keys)) throw new Error('the key set has no array "keys"');
-  if (keys.length > MAX_KEYS)
-    throw new Error(`the key set has ${keys.length} keys, and may have ${MAX_KEYS}`);
-  return keys;
-}
-
-function isUsable(key: unknown): key is JWK {
-  if (typeof key !== 'object' || key === null) return false;
-  const { kty, crv, n, use } = key as Readonly<Record<string, unknown>>;
-  if (use !== undefined && use !== 'sig') return false;
-  if (kty === 'RSA')
-    return typeof n === 'string' && n.length >= MIN_MODULUS_LENGTH && n.length <= MAX_MODULUS_LENGTH;
-  return (kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && crv === 'Ed25519');
-}
-
-/** A provider that publishes private keys by mistake must not make them part of this process. */
-function publicPart({ kty, kid, alg, use, key_ops, crv, x, y, n, e }: JWK): JWK {
-  const part = { kty, kid, alg, use, key_ops, crv, x, y, n, e };
-  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as JWK;
 }
 
 const MAX_BYTES = 256 * 1024;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { RequestMapper } from '../../mapping/request-mapper.ts';
 import type { StatsReader } from '../../stats/registry.ts';
 import { type HttpEngine, HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
@@ -23,6 +24,8 @@ export interface DebugServerOptions extends TcpAddress, RuleDumps {
   readonly stats: StatsReader;
   /** For `/explain`. */
   readonly explain: Explain;
+  /** For requests that `/explain` maps. */
+  readonly mapper: RequestMapper;
   readonly operator: OperatorApi;
   /** How long `stop` waits for answers that clients are still reading. */
   readonly drainMs: number;
@@ -61,10 +64,10 @@ export class DebugServer implements Service {
    * @throws Error naming the address and the settings to change, if the port cannot be opened
    */
   async start(): Promise<void> {
-    const { stats, explain, operator, clock } = this.#options;
+    const { stats, explain, mapper, operator, clock } = this.#options;
     const names = new HostNames(this.#options.hostNames);
     const recorders = [new ProfileRecorder(CPU_PROFILE, clock), new ProfileRecorder(HEAP_PROFILE, clock)];
-    const explained = explainRoute(explain, clock);
+    const explained = explainRoute(explain, mapper, clock);
     const pages: Route[] = [
       profileIndexRoute(recorders.map(recorder => recorder.kind)),
       ...recorders.map(profileRoute),

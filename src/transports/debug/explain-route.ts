@@ -2,10 +2,12 @@ import { ByteWriter } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Explanation } from '../../decision/explain/explain-descriptor.ts';
+import type { RequestMapper } from '../../mapping/request-mapper.ts';
+import type { UnmappedRequest } from '../../messages/json-request.ts';
 import { errorAnswer } from '../http/answer.ts';
 import { readBody } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { convert } from '../http/routes/decision-routes.ts';
+import { convert, unmappedFault } from '../http/routes/decision-routes.ts';
 import type { Route } from '../http/routes.ts';
 
 /** Explains a `RateLimitRequest` in protobuf wire format and keeps no reference to its bytes. Rejects with a Fault. */
@@ -28,6 +30,13 @@ const TOO_MANY = errorAnswer({
   message: `${MAX_CONCURRENT_EXPLANATIONS} requests are already being explained; retry when one of them has finished`,
 });
 
+const NO_DESCRIPTORS = errorAnswer({
+  code: 'bad_request',
+  message:
+    'request: it has no value for any descriptor, so it would be allowed without a decision; see `requests` of its rule file',
+  path: 'request',
+});
+
 const TOO_LARGE = errorAnswer({
   code: 'body_too_large',
   message: `the body is larger than ${MAX_BODY_BYTES} bytes: explain fewer descriptors per request`,
@@ -37,7 +46,7 @@ const TOO_LARGE = errorAnswer({
  * `/explain`: what `/json` would answer to the same body, and why, as JSON. Nothing is counted. The status is 200 even
  * if the decision is OVER_LIMIT. A request that `/json` would reject is rejected here as well.
  */
-export function explainRoute(explain: Explain, clock: Clock): Route {
+export function explainRoute(explain: Explain, mapper: RequestMapper, clock: Clock): Route {
   let running = 0;
   let nextMs = 0;
   const turn = (): Promise<void> => {
@@ -68,6 +77,14 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
       running--;
     }
   };
+  const map = (exchange: Exchange, unmapped: UnmappedRequest, request: ByteWriter): void => {
+    const mapped = mapper.writeDescribed(unmapped, request, outcome => {
+      if (outcome === 'mapped') void answer(exchange, request.take());
+      else if (outcome === 'allowed') exchange.answer(NO_DESCRIPTORS);
+      else exchange.answer(errorAnswer(unmappedFault(unmapped, outcome)));
+    });
+    mapped?.catch(thrown => exchange.fail(thrown));
+  };
   return {
     path: '/explain',
     method: 'POST',
@@ -78,9 +95,10 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
         body => {
           if (running >= MAX_CONCURRENT_EXPLANATIONS) return exchange.answer(TOO_MANY);
           const request = new ByteWriter(body.length);
-          const fault = convert(body, request);
-          if (fault !== null) return exchange.answer(errorAnswer(fault));
-          void answer(exchange, request.take());
+          const converted = convert(body, request);
+          if (converted === null) void answer(exchange, request.take());
+          else if ('code' in converted) return exchange.answer(errorAnswer(converted));
+          else map(exchange, converted, request);
           exchange.holdInput();
         },
         { bytes: MAX_BODY_BYTES, tooLarge: TOO_LARGE },

@@ -108,6 +108,17 @@ export function errorAnswer(error: ErrorText, headers?: Readonly<Record<string, 
   };
 }
 
+/** A problem of RFC 9457 whose type is its status. @param status code and reason */
+export function problemAnswer(status: string, detail: string): Answer {
+  const problem = {
+    type: 'about:blank',
+    title: status.slice(4),
+    status: Number.parseInt(status, 10),
+    detail,
+  };
+  return { status, contentType: 'application/problem+json', body: JSON.stringify(problem) };
+}
+
 /** The answer to a connection above the limit, before the connection is closed. */
 export const TOO_MANY_CONNECTIONS: Answer = errorAnswer({
   code: 'overloaded',

@@ -1,4 +1,4 @@
-import { type Answer, errorAnswer } from './answer.ts';
+import { errorAnswer, problemAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The head of a request. It is valid only until the handler returns, because engines reuse the object. */
@@ -9,6 +9,11 @@ export interface RequestHead {
   readonly path: string;
   /** The part of the target after the `?`, as sent. Empty without a query. */
   readonly query: string;
+  /**
+   * Whether each character of a path, a query or a value stands for one byte, as Node.js passes them on. Otherwise, they are
+   * decoded from UTF-8.
+   */
+  readonly isBinary: boolean;
   /** The address of the caller as text. IPv6 addresses have no brackets. */
   readonly remoteAddress: string;
   /**
@@ -69,11 +74,7 @@ export function run(handle: Handler, exchange: Exchange, request: RequestHead): 
 export function jsonNotFound(routes: readonly Route[]): Handler {
   const paths = routes.map(({ method, path }) => (method === 'any' ? path : `${method} ${path}`)).join(', ');
   const detail = `There is no such path. Available paths: ${paths}.`;
-  const answer: Answer = {
-    status: '404 Not Found',
-    contentType: 'application/problem+json',
-    body: JSON.stringify({ type: 'about:blank', title: 'Not Found', status: 404, detail }),
-  };
+  const answer = problemAnswer('404 Not Found', detail);
   return exchange => exchange.answer(answer);
 }
 

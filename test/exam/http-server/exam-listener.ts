@@ -6,6 +6,7 @@ import { type HttpEngine, HttpListener } from '../../../src/transports/http/list
 import { jsonRoute } from '../../../src/transports/http/routes/decision-routes.ts';
 import { jsonNotFound, type Route } from '../../../src/transports/http/routes.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { mapperOf } from '../../support/request-mapper.ts';
 
 /** Requests with this text are answered some turns of the event loop later. */
 export const LATE = 'late-';
@@ -24,7 +25,7 @@ interface ExamPort {
 /** A listener with the routes of the exam. A decision is how often the same one has been asked for. */
 export function examListener({ engine, count, port, connections }: ExamPort): HttpListener {
   const log = new KeepingLogger();
-  const routes = [jsonRoute(countingDecider(count), log), ...ROUTES];
+  const routes = [jsonRoute({ decider: countingDecider(count), mapper: mapperOf(), log }), ...ROUTES];
   return new HttpListener({
     name: 'http',
     engine,

@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { dialled } from '../asking.ts';
 import type { Child } from '../child-process.ts';
 import { freePort } from '../free-port.ts';
 import { repositoryRoot } from '../repository.ts';
@@ -62,4 +65,45 @@ export function substituted(file: string, substitutions: Substitutions): string 
     text = text.replaceAll(from, to);
   }
   return text;
+}
+
+/**
+ * Writes files of a folder of `ops`, each with what is different on this machine.
+ *
+ * @returns their paths, in the same order
+ */
+export function writeSubstituted(
+  folder: string,
+  files: readonly (readonly [file: string, substitutions: Substitutions])[],
+): readonly string[] {
+  return files.map(([file, substitutions]) => {
+    const path = join(folder, file.slice(file.lastIndexOf('/') + 1));
+    writeFileSync(path, substituted(file, substitutions));
+    return path;
+  });
+}
+
+/** For programs that write nothing when they are ready, and open their ports one by one: resolves once each listens. */
+export async function listening(program: Child, addresses: readonly string[]): Promise<void> {
+  let ended = false;
+  program.ended.finally(() => {
+    ended = true;
+  });
+  for (const address of addresses) {
+    while (!(await isListening(address))) {
+      if (ended) throw new Error(`The proxy has ended. It wrote:\n${program.output}`);
+    }
+  }
+}
+
+async function isListening(address: string): Promise<boolean> {
+  const socket = connect(dialled(address) as { host: string; port: number });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }

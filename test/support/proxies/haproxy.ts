@@ -1,18 +1,14 @@
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
-import { dialled } from '../asking.ts';
 import { Child } from '../child-process.ts';
 import { type Teardown, tempDirectory } from '../temp-directory.ts';
 import { toolPath } from '../tools.ts';
 import {
   type Fronts,
   type Instance,
+  listening,
   PATIENCE_MS,
   type Substitutions,
   startOnFreePorts,
-  substituted,
+  writeSubstituted,
 } from './front.ts';
 
 /** The ports of ops/haproxy/haproxy.cfg. */
@@ -36,29 +32,50 @@ export async function startHaproxy(
   instances: readonly Instance[],
   substitutions: Substitutions = [],
 ): Promise<HaproxyFronts> {
-  const folder = tempDirectory(t);
-  const path = join(folder, 'haproxy.cfg');
-  const { proxy, addresses } = await startOnFreePorts(LISTENERS.length, chosen => {
-    const listening = LISTENERS.map(
+  const { proxy, addresses } = await runHaproxy(t, LISTENERS.length, (folder, chosen) => {
+    const listeners = LISTENERS.map(
       (listener, index) => [listener, `bind ${chosen[index]}${listener.at(-1)}`] as const,
     );
-    const text = substituted('haproxy/haproxy.cfg', [
-      ...listening,
-      ...serversOf(instances),
-      ...FOR_TESTS,
-      ['tasks.example.com', 'localhost'],
-      ...substitutions,
+    const [path] = writeSubstituted(folder, [
+      [
+        'haproxy/haproxy.cfg',
+        [
+          ...listeners,
+          ...serversOf(instances),
+          ...FOR_TESTS,
+          ['tasks.example.com', 'localhost'],
+          ...substitutions,
+        ],
+      ],
     ]);
-    writeFileSync(path, text);
-    // `-db`: one process in the foreground.
-    const haproxy = new Child({ command: toolPath('haproxy'), args: ['-db', '-f', path] });
-    return { proxy: haproxy, listens: listens(haproxy, chosen) };
+    return path;
   });
-  t.teardown(() => proxy.end('SIGTERM', PATIENCE_MS));
   const [tasks, decisions, grpc] = addresses;
   const says = (text: string) =>
     proxy.line(line => (line.includes(text) ? (true as const) : undefined), PATIENCE_MS);
   return { says, tasks, decisions, grpc };
+}
+
+/**
+ * Starts a real HAProxy, which ends with its test.
+ *
+ * @param ports how many it listens on
+ * @param write writes its files for these addresses, and returns the path of the configuration
+ */
+export async function runHaproxy(
+  t: Teardown,
+  ports: number,
+  write: (folder: string, addresses: readonly string[]) => string,
+): Promise<{ readonly proxy: Child; readonly addresses: readonly string[] }> {
+  const folder = tempDirectory(t);
+  const started = await startOnFreePorts(ports, chosen => {
+    // `-db`: one process in the foreground.
+    const args = ['-db', '-f', write(folder, chosen)];
+    const haproxy = new Child({ command: toolPath('haproxy'), args });
+    return { proxy: haproxy, listens: listening(haproxy, chosen) };
+  });
+  t.teardown(() => started.proxy.end('SIGTERM', PATIENCE_MS));
+  return started;
 }
 
 /** One `server` line for each instance. */
@@ -81,29 +98,4 @@ function serversOf(instances: readonly Instance[]): Substitutions {
 
 function portOf(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
-}
-
-/** HAProxy writes nothing when it is ready, and opens its ports one by one: resolves once each takes connections. */
-async function listens(proxy: Child, addresses: readonly string[]): Promise<void> {
-  let ended = false;
-  proxy.ended.finally(() => {
-    ended = true;
-  });
-  for (const address of addresses) {
-    while (!(await isListening(address))) {
-      if (ended) throw new Error(`HAProxy has ended. It wrote:\n${proxy.output}`);
-    }
-  }
-}
-
-async function isListening(address: string): Promise<boolean> {
-  const socket = connect(dialled(address) as { host: string; port: number });
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }

@@ -33,6 +33,7 @@ async function serve({ settings, port, threads, connections, tasks }: HttpThread
       decide: (_request: unknown, _format: unknown, reply: DecisionReply) =>
         reply.answered(Buffer.from(`${threadId}`), false),
     },
+    rules: () => null,
     quotas: null,
     tracing: null,
     health,

@@ -19,7 +19,7 @@ t.test('without arguments every pattern, front, store and number of connections 
   const all = scenarios();
   t.same(
     readPlan([]).parts,
-    PARTS.filter(part => !isOperatorPart(part) && part !== 'quota'),
+    PARTS.filter(part => !isOperatorPart(part) && part !== 'quota' && part !== 'check'),
   );
   const of = <T>(each: (scenario: Scenario) => T): T[] => [...new Set(all.map(each))];
   t.same(of(({ front }) => front).sort(), ['grpc', 'h2load', 'json']);
@@ -121,7 +121,7 @@ t.test('what cannot be followed is refused with what can', async t => {
     [['--store', 'memcached'], '--store memcached is not one of embedded, redis'],
     [
       ['--only', 'load,all'],
-      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload, answers, hot-keys, live-page, quota',
+      '--only all is not one of load, rules, limits, http-engines, half-peak, everyday, reload, answers, hot-keys, live-page, check, quota',
     ],
     [['--pattern', ''], '--pattern  is not one of hot, keys, four, over, none'],
     [['--rounds', '0'], '--rounds 0 is not a number from 1 to 50'],

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { countFault } from '../../../bench/load/decisions/check.ts';
+import { checkScenarios, checksTable } from '../../../bench/load/decisions/checks.ts';
 import { type Figures, figuresOf, type ScenarioResult } from '../../../bench/load/decisions/figures.ts';
 import { peakOf } from '../../../bench/load/decisions/half-peak.ts';
 import { engineScenarios, enginesTable } from '../../../bench/load/decisions/http-engines.ts';
@@ -38,7 +39,15 @@ const HOT: ScenarioResult = {
     { embedded: figures(280_000, 3), redis: figures(100_000, 5), baseline: figures(10_000, 100) },
   ],
 };
-const NOTHING = { scenarios: [], limits: [], engines: [], halfPeak: [], everyday: [], reloads: [] };
+const NOTHING = {
+  scenarios: [],
+  limits: [],
+  engines: [],
+  checks: [],
+  halfPeak: [],
+  everyday: [],
+  reloads: [],
+};
 const RESULTS = { ...NOTHING, scenarios: [HOT] };
 
 t.test('a target is met or missed by medians, and by ratios within the rounds', async t => {
@@ -88,6 +97,30 @@ t.test('HTTP engines are compared within the rounds, by rate and by CPU', async 
   t.match(uws, /^ {2}uws +33 000 +1\.000 +2\.000 +55\.00/);
   t.match(node, /^ {2}node +16 500 +0\.50 +1\.000 +2\.000 +137\.50 +2\.50$/);
   t.match(hello, /^ {2}hello world +49 500 +1\.50 +1\.000 +2\.000 +33\.00 +0\.60$/);
+});
+
+t.test('/check is compared with /json in each round, and has a target', async t => {
+  const [json, check] = checkScenarios(['redis']);
+  t.same([json.front, check.front], ['json', 'check']);
+  const [contestant] = check.contestants;
+  const rounds = (...micros: number[]) =>
+    micros.map(each => ({ [contestant]: figures(1_000_000 / each, each) }));
+  const checks = [
+    { scenario: json, rounds: rounds(20, 200) },
+    { scenario: check, rounds: rounds(26, 260) },
+  ];
+  const lines = checksTable(checks);
+  t.match(lines[2], /^ {2}Redis +27 500 +1\.000 +2\.000 +110\.00$/);
+  t.match(lines[4], /^ {2}Redis +21 154 +0\.77 +1\.000 +2\.000 +143\.00 +1\.30$/);
+  t.match(
+    targetsOf({ ...NOTHING, checks }).find(({ isMet }) => isMet !== null),
+    {
+      title: /^check, one hot key.*CPU for a request/,
+      wanted: 'at most 1.25×',
+      measured: '1.30×',
+      isMet: false,
+    },
+  );
 });
 
 t.test('kinds of limits are compared with plain ones in each round; the slowest has a target', async t => {

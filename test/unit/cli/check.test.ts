@@ -117,6 +117,37 @@ t.test('limits that are not plain are explained in words', async t => {
   });
 });
 
+t.test('what becomes of requests is explained in words', async t => {
+  const directory = rules(t, {
+    'a.yaml': `domain: shop
+requests:
+  client_address: {trusted_proxies: 2}
+  token: {jwks_file: keys.json, issuer: https://id.example}
+  on_failure: deny
+  descriptors:
+    - [{key: remote_address, client_address: true}]
+    - [{key: method, method: true}, {key: route, path_segment: 1}, {key: all, value: all}]
+    - [{key: user, claim: sub}, {key: plan, header: x-plan, default: free}]
+descriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 1}}]
+`,
+  });
+  const meaning = [
+    'remote_address is the address of the client',
+    'method is the method, route is segment 1 of the path, all is "all"',
+    'user is the claim sub, plan is the header x-plan, or else "free"',
+    'the address of the client is number 2 from the end of x-forwarded-for; the token in authorization is checked with ' +
+      'keys.json, for issuer https://id.example; a request that cannot be decided is denied',
+  ];
+  const { stdout } = await run('check', directory);
+  t.same(
+    stdout.trim().split('\n').slice(1),
+    meaning.map(line => `shop: requests: ${line}`),
+  );
+  t.strictSame(JSON.parse((await run('check', '--json', directory)).stdout).requests, [
+    { domain: 'shop', meaning },
+  ]);
+});
+
 t.test('limits per month are explained if their months are those of the calendar', async t => {
   const limit = '{unit: month, requests_per_unit: 5}';
   const directory = rules(t, { 'a.yaml': `domain: d\ndescriptors: [{key: k, rate_limit: ${limit}}]` });
@@ -308,6 +339,8 @@ t.test('--json says the same to programs', async t => {
     digest: '03072cd85b3d9674564bc352d90ca88f346f3244b3aff486de33793f8e8ce48b',
     domains: [{ name: 'shop', rules: 2 }],
     limits: [],
+    conditions: [],
+    requests: [],
   });
   const bad = rules(t, { 'faulty.yaml': FAULTY });
   const { status, stdout } = await run('check', '--json', bad);

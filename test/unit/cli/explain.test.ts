@@ -68,6 +68,44 @@ function explain(address: string, ...args: string[]): Promise<Run> {
   return run('explain', '--debug-address', address, ...request, ...args);
 }
 
+t.test('an HTTP request can stand for the descriptors', async t => {
+  const { address, asked } = await debugPort(t, 200, EXPLANATION);
+  const flags = ['--debug-address', address, '--domain', 'shop'];
+  const headers = ['--header', 'X-User: ann', '--header', 'x-list:a', '--header', 'x-list: b'];
+  const others = ['--host', 'shop.example', '--client-address', '203.0.113.7'];
+  t.match(await run('explain', ...flags, '--request', 'GET /a?b=c', ...headers, ...others), {
+    status: 0,
+    stdout: /^OK would be the answer/,
+  });
+  t.strictSame(asked[0].body, {
+    domain: 'shop',
+    request: {
+      method: 'GET',
+      target: '/a?b=c',
+      host: 'shop.example',
+      clientAddress: '203.0.113.7',
+      headers: { 'x-user': 'ann', 'x-list': 'a,b' },
+    },
+  });
+  const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
+    [['--request', '/a'], /--request needs a method and a target: write --request "GET/],
+    [['--request', 'GET /a /b'], /--request needs a method and a target/],
+    [['--header', 'x-user: ann'], /--request needs a method and a target/],
+    [
+      ['--request', 'GET /a', '--header', 'ann'],
+      /--header "ann" is not a header: write --header "NAME: VALUE"/,
+    ],
+    [['--request', 'GET /a', '--descriptors', 'a=b'], /--request stands for the descriptors/],
+    [['--request', 'GET /a', '--hits', '2'], /--request explains one hit/],
+  ];
+  for (const [args, message] of mistakes) {
+    const { status, stderr } = await run('explain', ...flags, ...args);
+    t.equal(status, 2);
+    t.match(stderr, message);
+  }
+  t.equal(asked.length, 1);
+});
+
 t.test('people get the answer, a line for each descriptor, and how it came about', async t => {
   const { address, asked } = await debugPort(t, 200, EXPLANATION);
   t.same(await explain(address), {

@@ -65,9 +65,9 @@ Install them and run "npm test" again:
   );
 });
 
-t.test('where a browser and promtool are on the PATH, nothing is installed', async t => {
+t.test('where a browser, promtool and Caddy are on the PATH, nothing is installed', async t => {
   for (const name of ['chromium', 'google-chrome']) {
-    t.same(await bringOptional(t, [name, 'promtool']), { status: 0, output: '' }, name);
+    t.same(await bringOptional(t, [name, 'promtool', 'caddy']), { status: 0, output: '' }, name);
   }
 });
 
@@ -77,6 +77,7 @@ t.test('missing optional programs stop nothing; skipped tests and the packages a
     output: `\
 sluice: no browser for the tests of pages, which are skipped. They need the Debian package chromium, or Google Chrome.
 sluice: no promtool for the tests of the Prometheus page, which are skipped. They need the Debian package prometheus.
+sluice: no Caddy for the tests of ops/caddy, which are skipped. They need the Debian package caddy.
 `,
   });
 });

@@ -1,8 +1,10 @@
 import { excerpt, quote } from '../../../base/printable.ts';
 import { ANSWER_FIELDS } from '../../domain-answers.ts';
+import { ENTRY_SOURCES } from '../../request-mapping.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from '../yaml/yaml-node.ts';
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
+import { likelyName } from './likely-name.ts';
 
 /**
  * Checks the keys of a map. As in envoyproxy/ratelimit, one of its fields is silently ignored in another kind of map, but
@@ -43,7 +45,7 @@ function refuseKey(check: FileCheck, pair: YamlPair, kind: MapKind): void {
     check.fault(pair.keyOffset, `\`${pair.key}\` belongs in ${PLACES[owner]}, not here; ${list}`);
     return;
   }
-  const guess = likelyField(pair.key, kind);
+  const guess = likelyName(pair.key, [...FIELDS[kind], ...FIELD_NAMES]);
   const hint = guess === null ? '' : `did you mean \`${guess}\`? `;
   check.fault(pair.keyOffset, `unknown key \`${excerpt(pair.key)}\`; ${hint}${list}`);
 }
@@ -67,6 +69,10 @@ export type FieldKind =
   | 'not'
   | 'group_by'
   | 'answers'
+  | 'requests'
+  | 'client_address'
+  | 'token'
+  | 'mapped'
   | 'metadata'
   | 'entries'
   | 'replaces'
@@ -79,6 +85,10 @@ export type FieldKind =
 export type MapKind =
   | 'file'
   | 'answers'
+  | 'requests'
+  | 'client_address'
+  | 'token'
+  | 'request_entry'
   | 'entry'
   | 'rate_limit'
   | 'rate_limits'
@@ -160,8 +170,32 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
     ['domain', 'text'],
     ['descriptors', 'entries'],
     ['answers', 'answers'],
+    ['requests', 'requests'],
   ]),
   answers: new Map(Object.keys(ANSWER_FIELDS).map(name => [name, 'flag'])),
+  requests: new Map([
+    ['descriptors', 'mapped'],
+    ['client_address', 'client_address'],
+    ['token', 'token'],
+    ['on_failure', 'text'],
+  ]),
+  client_address: new Map([
+    ['trusted_proxies', 'count'],
+    ['header', 'text'],
+    ['ipv6_prefix', 'count'],
+  ]),
+  token: new Map([
+    ['header', 'text'],
+    ['jwks_file', 'text'],
+    ['issuer', 'text'],
+    ['audience', 'text'],
+    ['read_only', 'flag'],
+  ]),
+  request_entry: new Map<string, FieldKind>([
+    ['key', 'text'],
+    ...Object.entries(ENTRY_SOURCES),
+    ['default', 'text'],
+  ]),
   entry: new Map([
     ['key', 'text'],
     ['value', 'text'],
@@ -214,7 +248,13 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   ]),
   replaces: new Map([['name', 'text']]),
   overlay: new Map([['overlay', 'overlay']]),
-  overlay_entry: new Map([['domain', 'text'], ['path', 'text'], ...OF_ENTRIES, ['answers', 'answers']]),
+  overlay_entry: new Map([
+    ['domain', 'text'],
+    ['path', 'text'],
+    ...OF_ENTRIES,
+    ['answers', 'answers'],
+    ['requests', 'requests'],
+  ]),
   overlay_limit: new Map(OF_LIMIT),
 };
 
@@ -244,6 +284,10 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   overlay: [...FIELD_KINDS.overlay.keys()],
   overlay_entry: [...FIELD_KINDS.overlay_entry.keys()],
   overlay_limit: [...FIELD_KINDS.overlay_limit.keys()],
+  requests: [...FIELD_KINDS.requests.keys()],
+  client_address: [...FIELD_KINDS.client_address.keys()],
+  token: [...FIELD_KINDS.token.keys()],
+  request_entry: [...FIELD_KINDS.request_entry.keys()],
 };
 
 /** The fields of limits that envoyproxy/ratelimit does not know, except `rate_limits`. */
@@ -264,6 +308,10 @@ export const ADDED_FIELDS: ReadonlySet<string> = new Set([
 /** The kinds of maps that envoyproxy/ratelimit does not know. */
 const STRICT: ReadonlySet<MapKind> = new Set([
   'answers',
+  'requests',
+  'client_address',
+  'token',
+  'request_entry',
   'rate_limits',
   'calendar',
   'penalty',
@@ -292,10 +340,15 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'ignore_case',
   'group_by',
   'answers',
+  'requests',
   'overlay',
   'path',
   ...OF_CONDITIONS.map(([name]) => name),
   ...FIELDS.answers,
+  ...FIELDS.requests.filter(name => name !== 'descriptors'),
+  ...FIELDS.client_address,
+  ...FIELDS.token,
+  ...FIELDS.request_entry.filter(name => name !== 'key' && name !== 'value'),
   ...FIELDS.calendar,
   ...FIELDS.penalty,
   ...FIELDS.after_limit,
@@ -315,6 +368,10 @@ const IGNORED: ReadonlySet<string> = new Set(
 const PLACES: Readonly<Record<MapKind, string>> = {
   file: 'the file, at its top',
   answers: '`answers` at the top of the file',
+  requests: '`requests` at the top of the file',
+  client_address: '`client_address` of `requests`',
+  token: '`token` of `requests`',
+  request_entry: 'an entry of `requests`',
   entry: 'an entry',
   rate_limit: '`rate_limit`',
   rate_limits: 'an item of `rate_limits`',
@@ -338,45 +395,4 @@ const PLACES: Readonly<Record<MapKind, string>> = {
 function ownerOf(name: string): MapKind | null {
   const kinds = Object.keys(FIELDS) as MapKind[];
   return kinds.find(kind => FIELDS[kind].includes(name)) ?? null;
-}
-
-/** Maximum length of a name that a suggestion is made for. */
-const LONGEST_GUESS = 40;
-/** Maximum edit distance between a name and its suggestion. */
-const MOST_EDITS = 2;
-
-/** The most similar field name: of this kind of map first, then of any kind. Null if none is similar. */
-function likelyField(name: string, kind: MapKind): string | null {
-  if (name.length > LONGEST_GUESS) return null;
-  const wanted = letters(name);
-  let best: string | null = null;
-  let fewest = MOST_EDITS + 1;
-  for (const candidate of [...FIELDS[kind], ...FIELD_NAMES]) {
-    const edits = editDistance(wanted, letters(candidate));
-    // Short names are within two edits of too many words.
-    if (edits < fewest && edits * 2 < candidate.length) {
-      best = candidate;
-      fewest = edits;
-    }
-  }
-  return best;
-}
-
-/** `requestsPerUnit`, `requests-per-unit` and `requests_per_unit` differ in spelling only. */
-function letters(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
-}
-
-/** The Levenshtein distance. */
-function editDistance(from: string, to: string): number {
-  let above = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const changed = above[column - 1] + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(changed, above[column] + 1, current[column - 1] + 1));
-    }
-    above = current;
-  }
-  return above[to.length];
 }

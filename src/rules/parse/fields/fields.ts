@@ -66,8 +66,13 @@ export function flagField(check: FileCheck, map: YamlMap, name: string): boolean
 
 /** Whether a flag is true, before it was checked. */
 export function flagIsSet(map: YamlMap, name: string): boolean {
+  return flagIs(map, name, true);
+}
+
+/** Whether a flag is written and has a value, before it was checked. */
+export function flagIs(map: YamlMap, name: string, value: boolean): boolean {
   const node = presentField(map, name);
-  return node?.kind === 'scalar' && node.plain && typedScalar(node.text) === true;
+  return node?.kind === 'scalar' && node.plain && typedScalar(node.text) === value;
 }
 
 /** A whole number from 0 to {@link GREATEST_LIMIT}; 0 if absent, null or faulty. */

@@ -61,6 +61,9 @@ const MERGED_BY_KEY: ReadonlySet<FieldKind> = new Set([
   'not',
   'group_by',
   'answers',
+  'requests',
+  'client_address',
+  'token',
   'metadata',
 ]);
 
@@ -203,11 +206,15 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
     case 'range':
     case 'not':
     case 'group_by':
-    case 'answers': {
+    case 'answers':
+    case 'requests':
+    case 'client_address':
+    case 'token': {
       const map = mapField(check, alone, key);
       return map === null ? value : overlaidMap(check, map, kind);
     }
     case 'texts':
+    case 'mapped':
       return value;
     case 'limits':
       return overlaidList(check, pair, 'rate_limits');

@@ -1,4 +1,4 @@
-import type { RuleFile } from '../../rule-set.ts';
+import { DOMAIN_BLOCKS, type RuleFile } from '../../rule-set.ts';
 import { checkKeys, ITEM_EXAMPLES } from '../fields/field-names.ts';
 import { fieldOf, hasValue, isNull, listField, mapField, offsetOf, textField } from '../fields/fields.ts';
 import { type FaultList, FileCheck, type Source } from '../fields/file-check.ts';
@@ -128,11 +128,12 @@ function patternField(check: FileCheck, map: YamlMap, name: 'domain' | 'path'): 
   return null;
 }
 
-/** An entry without a path is for a domain, which has `answers`, and an entry with a path has everything else. */
+/** An entry without a path is for a domain, and has its blocks. An entry with a path has everything else. */
 function checkFields(check: FileCheck, map: YamlMap, path: string): void {
+  const blocks: readonly string[] = DOMAIN_BLOCKS;
   const misplaced = map.pairs.find(
     ({ key, value }) =>
-      key !== 'domain' && key !== 'path' && !isNull(value) && (key === 'answers') === (path !== ''),
+      key !== 'domain' && key !== 'path' && !isNull(value) && blocks.includes(key) === (path !== ''),
   );
   if (misplaced !== undefined) {
     const { key, keyOffset } = misplaced;
@@ -140,7 +141,7 @@ function checkFields(check: FileCheck, map: YamlMap, path: string): void {
       path === ''
         ? 'write `path: ` and the keys of the rule, such as `path: "*/rule-0-match-0"`'
         : 'write it in an entry with `domain` and without `path`';
-    const what = path === '' ? `\`${key}\` belongs to rules` : '`answers` belong to a whole domain';
+    const what = path === '' ? `\`${key}\` belongs to rules` : `\`${key}\` belong to a whole domain`;
     check.fault(keyOffset, `${what}: ${advice}`);
   }
   if (hasValue(map, 'rate_limit') && hasValue(map, 'rate_limits'))

@@ -1,3 +1,4 @@
+import { DOMAIN_BLOCKS } from '../../rule-set.ts';
 import { fieldOf, flagIsSet, hasValue } from '../fields/fields.ts';
 import type { YamlMap, YamlPair } from '../yaml/yaml-node.ts';
 import type { OverlayEntry } from './overlay-entries.ts';
@@ -22,7 +23,7 @@ const COUNTED: ReadonlySet<string> = new Set([
 const OF_EVERY_LIMIT: ReadonlySet<string> = new Set(['name', 'replaces']);
 
 /** The fields that an overlay changes one by one. */
-const MERGED: ReadonlySet<string> = new Set(['rate_limit', 'answers']);
+const MERGED: ReadonlySet<string> = new Set(['rate_limit', ...DOMAIN_BLOCKS]);
 
 /** Why overlay entries cannot be applied together. */
 export interface OverlayConflict {
@@ -97,7 +98,7 @@ function conflictOf(setBy: Map<string, OverlayEntry>, entry: OverlayEntry): Over
   return null;
 }
 
-/** What an entry sets: each field of its limit or of its answers apart, and all that replaces the window as one. */
+/** What an entry sets: each field of its limit or of a block of its domain apart, and all that replaces the window as one. */
 function settings({ fields }: OverlayEntry): string[] {
   const names = fields.flatMap(({ key, value }) => {
     if (!MERGED.has(key) || value.kind !== 'map') return [key];
@@ -130,7 +131,7 @@ function changedBy(map: YamlMap, { fields, offset }: OverlayEntry): YamlMap {
   return { ...map, pairs, overlaidAt: offset };
 }
 
-/** A `rate_limit` or `answers` after fields were added or replaced. */
+/** A `rate_limit` or a block of a domain after fields were added or replaced. */
 function mergedBlock(block: YamlMap, added: readonly YamlPair[]): YamlMap {
   const change: YamlMap = { ...block, pairs: added };
   const becomesUnlimited = flagIsSet(change, 'unlimited');

@@ -1,6 +1,6 @@
 import { nearest } from '../../../base/nearest.ts';
 import { excerpt, quote } from '../../../base/printable.ts';
-import type { RuleFault, RuleFile } from '../../rule-set.ts';
+import { DOMAIN_BLOCKS, type DomainBlock, type RuleFault, type RuleFile } from '../../rule-set.ts';
 import { fieldOf, hasValue } from '../fields/fields.ts';
 import { FaultList, FileCheck } from '../fields/file-check.ts';
 import { warnAboutRepeats, withUniqueKeys } from '../fields/repeated-keys.ts';
@@ -47,26 +47,43 @@ export class Overlay {
     if (!this.#known.has(domain)) this.#known.set(domain, []);
     const entries = this.#entries.filter(entry => entry.domain.matches(domain));
     check.enterDomain(domain);
-    const hasAnswers = fieldOf(read.root, 'answers') !== null;
-    const ofDomain = hasAnswers
-      ? this.#changed(check, read.root, entries.filter(isForDomain), 'file')
-      : read.root;
+    const present = DOMAIN_BLOCKS.filter(name => fieldOf(read.root, name) !== null);
+    const ofDomain = this.#withBlocks(check, read.root, entries.filter(isForDomain), present);
     const index = new OverlayIndex(entries.filter(entry => !isForDomain(entry)));
     return { check, root: this.#withEntries(check, ofDomain, { domain, path: '', index }) };
   }
 
   /**
-   * The `answers` that the overlay gives a domain without `answers` in its files. They have the form of one more rule file.
+   * The blocks that the overlay gives a domain whose files do not have them. They have the form of one more rule file.
    *
-   * @returns null if the overlay has no `answers` for the domain
+   * @param missing the blocks that no file of the domain has
+   * @returns null if the overlay has none of them for the domain
    */
-  answersOf(domain: string): ReadFile | null {
-    const entries = this.#entries.filter(entry => isForDomain(entry) && entry.domain.matches(domain));
+  blocksOf(domain: string, missing: readonly DomainBlock[]): ReadFile | null {
+    const entries = this.#entries.filter(
+      entry => isForDomain(entry) && entry.domain.matches(domain) && hasBlock(entry, missing),
+    );
     if (entries.length === 0) return null;
     const check = new FileCheck(entries[0].source, this.#faults);
     check.enterDomain(domain);
     const empty: YamlMap = { kind: 'map', pairs: [], offset: entries[0].offset };
-    return { check, root: this.#changed(check, empty, entries, 'file') };
+    return { check, root: this.#withBlocks(check, empty, entries, missing) };
+  }
+
+  /** Changes only these blocks of a file, because another file of the domain may have the others. */
+  #withBlocks(
+    check: FileCheck,
+    root: YamlMap,
+    entries: readonly OverlayEntry[],
+    blocks: readonly DomainBlock[],
+  ): YamlMap {
+    const applying = entries.filter(entry => hasBlock(entry, blocks));
+    for (const entry of applying) this.#used.add(entry);
+    const ofBlocks = applying.map(entry => ({
+      ...entry,
+      fields: entry.fields.filter(({ key }) => isOneOf(key, blocks)),
+    }));
+    return this.#changed(check, root, ofBlocks, 'file');
   }
 
   /** Warns about entries that have changed nothing. Call this after all rules. */
@@ -168,6 +185,14 @@ interface Place {
 
 function isForDomain({ path }: OverlayEntry): boolean {
   return path === null;
+}
+
+function hasBlock({ fields }: OverlayEntry, blocks: readonly DomainBlock[]): boolean {
+  return fields.some(({ key }) => isOneOf(key, blocks));
+}
+
+function isOneOf(key: string, blocks: readonly DomainBlock[]): boolean {
+  return (blocks as readonly string[]).includes(key);
 }
 
 /** A map and its limit with every key once, so that each field can be replaced. */

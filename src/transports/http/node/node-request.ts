@@ -7,6 +7,7 @@ export class NodeRequestHead implements RequestHead {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly isBinary = true;
   readonly #request: IncomingMessage;
   readonly #host: string | null;
 

@@ -3,35 +3,9 @@ import { SocketAddress } from 'node:net';
 import { peerAddress } from '../../tcp-address.ts';
 import type { RequestHead } from '../routes.ts';
 
-/** The head of a request that is handled later. */
-export class KeptRequestHead implements RequestHead {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly remoteAddress: string;
-  readonly #fields: (readonly [name: string, value: string])[] = [];
-
-  constructor(head: RequestHead, request: HttpRequest) {
-    this.method = head.method;
-    this.path = head.path;
-    this.query = head.query;
-    this.remoteAddress = head.remoteAddress;
-    request.forEach((name, value) => {
-      this.#fields.push([name, value]);
-    });
-  }
-
-  header(name: string): string {
-    return this.#fields.find(([given]) => given === name)?.[1] ?? '';
-  }
-
-  each(field: (name: string, value: string) => void): void {
-    for (const [name, value] of this.#fields) field(name, value);
-  }
-}
-
 /** The head of the request that uWebSockets.js currently passes on. One object serves all requests of a listener. */
 export class UwsRequestHead implements RequestHead {
+  readonly isBinary = false;
   #request!: HttpRequest;
   #response!: HttpResponse;
 

@@ -12,11 +12,12 @@ import { listenProblem, type TcpAddress } from '../../tcp-address.ts';
 import { errorAnswer, TOO_MANY_CONNECTIONS } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
+import { KeptRequestHead } from '../kept-request-head.ts';
 import type { EngineServer, HttpEngine } from '../listener.ts';
 import { CONNECTION_WORK, FIRST_READ_WORK, REQUEST_WORK, type RequestTurns } from '../request-turns.ts';
 import { type Handler, methodNotAllowed, methodsOf, type RouteTable, run } from '../routes.ts';
 import { UwsExchange } from './uws-exchange.ts';
-import { KeptRequestHead, UwsRequestHead } from './uws-request.ts';
+import { UwsRequestHead } from './uws-request.ts';
 
 /**
  * Values of `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`. The declared constants do not exist at run time.
@@ -139,7 +140,7 @@ class UwsServer implements EngineServer {
       else if (framing.announcesTrailers) exchange.refuse(NO_TRAILERS);
       else if (exchange.hasTurn(REQUEST_WORK)) run(handle, exchange, this.#head.of(request, res));
       else {
-        const head = new KeptRequestHead(this.#head.of(request, res), request);
+        const head = new KeptRequestHead(this.#head.of(request, res));
         exchange.keepBody();
         exchange.waitForTurn(REQUEST_WORK, () => run(handle, exchange, head));
       }

@@ -24,6 +24,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
   const decisions = {
     settings: loadSettings({ ...LOOPBACK, ...numbers, ...env }),
     decider: { decide: () => t.fail('nobody asks') },
+    rules: () => null,
     quotas: null,
     tracing: null,
     health: new Health(),

@@ -36,7 +36,7 @@ t.test('mistakes are named with their place', async t => {
     'answers: {key: true}':
       '2:11: d: `key` belongs in an entry, not here; accepted here: retry_after, ratelimit_headers, problem_body, matched_rule',
     'retry_after: true':
-      '2:1: d: `retry_after` belongs in `answers` at the top of the file, not here; accepted here: domain, descriptors, answers',
+      '2:1: d: `retry_after` belongs in `answers` at the top of the file, not here; accepted here: domain, descriptors, answers, requests',
   };
   for (const [line, message] of Object.entries(cases))
     t.equal(refusal(file(line)), `rules.yaml:${message}`, line);

@@ -103,7 +103,7 @@ t.test('a quota in the wrong place is refused', async t => {
   );
   t.match(
     refusal('domain: d\nquota: {}'),
-    'rules.yaml:2:1: d: `quota` belongs in an entry, not here; accepted here: domain, descriptors, answers',
+    'rules.yaml:2:1: d: `quota` belongs in an entry, not here; accepted here: domain, descriptors, answers, requests',
   );
 });
 

@@ -85,7 +85,7 @@ t.test('an unknown key is refused with the likely one and all that are accepted 
   );
   t.match(
     refusal('domain: d\ndescriptor: []'),
-    /^rules.yaml:2:1: d: .*`descriptors`\? accepted here: domain, descriptors, answers$/,
+    /^rules.yaml:2:1: d: .*`descriptors`\? accepted here: domain, descriptors, answers, requests$/,
   );
   t.match(
     refusal(entryFile('key: k\nrate_limit: {unit: day, replaces: [{nam: x}]}')),
@@ -104,7 +104,7 @@ t.test('keys that YAML takes for numbers, booleans or null are refused', async t
     t.match(
       refusal(`${key}: x\ndomain: d`),
       new RegExp(
-        `^rules.yaml:1:1: d: the key "${key}" is ${what} in YAML and not a name; accepted here: domain, descriptors, answers$`,
+        `^rules.yaml:1:1: d: the key "${key}" is ${what} in YAML and not a name; accepted here: domain, descriptors, answers, requests$`,
       ),
     );
   }

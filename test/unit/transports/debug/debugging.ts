@@ -3,6 +3,7 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { DebugServer, type DebugServerOptions } from '../../../../src/transports/debug/debug-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { operatorApi } from '../../../support/operator-api.ts';
+import { mapperOf } from '../../../support/request-mapper.ts';
 import { httpEngine } from '../http/on-each-engine.ts';
 import { SignallingClock } from './signalling-clock.ts';
 
@@ -22,6 +23,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
     dumpRules: () => [],
     dumpResources: () => [],
     explain: () => Promise.reject(new Error('nothing is explained here')),
+    mapper: mapperOf(),
     operator: operatorApi(),
     stats: new StatsRegistry(),
     drainMs: 0,

@@ -10,6 +10,7 @@ import { jsonRoute } from '../../../../src/transports/http/routes/decision-route
 import type { Route } from '../../../../src/transports/http/routes.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { mapperOf } from '../../../support/request-mapper.ts';
 import { until } from '../../../support/until.ts';
 import { httpEngine, onEachEngine } from './on-each-engine.ts';
 import { plain, post, RawConnection } from './raw-connection.ts';
@@ -42,7 +43,7 @@ interface Front {
 /** `/json` on a port of its own, its decider allowing everything, and a connection to it. The clock stands still. */
 async function front(t: Test, log = new KeepingLogger(), others: readonly Route[] = []): Promise<Front> {
   const decider = new ScriptedDecider(allow);
-  const listener = await serve(t, [jsonRoute(decider, log), ...others], {
+  const listener = await serve(t, [jsonRoute({ decider, mapper: mapperOf(), log }), ...others], {
     log,
     clock: new ManualClock(0),
     drainMs: 1,
@@ -247,7 +248,11 @@ onEachEngine('stop cuts off a caller whose decision is still being made', async 
   const clock = new ManualClock(0);
   const decider = new ScriptedDecider(() => {});
   const log = new KeepingLogger();
-  const listener = await serve(t, [jsonRoute(decider, log)], { log, clock, drainMs: 5000 });
+  const listener = await serve(t, [jsonRoute({ decider, mapper: mapperOf(), log })], {
+    log,
+    clock,
+    drainMs: 5000,
+  });
   const connection = await RawConnection.open(listener.port);
   const asked = decider.next();
   await connection.write(post('/json', REQUEST));

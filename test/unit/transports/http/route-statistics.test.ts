@@ -3,6 +3,7 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { RouteStatistics } from '../../../../src/transports/http/route-statistics.ts';
 import { jsonRoute } from '../../../../src/transports/http/routes/decision-routes.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { mapperOf } from '../../../support/request-mapper.ts';
 import { onEachEngine } from './on-each-engine.ts';
 import { post, RawConnection } from './raw-connection.ts';
 import { ScriptedDecider } from './scripted-decider.ts';
@@ -14,7 +15,9 @@ onEachEngine('answers are counted by status, and measured from the end of the re
   const stats = new StatsRegistry();
   const decider = new ScriptedDecider(reply => reply.answered(Buffer.from('{}'), false));
   const observer = new RouteStatistics(stats, 'json', ['200 OK', '429 Too Many Requests']);
-  const listener = await serve(t, [jsonRoute(decider, new KeepingLogger(), { observer })]);
+  const listener = await serve(t, [
+    jsonRoute({ decider, mapper: mapperOf(), log: new KeepingLogger() }, { observer }),
+  ]);
   const connection = await RawConnection.openFor(t, listener.port);
   const asked = async (text: string): Promise<number> => {
     return (await connection.ask(text)).status;

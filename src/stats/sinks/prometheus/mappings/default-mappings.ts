@@ -3,6 +3,7 @@ import { DECISION_MAPPINGS } from './decision-mappings.ts';
 import { LEASE_MAPPINGS } from './lease-mappings.ts';
 import { QUOTA_MAPPINGS } from './quota-mappings.ts';
 import { REFERENCE_HELPS, referenceMappings } from './reference-mappings.ts';
+import { REQUEST_MAPPINGS } from './request-mappings.ts';
 import { TASK_MAPPINGS } from './task-mappings.ts';
 
 /**
@@ -12,6 +13,7 @@ import { TASK_MAPPINGS } from './task-mappings.ts';
 export const ADDED_MAPPINGS: readonly Mapping[] = [
   ...DECISION_MAPPINGS,
   ...QUOTA_MAPPINGS,
+  ...REQUEST_MAPPINGS,
   ...TASK_MAPPINGS,
   ...REFERENCE_HELPS,
 ];

@@ -360,6 +360,31 @@ t.test('an overlay adds answers to a domain of several files, wherever they have
   t.not(answers(RULES), undefined);
 });
 
+t.test('an overlay says what becomes of requests, beside what a file says about answers', async t => {
+  const requests = 'requests: {descriptors: [[{key: plan, header: x-plan}]]}';
+  const load = (overlay: string, ...texts: string[]) =>
+    loadRuleSet(
+      [
+        ...texts.map((text, i) => file(`${i}.yaml`, text)),
+        file('o.yaml', `overlay: [{domain: shop, ${overlay}}]`, 'overlay'),
+      ],
+      { mergeDomains: true },
+    ).domains[0];
+  const other = `domain: shop\n${requests}\ndescriptors: [{key: z}]\n`;
+  const answers = 'answers: {retry_after: true}';
+  const added = load(`${requests}, ${answers}`, RULES);
+  t.match(added, { requests: { descriptors: [[{ key: 'plan', of: 'x-plan' }]] }, answers: { enabled: 1 } });
+  const both = load(`requests: {on_failure: deny}, ${answers}`, `${RULES}answers: {}\n`, other);
+  t.match(both, {
+    requests: { onFailure: 'deny', descriptors: [[{ key: 'plan' }]] },
+    answers: { enabled: 1 },
+  });
+  t.throws(() => load('requests: {on_failure: maybe}', other), {
+    message: /^o\.yaml:1:\d+: shop: `on_failure` must be `allow` or `deny`/,
+  });
+  t.throws(() => load(`path: plan, ${requests}`, RULES), { message: /`requests` belong to a whole domain/ });
+});
+
 t.test('many overlay entries and many rules are compared in a short time', async t => {
   const rule = (i: number) =>
     `  - {key: r, value: route/${i}, descriptors: [{key: rule-${i % 100}, rate_limit: {unit: day, requests_per_unit: 1}}]}\n`;

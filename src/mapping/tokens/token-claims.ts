@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
+import { recentlyUsed } from '../../base/collections/recently-used.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { TokenRule } from '../../rules/request-mapping.ts';
+import { type Claims, claimOf } from '../claims.ts';
+import { bearerToken, uncheckedClaims } from './bearer-token.ts';
+import { KeyFile } from './key-file.ts';
+import type { KeySet } from './key-set.ts';
+
+/** How far the clocks of issuer and service may differ. */
+const SKEW_S = 60;
+
+/** Number of tokens whose claims are remembered. */
+const MAX_TOKENS = 10_000;
+
+/** How long they are remembered: valid ones until they expire if that is earlier. */
+const VALID_MS = 5 * MINUTE_MS;
+const INVALID_MS = 10 * SECOND_MS;
+
+/** Maximum number of tokens that are being checked. Others count as invalid, so that forged ones cannot use all CPU time. */
+const MAX_CHECKS = 64;
+
+/** What is remembered of a token. */
+interface KnownToken {
+  /** Null if the token is invalid. */
+  readonly claims: Claims | null;
+  /** With which the token was checked. */
+  readonly keys: KeySet | null;
+  readonly endsMs: number;
+}
+
+/** What the reading of tokens needs of its thread. */
+export interface TokenParts {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly log: Logger;
+  /** Called for each request with a token that is not valid. */
+  readonly invalid: () => void;
+}
+
+/**
+ * The claims of the tokens of a domain. A token that is not valid is as if it had no claims: limits for unknown users apply,
+ * and the proxy or the program behind it refuses the token if it needs one.
+ *
+ * Each token is checked once while it is remembered, by its hash.
+ */
+export class TokenClaims {
+  readonly #rule: TokenRule;
+  readonly #names: readonly string[];
+  readonly #parts: TokenParts;
+  /** Null if tokens are only read. */
+  readonly #file: KeyFile | null;
+  readonly #known = recentlyUsed<string, KnownToken>(MAX_TOKENS);
+  readonly #checks = new Map<string, Promise<Claims | null>>();
+
+  /** @param names of the claims that are read */
+  constructor(rule: TokenRule, names: readonly string[], parts: TokenParts) {
+    this.#rule = rule;
+    this.#names = names;
+    this.#parts = parts;
+    this.#file = rule.jwksFile === '' ? null : new KeyFile(rule.jwksPath, parts.clock, parts.log);
+  }
+
+  /**
+   * The claims of the token in a header, at once if that is possible.
+   *
+   * @returns null if there is no valid token; the promise never rejects
+   */
+  of(header: string): Claims | null | Promise<Claims | null> {
+    if (header === '') return null;
+    const token = bearerToken(header);
+    if (token === '') return null;
+    if (token === null) return this.#counted(null);
+    if (this.#file === null) return this.#counted(uncheckedClaims(token));
+    const name = hash('sha256', token, 'base64');
+    const known = this.#knownOf(name, this.#file);
+    if (known !== null) return this.#counted(known.claims);
+    return this.#checkOnce(token, name, this.#file).then(claims => this.#counted(claims));
+  }
+
+  #counted(claims: Claims | null): Claims | null {
+    if (claims === null) this.#parts.invalid();
+    return claims;
+  }
+
+  #knownOf(name: string, file: KeyFile): KnownToken | null {
+    const known = this.#known.get(name);
+    if (known === undefined) return null;
+    void file.refresh();
+    return known.keys === file.keys && this.#parts.clock.nowMs() < known.endsMs ? known : null;
+  }
+
+  /** Requests that arrive with the same token wait for one check. */
+  #checkOnce(token: string, name: string, file: KeyFile): Promise<Claims | null> {
+    const begun = this.#checks.get(name);
+    if (begun !== undefined) return begun;
+    if (this.#checks.size >= MAX_CHECKS) return Promise.resolve(null);
+    const check = this.#check(token, name, file).finally(() => this.#checks.delete(name));
+    this.#checks.set(name, check);
+    return check;
+  }
+
+  async #check(token: string, name: string, file: KeyFile): Promise<Claims | null> {
+    await file.refresh();
+    const { keys } = file;
+    const { clock } = this.#parts;
+    const claims = keys === null ? null : await this.#verified(token, keys);
+    const nowMs = clock.nowMs();
+    const endsMs = claims === null ? nowMs + INVALID_MS : Math.min(nowMs + VALID_MS, expiryMs(claims));
+    const read = claims === null ? null : this.#read(claims);
+    this.#known.set(name, { claims: read, keys, endsMs });
+    return read;
+  }
+
+  async #verified(token: string, keys: KeySet): Promise<Claims | null> {
+    const { issuer, audience } = this.#rule;
+    const { jwtVerify } = await import('jose');
+    try {
+      const { payload } = await jwtVerify(token, keys.find, {
+        algorithms: keys.algorithms,
+        ...(issuer !== '' && { issuer }),
+        ...(audience !== '' && { audience }),
+        clockTolerance: SKEW_S,
+        currentDate: new Date(this.#parts.clock.nowMs()),
+      });
+      return payload;
+    } catch {
+      // Whatever is wrong with a token, also with its key: it proves nothing.
+      return null;
+    }
+  }
+
+  /** Only what descriptors need, so that remembered tokens take little memory. */
+  #read(claims: Claims): Claims {
+    return Object.fromEntries(this.#names.map(name => [name, claimOf(claims, name)]));
+  }
+}
+
+function expiryMs({ exp }: Claims): number {
+  return typeof exp === 'number' ? (exp + SKEW_S) * SECOND_MS : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,222 @@
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import t, { type Test } from 'tap';
+import { claimOf } from '../../../src/mapping/claims.ts';
+import { bearerToken } from '../../../src/mapping/tokens/bearer-token.ts';
+import { TokenClaims } from '../../../src/mapping/tokens/token-claims.ts';
+import type { TokenRule } from '../../../src/rules/request-mapping.ts';
+import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { tempDirectory } from '../../support/temp-directory.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 23);
+const NOW_S = NOW_MS / 1_000;
+const NAMES = ['sub', 'realm.plan', 'https://shop.example/tier', 'level', 'admin', 'list'];
+
+const issuer = await signer('ES256', 'first');
+const other = await signer('RS256', 'second');
+
+/** Signs tokens with a key of its own. */
+async function signer(alg: string, kid: string) {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid };
+  const sign = (claims: JWTPayload, header: { readonly alg?: string } = {}): Promise<string> =>
+    new SignJWT({ exp: NOW_S + 3_600, ...claims })
+      .setProtectedHeader({ alg, kid, ...header })
+      .sign(privateKey);
+  return { jwk, sign };
+}
+
+interface Setup {
+  readonly claims: TokenClaims;
+  readonly path: string;
+  readonly clock: ManualClock;
+  readonly log: KeepingLogger;
+  /** Number of requests with an invalid token. */
+  readonly invalid: () => number;
+  /** The claims of a token as the header has it. */
+  readonly of: (token: string) => Promise<Readonly<Record<string, unknown>> | null>;
+  /** Writes keys into the file. */
+  readonly write: (keys: readonly unknown[]) => void;
+}
+
+function setup(t: Test, rule: Partial<TokenRule> = {}): Setup {
+  const path = join(tempDirectory(t), 'keys.json');
+  const [clock, log] = [new ManualClock(NOW_MS), new KeepingLogger()];
+  let invalid = 0;
+  let written = 0;
+  const claims = new TokenClaims(
+    { header: 'authorization', jwksFile: 'keys.json', jwksPath: path, issuer: '', audience: '', ...rule },
+    NAMES,
+    { clock, log, invalid: () => invalid++ },
+  );
+  const write = (keys: readonly unknown[]): void => {
+    writeFileSync(path, JSON.stringify({ keys }));
+    // Files that are written within a tick of the clock of the file system have the same time.
+    utimesSync(path, new Date(), new Date(NOW_MS + ++written));
+  };
+  write([issuer.jwk]);
+  const of = async (token: string) => await claims.of(`Bearer ${token}`);
+  return { claims, path, clock, log, invalid: () => invalid, of, write };
+}
+
+t.test('the claims of a valid token are read', async t => {
+  const { of, invalid, claims } = setup(t);
+  const token = await issuer.sign({
+    sub: 'ann',
+    realm: { plan: 'gold' },
+    'https://shop.example/tier': 'a',
+    level: 3,
+    admin: true,
+    list: ['x'],
+    secret: 'not read',
+  });
+  t.strictSame(await of(token), {
+    sub: 'ann',
+    'realm.plan': 'gold',
+    'https://shop.example/tier': 'a',
+    level: '3',
+    admin: 'true',
+    list: '',
+  });
+  const again = claims.of(`bearer ${token}`);
+  t.notOk(again instanceof Promise, 'it is remembered');
+  t.equal(invalid(), 0);
+});
+
+t.test('a token that is not valid has no claims, and is counted', async t => {
+  const { of, invalid } = setup(t, { issuer: 'https://id.example', audience: 'shop' });
+  const good = { sub: 'ann', iss: 'https://id.example', aud: ['shop', 'x'] };
+  t.match(await of(await issuer.sign(good)), { sub: 'ann' });
+  const [head, body, signature] = (await issuer.sign(good)).split('.');
+  const unsigned = Buffer.from('{"alg":"none"}').toString('base64url');
+  const cases: Readonly<Record<string, string>> = {
+    'another issuer': await issuer.sign({ ...good, iss: 'https://evil.example' }),
+    'another audience': await issuer.sign({ ...good, aud: 'y' }),
+    expired: await issuer.sign({ ...good, exp: NOW_S - 61 }),
+    'not valid yet': await issuer.sign({ ...good, nbf: NOW_S + 61 }),
+    'an unknown key': await other.sign(good),
+    'the algorithm none': `${unsigned}.${body}.`,
+    'the algorithm none with a signature': `${unsigned}.${body}.${signature}`,
+    'other claims': `${head}.${Buffer.from('{"sub":"eve"}').toString('base64url')}.${signature}`,
+    'no token': 'abc',
+    'too long': `${head}.${body}.${'a'.repeat(9_000)}`,
+  };
+  for (const [name, token] of Object.entries(cases)) t.equal(await of(token), null, name);
+  t.equal(invalid(), Object.keys(cases).length);
+  t.equal(await of(''), null, 'no token');
+  t.equal(invalid(), Object.keys(cases).length, 'which is not counted');
+});
+
+t.test('a key checks only tokens of its own algorithm', async t => {
+  const { of, write } = setup(t);
+  const [rsa, secret] = [other.jwk, { kty: 'oct', k: 'c2VjcmV0', kid: 'first', alg: 'HS256' }];
+  write([{ ...rsa, alg: 'RS512' }, secret, issuer.jwk]);
+  t.equal(await of(await other.sign({ sub: 'ann' })), null, 'RS256 with a key for RS512');
+  const forged = await new SignJWT({ sub: 'eve' })
+    .setProtectedHeader({ alg: 'HS256', kid: 'first' })
+    .sign(Buffer.from('secret'));
+  t.equal(await of(forged), null, 'a secret is no key');
+  t.match(await of(await issuer.sign({ sub: 'ann' })), { sub: 'ann' });
+});
+
+t.test('tokens that expire are not remembered any longer', async t => {
+  const { of, clock } = setup(t);
+  const token = await issuer.sign({ sub: 'ann', exp: NOW_S + 30 });
+  t.match(await of(token), { sub: 'ann' });
+  clock.advance(89_000);
+  t.match(await of(token), { sub: 'ann' }, 'clocks may differ by a minute');
+  clock.advance(2_000);
+  t.equal(await of(token), null);
+});
+
+t.test('keys can be rotated without a restart', async t => {
+  const { of, clock, write, path, log } = setup(t);
+  const [first, second] = [await issuer.sign({ sub: 'ann' }), await other.sign({ sub: 'bob' })];
+  t.match(await of(first), { sub: 'ann' });
+  t.equal(await of(second), null);
+  write([other.jwk]);
+  clock.advance(2_000);
+  t.match(await of(await other.sign({ sub: 'eve' })), { sub: 'eve' });
+  t.match(await of(second), { sub: 'bob' }, 'it is not remembered as invalid');
+  t.equal(await of(first), null, 'also tokens that are remembered');
+  rmSync(path);
+  clock.advance(2_000);
+  t.match(await of(await other.sign({ sub: 'cem' })), { sub: 'cem' }, 'without the file, the keys stay');
+  t.match(log.lines, [
+    {
+      level: 'error',
+      message: 'Could not use the keys of tokens; the previous keys stay active',
+      fields: { file: path },
+    },
+  ]);
+  write([other.jwk]);
+  clock.advance(2_000);
+  t.match(await of(await other.sign({ sub: 'dan' })), { sub: 'dan' });
+  t.match(log.lines[1], { level: 'info', message: 'The keys of tokens can be used again' });
+});
+
+t.test('files without keys are reported once', async t => {
+  for (const [content, reason] of [
+    ['keys', 'the key set is not JSON'],
+    ['{}', 'the key set has no array "keys"'],
+    ['{"keys":[{"kty":"oct","k":"x"},1,null]}', 'the key set has no public key for signatures'],
+    [JSON.stringify({ keys: Array(101).fill({}) }), 'the key set has 101 keys, and may have 100'],
+    [' '.repeat(300_000), 'it has more than 262144 bytes'],
+  ]) {
+    const { of, path, log, invalid } = setup(t);
+    writeFileSync(path, content);
+    for (const sub of ['a', 'b']) t.equal(await of(await issuer.sign({ sub })), null);
+    t.match(log.lines, [
+      {
+        level: 'error',
+        message: 'Could not use the keys of tokens; tokens are treated as invalid',
+        fields: { file: path, reason },
+      },
+    ]);
+    t.equal(invalid(), 2);
+  }
+});
+
+t.test('tokens can be read without a check, if the proxy has checked them', async t => {
+  const { claims, invalid } = setup(t, { jwksFile: '', jwksPath: '' });
+  const token = await other.sign({ sub: 'ann', realm: { plan: 'gold' } });
+  const read = claims.of(token);
+  t.notOk(read instanceof Promise);
+  t.equal(claimOf(read as Record<string, unknown>, 'realm.plan'), 'gold');
+  for (const text of ['Basic abc', 'Bearer a.b.c', 'eyJ.W10.x', 'eyJ.bnVsbA.x'])
+    t.equal(claims.of(text), null, text);
+  t.equal(invalid(), 4);
+});
+
+t.test('requests with the same token wait for one check', async t => {
+  const { claims } = setup(t);
+  const token = `Bearer ${await issuer.sign({ sub: 'ann' })}`;
+  const both = await Promise.all([claims.of(token), claims.of(token)]);
+  t.equal(both[0], both[1]);
+});
+
+t.test('many tokens at once are not all checked', async t => {
+  const { claims, invalid } = setup(t);
+  const tokens = await Promise.all(Array.from({ length: 70 }, (_, i) => issuer.sign({ sub: String(i) })));
+  const read = await Promise.all(tokens.map(token => claims.of(`Bearer ${token}`)));
+  t.equal(read.filter(claims => claims !== null).length, 64);
+  t.equal(invalid(), 6);
+  t.match(
+    await claims.of(`Bearer ${tokens[69]}`),
+    { sub: '69' },
+    'those that were not checked are not remembered',
+  );
+});
+
+t.test('a bearer token has the form of a signed token', async t => {
+  const token = 'eyJhIjoxfQ.eyJhIjoxfQ.abc';
+  t.equal(bearerToken(`Bearer ${token}`), token);
+  t.equal(bearerToken(`bEARER   ${token} `), token);
+  t.equal(bearerToken(token), token);
+  t.equal(bearerToken(''), '');
+  t.equal(bearerToken('Bearer '), '');
+  for (const text of ['Basic YTpi', 'a.b.c', `${token}.d`, `${token},${token}`])
+    t.equal(bearerToken(text), null, text);
+});
