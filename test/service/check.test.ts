@@ -145,6 +145,15 @@ for (const engine of ['uws', 'node']) {
       for (let i = 0; i < 2; i++) t.equal((await check(service, '/quiet', { headers })).status, 200);
     });
 
+    await t.test('a body that does not arrive is waited for, but not for long', async t => {
+      const head = 'PUT /check/quiet HTTP/1.1\r\nHost: s\r\nX-User: late\r\n';
+      for (const framing of ['Content-Length: 5', 'Content-Length: 50000000', 'Transfer-Encoding: chunked']) {
+        const answer = await sendRaw(service.http, `${head}${framing}\r\n\r\n`);
+        t.ok(answer.status === 200 || answer.status === 429, `${framing}: ${answer.status}`);
+        t.equal(answer.headers['connection'], 'close', 'the rest could be read as another request');
+      }
+    });
+
     await t.test('the domain says what answers contain', async t => {
       const headers = from('cem');
       for (let i = 0; i < 2; i++) await check(service, '/quiet', { headers });
@@ -209,6 +218,18 @@ t.test('text beyond ASCII is the same with both engines', async t => {
   for (const service of [...services, ...services])
     statuses.push((await check(service, '/quiet', { headers: { 'x-user': bytes } })).status);
   t.same(statuses, [200, 200, 429, 429]);
+});
+
+t.test('decision threads decide requests of /check', async t => {
+  const service = await start(t, 'uws', { SERVE_THREADS: '1', WORKER_THREADS: '1' });
+  const all = Array.from({ length: 64 }, () => check(service, '/explained', { headers: from('hal') }));
+  const answers = await Promise.all(all);
+  t.equal(answers.filter(({ status }) => status === 200).length, 2);
+  for (const { status, headers, body } of answers) {
+    if (status === 200) continue;
+    t.match(headers['retry-after'], /^[1-9]\d*$/);
+    t.match(JSON.parse(body), { 'violated-policies': ['explained.user'] });
+  }
 });
 
 t.test('several threads serve /check', async t => {

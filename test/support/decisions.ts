@@ -6,6 +6,7 @@ import type { BatchObserver } from '../../src/decision/batch-observer.ts';
 import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
 import { Batcher, type GenerationSource } from '../../src/decision/batching/batcher.ts';
 import type { QueueBounds } from '../../src/decision/batching/queue-room.ts';
+import type { ResponseFormat } from '../../src/decision/decider.ts';
 import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
 import { Explainer } from '../../src/decision/explain/explain.ts';
 import type { Explanation } from '../../src/decision/explain/explain-descriptor.ts';
@@ -204,7 +205,7 @@ export class Decisions {
 
   askBytes(
     request: Uint8Array,
-    format: 'protobuf' | 'json',
+    format: ResponseFormat,
   ): Promise<{ readonly response: Uint8Array; readonly overLimit: boolean; readonly retryAfterS: number }> {
     return new Promise((resolve, reject) => {
       this.batcher.decide(request, format, {

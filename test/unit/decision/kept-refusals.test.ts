@@ -1,11 +1,14 @@
 import t from 'tap';
+import type { JsonObject } from '../../../src/base/json.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
+import type { ResponseFormat } from '../../../src/decision/decider.ts';
 import type { EngineOptions } from '../../../src/decision/engine.ts';
 import {
   decodeRateLimitResponse,
   encodeRateLimitRequest,
   type RateLimitRequest,
 } from '../../../src/messages/client-codec.ts';
+import { readHttpResponse } from '../../../src/messages/http-response.ts';
 import { ANSWER } from '../../../src/rules/domain-answers.ts';
 import type { SteeringRecord } from '../../../src/steering/record.ts';
 import { bucket, type EntryText, limit, ruleFile, sliding } from '../../exam/decisions/rule-file.ts';
@@ -51,6 +54,20 @@ const OTHER_RULES = {
   'many.yaml': MANY.replaceAll('unit: hour', 'unit: day'),
 };
 
+/** What an answer says, in any format. */
+interface Answer {
+  readonly dynamicMetadata?: JsonObject | null;
+}
+
+const READERS: Readonly<Record<ResponseFormat, (response: Uint8Array) => Answer>> = {
+  json: response => JSON.parse(Buffer.from(response).toString()),
+  protobuf: response => decodeRateLimitResponse(response),
+  http: response => {
+    const { headers, body } = readHttpResponse(response);
+    return { headers, body: Buffer.from(body).toString() } as Answer;
+  },
+};
+
 const STEPS = 1_000;
 
 /**
@@ -84,14 +101,11 @@ class Twins {
   }
 
   /** The answers of both, without what only the second one contains. */
-  ask(asked: RateLimitRequest, format: 'json' | 'protobuf'): Promise<unknown[]> {
+  ask(asked: RateLimitRequest, format: ResponseFormat): Promise<unknown[]> {
     return Promise.all(
       this.#twins.map(async twin => {
         const { response, ...rest } = await twin.askBytes(encodeRateLimitRequest(asked), format);
-        const { dynamicMetadata, ...message } =
-          format === 'json'
-            ? JSON.parse(Buffer.from(response).toString())
-            : decodeRateLimitResponse(response);
+        const { dynamicMetadata, ...message } = READERS[format](response);
         return { ...message, ...rest, matchedRule: dynamicMetadata?.matched_rule };
       }),
     );
@@ -113,7 +127,7 @@ for (const [seed, options] of OPTIONS.entries()) {
     for (let step = 0; step < STEPS; step++) {
       change(twins, random);
       const asked = randomRequest(random);
-      const [kept, encoded] = await twins.ask(asked, random.pick(['json', 'protobuf']));
+      const [kept, encoded] = await twins.ask(asked, random.pick(['json', 'protobuf', 'http']));
       if ((encoded as { overLimit: boolean }).overLimit) refused++;
       if (JSON.stringify(kept) === JSON.stringify(encoded)) continue;
       t.strictSame(kept, encoded, `step ${step}: ${JSON.stringify(asked)}`);

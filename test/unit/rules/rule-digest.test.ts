@@ -108,6 +108,28 @@ t.test('each change of what the rules say changes it', async t => {
   }
 });
 
+t.test('what becomes of requests changes it, and the folder of the rule file does not', async t => {
+  const digest = (requests: string, folder = 'config'): string => {
+    const content = Buffer.from(`${SHOP}requests: {${requests}}\n`);
+    return ruleDigest(loadRuleSet([{ name: `/${folder}/shop.yaml`, content }], { mergeDomains: false }));
+  };
+  const descriptors = 'descriptors: [[{key: a, claim: sub}, {key: b, path: true}]]';
+  const requests = `token: {jwks_file: keys.json}, ${descriptors}`;
+  t.equal(digest(requests, 'other'), digest(requests));
+  t.equal(digest(`on_failure: allow, client_address: {trusted_proxies: 1}, ${requests}`), digest(requests));
+  const changes = [
+    requests.replace('keys.json', 'other.json'),
+    requests.replace('sub', 'name'),
+    requests.replace('path: true', 'host: true'),
+    requests.replace('path: true', 'path: true, default: x'),
+    'token: {jwks_file: keys.json}, descriptors: [[{key: b, path: true}, {key: a, claim: sub}]]',
+    `on_failure: deny, ${requests}`,
+    `client_address: {trusted_proxies: 0}, ${requests}`,
+    `client_address: {ipv6_prefix: 64}, ${requests}`,
+  ];
+  t.equal(new Set([digestOf(SHOP), digest(requests), ...changes.map(each => digest(each))]).size, 10);
+});
+
 t.test('a quota that says what is the case without it does not change it', async t => {
   for (const quota of ['{}', '{share: 100%}', '{for: 10s}', '~'])
     t.equal(digestOf(SHOP.replace('key: user', `key: user\n    quota: ${quota}`)), digestOf(SHOP), quota);
