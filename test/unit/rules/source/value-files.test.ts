@@ -24,6 +24,30 @@ t.test('files that rules name are read after the rules, and no others', async t 
   t.ok(hasValueFiles);
 });
 
+t.test('a file is named by a field, and not by any text of the rules', async t => {
+  const directory = t.testdir({
+    'a.yaml': `domain: shop
+descriptors:
+  - {key: a, in_file: one.txt}
+  - key: b
+    "cidr_file": "two.txt" # and shop, gold
+  - {key: c, not: {in_file: 'three.txt'}}
+  - key: d
+    in_file: four.txt
+`,
+    'one.txt': '1',
+    'two.txt': '2',
+    'three.txt': '3',
+    'four.txt': '4',
+    gold: 'not read',
+    shop: { 'x.txt': 'a directory' },
+  });
+  const { files, ignored } = await readRuleDirectory(directory, { ignoreDotFiles: true });
+  const texts = files.slice(1).map(({ content }) => Buffer.from(content).toString());
+  t.same(texts.sort(), ['1', '2', '3', '4']);
+  t.same(ignored, ['gold', 'shop']);
+});
+
 t.test('a change of a file of values loads the rules again, also if it was missing', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'in_file: plans.txt', 'plans.txt': 'gold' } });
   const { first, loader } = await startSource(t, { root, watchRoot: false });
