@@ -1,7 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
-import { ADDRESS_LISTS, type ClientAddressRule, IPV6_BITS } from '../rules/request-mapping.ts';
+import { ADDRESS_LISTS, type ClientAddressRule } from '../rules/request-mapping.ts';
 import { forwardedFor } from './forwarded.ts';
-import { ipv6Network } from './ipv6-network.ts';
 
 const [, FORWARDED] = ADDRESS_LISTS;
 
@@ -24,7 +23,7 @@ const COMMA = ',';
  * @returns an address in its usual spelling; empty if it is not known
  */
 export function clientAddress(
-  { header, trustedProxies }: Pick<ClientAddressRule, 'header' | 'trustedProxies'>,
+  { header, trustedProxies }: ClientAddressRule,
   list: string,
   peer: string,
 ): string {
@@ -75,9 +74,4 @@ function ipv6Of(text: string): string {
   return address.startsWith(MAPPED) && isIPv4(address.slice(MAPPED.length))
     ? address.slice(MAPPED.length)
     : address;
-}
-
-/** An address as the value of an entry: of IPv6, the network that the rule asks for. */
-export function addressValue(address: string, { ipv6Prefix }: Pick<ClientAddressRule, 'ipv6Prefix'>): string {
-  return ipv6Prefix < IPV6_BITS && address.includes(':') ? ipv6Network(address, ipv6Prefix) : address;
 }

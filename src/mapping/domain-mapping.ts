@@ -3,7 +3,7 @@ import { beginLength, endLength } from '../messages/field-lengths.ts';
 import { writeBytes } from '../messages/wire.ts';
 import type { EntrySource, RequestMapping } from '../rules/request-mapping.ts';
 import { type Claims, claimOf } from './claims.ts';
-import { addressOf, addressValue, clientAddress } from './client-address.ts';
+import { addressOf, clientAddress } from './client-address.ts';
 import { cookieOf } from './cookies.ts';
 import { OriginalRequest } from './original-request.ts';
 import { writeValue } from './text-value.ts';
@@ -154,12 +154,9 @@ export class DomainMapping {
 
   #readAddress(): string {
     const { request } = this;
-    const rule = this.rules.clientAddress;
-    const address =
-      request.clientAddress === ''
-        ? clientAddress(rule, request.headers.values[this.#addressSlot], request.peer)
-        : addressOf(request.clientAddress);
-    return addressValue(address, rule);
+    return request.clientAddress === ''
+      ? clientAddress(this.rules.clientAddress, request.headers.values[this.#addressSlot], request.peer)
+      : addressOf(request.clientAddress);
   }
 }
 

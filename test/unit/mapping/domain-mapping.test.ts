@@ -189,20 +189,6 @@ t.test('without a trusted proxy, the address is that of the caller', async t => 
   t.same(descriptorsOf(mapping, { headers, peer: '203.0.113.7' }), ['k=203.0.113.7']);
 });
 
-t.test('of an IPv6 address, the value can be its network', async t => {
-  const mapping = mappingOf('{key: k, client_address: true}', ', client_address: {ipv6_prefix: 64}');
-  for (const [address, value] of [
-    ['2001:DB8:1:2:3::4', '2001:db8:1:2::/64'],
-    ['203.0.113.7', '203.0.113.7'],
-    ['unknown', null],
-  ] as const)
-    t.same(
-      descriptorsOf(mapping, { headers: { 'x-forwarded-for': address } }),
-      value === null ? [] : [`k=${value}`],
-      address,
-    );
-});
-
 t.test('domains have their mappings until the rules are replaced', async t => {
   const text = (domain: string): string =>
     `domain: ${domain}\nrequests: {descriptors: [[{key: k, value: v}]]}\ndescriptors: [{key: k}]\n`;
