@@ -1,42 +1,10 @@
-import { once } from 'node:events';
-import { type IncomingMessage, type RequestOptions, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
-import { text } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import type { StartChecking } from '../support/proxies/checking/behind.ts';
-import { Load } from '../support/proxies/load.ts';
-import { Place } from '../support/proxies/place.ts';
+import { ask, askTimes, statusesOf } from '../support/proxies/checking/client.ts';
+import { websiteRules } from '../support/proxies/checking/rules.ts';
 import { RECEIVED, startWebsite } from '../support/proxies/website.ts';
 import { sendRaw } from '../support/raw-http.ts';
-import { redisFor } from '../support/redis-server.ts';
-import { writeRules } from '../support/rule-files.ts';
-import { type ServiceProcess, serviceFor } from '../support/service.ts';
-import { tempDirectory } from '../support/temp-directory.ts';
-import { until } from '../support/until.ts';
-
-const TWO_A_YEAR = 'rate_limit: {unit: year, requests_per_unit: 2}';
-
-/** Rules for the domain that the files of `ops` name. */
-function rules(onFailure: 'allow' | 'deny' = 'allow'): Readonly<Record<string, string>> {
-  return {
-    'config/website.yaml': `
-domain: website
-requests:
-  on_failure: ${onFailure}
-  descriptors:
-    - [{key: remote_address, client_address: true}]
-    - [{key: user, header: x-user}]
-    - [{key: method, method: true}, {key: host, host: true}, {key: path, path: true}, {key: q, query: q}]
-descriptors:
-  - {key: remote_address, rate_limit: {unit: year, requests_per_unit: 1000000}}
-  - {key: remote_address, value: 127.0.0.2, ${TWO_A_YEAR}}
-  - {key: user, ${TWO_A_YEAR}}
-  - key: method
-    value: POST
-    descriptors: [{key: host, value: shop.example, descriptors: [{key: path, value: /a b, descriptors: [{key: q, ${TWO_A_YEAR}}]}]}]
-`,
-  };
-}
+import { serviceFor } from '../support/service.ts';
 
 /** A proxy that asks Sluice about each request, with its files of `ops`. */
 export interface CheckingProxy {
@@ -45,41 +13,9 @@ export interface CheckingProxy {
   readonly informs: 'client' | 'website';
 }
 
-interface Reply {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-  /** The `RateLimit` header of a request that Sluice has decided. */
-  readonly rateLimit: string | undefined;
-}
-
-async function ask(
-  address: string,
-  path: string,
-  { body, ...options }: RequestOptions & { readonly body?: string } = {},
-): Promise<Reply> {
-  const asking = request(`http://${address}${path}`, { agent: false, ...options });
-  asking.end(body);
-  const [response] = (await once(asking, 'response')) as [IncomingMessage];
-  const { statusCode = 0, headers } = response;
-  const rateLimit = headers['ratelimit'] ?? headers[RECEIVED];
-  return { status: statusCode, headers, body: await text(response), rateLimit: rateLimit as string };
-}
-
-function statusesOf(replies: readonly Reply[]): readonly number[] {
-  return replies.map(({ status }) => status);
-}
-
-/** Asks several times, one after the other. */
-async function askTimes(count: number, ...asked: Parameters<typeof ask>): Promise<readonly Reply[]> {
-  const replies: Reply[] = [];
-  for (let i = 0; i < count; i++) replies.push(await ask(...asked));
-  return replies;
-}
-
 /** What clients get while Sluice runs, and after it has been stopped. */
 export async function runCheckingExam(t: Test, { start, informs }: CheckingProxy): Promise<void> {
-  const service = await serviceFor(t, { rules: rules(), env: { DISABLE_STATS: 'true' } });
+  const service = await serviceFor(t, { rules: websiteRules(), env: { DISABLE_STATS: 'true' } });
   const website = await startWebsite(t);
   const front = await start(t, { instances: [service.http], website, timeout: '10s' });
   await t.test('RateLimit headers within the limit, then 429 with Retry-After', t =>
@@ -157,70 +93,4 @@ async function hostile(t: Test, front: string): Promise<void> {
   await decided(` HTTP/1.1\r\nHost: x\r\nCookie: a=${'b'.repeat(7_000)}`, 'a long cookie');
   await decided(` HTTP/1.1\r\nHost: x\r\nConnection: X-Forwarded-Uri, X-Forwarded-For`, 'Connection');
   await decided(' HTTP/1.1\r\nHost: a/b,c', 'a host that is none');
-}
-
-/** What becomes of requests while something fails behind the proxy. */
-export async function runCheckingFailureExam(t: Test, { start }: CheckingProxy): Promise<void> {
-  await t.test('while the store is unavailable, the rules say what clients get', async t => {
-    const redis = await redisFor(t);
-    const root = writeRules(tempDirectory(t), rules());
-    const service = await serviceFor(t, {
-      env: {
-        RUNTIME_ROOT: root,
-        RUNTIME_WATCH_ROOT: 'false',
-        BACKEND_TYPE: 'redis',
-        REDIS_URL: redis.address,
-      },
-    });
-    const behind = { instances: [service.http], website: await startWebsite(t), timeout: '10s' } as const;
-    const front = await start(t, behind);
-    t.match(await ask(front, '/'), { status: 200, rateLimit: /website/ });
-    await loseStore(service, () => redis.kill());
-    t.match(await ask(front, '/'), { status: 200, rateLimit: undefined });
-    writeRules(root, rules('deny'));
-    await until(async () => (await ask(front, '/')).status === 503);
-  });
-
-  await t.test('an instance that does not answer lets requests pass', async t => {
-    const instances = [await startSilent(t)];
-    const front = await start(t, { instances, website: await startWebsite(t), timeout: '100ms' });
-    t.same(statusesOf(await askTimes(3, front, '/')), [200, 200, 200]);
-  });
-
-  await t.test('the restart of one of two instances leaves no request undecided', async t => {
-    const env = { RUNTIME_ROOT: writeRules(tempDirectory(t), rules()) };
-    const places = await Promise.all([0, 1].map(() => Place.open(t, env)));
-    const instances = places.map(({ http }) => http);
-    const front = await start(t, { instances, website: await startWebsite(t), timeout: '10s' });
-    const askOnce = async () => {
-      const { status, rateLimit } = await ask(front, '/');
-      if (status !== 200 || rateLimit === undefined) throw new Error(`answered ${status}: ${rateLimit}`);
-    };
-    const load = new Load([askOnce, askOnce, askOnce, askOnce]);
-    await load.goesOn(100);
-    await places[0].service.terminate();
-    await load.goesOn(100);
-    await places[0].start();
-    await load.goesOn(100);
-    await load.end();
-    t.same(load.failures, []);
-  });
-}
-
-async function loseStore(service: ServiceProcess, kill: () => Promise<void>): Promise<void> {
-  const lost = service.logged(line => /^Redis connection lost/.test(String(line['@message'])));
-  await kill();
-  await lost;
-}
-
-/** A server that accepts connections and answers nothing; returns its `host:port`. */
-async function startSilent(t: Test): Promise<string> {
-  const server = createServer(socket => {
-    socket.on('error', () => {});
-    t.teardown(() => socket.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
