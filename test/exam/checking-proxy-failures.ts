@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import type { Test } from 'tap';
 import { ask, askTimes, statusesOf } from '../support/proxies/checking/client.ts';
 import { websiteRules } from '../support/proxies/checking/rules.ts';
@@ -14,7 +14,10 @@ import { until } from '../support/until.ts';
 import type { CheckingProxy } from './checking-proxy.ts';
 
 /** What becomes of requests while something fails behind the proxy. */
-export async function runCheckingFailureExam(t: Test, { start }: CheckingProxy): Promise<void> {
+export async function runCheckingFailureExam(
+  t: Test,
+  { start, confusesRefusals = false }: CheckingProxy,
+): Promise<void> {
   await t.test('while the store is unavailable, the rules say what clients get', async t => {
     const redis = await redisFor(t);
     const root = writeRules(tempDirectory(t), websiteRules());
@@ -35,11 +38,30 @@ export async function runCheckingFailureExam(t: Test, { start }: CheckingProxy):
     await until(async () => (await ask(front, '/')).status === 503);
   });
 
-  await t.test('an instance that does not answer lets requests pass', async t => {
-    const instances = [await startSilent(t)];
-    const front = await start(t, { instances, website: await startWebsite(t), timeout: '100ms' });
-    t.same(statusesOf(await askTimes(3, front, '/')), [200, 200, 200]);
+  await t.test('a 503 that no rule has asked for lets requests pass', { skip: confusesRefusals }, async t => {
+    const service = await serviceFor(t, { rules: websiteRules('deny'), env: { HTTP_MAX_CONNECTIONS: '1' } });
+    const [host, port] = service.http.split(':');
+    const only = connect(Number(port), host);
+    t.teardown(() => only.destroy());
+    await once(only, 'connect');
+    const behind = { instances: [service.http], website: await startWebsite(t), timeout: '10s' } as const;
+    const front = await start(t, behind);
+    t.match(await askTimes(3, front, '/'), Array(3).fill({ status: 200, rateLimit: undefined }));
   });
+
+  await t.test(
+    'instances that do not answer let requests pass, and each is asked of one of them',
+    async t => {
+      const silent = [await SilentServer.start(t), await SilentServer.start(t)];
+      const instances = silent.map(({ address }) => address);
+      const front = await start(t, { instances, website: await startWebsite(t), timeout: '100ms' });
+      const checks = () => silent[0].checks + silent[1].checks;
+      const before = checks();
+      t.equal((await ask(front, '/')).status, 200);
+      t.ok(checks() <= before + 1, 'a check that is sent twice may count twice');
+      t.same(statusesOf(await askTimes(3, front, '/')), [200, 200, 200]);
+    },
+  );
 
   await t.test('the restart of one of two instances leaves no request undecided', async t => {
     const env = { RUNTIME_ROOT: writeRules(tempDirectory(t), websiteRules()) };
@@ -67,14 +89,31 @@ async function loseStore(service: ServiceProcess, kill: () => Promise<void>): Pr
   await lost;
 }
 
-/** A server that accepts connections and answers nothing; returns its `host:port`. */
-async function startSilent(t: Test): Promise<string> {
-  const server = createServer(socket => {
-    socket.on('error', () => {});
-    t.teardown(() => socket.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+/** A server that accepts connections and answers nothing. */
+class SilentServer {
+  /** The checks that it has received. */
+  checks = 0;
+
+  /** `host:port`. */
+  readonly address: string;
+
+  private constructor(address: string) {
+    this.address = address;
+  }
+
+  static async start(t: Test): Promise<SilentServer> {
+    const tcp = createServer();
+    tcp.listen(0, '127.0.0.1');
+    await once(tcp, 'listening');
+    t.teardown(() => tcp.close());
+    const server = new SilentServer(`127.0.0.1:${(tcp.address() as AddressInfo).port}`);
+    tcp.on('connection', socket => {
+      socket.on('error', () => {});
+      socket.on('data', bytes => {
+        if (bytes.toString('latin1').startsWith('GET /check/')) server.checks++;
+      });
+      t.teardown(() => socket.destroy());
+    });
+    return server;
+  }
 }
