@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { ask, askTimes, statusesOf } from '../support/proxies/checking/client.ts';
 import { websiteRules } from '../support/proxies/checking/rules.ts';
@@ -36,6 +37,13 @@ export async function runCheckingFailureExam(
     t.match(await ask(front, '/'), { status: 200, rateLimit: undefined });
     writeRules(root, websiteRules('deny'));
     await until(async () => (await ask(front, '/')).status === 503);
+    // A proxy that takes the refusals for failures leaves an instance alone for 2 s.
+    const statuses: number[] = [];
+    for (let i = 0; i < 25; i++) {
+      await pause(100);
+      statuses.push((await ask(front, '/')).status);
+    }
+    t.same([...new Set(statuses)], [503]);
   });
 
   await t.test('a 503 that no rule has asked for lets requests pass', { skip: confusesRefusals }, async t => {
