@@ -12,8 +12,8 @@ interface CallHead {
   each(field: (name: string, value: string) => void): void;
 }
 
-/** A port at the end of a host: not the colons of an IPv6 address, which is in brackets. */
-const PORT_OR_DOT = /(?::[0-9]*|\.)$/;
+/** The dot of a complete name and a port, at the end of a host: not the colons of an IPv6 address, which is in brackets. */
+const DOT_AND_PORT = /\.?(?::[0-9]*)?$/;
 
 /**
  * The request that a client has sent to a proxy, as a mapping sees it. One object reads one request after the other, so
@@ -83,7 +83,7 @@ export class OriginalRequest {
   /** In lower case, without its port: clients can write both as they like. */
   get host(): string {
     const host = this.unicode(this.#host).toLowerCase();
-    return host.includes(':') || host.endsWith('.') ? host.replace(PORT_OR_DOT, '') : host;
+    return host.includes(':') || host.endsWith('.') ? host.replace(DOT_AND_PORT, '') : host;
   }
 
   /** The value of a header by its slot. */
