@@ -4,7 +4,7 @@ import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { TokenRule } from '../../rules/request-mapping.ts';
 import { type Claims, claimOf } from '../claims.ts';
-import { bearerToken, uncheckedClaims } from './bearer-token.ts';
+import { firstToken, lastToken, uncheckedClaims } from './bearer-token.ts';
 import { KeyFile } from './key-file.ts';
 import type { KeySet } from './key-set.ts';
 
@@ -68,14 +68,29 @@ export class TokenClaims {
    */
   of(header: string): Claims | null | Promise<Claims | null> {
     if (header === '') return null;
-    const token = bearerToken(header);
+    const token = firstToken(header);
     if (token === '') return null;
     if (token === null) return this.#counted(null);
-    if (this.#file === null) return this.#counted(uncheckedClaims(token));
+    const claims = header.includes(',') ? this.#ofEither(token, lastToken(header)) : this.#ofToken(token);
+    return claims instanceof Promise ? claims.then(read => this.#counted(read)) : this.#counted(claims);
+  }
+
+  /**
+   * The claims of the first valid one of two tokens. Of a repeated header, some programs read the first value and others the
+   * last one. A client could otherwise avoid its limit by sending something else with its token.
+   */
+  #ofEither(first: string, last: string): Claims | null | Promise<Claims | null> {
+    const claims = this.#ofToken(first);
+    if (last === first) return claims;
+    if (claims instanceof Promise) return claims.then(read => read ?? this.#ofToken(last));
+    return claims ?? this.#ofToken(last);
+  }
+
+  #ofToken(token: string): Claims | null | Promise<Claims | null> {
+    if (this.#file === null) return uncheckedClaims(token);
     const name = hash('sha256', token, 'base64');
     const known = this.#knownOf(name, this.#file);
-    if (known !== null) return this.#counted(known.claims);
-    return this.#checkOnce(token, name, this.#file).then(claims => this.#counted(claims));
+    return known === null ? this.#checkOnce(token, name, this.#file) : known.claims;
   }
 
   #counted(claims: Claims | null): Claims | null {

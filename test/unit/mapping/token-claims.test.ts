@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import t, { type Test } from 'tap';
 import { claimOf } from '../../../src/mapping/claims.ts';
-import { bearerToken } from '../../../src/mapping/tokens/bearer-token.ts';
+import { firstToken, lastToken } from '../../../src/mapping/tokens/bearer-token.ts';
 import { TokenClaims } from '../../../src/mapping/tokens/token-claims.ts';
 import type { TokenRule } from '../../../src/rules/request-mapping.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
@@ -185,9 +185,9 @@ t.test('tokens can be read without a check, if the proxy has checked them', asyn
   const read = claims.of(token);
   t.notOk(read instanceof Promise);
   t.equal(claimOf(read as Record<string, unknown>, 'realm.plan'), 'gold');
-  for (const text of ['Basic abc', 'Bearer a.b.c', 'eyJ.W10.x', 'eyJ.bnVsbA.x'])
-    t.equal(claims.of(text), null, text);
-  t.equal(invalid(), 4);
+  for (const text of ['Bearer a.b.c', 'eyJ.W10.x', 'eyJ.bnVsbA.x']) t.equal(claims.of(text), null, text);
+  t.equal(invalid(), 3);
+  t.equal(claimOf(claims.of(`Bearer eyJ.W10.x,Bearer ${token}`) as Record<string, unknown>, 'sub'), 'ann');
 });
 
 t.test('requests with the same token wait for one check', async t => {
@@ -210,13 +210,55 @@ t.test('many tokens at once are not all checked', async t => {
   );
 });
 
+t.test('of a header with several tokens, the first or the last valid one counts', async t => {
+  const { claims, invalid } = setup(t);
+  const [ann, bob] = [await issuer.sign({ sub: 'ann' }), await issuer.sign({ sub: 'bob' })];
+  const forged = await other.sign({ sub: 'eve' });
+  for (const header of [
+    `Bearer ${ann},x`,
+    `x,Bearer ${ann}`,
+    `Basic YTpi,Bearer ${ann}`,
+    `Bearer ${forged},Bearer ${ann}`,
+    `Bearer ${ann},Bearer ${forged}`,
+    `Bearer ${ann},Bearer ${bob}`,
+    `Bearer ${forged},Bearer ${forged},Bearer ${ann}`,
+  ])
+    for (const when of ['first', 'again'])
+      t.match(await claims.of(header), { sub: 'ann' }, `${header} ${when}`);
+  t.equal(invalid(), 0);
+  t.equal(await claims.of(`Bearer ${forged},Bearer ${forged}.`), null);
+  t.equal(invalid(), 1, 'a request is counted once');
+});
+
+t.test('credentials of another scheme are no token, and not counted as an invalid one', async t => {
+  const { claims, invalid } = setup(t);
+  for (const header of [
+    'Basic YTpi',
+    'Digest username="a", realm="b"',
+    'Negotiate YTpi',
+    ',',
+    'Bearer',
+    'Bearer\t',
+  ])
+    t.equal(claims.of(header), null, header);
+  t.equal(invalid(), 0);
+});
+
 t.test('a bearer token has the form of a signed token', async t => {
   const token = 'eyJhIjoxfQ.eyJhIjoxfQ.abc';
-  t.equal(bearerToken(`Bearer ${token}`), token);
-  t.equal(bearerToken(`bEARER   ${token} `), token);
-  t.equal(bearerToken(token), token);
-  t.equal(bearerToken(''), '');
-  t.equal(bearerToken('Bearer '), '');
-  for (const text of ['Basic YTpi', 'a.b.c', `${token}.d`, `${token},${token}`])
-    t.equal(bearerToken(text), null, text);
+  for (const text of [
+    token,
+    `Bearer ${token}`,
+    `bEARER   ${token} `,
+    `Bearer\t${token}\t`,
+    `Bearer \t ${token}`,
+    `\tBearer ${token}`,
+  ])
+    t.equal(firstToken(text), token, JSON.stringify(text));
+  for (const text of ['', 'Bearer ', 'Basic YTpi']) t.equal(firstToken(text), '', text);
+  for (const text of ['abc', 'a.b.c', 'Bearer abc', `${token}.d`, `Basic YTpi,${token}.d`])
+    t.equal(firstToken(text), null, text);
+  const list = `x,Bearer ${token}1,Bearer ${token}2,Bearer ${token}3, Basic YTpi`;
+  t.equal(firstToken(list), `${token}1`);
+  t.equal(lastToken(list), `${token}3`);
 });
