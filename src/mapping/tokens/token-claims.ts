@@ -5,6 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { TokenRule } from '../../rules/request-mapping.ts';
 import { type Claims, claimOf } from '../claims.ts';
 import { firstToken, lastToken, uncheckedClaims } from './bearer-token.ts';
+import type { CheckQueue } from './check-queue.ts';
 import { KeyFile } from './key-file.ts';
 import type { KeySet } from './key-set.ts';
 
@@ -17,9 +18,6 @@ const MAX_TOKENS = 10_000;
 /** How long they are remembered: valid ones until they expire if that is earlier. */
 const VALID_MS = 5 * MINUTE_MS;
 const INVALID_MS = 10 * SECOND_MS;
-
-/** Maximum number of tokens that are being checked. Others count as invalid, so that forged ones cannot use all CPU time. */
-const MAX_CHECKS = 64;
 
 /** What is remembered of a token. */
 interface KnownToken {
@@ -34,6 +32,8 @@ interface KnownToken {
 export interface TokenParts {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Logger;
+  /** Tokens that are not checked because too many wait count as invalid. */
+  readonly checks: CheckQueue;
   /** Called for each request with a token that is not valid. */
   readonly invalid: () => void;
 }
@@ -109,8 +109,9 @@ export class TokenClaims {
   #checkOnce(token: string, name: string, file: KeyFile): Promise<Claims | null> {
     const begun = this.#checks.get(name);
     if (begun !== undefined) return begun;
-    if (this.#checks.size >= MAX_CHECKS) return Promise.resolve(null);
-    const check = this.#check(token, name, file).finally(() => this.#checks.delete(name));
+    const check = this.#parts.checks
+      .run(() => this.#check(token, name, file))
+      .finally(() => this.#checks.delete(name));
     this.#checks.set(name, check);
     return check;
   }
