@@ -3,6 +3,8 @@ import { readSigningKeys } from '../../clients/identity/signing-keys.ts';
 
 /** Public keys that verify tokens. */
 export interface KeySet {
+  /** The keys as text, whatever their order in the file. */
+  readonly text: string;
   /** The algorithms of the keys. A token of another one is not accepted. */
   readonly algorithms: string[];
   readonly find: JWTVerifyGetKey;
@@ -19,6 +21,10 @@ export async function readKeySet(text: string): Promise<KeySet> {
   // Loaded only when needed, because loading it takes memory and time.
   const { createLocalJWKSet } = await import('jose');
   return {
+    text: keys
+      .map(({ jwk }) => JSON.stringify(jwk))
+      .sort()
+      .join(),
     algorithms: [...new Set(keys.flatMap(({ algorithms }) => algorithms))],
     find: createLocalJWKSet({ keys: keys.map(({ jwk }) => jwk) }),
   };

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
 import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -53,12 +54,28 @@ export class TokenClaims {
   readonly #known = recentlyUsed<string, KnownToken>(MAX_TOKENS);
   readonly #checks = new Map<string, Promise<Claims | null>>();
 
-  /** @param names of the claims that are read */
-  constructor(rule: TokenRule, names: readonly string[], parts: TokenParts) {
+  /**
+   * @param names of the claims that are read
+   * @param file that of the rule, if its keys are already known
+   */
+  constructor(rule: TokenRule, names: readonly string[], parts: TokenParts, file: KeyFile | null = null) {
     this.#rule = rule;
     this.#names = names;
     this.#parts = parts;
-    this.#file = rule.jwksFile === '' ? null : new KeyFile(rule.jwksPath, parts.clock, parts.log);
+    this.#file = rule.jwksFile === '' ? null : (file ?? new KeyFile(rule.jwksPath, parts.clock, parts.log));
+  }
+
+  /** Keeps what `before` knows, as far as the rule and the names are still the same. */
+  static after(
+    before: TokenClaims | null,
+    rule: TokenRule,
+    names: readonly string[],
+    parts: TokenParts,
+  ): TokenClaims {
+    if (before === null) return new TokenClaims(rule, names, parts);
+    if (isDeepStrictEqual([before.#rule, before.#names], [rule, names])) return before;
+    const file = before.#rule.jwksPath === rule.jwksPath ? before.#file : null;
+    return new TokenClaims(rule, names, parts, file);
   }
 
   /**

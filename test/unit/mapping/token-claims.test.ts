@@ -158,6 +158,17 @@ t.test('keys can be rotated without a restart', async t => {
   t.match(log.lines[1], { level: 'info', message: 'The keys of tokens can be used again' });
 });
 
+t.test('tokens stay known if the file is written with the same keys', async t => {
+  const { claims, of, clock, write } = setup(t);
+  write([issuer.jwk, other.jwk]);
+  const token = await issuer.sign({ sub: 'ann' });
+  t.match(await of(token), { sub: 'ann' });
+  write([other.jwk, issuer.jwk]);
+  clock.advance(2_000);
+  t.match(await of(await issuer.sign({ sub: 'bob' })), { sub: 'bob' }, 'the file is read again');
+  t.notOk(claims.of(`Bearer ${token}`) instanceof Promise);
+});
+
 t.test('files without keys are reported once', async t => {
   for (const [content, reason] of [
     ['keys', 'the key set is not JSON'],
