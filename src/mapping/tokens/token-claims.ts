@@ -7,8 +7,10 @@ import type { TokenRule } from '../../rules/request-mapping.ts';
 import { type Claims, claimOf } from '../claims.ts';
 import { firstToken, lastToken, uncheckedClaims } from './bearer-token.ts';
 import type { CheckQueue } from './check-queue.ts';
+import { InvalidTokens } from './invalid-tokens.ts';
 import { KeyFile } from './key-file.ts';
 import type { KeySet } from './key-set.ts';
+import { verify } from './verify.ts';
 
 /** How far the clocks of issuer and service may differ. */
 const SKEW_S = 60;
@@ -51,6 +53,7 @@ export class TokenClaims {
   readonly #parts: TokenParts;
   /** Null if tokens are only read. */
   readonly #file: KeyFile | null;
+  readonly #failures: InvalidTokens;
   readonly #known = recentlyUsed<string, KnownToken>(MAX_TOKENS);
   readonly #checks = new Map<string, Promise<Claims | null>>();
 
@@ -62,6 +65,7 @@ export class TokenClaims {
     this.#rule = rule;
     this.#names = names;
     this.#parts = parts;
+    this.#failures = new InvalidTokens(rule.jwksPath, parts.log);
     this.#file = rule.jwksFile === '' ? null : (file ?? new KeyFile(rule.jwksPath, parts.clock, parts.log));
   }
 
@@ -147,18 +151,16 @@ export class TokenClaims {
 
   async #verified(token: string, keys: KeySet): Promise<Claims | null> {
     const { issuer, audience } = this.#rule;
-    const { jwtVerify } = await import('jose');
     try {
-      const { payload } = await jwtVerify(token, keys.find, {
-        algorithms: keys.algorithms,
+      return await verify(token, keys, {
         ...(issuer !== '' && { issuer }),
         ...(audience !== '' && { audience }),
         clockTolerance: SKEW_S,
         currentDate: new Date(this.#parts.clock.nowMs()),
       });
-      return payload;
-    } catch {
+    } catch (failure) {
       // Whatever is wrong with a token, also with its key: it proves nothing.
+      this.#failures.report(failure, keys);
       return null;
     }
   }
