@@ -29,7 +29,8 @@ export class CallQueue {
   /** Connections that ended since a call was answered. */
   #lost = 0;
   #retry: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  /** Resolves once the connection is closed; null if nobody has closed it. */
+  #closed: Promise<void> | null = null;
   #whenEmpty: (() => void) | null = null;
 
   /** Starts to connect. @param maxPending maximum number of calls without an answer */
@@ -59,8 +60,12 @@ export class CallQueue {
   }
 
   /** Refuses further calls, waits for the answers of earlier calls, and closes the connection. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#outage = new NoDecision('closed', 'The client is closed.');
     clearTimeout(this.#retry);
     if (this.#pending > 0) {
@@ -88,7 +93,7 @@ export class CallQueue {
   #connect(): void {
     this.#connection = new Connection(this.#address, {
       hasRoom: connection => {
-        if (connection === this.#connection && !this.#isClosed) this.#outage = null;
+        if (connection === this.#connection && this.#closed === null) this.#outage = null;
         this.#send();
       },
       replied: (call, outcome) => this.#replied(call, outcome),
@@ -119,7 +124,7 @@ export class CallQueue {
   #lose(connection: Connection, cause: Error | undefined): void {
     if (connection !== this.#connection) return;
     this.#connection = null;
-    if (this.#isClosed) return;
+    if (this.#closed !== null) return;
     const hasWorked = connection.isEstablished && this.#lost === 0;
     this.#lost++;
     if (hasWorked) {

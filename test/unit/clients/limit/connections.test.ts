@@ -210,6 +210,19 @@ t.test('a closed client has answered its calls, and takes no more', async t => {
   t.equal(service.sessions.length, 1);
 });
 
+t.test('each close of a client waits for the answers of earlier calls', async t => {
+  const held: ServerHttp2Stream[] = [];
+  const service = await ScriptedService.start(t, stream => held.push(stream));
+  const { client, ask } = clientOf(t, service.address);
+  const call = ask();
+  await until(() => held.length === 1);
+  const closed = Promise.all([client.close(), client.close()]);
+  t.equal(service.sessions[0].destroyed, false);
+  reply(held[0]);
+  t.match(await call, { failed: false });
+  await closed;
+});
+
 t.test('an error of onError is that of the call', async t => {
   const thrown = new Error('from onError');
   const onError = () => {
