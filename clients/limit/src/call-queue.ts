@@ -7,6 +7,8 @@ import type { Outcome } from './reply.ts';
 /** Upper bound of the random delay before the second attempt to connect. It doubles with each further attempt. */
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 2_000;
+/** A connection that lasted this long worked, even if no call was made. */
+const WORKED_MS = 1_000;
 
 /**
  * Sends calls over one connection, and replaces it when it ends.
@@ -26,7 +28,7 @@ export class CallQueue {
   #connection: Connection | null = null;
   /** Why calls fail at once; null if they do not. */
   #outage: NoDecision | null = null;
-  /** Connections that ended since a call was answered. */
+  /** Connections in a row that ended, and of which none worked. */
   #lost = 0;
   #retry: NodeJS.Timeout | undefined;
   /** Resolves once the connection is closed; null if nobody has closed it. */
@@ -55,6 +57,7 @@ export class CallQueue {
         else resolve(result);
       });
       this.#waiting.add(call);
+      if (this.#connection === null) this.#connect();
       this.#send();
     });
   }
@@ -91,6 +94,7 @@ export class CallQueue {
   }
 
   #connect(): void {
+    clearTimeout(this.#retry);
     this.#connection = new Connection(this.#address, {
       hasRoom: connection => {
         if (connection === this.#connection && this.#closed === null) this.#outage = null;
@@ -120,19 +124,25 @@ export class CallQueue {
     if (this.#pending === 0) this.#whenEmpty?.();
   }
 
-  /** Replaces a connection: at once if it worked before, otherwise after a delay in which calls fail. */
+  /**
+   * Replaces a connection: at once if connections worked before, otherwise after a delay. Calls fail in this delay, unless
+   * the service accepted the connection and closed it before a call was made. A call then ends the delay.
+   */
   #lose(connection: Connection, cause: Error | undefined): void {
     if (connection !== this.#connection) return;
     this.#connection = null;
     if (this.#closed !== null) return;
-    const hasWorked = connection.isEstablished && this.#lost === 0;
+    if (connection.ageMs >= WORKED_MS) this.#lost = 0;
     this.#lost++;
-    if (hasWorked) {
+    const { isEstablished, wasAsked } = connection;
+    if (isEstablished && (this.#lost === 1 || (!wasAsked && this.#waiting.size > 0))) {
       this.#connect();
       return;
     }
-    this.#outage = this.#noConnection(cause);
-    for (const call of this.#waiting) call.end(this.#outage);
+    if (!isEstablished || wasAsked) {
+      this.#outage = this.#noConnection(cause);
+      for (const call of this.#waiting) call.end(this.#outage);
+    }
     const delayMs = Math.random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#lost - 1));
     this.#retry = setTimeout(() => this.#connect(), delayMs).unref();
   }
