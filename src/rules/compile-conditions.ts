@@ -44,16 +44,13 @@ export class ConditionSections {
 
   /** Adds the conditions of all entries of a level. */
   addLevel(level: number, entries: readonly NumberedEntry[]): void {
-    const byKey = new Map<string, ConditionEntry[]>();
-    for (const { rule, entry } of entries) {
-      if (rule.condition === undefined) continue;
-      const ofKey = byKey.get(rule.key);
-      if (ofKey === undefined) byKey.set(rule.key, [{ condition: rule.condition, entry }]);
-      else ofKey.push({ condition: rule.condition, entry });
-    }
-    for (const [key, conditions] of byKey) {
-      const others = entries.flatMap(({ rule }) => (rule.key === key ? [rule] : []));
-      this.#addSet(level, key, conditions, plainValues(others));
+    if (entries.every(({ rule }) => rule.condition === undefined)) return;
+    for (const [key, ofKey] of Map.groupBy(entries, ({ rule }) => rule.key)) {
+      const conditions = ofKey.flatMap(({ rule: { condition }, entry }) =>
+        condition === undefined ? [] : [{ condition, entry }],
+      );
+      if (conditions.length > 0)
+        this.#addSet(level, key, conditions, plainValues(ofKey.map(({ rule }) => rule)));
     }
   }
 

@@ -31,16 +31,14 @@ function warnBelow(
   path: readonly RuleEntry[],
   places: ReadonlyMap<RuleEntry, EntryPlace>,
 ): void {
-  const byKey = Map.groupBy(
-    entries.filter(entry => entry.condition !== undefined),
-    entry => entry.key,
-  );
-  for (const [key, ofKey] of byKey) {
+  for (const all of Map.groupBy(entries, entry => entry.key).values()) {
+    const ofKey = all.filter(entry => entry.condition !== undefined);
+    if (ofKey.length === 0) continue;
     const warn = (entry: RuleEntry, message: string): void => {
       const place = places.get(entry);
       if (place !== undefined) warnIn([...path, entry], place, message);
     };
-    const others = entries.filter(entry => entry.key === key && entry.condition === undefined);
+    const others = all.filter(entry => entry.condition === undefined);
     warnAboutLists(ofKey, others, warn);
     warnAboutNetworks(ofKey, warn);
     warnAboutRanges(ofKey, warn);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import t from 'tap';
+import { compileRules } from '../../../../src/rules/compile.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import {
   describeRuleFault,
@@ -202,8 +203,19 @@ t.test('a fault in a condition names the rule', async t => {
   );
 });
 
+// With work for each pair of keys, this takes minutes.
+t.test('a level can have many keys with conditions', async t => {
+  const entries = Array.from({ length: 100_000 }, (_, i) => `  - {key: k${i}, in: [a, b], ${LIMIT}}\n`);
+  const content = Buffer.from(`domain: d\ndescriptors:\n${entries.join('')}`);
+  const warnings: unknown[] = [];
+  const onWarning = (warning: unknown): void => void warnings.push(warning);
+  const rules = loadRuleSet([{ name: 'rules/a.yaml', content }], { mergeDomains: false, onWarning });
+  t.ok(compileRules(rules).byteLength > 0);
+  t.same(warnings, []);
+});
+
 t.test('a file of values has no more work than it has values', async t => {
-  const long = Buffer.from('\n'.repeat(10_000_000)).toString();
+  const long = '\n'.repeat(10_000_000);
   const content = Buffer.from(
     `domain: d\ndescriptors:\n${Array.from({ length: 50 }, (_, i) => `  - {key: k${i}, in_file: plans.txt, ${LIMIT}}\n`).join('')}`,
   );
