@@ -32,6 +32,7 @@ export class CheckQueue {
   /** The result of a check once it had its turn; null if it is not run. */
   run<Result>(check: () => Promise<Result>): Promise<Result | null> {
     if (this.#running < MAX_CHECKS) return this.#begin(check);
+    this.#endLate();
     if (this.#waiting.length >= MAX_WAITING) return Promise.resolve(null);
     return new Promise(resolve => {
       this.#waiting.push({
@@ -52,11 +53,13 @@ export class CheckQueue {
   }
 
   #next(): void {
+    this.#endLate();
+    if (this.#running < MAX_CHECKS) this.#waiting.shift()?.end(false);
+  }
+
+  /** Also when a check arrives: those that run may hang with the file system. */
+  #endLate(): void {
     const lateMs = this.#clock.nowMs() - MAX_WAIT_MS;
-    while (this.#running < MAX_CHECKS) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      next.end(next.sinceMs < lateMs);
-    }
+    while (this.#waiting.length > 0 && this.#waiting[0].sinceMs < lateMs) this.#waiting.shift()!.end(true);
   }
 }

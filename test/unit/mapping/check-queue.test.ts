@@ -67,6 +67,15 @@ t.test('a check that has waited for too long is not run', async t => {
   t.equal(running.length, MAX_CHECKS + 1, 'the second one runs');
 });
 
+t.test('checks that wait while those that run hang end with the next that arrives', async t => {
+  const { clock, results, add } = setup();
+  add(MAX_CHECKS + 2);
+  clock.advance(MAX_WAIT_MS + 1);
+  add(1);
+  await nextTurn();
+  t.same(results, [null, null]);
+});
+
 t.test('a check that fails leaves its place to the next one', async t => {
   const queue = new CheckQueue(new ManualClock(0));
   const failed = Array.from({ length: MAX_CHECKS }, () =>
