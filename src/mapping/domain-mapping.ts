@@ -49,7 +49,7 @@ export class DomainMapping {
   /** The address of the client of the request; null until it is needed. */
   #address: string | null = null;
 
-  /** @param before the tokens of the mapping that this one replaces; null if there is none */
+  /** @param before the tokens of the mapping that this one replaces; null for a domain that had no mapping */
   constructor(domain: string, rules: RequestMapping, parts: TokenParts, before: TokenClaims | null) {
     this.rules = rules;
     const { token, clientAddress: address } = rules;

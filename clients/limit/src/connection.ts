@@ -10,7 +10,7 @@ const CONNECT_MS = 5_000;
 /** Time to answer a ping, which is sent if a call was not answered in time. */
 const PING_MS = 1_000;
 const KEEPALIVE_MS = 60_000;
-/** A connection is replaced after the stream with this number. There are none above 2^31 - 1. */
+/** A connection takes no more calls after the stream with this number. HTTP/2 numbers streams up to 2^31 - 1. */
 const LAST_STREAM = 2 ** 30;
 
 /** What a connection reports. */
@@ -25,8 +25,6 @@ interface ConnectionObserver {
 
 /** One HTTP/2 connection to the service. */
 export class Connection {
-  /** Whether the service has accepted the connection. */
-  isEstablished = false;
   /** Whether a call was sent. */
   wasAsked = false;
   readonly #session: ClientHttp2Session;
@@ -59,6 +57,11 @@ export class Connection {
       this.#stopWatch();
       observer.ended(this, this.#cause ?? new Error('the service closed the connection'));
     });
+  }
+
+  /** Whether the service has accepted the connection. */
+  get isEstablished(): boolean {
+    return this.#establishedMs < Number.POSITIVE_INFINITY;
   }
 
   /** Whether a call can be sent now. */
@@ -124,7 +127,6 @@ export class Connection {
     if (!this.isEstablished) {
       this.#stopWatch();
       this.#establishedMs = performance.now();
-      this.isEstablished = true;
     }
     this.#observer.hasRoom(this);
   }

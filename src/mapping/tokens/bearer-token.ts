@@ -14,8 +14,8 @@ const OTHER_CREDENTIALS = /^[a-z0-9-]+(?:[ \t]+[^ \t]|[ \t]*=)/i;
 const COMMA = ',';
 
 /**
- * The first token in a header; empty if there is none, `null` if what is there cannot be one. The values of a repeated
- * header are joined with commas, which a token does not have.
+ * The first token in a header. Empty if the header has no token, and null if its text cannot be a token. The values of a
+ * repeated header are joined with commas, which a token does not have.
  */
 export function firstToken(header: string): string | null {
   let first: string | null = '';
@@ -30,7 +30,7 @@ export function firstToken(header: string): string | null {
   return first;
 }
 
-/** The last token in a header; empty if there is none. */
+/** The last token in a header. Empty if the header has no token. */
 export function lastToken(header: string): string {
   for (let end = header.length; end >= 0; ) {
     // `lastIndexOf` begins at 0 for a negative index.

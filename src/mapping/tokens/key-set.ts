@@ -1,4 +1,4 @@
-import type { JWTVerifyGetKey } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { readSigningKeys, type SigningKey } from '../../clients/identity/signing-keys.ts';
 
 /** Public keys that verify tokens. */
@@ -39,5 +39,30 @@ async function usable(key: SigningKey): Promise<readonly SigningKey[]> {
     return [key];
   } catch {
     return [];
+  }
+}
+
+/**
+ * Verifies a token with the keys that its head allows. Without a `kid`, these can be several; each of them is tried.
+ *
+ * @throws Error of `jose` if the token is not valid
+ */
+export async function verify(token: string, keys: KeySet, options: JWTVerifyOptions): Promise<JWTPayload> {
+  const { errors, jwtVerify } = await import('jose');
+  const checks = { ...options, algorithms: keys.algorithms };
+  try {
+    return (await jwtVerify(token, keys.find, checks)).payload;
+  } catch (failure) {
+    if (!(failure instanceof errors.JWKSMultipleMatchingKeys)) throw failure;
+    let last: unknown = failure;
+    for await (const key of failure) {
+      try {
+        return (await jwtVerify(token, key, checks)).payload;
+      } catch (thrown) {
+        if (!(thrown instanceof errors.JWSSignatureVerificationFailed)) throw thrown;
+        last = thrown;
+      }
+    }
+    throw last;
   }
 }

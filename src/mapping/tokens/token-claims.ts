@@ -9,8 +9,7 @@ import { firstToken, lastToken, uncheckedClaims } from './bearer-token.ts';
 import type { CheckQueue } from './check-queue.ts';
 import { InvalidTokens } from './invalid-tokens.ts';
 import { KeyFile } from './key-file.ts';
-import type { KeySet } from './key-set.ts';
-import { verify } from './verify.ts';
+import { type KeySet, verify } from './key-set.ts';
 
 /** How far the clocks of issuer and service may differ. */
 const SKEW_S = 60;
