@@ -60,6 +60,13 @@ function listOf(values: ReadonlyMap<string, number>): ListValue[] {
   return Array.from(values, ([value, entry]) => ({ value, entry }));
 }
 
+const [UPPER_A, UPPER_Z, CASE_BIT] = [0x41, 0x5a, 0x20];
+
+/** A byte of a text in lower case, as {@link lowerCase}. */
+export function lowerCaseByte(byte: number): number {
+  return byte >= UPPER_A && byte <= UPPER_Z ? byte | CASE_BIT : byte;
+}
+
 /** A text with the letters A to Z in lower case. Other letters have no case here, because requests are compared as bytes. */
 export function lowerCase(text: string): string {
   return /[A-Z]/.test(text) ? text.replace(/[A-Z]/g, letter => letter.toLowerCase()) : text;

@@ -16,8 +16,9 @@ export function networkSpans({ networks }: NetworkCondition, family: 4 | 6, entr
 }
 
 /**
- * Ranges as spans of numbers in their order. A range with two ends is narrower than one with one end. Of those with the same end
- * alone, the one that has fewer numbers is narrower, and one with only `from` counts as narrower than one with only `to`.
+ * Ranges as spans of numbers in their order. A range with two ends is narrower than one with one end. Of two ranges with only
+ * `from`, or with only `to`, the one that includes fewer numbers is narrower. A range with only `from` counts as narrower than
+ * one with only `to`.
  */
 export function rangeSpans(
   ranges: readonly { readonly condition: RangeCondition; readonly entry: number }[],

@@ -1,11 +1,11 @@
 import type { ByteWriter } from '../../base/bytes.ts';
 import type { CompiledRules } from '../compiled-rules.ts';
 import { writeGroup } from '../conditions/grouped-text.ts';
+import { lowerCaseByte } from '../conditions/list-values.ts';
 import { ENTRY, ENTRY_FLAG } from '../layout.ts';
 import type { LevelText } from './value-lookup.ts';
 
 const [UNDERSCORE, EQUALS, COLON, SEMICOLON] = [0x5f, 0x3d, 0x3a, 0x3b];
-const [UPPER_A, UPPER_Z, CASE_BIT] = [0x41, 0x5a, 0x20];
 
 /**
  * Replaces a value in the cache key by the pattern of a wildcard, which all values share: `<key>_<pattern>_`. These are the keys
@@ -21,7 +21,7 @@ export function writePattern(
 ): void {
   const from = sharedStart(rules, record, key.bytes, start, keyEnd);
   key.length = keyEnd + 1;
-  key.copy(rules.pool, from, endOf(rules, record));
+  key.copy(rules.pool, from, compositeEnd(rules, record));
   key.byte(UNDERSCORE);
 }
 
@@ -36,7 +36,7 @@ export function writeMarked(rules: CompiledRules, record: number, text: LevelTex
   const { start, keyEnd } = text;
   const flags = rules.words[record + ENTRY.flags];
   const from = sharedStart(rules, record, key.bytes, start, keyEnd);
-  const to = endOf(rules, record);
+  const to = compositeEnd(rules, record);
   key.length = keyEnd + 1;
   key.byte(EQUALS);
   key.decimal(to - from);
@@ -63,8 +63,7 @@ export function writeCounted(
   if ((flags & ENTRY_FLAG.grouped) !== 0) writeGroup(flags, bytes, start, end, to);
   else to.copy(bytes, start, end);
   if ((flags & ENTRY_FLAG.foldsCase) === 0) return;
-  for (let at = from; at < to.length; at++)
-    if (to.bytes[at] >= UPPER_A && to.bytes[at] <= UPPER_Z) to.bytes[at] |= CASE_BIT;
+  for (let at = from; at < to.length; at++) to.bytes[at] = lowerCaseByte(to.bytes[at]);
 }
 
 /** Doubles the `=` at the start of a value in the cache key, on a level where others begin with the name of a rule. */
@@ -97,6 +96,6 @@ function sharedStart(
   return hasKey ? composite + length + 1 : composite;
 }
 
-function endOf(rules: CompiledRules, record: number): number {
+function compositeEnd(rules: CompiledRules, record: number): number {
   return rules.words[record + ENTRY.composite] + rules.words[record + ENTRY.compositeLength];
 }

@@ -105,7 +105,7 @@ export class Matcher {
     if ((flags & ENTRY_FLAG.marked) !== 0) writeMarked(rules, record, this.#text, key);
     else if (matchesSeveral(this.how[level])) writePattern(rules, record, this.#text, key);
     else return;
-    this.shared = (flags & ENTRY_FLAG.shareThreshold) !== 0 || this.shared;
+    if ((flags & ENTRY_FLAG.shareThreshold) !== 0) this.shared = true;
   }
 
   /** Writes `<key>_<value>_` of every entry without matching, for descriptors with a limit override. */

@@ -11,7 +11,7 @@ export interface ValueLine {
 /**
  * The lines of a file of values, one value each: without empty lines, and without those that begin with `#`.
  *
- * @param most after so many values, the rest is not read
+ * @param most maximum number of values. What follows them in the file is not read
  * @returns why the file cannot be used, and what to do, to be written after its name; or the lines
  */
 export function valueLines(content: Uint8Array, most: number): readonly ValueLine[] | string {

@@ -1,6 +1,6 @@
 import { DOMAIN_BLOCKS } from '../../rule-set.ts';
 import { fieldOf, flagIsSet, hasValue } from '../fields/fields.ts';
-import type { YamlMap, YamlPair } from '../yaml/yaml-node.ts';
+import { typedScalar, type YamlMap, type YamlPair } from '../yaml/yaml-node.ts';
 import type { OverlayEntry } from './overlay-entries.ts';
 
 /**
@@ -65,11 +65,9 @@ function refusesQuota(entry: YamlMap): boolean {
 
 /** Whether an entry has nothing to group. */
 function hasOneValue(entry: YamlMap): boolean {
-  const [key, value] = ['key', 'value'].map(name => fieldOf(entry, name));
-  const texts = [key, value].map(node => (node?.kind === 'scalar' ? node.text : ''));
-  return (
-    hasValue(entry, 'value') && !flagIsSet(entry, 'ignore_case') && !texts.some(text => text.includes('*'))
-  );
+  const value = textOf(entry, 'value');
+  if (value === '' || flagIsSet(entry, 'ignore_case')) return false;
+  return !value.includes('*') && !textOf(entry, 'key').includes('*');
 }
 
 /**
@@ -176,4 +174,11 @@ export function appliesTo(map: YamlMap, { fields }: OverlayEntry): boolean {
       key === 'rate_limits' ||
       (key === 'rate_limit' && value.kind === 'map' && (limits(value) || flagIsSet(value, 'unlimited'))),
   );
+}
+
+/** A text field before it was checked; empty if it is not a text. */
+export function textOf(map: YamlMap, name: string): string {
+  const node = fieldOf(map, name);
+  if (node?.kind !== 'scalar' || (node.plain && typedScalar(node.text) === null)) return '';
+  return node.text;
 }
