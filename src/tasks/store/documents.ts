@@ -93,7 +93,7 @@ export interface DocumentQuery {
 }
 
 /** A tenant with many due documents gets at least this many at a time, because each share is a query of its own. */
-const LEAST_DOCUMENTS = 8;
+export const LEAST_DOCUMENTS = 8;
 
 /** Maximum number and size of due documents: of an answer, or of one tenant in it. */
 export interface DueShare {

@@ -58,7 +58,7 @@ export const MAX_DUE_WORKERS = 1_000;
  * @throws (rejects with) Fault `store_failed`: the call may or may not have happened · `overloaded`: it did not happen
  */
 export interface TaskStore {
-  readonly name: 'memory' | 'sqlite' | 'redis';
+  readonly name: 'memory' | 'sqlite' | 'redis' | 'postgres';
 
   /** Opens the store and migrates its layout. */
   start(): Promise<void>;

@@ -1,4 +1,5 @@
 import type { DocumentBodies, DocumentKind } from '../../../model/documents.ts';
+import { DOCUMENT, DOCUMENT_CODES } from '../../codes.ts';
 import {
   type DeleteDocument,
   type DocumentChange,
@@ -13,7 +14,6 @@ import {
 import type { ApplyAnswer, CreateResult, Idempotency } from '../../requests.ts';
 import { READ_BYTES } from '../../task-store.ts';
 import { LIMIT, type Row, type Statements } from '../file/statements.ts';
-import { DOCUMENT, DOCUMENT_CODES } from '../rows/codes.ts';
 import { insertDocument } from '../rows/save.ts';
 import { openTasks, type TenantTotals, type View, type Work } from '../rows/work.ts';
 import { dropTenant } from './removal.ts';

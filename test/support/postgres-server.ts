@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, lchownSync, readdirSync, renameSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { repositoryRoot } from './repository.ts';
+import { during, ServerProcess, startOn } from './server-process.ts';
+import type { Teardown } from './stores.ts';
+import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
+
+/** Where packages keep the programs of each version, which are not on the PATH. */
+const FOLDERS = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt'];
+
+/** The directory of the programs of the newest PostgreSQL; null without one. */
+const bin =
+  FOLDERS.filter(existsSync)
+    .flatMap(folder => readdirSync(folder).map(name => join(folder, name, 'bin')))
+    .filter(folder => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+    .sort()
+    .at(-1) ?? null;
+
+/** Why tests with PostgreSQL are skipped; false where it can be started. */
+export const noPostgres: string | false =
+  bin === null ? 'PostgreSQL is not installed: install the Debian package postgresql' : false;
+
+export interface PostgresServerOptions {
+  /** Loopback port; without one a free port is found. */
+  readonly port?: number;
+  /** More settings, such as `['max_connections=20']`. Later ones win. */
+  readonly settings?: readonly string[];
+}
+
+/**
+ * Starts a real PostgreSQL on loopback, with a cluster of its own, and waits until it takes connections. Whoever starts it
+ * stops it; {@link postgresFor} ends with its test.
+ */
+export function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  return startOn(options.port, port => new PostgresServer(port, options));
+}
+
+/** A PostgreSQL that is stopped with the test. */
+export function postgresFor(t: Teardown, options?: PostgresServerOptions): Promise<PostgresServer> {
+  return during(t, startPostgres(options));
+}
+
+/** A running PostgreSQL of a test's own. Everybody may connect as `postgres`. */
+export class PostgresServer extends ServerProcess {
+  readonly user = 'postgres';
+  readonly #settings: readonly string[];
+
+  constructor(port: number, { settings = [] }: PostgresServerOptions) {
+    super(port);
+    this.#settings = settings;
+    cpSync(cluster(), this.#data, { recursive: true });
+    giveTo(this.directory, owner());
+    chmodSync(this.#data, 0o700);
+  }
+
+  /** The address of a database, as settings take it. */
+  url(database = 'postgres'): string {
+    return `postgres://${this.user}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Runs a statement over a connection of its own and returns its rows, to look at what is stored. */
+  async query<R extends pg.QueryResultRow = Record<string, unknown>>(
+    text: string,
+    { database = 'postgres', values = [] }: { readonly database?: string; readonly values?: unknown[] } = {},
+  ): Promise<R[]> {
+    const client = new pg.Client({ connectionString: this.url(database) });
+    // A lost connection is told by the rejected query; without a listener it would end the process.
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query<R>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  get #data(): string {
+    return join(this.directory, 'data');
+  }
+
+  protected program() {
+    const settings = [
+      `port=${this.port}`,
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${this.directory}`,
+      // What a crash of the process loses is in the cache of the system, which survives it.
+      'fsync=off',
+      'lc_messages=C',
+      ...this.#settings,
+    ];
+    return {
+      command: join(bin as string, 'postgres'),
+      args: ['-D', this.#data, ...settings.flatMap(setting => ['-c', setting])],
+      ready: /ready to accept connections/,
+      user: owner(),
+    };
+  }
+
+  /** SIGTERM would wait for clients to leave. */
+  protected override end(signal: NodeJS.Signals): Promise<void> {
+    return super.end(signal === 'SIGTERM' ? 'SIGINT' : signal);
+  }
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root: it then runs as the user that its package has made. */
+function owner(): Owner {
+  const { uid, gid } = userInfo();
+  if (uid !== 0) return { uid, gid };
+  const id = (kind: string): number => Number(execFileSync('id', [kind, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+function giveTo(path: string, to: Owner): void {
+  lchownSync(path, to.uid, to.gid);
+  for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+    lchownSync(join(path, name), to.uid, to.gid);
+  }
+}
+
+/** An empty cluster to copy. It takes seconds to make, so it is kept with what is built. */
+function cluster(): string {
+  const version = (bin as string).replaceAll(/[^0-9a-z]+/gi, '-');
+  const kept = join(repositoryRoot(), 'build', `postgres${version}`);
+  if (existsSync(kept)) return kept;
+  const directory = makeTempDirectory();
+  const data = join(directory, 'data');
+  try {
+    giveTo(directory, owner());
+    const args = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-N'];
+    execFileSync(join(bin as string, 'initdb'), args, { ...owner(), stdio: 'pipe', cwd: directory });
+    const copy = `${kept}.${process.pid}`;
+    cpSync(data, copy, { recursive: true });
+    try {
+      renameSync(copy, kept);
+    } catch {
+      // Another process was faster.
+      removeDirectory(copy);
+    }
+  } finally {
+    removeDirectory(directory);
+  }
+  return kept;
+}

@@ -1,0 +1,99 @@
+import { systemClock } from '../../../src/base/clock.ts';
+import {
+  POSTGRES_TASK_STORE_DEFAULTS,
+  type PostgresTaskStoreOptions,
+} from '../../../src/tasks/store/postgres/connection/options.ts';
+import { PostgresTaskStore } from '../../../src/tasks/store/postgres/postgres-store.ts';
+import type { Backend } from '../../exam/task-store/scene.ts';
+import { KeepingLogger } from '../keeping-logger.ts';
+import type { PostgresServer } from '../postgres-server.ts';
+
+/** A store, not started, in a database of a server on loopback. */
+export function postgresTaskStore(
+  { port, user }: Pick<PostgresServer, 'port' | 'user'>,
+  options: Partial<PostgresTaskStoreOptions> = {},
+): PostgresTaskStore {
+  return new PostgresTaskStore({
+    ...POSTGRES_TASK_STORE_DEFAULTS,
+    hosts: [{ host: '127.0.0.1', port }],
+    database: 'postgres',
+    user,
+    clock: systemClock,
+    logger: new KeepingLogger(),
+    ...options,
+  });
+}
+
+/** The database of which the others are copies. */
+const TEMPLATE = 'template_tasks';
+
+/** Databases of a server with the tables and functions of the store, and nothing in them. */
+export class Databases {
+  readonly #server: PostgresServer;
+  readonly #free: string[] = [];
+  #made = 0;
+  #template: Promise<void> | null = null;
+
+  constructor(server: PostgresServer) {
+    this.#server = server;
+  }
+
+  /** An empty database, to be given back when it is not used any more. */
+  async take(): Promise<string> {
+    this.#template ??= this.#makeTemplate();
+    await this.#template;
+    const free = this.#free.pop();
+    if (free !== undefined) return free;
+    const name = `tasks${++this.#made}`;
+    await this.#server.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+    return name;
+  }
+
+  /** Empties the database. Deleting some rows takes less time than a new database. */
+  async give(database: string): Promise<void> {
+    const tables = await this.#server.query<{ readonly name: string }>(
+      "SELECT relname AS name FROM pg_class WHERE relnamespace = 'sluice'::regnamespace AND relkind = 'r'",
+      { database },
+    );
+    const kept = ['layout', 'version'];
+    const emptied = tables.filter(({ name }) => !kept.includes(name));
+    await this.#server.query(emptied.map(({ name }) => `DELETE FROM sluice.${name}`).join(';'), { database });
+    this.#free.push(database);
+  }
+
+  async #makeTemplate(): Promise<void> {
+    await this.#server.query(`CREATE DATABASE ${TEMPLATE}`);
+    const store = postgresTaskStore(this.#server, { database: TEMPLATE });
+    await store.start();
+    await store.stop();
+  }
+}
+
+/** A backend of the exam: each store that is opened has a database of its own, which begins empty. */
+export function postgresBackend(name: string, server: PostgresServer): Backend {
+  const databases = new Databases(server);
+  return {
+    name,
+    async open(time) {
+      const database = await databases.take();
+      const start = async () => {
+        const store = postgresTaskStore(server, { database, time });
+        await store.start();
+        return store;
+      };
+      let store = await start();
+      return {
+        store,
+        close: async () => {
+          await store.stop();
+          await databases.give(database);
+        },
+        reopen: async () => {
+          await store.stop();
+          store = await start();
+          return store;
+        },
+      };
+    },
+  };
+}
