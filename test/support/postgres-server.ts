@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, lchownSync, readdirSync, renameSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, lchownSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { repositoryRoot } from './repository.ts';
 import { during, ServerProcess, startOn } from './server-process.ts';
@@ -54,6 +54,9 @@ export class PostgresServer extends ServerProcess {
     cpSync(cluster(), this.#data, { recursive: true });
     giveTo(this.directory, owner());
     chmodSync(this.#data, 0o700);
+    // The folder of a run may be closed to other users, who must be able to pass through it.
+    if (process.getuid?.() === 0)
+      chmodSync(dirname(this.directory), statSync(dirname(this.directory)).mode | 0o011);
   }
 
   /** The address of a database, as settings take it. */

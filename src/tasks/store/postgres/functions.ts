@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Argument } from './connection/calls.ts';
 import type { PostgresClient } from './connection/postgres-client.ts';
+import type { CalledFunction } from './layout/functions.ts';
 
 /**
  * Calls the functions of the store. The first argument of those that need the time is the time of the store, or null for that
@@ -16,18 +17,28 @@ export class Functions {
   }
 
   /** Calls a function that reads and needs no time. */
-  read(name: string, args: readonly Argument[], tenant: string): Promise<unknown> {
-    return this.#client.ask({ name, args, tenant, writes: false });
+  read(name: CalledFunction, args: readonly Argument[], tenant: string): Promise<unknown> {
+    return this.#client.ask({ name, args, tenant, writes: false, items: null });
   }
 
   /** Calls a function that reads and needs the time. */
-  readNow(name: string, args: readonly Argument[], tenant: string): Promise<unknown> {
-    return this.#client.ask({ name, args: [this.#now(), ...args], tenant, writes: false });
+  readNow(name: CalledFunction, args: readonly Argument[], tenant: string): Promise<unknown> {
+    return this.#client.ask({ name, args: [this.#now(), ...args], tenant, writes: false, items: null });
   }
 
   /** Calls a function that writes. */
-  write(name: string, args: readonly Argument[], tenant: string): Promise<unknown> {
-    return this.#client.ask({ name, args: [this.#now(), ...args], tenant, writes: true });
+  write(name: CalledFunction, args: readonly Argument[], tenant: string): Promise<unknown> {
+    return this.#client.ask({ name, args: [this.#now(), ...args], tenant, writes: true, items: null });
+  }
+
+  /** Calls a function that writes several items, which answers with a list. Calls at the same time may be sent as one. */
+  writeItems(
+    name: CalledFunction,
+    args: readonly Argument[],
+    tenant: string,
+    items: readonly string[],
+  ): Promise<unknown> {
+    return this.#client.ask({ name, args: [this.#now(), ...args], tenant, writes: true, items });
   }
 
   #now(): number | null {

@@ -18,6 +18,7 @@ import {
   createAnswer,
   type OverdueValues,
   overdueOf,
+  type ResultValues,
   type SettleValues,
   settleAnswer,
 } from './rows/answers.ts';
@@ -25,11 +26,12 @@ import {
   blockedWorkersText,
   claimText,
   createText,
+  extensionText,
   incrementsText,
-  newTasksText,
+  newTaskTexts,
   pairsOf,
   patchText,
-  settlementsText,
+  settlementTexts,
 } from './rows/encoding.ts';
 import { type EntryValues, entryOf } from './rows/history-row.ts';
 import { type BodyValues, bodyOf, type TaskValues, taskOf } from './rows/task-row.ts';
@@ -72,9 +74,17 @@ export class PostgresTaskStore implements TaskStore {
   readonly now: TaskStore['now'] = async () => Number(await this.#functions.readNow('time_of', [], ''));
 
   readonly create: TaskStore['create'] = async (tenant, request) => {
-    const args = [tenant, createText(request), newTasksText(request.tasks)];
+    const { tasks, atomic, idempotency, documents, maxOpen, actor } = request;
+    const texts = newTaskTexts(tasks);
+    const dependsOnNothing = idempotency === undefined && documents === undefined;
+    if (dependsOnNothing && (!atomic || tasks.length === 1)) {
+      const args = [tenant, maxOpen, actorText(actor)];
+      const results = await this.#functions.writeItems('create_several', args, tenant, texts);
+      return createAnswer(['done', results as ResultValues[]], tasks, '');
+    }
+    const args = [tenant, createText(request), `[${texts.join(',')}]`];
     const answer = (await this.#functions.write('create_tasks', args, tenant)) as CreateValues;
-    return createAnswer(answer, request.idempotency?.note ?? '');
+    return createAnswer(answer, tasks, idempotency?.note ?? '');
   };
 
   readonly get: TaskStore['get'] = async (tenant, id) => {
@@ -146,24 +156,20 @@ export class PostgresTaskStore implements TaskStore {
 
   readonly settle: TaskStore['settle'] = async (tenant, settlements) => {
     if (settlements.length === 0) return [];
-    const args = [tenant, settlementsText(settlements)];
-    return ((await this.#functions.write('settle', args, tenant)) as SettleValues[]).map(settleAnswer);
+    const texts = settlementTexts(settlements);
+    const rows = await this.#functions.writeItems('settle', [tenant], tenant, texts);
+    return (rows as SettleValues[]).map(settleAnswer);
   };
 
   readonly extend: TaskStore['extend'] = async (tenant, leaseId, ms, progress) => {
-    const entry =
-      progress === null
-        ? null
-        : {
-            ...(progress.percent !== null && { progress: progress.percent }),
-            ...(progress.note !== null && { note: progress.note }),
-          };
-    const actor = progress === null ? null : actorText(progress.actor);
-    const args = [tenant, leaseId, ms, entry === null ? null : JSON.stringify(entry), actor];
-    const found = await this.#functions.write('extend', args, tenant);
-    if (found === null) return { kind: 'lost' };
-    const [until, cancelRequested] = found as readonly [number, boolean];
-    return { kind: 'extended', until, cancelRequested };
+    const texts = [extensionText(leaseId, ms, progress)];
+    const [found] = (await this.#functions.writeItems('extend_several', [tenant], tenant, texts)) as (
+      | readonly [until: number, cancelRequested: boolean]
+      | null
+    )[];
+    return found === null
+      ? { kind: 'lost' }
+      : { kind: 'extended', until: found[0], cancelRequested: found[1] };
   };
 
   readonly leased: TaskStore['leased'] = async (tenant, leaseId) => {

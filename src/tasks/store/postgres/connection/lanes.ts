@@ -1,20 +1,14 @@
-import { type Call, isCalledTogether, sizeOf } from './calls.ts';
+import { type Call, sizeOf } from './calls.ts';
 
-/** Maximum number of calls in one statement, and of characters in them. */
-const MAX_TOGETHER = 100;
-const MAX_SIZE_TOGETHER = 1024 * 1024;
-
-/**
- * Statements of a tenant with several calls of the same function, in progress. While there are this many, calls wait for each
- * other, so that under load a statement has many of them.
- */
-const MAX_STATEMENTS_TOGETHER = 2;
+/** Maximum number of items in one statement with several calls, and of characters in them. */
+const MAX_ITEMS = 200;
+const MAX_SIZE = 1024 * 1024;
 
 /** A call from its beginning to its answer. */
 interface Waiting {
   readonly call: Call;
-  /** It must have a statement of its own. */
-  readonly isAlone: boolean;
+  /** What calls must have in common to be sent as one statement; null for a call that is sent alone. */
+  readonly shared: string | null;
 }
 
 /** The calls of one tenant. */
@@ -22,8 +16,8 @@ interface Lane<W extends Waiting> {
   readonly tenant: string;
   waiting: W[];
   running: number;
-  /** Number of running statements by the name of a function that is called together. */
-  readonly together: Map<string, number>;
+  /** What the calls of running statements share. There is one such statement at a time, so that it has many calls under load. */
+  readonly shared: Set<string>;
 }
 
 /**
@@ -50,7 +44,7 @@ export class Lanes<W extends Waiting> {
     const { tenant } = waiting.call;
     let lane = this.#lanes.get(tenant);
     if (lane === undefined) {
-      lane = { tenant, waiting: [], running: 0, together: new Map() };
+      lane = { tenant, waiting: [], running: 0, shared: new Set() };
       this.#lanes.set(tenant, lane);
     }
     lane.waiting.push(waiting);
@@ -78,39 +72,37 @@ export class Lanes<W extends Waiting> {
 
   /** The next calls of a tenant that can be sent as one statement. */
   #take(lane: Lane<W>): readonly W[] {
-    const first = lane.waiting.findIndex(
-      waiting => !mayShare(waiting) || (lane.together.get(waiting.call.name) ?? 0) < MAX_STATEMENTS_TOGETHER,
-    );
-    if (first < 0) return [];
-    if (!mayShare(lane.waiting[first])) return lane.waiting.splice(first, 1);
-    const { name } = lane.waiting[first].call;
+    const at = lane.waiting.findIndex(({ shared }) => shared === null || !lane.shared.has(shared));
+    if (at < 0) return [];
+    const { shared } = lane.waiting[at];
+    if (shared === null) return lane.waiting.splice(at, 1);
     const taken: W[] = [];
     const left: W[] = [];
+    let items = 0;
     let size = 0;
     for (const each of lane.waiting) {
-      const fits =
-        mayShare(each) && each.call.name === name && taken.length < MAX_TOGETHER && size < MAX_SIZE_TOGETHER;
-      if (fits) size += sizeOf(each.call);
-      (fits ? taken : left).push(each);
+      const isNext = items < MAX_ITEMS && size < MAX_SIZE && each.shared === shared;
+      (isNext ? taken : left).push(each);
+      if (!isNext) continue;
+      items += each.call.items?.length ?? 0;
+      size += sizeOf(each.call);
     }
     lane.waiting = left;
     return taken;
   }
 
   #begin(lane: Lane<W>, calls: readonly W[]): void {
-    const [first] = calls;
-    const { name } = first.call;
-    const change = (by: number): void => {
-      this.#running += by;
-      lane.running += by;
-      if (mayShare(first)) lane.together.set(name, (lane.together.get(name) ?? 0) + by);
-    };
-    change(1);
+    const [{ shared }] = calls;
+    this.#running++;
+    lane.running++;
+    if (shared !== null) lane.shared.add(shared);
     // Its turn is over.
     this.#lanes.delete(lane.tenant);
     this.#lanes.set(lane.tenant, lane);
     void this.#run(calls).then(() => {
-      change(-1);
+      this.#running--;
+      lane.running--;
+      if (shared !== null) lane.shared.delete(shared);
       this.#forget(lane);
       this.#serve();
     });
@@ -120,8 +112,4 @@ export class Lanes<W extends Waiting> {
   #forget(lane: Lane<W>): void {
     if (lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(lane.tenant);
   }
-}
-
-function mayShare({ call, isAlone }: Waiting): boolean {
-  return !isAlone && isCalledTogether(call);
 }

@@ -4,7 +4,7 @@ import { Fault } from '../../../../base/fault.ts';
 import { ReplyTimeouts } from '../../../../clients/reply-timeouts.ts';
 import { StoreFault, type TroubleName } from '../../trouble.ts';
 import { WaitingBounds } from '../../waiting-bounds.ts';
-import { type Call, sizeOf } from './calls.ts';
+import { type Call, sharedBy, sizeOf } from './calls.ts';
 import { hasNotHappened, isPassing, knownFailure, messageOf, sqlState } from './failure.ts';
 import { Lanes } from './lanes.ts';
 import type { PostgresTaskStoreOptions } from './options.ts';
@@ -25,8 +25,8 @@ interface Pending {
   readonly call: Call;
   /** It has its answer, or its timeout has passed. */
   isOver: boolean;
-  /** An earlier statement with it and others failed because of one of them. */
-  isAlone: boolean;
+  /** See `Waiting`. Null as well if an earlier statement with it and others failed because of one of them. */
+  shared: string | null;
   readonly answer: (value: unknown) => void;
   readonly fail: (fault: Fault) => void;
 }
@@ -96,7 +96,7 @@ export class PostgresClient {
       const pending: Pending = {
         call,
         isOver: false,
-        isAlone: false,
+        shared: sharedBy(call),
         answer: value => over(() => resolve(value)),
         fail: fault => over(() => reject(fault)),
       };
@@ -151,7 +151,7 @@ export class PostgresClient {
       return;
     }
     for (const each of pending) {
-      each.isAlone = true;
+      each.shared = null;
       this.#lanes.enter(each);
     }
   }

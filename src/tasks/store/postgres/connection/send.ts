@@ -1,5 +1,5 @@
 import { asError } from '../../../../base/fault.ts';
-import { type Call, statementOf } from './calls.ts';
+import { answersTo, type Call, statementOf } from './calls.ts';
 import { breaksConnection } from './failure.ts';
 import type { PostgresTaskStoreOptions } from './options.ts';
 import { type Connection, cancelStatement, type PrimaryPool } from './primary-pool.ts';
@@ -48,7 +48,7 @@ export async function sendCalls(
       late.promise,
     ]);
     connection.release();
-    return rows.map(row => row.at(-1));
+    return answersTo(calls, rows[0].at(-1));
   } catch (failure) {
     connection.release(breaksConnection(failure));
     throw failure;

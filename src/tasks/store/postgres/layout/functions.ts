@@ -35,5 +35,68 @@ const TEXT = [
  */
 export const FUNCTION_SCHEMA = `sluice_${createHash('sha256').update(TEXT).digest('hex').slice(0, 12)}`;
 
+/** Functions that the store calls. They call the others. */
+const CALLED = [
+  ...['add_usage', 'apply', 'blocks', 'bodies', 'change', 'claim', 'count_documents', 'count_due', 'counts'],
+  ...[
+    'create_several',
+    'create_tasks',
+    'due_documents',
+    'due_of',
+    'extend_several',
+    'find_document',
+    'forget_tenant',
+  ],
+  ...['get', 'get_document', 'get_whole', 'history', 'leased', 'list', 'list_documents', 'list_due'],
+  ...[
+    'open_of_schedule',
+    'overdue',
+    'ping',
+    'purge',
+    'recalled',
+    'remember',
+    'remove',
+    'set_wakeup',
+    'settle',
+  ],
+  ...['tenants', 'usage', 'wakeups'],
+] as const;
+export type CalledFunction = (typeof CALLED)[number] | 'time_of';
+
+/**
+ * How statements in functions are planned. A plan is made once for each connection, often while the tables are empty or have
+ * just grown, when PostgreSQL would read whole tables. Each statement has an index that serves it.
+ */
+const PLANNING = [
+  'enable_seqscan = off',
+  'enable_bitmapscan = off',
+  'plan_cache_mode = force_generic_plan',
+  'jit = off',
+];
+
+/**
+ * Functions in which each statement with an order and a limit is to read an index in this order. If an index was empty when
+ * PostgreSQL looked last, it would prefer to read all of another one, and to sort.
+ */
+const ORDERED = [
+  ...[
+    'due_of',
+    'due_tasks',
+    'forget_idle',
+    'group_candidates',
+    'is_held_by_group',
+    'list',
+    'list_due',
+    'look_at_all',
+  ],
+  ...['look_at_first', 'next_due', 'next_group', 'next_groups', 'open_of_schedule', 'overdue', 'over_tasks'],
+  ...['purge_others', 'read_due', 'some_group_is_full'],
+];
+
+const SETTINGS = [
+  ...CALLED.flatMap(name => PLANNING.map(setting => `ALTER FUNCTION fn.${name} SET ${setting};`)),
+  ...ORDERED.map(name => `ALTER FUNCTION fn.${name} SET enable_sort = off;`),
+];
+
 /** Creates the functions. `fn` in their texts stands for the schema. */
-export const FUNCTIONS = TEXT.replaceAll(/\bfn\./g, `${FUNCTION_SCHEMA}.`);
+export const FUNCTIONS = [TEXT, ...SETTINGS].join('\n').replaceAll(/\bfn\./g, `${FUNCTION_SCHEMA}.`);

@@ -11,6 +11,11 @@ const MIGRATING = 0x534c_5549;
 /** Functions of other versions are removed if no process has used them for this long. */
 const UNUSED = '7 days';
 
+/** `to_regclass` would not see what another session has created since the transaction began. */
+const HAS_LAYOUT = `SELECT EXISTS (
+  SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'sluice' AND c.relname = 'layout'
+) AS exists`;
+
 type Connection = Pick<pg.ClientBase, 'query'>;
 
 /**
@@ -74,7 +79,7 @@ async function isMigrated(connection: Connection, newest: number): Promise<boole
 
 /** The number of the layout, 0 for a database without one. */
 async function layoutOf(connection: Connection, newest: number): Promise<number> {
-  const { rows: found } = await connection.query("SELECT to_regclass('sluice.layout') IS NOT NULL AS exists");
+  const { rows: found } = await connection.query(HAS_LAYOUT);
   if (!found[0].exists) return 0;
   const { rows } = await connection.query('SELECT number FROM sluice.layout');
   const layout = Number(rows[0].number);

@@ -66,7 +66,7 @@ CREATE INDEX task_lease_end ON sluice.task (lease_until) WHERE status = 1;
 CREATE INDEX task_lease ON sluice.task (lease) WHERE lease IS NOT NULL;
 CREATE INDEX task_expiry ON sluice.task (expires_at) WHERE status IN (0, 2) AND expires_at IS NOT NULL;
 CREATE INDEX task_end ON sluice.task (tenant, status, finished_at) WHERE status >= 4;
-CREATE INDEX task_held ON sluice.task (tenant, held_by) WHERE held_by IS NOT NULL;
+CREATE INDEX task_held ON sluice.task (held_by) WHERE held_by IS NOT NULL;
 CREATE TABLE sluice.body (seq bigint PRIMARY KEY, payload text, headers text, result text);
 CREATE TABLE sluice.event (
   seq bigint NOT NULL, n int NOT NULL, at bigint NOT NULL, event smallint NOT NULL, came_from smallint,
@@ -102,8 +102,8 @@ CREATE TABLE sluice.doc (
 );
 CREATE UNIQUE INDEX doc_id ON sluice.doc (tenant, kind, id);
 CREATE INDEX doc_parent ON sluice.doc (tenant, kind, parent, id);
-CREATE INDEX doc_due ON sluice.doc (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX doc_tenant_due ON sluice.doc (tenant, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX doc_due ON sluice.doc (due_at, no) WHERE due_at IS NOT NULL;
+CREATE INDEX doc_tenant_due ON sluice.doc (tenant, due_at, no) WHERE due_at IS NOT NULL;
 CREATE TABLE sluice.doc_name (
   tenant int NOT NULL, name text COLLATE "C" NOT NULL, doc bigint NOT NULL, PRIMARY KEY (tenant, name)
 );

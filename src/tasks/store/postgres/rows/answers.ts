@@ -1,11 +1,13 @@
 import type { TaskBody } from '../../../model/task.ts';
 import type { DocumentRefusal } from '../../documents.ts';
+import { madeTask } from '../../made-task.ts';
 import type {
   ApplyAnswer,
   ClaimAnswer,
   ClaimedTask,
   CreateAnswer,
   CreateResult,
+  NewTask,
   Overdue,
   SettleAnswer,
 } from '../../requests.ts';
@@ -13,7 +15,9 @@ import { type BodyValues, bodyOf, type TaskValues, taskOf } from './task-row.ts'
 
 /** Reads the answers of functions; `sql` describes their forms. */
 
-type ResultValues =
+export type ResultValues =
+  /** For a task that was just created: the time, and the task that holds it. */
+  | readonly ['made', at: number, heldBy: string | null]
   | readonly ['created' | 'replaced', TaskValues]
   | readonly ['existing', TaskValues, freeAt: number | null]
   | readonly ['refused', 'task_key_exists', id: string]
@@ -26,12 +30,13 @@ export type CreateValues =
   | readonly ['documents', index: number, reason: DocumentRefusal];
 
 /** @param note of the request */
-export function createAnswer(values: CreateValues, note: string): CreateAnswer {
+export function createAnswer(values: CreateValues, tasks: readonly NewTask[], note: string): CreateAnswer {
+  const results = (all: readonly ResultValues[]) => all.map((each, i) => resultOf(each, tasks[i]));
   switch (values[0]) {
     case 'done':
-      return { kind: 'done', results: values[1].map(resultOf), note };
+      return { kind: 'done', results: results(values[1]), note };
     case 'replayed':
-      return { kind: 'replayed', results: (values[1] ?? []).map(resultOf), note: values[2] };
+      return { kind: 'replayed', results: results(values[1] ?? []), note: values[2] };
     case 'reused':
       return { kind: 'reused' };
     case 'documents':
@@ -39,7 +44,10 @@ export function createAnswer(values: CreateValues, note: string): CreateAnswer {
   }
 }
 
-function resultOf(values: ResultValues): CreateResult {
+function resultOf(values: ResultValues, item: NewTask): CreateResult {
+  if (values[0] === 'made') {
+    return { kind: 'created', task: madeTask(item, { at: values[1], heldBy: values[2] }) };
+  }
   if (values[0] === 'refused') {
     if (values[1] === 'task_key_exists') {
       return { kind: 'refused', reason: values[1], taskId: values[2] };

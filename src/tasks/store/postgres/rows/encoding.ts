@@ -12,6 +12,7 @@ import type {
   CreateRequest,
   Idempotency,
   NewTask,
+  Progress,
   Settlement,
   TaskPatch,
 } from '../../requests.ts';
@@ -33,8 +34,9 @@ export function createText(request: CreateRequest): string {
   });
 }
 
-export function newTasksText(tasks: readonly NewTask[]): string {
-  return JSON.stringify(tasks.map(newTask));
+/** @returns a JSON text for each task */
+export function newTaskTexts(tasks: readonly NewTask[]): string[] {
+  return tasks.map(task => JSON.stringify(newTask(task)));
 }
 
 function newTask({ task, body, onConflict, wake }: NewTask): object {
@@ -145,8 +147,9 @@ function boundsOf(
   };
 }
 
-export function settlementsText(settlements: readonly Settlement[]): string {
-  return JSON.stringify(settlements.map(settlementOf));
+/** @returns a JSON text for each settlement */
+export function settlementTexts(settlements: readonly Settlement[]): string[] {
+  return settlements.map(settlement => JSON.stringify(settlementOf(settlement)));
 }
 
 function settlementOf(settlement: Settlement): object {
@@ -170,6 +173,20 @@ function settlementOf(settlement: Settlement): object {
 
 function errorText({ code, message, httpStatus }: Omit<TaskError, 'at'>): string {
   return JSON.stringify({ code, message, httpStatus });
+}
+
+/** The extension of a lease, as a JSON text. */
+export function extensionText(leaseId: string, ms: number | null, progress: Progress | null): string {
+  const entry = progress && {
+    ...(progress.percent !== null && { progress: progress.percent }),
+    ...(progress.note !== null && { note: progress.note }),
+  };
+  return JSON.stringify({
+    lease: leaseId,
+    ms,
+    progress: entry && JSON.stringify(entry),
+    actor: progress && actorText(progress.actor),
+  });
 }
 
 export function changesText(changes: readonly DocumentChange[]): string {

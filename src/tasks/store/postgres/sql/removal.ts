@@ -8,6 +8,17 @@ const MAX_ENTRIES = 20_000;
 
 /** Functions that remove old data, and all data of a tenant without tasks. */
 export const REMOVAL = `
+-- Final tasks that ended before a time, the oldest first.
+CREATE FUNCTION fn.over_tasks(p_tenant int, p_status int, p_before bigint, p_max int) RETURNS sluice.task[]
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT k FROM sluice.task k
+    WHERE k.tenant = p_tenant AND k.status = p_status AND k.status >= ${STATUS.succeeded} AND k.finished_at < p_before
+    ORDER BY k.finished_at LIMIT p_max
+  );
+END $$;
+
 -- Removes final tasks that ended before a time, at most p_max. Tasks that others have locked stay.
 CREATE FUNCTION fn.purge_tasks(
   p_tenant int, p_status int, p_before bigint, p_max int, OUT removed int, OUT more boolean
@@ -18,11 +29,8 @@ BEGIN
   SELECT coalesce(array_agg(x.seq) FILTER (WHERE x.before < ${MAX_ENTRIES}), '{}'),
     coalesce(count(*) = p_max OR bool_or(x.before >= ${MAX_ENTRIES}), false)
   INTO v_seqs, more FROM (
-    SELECT t.seq, sum(t.events) OVER (ORDER BY t.finished_at, t.seq) - t.events AS before FROM (
-      SELECT k.seq, k.events, k.finished_at FROM sluice.task k
-      WHERE k.tenant = p_tenant AND k.status = p_status AND k.status >= ${STATUS.succeeded} AND k.finished_at < p_before
-      ORDER BY k.finished_at LIMIT p_max
-    ) AS t
+    SELECT t.seq, sum(t.events) OVER (ORDER BY t.finished_at, t.seq) - t.events AS before
+    FROM unnest(fn.over_tasks(p_tenant, p_status, p_before, p_max)) AS t
   ) AS x;
   removed := 0;
   IF cardinality(v_seqs) = 0 THEN RETURN; END IF;
@@ -30,7 +38,7 @@ BEGIN
     SELECT worker, key FROM sluice.task WHERE seq = ANY (v_seqs) AND key IS NOT NULL
   ) ORDER BY k.worker, k.key FOR UPDATE;
   v_seqs := ARRAY(
-    SELECT seq FROM sluice.task WHERE seq = ANY (v_seqs) AND status = p_status AND finished_at < p_before
+    SELECT seq FROM sluice.task WHERE seq = ANY (v_seqs) AND status + 0 = p_status AND finished_at + 0 < p_before
     FOR UPDATE SKIP LOCKED
   );
   DELETE FROM sluice.task_key k USING sluice.task t

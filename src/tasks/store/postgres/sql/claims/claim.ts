@@ -63,8 +63,8 @@ DECLARE
 BEGIN
   WITH locked AS (
     SELECT t.seq, t.status, t.due_at FROM sluice.task t
-    WHERE t.seq = ANY (p_seqs) AND t.status IN (${STATUS.scheduled}, ${STATUS.retry}) AND t.due_at <= p_now
-      AND (t.expires_at IS NULL OR t.expires_at > p_now)
+    WHERE t.seq = ANY (p_seqs) AND t.status + 0 IN (${STATUS.scheduled}, ${STATUS.retry}) AND t.due_at + 0 <= p_now
+      AND (t.expires_at IS NULL OR t.expires_at + 0 > p_now)
     FOR UPDATE SKIP LOCKED
   ), sized AS (
     SELECT l.*, b.payload, b.headers, b.result, row_number() OVER turns AS place,
@@ -109,6 +109,8 @@ DECLARE
   v_has_groups boolean;
   v_due fn.candidate[];
   v_count int;
+  v_running int;
+  v_tenant_running int;
   v_room int;
   v_tightest record;
   v_started fn.started[] := '{}';
@@ -131,12 +133,16 @@ BEGIN
   v_count := least(v_max, cardinality(v_due));
   IF cardinality(v_due) > 0 THEN
     SELECT * INTO n FROM sluice.tenant WHERE no = w.tenant FOR NO KEY UPDATE;
+    v_running := fn.count_running(w.tenant, w.no);
+    v_tenant_running := fn.count_running(w.tenant, 0);
+    -- Attempts that are not counted any more have ended before this time.
+    v_now := fn.time_of(p_time);
     IF o.rate_limit IS NOT NULL THEN
       w.tokens := fn.refilled(v_now, w.tokens, w.bucket_at, o.rate_limit, o.rate_per, o.rate_burst);
     END IF;
     n.tokens := fn.refilled(v_now, n.tokens, n.bucket_at, o.per_second, 1000, o.per_second);
     SELECT * INTO v_tightest FROM fn.tightest(
-      v_now, w.throttled_until, fn.count_running(w.tenant, w.no), w.tokens, fn.count_running(w.tenant, 0), n.tokens, o
+      v_now, w.throttled_until, v_running, w.tokens, v_tenant_running, n.tokens, o
     );
     v_room := least(v_tightest.room, v_count);
     IF v_room > 0 THEN

@@ -5,18 +5,27 @@ const MAX_CHECKED = 8;
 
 /** Functions that walk over the groups of a worker, whose row the claim has locked. */
 export const GROUP_LINES = `
--- Locks the groups that a claim may change, in one order. No limit is stored as 0, at which no group can be full.
-CREATE FUNCTION fn.lock_groups(p_now bigint, p_worker int, p_limit int) RETURNS void LANGUAGE plpgsql AS $$
+-- The groups that a claim may change.
+CREATE FUNCTION fn.next_groups(p_worker int, p_limit int) RETURNS text[] LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM sluice.task_group WHERE worker = p_worker AND name IN (
-    (SELECT name FROM sluice.task_group WHERE worker = p_worker AND next_at IS NOT NULL
-      ORDER BY next_at, name LIMIT ${MAX_GROUPS + MAX_CHECKED})
-    UNION
-    (SELECT name FROM sluice.task_group WHERE worker = p_worker AND "full" IS NOT NULL
-      ORDER BY "full", name LIMIT ${MAX_CHECKED})
-    UNION
-    (SELECT name FROM sluice.task_group WHERE worker = p_worker AND "full" IS NOT NULL AND "full" <> coalesce(p_limit, 0))
-  ) ORDER BY name FOR UPDATE;
+  RETURN ARRAY(
+    SELECT name FROM sluice.task_group WHERE worker = p_worker AND next_at IS NOT NULL
+    ORDER BY next_at, name LIMIT ${MAX_GROUPS + MAX_CHECKED}
+  ) || ARRAY(
+    SELECT name FROM sluice.task_group WHERE worker = p_worker AND "full" IS NOT NULL
+    ORDER BY "full", name LIMIT ${MAX_CHECKED}
+  ) || ARRAY(
+    SELECT name FROM sluice.task_group
+    WHERE worker = p_worker AND "full" IS NOT NULL AND "full" <> coalesce(p_limit, 0) ORDER BY "full", name
+  );
+END $$;
+
+-- Locks these groups, in one order. No limit is stored as 0, at which no group can be full.
+CREATE FUNCTION fn.lock_groups(p_now bigint, p_worker int, p_limit int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_names text[] := fn.next_groups(p_worker, p_limit);
+BEGIN
+  PERFORM 1 FROM sluice.task_group WHERE worker = p_worker AND name = ANY (v_names) ORDER BY name FOR UPDATE;
   UPDATE sluice.task_group SET next_at = p_now, "full" = NULL
   WHERE worker = p_worker AND "full" IS NOT NULL AND "full" <> coalesce(p_limit, 0);
 END $$;

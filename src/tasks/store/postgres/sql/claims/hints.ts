@@ -5,7 +5,7 @@
 export const HINTS = `
 CREATE FUNCTION fn.lower_hint(p_tenant int, p_worker int, p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM sluice.wake WHERE worker = p_worker AND at <= p_at LIMIT 1 FOR KEY SHARE SKIP LOCKED;
+  PERFORM 1 FROM sluice.wake WHERE worker = p_worker AND at + 0 <= p_at LIMIT 1 FOR KEY SHARE SKIP LOCKED;
   IF NOT FOUND THEN
     INSERT INTO sluice.wake (tenant, worker, at) VALUES (p_tenant, p_worker, p_at);
   END IF;

@@ -182,49 +182,80 @@ BEGIN
   RETURN fn.count_open(p_tenant, 0);
 END $$;
 
+-- Creates tasks that depend on no others, together.
+CREATE FUNCTION fn.make_plain(p_now bigint, p_tenant int, p_ids text[], p_nos int[], p_items fn.new_task[])
+RETURNS sluice.task[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_rows sluice.task[] := ARRAY(
+    SELECT fn.new_row(p_now, p_tenant, p_nos[array_position(p_ids, i.worker_id)], i, NULL) FROM unnest(p_items) AS i
+  );
+BEGIN
+  PERFORM fn.insert_tasks(
+    p_now, v_rows, ARRAY(SELECT r.seq FROM unnest(v_rows) AS r), ARRAY(SELECT i.payload FROM unnest(p_items) AS i),
+    ARRAY(SELECT i.headers FROM unnest(p_items) AS i)
+  );
+  PERFORM fn.follow_inserted(p_tenant, v_rows);
+  RETURN v_rows;
+END $$;
+
+-- The result for a created task. p_whole: the task itself, for a result that is stored.
+CREATE FUNCTION fn.made(r sluice.task, p_whole boolean) RETURNS json LANGUAGE sql AS $$
+  SELECT CASE WHEN p_whole THEN json_build_array('created', fn.shown(r))
+    ELSE json_build_array('made', r.updated_at, r.held_by) END
+$$;
+
 CREATE FUNCTION fn.make_tasks(
-  p_time bigint, p_tenant int, p_max_open int, p_actor text, p_items fn.new_task[], OUT results json[], OUT refused boolean
+  p_time bigint, p_tenant int, p_max_open int, p_actor text, p_items fn.new_task[], p_whole boolean,
+  OUT results json[], OUT refused boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  i fn.new_task;
-  r sluice.task;
   v_ids text[] := ARRAY(SELECT DISTINCT worker_id FROM unnest(p_items) ORDER BY worker_id);
   v_nos int[] := fn.workers_of(p_tenant, v_ids);
   v_open int := fn.open_tasks(p_tenant, cardinality(p_items), p_max_open);
+BEGIN
+  IF EXISTS (SELECT FROM unnest(p_items) WHERE key IS NOT NULL OR held_by IS NOT NULL)
+    OR array_position(v_nos, NULL) IS NOT NULL OR v_open + cardinality(p_items) > p_max_open
+  THEN
+    SELECT m.results, m.refused INTO results, refused
+    FROM fn.make_in_order(p_time, p_tenant, p_max_open - v_open, p_actor, v_ids, v_nos, p_items, p_whole) AS m;
+  ELSE
+    results := ARRAY(
+      SELECT fn.made(r, p_whole) FROM unnest(fn.make_plain(fn.time_of(p_time), p_tenant, v_ids, v_nos, p_items)) AS r
+    );
+    refused := false;
+  END IF;
+END $$;
+
+-- Creates tasks one after the other. p_room: how many can be created.
+CREATE FUNCTION fn.make_in_order(
+  p_time bigint, p_tenant int, p_room int, p_actor text, p_ids text[], p_nos int[], p_items fn.new_task[], p_whole boolean,
+  OUT results json[], OUT refused boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+  i fn.new_task;
+  v_workers int[] := ARRAY(SELECT p_nos[array_position(p_ids, worker_id)] FROM unnest(p_items));
   v_keys text[] := ARRAY(SELECT key FROM unnest(p_items));
-  v_key_workers int[];
   v_worker int;
   v_now bigint;
   v_result json;
   v_beside text;
-  v_all sluice.task[] := '{}';
+  r sluice.task;
   v_rows sluice.task[] := '{}';
-  v_seqs bigint[] := '{}';
-  v_payloads text[] := '{}';
-  v_headers text[] := '{}';
 BEGIN
   results := '{}';
   refused := false;
-  IF cardinality(array_remove(v_keys, NULL)) > 0 THEN
-    v_key_workers := ARRAY(SELECT v_nos[array_position(v_ids, worker_id)] FROM unnest(p_items));
-    PERFORM fn.lock_new_keys(p_tenant, v_key_workers, v_keys);
-  END IF;
+  PERFORM fn.lock_new_keys(p_tenant, v_workers, v_keys);
   v_now := fn.time_of(p_time);
   FOREACH i IN ARRAY p_items LOOP
-    v_worker := v_nos[array_position(v_ids, i.worker_id)];
+    v_worker := v_workers[cardinality(results) + 1];
     v_result := NULL;
     v_beside := NULL;
-    IF i.key IS NOT NULL OR i.held_by IS NOT NULL THEN
-      -- It may have to do with a task before it.
-      PERFORM fn.insert_tasks(v_now, v_rows, v_seqs, v_payloads, v_headers);
-      v_rows := '{}'; v_seqs := '{}'; v_payloads := '{}'; v_headers := '{}';
-    END IF;
     IF v_worker IS NULL THEN
       v_result := '["refused","worker_missing"]';
     ELSIF i.key IS NOT NULL THEN
       SELECT m.result, m.beside INTO v_result, v_beside FROM fn.meet_holder(v_now, v_worker, i, p_actor) AS m;
     END IF;
-    IF v_result IS NULL AND v_open >= p_max_open THEN v_result := '["refused","quota_exceeded"]'; END IF;
+    IF v_result IS NULL AND cardinality(v_rows) >= p_room THEN v_result := '["refused","quota_exceeded"]'; END IF;
     IF v_result IS NOT NULL THEN
       refused := refused OR v_result ->> 0 = 'refused';
       results := results || v_result;
@@ -235,23 +266,15 @@ BEGIN
       WHERE tenant = p_tenant AND id = i.held_by AND status < ${STATUS.succeeded} FOR SHARE;
     END IF;
     r := fn.new_row(v_now, p_tenant, v_worker, i, v_beside);
-    v_all := v_all || r;
-    v_rows := v_rows || r;
-    v_seqs := v_seqs || r.seq;
-    v_payloads := v_payloads || i.payload;
-    v_headers := v_headers || i.headers;
+    PERFORM fn.insert_tasks(v_now, ARRAY[r], ARRAY[r.seq], ARRAY[i.payload], ARRAY[i.headers]);
     IF i.key IS NOT NULL THEN
       UPDATE sluice.task_key SET seq = r.seq, free_at = NULL WHERE worker = v_worker AND key = i.key;
     END IF;
-    v_open := v_open + 1;
-    results := results || json_build_array('created', fn.shown(r));
+    v_rows := v_rows || r;
+    results := results || fn.made(r, p_whole);
   END LOOP;
-  PERFORM fn.insert_tasks(v_now, v_rows, v_seqs, v_payloads, v_headers);
-  IF v_key_workers IS NOT NULL THEN
-    DELETE FROM sluice.task_key k
-    WHERE k.seq = 0 AND (k.worker, k.key) IN (SELECT * FROM unnest(v_key_workers, v_keys));
-  END IF;
-  PERFORM fn.follow_inserted(p_tenant, v_all);
+  DELETE FROM sluice.task_key k WHERE k.seq = 0 AND (k.worker, k.key) IN (SELECT * FROM unnest(v_workers, v_keys));
+  PERFORM fn.follow_inserted(p_tenant, v_rows);
 END $$;
 `;
 
@@ -274,12 +297,22 @@ BEGIN
     IF refused_reason IS NOT NULL THEN RAISE SQLSTATE 'SLUIC'; END IF;
   END IF;
   SELECT m.results, m.refused INTO results, v_refused
-  FROM fn.make_tasks(p_now, p_tenant, q.max_open, q.actor, p_items) AS m;
+  FROM fn.make_tasks(p_now, p_tenant, q.max_open, q.actor, p_items, q.key IS NOT NULL) AS m;
   IF q."atomic" AND v_refused THEN RAISE SQLSTATE 'SLUIC'; END IF;
 EXCEPTION WHEN SQLSTATE 'SLUIC' THEN
   results := ARRAY(
     SELECT CASE WHEN u ->> 0 = 'refused' THEN u ELSE '["refused","not_created"]' END FROM unnest(results) AS u
   );
+END $$;
+
+-- Creates tasks that are independent of each other, with the results in their order.
+CREATE FUNCTION fn.create_several(p_now bigint, p_tenant text, p_max_open int, p_actor text, p_tasks json) RETURNS json
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN array_to_json((fn.make_tasks(
+    p_now, (SELECT no FROM sluice.tenant WHERE name = p_tenant), p_max_open, p_actor,
+    ARRAY(SELECT i FROM json_populate_recordset(NULL::fn.new_task, p_tasks) AS i), false
+  )).results);
 END $$;
 
 -- ["done", results] · ["replayed", results, note] · ["reused"] · ["documents", index, reason]
@@ -303,7 +336,7 @@ BEGIN
       RETURN json_build_array('documents', x.refused_index, x.refused_reason);
     END IF;
   ELSE
-    SELECT m.results INTO x FROM fn.make_tasks(p_now, v_tenant, q.max_open, q.actor, v_items) AS m;
+    SELECT m.results INTO x FROM fn.make_tasks(p_now, v_tenant, q.max_open, q.actor, v_items, q.key IS NOT NULL) AS m;
   END IF;
   IF q.key IS NOT NULL AND EXISTS (SELECT FROM unnest(x.results) AS u WHERE u ->> 0 <> 'refused') THEN
     PERFORM fn.write_record(

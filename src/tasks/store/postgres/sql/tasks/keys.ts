@@ -25,15 +25,14 @@ END $$;
 CREATE FUNCTION fn.leave_key(p_now bigint, t sluice.task, p_held_by text, p_free_at bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  v_other bigint;
+  o record;
 BEGIN
   IF t.key IS NULL OR NOT EXISTS (
     SELECT FROM sluice.task_key WHERE worker = t.worker AND key = t.key AND seq = t.seq
   ) THEN RETURN; END IF;
-  SELECT seq INTO v_other FROM sluice.task
-  WHERE tenant = t.tenant AND id = p_held_by AND key = t.key AND worker = t.worker;
-  IF v_other IS NOT NULL THEN
-    UPDATE sluice.task_key SET seq = v_other, free_at = NULL WHERE worker = t.worker AND key = t.key;
+  SELECT seq, key, worker INTO o FROM sluice.task WHERE tenant = t.tenant AND id = p_held_by;
+  IF o.key = t.key AND o.worker = t.worker THEN
+    UPDATE sluice.task_key SET seq = o.seq, free_at = NULL WHERE worker = t.worker AND key = t.key;
   ELSIF p_free_at > p_now THEN
     UPDATE sluice.task_key SET free_at = p_free_at WHERE worker = t.worker AND key = t.key;
   ELSE

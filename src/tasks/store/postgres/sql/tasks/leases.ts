@@ -10,7 +10,7 @@ DECLARE
   v_now bigint;
 BEGIN
   SELECT k.* INTO t FROM sluice.task k JOIN sluice.tenant n ON n.no = k.tenant
-  WHERE k.lease = p_lease AND k.status = ${STATUS.running} AND n.name = p_tenant FOR NO KEY UPDATE OF k;
+  WHERE k.lease = p_lease AND k.status + 0 = ${STATUS.running} AND n.name = p_tenant FOR NO KEY UPDATE OF k;
   IF NOT FOUND THEN RETURN NULL; END IF;
   v_now := fn.time_of(p_time);
   IF p_ms IS NOT NULL THEN t.lease_until := greatest(t.lease_until, least(v_now + p_ms, t.lease_cap)); END IF;
@@ -22,11 +22,24 @@ BEGIN
   RETURN json_build_array(t.lease_until, t.cancel_at IS NOT NULL);
 END $$;
 
+-- The same for several leases, with the answers in their order.
+CREATE TYPE fn.extension AS (lease text, ms bigint, progress text, actor text);
+CREATE FUNCTION fn.extend_several(p_time bigint, p_tenant text, p_extensions json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  x fn.extension;
+  v_answers json[] := '{}';
+BEGIN
+  FOR x IN SELECT * FROM json_populate_recordset(NULL::fn.extension, p_extensions) LOOP
+    v_answers := v_answers || fn.extend(p_time, p_tenant, x.lease, x.ms, x.progress, x.actor);
+  END LOOP;
+  RETURN array_to_json(v_answers);
+END $$;
+
 CREATE FUNCTION fn.leased(p_tenant text, p_lease text) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (
     SELECT fn.shown(k) FROM sluice.task k JOIN sluice.tenant n ON n.no = k.tenant
-    WHERE k.lease = p_lease AND k.status = ${STATUS.running} AND n.name = p_tenant LIMIT 1
+    WHERE k.lease = p_lease AND k.status + 0 = ${STATUS.running} AND n.name = p_tenant LIMIT 1
   );
 END $$;
 

@@ -27,7 +27,8 @@ BEGIN
       SELECT i AS place, p_settlements[i] AS a FROM generate_subscripts(p_settlements, 1) AS i
     ) AS a
     LEFT JOIN LATERAL (
-      SELECT k AS t FROM sluice.task k WHERE k.lease = (a.a).lease AND k.tenant = p_tenant
+      -- Without the sum, an index of tenants might be used.
+      SELECT k AS t FROM sluice.task k WHERE k.lease = (a.a).lease AND k.tenant + 0 = p_tenant
       ORDER BY (k.status = ${STATUS.running}) DESC LIMIT 1
     ) AS t ON true
   ), firsts AS (
@@ -103,7 +104,7 @@ BEGIN
   FOR t IN
     SELECT * FROM unnest(p_tasks) AS u WHERE u.status >= ${STATUS.succeeded} AND (
       u.key IS NOT NULL OR u.on_finish IS NOT NULL
-      OR EXISTS (SELECT FROM sluice.task h WHERE h.tenant = p_tenant AND h.held_by = u.id)
+      OR EXISTS (SELECT FROM sluice.task h WHERE h.tenant + 0 = p_tenant AND h.held_by = u.id)
     )
   LOOP
     PERFORM fn.end_task(p_now, t, NULL);
@@ -143,9 +144,9 @@ DECLARE
   v_tasks sluice.task[];
 BEGIN
   PERFORM 1 FROM sluice.task_key k WHERE (k.worker, k.key) IN (
-    SELECT worker, key FROM sluice.task WHERE lease = ANY (v_leases) AND tenant = v_tenant AND key IS NOT NULL
+    SELECT worker, key FROM sluice.task WHERE lease = ANY (v_leases) AND tenant + 0 = v_tenant AND key IS NOT NULL
   ) ORDER BY k.worker, k.key FOR UPDATE;
-  PERFORM 1 FROM sluice.task WHERE lease = ANY (v_leases) AND tenant = v_tenant ORDER BY seq FOR UPDATE;
+  PERFORM 1 FROM sluice.task WHERE lease = ANY (v_leases) AND tenant + 0 = v_tenant ORDER BY seq FOR UPDATE;
   v_now := fn.time_of(p_time);
   v_judged := ARRAY(SELECT j FROM fn.judge(v_now, v_tenant, v_settlements) AS j);
   v_tasks := fn.end_attempts(v_now, v_judged);
