@@ -34,6 +34,12 @@ export interface StoredDocument<K extends DocumentKind = DocumentKind> {
   readonly body: DocumentBodies[K];
 }
 
+/** A tenant with its account. */
+export interface TenantAccount {
+  readonly tenant: string;
+  readonly account: StoredDocument<'account'> | null;
+}
+
 /** Creates or replaces a document. */
 export interface PutDocument<K extends DocumentKind = DocumentKind> {
   readonly op: 'put';

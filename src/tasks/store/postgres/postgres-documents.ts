@@ -1,10 +1,12 @@
 import type { DocumentKind } from '../../model/documents.ts';
 import { DOCUMENT } from '../codes.ts';
 import {
+  ACCOUNT_ID,
   type DocumentChange,
   type DocumentQuery,
   LEAST_DOCUMENTS,
   type StoredDocument,
+  type TenantAccount,
 } from '../documents.ts';
 import type { ApplyAnswer, Idempotency } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
@@ -47,6 +49,15 @@ export class PostgresDocuments {
     const args = [tenant, DOCUMENT[kind], parent ?? null, after, limit, order === 'desc'];
     const rows = (await this.#functions.read('list_documents', args, tenant)) as DocumentValues[] | null;
     return (rows ?? []).map(documentOf);
+  }
+
+  async accounts(after: string | null, limit: number): Promise<readonly TenantAccount[]> {
+    const args = [DOCUMENT.account, ACCOUNT_ID, after ?? '', limit];
+    const rows = (await this.#functions.read('accounts', args, '')) as (readonly [string, DocumentValues])[];
+    return rows.map(([tenant, values]) => ({
+      tenant,
+      account: documentOf(values) as StoredDocument<'account'>,
+    }));
   }
 
   async count(tenant: string, kind: DocumentKind): Promise<number> {

@@ -7,8 +7,9 @@ import { READ_BYTES, type TaskStore } from '../task-store.ts';
 import type { PostgresTaskStoreOptions } from './connection/options.ts';
 import { PostgresClient } from './connection/postgres-client.ts';
 import { Functions } from './functions.ts';
-import { FUNCTION_SCHEMA } from './layout/functions.ts';
 import { list, search } from './lists.ts';
+import { Lookout } from './lookout.ts';
+import { OldestData } from './oldest-data.ts';
 import { PostgresDocuments } from './postgres-documents.ts';
 import {
   bodiesOf,
@@ -50,12 +51,17 @@ export class PostgresTaskStore implements TaskStore {
   readonly #client: PostgresClient;
   readonly #functions: Functions;
   readonly #documents: PostgresDocuments;
+  readonly #lookout: Lookout;
+  readonly #oldest: OldestData;
 
   constructor(options: PostgresTaskStoreOptions) {
     this.#options = options;
     this.#client = new PostgresClient(options);
     this.#functions = new Functions(this.#client, options.time);
     this.#documents = new PostgresDocuments(this.#functions);
+    const monotonicMs = () => performance.now();
+    this.#lookout = new Lookout(this.#functions, monotonicMs);
+    this.#oldest = new OldestData(this.#functions, monotonicMs, this.now);
   }
 
   /** @throws Error that names the server, what is wrong with it and how to correct it */
@@ -67,11 +73,9 @@ export class PostgresTaskStore implements TaskStore {
     return this.#client.stop();
   }
 
-  readonly ping: TaskStore['ping'] = async () => {
-    await this.#functions.write('ping', [FUNCTION_SCHEMA], '');
-  };
+  readonly ping: TaskStore['ping'] = () => this.#lookout.ping();
 
-  readonly now: TaskStore['now'] = async () => Number(await this.#functions.readNow('time_of', [], ''));
+  readonly now: TaskStore['now'] = async () => this.#functions.ownTime() ?? this.#lookout.now();
 
   readonly create: TaskStore['create'] = async (tenant, request) => {
     const { tasks, atomic, idempotency, documents, maxOpen, actor } = request;
@@ -177,10 +181,13 @@ export class PostgresTaskStore implements TaskStore {
     return found === null ? null : taskOf(found as TaskValues);
   };
 
-  readonly overdue: TaskStore['overdue'] = async max =>
-    overdueOf((await this.#functions.readNow('overdue', [max], '')) as OverdueValues[]);
+  readonly overdue: TaskStore['overdue'] = async max => {
+    if (!(await this.#lookout.isAny('overdue'))) return [];
+    return overdueOf((await this.#functions.readNow('overdue', [max], '')) as OverdueValues[]);
+  };
 
   readonly wakeups: TaskStore['wakeups'] = async (until, max) => {
+    if (!(await this.#lookout.isAny('wakeups', until))) return [];
     const rows = (await this.#functions.read('wakeups', [until, max], '')) as
       | (readonly [tenant: string, workerId: string, at: number])[]
       | null;
@@ -204,7 +211,8 @@ export class PostgresTaskStore implements TaskStore {
   readonly countDocuments: TaskStore['countDocuments'] = (tenant, kind) =>
     this.#documents.count(tenant, kind);
 
-  readonly dueDocuments: TaskStore['dueDocuments'] = (max, after = null) => this.#documents.due(max, after);
+  readonly dueDocuments: TaskStore['dueDocuments'] = async (max, after = null) =>
+    (await this.#lookout.isAny('documents')) ? this.#documents.due(max, after) : [];
 
   readonly recall: TaskStore['recall'] = (tenant, idempotency) => this.#documents.recall(tenant, idempotency);
 
@@ -240,14 +248,12 @@ export class PostgresTaskStore implements TaskStore {
     }));
   };
 
-  readonly purge: TaskStore['purge'] = async (tenant, { succeededMs, otherMs }, max) => {
-    const found = await this.#functions.write('purge', [tenant, succeededMs, otherMs, max], tenant);
-    const [tasks, more] = found as readonly [number, boolean];
-    return { tasks, more };
-  };
+  readonly purge: TaskStore['purge'] = (tenant, keep, max) => this.#oldest.purge(tenant, keep, max);
 
   readonly forgetTenant: TaskStore['forgetTenant'] = async tenant =>
     (await this.#functions.write('forget_tenant', [tenant], tenant)) === true ? NEXT : null;
+
+  readonly accounts: TaskStore['accounts'] = (after, limit) => this.#documents.accounts(after, limit);
 
   readonly tenants: TaskStore['tenants'] = async (after, limit) =>
     (await this.#functions.read('tenants', [after ?? '', limit], '')) as string[];

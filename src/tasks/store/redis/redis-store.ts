@@ -256,6 +256,9 @@ export class RedisTaskStore implements TaskStore {
 
   readonly tenants: TaskStore['tenants'] = (after, limit) => this.#hints.tenants(after, limit);
 
+  readonly accounts: TaskStore['accounts'] = async (after, limit) =>
+    this.#documents.accounts(await this.#hints.tenants(after, limit));
+
   #run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const { time } = this.#options;
     return this.#redis.run(script, tenant, [time === null ? '' : time.nowMs(), ...args]);

@@ -10,6 +10,7 @@ import { DUE_DOCUMENTS, FIND_DOCUMENTS } from '../sql/documents/find.ts';
 import { IDEMPOTENCY } from '../sql/documents/idempotency.ts';
 import { DUE } from '../sql/lists/due.ts';
 import { LISTS, READS } from '../sql/lists/reads.ts';
+import { LOOKOUT } from '../sql/lookout.ts';
 import { NAMES } from '../sql/names.ts';
 import { REMOVAL } from '../sql/removal.ts';
 import { TALLIES } from '../sql/tallies.ts';
@@ -23,45 +24,56 @@ import { SAVING } from '../sql/tasks/saving.ts';
 import { SETTLE } from '../sql/tasks/settle.ts';
 import { USAGE } from '../sql/usage.ts';
 
-const TEXT = [
+const TEXTS = [
   ...[NAMES, TALLIES, HINTS, GROUPS, SAVING, KEYS, CALLBACKS, CONTENT, IDEMPOTENCY, PUT_DOCUMENT, APPLY],
   ...[INSERT, NEW_KEYS, CREATE, CREATE_REQUEST, CHANGE, CANDIDATES, GROUP_CANDIDATES, GROUP_LINES, BOUNDS],
   ...[START, CLAIM, SETTLE, LEASES, FIND_DOCUMENTS, DUE_DOCUMENTS, READS, LISTS, DUE, BLOCKS, USAGE, REMOVAL],
-].join('');
-
-/**
- * The schema of the functions of this version. Its name is a digest of their texts, so that versions that run at the same time
- * do not replace each other's functions.
- */
-export const FUNCTION_SCHEMA = `sluice_${createHash('sha256').update(TEXT).digest('hex').slice(0, 12)}`;
+  LOOKOUT,
+];
 
 /** Functions that the store calls. They call the others. */
 const CALLED = [
-  ...['add_usage', 'apply', 'blocks', 'bodies', 'change', 'claim', 'count_documents', 'count_due', 'counts'],
-  ...[
-    'create_several',
-    'create_tasks',
-    'due_documents',
-    'due_of',
-    'extend_several',
-    'find_document',
-    'forget_tenant',
-  ],
-  ...['get', 'get_document', 'get_whole', 'history', 'leased', 'list', 'list_documents', 'list_due'],
-  ...[
-    'open_of_schedule',
-    'overdue',
-    'ping',
-    'purge',
-    'recalled',
-    'remember',
-    'remove',
-    'set_wakeup',
-    'settle',
-  ],
-  ...['tenants', 'usage', 'wakeups'],
+  'accounts',
+  'add_usage',
+  'apply',
+  'blocks',
+  'bodies',
+  'change',
+  'claim',
+  'count_documents',
+  'count_due',
+  'counts',
+  'create_several',
+  'create_tasks',
+  'due_documents',
+  'due_of',
+  'extend_several',
+  'find_document',
+  'forget_tenant',
+  'get',
+  'get_document',
+  'get_whole',
+  'history',
+  'leased',
+  'list',
+  'list_documents',
+  'list_due',
+  'look',
+  'oldest',
+  'open_of_schedule',
+  'overdue',
+  'ping',
+  'purge',
+  'recalled',
+  'remember',
+  'remove',
+  'set_wakeup',
+  'settle',
+  'tenants',
+  'usage',
+  'wakeups',
 ] as const;
-export type CalledFunction = (typeof CALLED)[number] | 'time_of';
+export type CalledFunction = (typeof CALLED)[number];
 
 /**
  * How statements in functions are planned. A plan is made once for each connection, often while the tables are empty or have
@@ -79,24 +91,40 @@ const PLANNING = [
  * PostgreSQL looked last, it would prefer to read all of another one, and to sort.
  */
 const ORDERED = [
-  ...[
-    'due_of',
-    'due_tasks',
-    'forget_idle',
-    'group_candidates',
-    'is_held_by_group',
-    'list',
-    'list_due',
-    'look_at_all',
-  ],
-  ...['look_at_first', 'next_due', 'next_group', 'next_groups', 'open_of_schedule', 'overdue', 'over_tasks'],
-  ...['purge_others', 'read_due', 'some_group_is_full'],
+  'due_of',
+  'due_tasks',
+  'forget_idle',
+  'group_candidates',
+  'is_held_by_group',
+  'list',
+  'list_due',
+  'look',
+  'look_at_all',
+  'look_at_first',
+  'next_due',
+  'next_group',
+  'next_groups',
+  'oldest',
+  'open_of_schedule',
+  'over_tasks',
+  'overdue',
+  'ping',
+  'purge_others',
+  'read_due',
+  'some_group_is_full',
 ];
 
-const SETTINGS = [
-  ...CALLED.flatMap(name => PLANNING.map(setting => `ALTER FUNCTION fn.${name} SET ${setting};`)),
-  ...ORDERED.map(name => `ALTER FUNCTION fn.${name} SET enable_sort = off;`),
-];
+const TEXT = [
+  ...TEXTS,
+  ...CALLED.flatMap(name => PLANNING.map(setting => `ALTER FUNCTION fn.${name} SET ${setting};\n`)),
+  ...ORDERED.map(name => `ALTER FUNCTION fn.${name} SET enable_sort = off;\n`),
+].join('');
+
+/**
+ * The schema of the functions of this version. Its name is a digest of their texts, so that versions that run at the same time
+ * do not replace each other's functions.
+ */
+export const FUNCTION_SCHEMA = `sluice_${createHash('sha256').update(TEXT).digest('hex').slice(0, 12)}`;
 
 /** Creates the functions. `fn` in their texts stands for the schema. */
-export const FUNCTIONS = [TEXT, ...SETTINGS].join('\n').replaceAll(/\bfn\./g, `${FUNCTION_SCHEMA}.`);
+export const FUNCTIONS = TEXT.replaceAll(/\bfn\./g, `${FUNCTION_SCHEMA}.`);

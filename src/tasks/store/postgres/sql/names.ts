@@ -26,12 +26,6 @@ BEGIN
   RETURN array_to_json(ARRAY(SELECT name FROM sluice.tenant WHERE known AND name > p_after ORDER BY name LIMIT p_limit));
 END $$;
 
--- Writes, so that it fails when nothing can be written. Says as well that these functions are in use.
-CREATE FUNCTION fn.ping(p_now bigint, p_functions text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE sluice.version SET used_at = now() WHERE functions = p_functions;
-END $$;
-
 CREATE FUNCTION fn.add_worker(p_tenant int, p_id text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE v_no int;
 BEGIN

@@ -38,6 +38,16 @@ BEGIN
   RETURN v_answer;
 END $$;
 
+-- [tenant, [kind, …]] of each account, by tenant.
+CREATE FUNCTION fn.accounts(p_kind int, p_id text, p_after text, p_limit int) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN array_to_json(ARRAY(
+    SELECT json_build_array(t.name, fn.document_values(d)) FROM sluice.tenant t
+    JOIN sluice.doc d ON d.tenant = t.no AND d.kind = p_kind AND d.id = p_id
+    WHERE t.known AND t.name > p_after ORDER BY t.name LIMIT p_limit
+  ));
+END $$;
+
 CREATE FUNCTION fn.count_documents(p_tenant text, p_kind int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (
