@@ -114,14 +114,14 @@ interface Owner {
 }
 
 /** PostgreSQL refuses to run as root: it then runs as the user that its package has made. */
-function owner(): Owner {
+export function owner(): Owner {
   const { uid, gid } = userInfo();
   if (uid !== 0) return { uid, gid };
   const id = (kind: string): number => Number(execFileSync('id', [kind, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-function giveTo(path: string, to: Owner): void {
+export function giveTo(path: string, to: Owner): void {
   lchownSync(path, to.uid, to.gid);
   for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
     lchownSync(join(path, name), to.uid, to.gid);

@@ -69,15 +69,20 @@ export class Databases {
   }
 }
 
-/** A backend of the exam: each store that is opened has a database of its own, which begins empty. */
-export function postgresBackend(name: string, server: PostgresServer): Backend {
+/**
+ * A backend of the exam: each store that is opened has a database of its own, which begins empty.
+ *
+ * @param port of a pooler in front of the server; by default that of the server
+ */
+export function postgresBackend(name: string, server: PostgresServer, port = server.port): Backend {
   const databases = new Databases(server);
   return {
     name,
     async open(time) {
       const database = await databases.take();
       const start = async () => {
-        const store = postgresTaskStore(server, { database, time });
+        const hosts = [{ host: '127.0.0.1', port }];
+        const store = postgresTaskStore(server, { database, hosts, time });
         await store.start();
         return store;
       };

@@ -1,7 +1,7 @@
 /**
  * Functions of PostgreSQL that store and find the names of tenants and workers. `fn.` stands for the schema of the
  * functions (`layout/functions.ts`). Locks are taken in one order by all functions: documents, quota, keys, tasks, tasks that
- * are held, workers, tenant, groups, tallies, hints. So they wait for each other, but never in a circle.
+ * are held, workers, groups, tenant, tallies. So they wait for each other, but never in a circle.
  *
  * A sum with 0 keeps PostgreSQL from using the indexes of a column. It prefers an index with a condition, such as that of
  * waiting tasks, if that was empty when it looked last, although the index may have become large.

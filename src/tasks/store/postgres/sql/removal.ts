@@ -19,12 +19,13 @@ BEGIN
   );
 END $$;
 
--- Removes final tasks that ended before a time, at most p_max. Tasks that others have locked stay.
+-- Removes final tasks that ended before a time, at most p_max. What others have locked stays.
 CREATE FUNCTION fn.purge_tasks(
   p_tenant int, p_status int, p_before bigint, p_max int, OUT removed int, OUT more boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
   v_seqs bigint[];
+  v_keys bigint[];
 BEGIN
   SELECT coalesce(array_agg(x.seq) FILTER (WHERE x.before < ${MAX_ENTRIES}), '{}'),
     coalesce(count(*) = p_max OR bool_or(x.before >= ${MAX_ENTRIES}), false)
@@ -34,11 +35,16 @@ BEGIN
   ) AS x;
   removed := 0;
   IF cardinality(v_seqs) = 0 THEN RETURN; END IF;
-  PERFORM 1 FROM sluice.task_key k WHERE (k.worker, k.key) IN (
-    SELECT worker, key FROM sluice.task WHERE seq = ANY (v_seqs) AND key IS NOT NULL
-  ) ORDER BY k.worker, k.key FOR UPDATE;
+  v_keys := ARRAY(
+    SELECT k.seq FROM sluice.task_key k WHERE (k.worker, k.key) IN (
+      SELECT worker, key FROM sluice.task WHERE seq = ANY (v_seqs) AND key IS NOT NULL
+    ) FOR UPDATE SKIP LOCKED
+  );
   v_seqs := ARRAY(
-    SELECT seq FROM sluice.task WHERE seq = ANY (v_seqs) AND status + 0 = p_status AND finished_at + 0 < p_before
+    SELECT t.seq FROM sluice.task t WHERE t.seq = ANY (v_seqs) AND t.status + 0 = p_status AND t.finished_at + 0 < p_before
+      AND (t.key IS NULL OR t.seq = ANY (v_keys) OR NOT EXISTS (
+        SELECT FROM sluice.task_key k WHERE k.worker = t.worker AND k.key = t.key AND k.seq = t.seq
+      ))
     FOR UPDATE SKIP LOCKED
   );
   DELETE FROM sluice.task_key k USING sluice.task t

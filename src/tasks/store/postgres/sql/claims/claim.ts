@@ -106,7 +106,7 @@ DECLARE
   n sluice.tenant;
   v_now bigint;
   v_max int := cardinality(p_leases);
-  v_has_groups boolean;
+  v_groups text[];
   v_due fn.candidate[];
   v_count int;
   v_running int;
@@ -123,11 +123,11 @@ BEGIN
   FOR NO KEY UPDATE OF k;
   v_now := fn.time_of(p_time);
   IF NOT FOUND THEN RETURN json_build_array(v_now, NULL, NULL, '[]'::json); END IF;
+  PERFORM fn.remove_hints(w.no);
   v_due := fn.due_tasks(v_now, w.no, v_max + 1);
-  v_has_groups := EXISTS (SELECT FROM sluice.task_group WHERE worker = w.no);
-  IF v_has_groups THEN
-    PERFORM fn.lock_groups(v_now, w.no, q.group_limit);
-    v_due := v_due || fn.group_candidates(v_now, w.no, q.group_limit, q.fifo, v_max + 1);
+  v_groups := fn.lock_groups(v_now, w.no, q.group_limit);
+  IF cardinality(v_groups) > 0 THEN
+    v_due := v_due || fn.group_candidates(v_now, w.no, v_groups, q.group_limit, q.fifo, v_max + 1);
   END IF;
   v_due := fn.in_order(v_due, v_max + 1);
   v_count := least(v_max, cardinality(v_due));
@@ -160,7 +160,7 @@ BEGIN
     END IF;
     n.tokens := n.tokens - cardinality(v_started);
     UPDATE sluice.tenant SET tokens = n.tokens, bucket_at = v_now WHERE no = n.no;
-    IF v_has_groups THEN
+    IF cardinality(v_groups) > 0 THEN
       PERFORM fn.groups_served(
         v_now, w.no, q.group_limit, q.fifo, v_max + 1, ARRAY(SELECT (u.task).grp FROM unnest(v_started) AS u)
       );
@@ -176,8 +176,8 @@ BEGIN
     END;
   ELSIF NOT v_is_cut AND cardinality(v_due) <= v_count THEN
     v_next_at := fn.next_due(v_now, w.no);
-    IF v_has_groups THEN
-      SELECT * INTO v_group FROM fn.next_group(v_now, w.no, q.group_limit, q.fifo, v_max + 1);
+    IF cardinality(v_groups) > 0 THEN
+      SELECT * INTO v_group FROM fn.next_group(v_now, w.no, v_groups, q.group_limit, q.fifo, v_max + 1);
       v_next_at := least(v_next_at, v_group.at);
       IF v_group.is_full AND coalesce(v_next_at > v_now, true) THEN
         v_blocked := 'group';
@@ -191,7 +191,7 @@ BEGIN
     SELECT u.was AS status, -1 AS change FROM unnest(v_started) AS u
     UNION ALL SELECT ${STATUS.running}, 1 FROM unnest(v_started)
   ) AS x HAVING count(*) > 0;
-  PERFORM fn.set_hint(w.tenant, w.no, CASE WHEN q.push THEN v_next_at END);
+  PERFORM fn.add_hint(w.tenant, w.no, CASE WHEN q.push THEN v_next_at END);
   RETURN json_build_array(v_now, v_next_at, v_blocked, ARRAY(
     SELECT json_build_array(
       fn.shown(u.task), u.payload, u.headers, u.result, (u.task).lease, (u.task).lease_until, u.was_due

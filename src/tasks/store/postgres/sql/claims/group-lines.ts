@@ -20,26 +20,30 @@ BEGIN
   );
 END $$;
 
--- Locks these groups, in one order. No limit is stored as 0, at which no group can be full.
-CREATE FUNCTION fn.lock_groups(p_now bigint, p_worker int, p_limit int) RETURNS void LANGUAGE plpgsql AS $$
+-- Locks these groups, in one order, and returns their names. The claim changes no others: their tasks may have been created
+-- a moment ago. No limit is stored as 0, at which no group can be full.
+CREATE FUNCTION fn.lock_groups(p_now bigint, p_worker int, p_limit int) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   v_names text[] := fn.next_groups(p_worker, p_limit);
 BEGIN
+  IF cardinality(v_names) = 0 THEN RETURN v_names; END IF;
   PERFORM 1 FROM sluice.task_group WHERE worker = p_worker AND name = ANY (v_names) ORDER BY name FOR UPDATE;
   UPDATE sluice.task_group SET next_at = p_now, "full" = NULL
-  WHERE worker = p_worker AND "full" IS NOT NULL AND "full" <> coalesce(p_limit, 0);
+  WHERE worker = p_worker AND name = ANY (v_names) AND "full" IS NOT NULL AND "full" <> coalesce(p_limit, 0);
+  RETURN v_names;
 END $$;
 
 -- Due tasks that their groups allow to start, in no particular order.
-CREATE FUNCTION fn.group_candidates(p_now bigint, p_worker int, p_limit int, p_fifo boolean, p_max int)
-RETURNS fn.candidate[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION fn.group_candidates(
+  p_now bigint, p_worker int, p_names text[], p_limit int, p_fifo boolean, p_max int
+) RETURNS fn.candidate[] LANGUAGE plpgsql AS $$
 DECLARE
   g record;
   v_look fn.look;
   v_found fn.candidate[] := '{}';
 BEGIN
   FOR g IN
-    SELECT name, running FROM sluice.task_group WHERE worker = p_worker AND next_at <= p_now
+    SELECT name, running FROM sluice.task_group WHERE worker = p_worker AND next_at <= p_now AND name = ANY (p_names)
     ORDER BY next_at, name LIMIT ${MAX_GROUPS}
   LOOP
     v_look := fn.look_into(p_now, p_worker, g.name, g.running, p_limit, p_fifo, p_max);
@@ -68,15 +72,17 @@ BEGIN
 END $$;
 
 -- Checks groups that are marked as full, because their due tasks may have changed or expired.
-CREATE FUNCTION fn.some_group_is_full(p_now bigint, p_worker int, p_limit int, p_fifo boolean, p_max int)
-RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION fn.some_group_is_full(
+  p_now bigint, p_worker int, p_names text[], p_limit int, p_fifo boolean, p_max int
+) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   g record;
   v_look fn.look;
   v_checked int := 0;
 BEGIN
   FOR g IN
-    SELECT name, running FROM sluice.task_group WHERE worker = p_worker AND "full" IS NOT NULL
+    SELECT name, running FROM sluice.task_group
+    WHERE worker = p_worker AND "full" IS NOT NULL AND name = ANY (p_names)
     ORDER BY "full", name LIMIT ${MAX_CHECKED}
   LOOP
     v_look := fn.look_into(p_now, p_worker, g.name, g.running, p_limit, p_fifo, p_max);
@@ -89,16 +95,17 @@ END $$;
 
 -- When the next group has a task to start, and whether some group is full.
 CREATE FUNCTION fn.next_group(
-  p_now bigint, p_worker int, p_limit int, p_fifo boolean, p_max int, OUT at bigint, OUT is_full boolean
+  p_now bigint, p_worker int, p_names text[], p_limit int, p_fifo boolean, p_max int, OUT at bigint, OUT is_full boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
   g record;
   v_look fn.look;
   v_checked int := 0;
 BEGIN
-  is_full := fn.some_group_is_full(p_now, p_worker, p_limit, p_fifo, p_max);
+  is_full := fn.some_group_is_full(p_now, p_worker, p_names, p_limit, p_fifo, p_max);
   FOR g IN
-    SELECT name, running, next_at FROM sluice.task_group WHERE worker = p_worker AND next_at IS NOT NULL
+    SELECT name, running, next_at FROM sluice.task_group
+    WHERE worker = p_worker AND next_at IS NOT NULL AND name = ANY (p_names)
     ORDER BY next_at, name LIMIT ${MAX_CHECKED}
   LOOP
     IF g.next_at >= at THEN RETURN; END IF;

@@ -29,6 +29,30 @@ BEGIN
   PERFORM fn.forget_idle(p_worker, p_group);
 END $$;
 
+-- Locks the groups of tasks, in one order. Adds rows that do not exist, so that another transaction cannot add them in
+-- another order: whoever calls this forgets groups that are idle in the end.
+CREATE FUNCTION fn.lock_groups_of(p_tasks sluice.task[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO sluice.task_group AS g (worker, name, running)
+  SELECT DISTINCT worker, grp, 0 FROM unnest(p_tasks) WHERE worker IS NOT NULL AND grp IS NOT NULL ORDER BY worker, grp
+  ON CONFLICT (worker, name) DO UPDATE SET running = g.running WHERE false;
+END $$;
+
+CREATE FUNCTION fn.forget_groups_of(p_tasks sluice.task[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM fn.forget_idle(u.worker, u.grp)
+  FROM (SELECT DISTINCT worker, grp FROM unnest(p_tasks) WHERE worker IS NOT NULL AND grp IS NOT NULL) AS u;
+END $$;
+
+-- Locks what changes when these tasks end: the tasks that they hold, and the groups of all of them.
+CREATE FUNCTION fn.lock_for_end(p_tenant int, p_tasks sluice.task[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM fn.lock_groups_of(p_tasks || ARRAY(
+    SELECT h FROM sluice.task h WHERE h.tenant + 0 = p_tenant AND h.held_by = ANY (ARRAY(SELECT u.id FROM unnest(p_tasks) AS u))
+    ORDER BY h.seq FOR UPDATE
+  ));
+END $$;
+
 -- p_task: after the change, or removed. p_from: the status before.
 CREATE FUNCTION fn.follow_group(p_now bigint, p_task sluice.task, p_from int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,6 +1,6 @@
 /**
- * Functions for the hints of workers. A claim removes the hints that it sees. A task that is created meanwhile is not seen by
- * the claim, so its transaction locks a hint or adds one: a claim leaves locked hints alone.
+ * Functions for the hints of workers. A claim removes the hints that it sees before it looks for tasks. A task that is created
+ * meanwhile may not be seen by the claim, so its transaction locks a hint or adds one: a claim leaves locked hints alone.
  */
 export const HINTS = `
 CREATE FUNCTION fn.lower_hint(p_tenant int, p_worker int, p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -11,14 +11,16 @@ BEGIN
   END IF;
 END $$;
 
-CREATE FUNCTION fn.set_hint(p_tenant int, p_worker int, p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION fn.remove_hints(p_worker int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM sluice.wake WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM sluice.wake WHERE worker = p_worker FOR UPDATE SKIP LOCKED
   ));
-  IF p_at IS NOT NULL THEN
-    INSERT INTO sluice.wake (tenant, worker, at) VALUES (p_tenant, p_worker, p_at);
-  END IF;
+END $$;
+
+CREATE FUNCTION fn.add_hint(p_tenant int, p_worker int, p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_at IS NOT NULL THEN INSERT INTO sluice.wake (tenant, worker, at) VALUES (p_tenant, p_worker, p_at); END IF;
 END $$;
 
 CREATE FUNCTION fn.set_wakeup(p_now bigint, p_tenant text, p_worker text, p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -34,7 +36,8 @@ BEGIN
     v_tenant := fn.add_tenant(p_tenant);
     v_worker := fn.add_worker(v_tenant, p_worker);
   END IF;
-  PERFORM fn.set_hint(v_tenant, v_worker, p_at);
+  PERFORM fn.remove_hints(v_worker);
+  PERFORM fn.add_hint(v_tenant, v_worker, p_at);
 END $$;
 
 CREATE FUNCTION fn.wakeups(p_until bigint, p_max int) RETURNS json LANGUAGE plpgsql AS $$

@@ -80,6 +80,7 @@ BEGIN
   SELECT * INTO d FROM sluice.doc WHERE tenant = p_tenant AND kind = c.kind AND id = c.id FOR UPDATE;
   IF NOT FOUND THEN RETURN 'missing'; END IF;
   IF c.expect <> d.version THEN RETURN 'version'; END IF;
+  PERFORM 1 FROM sluice.doc WHERE tenant = p_tenant AND kind = c.children AND parent = c.id ORDER BY id FOR UPDATE;
   IF c.no_open_tasks_of IS NOT NULL THEN
     PERFORM pg_advisory_xact_lock(${LOCK.worker}, hashtext(c.no_open_tasks_of));
     v_worker := (SELECT no FROM sluice.worker WHERE tenant = p_tenant AND id = c.no_open_tasks_of);

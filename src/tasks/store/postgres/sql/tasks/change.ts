@@ -4,15 +4,21 @@ const WAITS = `t.status IN (${STATUS.scheduled}, ${STATUS.retry})`;
 
 /** Functions that change or remove one task on behalf of a caller. */
 export const CHANGE = `
--- Locks a task, after its key.
-CREATE FUNCTION fn.lock_task(p_tenant text, p_id text) RETURNS sluice.task LANGUAGE plpgsql AS $$
+-- Locks a task, after its key. p_takes_key: adds the row of the key if it does not exist.
+CREATE FUNCTION fn.lock_task(p_tenant text, p_id text, p_takes_key boolean) RETURNS sluice.task LANGUAGE plpgsql AS $$
 DECLARE
+  f sluice.task;
   t sluice.task;
 BEGIN
-  SELECT k.* INTO t FROM sluice.task k JOIN sluice.tenant n ON n.no = k.tenant WHERE n.name = p_tenant AND k.id = p_id;
+  SELECT k.* INTO f FROM sluice.task k JOIN sluice.tenant n ON n.no = k.tenant WHERE n.name = p_tenant AND k.id = p_id;
   IF NOT FOUND THEN RETURN NULL; END IF;
-  PERFORM fn.lock_key(t.worker, t.key);
-  SELECT * INTO t FROM sluice.task WHERE seq = t.seq FOR UPDATE;
+  IF p_takes_key THEN
+    PERFORM fn.add_keys(f.tenant, ARRAY[f.worker], ARRAY[f.key]);
+  ELSE
+    PERFORM fn.lock_key(f.worker, f.key);
+  END IF;
+  SELECT * INTO t FROM sluice.task WHERE seq = f.seq FOR UPDATE;
+  IF NOT FOUND AND p_takes_key THEN PERFORM fn.drop_free_keys(ARRAY[f.worker], ARRAY[f.key]); END IF;
   RETURN t;
 END $$;
 
@@ -83,25 +89,37 @@ BEGIN
   END CASE;
 END $$;
 
--- [kind, task]: done, or what fn.act says, or ["missing"] or ["version", task].
+-- [kind, task]: done, or what fn.act says, or ["version", task]. b: the task, which is locked.
+CREATE FUNCTION fn.change_locked(
+  p_now bigint, b sluice.task, p_action text, p_patch json, p_version int, p_actor text
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  x record;
+BEGIN
+  IF p_version <> b.version THEN RETURN json_build_array('version', fn.shown(b)); END IF;
+  SELECT * INTO x FROM fn.act(p_now, p_action, p_actor, json_populate_record(NULL::fn.patch, p_patch), b);
+  IF x.verdict IS NOT NULL THEN RETURN json_build_array(x.verdict, fn.shown(b)); END IF;
+  RETURN json_build_array('done', fn.shown(fn.save_task(p_now, b, x.t, x.entry)));
+END $$;
+
+-- The same, or ["missing"].
 CREATE FUNCTION fn.change(
   p_time bigint, p_tenant text, p_id text, p_action text, p_patch json, p_version int, p_actor text
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  b sluice.task := fn.lock_task(p_tenant, p_id);
-  v_now bigint := fn.time_of(p_time);
-  x record;
+  v_takes_key boolean := p_action = 'replay';
+  b sluice.task := fn.lock_task(p_tenant, p_id, v_takes_key);
+  v_answer json;
 BEGIN
   IF b.seq IS NULL THEN RETURN '["missing"]'; END IF;
-  IF p_version <> b.version THEN RETURN json_build_array('version', fn.shown(b)); END IF;
-  SELECT * INTO x FROM fn.act(v_now, p_action, p_actor, json_populate_record(NULL::fn.patch, p_patch), b);
-  IF x.verdict IS NOT NULL THEN RETURN json_build_array(x.verdict, fn.shown(b)); END IF;
-  RETURN json_build_array('done', fn.shown(fn.save_task(v_now, b, x.t, x.entry)));
+  v_answer := fn.change_locked(fn.time_of(p_time), b, p_action, p_patch, p_version, p_actor);
+  IF v_takes_key THEN PERFORM fn.drop_free_keys(ARRAY[b.worker], ARRAY[b.key]); END IF;
+  RETURN v_answer;
 END $$;
 
 CREATE FUNCTION fn.remove(p_time bigint, p_tenant text, p_id text, p_version int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  t sluice.task := fn.lock_task(p_tenant, p_id);
+  t sluice.task := fn.lock_task(p_tenant, p_id, false);
 BEGIN
   IF t.seq IS NULL THEN RETURN 'missing'; END IF;
   IF p_version <> t.version THEN RETURN 'version'; END IF;

@@ -91,18 +91,23 @@ END $$;
 
 /** Functions for the keys of new tasks. */
 export const NEW_KEYS = `
--- Adds rows for the keys of new tasks, and locks them and their holders, each in one order.
-CREATE FUNCTION fn.lock_new_keys(p_tenant int, p_workers int[], p_keys text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Adds rows for the keys of new tasks, and locks them, tasks that have them or are to hold new ones (p_holders), and all
+-- groups, each in one order. p_new: of new tasks, the worker and the group. Returns the tasks whose groups are locked.
+CREATE FUNCTION fn.lock_for_new(p_tenant int, p_workers int[], p_keys text[], p_holders text[], p_new sluice.task[])
+RETURNS sluice.task[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_tasks sluice.task[];
 BEGIN
-  INSERT INTO sluice.task_key (worker, key, tenant, seq, free_at)
-  SELECT DISTINCT u.worker, u.key, p_tenant, 0, 0 FROM unnest(p_workers, p_keys) AS u (worker, key)
-  WHERE u.worker IS NOT NULL AND u.key IS NOT NULL ORDER BY u.worker, u.key
-  ON CONFLICT DO NOTHING;
-  PERFORM 1 FROM sluice.task_key k WHERE (k.worker, k.key) IN (SELECT * FROM unnest(p_workers, p_keys))
-  ORDER BY k.worker, k.key FOR UPDATE;
-  PERFORM 1 FROM sluice.task t WHERE t.seq IN (
-    SELECT k.seq FROM sluice.task_key k WHERE (k.worker, k.key) IN (SELECT * FROM unnest(p_workers, p_keys))
-  ) ORDER BY t.seq FOR UPDATE;
+  PERFORM fn.add_keys(p_tenant, p_workers, p_keys);
+  v_tasks := ARRAY(
+    SELECT t FROM sluice.task t WHERE t.seq = ANY (ARRAY(
+      SELECT k.seq FROM sluice.task_key k WHERE (k.worker, k.key) IN (SELECT * FROM unnest(p_workers, p_keys))
+    ) || ARRAY(
+      SELECT h.seq FROM sluice.task h WHERE h.tenant = p_tenant AND h.id = ANY (p_holders)
+    )) ORDER BY t.seq FOR UPDATE
+  ) || p_new;
+  PERFORM fn.lock_groups_of(v_tasks);
+  RETURN v_tasks;
 END $$;
 
 -- Gives a waiting task the content of a new one, which is not created.
@@ -240,11 +245,17 @@ DECLARE
   v_result json;
   v_beside text;
   r sluice.task;
+  v_locked sluice.task[] := '{}';
   v_rows sluice.task[] := '{}';
 BEGIN
   results := '{}';
   refused := false;
-  PERFORM fn.lock_new_keys(p_tenant, v_workers, v_keys);
+  FOR v_at IN 1..cardinality(p_items) LOOP
+    r.worker := v_workers[v_at];
+    r.grp := p_items[v_at].grp;
+    v_locked := v_locked || r;
+  END LOOP;
+  v_locked := fn.lock_for_new(p_tenant, v_workers, v_keys, ARRAY(SELECT held_by FROM unnest(p_items)), v_locked);
   v_now := fn.time_of(p_time);
   FOREACH i IN ARRAY p_items LOOP
     v_worker := v_workers[cardinality(results) + 1];
@@ -263,7 +274,7 @@ BEGIN
     END IF;
     IF v_beside IS NULL AND i.held_by IS NOT NULL THEN
       SELECT id INTO v_beside FROM sluice.task
-      WHERE tenant = p_tenant AND id = i.held_by AND status < ${STATUS.succeeded} FOR SHARE;
+      WHERE tenant = p_tenant AND id = i.held_by AND status + 0 < ${STATUS.succeeded};
     END IF;
     r := fn.new_row(v_now, p_tenant, v_worker, i, v_beside);
     PERFORM fn.insert_tasks(v_now, ARRAY[r], ARRAY[r.seq], ARRAY[i.payload], ARRAY[i.headers]);
@@ -273,8 +284,9 @@ BEGIN
     v_rows := v_rows || r;
     results := results || fn.made(r, p_whole);
   END LOOP;
-  DELETE FROM sluice.task_key k WHERE k.seq = 0 AND (k.worker, k.key) IN (SELECT * FROM unnest(v_workers, v_keys));
+  PERFORM fn.drop_free_keys(v_workers, v_keys);
   PERFORM fn.follow_inserted(p_tenant, v_rows);
+  PERFORM fn.forget_groups_of(v_locked);
 END $$;
 `;
 

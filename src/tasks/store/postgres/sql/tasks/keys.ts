@@ -1,6 +1,6 @@
 /**
  * Functions for the keys of tasks. Whoever changes a task with a key locks the row of the key before the task; whoever
- * creates one adds the row first, so that the second of two creations waits.
+ * creates one, or takes its key again, adds the row first, so that the second of two callers waits.
  */
 export const KEYS = `
 CREATE FUNCTION fn.lock_key(p_worker int, p_key text) RETURNS void LANGUAGE plpgsql AS $$
@@ -8,6 +8,21 @@ BEGIN
   IF p_key IS NOT NULL THEN
     PERFORM 1 FROM sluice.task_key WHERE worker = p_worker AND key = p_key FOR UPDATE;
   END IF;
+END $$;
+
+-- Locks the rows of keys, and adds those that do not exist, in one order. Rows that exist are not changed.
+CREATE FUNCTION fn.add_keys(p_tenant int, p_workers int[], p_keys text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO sluice.task_key AS k (worker, key, tenant, seq, free_at)
+  SELECT DISTINCT u.worker, u.key, p_tenant, 0, 0 FROM unnest(p_workers, p_keys) AS u (worker, key)
+  WHERE u.worker IS NOT NULL AND u.key IS NOT NULL ORDER BY u.worker, u.key
+  ON CONFLICT (worker, key) DO UPDATE SET seq = k.seq WHERE false;
+END $$;
+
+-- Removes rows that were added, if no task has taken the key.
+CREATE FUNCTION fn.drop_free_keys(p_workers int[], p_keys text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM sluice.task_key k WHERE k.seq = 0 AND (k.worker, k.key) IN (SELECT * FROM unnest(p_workers, p_keys));
 END $$;
 
 -- Takes the key of a replayed task. Returns false if another task has it.

@@ -29,6 +29,9 @@ DECLARE
   x fn.extension;
   v_answers json[] := '{}';
 BEGIN
+  PERFORM 1 FROM sluice.task k WHERE k.lease = ANY (ARRAY(
+    SELECT e.lease FROM json_populate_recordset(NULL::fn.extension, p_extensions) AS e
+  )) ORDER BY k.seq FOR NO KEY UPDATE;
   FOR x IN SELECT * FROM json_populate_recordset(NULL::fn.extension, p_extensions) LOOP
     v_answers := v_answers || fn.extend(p_time, p_tenant, x.lease, x.ms, x.progress, x.actor);
   END LOOP;

@@ -68,6 +68,7 @@ BEGIN
   t.version := t.version + 1;
   t.updated_at := p_now;
   IF v_ends THEN
+    PERFORM fn.lock_for_end(t.tenant, ARRAY[t]);
     t.finished_at := p_now;
     t.due_at := NULL;
     t.held_by := NULL;
@@ -115,6 +116,7 @@ END $$;
 -- Removes a task that does not run, with its body and history. Frees its key and releases the tasks that it holds.
 CREATE FUNCTION fn.remove_task(p_now bigint, t sluice.task) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM fn.lock_for_end(t.tenant, ARRAY[t]);
   DELETE FROM sluice.task WHERE seq = t.seq;
   DELETE FROM sluice.body WHERE seq = t.seq;
   DELETE FROM sluice.event WHERE seq = t.seq;

@@ -101,6 +101,13 @@ DECLARE
   t sluice.task;
   x record;
 BEGIN
+  FOR x IN
+    SELECT (j.t).worker AS no, max((j.a).throttle) AS throttle FROM unnest(p_judged) AS j
+    WHERE j.ends AND (j.a).throttle > 0 GROUP BY (j.t).worker ORDER BY (j.t).worker
+  LOOP
+    UPDATE sluice.worker SET throttled_until = greatest(throttled_until, p_now + x.throttle) WHERE no = x.no;
+  END LOOP;
+  PERFORM fn.lock_for_end(p_tenant, p_tasks);
   FOR t IN
     SELECT * FROM unnest(p_tasks) AS u WHERE u.status >= ${STATUS.succeeded} AND (
       u.key IS NOT NULL OR u.on_finish IS NOT NULL
@@ -108,12 +115,6 @@ BEGIN
     )
   LOOP
     PERFORM fn.end_task(p_now, t, NULL);
-  END LOOP;
-  FOR x IN
-    SELECT (j.t).worker AS no, max((j.a).throttle) AS throttle FROM unnest(p_judged) AS j
-    WHERE j.ends AND (j.a).throttle > 0 GROUP BY (j.t).worker ORDER BY (j.t).worker
-  LOOP
-    UPDATE sluice.worker SET throttled_until = greatest(throttled_until, p_now + x.throttle) WHERE no = x.no;
   END LOOP;
   FOR x IN
     SELECT worker, grp, count(*)::int AS n FROM unnest(p_tasks) WHERE grp IS NOT NULL
@@ -139,14 +140,18 @@ DECLARE
   v_tenant int := (SELECT no FROM sluice.tenant WHERE name = p_tenant);
   v_settlements fn.settlement[] := ARRAY(SELECT s FROM json_populate_recordset(NULL::fn.settlement, p_settlements) AS s);
   v_leases text[] := ARRAY(SELECT s.lease FROM unnest(v_settlements) AS s);
+  v_seqs bigint[] := ARRAY(SELECT seq FROM sluice.task WHERE lease = ANY (v_leases) AND tenant + 0 = v_tenant);
   v_now bigint;
   v_judged fn.judged[];
   v_tasks sluice.task[];
 BEGIN
   PERFORM 1 FROM sluice.task_key k WHERE (k.worker, k.key) IN (
-    SELECT worker, key FROM sluice.task WHERE lease = ANY (v_leases) AND tenant + 0 = v_tenant AND key IS NOT NULL
+    SELECT worker, key FROM sluice.task WHERE seq = ANY (v_seqs) AND key IS NOT NULL
   ) ORDER BY k.worker, k.key FOR UPDATE;
-  PERFORM 1 FROM sluice.task WHERE lease = ANY (v_leases) AND tenant + 0 = v_tenant ORDER BY seq FOR UPDATE;
+  PERFORM 1 FROM sluice.task WHERE seq = ANY (v_seqs || ARRAY(
+    SELECT h.seq FROM sluice.task h WHERE h.tenant + 0 = v_tenant
+      AND h.held_by = ANY (ARRAY(SELECT id FROM sluice.task WHERE seq = ANY (v_seqs)))
+  )) ORDER BY seq FOR UPDATE;
   v_now := fn.time_of(p_time);
   v_judged := ARRAY(SELECT j FROM fn.judge(v_now, v_tenant, v_settlements) AS j);
   v_tasks := fn.end_attempts(v_now, v_judged);
