@@ -102,6 +102,24 @@ export class PostgresServer extends ServerProcess {
     };
   }
 
+  /** Its sessions are processes of their own. */
+  override freeze(): void {
+    super.freeze();
+    this.#signalSessions('SIGSTOP');
+  }
+
+  override thaw(): void {
+    this.#signalSessions('SIGCONT');
+    super.thaw();
+  }
+
+  #signalSessions(signal: NodeJS.Signals): void {
+    const pids = execFileSync('pgrep', ['-P', String(this.pid)], { encoding: 'utf8' })
+      .trim()
+      .split('\n');
+    for (const pid of pids) process.kill(Number(pid), signal);
+  }
+
   /** SIGTERM would wait for clients to leave. */
   protected override end(signal: NodeJS.Signals): Promise<void> {
     return super.end(signal === 'SIGTERM' ? 'SIGINT' : signal);

@@ -10,7 +10,7 @@ import type { PostgresServer } from '../postgres-server.ts';
 
 /** A store, not started, in a database of a server on loopback. */
 export function postgresTaskStore(
-  { port, user }: Pick<PostgresServer, 'port' | 'user'>,
+  { port, user }: { readonly port: number; readonly user: string },
   options: Partial<PostgresTaskStoreOptions> = {},
 ): PostgresTaskStore {
   return new PostgresTaskStore({

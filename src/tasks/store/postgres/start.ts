@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../base/backoff.ts';
-import { knownFailure, messageOf } from './connection/failure.ts';
+import { knownFailure, messageOf, sqlState } from './connection/failure.ts';
 import type { PostgresTaskStoreOptions } from './connection/options.ts';
 import type { PostgresClient } from './connection/postgres-client.ts';
 import type { Connection } from './connection/primary-pool.ts';
@@ -7,6 +7,9 @@ import { migrate } from './layout/migrate.ts';
 
 /** The oldest version that has all that the functions use. */
 const OLDEST_MAJOR = 14;
+
+/** The SQLSTATE of a lock that could not be had in time. */
+const LOCKED = '55P03';
 
 const DELAYS = { initialMs: 50, maxMs: 1_000 };
 
@@ -25,7 +28,7 @@ export async function startPostgres(
   const connection = await connected(client, options);
   try {
     await check(connection, client.address, options);
-    await migrate(connection);
+    await migrated(connection, options);
     connection.release();
   } catch (failure) {
     connection.release(true);
@@ -52,6 +55,22 @@ async function connected(
       }
       await new Promise<void>(resolve => void clock.after(delayMs, resolve));
     }
+  }
+}
+
+/** Migrates the layout. Another session, such as one that makes a backup, may lock a table for a while. */
+async function migrated(
+  connection: Connection,
+  { startMs, clock, random }: PostgresTaskStoreOptions,
+): Promise<void> {
+  const endMs = clock.nowMs() + startMs;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await migrate(connection);
+    } catch (failure) {
+      if (sqlState(failure) !== LOCKED || clock.nowMs() >= endMs) throw failure;
+    }
+    await new Promise<void>(resolve => void clock.after(backoffMs(DELAYS, attempt, random), resolve));
   }
 }
 

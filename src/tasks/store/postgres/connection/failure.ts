@@ -29,6 +29,10 @@ const KNOWN: Readonly<Record<string, Known>> = {
     trouble: 'postgres_connections',
     advice: 'raise max_connections of the server, or lower TASKS_POSTGRES_CONNECTIONS',
   },
+  '55P03': {
+    trouble: 'no_answer',
+    advice: 'end the session that locks tables of the schema sluice; pg_locks shows it',
+  },
   '57014': { trouble: 'no_answer', advice: null },
   '57P': { trouble: 'not_connected', advice: null },
   '08': { trouble: 'not_connected', advice: null },

@@ -45,7 +45,8 @@ export class PostgresClient {
   #inFlight = 0;
   #idle: (() => void) | null = null;
   #stopped = false;
-  #isLost = false;
+  /** Why there is no connection; null while there is one. */
+  #outage: { readonly failure: unknown } | null = null;
 
   constructor(options: PostgresTaskStoreOptions) {
     this.#options = options;
@@ -102,8 +103,7 @@ export class PostgresClient {
       };
       const timeout = this.#timeouts.begin(() => {
         this.#lanes.leave(pending);
-        const text = `no answer within ${this.#options.timeoutMs} ms: it is overloaded, frozen or unreachable`;
-        pending.fail(this.#fault(call, new Error(text), 'no_answer'));
+        pending.fail(this.#late(call));
       });
       this.#lanes.enter(pending);
     });
@@ -127,7 +127,7 @@ export class PostgresClient {
       } catch (failure) {
         const isUnsent = failure instanceof ConnectFailed;
         if (isUnsent) this.#lost(failure.cause);
-        if (!this.#isWorthRepeating(failure)) {
+        if (!this.#isWorthRepeating(pending[0].call, failure)) {
           this.#failed(pending, isUnsent ? failure.cause : failure);
           return;
         }
@@ -136,8 +136,9 @@ export class PostgresClient {
     }
   }
 
-  #isWorthRepeating(failure: unknown): boolean {
-    if (this.#stopped) return false;
+  #isWorthRepeating({ name }: Call, failure: unknown): boolean {
+    // A ping is to say at once that nothing can be written.
+    if (this.#stopped || name === 'ping') return false;
     if (!(failure instanceof ConnectFailed)) return isPassing(failure);
     // A wrong password stays wrong.
     return knownFailure(failure.cause)?.trouble !== 'postgres_access';
@@ -157,17 +158,25 @@ export class PostgresClient {
   }
 
   #lost(failure: unknown): void {
-    if (this.#isLost || this.#stopped) return;
-    this.#isLost = true;
+    const isKnown = this.#outage !== null;
+    this.#outage = { failure };
+    if (isKnown || this.#stopped) return;
     const reason = this.#options.explain(messageOf(failure));
     const fields = { address: this.address, reason };
     this.#options.logger.info('Connection to PostgreSQL for tasks lost; reconnecting', fields);
   }
 
   #found(): void {
-    if (!this.#isLost) return;
-    this.#isLost = false;
+    if (this.#outage === null) return;
+    this.#outage = null;
     this.#options.logger.info('Connected to PostgreSQL for tasks', { address: this.address });
+  }
+
+  /** What fails a call without an answer: if there is no connection, the reason for that. */
+  #late(call: Call): Fault {
+    if (this.#outage !== null) return this.#fault(call, this.#outage.failure, 'not_connected');
+    const text = `no answer within ${this.#options.timeoutMs} ms: it is overloaded, frozen or unreachable`;
+    return this.#fault(call, new Error(text), 'no_answer');
   }
 
   #overloaded(): Fault {

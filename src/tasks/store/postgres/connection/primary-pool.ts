@@ -89,19 +89,3 @@ async function requireWritable(connection: pg.ClientBase): Promise<void> {
   const { rows } = await connection.query("SELECT current_setting('transaction_read_only') AS read_only");
   if (rows[0].read_only === 'on') throw new ReadOnly('cannot write in a read-only transaction');
 }
-
-/** What the types of the library leave out. */
-interface Internals {
-  readonly host: string;
-  readonly port: number;
-  readonly activeQuery: unknown;
-  cancel(other: Connection, query: unknown): void;
-}
-
-/** Asks the server to cancel the statement of a connection, over another connection, which ends without an answer. */
-export function cancelStatement(connection: Connection): void {
-  const { host, port, activeQuery } = connection as unknown as Internals;
-  const asking = new pg.Client({ host, port });
-  asking.on('error', () => {});
-  (asking as unknown as Internals).cancel(connection, activeQuery);
-}

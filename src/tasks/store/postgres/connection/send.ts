@@ -1,8 +1,9 @@
 import { asError } from '../../../../base/fault.ts';
 import { answersTo, type Call, statementOf } from './calls.ts';
+import { cancelStatement } from './cancel.ts';
 import { breaksConnection } from './failure.ts';
 import type { PostgresTaskStoreOptions } from './options.ts';
-import { type Connection, cancelStatement, type PrimaryPool } from './primary-pool.ts';
+import type { Connection, PrimaryPool } from './primary-pool.ts';
 
 /** There is no connection, so nothing was sent. */
 export class ConnectFailed extends Error {
@@ -26,7 +27,7 @@ class Late extends Error {
 export async function sendCalls(
   pool: PrimaryPool,
   calls: readonly Call[],
-  { synchronousCommit, timeoutMs, clock }: PostgresTaskStoreOptions,
+  { synchronousCommit, timeoutMs, tls, clock }: PostgresTaskStoreOptions,
 ): Promise<readonly unknown[]> {
   const statement = statementOf(calls, synchronousCommit);
   let connection: Connection;
@@ -37,7 +38,7 @@ export async function sendCalls(
   }
   const late = Promise.withResolvers<never>();
   const timer = clock.after(timeoutMs, () => {
-    cancelStatement(connection);
+    cancelStatement(connection, tls);
     late.reject(new Late(timeoutMs));
   });
   const lost = (failure: Error): void => late.reject(failure);

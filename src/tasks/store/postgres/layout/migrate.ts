@@ -5,6 +5,11 @@ import { TABLES } from './tables.ts';
 /** The statements at index n migrate layout n to layout n + 1. Released migrations never change. */
 const MIGRATIONS: readonly string[] = [TABLES];
 
+/** Time to wait for the lock of a table. Meanwhile, running processes wait as well. */
+const TABLE_LOCK = '3s';
+/** Time to wait while another process migrates. */
+const OTHERS = '10min';
+
 /** The class of the advisory lock that processes hold while they migrate: "SLUI". */
 const MIGRATING = 0x534c_5549;
 
@@ -32,8 +37,9 @@ export async function migrate(
   while (!(await isMigrated(connection, migrations.length))) {
     await connection.query('BEGIN');
     try {
-      await connection.query("SET LOCAL lock_timeout = '3s'");
+      await connection.query(`SET LOCAL lock_timeout = '${OTHERS}'`);
       await connection.query(`SELECT pg_advisory_xact_lock(${MIGRATING})`);
+      await connection.query(`SET LOCAL lock_timeout = '${TABLE_LOCK}'`);
       await step(connection, migrations);
       await connection.query('COMMIT');
     } catch (failure) {
@@ -85,7 +91,7 @@ async function layoutOf(connection: Connection, newest: number): Promise<number>
   const layout = Number(rows[0].number);
   if (layout <= newest) return layout;
   throw new Error(
-    `its layout is ${layout}, this version knows layouts up to ${newest}; run the version that wrote it`,
+    `its layout is ${layout}, this version knows layouts up to ${newest}; run the version that wrote it, or a later one`,
   );
 }
 
