@@ -28,6 +28,8 @@ export interface PostgresServerOptions {
   readonly port?: number;
   /** More settings, such as `['max_connections=20']`. Later ones win. */
   readonly settings?: readonly string[];
+  /** The server of which this one is a standby, until {@link PostgresServer.promote}. */
+  readonly standbyOf?: PostgresServer;
 }
 
 /**
@@ -48,10 +50,11 @@ export class PostgresServer extends ServerProcess {
   readonly user = 'postgres';
   readonly #settings: readonly string[];
 
-  constructor(port: number, { settings = [] }: PostgresServerOptions) {
+  constructor(port: number, { settings = [], standbyOf }: PostgresServerOptions) {
     super(port);
     this.#settings = settings;
-    cpSync(cluster(), this.#data, { recursive: true });
+    if (standbyOf === undefined) cpSync(cluster(), this.#data, { recursive: true });
+    else copyCluster(standbyOf, this.#data);
     giveTo(this.directory, owner());
     chmodSync(this.#data, 0o700);
     // The folder of a run may be closed to other users, who must be able to pass through it.
@@ -80,6 +83,11 @@ export class PostgresServer extends ServerProcess {
     }
   }
 
+  /** Makes a standby the primary. */
+  async promote(): Promise<void> {
+    await this.query('SELECT pg_promote()');
+  }
+
   get #data(): string {
     return join(this.directory, 'data');
   }
@@ -97,7 +105,7 @@ export class PostgresServer extends ServerProcess {
     return {
       command: join(bin as string, 'postgres'),
       args: ['-D', this.#data, ...settings.flatMap(setting => ['-c', setting])],
-      ready: /ready to accept connections/,
+      ready: /ready to accept (?:read-only )?connections/,
       user: owner(),
     };
   }
@@ -124,6 +132,13 @@ export class PostgresServer extends ServerProcess {
   protected override end(signal: NodeJS.Signals): Promise<void> {
     return super.end(signal === 'SIGTERM' ? 'SIGINT' : signal);
   }
+}
+
+/** Copies the cluster of a running server, with what makes the copy follow it. */
+function copyCluster({ port, user }: PostgresServer, data: string): void {
+  const from = ['-h', '127.0.0.1', '-p', String(port), '-U', user];
+  const args = [...from, '-D', data, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+  execFileSync(join(bin as string, 'pg_basebackup'), args, { stdio: 'pipe', cwd: dirname(data) });
 }
 
 interface Owner {
