@@ -1,3 +1,5 @@
+import { STATUS } from '../../codes.ts';
+
 const COUNTS = Array.from({ length: 8 }, (_, status) => `n${status} int NOT NULL DEFAULT 0`).join(', ');
 
 /** Rows that change often stay on their page, so that no index has to be changed with them. */
@@ -32,17 +34,24 @@ CREATE INDEX wake_worker ON sluice.wake (worker, at);
 CREATE INDEX wake_at ON sluice.wake (at);
 `;
 
-/** The conditions of the indexes of waiting tasks, which stay small however many tasks have ended. */
+/** The conditions of the indexes of waiting tasks. */
 const WAITING = 'status IN (0, 2) AND due_at IS NOT NULL';
 
+const numbers = (codes: readonly number[]): string => codes.join(', ');
+const OPEN = numbers([STATUS.scheduled, STATUS.running, STATUS.retry, STATUS.paused]);
+const OVER = numbers([STATUS.succeeded, STATUS.failed, STATUS.canceled, STATUS.expired]);
+
 /**
+ * Tasks that have ended move to a table of their own, so that the table of open tasks and its indexes stay small. If
+ * another transaction waits for a task that moves, it fails and is repeated.
+ *
  * Large values are in a separate table, so that a change of the status does not write them again. `status` is a number of
  * `codes.ts`. `lease` is the lease of the running attempt, or else of the last one, with its end in `lease_event`.
  */
 const TASKS = `
 CREATE SEQUENCE sluice.task_seq CACHE 1;
 CREATE TABLE sluice.task (
-  seq bigint PRIMARY KEY, tenant int NOT NULL, id text COLLATE "C" NOT NULL, worker int NOT NULL,
+  seq bigint NOT NULL, tenant int NOT NULL, id text COLLATE "C" NOT NULL, worker int NOT NULL,
   status smallint NOT NULL, band smallint NOT NULL, due_at bigint, run_at bigint NOT NULL, expires_at bigint,
   attempt int NOT NULL, deferrals int NOT NULL, events int NOT NULL, version int NOT NULL,
   created_at bigint NOT NULL, updated_at bigint NOT NULL, started_at bigint, finished_at bigint, cancel_at bigint,
@@ -51,22 +60,28 @@ CREATE TABLE sluice.task (
   held_by text COLLATE "C", wake boolean NOT NULL, timeout bigint NOT NULL, max_attempts int NOT NULL,
   worker_id text COLLATE "C" NOT NULL, worker_name text NOT NULL, retry text NOT NULL, type text, tags text,
   metadata text, on_finish text, created_by text NOT NULL, last_error text
-) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
-CREATE UNIQUE INDEX task_id ON sluice.task (tenant, id);
+) PARTITION BY LIST (status);
+CREATE TABLE sluice.task_open PARTITION OF sluice.task FOR VALUES IN (${OPEN})
+  WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+CREATE TABLE sluice.task_over PARTITION OF sluice.task FOR VALUES IN (${OVER});
+ALTER TABLE sluice.task_open ADD PRIMARY KEY (seq);
+ALTER TABLE sluice.task_over ADD PRIMARY KEY (seq);
+CREATE UNIQUE INDEX open_id ON sluice.task_open (tenant, id);
+CREATE UNIQUE INDEX over_id ON sluice.task_over (tenant, id);
 CREATE INDEX task_status ON sluice.task (tenant, status, id);
 CREATE INDEX task_worker ON sluice.task (worker, status, id);
 CREATE INDEX task_schedule ON sluice.task (tenant, schedule, status, id, worker) WHERE schedule IS NOT NULL;
 CREATE INDEX task_of_key ON sluice.task (tenant, key, id) WHERE key IS NOT NULL;
-CREATE INDEX task_due ON sluice.task (worker, band, due_at, id) WHERE ${WAITING} AND grp IS NULL;
-CREATE INDEX task_due_at ON sluice.task (due_at) WHERE ${WAITING};
-CREATE INDEX task_group_due ON sluice.task (worker, grp, band, due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
-CREATE INDEX task_group_line ON sluice.task (worker, grp, run_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
-CREATE INDEX task_group_waiting ON sluice.task (worker, due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
-CREATE INDEX task_lease_end ON sluice.task (lease_until) WHERE status = 1;
 CREATE INDEX task_lease ON sluice.task (lease) WHERE lease IS NOT NULL;
-CREATE INDEX task_expiry ON sluice.task (expires_at) WHERE status IN (0, 2) AND expires_at IS NOT NULL;
-CREATE INDEX task_end ON sluice.task (tenant, status, finished_at) WHERE status >= 4;
-CREATE INDEX task_held ON sluice.task (held_by) WHERE held_by IS NOT NULL;
+CREATE INDEX open_due ON sluice.task_open (worker, band, due_at, id) WHERE ${WAITING} AND grp IS NULL;
+CREATE INDEX open_due_at ON sluice.task_open (due_at) WHERE ${WAITING};
+CREATE INDEX open_group_due ON sluice.task_open (worker, grp, band, due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
+CREATE INDEX open_group_line ON sluice.task_open (worker, grp, run_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
+CREATE INDEX open_group_waiting ON sluice.task_open (worker, due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
+CREATE INDEX open_lease_end ON sluice.task_open (lease_until) WHERE status = ${STATUS.running};
+CREATE INDEX open_expiry ON sluice.task_open (expires_at) WHERE status IN (0, 2) AND expires_at IS NOT NULL;
+CREATE INDEX open_held ON sluice.task_open (held_by) WHERE held_by IS NOT NULL;
+CREATE INDEX over_end ON sluice.task_over (tenant, status, finished_at);
 CREATE TABLE sluice.body (seq bigint PRIMARY KEY, payload text, headers text, result text);
 CREATE TABLE sluice.event (
   seq bigint NOT NULL, n int NOT NULL, at bigint NOT NULL, event smallint NOT NULL, came_from smallint,

@@ -41,7 +41,8 @@ BEGIN
     ) FOR UPDATE SKIP LOCKED
   );
   v_seqs := ARRAY(
-    SELECT t.seq FROM sluice.task t WHERE t.seq = ANY (v_seqs) AND t.status + 0 = p_status AND t.finished_at + 0 < p_before
+    SELECT t.seq FROM sluice.task t WHERE t.seq = ANY (v_seqs) AND t.status >= ${STATUS.succeeded} AND t.status + 0 = p_status
+      AND t.finished_at + 0 < p_before
       AND (t.key IS NULL OR t.seq = ANY (v_keys) OR NOT EXISTS (
         SELECT FROM sluice.task_key k WHERE k.worker = t.worker AND k.key = t.key AND k.seq = t.seq
       ))
@@ -51,7 +52,7 @@ BEGIN
   WHERE t.seq = ANY (v_seqs) AND k.worker = t.worker AND k.key = t.key AND k.seq = t.seq;
   PERFORM fn.tally(p_tenant, array_agg(worker), array_agg(p_status), array_agg(-1))
   FROM sluice.task WHERE seq = ANY (v_seqs) HAVING count(*) > 0;
-  DELETE FROM sluice.task WHERE seq = ANY (v_seqs);
+  DELETE FROM sluice.task WHERE seq = ANY (v_seqs) AND status >= ${STATUS.succeeded};
   DELETE FROM sluice.body WHERE seq = ANY (v_seqs);
   DELETE FROM sluice.event WHERE seq = ANY (v_seqs);
   removed := cardinality(v_seqs);

@@ -63,7 +63,7 @@ DECLARE
 BEGIN
   WITH locked AS (
     SELECT t.seq, t.status, t.due_at FROM sluice.task t
-    WHERE t.seq = ANY (p_seqs) AND t.status + 0 IN (${STATUS.scheduled}, ${STATUS.retry}) AND t.due_at + 0 <= p_now
+    WHERE t.seq = ANY (p_seqs) AND t.status < ${STATUS.succeeded} AND t.status + 0 IN (${STATUS.scheduled}, ${STATUS.retry}) AND t.due_at + 0 <= p_now
       AND (t.expires_at IS NULL OR t.expires_at + 0 > p_now)
     FOR UPDATE SKIP LOCKED
   ), sized AS (
@@ -78,7 +78,7 @@ BEGIN
       began_at = p_now, lease = p_leases[s.place], lease_event = NULL, wake = p_push, events = events + 1,
       version = version + 1, updated_at = p_now, lease_cap = p_now + timeout + CASE WHEN p_push THEN p_ms ELSE 0 END,
       lease_until = p_now + CASE WHEN p_push THEN timeout + p_ms ELSE least(p_ms, timeout) END
-    FROM sized s WHERE t.seq = s.seq AND s.before < ${READ_BYTES}
+    FROM sized s WHERE t.seq = s.seq AND t.status < ${STATUS.succeeded} AND s.before < ${READ_BYTES}
     RETURNING t AS task, s.status AS was, s.due_at AS was_due, s.payload, s.headers, s.result, s.place
   ), entries AS (
     INSERT INTO sluice.event (seq, n, at, event, came_from, led_to, attempt, actor, lease)

@@ -48,7 +48,8 @@ END $$;
 CREATE FUNCTION fn.lock_for_end(p_tenant int, p_tasks sluice.task[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM fn.lock_groups_of(p_tasks || ARRAY(
-    SELECT h FROM sluice.task h WHERE h.tenant + 0 = p_tenant AND h.held_by = ANY (ARRAY(SELECT u.id FROM unnest(p_tasks) AS u))
+    SELECT h FROM sluice.task h WHERE h.tenant + 0 = p_tenant AND h.status < ${STATUS.succeeded}
+      AND h.held_by = ANY (ARRAY(SELECT u.id FROM unnest(p_tasks) AS u))
     ORDER BY h.seq FOR UPDATE
   ));
 END $$;

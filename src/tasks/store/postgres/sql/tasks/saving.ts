@@ -105,7 +105,10 @@ DECLARE
   t sluice.task;
   v_entry fn.entry := ROW(${EVENT.updated}, '${STORE_ACTOR_TEXT}', NULL, NULL, '{"changed":["held_by"]}');
 BEGIN
-  FOR b IN SELECT * FROM sluice.task WHERE tenant + 0 = p_tenant AND held_by = p_id ORDER BY seq FOR UPDATE LOOP
+  FOR b IN
+    SELECT * FROM sluice.task WHERE tenant + 0 = p_tenant AND held_by = p_id AND status < ${STATUS.succeeded}
+    ORDER BY seq FOR UPDATE
+  LOOP
     t := b;
     t.held_by := NULL;
     t.due_at := greatest(t.run_at, p_now);

@@ -78,7 +78,7 @@ BEGIN
       -- The text of the error is an object: the time comes in front of its closing brace.
       last_error = CASE WHEN o.status <> ${STATUS.succeeded} AND (o.a).error IS NOT NULL
         THEN left((o.a).error, -1) || ',"at":' || p_now || '}' ELSE last_error END
-    FROM outcomes o WHERE t.seq = o.seq
+    FROM outcomes o WHERE t.seq = o.seq AND t.status < ${STATUS.succeeded}
     RETURNING t AS task, o.attempt, o.a, o.event
   ), entries AS (
     INSERT INTO sluice.event (seq, n, at, event, came_from, led_to, attempt, actor, lease, next_at, more)
@@ -111,7 +111,10 @@ BEGIN
   FOR t IN
     SELECT * FROM unnest(p_tasks) AS u WHERE u.status >= ${STATUS.succeeded} AND (
       u.key IS NOT NULL OR u.on_finish IS NOT NULL
-      OR EXISTS (SELECT FROM sluice.task h WHERE h.tenant + 0 = p_tenant AND h.held_by = u.id)
+      OR EXISTS (
+        SELECT FROM sluice.task h
+        WHERE h.tenant + 0 = p_tenant AND h.held_by = u.id AND h.status < ${STATUS.succeeded}
+      )
     )
   LOOP
     PERFORM fn.end_task(p_now, t, NULL);
@@ -149,7 +152,7 @@ BEGIN
     SELECT worker, key FROM sluice.task WHERE seq = ANY (v_seqs) AND key IS NOT NULL
   ) ORDER BY k.worker, k.key FOR UPDATE;
   PERFORM 1 FROM sluice.task WHERE seq = ANY (v_seqs || ARRAY(
-    SELECT h.seq FROM sluice.task h WHERE h.tenant + 0 = v_tenant
+    SELECT h.seq FROM sluice.task h WHERE h.tenant + 0 = v_tenant AND h.status < ${STATUS.succeeded}
       AND h.held_by = ANY (ARRAY(SELECT id FROM sluice.task WHERE seq = ANY (v_seqs)))
   )) ORDER BY seq FOR UPDATE;
   v_now := fn.time_of(p_time);
