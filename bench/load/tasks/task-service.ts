@@ -76,7 +76,7 @@ export class TaskService {
   readonly store: Store;
   /** What BullMQ uses as well; null with another store. */
   readonly redis: RedisServer | null;
-  readonly #postgres: PostgresServer | null;
+  readonly postgres: PostgresServer | null;
   readonly #env: Readonly<Record<string, string>>;
   readonly #tenants: BenchTenant[] = [];
   readonly #tokens = new Map<string, string>();
@@ -90,7 +90,7 @@ export class TaskService {
   ) {
     this.store = store;
     this.redis = redis;
-    this.#postgres = postgres;
+    this.postgres = postgres;
     this.#env = env;
     this.#service = service;
   }
@@ -131,6 +131,10 @@ export class TaskService {
       ...more,
     };
     return new TaskService(store, { redis, postgres }, env, await BenchService.start(env));
+  }
+
+  get dataDirectory(): string {
+    return this.#env['TASKS_DATA_DIRECTORY'];
   }
 
   get pid(): number {
@@ -198,7 +202,7 @@ export class TaskService {
     await Promise.all(this.#tenants.map(tenant => tenant.close()));
     await this.#service.stop();
     await this.redis?.stop();
-    await this.#postgres?.stop();
+    await this.postgres?.stop();
   }
 }
 
