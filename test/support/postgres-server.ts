@@ -83,6 +83,24 @@ export class PostgresServer extends ServerProcess {
     }
   }
 
+  /** Dumps a database and restores it under another name, as an operator would. */
+  async copy(from: string, to: string): Promise<void> {
+    const file = join(this.directory, `${to}.dump`);
+    await this.query(`CREATE DATABASE ${to}`);
+    const run = (program: string, args: readonly string[]) =>
+      execFileSync(join(bin as string, program), [
+        '-h',
+        '127.0.0.1',
+        '-p',
+        String(this.port),
+        '-U',
+        this.user,
+        ...args,
+      ]);
+    run('pg_dump', ['-Fc', '-f', file, from]);
+    run('pg_restore', ['--exit-on-error', '-d', to, file]);
+  }
+
   /** Makes a standby the primary. */
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote()');

@@ -18,7 +18,7 @@ const TLS_MODES: Readonly<Record<string, boolean>> = {
 const FORM = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^@/?#]*))?(?:\?([^#]*))?$/;
 
 /** Where tasks are stored in PostgreSQL. */
-export interface PostgresAddress {
+interface PostgresAddress {
   /** Without credentials, for log lines and errors. */
   readonly shown: string;
   /** A host name, an address, or the directory of a unix socket. */
