@@ -4,9 +4,9 @@ import {
   type PostgresTaskStoreOptions,
 } from '../../../src/tasks/store/postgres/connection/options.ts';
 import { PostgresTaskStore } from '../../../src/tasks/store/postgres/postgres-store.ts';
-import type { Backend } from '../../exam/task-store/scene.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import type { PostgresServer } from '../postgres-server.ts';
+import type { OpenedBackend } from './stored-things.ts';
 
 /** A store, not started, in a database of a server on loopback. */
 export function postgresTaskStore(
@@ -24,11 +24,25 @@ export function postgresTaskStore(
   });
 }
 
+/** Tables with rows that belong to no tenant. */
+const OF_ALL = ['layout', 'version'];
+
+/** For machines that are busy with other tests. */
+const TIMEOUT_MS = 60_000;
+
+/** The other tables of a database. */
+async function tablesOf(server: PostgresServer, database: string): Promise<string[]> {
+  const text = `SELECT relname AS name FROM pg_class
+    WHERE relnamespace = 'sluice'::regnamespace AND relkind = 'r' AND relname <> ALL ($1)`;
+  const rows = await server.query<{ readonly name: string }>(text, { database, values: [OF_ALL] });
+  return rows.map(({ name }) => name);
+}
+
 /** The database of which the others are copies. */
 const TEMPLATE = 'template_tasks';
 
 /** Databases of a server with the tables and functions of the store, and nothing in them. */
-export class Databases {
+class Databases {
   readonly #server: PostgresServer;
   readonly #free: string[] = [];
   #made = 0;
@@ -51,13 +65,8 @@ export class Databases {
 
   /** Empties the database. Deleting some rows takes less time than a new database. */
   async give(database: string): Promise<void> {
-    const tables = await this.#server.query<{ readonly name: string }>(
-      "SELECT relname AS name FROM pg_class WHERE relnamespace = 'sluice'::regnamespace AND relkind = 'r'",
-      { database },
-    );
-    const kept = ['layout', 'version'];
-    const emptied = tables.filter(({ name }) => !kept.includes(name));
-    await this.#server.query(emptied.map(({ name }) => `DELETE FROM sluice.${name}`).join(';'), { database });
+    const tables = await tablesOf(this.#server, database);
+    await this.#server.query(tables.map(name => `DELETE FROM sluice.${name}`).join(';'), { database });
     this.#free.push(database);
   }
 
@@ -69,20 +78,32 @@ export class Databases {
   }
 }
 
+/** By the server, so that backends of one server share what is in it. */
+const known = new WeakMap<PostgresServer, Databases>();
+
+function databasesOf(server: PostgresServer): Databases {
+  const databases = known.get(server) ?? new Databases(server);
+  known.set(server, databases);
+  return databases;
+}
+
 /**
- * A backend of the exam: each store that is opened has a database of its own, which begins empty.
+ * A backend of the exam: each store that is opened has a database of its own, which begins empty. `everything` reads that
+ * of the last one: for each row, the table and the values.
  *
  * @param port of a pooler in front of the server; by default that of the server
  */
-export function postgresBackend(name: string, server: PostgresServer, port = server.port): Backend {
-  const databases = new Databases(server);
+export function postgresBackend(name: string, server: PostgresServer, port = server.port): OpenedBackend {
+  const databases = databasesOf(server);
+  let last = '';
   return {
     name,
     async open(time) {
       const database = await databases.take();
+      last = database;
       const start = async () => {
         const hosts = [{ host: '127.0.0.1', port }];
-        const store = postgresTaskStore(server, { database, hosts, time });
+        const store = postgresTaskStore(server, { database, hosts, time, timeoutMs: TIMEOUT_MS });
         await store.start();
         return store;
       };
@@ -99,6 +120,14 @@ export function postgresBackend(name: string, server: PostgresServer, port = ser
           return store;
         },
       };
+    },
+    async everything() {
+      const found: string[] = [];
+      for (const table of await tablesOf(server, last)) {
+        const rows = await server.query(`SELECT * FROM sluice.${table}`, { database: last });
+        found.push(...rows.map(row => `${table} ${JSON.stringify(row)}`));
+      }
+      return found.sort();
     },
   };
 }
