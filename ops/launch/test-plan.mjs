@@ -99,6 +99,7 @@ export const AT_LENGTH = [
   'unit/tasks/crashes/',
   'unit/tasks/store/postgres/connections',
   'unit/tasks/store/postgres/failover',
+  'unit/tasks/store/postgres/plans',
   'unit/tasks/store/postgres/pooler',
   'unit/tasks/store/redis-cluster',
   'unit/tasks/store/redis-faults',

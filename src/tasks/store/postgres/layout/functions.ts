@@ -88,7 +88,7 @@ const PLANNING = [
 
 /**
  * Functions in which each statement with an order and a limit is to read an index in this order. If an index was empty when
- * PostgreSQL looked last, it would prefer to read all of another one, and to sort.
+ * PostgreSQL looked last, or rows of one kind are rare, it would prefer to read all of another one, and to sort.
  */
 const ORDERED = [
   'due_of',
@@ -114,10 +114,12 @@ const ORDERED = [
   'some_group_is_full',
 ];
 
+const UNSORTED = ['enable_sort = off', 'enable_incremental_sort = off'];
+
 const TEXT = [
   ...TEXTS,
   ...CALLED.flatMap(name => PLANNING.map(setting => `ALTER FUNCTION fn.${name} SET ${setting};\n`)),
-  ...ORDERED.map(name => `ALTER FUNCTION fn.${name} SET enable_sort = off;\n`),
+  ...ORDERED.flatMap(name => UNSORTED.map(setting => `ALTER FUNCTION fn.${name} SET ${setting};\n`)),
 ].join('');
 
 /**

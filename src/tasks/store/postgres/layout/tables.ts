@@ -45,6 +45,9 @@ const OVER = numbers([STATUS.succeeded, STATUS.failed, STATUS.canceled, STATUS.e
  * Tasks that have ended move to a table of their own, so that the table of open tasks and its indexes stay small. If
  * another transaction waits for a task that moves, it fails and is repeated.
  *
+ * Indexes that begin with the worker are written differently, and so are the statements that are to use them: otherwise
+ * PostgreSQL would confuse them if it has not counted what they contain.
+ *
  * Large values are in a separate table, so that a change of the status does not write them again. `status` is a number of
  * `codes.ts`. `lease` is the lease of the running attempt, or else of the last one, with its end in `lease_event`.
  */
@@ -69,15 +72,15 @@ ALTER TABLE sluice.task_over ADD PRIMARY KEY (seq);
 CREATE UNIQUE INDEX open_id ON sluice.task_open (tenant, id);
 CREATE UNIQUE INDEX over_id ON sluice.task_over (tenant, id);
 CREATE INDEX task_status ON sluice.task (tenant, status, id);
-CREATE INDEX task_worker ON sluice.task (worker, status, id);
+CREATE INDEX task_worker ON sluice.task ((0 + worker), status, id);
 CREATE INDEX task_schedule ON sluice.task (tenant, schedule, status, id, worker) WHERE schedule IS NOT NULL;
 CREATE INDEX task_of_key ON sluice.task (tenant, key, id) WHERE key IS NOT NULL;
 CREATE INDEX task_lease ON sluice.task (lease) WHERE lease IS NOT NULL;
 CREATE INDEX open_due ON sluice.task_open (worker, band, due_at, id) WHERE ${WAITING} AND grp IS NULL;
 CREATE INDEX open_due_at ON sluice.task_open (due_at) WHERE ${WAITING};
 CREATE INDEX open_group_due ON sluice.task_open (worker, grp, band, due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
-CREATE INDEX open_group_line ON sluice.task_open (worker, grp, run_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
-CREATE INDEX open_group_waiting ON sluice.task_open (worker, due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
+CREATE INDEX open_group_line ON sluice.task_open ((worker + 0), grp, run_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
+CREATE INDEX open_group_waiting ON sluice.task_open ((worker - 0), due_at, id) WHERE ${WAITING} AND grp IS NOT NULL;
 CREATE INDEX open_lease_end ON sluice.task_open (lease_until) WHERE status = ${STATUS.running};
 CREATE INDEX open_expiry ON sluice.task_open (expires_at) WHERE status IN (0, 2) AND expires_at IS NOT NULL;
 CREATE INDEX open_held ON sluice.task_open (held_by) WHERE held_by IS NOT NULL;

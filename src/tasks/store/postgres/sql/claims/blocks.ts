@@ -9,7 +9,7 @@ BEGIN
   IF (SELECT running FROM sluice.task_group WHERE worker = p_worker AND name = b.grp) >= b.group_limit THEN RETURN true; END IF;
   IF NOT b.fifo THEN RETURN false; END IF;
   SELECT id INTO v_first FROM sluice.task
-  WHERE worker = p_worker AND grp = b.grp AND status IN (0, 2) AND due_at IS NOT NULL
+  WHERE worker + 0 = p_worker AND grp = b.grp AND status IN (0, 2) AND due_at IS NOT NULL
     AND (expires_at IS NULL OR expires_at > p_now) ORDER BY run_at, id LIMIT 1;
   RETURN coalesce(v_first <> b.task, false);
 END $$;

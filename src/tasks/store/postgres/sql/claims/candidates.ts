@@ -50,7 +50,7 @@ DECLARE
   t record;
 BEGIN
   SELECT seq, due_at, id, band, expires_at INTO t FROM sluice.task
-  WHERE worker = p_worker AND grp = p_group AND ${WAITS} ORDER BY run_at, id LIMIT 1;
+  WHERE worker + 0 = p_worker AND grp = p_group AND ${WAITS} ORDER BY run_at, id LIMIT 1;
   IF NOT FOUND THEN RETURN ROW('{}'::fn.candidate[], false, NULL, NULL)::fn.look; END IF;
   IF t.due_at > p_now THEN
     RETURN ROW('{}'::fn.candidate[], false, t.due_at, least(t.due_at, t.expires_at))::fn.look;

@@ -10,7 +10,7 @@ export const GROUPS = `
 CREATE FUNCTION fn.forget_idle(p_worker int, p_group text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM sluice.task_group WHERE worker = p_worker AND name = p_group AND running = 0 AND NOT EXISTS (
-    SELECT FROM sluice.task WHERE worker = p_worker AND grp = p_group AND ${WAITING} ORDER BY run_at, id LIMIT 1
+    SELECT FROM sluice.task WHERE worker + 0 = p_worker AND grp = p_group AND ${WAITING} ORDER BY run_at, id LIMIT 1
   );
 END $$;
 

@@ -15,7 +15,7 @@ function between(order: 'ASC' | 'DESC'): string {
         SELECT k AS t FROM sluice.task k WHERE worker = v_worker AND band = b.band AND grp IS NULL AND ${range}
       ) AS u)
       UNION ALL
-      (SELECT k FROM sluice.task k WHERE worker = v_worker AND grp IS NOT NULL AND ${range})
+      (SELECT k FROM sluice.task k WHERE worker - 0 = v_worker AND grp IS NOT NULL AND ${range})
     ) AS x (t) ORDER BY (x.t).due_at ${order}, (x.t).id ${order} LIMIT p_limit
   )`;
 }
@@ -70,9 +70,15 @@ DECLARE
   x record;
 BEGIN
   FOR w IN
-    SELECT k.no FROM sluice.worker k JOIN sluice.tenant n ON n.no = k.tenant WHERE n.name = p_tenant AND EXISTS (
-      SELECT FROM sluice.task WHERE worker = k.no AND ${WAITS} AND due_at <= v_now
-    ) ORDER BY k.id LIMIT ${MAX_DUE_WORKERS}
+    SELECT k.no FROM sluice.worker k JOIN sluice.tenant n ON n.no = k.tenant WHERE n.name = p_tenant AND (EXISTS (
+      SELECT FROM ${BANDS} CROSS JOIN LATERAL (
+        SELECT FROM sluice.task WHERE worker = k.no AND band = b.band AND grp IS NULL AND ${WAITS} AND due_at <= v_now
+        ORDER BY due_at, id LIMIT 1
+      ) AS t
+    ) OR EXISTS (
+      SELECT FROM sluice.task WHERE worker - 0 = k.no AND grp IS NOT NULL AND ${WAITS} AND due_at <= v_now
+      ORDER BY due_at, id LIMIT 1
+    )) ORDER BY k.id LIMIT ${MAX_DUE_WORKERS}
   LOOP
     SELECT count(*)::int AS n, min(t.due_at) AS oldest INTO x FROM (
       (SELECT t.due_at FROM ${BANDS} CROSS JOIN LATERAL (
@@ -80,7 +86,7 @@ BEGIN
         ORDER BY due_at, id LIMIT greatest(1, ${MAX_DUE} - v_count)
       ) AS t)
       UNION ALL
-      (SELECT due_at FROM sluice.task WHERE worker = w.no AND grp IS NOT NULL AND ${WAITS} AND due_at <= v_now
+      (SELECT due_at FROM sluice.task WHERE worker - 0 = w.no AND grp IS NOT NULL AND ${WAITS} AND due_at <= v_now
         ORDER BY due_at, id LIMIT greatest(1, ${MAX_DUE} - v_count))
     ) AS t;
     v_count := least(${MAX_DUE}, v_count + x.n);

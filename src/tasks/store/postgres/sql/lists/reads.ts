@@ -91,7 +91,7 @@ BEGIN
       SELECT k AS t FROM sluice.task k WHERE k.id >= $5 AND k.id < $6 AND ' || CASE p_way
         WHEN 'all' THEN 'k.tenant = $1'
         WHEN 'status' THEN 'k.tenant = $1 AND k.status = s'
-        WHEN 'worker' THEN 'k.worker = $2 AND k.status = s'
+        WHEN 'worker' THEN '0 + k.worker = $2 AND k.status = s'
         WHEN 'schedule' THEN 'k.tenant = $1 AND k.schedule = $3 AND k.status = s'
         WHEN 'key' THEN 'k.tenant = $1 AND k.key = $3'
       END || CASE WHEN p_only THEN ' AND k.worker = $2' ELSE '' END || '
