@@ -1,9 +1,10 @@
 import { backoffMs } from '../../../base/backoff.ts';
-import { knownFailure, messageOf, sqlState } from './connection/failure.ts';
+import { hasNotHappened, knownFailure, messageOf, sqlState } from './connection/failure.ts';
 import type { PostgresTaskStoreOptions } from './connection/options.ts';
 import type { PostgresClient } from './connection/postgres-client.ts';
 import type { Connection } from './connection/primary-pool.ts';
 import { migrate } from './layout/migrate.ts';
+import { Unfit } from './layout/unfit.ts';
 
 /** The oldest version that has all that the functions use. */
 const OLDEST_MAJOR = 14;
@@ -17,7 +18,8 @@ const ABOUT_SERVER = `SELECT current_setting('server_version') AS version, curre
   current_setting('default_transaction_isolation') AS isolation, current_setting('fsync') AS fsync`;
 
 /**
- * Connects, checks that the server keeps the data that is written to it, and migrates the layout.
+ * Connects, checks that the server keeps the data that is written to it, and migrates the layout. The server may be starting,
+ * or a session, such as one that makes a backup, may lock a table for a while: then this is tried again.
  *
  * @throws (rejects with) Error that names the server, what is wrong with it and how to correct it
  */
@@ -25,52 +27,49 @@ export async function startPostgres(
   client: PostgresClient,
   options: PostgresTaskStoreOptions,
 ): Promise<void> {
-  const connection = await connected(client, options);
+  const { startMs, clock, random, explain, logger } = options;
+  const endMs = clock.nowMs() + startMs;
+  for (let attempt = 0; ; attempt++) {
+    const problem = await tried(client, options);
+    if (problem === null) break;
+    if (!problem.mayPass) throw refusal(client, problem.failure);
+    const delayMs = backoffMs(DELAYS, attempt, random);
+    if (clock.nowMs() + delayMs >= endMs) {
+      const reason = explain(messageOf(problem.failure));
+      throw new Error(`PostgreSQL at ${client.address} was not ready within ${startMs} ms: ${reason}`);
+    }
+    await new Promise<void>(resolve => void clock.after(delayMs, resolve));
+  }
+  logger.info('Connected to PostgreSQL for tasks', { address: client.address });
+}
+
+/** Why an attempt to start has failed, and whether another one may succeed. */
+interface Problem {
+  readonly failure: unknown;
+  readonly mayPass: boolean;
+}
+
+async function tried(client: PostgresClient, options: PostgresTaskStoreOptions): Promise<Problem | null> {
+  let connection: Connection;
+  try {
+    connection = await client.pool.connect();
+  } catch (failure) {
+    return { failure, mayPass: knownFailure(failure)?.trouble !== 'postgres_access' };
+  }
+  // A statement that fails says so as well; without a listener, a connection that is lost between two would end the process.
+  const lost = (): void => {};
+  connection.on('error', lost);
   try {
     await check(connection, client.address, options);
-    await migrated(connection, options);
+    await migrate(connection);
     connection.release();
+    return null;
   } catch (failure) {
     connection.release(true);
-    throw refusal(client, failure);
-  }
-  options.logger.info('Connected to PostgreSQL for tasks', { address: client.address });
-}
-
-/** Waits for the server, which may be starting, unless it refuses the user. */
-async function connected(
-  client: PostgresClient,
-  { startMs, clock, random, explain }: PostgresTaskStoreOptions,
-): Promise<Connection> {
-  const endMs = clock.nowMs() + startMs;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await client.pool.connect();
-    } catch (failure) {
-      if (knownFailure(failure)?.trouble === 'postgres_access') throw refusal(client, failure);
-      const delayMs = backoffMs(DELAYS, attempt, random);
-      if (clock.nowMs() + delayMs >= endMs) {
-        const reason = explain(messageOf(failure));
-        throw new Error(`PostgreSQL at ${client.address} was not ready within ${startMs} ms: ${reason}`);
-      }
-      await new Promise<void>(resolve => void clock.after(delayMs, resolve));
-    }
-  }
-}
-
-/** Migrates the layout. Another session, such as one that makes a backup, may lock a table for a while. */
-async function migrated(
-  connection: Connection,
-  { startMs, clock, random }: PostgresTaskStoreOptions,
-): Promise<void> {
-  const endMs = clock.nowMs() + startMs;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await migrate(connection);
-    } catch (failure) {
-      if (sqlState(failure) !== LOCKED || clock.nowMs() >= endMs) throw failure;
-    }
-    await new Promise<void>(resolve => void clock.after(backoffMs(DELAYS, attempt, random), resolve));
+    const isLost = !(failure instanceof Unfit) && !hasNotHappened(failure);
+    return { failure, mayPass: isLost || sqlState(failure) === LOCKED };
+  } finally {
+    connection.off('error', lost);
   }
 }
 
@@ -81,13 +80,13 @@ async function check(
 ): Promise<void> {
   const { version, encoding, isolation, fsync } = (await connection.query(ABOUT_SERVER)).rows[0];
   if (Number.parseInt(version, 10) < OLDEST_MAJOR) {
-    throw new Error(`it is version ${version}: use ${OLDEST_MAJOR} or later`);
+    throw new Unfit(`it is version ${version}: use ${OLDEST_MAJOR} or later`);
   }
   if (encoding !== 'UTF8') {
-    throw new Error(`the database has the encoding ${encoding}: create one with ENCODING 'UTF8'`);
+    throw new Unfit(`the database has the encoding ${encoding}: create one with ENCODING 'UTF8'`);
   }
   if (isolation !== 'read committed') {
-    throw new Error(
+    throw new Unfit(
       `default_transaction_isolation is '${isolation}': run ALTER ROLE … SET default_transaction_isolation = 'read committed' for its user`,
     );
   }

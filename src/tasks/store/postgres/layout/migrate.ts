@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { FUNCTION_SCHEMA, FUNCTIONS } from './functions.ts';
 import { TABLES } from './tables.ts';
+import { Unfit } from './unfit.ts';
 
 /** The statements at index n migrate layout n to layout n + 1. Released migrations never change. */
 const MIGRATIONS: readonly string[] = [TABLES];
@@ -28,7 +29,7 @@ type Connection = Pick<pg.ClientBase, 'query'>;
  * their own functions. Each step is a transaction, so it works behind a pooler, and checks again when it has the lock,
  * because several processes can start at the same time.
  *
- * @throws (rejects with) Error if the tables belong to a newer version, or the user may not create them
+ * @throws (rejects with) {@link Unfit} if the tables belong to a newer version, or Error if the user may not create them
  */
 export async function migrate(
   connection: Connection,
@@ -90,7 +91,7 @@ async function layoutOf(connection: Connection, newest: number): Promise<number>
   const { rows } = await connection.query('SELECT number FROM sluice.layout');
   const layout = Number(rows[0].number);
   if (layout <= newest) return layout;
-  throw new Error(
+  throw new Unfit(
     `its layout is ${layout}, this version knows layouts up to ${newest}; run the version that wrote it, or a later one`,
   );
 }

