@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -35,7 +38,8 @@ t.test('the middleware in Python limits users', { skip: middlewareCallerMissing(
   t.match(seen.allowed, [hello]);
   t.match(seen.denied, [{ status: 503, body: '' }]);
   t.match(seen.wrong, [hello]);
-  t.match(seen.errors, [/connect/i, /connect/i, /^Sluice answered with status 404/]);
+  t.match(seen.notJson, [hello]);
+  t.match(seen.errors, [/connect/i, /connect/i, /^Sluice answered with status 404/, /^Expecting value/]);
 });
 
 /** The program that the handler of the page is part of. It writes its port, and ends with its input. */
@@ -105,4 +109,15 @@ t.test('the handler in Go limits users', { skip: missing('go', 'golang-go') }, a
   const wrong = await start(`http://${service.http}/other`);
   t.equal((await wrong.send(ann)).status, 201);
   await until(() => /Sluice answered with status 404/.test(wrong.program.output));
+
+  // A rejection whose body is no base64, so it is not a decision.
+  const broken = createServer((_request, response) =>
+    response.end('{"overallCode":"OVER_LIMIT","rawBody":"?"}'),
+  );
+  broken.listen(0, '127.0.0.1');
+  await once(broken, 'listening');
+  t.teardown(() => broken.close());
+  const half = await start(`http://127.0.0.1:${(broken.address() as AddressInfo).port}/json`);
+  t.equal((await half.send(ann)).status, 201);
+  await until(() => /so the request is allowed: Sluice answered with status 200/.test(half.program.output));
 });
