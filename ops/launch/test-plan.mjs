@@ -17,6 +17,7 @@ const GROUP_SIZES = { 'service/': 4, '': 12 };
  * process or of its threads, change it in another way, or take longest.
  */
 export const ALONE = [
+  'service/task-kills-postgres',
   'service/task-kills-redis',
   'service/task-kills-sqlite',
   'service/live-page-views',
@@ -78,6 +79,7 @@ export const AT_LENGTH = [
   'service/serving-reloads',
   'service/several-processes',
   'service/snapshot',
+  'service/task-kills-postgres',
   'service/task-kills-redis',
   'service/task-store-faults',
   'service/tasks-clock',
@@ -95,6 +97,10 @@ export const AT_LENGTH = [
   'unit/rules/conditions-at-length',
   'unit/steering/redis-records-failover',
   'unit/tasks/crashes/',
+  'unit/tasks/store/postgres/connections',
+  'unit/tasks/store/postgres/failover',
+  'unit/tasks/store/postgres/plans',
+  'unit/tasks/store/postgres/pooler',
   'unit/tasks/store/redis-cluster',
   'unit/tasks/store/redis-faults',
   // Attacks and floods
@@ -129,6 +135,7 @@ export const AT_LENGTH = [
   'service/shutdown-delay',
   'service/steering.test',
   'service/tail',
+  'service/tasks-postgres',
   'service/tasks-redis',
   'service/tracing',
   'service/trusted-cas',
