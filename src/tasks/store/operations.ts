@@ -51,6 +51,9 @@ const OPERATIONS = {
   usage: 'tenant',
   purge: 'tenant',
   forgetTenant: 'tenant',
+  copyOut: 'tenant',
+  recallAll: 'all',
+  copyIn: 'tenant',
   tenants: 'all',
   now: 'all',
 } as const satisfies { readonly [N in OperationName]: 'tenant' | 'all' };
