@@ -1,3 +1,4 @@
+import { grouped } from '../../../base/collections/grouped.ts';
 import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import { TASK_STATUSES } from '../../model/task.ts';
 import { USAGE_SPANS, type UsageSpan, usageStart } from '../../model/usage.ts';
@@ -145,13 +146,7 @@ export async function recallAll(
 ): Promise<AnswerPage> {
   const nowMs = await now();
   const { keys, next } = await redis.scan(`${redis.keysOf('*')}${RECORDS}*`, place);
-  const ofTenants = new Map<string, string[]>();
-  for (const key of keys) {
-    const tenant = key.slice(key.indexOf('{') + 1, key.indexOf('}'));
-    const known = ofTenants.get(tenant);
-    if (known === undefined) ofTenants.set(tenant, [key]);
-    else known.push(key);
-  }
+  const ofTenants = grouped(keys, key => key.slice(key.indexOf('{') + 1, key.indexOf('}')));
   const pages = [...ofTenants].map(async ([tenant, names]) => {
     const texts = (await redis.sendOf(tenant, 'mget', names)) as Reply;
     const begin = redis.keysOf(tenant).length + RECORDS.length;
