@@ -101,8 +101,9 @@ async function redisStore(url: string, _use: StoreUse, thread: Thread): Promise<
     tasksRedisKeyPrefix: prefix,
     tasksRedisTls: settings.tasksRedisTls || asksForTls(address),
   };
-  // Hints are swept by the service.
-  const store = redisTaskStore({ ...thread, settings: used }, { sweepMs: null });
+  // Hints are swept by the service. Somebody waits for the command, so a server that is not there is told soon.
+  const options = { sweepMs: null, startMs: settings.tasksRedisTimeoutMs };
+  const store = redisTaskStore({ ...thread, settings: used }, options);
   return { store, shown: `${shownServers(type, address)} with the prefix ${prefix}` };
 }
 

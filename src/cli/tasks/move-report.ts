@@ -100,7 +100,9 @@ export class MoveReport implements MoveObserver {
     const { from, to } = this.#stores;
     switch (result.kind) {
       case 'moved':
-        this.#line(`Everything was moved and is the same in both stores (${formatDuration(tookMs)}).`);
+        this.#line(
+          `Everything was moved and is the same in both stores (${formatDuration(inSeconds(tookMs))}).`,
+        );
         this.#line(
           `Let TASKS_STORE and its address name ${to}. The service does not start on ${from} any more.`,
         );
@@ -126,6 +128,11 @@ export class MoveReport implements MoveObserver {
 function resultFields(result: MoveResult): object {
   if (result.kind === 'moved_before') return { at: formatTime(result.at) };
   return result.kind === 'differs' ? { differences: result.differences } : {};
+}
+
+/** Whole seconds, and 0 only for nothing. */
+function inSeconds(ms: number): number {
+  return Math.ceil(ms / 1_000) * 1_000;
 }
 
 function countsText({ tenants, tasks }: CopyCounts): string {

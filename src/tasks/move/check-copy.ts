@@ -88,8 +88,8 @@ class CopyCheck {
       this.#digestOf(this.#to, tenant, () => {}),
     ]);
     const text = differenceOf(source, target);
-    if (text === null) this.#observer.checked(tenant, source);
-    else this.differences.push({ tenant, text });
+    if (text !== null) this.differences.push({ tenant, text });
+    else if (!source.isEmpty) this.#observer.checked(tenant, source);
   }
 
   /** @param advanced is called with the number of tasks that were read */

@@ -26,6 +26,10 @@ export class TenantDigest {
     return this.#counts[kind];
   }
 
+  get isEmpty(): boolean {
+    return KINDS.every(kind => this.#counts[kind] === 0);
+  }
+
   /** Number of history entries of the tasks. */
   get entries(): number {
     return this.#entries;

@@ -18,10 +18,17 @@ import { ALL_WORKERS } from './lua/usage.ts';
 
 /** A copy as an argument of the script that writes copies: its kind and values as JSON, with false for null. */
 export function copyText(copy: Copy): string {
-  return JSON.stringify([copy.kind, ...valuesOf(copy)], (_, value) =>
-    // The JSON library of Lua refuses half of a surrogate pair. Redis stores what is sent to it as UTF-8, without these.
-    typeof value === 'string' ? value.toWellFormed() : value,
-  );
+  const values = [copy.kind, ...valuesOf(copy)];
+  const text = JSON.stringify(values);
+  return MAY_BE_HALF.test(text) ? JSON.stringify(values, wellFormed) : text;
+}
+
+/** The JSON library of Lua refuses half of a surrogate pair, the only character from U+D800 on that JSON escapes. */
+const MAY_BE_HALF = /\\ud/;
+
+/** Redis stores texts as UTF-8, which has no such halves. */
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
 function valuesOf(copy: Copy): readonly unknown[] {
