@@ -7,8 +7,8 @@ import { MoveRefused, type MovingStore, moveTasks } from '../../tasks/move/move.
 import { deleteMoveRecord, moveRecordOf } from '../../tasks/move/move-record.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
+import { MOVE_FLAGS, REOPEN_FLAGS } from './move-flags.ts';
 import { MoveReport } from './move-report.ts';
-import { MOVE_FLAGS, REOPEN_FLAGS } from './moves.ts';
 import { StoreLog } from './store-log.ts';
 import { confirm, noArguments, report } from './tasks-command.ts';
 

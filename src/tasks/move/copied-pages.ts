@@ -3,7 +3,7 @@ import { SERVICE } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
 /** A page of a tenant, where it began, and whether it is the last one of the tenant. */
-export interface TenantPage {
+interface TenantPage {
   readonly tenant: string;
   readonly place: CopyPlace;
   readonly copies: readonly Copy[];

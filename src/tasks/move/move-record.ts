@@ -7,7 +7,7 @@ import type { TaskStore } from '../store/task-store.ts';
 const ID = 'move';
 
 /** A store as far as its record of a move is concerned. */
-export type RecordStore = Pick<TaskStore, 'getDocument' | 'apply'>;
+type RecordStore = Pick<TaskStore, 'getDocument' | 'apply'>;
 
 /** The record of a move in a store; null if its data does not move. */
 export async function moveRecordOf(store: Pick<TaskStore, 'getDocument'>): Promise<MoveRecord | null> {
