@@ -1,4 +1,4 @@
-import type { DocumentKind } from '../model/documents.ts';
+import type { Account, DocumentKind } from '../model/documents.ts';
 import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../model/task.ts';
 import type { UsagePairs, UsageSpan } from '../model/usage.ts';
 import type { StoredDocument } from './documents.ts';
@@ -146,6 +146,15 @@ const COPIED: Readonly<Record<Exclude<DocumentKind, 'move'>, true>> = {
   master_keys: true,
 };
 const KINDS = Object.keys(COPIED) as readonly DocumentKind[];
+
+/** A document without what only the store that it is from understands: how far it has removed what a tenant has left. */
+export function neutralDocument(document: StoredDocument): StoredDocument {
+  if (document.kind !== 'account') return document;
+  const account = document.body as Account;
+  if (account.deletion?.place === undefined) return document;
+  const { place: _, ...deletion } = account.deletion;
+  return { ...document, body: { ...account, deletion } };
+}
 
 /** Where a page of documents begins: after this id of the first of these kinds. */
 interface DocumentPlace {

@@ -233,6 +233,16 @@ const THINGS: Readonly<Record<string, Show>> = {
     t.equal(await copy.store.findDocument(ACME, 'hash:h1'), null);
   },
 
+  async 'a deletion of an account begins anew to remove what is left'(scene, copy, t) {
+    const account = scene.make.account(ACME);
+    const deletion = { requestedAt: scene.now, requestId: 'req_1', finishedAt: null };
+    const body = { ...account.body, deletion: { ...deletion, place: 'of this store' } };
+    await scene.store.apply(ACME, [{ ...account, expect: 'any', body }]);
+    await copyAll({ from: scene.store, to: copy.store });
+    t.strictSame((await copy.store.getDocument(ACME, 'account', account.id))?.body.deletion, deletion);
+    t.strictSame(await copiesOf(copy.store), await copiesOf(scene.store));
+  },
+
   async 'workers are woken for tasks that wait'(scene, copy, t) {
     await scene.add({ runAt: scene.now + 10_000 }, { wake: true });
     await scene.create([scene.make.newTask(scene.reporter)]);

@@ -10,6 +10,7 @@ import {
   type CopyPlace,
   type DocumentCopy,
   documentPlace,
+  neutralDocument,
   PAGE_SIZES,
   pageOf,
   placeAfterDocuments,
@@ -55,7 +56,7 @@ async function documentPage(read: ReadScript, place: CopyPlace): Promise<CopyPag
 
 function documentCopy(kind: string, id: string, packed: Buffer, ofBucket: Buffer | null): DocumentCopy {
   const names = new MsgpackReader(packed).values()[3] as string[];
-  const document = documentOf(kind, id, packed);
+  const document = neutralDocument(documentOf(kind, id, packed));
   const copy = { kind: 'document', document, unique: [...new Set(names)].sort() } as const;
   if (ofBucket === null) return { ...copy, bucket: null, throttledUntil: null };
   const values = new MsgpackReader(ofBucket).values() as (number | false)[];

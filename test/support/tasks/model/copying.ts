@@ -6,6 +6,7 @@ import {
   type CopyPage,
   type CopyPlace,
   type DocumentCopy,
+  neutralDocument,
   pageOf,
   type TaskCopy,
   type UsageCopy,
@@ -34,7 +35,7 @@ function documents(state: TenantState): DocumentCopy[] {
     .filter(({ document }) => document.kind !== 'move')
     .map(({ document, unique }) => ({
       kind: 'document',
-      document,
+      document: neutralDocument(document),
       unique: [...new Set(unique)].sort(),
       bucket: state.buckets.get(bucketName(document)) ?? null,
       throttledUntil: (document.kind === 'worker' && state.throttles.get(document.id)) || null,

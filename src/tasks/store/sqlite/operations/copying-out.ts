@@ -8,6 +8,7 @@ import {
   copySize,
   type DocumentCopy,
   documentPlace,
+  neutralDocument,
   PAGE_SIZES,
   pageOf,
   placeAfterDocuments,
@@ -59,7 +60,7 @@ function documentPage(view: View, tenant: number, place: CopyPlace): CopyPage {
 
 function documentCopy(view: View, tenant: number, row: Row): DocumentCopy {
   const { statements, numbers } = view;
-  const document = documentOf(row);
+  const document = neutralDocument(documentOf(row));
   const unique = statements
     .all(NAMES, row[6] as number)
     .map(([name]) => name as string)
