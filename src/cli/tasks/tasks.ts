@@ -32,7 +32,7 @@ const COMMANDS = new Map(
 const FIRST_WORDS = [...new Set([...COMMANDS.keys()].map(name => name.split(' ')[0]))];
 
 /**
- * `sluice tasks`: the daily work with the task service, over its REST API.
+ * `sluice tasks`: the daily work with the task service, over its REST API, and moving its data to another store.
  *
  * @returns the exit status
  * @throws CommandFault if the arguments are wrong, the service is unreachable, or it rejects the request
