@@ -18,7 +18,8 @@ const COMMA = ',';
  *
  * Addresses further left in the list are whatever the client has sent, so they are not looked at.
  *
- * @param list the header of the rule; empty if the request does not have it
+ * @param list the header of the rule; empty if the request does not have it. Of a header with one address that is repeated, the
+ *   last one counts: the proxy next to Sluice has added it
  * @param peer the address of the caller of Sluice
  * @returns an address in its usual spelling; empty if it is not known
  */
@@ -27,7 +28,7 @@ export function clientAddress(
   list: string,
   peer: string,
 ): string {
-  if (!(ADDRESS_LISTS as readonly string[]).includes(header)) return addressOf(list);
+  if (!(ADDRESS_LISTS as readonly string[]).includes(header)) return addressOf(fromEnd(list, 1));
   if (trustedProxies === 0) return addressOf(peer);
   if (list === '') return '';
   return addressOf(header === FORWARDED ? forwardedFor(list, trustedProxies) : fromEnd(list, trustedProxies));

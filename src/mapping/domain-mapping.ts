@@ -40,7 +40,7 @@ export class DomainMapping {
   /** Reads one request after the other, for {@link write}. */
   readonly request: OriginalRequest;
   /** Null if no claim is read. */
-  readonly #tokens: TokenClaims | null;
+  readonly tokens: TokenClaims | null;
   readonly #tokenSlot: number;
   readonly #domain: Uint8Array;
   readonly #descriptors: readonly (readonly PreparedEntry[])[];
@@ -49,7 +49,8 @@ export class DomainMapping {
   /** The address of the client of the request; null until it is needed. */
   #address: string | null = null;
 
-  constructor(domain: string, rules: RequestMapping, tokens: TokenParts) {
+  /** @param before the tokens of the mapping that this one replaces; null if there is none */
+  constructor(domain: string, rules: RequestMapping, parts: TokenParts, before: TokenClaims | null) {
     this.rules = rules;
     const { token, clientAddress: address } = rules;
     const headers = new Set([address.header, COOKIE, ...(token === null ? [] : [token.header])]);
@@ -57,7 +58,7 @@ export class DomainMapping {
       for (const { source, of } of entries) if (source === 'header') headers.add(of);
     this.request = new OriginalRequest(headers, address.trustedProxies === 0);
     const slots = this.request.headers;
-    this.#tokens = token === null ? null : new TokenClaims(token, claimsOf(rules), tokens);
+    this.tokens = token === null ? null : TokenClaims.after(before, token, claimsOf(rules), parts);
     this.#tokenSlot = token === null ? -1 : slots.slotOf(token.header)!;
     this.#addressSlot = slots.slotOf(address.header)!;
     this.#cookieSlot = slots.slotOf(COOKIE)!;
@@ -81,7 +82,7 @@ export class DomainMapping {
 
   /** The claims of the token of the request that was read. The promise never rejects. */
   readClaims(): Claims | null | Promise<Claims | null> {
-    return this.#tokens === null ? null : this.#tokens.of(this.request.header(this.#tokenSlot));
+    return this.tokens === null ? null : this.tokens.of(this.request.header(this.#tokenSlot));
   }
 
   /** Appends the domain of a `RateLimitRequest`. */

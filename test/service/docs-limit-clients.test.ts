@@ -8,6 +8,7 @@ import { repositoryRoot } from '../support/repository.ts';
 import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { missing } from '../support/tools.ts';
+import { until } from '../support/until.ts';
 
 // The programs of docs/limit-clients.md. That of Node.js is compiled in limit-client-package.test.ts.
 
@@ -100,8 +101,8 @@ t.test('the handler in Go limits users', { skip: missing('go', 'golang-go') }, a
 
   const away = await start('http://127.0.0.1:1/json');
   t.equal((await away.send(ann)).status, 201);
-  t.match(away.program.output, /There is no decision, so the request is allowed: .*refused/);
+  await until(() => /There is no decision, so the request is allowed: .*refused/.test(away.program.output));
   const wrong = await start(`http://${service.http}/other`);
   t.equal((await wrong.send(ann)).status, 201);
-  t.match(wrong.program.output, /Sluice answered with status 404/);
+  await until(() => /Sluice answered with status 404/.test(wrong.program.output));
 });

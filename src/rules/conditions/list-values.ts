@@ -1,4 +1,4 @@
-import type { ListCondition } from './condition.ts';
+import type { ListCondition, ValueCondition } from './condition.ts';
 
 /** An entry with a list, and its number in whatever numbers entries. */
 interface ListEntry {
@@ -44,6 +44,16 @@ export function listValues(plain: ReadonlySet<string>, lists: readonly ListEntry
   }
   for (const list of lists) if (list.condition.ignoreCase && !list.condition.isValue) addFolded(list);
   return { exact: listOf(exact), folded: listOf(folded) };
+}
+
+/** The values of entries of one key that are written as a plain value: without `*`. */
+export function plainValues(
+  entries: readonly { readonly value: string; readonly condition?: ValueCondition }[],
+): ReadonlySet<string> {
+  const values = new Set<string>();
+  for (const { value, condition } of entries)
+    if (condition === undefined && value !== '' && !value.includes('*')) values.add(value);
+  return values;
 }
 
 function listOf(values: ReadonlyMap<string, number>): ListValue[] {

@@ -16,6 +16,10 @@ export interface LevelText {
   readonly end: number;
   readonly keyHash: number;
   readonly textHash: number;
+  /** The value as the request has it: in `values[valueStart, valueEnd)`. */
+  readonly values: Uint8Array;
+  readonly valueStart: number;
+  readonly valueEnd: number;
 }
 
 /** Finds the entry of a level whose condition the value of a request meets. Without allocation. */

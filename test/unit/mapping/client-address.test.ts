@@ -43,7 +43,7 @@ t.test('nothing takes the place of an address that is missing', async t => {
 t.test('another header has one address', async t => {
   const rule = { header: 'cf-connecting-ip', trustedProxies: 1 };
   t.equal(clientAddress(rule, '203.0.113.7', PEER), '203.0.113.7');
-  t.equal(clientAddress(rule, '203.0.113.7, 10.0.0.1', PEER), '', 'a list is no address');
+  t.equal(clientAddress(rule, '6.6.6.6,203.0.113.7', PEER), '203.0.113.7', 'of a repeated one, the last');
   t.equal(clientAddress(rule, '', PEER), '');
 });
 
@@ -76,6 +76,19 @@ t.test('a Forwarded header is read from its end', async t => {
   t.equal(clientAddress(rule, 'for=unknown', PEER), '');
   t.equal(clientAddress(rule, 'for="_SEVKISEK"', PEER), '', 'hidden names can be different for each request');
   t.equal(clientAddress(rule, 'proto=https;by=10.0.0.1', PEER), '');
+});
+
+t.test('what stands in quotes in a Forwarded header is no parameter', async t => {
+  for (const list of [
+    'proto=http;host="x;for=6.6.6.6";by=10.0.0.1;for=203.0.113.7',
+    'host="a\\";for=6.6.6.6;x=";for=203.0.113.7',
+    'x-for=6.6.6.6;for=203.0.113.7',
+    ';;\tFOR\t=\t"203.0.113.7" ; proto=http',
+    'for;for=203.0.113.7',
+  ])
+    t.equal(forwardedFor(list, 1), '203.0.113.7', list);
+  t.equal(forwardedFor('host="x;for=6.6.6.6"', 1), '');
+  t.equal(addressOf(forwardedFor('for="203.0.113.7', 1)), '', 'a quotation without an end');
 });
 
 t.test('quotations of a client do not take up what a trusted proxy adds', async t => {

@@ -51,7 +51,9 @@ export function withOverlay(map: YamlMap, entries: readonly OverlayEntry[]): Yam
       return { kind: 'list', field: 'rate_limit', first: null, second: entry };
     changed = changedBy(changed, entry);
   }
-  if (refusesQuota(changed) && !isMeant(setBy.get('quota'), map)) changed = without(changed, 'quota');
+  if (refusesQuota(changed) && !isMeant(setBy.get('quota'), refusesQuota(map)))
+    changed = without(changed, 'quota');
+  if (hasOneValue(changed) && !isMeant(setBy.get('group_by'), true)) changed = without(changed, 'group_by');
   return setBy.has('holder') || hasLeases(changed) ? changed : without(changed, 'holder');
 }
 
@@ -61,15 +63,24 @@ function refusesQuota(entry: YamlMap): boolean {
   return hasLeases(entry) || (limit?.kind === 'map' && flagIsSet(limit, 'unlimited'));
 }
 
+/** Whether an entry has nothing to group. */
+function hasOneValue(entry: YamlMap): boolean {
+  const [key, value] = ['key', 'value'].map(name => fieldOf(entry, name));
+  const texts = [key, value].map(node => (node?.kind === 'scalar' ? node.text : ''));
+  return (
+    hasValue(entry, 'value') && !flagIsSet(entry, 'ignore_case') && !texts.some(text => text.includes('*'))
+  );
+}
+
 /**
- * Whether a `quota` that an entry of the rules refuses is a fault, and not one that the overlay has for other entries or for
+ * Whether a field that an entry of the rules refuses is a fault, and not one that the overlay has for other entries or for
  * the limit that was there before.
  *
- * @param by the overlay entry that sets the `quota`; absent for that of the rules
- * @param map the entry before the overlay
+ * @param by the overlay entry that sets the field; absent for that of the rules
+ * @param wasRefused whether the entry refused it before the overlay
  */
-function isMeant(by: OverlayEntry | undefined, map: YamlMap): boolean {
-  if (by === undefined) return refusesQuota(map);
+function isMeant(by: OverlayEntry | undefined, wasRefused: boolean): boolean {
+  if (by === undefined) return wasRefused;
   const { domain, path } = by.written;
   return !domain.includes('*') && !path.includes('*');
 }
