@@ -83,6 +83,7 @@ export const AT_LENGTH = [
   'service/task-kills-redis',
   'service/task-store-faults',
   'service/tasks-clock',
+  'service/tasks-move',
   'service/tasks-readiness',
   'service/tasks-revocation',
   'service/tasks-shared-limit',

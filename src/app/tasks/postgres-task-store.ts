@@ -1,6 +1,9 @@
 import { withoutTls } from '../../base/tls/client-tls.ts';
 import { readPostgresAddress } from '../../settings/kinds/postgres-address.ts';
-import { POSTGRES_TASK_STORE_DEFAULTS } from '../../tasks/store/postgres/connection/options.ts';
+import {
+  POSTGRES_TASK_STORE_DEFAULTS,
+  type PostgresTaskStoreOptions,
+} from '../../tasks/store/postgres/connection/options.ts';
 import { PostgresTaskStore } from '../../tasks/store/postgres/postgres-store.ts';
 import { clientTls } from '../stores/client-tls.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -10,12 +13,21 @@ import type { Surroundings } from '../surroundings.ts';
  *
  * @throws Error that names the setting, if a TLS file cannot be used
  */
-export function postgresTaskStore({
+export function postgresTaskStore(thread: Omit<Surroundings, 'stats'>): PostgresTaskStore {
+  return new PostgresTaskStore(postgresOptions(thread));
+}
+
+/**
+ * What the settings say about the task store in PostgreSQL.
+ *
+ * @throws Error that names the setting, if a TLS file cannot be used
+ */
+export function postgresOptions({
   settings,
   clock,
   random,
   logger,
-}: Omit<Surroundings, 'stats'>): PostgresTaskStore {
+}: Omit<Surroundings, 'stats'>): PostgresTaskStoreOptions {
   const { hosts, user, password, database } = readPostgresAddress(settings.tasksPostgresUrl);
   const commit = settings.tasksPostgresSynchronousCommit;
   const tls = settings.tasksPostgresTls
@@ -33,7 +45,7 @@ export function postgresTaskStore({
         },
       )
     : withoutTls('set TASKS_POSTGRES_TLS=true');
-  return new PostgresTaskStore({
+  return {
     ...POSTGRES_TASK_STORE_DEFAULTS,
     hosts,
     user,
@@ -47,5 +59,5 @@ export function postgresTaskStore({
     clock,
     random,
     logger,
-  });
+  };
 }

@@ -7,7 +7,7 @@ import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { Surroundings } from '../surroundings.ts';
 
 /** Name of the SQLite file in the data directory. */
-const TASKS_FILE = 'tasks.db';
+export const TASKS_FILE = 'tasks.db';
 
 /** A store, and how other threads use it; `shared` is null if other threads have connections of their own. */
 interface OpenedTaskStore {

@@ -9,6 +9,7 @@ import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { WorkerNames } from '../../tasks/model/worker-names.ts';
+import { refuseMoved } from '../../tasks/move/move-record.ts';
 import { AskedTenants } from '../../tasks/rest/threads/asked-tenants.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ThreadLinks } from '../../tasks/rest/threads/thread-links.ts';
@@ -120,7 +121,7 @@ export class TasksService implements Service {
   async start(): Promise<void> {
     await this.#stack.start({
       name: 'task store',
-      start: () => this.#store.start(),
+      start: () => startStore(this.#store),
       stop: () => this.#store.stop(),
     });
     // In parallel, because most of the startup time is spent on loading the code of the threads.
@@ -137,6 +138,12 @@ export class TasksService implements Service {
   stop(): Promise<void> {
     return this.#stack.stop();
   }
+}
+
+/** @throws Error if the store cannot be opened, or its tasks were moved elsewhere */
+async function startStore(store: TaskStore): Promise<void> {
+  await store.start();
+  await refuseMoved(store);
 }
 
 /** The engine monitors these parts, so readiness checks do not access the store. */

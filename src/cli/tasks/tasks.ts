@@ -4,6 +4,7 @@ import { type CliIo, UsageFault } from '../terminal/io.ts';
 import { DEFAULT_COLUMNS, tableLines, wrapped } from '../terminal/layout.ts';
 import { USE_COMMANDS } from './account-use.ts';
 import { ACCOUNT_COMMANDS, CREATE_ACCOUNT } from './accounts.ts';
+import { MOVE_COMMANDS } from './moves.ts';
 import { SCHEDULE_COMMANDS } from './schedules.ts';
 import { SECRET_COMMANDS } from './secrets.ts';
 import { ACTION_COMMANDS } from './task-actions.ts';
@@ -20,6 +21,7 @@ const SECTIONS: readonly CommandSection[] = [
   { heading: 'Users and their tokens', commands: [...USER_COMMANDS, ...TOKEN_COMMANDS] },
   { heading: 'The account', commands: USE_COMMANDS },
   { heading: 'Accounts, for the operator of the service', commands: ACCOUNT_COMMANDS },
+  { heading: 'The store, for the operator of the service', commands: MOVE_COMMANDS },
 ];
 
 const COMMANDS = new Map(
@@ -30,7 +32,7 @@ const COMMANDS = new Map(
 const FIRST_WORDS = [...new Set([...COMMANDS.keys()].map(name => name.split(' ')[0]))];
 
 /**
- * `sluice tasks`: the daily work with the task service, over its REST API.
+ * `sluice tasks`: the daily work with the task service, over its REST API, and moving its data to another store.
  *
  * @returns the exit status
  * @throws CommandFault if the arguments are wrong, the service is unreachable, or it rejects the request

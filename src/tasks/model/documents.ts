@@ -18,6 +18,7 @@ export interface DocumentBodies {
   readonly audit: AuditEntry;
   readonly callback: Callback;
   readonly master_keys: MasterKeyRecord;
+  readonly move: MoveRecord;
 }
 export type DocumentKind = keyof DocumentBodies;
 
@@ -63,6 +64,18 @@ export interface Account {
 interface MasterKeyRecord {
   /** Ids of master keys, in the order in which processes began to use them. */
   readonly ids: readonly string[];
+}
+
+/** That the data of a store moves to another one. Each of both stores has one such document, of the service itself. */
+export interface MoveRecord {
+  /** Whether the data moves into this store, or was moved out of it. */
+  readonly direction: 'in' | 'out';
+  /** Address of the other store, without credentials. */
+  readonly other: string;
+  /** When the move into this store began, or the move out of it ended. */
+  readonly at: number;
+  /** How far the data has been copied into this store, as `../move` says it; null in the other one. */
+  readonly progress: string | null;
 }
 
 interface AccountSuspension {

@@ -61,5 +61,6 @@ export const DOCUMENT = {
   audit: 7,
   callback: 8,
   master_keys: 9,
+  move: 10,
 } as const satisfies Record<DocumentKind, number>;
 export const DOCUMENT_CODES = Object.keys(DOCUMENT) as readonly DocumentKind[];

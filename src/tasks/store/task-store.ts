@@ -1,5 +1,6 @@
 import type { DocumentKind } from '../model/documents.ts';
 import type { HistoryEntry, Task, TaskBody } from '../model/task.ts';
+import type { AnswerPage, Copy, CopyPage, CopyPlace } from './copies.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument, TenantAccount } from './documents.ts';
 import type {
   ApplyAnswer,
@@ -245,6 +246,19 @@ export interface TaskStore {
    * @returns where to continue; null if nothing is left
    */
   forgetTenant(tenant: string, place: string | null): Promise<string | null>;
+
+  /**
+   * Reads everything of one tenant in pages, except idempotency records. Tasks and documents are in the order of their ids,
+   * documents of each kind after another. What changes between two calls can be missing.
+   */
+  copyOut(tenant: string, place: CopyPlace): Promise<CopyPage>;
+  /** Reads the idempotency records of all tenants in pages, in any order. A record may come twice. */
+  recallAll(place: string | null): Promise<AnswerPage>;
+  /**
+   * Writes copies as they are: at most one page of them. What exists already stays as it is, so that a repeated call
+   * changes nothing. Hints are set for the copied tasks and documents.
+   */
+  copyIn(tenant: string, copies: readonly Copy[]): Promise<void>;
 
   /** Domains of tenants, sorted by name. */
   tenants(after: string | null, limit: number): Promise<readonly string[]>;

@@ -78,7 +78,8 @@ function pass(clock: ManualClock, ms: number): null {
   return null;
 }
 
-async function compareAnswers(
+/** Compares the answers to one step; null when they are equal. */
+export async function compareAnswers(
   model: TaskStore,
   store: TaskStore,
   step: Exclude<Step, { advanceMs: number }>,
@@ -115,7 +116,8 @@ function ordered(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-async function compareStates(model: TaskStore, store: TaskStore): Promise<string | null> {
+/** Compares everything that can be read; null when it is equal. */
+export async function compareStates(model: TaskStore, store: TaskStore): Promise<string | null> {
   const [expected, found] = [await snapshotOf(model), await snapshotOf(store)];
   if (isDeepStrictEqual(found, expected)) return null;
   return `it holds something else than the model\n${differingPlaces(found, expected)}`;

@@ -48,11 +48,12 @@ export class Scene {
   readonly #open: OpenStore;
   #store: TaskStore;
 
-  private constructor(clock: ManualClock, open: OpenStore) {
+  /** @param like the scene whose ids go on; null for a new one */
+  private constructor(clock: ManualClock, open: OpenStore, like: Scene | null = null) {
     this.clock = clock;
-    this.make = new Factory(clock);
-    this.mailer = this.make.worker();
-    this.reporter = this.make.worker({ name: 'reporter', mode: 'pull', url: null });
+    this.make = like?.make ?? new Factory(clock);
+    this.mailer = like?.mailer ?? this.make.worker();
+    this.reporter = like?.reporter ?? this.make.worker({ name: 'reporter', mode: 'pull', url: null });
     this.#open = open;
     this.#store = open.store;
   }
@@ -64,6 +65,11 @@ export class Scene {
     const scene = new Scene(clock, open);
     await scene.store.apply(ACME, [scene.make.account(ACME), scene.mailer, scene.reporter]);
     return scene;
+  }
+
+  /** The same account and workers, which the store has or gets otherwise. */
+  over(open: OpenStore): Scene {
+    return new Scene(this.clock, open, this);
   }
 
   get store(): TaskStore {

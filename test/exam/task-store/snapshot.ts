@@ -19,7 +19,7 @@ const KINDS = Object.keys({
   removal: true,
   audit: true,
   callback: true,
-} satisfies Record<Exclude<DocumentKind, 'master_keys'>, true>) as DocumentKind[];
+} satisfies Record<Exclude<DocumentKind, 'master_keys' | 'move'>, true>) as DocumentKind[];
 
 /** Everything of one tenant that can be read. */
 export interface TenantSnapshot {

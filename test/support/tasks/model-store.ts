@@ -1,6 +1,7 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
+import type { AnswerPage, Copy, CopyPage, CopyPlace } from '../../../src/tasks/store/copies.ts';
 import {
   ACCOUNT_ID,
   type DocumentChange,
@@ -40,6 +41,7 @@ import { MAX_DUE, READ_BYTES, type TaskStore } from '../../../src/tasks/store/ta
 import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../../../src/tasks/store/usage.ts';
 import { change } from './model/changing.ts';
 import { blocks, claim } from './model/claiming.ts';
+import { answerCopies, copyIn, copyOut } from './model/copying.ts';
 import { create, remember, remembered } from './model/creating.ts';
 import { applyChanges, dueDocuments, findByName, listDocuments } from './model/documents.ts';
 import { allRecords, counts, dueOf, list, openOfSchedule, overdue, readHistory } from './model/reading.ts';
@@ -345,6 +347,21 @@ export class ModelStore implements TaskStore {
         account: await this.getDocument(tenant, 'account', ACCOUNT_ID),
       })),
     );
+  }
+
+  async copyOut(tenant: string, place: CopyPlace): Promise<CopyPage> {
+    return copyOut(this.#state(tenant), this.#now(), place);
+  }
+
+  async recallAll(_place: string | null): Promise<AnswerPage> {
+    const answers = this.#all().flatMap(([tenant, state]) =>
+      answerCopies(state, this.#now()).map(answer => ({ tenant, answer })),
+    );
+    return { answers, next: null };
+  }
+
+  async copyIn(tenant: string, copies: readonly Copy[]): Promise<void> {
+    copyIn(this.#state(tenant), copies);
   }
 
   async tenants(after: string | null, limit: number): Promise<readonly string[]> {

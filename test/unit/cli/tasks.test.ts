@@ -61,7 +61,7 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
   for (const [args, text] of [
     [
       [],
-      'missing command. Use one of: create-account, add-worker, create, list, show, history, retry, cancel, pause, resume, run, delete, workers, secrets, schedules, users, tokens, counts, limits, usage, audit, accounts.',
+      'missing command. Use one of: create-account, add-worker, create, list, show, history, retry, cancel, pause, resume, run, delete, workers, secrets, schedules, users, tokens, counts, limits, usage, audit, accounts, move, reopen.',
     ],
     [['--json'], 'missing command. Use one of: create-account, add-worker,'],
     [['lst'], 'unknown command "lst". Did you mean "list"?'],

@@ -38,7 +38,14 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['batching', 'explain', 'decision-log', 'hot-keys'],
     ['pool', 'generations'],
   ],
-  tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
+  tasks: [
+    ['model'],
+    ['store', 'sealing'],
+    ['delivery', 'identity', 'move'],
+    ['scheduler'],
+    ['rest'],
+    [OWN_FILES],
+  ],
   settings: [['kinds'], ['groups'], [OWN_FILES]],
   cli: [['terminal'], ['serve', 'client', 'operator', 'tasks'], [OWN_FILES]],
   [PAGES]: [

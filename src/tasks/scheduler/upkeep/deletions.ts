@@ -31,7 +31,7 @@ const JOBS_AT_ONCE = 16;
 const RUNNING_MS = 1_000;
 
 /** Workers first: without its worker, no task can be created. A table, so that no kind is forgotten. */
-const BELONGINGS: Readonly<Record<Exclude<DocumentKind, 'account' | 'master_keys'>, true>> = {
+const BELONGINGS: Readonly<Record<Exclude<DocumentKind, 'account' | 'master_keys' | 'move'>, true>> = {
   worker: true,
   schedule: true,
   secret: true,

@@ -10,6 +10,7 @@ import { Functions } from './functions.ts';
 import { list, search } from './lists.ts';
 import { Lookout } from './lookout.ts';
 import { OldestData } from './oldest-data.ts';
+import { PostgresCopies } from './postgres-copies.ts';
 import { PostgresDocuments } from './postgres-documents.ts';
 import {
   bodiesOf,
@@ -50,6 +51,7 @@ export class PostgresTaskStore implements TaskStore {
   readonly #options: PostgresTaskStoreOptions;
   readonly #client: PostgresClient;
   readonly #functions: Functions;
+  readonly #copies: PostgresCopies;
   readonly #documents: PostgresDocuments;
   readonly #lookout: Lookout;
   readonly #oldest: OldestData;
@@ -58,6 +60,7 @@ export class PostgresTaskStore implements TaskStore {
     this.#options = options;
     this.#client = new PostgresClient(options);
     this.#functions = new Functions(this.#client, options.time);
+    this.#copies = new PostgresCopies(this.#functions, this.now);
     this.#documents = new PostgresDocuments(this.#functions);
     const monotonicMs = () => performance.now();
     this.#lookout = new Lookout(this.#functions, monotonicMs);
@@ -252,6 +255,12 @@ export class PostgresTaskStore implements TaskStore {
 
   readonly forgetTenant: TaskStore['forgetTenant'] = async tenant =>
     (await this.#functions.write('forget_tenant', [tenant], tenant)) === true ? NEXT : null;
+
+  readonly copyOut: TaskStore['copyOut'] = (tenant, place) => this.#copies.copyOut(tenant, place);
+
+  readonly recallAll: TaskStore['recallAll'] = place => this.#copies.recallAll(place);
+
+  readonly copyIn: TaskStore['copyIn'] = (tenant, copies) => this.#copies.copyIn(tenant, copies);
 
   readonly accounts: TaskStore['accounts'] = (after, limit) => this.#documents.accounts(after, limit);
 

@@ -1,4 +1,4 @@
-import type { HistoryEvent, TaskError } from '../../model/task.ts';
+import type { HistoryEvent, Task, TaskError } from '../../model/task.ts';
 import { keptTexts, PRIORITIES } from '../../model/task-content.ts';
 import type { GivenTime } from '../../model/time.ts';
 import { actorText } from '../actor-text.ts';
@@ -50,11 +50,21 @@ function newTask({ task, body, onConflict, wake }: NewTask): string {
     by: actorText(createdBy),
     wake,
     ...ownTexts(task),
-    fixed: JSON.stringify([task.worker, task.scheduledFor, createdBy.type, createdBy.id, task.createdAt]),
+    fixed: fixedText(task),
     conflict: onConflict,
     headers: pairsText(body.headers),
     hasPayload: body.payload !== null,
   });
+}
+
+/** The values of a record that never change. */
+export function fixedText({
+  worker,
+  scheduledFor,
+  createdBy,
+  createdAt,
+}: Pick<Task, 'worker' | 'scheduledFor' | 'createdBy' | 'createdAt'>): string {
+  return JSON.stringify([worker, scheduledFor, createdBy.type, createdBy.id, createdAt]);
 }
 
 export function changeArguments({ action, patch, expectVersion, actor }: TaskChange): Argument[] {
@@ -131,7 +141,8 @@ export function settlementText(settlement: Settlement): string {
   ]);
 }
 
-function errorText({ code, message, httpStatus }: Omit<TaskError, 'at'>): string {
+/** The last error of a task, without its time. */
+export function errorText({ code, message, httpStatus }: Omit<TaskError, 'at'>): string {
   return JSON.stringify({ code, message, httpStatus });
 }
 
@@ -140,20 +151,32 @@ export function changeOf(change: DocumentChange): object {
   return { ...change, dueAt: orFalse(change.dueAt), body: JSON.stringify(change.body) };
 }
 
-/** `[scope and key, fingerprint, keepMs, note]`. The first is prefixed with the length of the scope, so it is unambiguous. */
-export function idempotencyOf({ scope, key, fingerprint, keepMs, note }: Idempotency): unknown[] {
-  return [`${scope.length}:${scope}:${key}`, fingerprint, keepMs, note];
+/** The name of an idempotency record. The scope is preceded by its length, so that the name is unambiguous. */
+export function answerName(scope: string, key: string): string {
+  return `${scope.length}:${scope}:${key}`;
 }
 
-function ownTexts(content: TaskPatch): object {
+/** The reverse of {@link answerName}. */
+export function readAnswerName(name: string): { readonly scope: string; readonly key: string } {
+  const begin = name.indexOf(':') + 1;
+  const end = begin + Number(name.slice(0, begin - 1));
+  return { scope: name.slice(begin, end), key: name.slice(end + 1) };
+}
+
+/** `[name, fingerprint, keepMs, note]` */
+export function idempotencyOf({ scope, key, fingerprint, keepMs, note }: Idempotency): unknown[] {
+  return [answerName(scope, key), fingerprint, keepMs, note];
+}
+
+export function ownTexts(content: TaskPatch): object {
   return Object.fromEntries(Object.entries(keptTexts(content)).map(([name, text]) => [name, orFalse(text)]));
 }
 
-function pairsText(pairs: Readonly<Record<string, string>>): string | false {
+export function pairsText(pairs: Readonly<Record<string, string>>): string | false {
   const text = JSON.stringify(pairs);
   return text !== '{}' && text;
 }
 
-function orFalse<T>(value: T | null): T | false {
+export function orFalse<T>(value: T | null): T | false {
   return value === null ? false : value;
 }

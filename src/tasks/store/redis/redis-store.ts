@@ -20,6 +20,7 @@ import { Hints } from './hints.ts';
 import { history, list, openOfSchedule, type ReadScript, search } from './lists.ts';
 import { bodyOf, claimedOf, type Reply, resultsOf, settledOf, taskOf, tasksOf } from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
+import { copyIn, copyOut, recallAll } from './redis-copies.ts';
 import { RedisDocuments } from './redis-documents.ts';
 import { addUsage, usage } from './redis-usage.ts';
 
@@ -253,6 +254,13 @@ export class RedisTaskStore implements TaskStore {
     await this.#across.setReapHint(tenant);
     return null;
   };
+
+  readonly copyOut: TaskStore['copyOut'] = (tenant, place) => copyOut(this.#readOf(tenant), this.now, place);
+
+  readonly recallAll: TaskStore['recallAll'] = place => recallAll(this.#redis, this.now, place);
+
+  readonly copyIn: TaskStore['copyIn'] = (tenant, copies) =>
+    copyIn(this.#hints, (script, args) => this.#write(script, tenant, args), tenant, copies);
 
   readonly tenants: TaskStore['tenants'] = (after, limit) => this.#hints.tenants(after, limit);
 

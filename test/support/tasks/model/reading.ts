@@ -72,7 +72,7 @@ export function readHistory(record: TaskRecord, { after, limit, order }: History
 }
 
 /** The first and the last entries, and one that stands for those between them. */
-function withGap(history: readonly HistoryEntry[]): HistoryEntry[] {
+export function withGap(history: readonly HistoryEntry[]): HistoryEntry[] {
   const dropped = history.length - HISTORY_FIRST_KEPT - HISTORY_LAST_KEPT;
   if (dropped <= 0) return [...history];
   const first = history.slice(0, HISTORY_FIRST_KEPT);

@@ -1,8 +1,11 @@
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import { copyExam } from '../../../exam/task-store/copied-things.ts';
+import { randomCopyExam } from '../../../exam/task-store/copying.ts';
 import { taskStoreExam } from '../../../exam/task-store/exam.ts';
 import { randomExam } from '../../../exam/task-store/random.ts';
+import type { Backend } from '../../../exam/task-store/scene.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { type RedisCluster, startCluster } from '../../../support/redis-cluster.ts';
 import type { RedisServer } from '../../../support/redis-server.ts';
@@ -14,6 +17,7 @@ import {
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
 import { withWorker } from '../../../support/tasks/store-with-worker.ts';
+import { openedSqlite } from '../../../support/tasks/stored-things.ts';
 import { until, untilDone } from '../../../support/until.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 10);
@@ -25,6 +29,15 @@ t.teardown(() => cluster.stop());
 const backend = redisBackend('redis cluster', cluster.nodes);
 taskStoreExam(t, backend, 8);
 randomExam(t, backend, { sequences: 3, seed: 101 });
+
+const sqlite: Backend = { name: 'sqlite', open: clock => openedSqlite(t).open(clock) };
+for (const [from, to] of [
+  [sqlite, backend],
+  [backend, sqlite],
+]) {
+  copyExam(t, from, to);
+  randomCopyExam(t, from, to, { sequences: 1 });
+}
 
 async function open(t: Test, options: RedisTaskStoreSetting = {}) {
   const time = new ManualClock(NOW);

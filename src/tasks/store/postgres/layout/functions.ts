@@ -5,6 +5,8 @@ import { BOUNDS, CLAIM, START } from '../sql/claims/claim.ts';
 import { GROUP_LINES } from '../sql/claims/group-lines.ts';
 import { GROUPS } from '../sql/claims/groups.ts';
 import { HINTS } from '../sql/claims/hints.ts';
+import { COPY_IN } from '../sql/copies/copy-in.ts';
+import { COPY_OUT } from '../sql/copies/copy-out.ts';
 import { APPLY, PUT_DOCUMENT } from '../sql/documents/changes.ts';
 import { DUE_DOCUMENTS, FIND_DOCUMENTS } from '../sql/documents/find.ts';
 import { IDEMPOTENCY } from '../sql/documents/idempotency.ts';
@@ -28,7 +30,7 @@ const TEXTS = [
   ...[NAMES, TALLIES, HINTS, GROUPS, SAVING, KEYS, CALLBACKS, CONTENT, IDEMPOTENCY, PUT_DOCUMENT, APPLY],
   ...[INSERT, NEW_KEYS, CREATE, CREATE_REQUEST, CHANGE, CANDIDATES, GROUP_CANDIDATES, GROUP_LINES, BOUNDS],
   ...[START, CLAIM, SETTLE, LEASES, FIND_DOCUMENTS, DUE_DOCUMENTS, READS, LISTS, DUE, BLOCKS, USAGE, REMOVAL],
-  LOOKOUT,
+  ...[LOOKOUT, COPY_OUT, COPY_IN],
 ];
 
 /** Functions that the store calls. They call the others. */
@@ -40,6 +42,10 @@ const CALLED = [
   'bodies',
   'change',
   'claim',
+  'copy_documents',
+  'copy_in',
+  'copy_tasks',
+  'copy_usage',
   'count_documents',
   'count_due',
   'counts',
@@ -64,6 +70,7 @@ const CALLED = [
   'overdue',
   'ping',
   'purge',
+  'recall_all',
   'recalled',
   'remember',
   'remove',
@@ -91,6 +98,9 @@ const PLANNING = [
  * PostgreSQL looked last, or rows of one kind are rare, it would prefer to read all of another one, and to sort.
  */
 const ORDERED = [
+  'copy_documents',
+  'copy_tasks',
+  'copy_usage',
   'due_of',
   'due_tasks',
   'forget_idle',
@@ -111,6 +121,7 @@ const ORDERED = [
   'ping',
   'purge_others',
   'read_due',
+  'recall_all',
   'some_group_is_full',
 ];
 

@@ -16,6 +16,8 @@ const MIGRATING = 0x534c_5549;
 
 /** Functions of other versions are removed if no process has used them for this long. */
 const UNUSED = '7 days';
+/** New functions were last used so long ago, because a process that only moves tasks does not count as one that uses them. */
+const NOT_YET = '1 minute';
 
 /** `to_regclass` would not see what another session has created since the transaction began. */
 const HAS_LAYOUT = `SELECT EXISTS (
@@ -75,9 +77,10 @@ async function createFunctions(connection: Connection): Promise<void> {
   for (const { functions } of rows) await connection.query(`DROP SCHEMA IF EXISTS ${functions} CASCADE`);
   await connection.query('SET LOCAL check_function_bodies = off');
   await connection.query(`CREATE SCHEMA ${FUNCTION_SCHEMA};${FUNCTIONS}`);
-  await connection.query('INSERT INTO sluice.version (functions, used_at) VALUES ($1, now())', [
-    FUNCTION_SCHEMA,
-  ]);
+  await connection.query(
+    `INSERT INTO sluice.version (functions, used_at) VALUES ($1, now() - interval '${NOT_YET}')`,
+    [FUNCTION_SCHEMA],
+  );
 }
 
 async function isMigrated(connection: Connection, newest: number): Promise<boolean> {

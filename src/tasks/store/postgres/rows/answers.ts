@@ -11,13 +11,16 @@ import type {
   Overdue,
   SettleAnswer,
 } from '../../requests.ts';
-import { type BodyValues, bodyOf, type TaskValues, taskOf } from './task-row.ts';
+import { type BodyValues, bodyOf, type TaskValues, taskOf, taskValues } from './task-row.ts';
 
 /** Reads the answers of functions; `sql` describes their forms. */
 
 export type ResultValues =
   /** For a task that was just created: the time, and the task that holds it. */
-  | readonly ['made', at: number, heldBy: string | null]
+  readonly ['made', at: number, heldBy: string | null] | StoredResult;
+
+/** Also the form in idempotency records. */
+export type StoredResult =
   | readonly ['created' | 'replaced', TaskValues]
   | readonly ['existing', TaskValues, freeAt: number | null]
   | readonly ['refused', 'task_key_exists', id: string]
@@ -48,6 +51,10 @@ function resultOf(values: ResultValues, item: NewTask): CreateResult {
   if (values[0] === 'made') {
     return { kind: 'created', task: madeTask(item, { at: values[1], heldBy: values[2] }) };
   }
+  return storedResultOf(values);
+}
+
+export function storedResultOf(values: StoredResult): CreateResult {
   if (values[0] === 'refused') {
     if (values[1] === 'task_key_exists') {
       return { kind: 'refused', reason: values[1], taskId: values[2] };
@@ -58,6 +65,20 @@ function resultOf(values: ResultValues, item: NewTask): CreateResult {
   return values[0] === 'existing'
     ? { kind: 'existing', task, keyFreeAt: values[2] }
     : { kind: values[0], task };
+}
+
+/** The opposite of {@link storedResultOf}. */
+export function storedResult(result: CreateResult): StoredResult {
+  switch (result.kind) {
+    case 'refused':
+      return result.reason === 'task_key_exists'
+        ? ['refused', result.reason, result.taskId]
+        : ['refused', result.reason];
+    case 'existing':
+      return ['existing', taskValues(result.task), result.keyFreeAt];
+    default:
+      return [result.kind, taskValues(result.task)];
+  }
 }
 
 export type ApplyValues =

@@ -222,7 +222,7 @@ export function incrementsText(increments: readonly UsageIncrement[]): string {
 }
 
 /** Figures in their places, without zeros at the end. */
-function allFigures(pairs: readonly number[]): readonly number[] {
+export function allFigures(pairs: readonly number[]): readonly number[] {
   const figures: number[] = [];
   for (let i = 0; i < pairs.length && pairs[i] < USAGE_FIGURES; i += 2) {
     while (figures.length < pairs[i]) figures.push(0);
@@ -236,7 +236,7 @@ export function pairsOf(figures: readonly number[]): readonly number[] {
   return figures.flatMap((figure, place) => (figure === 0 ? [] : [place, figure]));
 }
 
-function mapText(map: Readonly<Record<string, string>>): string | null {
+export function mapText(map: Readonly<Record<string, string>>): string | null {
   const text = JSON.stringify(map);
   return text === '{}' ? null : text;
 }

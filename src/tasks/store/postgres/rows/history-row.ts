@@ -1,6 +1,6 @@
 import type { HistoryEntry } from '../../../model/task.ts';
-import { actorOf } from '../../actor-text.ts';
-import { EVENT_CODES, STATUS_CODES } from '../../codes.ts';
+import { actorOf, actorText } from '../../actor-text.ts';
+import { EVENT, EVENT_CODES, STATUS, STATUS_CODES } from '../../codes.ts';
 
 /** Values of the columns of a history entry. */
 export type EntryValues = readonly [
@@ -29,5 +29,35 @@ export function entryOf(values: EntryValues): HistoryEntry {
     ...(lease === null ? null : { leaseIdSuffix: lease }),
     ...(nextAt === null ? null : { nextAttemptAt: nextAt }),
     ...(more === null ? null : (JSON.parse(more) as Partial<HistoryEntry>)),
+  };
+}
+
+/** The opposite of {@link entryOf}: values by the names of their columns. */
+export function entryColumns(entry: HistoryEntry): object {
+  const {
+    seq,
+    at,
+    event,
+    from,
+    to,
+    attempt,
+    actor,
+    leaseIdSuffix,
+    nextAttemptAt,
+    dropped: _,
+    ...more
+  } = entry;
+  const text = JSON.stringify(more);
+  return {
+    n: seq,
+    at,
+    event: EVENT[event],
+    came_from: from === null ? null : STATUS[from],
+    led_to: STATUS[to],
+    attempt,
+    actor: actorText(actor),
+    lease: leaseIdSuffix ?? null,
+    next_at: nextAttemptAt ?? null,
+    more: text === '{}' ? null : text,
   };
 }

@@ -1,9 +1,15 @@
 import type { Task, TaskBody, TaskError } from '../../../model/task.ts';
-import { contentOfTexts, OWN_FIELDS, type OwnField, PRIORITIES } from '../../../model/task-content.ts';
-import { actorOf } from '../../actor-text.ts';
-import { STATUS_CODES } from '../../codes.ts';
-import { onFinishOf } from '../../documents.ts';
-import { policyOf } from '../../policy-text.ts';
+import {
+  contentOfTexts,
+  keptTexts,
+  OWN_FIELDS,
+  type OwnField,
+  PRIORITIES,
+} from '../../../model/task-content.ts';
+import { actorOf, actorText } from '../../actor-text.ts';
+import { STATUS, STATUS_CODES } from '../../codes.ts';
+import { onFinishOf, onFinishText } from '../../documents.ts';
+import { policyOf, policyText } from '../../policy-text.ts';
 
 /** Columns of a task that answers contain, in their order. */
 export const SHOWN_COLUMNS = [
@@ -81,6 +87,52 @@ export function taskOf(values: TaskValues): Task {
     finishedAt: numberOrNull('finished_at'),
     version: number('version'),
   };
+}
+
+/** The opposite of {@link taskOf}: values by the names of their columns. */
+export function columnsOf(task: Task): Readonly<Record<ShownColumn, string | number | null>> {
+  return {
+    id: task.id,
+    worker_id: task.workerId,
+    worker_name: task.worker,
+    ...(keptTexts(task) as Record<OwnField, string | null>),
+    status: STATUS[task.status],
+    band: PRIORITIES.indexOf(task.priority),
+    run_at: task.runAt,
+    due_at: task.dueAt,
+    expires_at: task.expiresAt,
+    timeout: task.timeoutMs,
+    max_attempts: task.retry.maxAttempts,
+    retry: policyText(task.retry),
+    attempt: task.attempt,
+    deferrals: task.deferrals,
+    key: task.key,
+    key_ttl: task.keyTtlMs,
+    last_error: task.lastError === null ? null : errorText(task.lastError),
+    cancel_at: task.cancelRequestedAt,
+    grp: task.group,
+    schedule: task.scheduleId,
+    scheduled_for: task.scheduledFor,
+    held_by: task.heldBy,
+    on_finish: onFinishText(task.onFinish),
+    created_by: actorText(task.createdBy),
+    created_at: task.createdAt,
+    updated_at: task.updatedAt,
+    started_at: task.startedAt,
+    finished_at: task.finishedAt,
+    version: task.version,
+  };
+}
+
+/** The opposite of {@link taskOf}. */
+export function taskValues(task: Task): TaskValues {
+  const columns = columnsOf(task);
+  return SHOWN_COLUMNS.map(column => columns[column]);
+}
+
+/** The time is last, where the end of an attempt adds it. */
+function errorText({ code, message, httpStatus, at }: TaskError): string {
+  return JSON.stringify({ code, message, httpStatus, at });
 }
 
 export function tasksOf(rows: readonly TaskValues[]): Task[] {

@@ -5,10 +5,12 @@
  * - `quota`: of creations of a tenant that is near its limit of open tasks
  * - `siblings`: of new documents of a kind that are limited in number
  * - `idempotency`: of requests with the same key
+ * - `copies`: of copies that are written for a tenant
  */
 export const LOCK = {
   worker: 0x534c_0001,
   quota: 0x534c_0002,
   siblings: 0x534c_0003,
   idempotency: 0x534c_0004,
+  copies: 0x534c_0005,
 } as const;

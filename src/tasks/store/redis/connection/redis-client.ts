@@ -26,6 +26,8 @@ const CLOSED = 'it was closed by the server';
 /** How many arguments of a script, and how many bytes of them, count as much as reading one key. */
 const ARGUMENTS_A_READ = 8;
 const BYTES_A_READ = 1_024;
+/** Number of keys that one call scans. */
+const SCANNED = 2_000;
 /** The weight of a heavy script, in keys that are read. */
 const READS_IF_HEAVY = 64;
 
@@ -197,6 +199,33 @@ export class RedisClient {
     return `${this.#options.keyPrefix}{${tenant}}:`;
   }
 
+  /**
+   * Reads the names of keys, some of one server in each call.
+   *
+   * @param match the pattern of their names
+   * @param place null at first, then `next` of the previous call
+   * @returns `next`: where to continue; null after the last key
+   */
+  async scan(
+    match: string,
+    place: string | null,
+  ): Promise<{ readonly keys: readonly string[]; readonly next: string | null }> {
+    const servers = this.#masters().toSorted((a, b) => (addressOf(a) < addressOf(b) ? -1 : 1));
+    const [at, cursor] = place === null ? [0, '0'] : [Number(place.split(' ')[0]), place.split(' ')[1]];
+    const args = [cursor, 'MATCH', match, 'COUNT', SCANNED];
+    const send = () => servers[at].callBuffer('scan', args);
+    const [next, names] = (await this.#replyTo({
+      doing: 'scan',
+      tenant: NOBODY,
+      args,
+      isHeavy: false,
+      send,
+    })) as [Buffer, Buffer[]];
+    const keys = names.map(String);
+    if (String(next) !== '0') return { keys, next: `${at} ${next}` };
+    return { keys, next: at + 1 < servers.length ? `${at + 1} 0` : null };
+  }
+
   #replyTo(request: Request): Promise<unknown> {
     const { doing, tenant, args, isHeavy } = request;
     const lost = this.#notConnected(doing);
@@ -321,8 +350,7 @@ export class RedisClient {
     const { durability, logger } = this.#options;
     const faults: Unmet[] = [];
     for (const server of this.#masters()) {
-      const { host, port, path } = server.options;
-      const address = shownAddress(path ? { path } : { host: host ?? '', port: port ?? 0 });
+      const address = addressOf(server);
       for (const { problem, text } of await unmetRequirements(server, durability, logger)) {
         faults.push({ problem, text: `Redis at ${address} cannot keep tasks: ${text}` });
       }
@@ -354,4 +382,8 @@ export class RedisClient {
     const trouble = problem === 'not_connected' ? problem : (`redis_${problem}` as const);
     return new StoreFault(trouble, advice === null ? text : `${text} (${advice})`, { cause: failure });
   }
+}
+
+function addressOf({ options: { host, port, path } }: Redis): string {
+  return shownAddress(path ? { path } : { host: host ?? '', port: port ?? 0 });
 }

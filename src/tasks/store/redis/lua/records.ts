@@ -12,10 +12,11 @@ import {
   type TaskStatus,
 } from '../../../model/task.ts';
 import { contentOfTexts, OWN_FIELDS, PRIORITIES } from '../../../model/task-content.ts';
-import { actorOf } from '../../actor-text.ts';
+import { actorOf, actorText } from '../../actor-text.ts';
+import type { TaskCopy } from '../../copies.ts';
 import { onFinishOf, type StoredDocument } from '../../documents.ts';
 import { policyOf } from '../../policy-text.ts';
-import type { ClaimedTask, CreateResult, SettleAnswer, TaskQuery } from '../../requests.ts';
+import type { ClaimedTask, CreateResult, SettleAnswer, Settlement, TaskQuery } from '../../requests.ts';
 
 /** Content that later versions add: at the end of records, so that those of older versions can be read. */
 export const LATER_FIELDS = OWN_FIELDS.filter(field => !['type', 'tags', 'metadata'].includes(field));
@@ -112,6 +113,36 @@ const A = Object.fromEntries(ENTRY_FIELDS.map((name, at) => [name, at])) as Read
   Record<(typeof ENTRY_FIELDS)[number], number>
 >;
 
+/** The values of a record by field. */
+export type RecordFields = Readonly<Record<TaskField, Packed>>;
+
+/** The values of a record in order; false for fields that are left out. */
+export function recordFields(fields: Partial<RecordFields>): readonly Packed[] {
+  return TASK_FIELDS.map(field => fields[field] ?? false);
+}
+
+/** The values of a history entry in order. */
+export function entryFields(entry: HistoryEntry): readonly Packed[] {
+  const { http, error, changed } = entry;
+  const values: Readonly<Record<(typeof ENTRY_FIELDS)[number], Packed | undefined>> = {
+    at: entry.at,
+    event: EVENT_NUMBER[entry.event],
+    from: entry.from === null ? false : STATUS_NUMBER[entry.from],
+    to: STATUS_NUMBER[entry.to],
+    attempt: entry.attempt,
+    actor: actorText(entry.actor),
+    suffix: entry.leaseIdSuffix,
+    http: http && JSON.stringify(http),
+    error: error && JSON.stringify(error),
+    next: entry.nextAttemptAt,
+    changed: changed?.join(','),
+    progress: entry.progress,
+    note: entry.note,
+  };
+  const fields = ENTRY_FIELDS.map(field => values[field] ?? false);
+  return fields.slice(0, fields.findLastIndex(value => value !== false) + 1);
+}
+
 const NO_PAIRS: Readonly<Record<string, string>> = {};
 
 export function taskOf(id: string, packed: Buffer): Task {
@@ -149,6 +180,24 @@ export function taskOf(id: string, packed: Buffer): Task {
     finishedAt: number(f[F.finished]),
     version: f[F.version] as number,
   };
+}
+
+/** What a record has beside the task, with the number of history entries that there have been. */
+type BesideTask = Pick<TaskCopy, 'wake' | 'lease' | 'settled'> & { readonly entries: number };
+
+export function besideTask(packed: Buffer): BesideTask {
+  const f = new MsgpackReader(packed).values();
+  const beside = { wake: f[F.wake] === true, entries: f[F.entries] as number, lease: null, settled: null };
+  const lease = f[F.lease];
+  const began = f[F.began];
+  if (TASK_STATUSES[f[F.status] as number] === 'running') {
+    const times = { until: f[F.leaseUntil] as number, latest: f[F.leaseCap] as number };
+    const beganAt = typeof began === 'number' ? began : null;
+    return { ...beside, lease: { id: lease as string, beganAt, ...times } };
+  }
+  if (!has(lease) || !has(f[F.settled])) return beside;
+  const event = HISTORY_EVENTS[f[F.settled] as number] as Settlement['event'];
+  return { ...beside, settled: { leaseId: lease as string, event } };
 }
 
 /** The lease of a running task. */
@@ -302,14 +351,23 @@ function resultOf(reader: MsgpackReader, parts: number): CreateResult {
   const kind = reader.value() as string;
   const id = parts > 1 ? (reader.value() as string) : '';
   if (kind === 'k') return { kind: 'refused', reason: 'task_key_exists', taskId: id };
-  if (parts < 3) return { kind: 'refused', reason: REFUSALS[kind] };
+  if (parts < 3) return { kind: 'refused', reason: REFUSALS[kind as RefusalLetter] };
   const task = taskOf(id, reader.bytes());
   if (kind === 'e') return { kind: 'existing', task, keyFreeAt: (reader.value() as number | false) || null };
   return { kind: kind === 'c' ? 'created' : 'replaced', task };
 }
 
-const REFUSALS: Readonly<Record<string, 'quota_exceeded' | 'worker_missing' | 'not_created'>> = {
-  q: 'quota_exceeded',
-  w: 'worker_missing',
-  n: 'not_created',
-};
+const REFUSALS = { q: 'quota_exceeded', w: 'worker_missing', n: 'not_created' } as const;
+type RefusalLetter = keyof typeof REFUSALS;
+
+/** The reverse of {@link resultOf}, with the values of records in place of records. */
+export function resultFields(result: CreateResult, recordOf: (task: Task) => readonly Packed[]): Packed[] {
+  if (result.kind === 'refused') {
+    if (result.reason === 'task_key_exists') return ['k', result.taskId];
+    const letters = Object.keys(REFUSALS) as RefusalLetter[];
+    return [letters.find(letter => REFUSALS[letter] === result.reason) as RefusalLetter];
+  }
+  const { kind, task } = result;
+  const fields: Packed[] = [kind[0], task.id, [...recordOf(task)]];
+  return kind === 'existing' ? [...fields, result.keyFreeAt ?? false] : fields;
+}

@@ -3,6 +3,7 @@ import { TASK_STATUSES } from '../../../model/task.ts';
 import { CHANGE, FORGET, PURGE, REMOVE } from './change.ts';
 import { BLOCKS, CLAIM, PEEK_WORKER } from './claim.ts';
 import { BEGIN, ENDING, TASKS } from './common.ts';
+import { COPY_DOCUMENTS, COPY_IN, COPY_TASKS, COPY_USAGE } from './copies.ts';
 import { CREATE, EDIT } from './create.ts';
 import {
   APPLY,
@@ -59,6 +60,7 @@ export const SCRIPTS = {
   extend: script('extend', 'ends', TASKS, EXTEND),
   purge: script('purge', 'ends', TASKS, ENDING, PURGE),
   forget: script('forget', 'ends', FORGET),
+  copyIn: script('copyIn', 'writes', TASKS, DOCUMENTS, COPY_IN),
   apply: script('apply', 'writes', DOCUMENTS, IDEMPOTENCY, APPLY),
   recall: script('recall', 'reads', IDEMPOTENCY, RECALL),
   remember: script('remember', 'writes', IDEMPOTENCY, REMEMBER),
@@ -68,6 +70,9 @@ export const SCRIPTS = {
   listOfKey: script('listOfKey', 'reads', LIST_OF_KEY),
   bodies: script('bodies', 'reads', BODIES),
   history: script('history', 'reads', HISTORY),
+  copyDocuments: script('copyDocuments', 'reads', COPY_DOCUMENTS),
+  copyTasks: script('copyTasks', 'reads', COPY_TASKS),
+  copyUsage: script('copyUsage', 'reads', COPY_USAGE),
   counts: script('counts', 'reads', COUNTS),
   dueOf: script('dueOf', 'reads', DUE_OF),
   overdue: script('overdue', 'reads', OVERDUE),
@@ -89,6 +94,10 @@ export const HEAVY: ReadonlySet<Script> = new Set<Script>([
   SCRIPTS.listOfKey,
   SCRIPTS.bodies,
   SCRIPTS.history,
+  SCRIPTS.copyIn,
+  SCRIPTS.copyDocuments,
+  SCRIPTS.copyTasks,
+  SCRIPTS.copyUsage,
   SCRIPTS.dueOf,
   SCRIPTS.overdue,
   SCRIPTS.survey,

@@ -6,7 +6,7 @@ const MAX_DEFERRALS = 100;
  * How long an ended lease is kept. A repeated settlement within this time gets the same answer; later ones are `lost`. A kept
  * lease needs a tenth of the memory of a finished task.
  */
-const SETTLED_LEASE_KEPT_MS = 3_600_000;
+export const SETTLED_LEASE_KEPT_MS = 3_600_000;
 
 const LEASED = `local function leased(lease)
   local id = call('GET', P .. 'L:' .. lease)

@@ -32,7 +32,7 @@ const OLDEST =
   'SELECT no FROM doc INDEXED BY doc_parent WHERE tenant = ? AND kind = ? AND parent = ? ORDER BY id LIMIT ?';
 const KNOWN = 'UPDATE tenant SET known = ? WHERE no = ?';
 
-const SHOWN = 'doc.kind, doc.id, doc.version, doc.parent, doc.due_at, doc.body';
+export const SHOWN = 'doc.kind, doc.id, doc.version, doc.parent, doc.due_at, doc.body';
 const BY_ID = `SELECT ${SHOWN} FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ? AND id = ?`;
 const BY_NAME = `SELECT ${SHOWN} FROM doc_name CROSS JOIN doc ON doc.no = doc_name.doc
   WHERE doc_name.tenant = ? AND doc_name.name = ?`;
@@ -97,14 +97,19 @@ export function applyChanges(
         : remove(work, tenant, present as Present, change),
     );
     if (change.kind === 'account') {
-      work.statements.run(KNOWN, change.op === 'put' ? 1 : 0, work.numbers.ofTenant(tenantName));
+      setKnown(work, work.numbers.ofTenant(tenantName) as number, change.op === 'put');
     }
     work.documentsChanged();
   }
   return { kind: 'done', versions };
 }
 
-function presentOf({ statements }: View, tenant: number, kind: DocumentKind, id: string): Present | null {
+export function presentOf(
+  { statements }: View,
+  tenant: number,
+  kind: DocumentKind,
+  id: string,
+): Present | null {
   const row = statements.one(PRESENT, tenant, DOCUMENT[kind], id);
   return row === undefined ? null : { number: row[0] as number, version: row[1] as number };
 }
@@ -143,11 +148,26 @@ function put(work: Work, tenant: number, present: Present | null, change: PutDoc
     statements.run(UPDATE, parent, version, dueAt, JSON.stringify(change.body), number);
     statements.run(DROP_NAMES, number);
   }
-  for (const name of new Set(unique)) statements.run(ADD_NAME, tenant, name, number);
+  nameDocument(work, tenant, number, unique);
   if (present === null && change.keepNewest !== undefined) {
     dropOldest(statements, tenant, change, change.keepNewest);
   }
   return version;
+}
+
+/** Adds the names of a document that has none. */
+export function nameDocument(
+  { statements }: Work,
+  tenant: number,
+  number: number,
+  unique: readonly string[],
+): void {
+  for (const name of new Set(unique)) statements.run(ADD_NAME, tenant, name, number);
+}
+
+/** Whether the tenant has an account, which the list of tenants says. */
+export function setKnown({ statements }: Work, tenant: number, isKnown: boolean): void {
+  statements.run(KNOWN, isKnown ? 1 : 0, tenant);
 }
 
 function dropOldest(
@@ -304,7 +324,7 @@ function readDue(
   return { documents, bytes };
 }
 
-function documentOf([kind, id, version, parent, dueAt, body]: Row): StoredDocument {
+export function documentOf([kind, id, version, parent, dueAt, body]: Row): StoredDocument {
   return {
     kind: DOCUMENT_CODES[kind as number],
     id: id as string,

@@ -1,8 +1,11 @@
+import { copySize, PAGE_SIZES } from '../../copies.ts';
 import type { DocumentChange, PutDocument } from '../../documents.ts';
 import type { Operation, OperationName, Runs } from '../../operations.ts';
 import type { View, Work } from '../rows/work.ts';
 import { change, remove } from './change.ts';
 import { blocks, claim, setWakeup } from './claim.ts';
+import { copyIn } from './copying-in.ts';
+import { copyOut, recallAll } from './copying-out.ts';
 import { create } from './create.ts';
 import {
   accounts,
@@ -57,6 +60,8 @@ const READS = {
   countDue,
   dueOf,
   usage,
+  copyOut,
+  recallAll,
   tenants,
   accounts,
   now,
@@ -76,6 +81,7 @@ const WRITES = {
   addUsage,
   purge,
   forgetTenant,
+  copyIn,
   ping,
 } as const satisfies Runs<Work, Exclude<OperationName, keyof typeof READS>>;
 
@@ -121,6 +127,12 @@ export function weightOf({ name, args }: Operation): number {
       return 1 + args[1].length;
     case 'usage':
       return 1 + args[1].intervals;
+    case 'copyOut':
+      return 1 + PAGE_SIZES[args[1].part];
+    case 'recallAll':
+      return 1 + PAGE_SIZES.answer;
+    case 'copyIn':
+      return 1 + args[1].length;
     case 'list':
     case 'listDocuments':
       return 1 + args[1].limit;
@@ -154,6 +166,8 @@ export function sizeOf({ name, args }: Operation): number {
       return SMALL + (args[2].patch.payload?.length ?? 0);
     case 'apply':
       return args[1].reduce((sum, change) => sum + SMALL + payloadSize(change), SMALL);
+    case 'copyIn':
+      return args[1].reduce((sum, copy) => sum + SMALL + copySize(copy), SMALL);
     default:
       return SMALL;
   }

@@ -12,7 +12,7 @@ import { LIMIT } from '../file/statements.ts';
 import type { View, Work } from '../rows/work.ts';
 
 /** Stands for all workers of a tenant. Workers have numbers from 1. */
-const ALL_WORKERS = 0;
+export const ALL_WORKERS = 0;
 const SPANS = Object.keys(USAGE_SPANS) as readonly UsageSpan[];
 
 const IS_COUNTED = `SELECT 1 FROM doc INDEXED BY doc_id

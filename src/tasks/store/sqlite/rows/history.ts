@@ -4,8 +4,8 @@ import {
   type HistoryEntry,
   type HistoryEvent,
 } from '../../../model/task.ts';
-import { actorOf } from '../../actor-text.ts';
-import { EVENT, EVENT_CODES, STATUS_CODES } from '../../codes.ts';
+import { actorOf, actorText } from '../../actor-text.ts';
+import { EVENT, EVENT_CODES, STATUS, STATUS_CODES } from '../../codes.ts';
 import { droppedOf, FIRST_DROPPED, withGap } from '../../history-gap.ts';
 import type { HistoryQuery } from '../../requests.ts';
 import { LIMIT, type Row } from '../file/statements.ts';
@@ -58,6 +58,44 @@ export function addEntry(work: Work, row: TaskRow, from: number | null, entry: N
   if (number > HISTORY_FIRST_KEPT + HISTORY_LAST_KEPT) {
     work.statements.run(DROP, row.seq, number - HISTORY_LAST_KEPT);
   }
+}
+
+const KEPT = `SELECT ${COLUMNS} FROM event WHERE seq = ? ORDER BY n`;
+
+/** All entries of a task that are kept, oldest first. */
+export function keptEntries({ statements }: View, seq: number): HistoryEntry[] {
+  return statements.all(KEPT, seq).map(entryOf);
+}
+
+/** Adds an entry of another store as it is. */
+export function copyEntry({ statements }: Work, task: number, entry: HistoryEntry): void {
+  const {
+    seq,
+    at,
+    event,
+    from,
+    to,
+    attempt,
+    actor,
+    leaseIdSuffix,
+    nextAttemptAt,
+    dropped: _,
+    ...rest
+  } = entry;
+  statements.run(
+    INSERT,
+    task,
+    seq,
+    at,
+    EVENT[event],
+    from === null ? null : STATUS[from],
+    STATUS[to],
+    attempt,
+    actorText(actor),
+    leaseIdSuffix ?? null,
+    nextAttemptAt ?? null,
+    restText(rest),
+  );
 }
 
 function restText(rest: EntryRest): string | null {

@@ -55,7 +55,8 @@ export function leaveKey(work: Work, row: TaskRow, heldBy: string | null, freeAt
   }
 }
 
-function holdKey(
+/** @param freeAt null while the holder is not final */
+export function holdKey(
   { statements }: Work,
   { worker, key, tenant }: TaskRow,
   seq: number,

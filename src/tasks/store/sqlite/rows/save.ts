@@ -24,17 +24,22 @@ const INSERT = `INSERT INTO task (${TASK_COLUMN_LIST.slice(TASK_COLUMN_LIST.inde
     .map(() => '?')
     .join(', ')})`;
 const INSERT_DOCUMENT =
-  'INSERT INTO doc (tenant, kind, id, parent, version, due_at, body) VALUES (?, ?, ?, ?, 1, ?, ?)';
+  'INSERT INTO doc (tenant, kind, id, parent, version, due_at, body) VALUES (?, ?, ?, ?, ?, ?, ?)';
 const HELD = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_held WHERE tenant = ? AND held_by = ?`;
 
 /** Adds a task and sets `seq` of the row. */
 export function insertTask(work: Work, tenant: TenantTotals, row: TaskRow, entry: NewEntry): void {
   row.events = 1;
+  insertRow(work, tenant, row);
+  row.events = 0;
+  addEntry(work, row, null, entry);
+}
+
+/** Adds the row of a task in any status, without a body and entries, and sets `seq` of the row. */
+export function insertRow(work: Work, tenant: TenantTotals, row: TaskRow): void {
   const values: SQLInputValue[] = [];
   for (let i = 1; i < TASK_COLUMNS.length; i++) values.push(row[TASK_COLUMNS[i]]);
   row.seq = work.statements.run(INSERT, ...values).lastInsertRowid;
-  row.events = 0;
-  addEntry(work, row, null, entry);
   count(work, tenant, row.worker, row.status, 1);
   lowerHint(work, row);
   if (row.grp !== null) followGroup(work, row, null);
@@ -164,9 +169,10 @@ export function insertDocument(
   { statements }: Work,
   tenant: number,
   { kind, id, parent, dueAt, body }: Omit<StoredDocument, 'version'>,
+  version = 1,
 ): number {
-  const text = JSON.stringify(body);
-  return statements.run(INSERT_DOCUMENT, tenant, DOCUMENT[kind], id, parent, dueAt, text).lastInsertRowid;
+  const values = [tenant, DOCUMENT[kind], id, parent, version, dueAt, JSON.stringify(body)];
+  return statements.run(INSERT_DOCUMENT, ...values).lastInsertRowid;
 }
 
 /** Writes the document for the callback of a task that has just ended, if the task has a callback for its status. */
@@ -191,14 +197,16 @@ export const FORGET_IDLE = `DELETE FROM task_group WHERE worker = ? AND name = ?
  * Updates the row of the group of a task after a change of the task.
  *
  * @param row the task after the change, or a removed task
- * @param from the previous status; null for a new task
+ * @param from the previous status; null for a row that was added
  */
 function followGroup(work: Work, row: TaskRow, from: number | null): void {
   const { statements, now } = work;
   const { worker, grp: group } = row;
   if (group === null) return;
   if (from === null) {
-    if (row.due_at !== null) statements.run(LOOK_AT, worker, group, row.due_at);
+    if (row.status === STATUS.running) statements.run(COUNT_START, worker, group);
+    else if (isWaitingCode(row.status) && row.due_at !== null)
+      statements.run(LOOK_AT, worker, group, row.due_at);
     return;
   }
   const [ran, runs] = [from === STATUS.running, row.status === STATUS.running];

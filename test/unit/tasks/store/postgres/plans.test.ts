@@ -80,6 +80,7 @@ t.test('operations read few rows, whatever has been counted', { skip: noPostgres
     ACME,
     taskQuery({ workerId: plain.id, statuses: ['scheduled'], limit: 1 }),
   );
+  const [last] = await filling.list(ACME, taskQuery({ limit: 1, order: 'desc' }));
   // Whoever reads an index first removes what is dead.
   await filling.wakeups(Date.now(), 10);
   await filling.stop();
@@ -111,6 +112,10 @@ t.test('operations read few rows, whatever has been counted', { skip: noPostgres
     blocks: store => store.blocks(ACME, blocked),
     counts: store => store.counts(ACME, null),
     ping: store => store.ping(),
+    'copy of the last documents': store => store.copyOut(ACME, { part: 'document', after: 'schedule z' }),
+    'copy of the last tasks': store => store.copyOut(ACME, { part: 'task', after: last.id }),
+    'copy of usage': store => store.copyOut(ACME, { part: 'usage', after: null }),
+    'idempotency records': store => store.recallAll(null),
     purge: store => store.purge(ACME, { succeededMs: 0, otherMs: 0 }, 20),
   };
   for (const counted of ['when the tables were empty', 'now']) {

@@ -1,5 +1,5 @@
 import { backup, DatabaseSync } from 'node:sqlite';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { threadedSqliteStore } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { violationsOf } from '../../../../exam/task-store/invariants.ts';
@@ -9,7 +9,8 @@ import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-sto
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 import { until } from '../../../../support/until.ts';
 
-t.test('an online backup that is taken under load holds what was answered before, and is whole', async t => {
+/** Makes a copy while tasks are written, and opens it. */
+async function showBackup(t: Test, copyTo: (source: DatabaseSync, copy: string) => unknown): Promise<void> {
   const path = storePath(t);
   const { store } = threadedSqliteStore({ path }, new KeepingLogger());
   t.teardown(() => store.stop());
@@ -31,7 +32,7 @@ t.test('an online backup that is taken under load holds what was answered before
   const before = answered.slice();
   const copy = storePath(t);
   const source = new DatabaseSync(path);
-  await backup(source, copy);
+  await copyTo(source, copy);
   source.close();
   isOver = true;
   await Promise.all(writers);
@@ -43,4 +44,10 @@ t.test('an online backup that is taken under load holds what was answered before
   t.strictSame(await violationsOf(restored), []);
   const { scheduled } = await restored.counts('acme', null);
   t.ok(scheduled <= answered.length, 'and nothing that was not written');
-});
+}
+
+t.test('an online backup that is taken under load holds what was answered before, and is whole', t =>
+  showBackup(t, backup),
+);
+
+t.test('so does VACUUM INTO', t => showBackup(t, (source, copy) => source.exec(`VACUUM INTO '${copy}'`)));

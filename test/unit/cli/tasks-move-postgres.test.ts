@@ -1,0 +1,108 @@
+import t, { type Test } from 'tap';
+import { systemClock } from '../../../src/base/clock.ts';
+import { refuseMoved } from '../../../src/tasks/move/move-record.ts';
+import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
+import { copiesOf } from '../../exam/task-store/copying.ts';
+import { noPostgres, postgresFor } from '../../support/postgres-server.ts';
+import { Factory } from '../../support/tasks/factories.ts';
+import { postgresTaskStore } from '../../support/tasks/postgres-backend.ts';
+import { sameThreadSqliteStore } from '../../support/tasks/same-thread-store.ts';
+import { storePath } from '../../support/tasks/sqlite-files.ts';
+import { runIn } from './run.ts';
+
+/** Runs something with a store, which is stopped afterwards. */
+async function using<T>(store: TaskStore, run: (store: TaskStore) => Promise<T>): Promise<T> {
+  await store.start();
+  try {
+    return await run(store);
+  } finally {
+    await store.stop();
+  }
+}
+
+async function filledFile(t: Test): Promise<string> {
+  const path = storePath(t);
+  const make = new Factory(systemClock);
+  await using(sameThreadSqliteStore({ path }, systemClock), async store => {
+    const worker = make.worker();
+    await store.apply('acme', [make.account('acme'), worker]);
+    await store.create('acme', make.createRequest([1, 2, 3].map(() => make.newTask(worker))));
+  });
+  return path;
+}
+
+const move = (from: string, to: string) => runIn({}, 'tasks', 'move', '--from', from, '--to', to);
+
+t.test('from a file to PostgreSQL and back, and everything is as it was', { skip: noPostgres }, async t => {
+  const server = await postgresFor(t);
+  await server.query('CREATE DATABASE tasks');
+  const [first, second] = [await filledFile(t), storePath(t)];
+  const url = server.url('tasks').replace('postgres@', 'postgres:hunter2@');
+  const there = await move(`sqlite:${first}`, url);
+  t.equal(there.status, 0, there.stderr);
+  t.match(there.stderr, `from sqlite:${first} to postgres://127.0.0.1:${server.port}/tasks\n`);
+  t.notMatch(there.stderr, 'hunter2');
+  const back = await move(url, `sqlite:${second}`);
+  t.equal(back.status, 0, back.stderr);
+  const file = (path: string) => using(sameThreadSqliteStore({ path }, systemClock), copiesOf);
+  t.strictSame(await file(second), await file(first));
+  const store = postgresTaskStore(server, { database: 'tasks' });
+  await t.rejects(
+    using(store, each => refuseMoved(each)),
+    /were moved to sqlite:/,
+  );
+  const reopen = await runIn({}, 'tasks', 'reopen', '--store', url, '--yes');
+  t.match(reopen, { status: 0, stdout: /The service can start on postgres:/ });
+});
+
+t.test('a database that a process uses is refused', { skip: noPostgres }, async t => {
+  const server = await postgresFor(t);
+  const path = await filledFile(t);
+  await using(postgresTaskStore(server), async store => {
+    const used = move(`sqlite:${path}`, server.url());
+    const timer = setInterval(() => store.ping().catch(() => {}), 500);
+    t.match(await used, {
+      status: 2,
+      stderr: /the database postgres is not opened: a process uses it; stop all processes of the service/,
+    });
+    clearInterval(timer);
+  });
+  const later = await move(`sqlite:${path}`, server.url());
+  t.equal(later.status, 0, later.stderr);
+});
+
+t.test(
+  'a database without tables is refused as a source and is not changed',
+  { skip: noPostgres },
+  async t => {
+    const server = await postgresFor(t);
+    const { status, stderr } = await move(server.url(), `sqlite:${storePath(t)}`);
+    t.equal(status, 2);
+    t.match(stderr, /it has no tables of this service; give the database of TASKS_POSTGRES_URL/);
+    const rows = await server.query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'sluice%'");
+    t.strictSame(rows, []);
+  },
+);
+
+t.test('an address that cannot be used is refused', async t => {
+  const path = await filledFile(t);
+  const cases = [
+    ['postgres://127.0.0.1/tasks', /--to: the user is missing/],
+    ['postgres://u:hunter2@127.0.0.1:1/tasks', /ECONNREFUSED/],
+    ['postgres://u:hunter2@127.0.0.1/tasks?prefix=a:', /--to: it has parameters other than sslmode/],
+  ] as const;
+  for (const [url, says] of cases) {
+    const { status, stderr } = await runIn(
+      { TASKS_POSTGRES_TIMEOUT: '1s' },
+      'tasks',
+      'move',
+      '--from',
+      `sqlite:${path}`,
+      '--to',
+      url,
+    );
+    t.equal(status, 2);
+    t.match(stderr, says);
+    t.notMatch(stderr, 'hunter2');
+  }
+});
