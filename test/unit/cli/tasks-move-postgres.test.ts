@@ -59,6 +59,7 @@ t.test('a database that a process uses is refused', { skip: noPostgres }, async 
   const server = await postgresFor(t);
   const path = await filledFile(t);
   await using(postgresTaskStore(server), async store => {
+    await store.ping();
     const used = move(`sqlite:${path}`, server.url());
     const timer = setInterval(() => store.ping().catch(() => {}), 500);
     t.match(await used, {
