@@ -16,6 +16,8 @@ const REACH_MS = 30 * HOUR_MS;
 const BEFORE_MS = 4 * HOUR_MS;
 /** How late a time may be that counts as not missed. */
 const LATE_MS = 10_000;
+/** From the moment at which a process decides to the one at which the store hears of it. */
+const UNDERWAY_MS = 15_000;
 /** Of an outage, no more missed times are counted. */
 const MOST_COUNTED = 1_000;
 
@@ -94,18 +96,17 @@ export class ScheduleChecks {
     const skipped = after.skippedOverlap - before.skippedOverlap + after.skippedWindow - before.skippedWindow;
     if (times.length <= MOST_COUNTED && skipped + firedFor.length !== times.length)
       report(`passed ${times.map(iso)} with ${firedFor.length} runs and ${skipped} left out`);
-    this.#catchUp(before, after, firedFor, at, report);
+    this.#catchUp(before, firedFor, at, report);
     this.#overlap(tenant, id, before, after, firedFor, report);
   }
 
   #catchUp(
     { catchUp, jitterMs = 0 }: Schedule,
-    _after: Schedule,
     fired: readonly number[],
     at: number,
     report: (text: string) => void,
   ): void {
-    const oldest = at - (catchUp.mode === 'none' ? LATE_MS : catchUp.windowMs) - jitterMs;
+    const oldest = at - (catchUp.mode === 'none' ? LATE_MS : catchUp.windowMs) - jitterMs - UNDERWAY_MS;
     for (const time of fired) if (time < oldest) report(`fired at ${iso(at)} for ${iso(time)}, which is too old`);
     const most = catchUp.mode === 'all' ? catchUp.max : 1;
     if (fired.length > most) report(`made up for ${fired.length} times`);

@@ -43,14 +43,16 @@ export class Callers {
   readonly wrong: string[] = [];
   /** How often each route answered with each status. */
   readonly answers = new Map<string, number>();
-  #calls = 0;
+  /** The processes of calls that have no answer yet; without those that wait for tasks. */
+  readonly #waiting = new Set<{ readonly process: SimulatedProcess }>();
 
   constructor(parts: CallerParts) {
     this.#parts = parts;
   }
 
-  get calls(): number {
-    return this.#calls;
+  /** Whether a process works on a call, even if nobody waits for its answer. */
+  get areBusy(): boolean {
+    return [...this.#waiting].some(({ process }) => process.isAlive);
   }
 
   /** Asks until there is an answer that is not a fault of the service; null if there was none for long. */
@@ -79,8 +81,10 @@ export class Callers {
     if (lost !== 'request') {
       time.after(this.#wayMs(random), () => {
         if (!process.isServing) return resolve(null);
-        this.#calls++;
+        const waiting = { process };
+        if (!request.target.endsWith('/leases')) this.#waiting.add(waiting);
         void process.handle(restRequest(request, gone.signal)).then(response => {
+          this.#waiting.delete(waiting);
           if (!process.isAlive) return;
           const answer = this.#noted(request, response);
           if (lost === null) time.after(this.#wayMs(random), () => resolve(answer));

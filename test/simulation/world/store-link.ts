@@ -90,9 +90,12 @@ export class StoreLink implements Operator {
 
   /** The operation reaches the store after this delay and that of the way; `answered` is called with its answer. */
   #there(operation: Operation, delayMs: number, answered: (outcome: Outcome) => void): void {
-    const { time, store } = this.#parts;
+    const { time, store, troubles } = this.#parts;
     const askedMs = time.nowMs();
+    const isLate = delayMs > 0;
+    if (isLate) troubles.underway++;
     time.after(delayMs + this.#wayMs(), () => {
+      if (isLate) troubles.underway--;
       store.run(operation, this.#process.name, askedMs).then(
         answer => this.#back(0, () => answered({ ok: true, answer })),
         (fault: unknown) => this.#back(0, () => answered({ ok: false, fault })),

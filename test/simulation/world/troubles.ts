@@ -23,6 +23,8 @@ export class Troubles {
   #network = { percent: 0, untilMs: 0 };
   /** Spans of time in which nobody can rely on anything to be quick. */
   readonly #spans: { readonly fromMs: number; untilMs: number }[] = [];
+  /** How many operations reach the store late. */
+  underway = 0;
   /** How often each kind of trouble came. */
   readonly seen = new Map<string, number>();
 

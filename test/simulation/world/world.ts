@@ -65,9 +65,9 @@ export class World {
     return this.#storeClock.nowMs();
   }
 
-  /** Whether all calls of steps have their answers. */
+  /** Whether all calls of steps have their answers, and nothing is on its way that was sent before. */
   get isIdle(): boolean {
-    return this.#busy === 0;
+    return this.#busy === 0 && this.troubles.underway === 0 && !this.callers.areBusy;
   }
 
   /** Plans all steps. */

@@ -1,0 +1,48 @@
+import { parseArgs } from 'node:util';
+import { campaign } from './campaign.ts';
+import { keep } from './found/kept.ts';
+import { testOf } from './found/print.ts';
+
+const HELP = `npm run simulate -- [--hours N | --seeds N] [--seed S] [--keep]
+
+Plays random histories of the task service, and prints those that break a promise, made short.
+
+  --hours N   for so long (default: until --seeds, or 60 s)
+  --seeds N   so many histories
+  --seed S    the first seed (default: the time)
+  --keep      adds what it finds to the histories that npm test replays`;
+
+const { values } = parseArgs({
+  options: {
+    hours: { type: 'string' },
+    seeds: { type: 'string' },
+    seed: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (values.help) {
+  console.info(HELP);
+} else {
+  const isBounded = values.hours !== undefined || values.seeds !== undefined;
+  const firstSeed = Number(values.seed ?? Date.now() % 1_000_000_000);
+  console.info(`first seed ${firstSeed}`);
+  const result = await campaign({
+    firstSeed,
+    most: Number(values.seeds ?? Number.POSITIVE_INFINITY),
+    forMs: isBounded ? Number(values.hours ?? Number.POSITIVE_INFINITY) * 3_600_000 : 60_000,
+    found: (shrunk, seed) => {
+      console.info(`\nseed ${seed}\n${testOf(shrunk)}\n`);
+      if (values.keep) keep(shrunk);
+    },
+    stopsAtFirst: false,
+  });
+  const { histories, events, steps, seconds, broken, coverage } = result;
+  const rate = (count: number) => (count / seconds).toFixed(1);
+  console.info(`${histories} histories in ${seconds.toFixed(0)} s: ${rate(histories)}/s, ${rate(events)} events/s, ${steps} steps`);
+  for (const line of coverage.lines()) console.info(line);
+  for (const [promise, times] of broken) console.info(`broken: ${promise} (${times} histories)`);
+  if (broken.size === 0) console.info('no promise was broken');
+  process.exitCode = broken.size === 0 ? 0 : 1;
+}
