@@ -3,13 +3,14 @@ import { campaign } from './campaign.ts';
 import { keep } from './found/kept.ts';
 import { testOf } from './found/print.ts';
 
-const HELP = `npm run simulate -- [--hours N | --seeds N] [--seed S] [--keep]
+const HELP = `npm run simulate -- [--hours N | --seeds N] [--seed S] [--keep] [--first]
 
 Plays random histories of the task service, and prints those that break a promise, made short.
 
   --hours N   for so long (default: until --seeds, or 60 s)
   --seeds N   so many histories
   --seed S    the first seed (default: the time)
+  --first     ends with the first history that breaks a promise
   --keep      adds what it finds to the histories that npm test replays`;
 
 const { values } = parseArgs({
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     seed: { type: 'string' },
     keep: { type: 'boolean', default: false },
+    first: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -36,7 +38,7 @@ if (values.help) {
       console.info(`\nseed ${seed}\n${testOf(shrunk)}\n`);
       if (values.keep) keep(shrunk);
     },
-    stopsAtFirst: false,
+    stopsAtFirst: values.first,
   });
   const { histories, events, steps, seconds, broken, coverage } = result;
   const rate = (count: number) => (count / seconds).toFixed(1);

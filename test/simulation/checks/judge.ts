@@ -1,6 +1,7 @@
 import { DEFAULT_TENANT_LIMITS } from '../../../src/tasks/model/documents.ts';
 import { isFinal, type Task } from '../../../src/tasks/model/task.ts';
 import { violationsOf } from '../../exam/task-store/invariants.ts';
+import { taskQuery } from '../../support/tasks/factories.ts';
 import type { HappenedOperation } from '../world/store-under-test.ts';
 import type { World } from '../world/world.ts';
 import { AcknowledgedChecks } from './acknowledged.ts';
@@ -10,6 +11,7 @@ import { HistoryChecks } from './histories.ts';
 import { KnownDocuments } from './known-documents.ts';
 import { KnownTasks, type TaskChanged } from './known-tasks.ts';
 import { ListChecks } from './lists.ts';
+import { PaceChecks } from './paces.ts';
 import { ScheduleChecks } from './schedules.ts';
 import { StartChecks } from './starts.ts';
 import { UsageChecks } from './usage.ts';
@@ -19,8 +21,8 @@ import { WaitChecks } from './waits.ts';
 /** What a process knows of a document is at most this old while nothing is wrong: a second, and the time of messages. */
 const STALE_MS = 3_000;
 /** And while something is, or was a moment ago. */
-const STALE_IN_TROUBLE_MS = 60_000;
-const TROUBLE_LASTS_MS = 60_000;
+const STALE_IN_TROUBLE_MS = 15_000;
+const TROUBLE_LASTS_MS = 15_000;
 /** A history with more faults than this says nothing new. */
 const MOST_VIOLATIONS = 20;
 
@@ -39,6 +41,7 @@ export class Judge {
   readonly #acknowledged: AcknowledgedChecks;
   readonly #lists = new ListChecks();
   readonly #waits: WaitChecks;
+  readonly #paces: PaceChecks;
   readonly #startMs: number;
 
   constructor(world: World) {
@@ -61,6 +64,7 @@ export class Judge {
     this.#acknowledged = new AcknowledgedChecks(tasks, documents);
     const nowMs = () => time.nowMs();
     this.#waits = new WaitChecks({ documents, wasTroubled, slots: history.slots, nowMs, report });
+    this.#paces = new PaceChecks(documents, world.limits, report);
     world.store.listen(happened => this.#heard(happened));
   }
 
@@ -89,6 +93,7 @@ export class Judge {
       this.#waits.started(changed, this.openOf(tenant).length);
     }
     if (by === 'created') this.#key(changed);
+    this.#paces.heard(changed);
     this.#ends.heard(changed);
     this.#callbacks.heard(changed);
     this.#usage.heard(changed);
@@ -150,6 +155,21 @@ export class Judge {
     const isKept = (tenant: string) => this.documents.account(tenant)?.status === 'active';
     await this.#usage.finish(store.store, this.#startMs, isKept, isExact, report);
     for (const text of await violationsOf(store.store)) report('the store agrees with itself', text);
+    await this.#deleted();
+  }
+
+  /** Of a tenant that was deleted, nothing is left but the account itself. */
+  async #deleted(): Promise<void> {
+    const { store } = this.#world.store;
+    for (const { tenant } of this.documents.all('account')) {
+      if (this.documents.account(tenant)?.status !== 'deleted') continue;
+      const tasks = await store.list(tenant, taskQuery({ limit: 1 }));
+      const workers = await store.countDocuments(tenant, 'worker');
+      const schedules = await store.countDocuments(tenant, 'schedule');
+      const callbacks = await store.countDocuments(tenant, 'callback');
+      if (tasks.length + workers + schedules + callbacks > 0)
+        this.report('deleted is gone', `${tenant} was deleted, and has ${tasks.length} tasks, ${workers} workers, ${schedules} schedules, ${callbacks} callbacks`);
+    }
   }
 }
 

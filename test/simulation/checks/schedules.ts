@@ -61,11 +61,20 @@ export class ScheduleChecks {
       if (change.op !== 'put' || change.kind !== 'schedule') continue;
       const { id, body } = change as PutDocument<'schedule'>;
       const before = this.#documents.now(tenant, 'schedule', id);
+      if (before === null) this.#first(body);
       // A person has changed it, so its times may be others.
       if (before === null || before.updatedAt !== body.updatedAt) continue;
       const own = tasks.filter(({ scheduleId, createdBy }) => scheduleId === id && createdBy.type === 'schedule');
       this.#step(tenant, id, before, body, own, at);
     }
+  }
+
+  /** The first time of a new schedule is the next one after it was created. */
+  #first(body: Schedule): void {
+    if (body.nextAt === null || body.paused) return;
+    const [first] = this.#times(body, body.createdAt + 1, body.nextAt + 1) ?? [body.nextAt];
+    if (first !== body.nextAt)
+      this.#report('one run for each time', `${body.name} (${body.cron}) first fires at ${iso(body.nextAt)}, not at ${first === undefined ? 'all' : iso(first)}`);
   }
 
   #step(tenant: string, id: string, before: Schedule, after: Schedule, tasks: readonly Task[], at: number): void {
@@ -87,8 +96,11 @@ export class ScheduleChecks {
     // The schedule has ended, with times left.
     if (after.nextAt === null && (before.maxRuns ?? null) !== null) return;
     const until = after.nextAt ?? at + 1;
-    const times = this.#times(before, until);
+    const times = this.#times(before, before.nextAt, until);
     if (times === null) return;
+    const next = after.nextAt === null ? null : this.#times(before, Math.max(at, before.nextAt) + 1, after.nextAt + 1);
+    if (next !== null && after.nextAt! > at && next[0] !== after.nextAt)
+      report(`fires next at ${iso(after.nextAt!)}, and should at ${next.length > 0 ? iso(next[0]) : 'no time until then'}`);
     const strange = firedFor.filter(time => !times.includes(time));
     if (strange.length > 0) report(`fired for ${strange.map(iso)}, which are none of its times: ${times.map(iso)}`);
     if (before.nextAt !== until && times[0] !== before.nextAt)
@@ -129,10 +141,9 @@ export class ScheduleChecks {
       report(`made ${fired.length} tasks while ${open.length} were open (${after.overlap})`);
   }
 
-  /** Its times from its next one up to this time; null where they are not known. */
-  #times(schedule: Schedule, until: number): readonly number[] | null {
+  /** Its times from one time on and before another; null where they are not known. */
+  #times(schedule: Schedule, from: number, until: number): readonly number[] | null {
     const { cron, everyMs, phaseMs, timezone, dst, startAt = null, endAt = null } = schedule;
-    const from = schedule.nextAt!;
     const isWithin = (time: number) =>
       time >= from && time < until && (startAt === null || time >= startAt) && (endAt === null || time < endAt);
     if (cron === null) {

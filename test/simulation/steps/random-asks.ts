@@ -10,7 +10,7 @@ const BULK = ['retry', 'cancel', 'pause', 'resume', 'run', 'delete'];
 const KEYS = 3;
 const GROUPS = 3;
 /** Times of schedules: many a minute, and what comes in the hour of a change of clocks. */
-const CRONS = ['* * * * *', '*/2 * * * *', '30 2 * * *', '15,45 2 * * *', '*/15 * * * *', '0 3 * * *', '59 1 * * *', '*/10 1-3 * * *'];
+const CRONS = ['* * * * *', '*/2 * * * *', '30 2 * * *', '15,45 2 * * *', '*/15 * * * *', '0 3 * * *', '59 1 * * *', '*/10 1-3 * * *', '30 1 * * *'];
 const ZONES = ['Europe/Berlin', 'Europe/Berlin', 'America/New_York', 'UTC', 'Australia/Lord_Howe'];
 const OVERLAPS = ['skip', 'allow', 'queue_one', 'cancel_running'];
 
@@ -169,10 +169,10 @@ const changeWorker: RandomAsk = (random, tenant, at) => {
 
 const suspend: RandomAsk = (random, tenant, at) => {
   const call = { do: 'operator', tenant: tenant.name } as const;
-  if (random.below(6) === 0) return [{ at, ...call, method: 'DELETE' }];
+  if (random.below(8) === 0) return [{ at, ...call, method: 'DELETE' }];
   return [
     { at, ...call, method: 'PATCH', body: { status: 'suspended' } },
-    { at: at + random.below(10_000), ...call, method: 'PATCH', body: { status: 'active' } },
+    { at: at + random.below(20_000), ...call, method: 'PATCH', body: { status: 'active' } },
   ];
 };
 
@@ -192,10 +192,13 @@ const WEIGHTS: readonly (readonly [weight: number, RandomAsk])[] = [
   [3, schedule],
   [3, changeSchedule],
   [4, changeWorker],
-  [1, suspend],
+  [2, suspend],
   [4, readPages],
 ];
 const ALL = WEIGHTS.flatMap(([weight, step]) => Array<RandomAsk>(weight).fill(step));
+
+/** A schedule of every minute, or of an hour in which clocks are changed. */
+export const randomSchedule = schedule;
 
 export function randomAsk(random: SeededRandom, tenant: RandomTenant, at: number): Step[] {
   return random.pick(ALL)(random, tenant, at);

@@ -15,6 +15,7 @@ export class LimitService implements LimitAsker {
   readonly #delayMs: number;
   /** By tenant and value: the hits of each window, as granted and not given back. */
   readonly #windows = new Map<string, { start: number; hits: number }>();
+  readonly #granted = new Map<string, number>();
 
   constructor(time: SimulatedTime, delayMs: number) {
     this.#time = time;
@@ -28,6 +29,7 @@ export class LimitService implements LimitAsker {
     const window = this.#window(`${tenant} ${value}`);
     const granted = Math.max(0, Math.min(tasks, most - window.hits));
     window.hits += granted;
+    this.#count(`${tenant} ${value}`, granted);
     const endMs = window.start + WINDOW_MS;
     return {
       granted,
@@ -42,6 +44,16 @@ export class LimitService implements LimitAsker {
     const { value } = limit.descriptor[limit.descriptor.length - 1];
     const window = this.#window(`${tenant} ${value}`);
     window.hits = Math.max(0, window.hits - tasks);
+    this.#count(`${tenant} ${value}`, -tasks);
+  }
+
+  /** How many starts were permitted so far, and not given back. */
+  grantedOf(tenant: string, value: string): number {
+    return this.#granted.get(`${tenant} ${value}`) ?? 0;
+  }
+
+  #count(name: string, by: number): void {
+    this.#granted.set(name, (this.#granted.get(name) ?? 0) + by);
   }
 
   #window(name: string): { start: number; hits: number } {

@@ -13,7 +13,7 @@ import { StoreUnderTest } from './store-under-test.ts';
 import { Troubles } from './troubles.ts';
 
 /** How long after a trouble things may still be slow because of it. */
-const AFTERMATH_MS = 30_000;
+const AFTERMATH_MS = 2_000;
 const MOST_PAGES = 200;
 
 /** Everything that takes part in a history: processes, the store, receivers, pull workers and callers. */
@@ -23,6 +23,7 @@ export class World {
   readonly troubles: Troubles;
   readonly store: StoreUnderTest;
   readonly receivers: Receivers;
+  readonly limits: LimitService;
   readonly callers: Callers;
   readonly ledger = new Ledger();
   readonly pullWorkers: PullWorker[] = [];
@@ -54,8 +55,9 @@ export class World {
     const { troubles, store } = this;
     const random = new SeededRandom(seed + 1);
     this.receivers = new Receivers({ time, troubles, random, delayMs });
-    const limits = new LimitService(time, delayMs);
-    this.#shared = { time, troubles, store, seed, slots, delayMs, limits, receivers: this.receivers };
+    this.limits = new LimitService(time, delayMs);
+    const { limits, receivers } = this;
+    this.#shared = { time, troubles, store, seed, slots, delayMs, limits, receivers };
     this.callers = new Callers({ seed, time, troubles, delayMs, processes: () => this.processes });
     for (let number = 0; number < history.processes; number++) this.#begin(number);
   }
