@@ -2,6 +2,7 @@ import { Judge } from './checks/judge.ts';
 import type { Violation } from './checks/violations.ts';
 import type { History } from './steps/step.ts';
 import { Ending } from './world/ending.ts';
+import { EndlessHistory } from './world/simulated-time.ts';
 import { World } from './world/world.ts';
 
 /** What became of a history. */
@@ -17,10 +18,18 @@ export interface Played {
   readonly digest: string;
 }
 
-/** Lets a history happen, and looks whether all promises were kept. */
-export async function play(history: History): Promise<Played> {
+/**
+ * Lets a history happen, and looks whether all promises were kept.
+ *
+ * @param watch is called with those that can tell what happens
+ */
+export async function play(
+  history: History,
+  watch: (judge: Judge, world: World) => void = () => {},
+): Promise<Played> {
   const world = new World(history);
   const judge = new Judge(world);
+  watch(judge, world);
   const coverage = new Map<string, number>();
   const count = (what: string, by = 1) => coverage.set(what, (coverage.get(what) ?? 0) + by);
   let digest = 0;
@@ -30,9 +39,14 @@ export async function play(history: History): Promise<Played> {
   });
   const startMs = world.time.nowMs();
   world.plan();
-  await world.time.runUntil(startMs + (history.steps.at(-1)?.at ?? 0));
-  await new Ending(world, judge).run();
-  await judge.finish();
+  try {
+    await world.time.runUntil(startMs + (history.steps.at(-1)?.at ?? 0));
+    await new Ending(world, judge).run();
+    await judge.finish();
+  } catch (failure) {
+    if (!(failure instanceof EndlessHistory)) throw failure;
+    judge.report('no one waits for ever', `the history has no end: ${failure.message}`);
+  }
   for (const [what, times] of judge.transitions) count(`change ${what}`, times);
   for (const [what, times] of world.troubles.seen) count(`trouble ${what}`, times);
   for (const [what, times] of world.callers.answers) count(`call ${what}`, times);

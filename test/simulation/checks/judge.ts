@@ -23,6 +23,8 @@ const STALE_MS = 3_000;
 /** And while something is, or was a moment ago. */
 const STALE_IN_TROUBLE_MS = 15_000;
 const TROUBLE_LASTS_MS = 15_000;
+/** No steps create that many tasks. */
+const MOST_TASKS = 3_000;
 /** A history with more faults than this says nothing new. */
 const MOST_VIOLATIONS = 20;
 
@@ -43,6 +45,7 @@ export class Judge {
   readonly #waits: WaitChecks;
   readonly #paces: PaceChecks;
   readonly #startMs: number;
+  readonly #listeners: ((changed: TaskChanged) => void)[] = [];
 
   constructor(world: World) {
     this.#world = world;
@@ -77,6 +80,11 @@ export class Judge {
     if (this.violations.length < MOST_VIOLATIONS) this.violations.push({ promise, text });
   };
 
+  /** Calls `run` for each change of a task. */
+  listen(run: (changed: TaskChanged) => void): void {
+    this.#listeners.push(run);
+  }
+
   #heard(happened: HappenedOperation): void {
     this.#schedules.heard(happened);
     this.documents.heard(happened, this.#world.time.nowMs());
@@ -93,6 +101,7 @@ export class Judge {
       this.#waits.started(changed, this.openOf(tenant).length);
     }
     if (by === 'created') this.#key(changed);
+    if (this.tasks.of(tenant).size > MOST_TASKS) this.#world.time.giveUp(`${tenant} has ${MOST_TASKS} tasks`);
     this.#paces.heard(changed);
     this.#ends.heard(changed);
     this.#callbacks.heard(changed);
@@ -100,6 +109,7 @@ export class Judge {
     this.#histories.heard(changed);
     this.#acknowledged.heard(changed);
     this.#lists.heard(changed);
+    for (const listen of this.#listeners) listen(changed);
   }
 
   /** A second open task with the key of another waits for it. */

@@ -7,6 +7,9 @@ interface Event {
   run: (() => void) | null;
 }
 
+/** A history with more events has no end. */
+const MOST_EVENTS = 2_000_000;
+
 /**
  * The time of a history, and all that is going to happen in it. It moves from event to event, and before the next event
  * everything happens that needs no time.
@@ -16,6 +19,7 @@ export class SimulatedTime {
   #planned = 0;
   /** A heap by time and number. */
   readonly #events: Event[] = [];
+  #endless: string | null = null;
   /** How many events have happened. */
   happened = 0;
 
@@ -41,21 +45,31 @@ export class SimulatedTime {
     return this.after(atMs - this.#nowMs, run);
   }
 
+  /** Something is done again and again: nothing happens after the event in progress. */
+  giveUp(reason: string): void {
+    this.#endless = reason;
+  }
+
   /** Resolves after this delay. */
   passed(delayMs: number): Promise<void> {
     return new Promise(resolve => this.after(delayMs, resolve));
   }
 
-  /** Lets everything happen until then, or until `enough` says so. */
+  /**
+   * Lets everything happen until then, or until `enough` says so.
+   *
+   * @throws (rejects with) EndlessHistory
+   */
   async runUntil(untilMs: number, enough: () => boolean = () => false): Promise<void> {
     await turn();
     while (this.#events.length > 0 && this.#events[0].atMs <= untilMs && !enough()) {
       const event = this.#pop();
       if (event.run === null) continue;
       this.#nowMs = Math.max(this.#nowMs, event.atMs);
-      this.happened++;
+      if (++this.happened > MOST_EVENTS) this.giveUp(`there were ${MOST_EVENTS} events`);
       event.run();
       await turn();
+      if (this.#endless !== null) throw new EndlessHistory(this.#endless);
     }
     if (!enough()) this.#nowMs = Math.max(this.#nowMs, untilMs);
   }
@@ -88,6 +102,9 @@ export class SimulatedTime {
     return first;
   }
 }
+
+/** Something is done again and again. */
+export class EndlessHistory extends Error {}
 
 function isBefore(one: Event, other: Event): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.number < other.number);

@@ -95,9 +95,9 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a suspended account gets tasks',
-    file: 'scheduler/pull/pull-claims',
-    from: "account?.body.status !== 'active' || document === null",
-    to: 'document === null',
+    file: 'scheduler/workers/worker-book',
+    from: "if (account.body.status !== 'active')",
+    to: 'if (false)',
   },
   {
     name: 'a request to cancel is forgotten when the attempt fails',
