@@ -12,8 +12,12 @@ export interface CampaignOptions {
   readonly forMs: number;
   /** Is told of the first history that breaks each promise, made short. */
   readonly found: (shrunk: Shrunk, seed: number) => void;
-  /** Whether it ends with the first broken promise. */
-  readonly stopsAtFirst: boolean;
+  /**
+   * - `all`: goes on after a broken promise
+   * - `first`: ends with the first broken promise, and makes its history short
+   * - `unshrunk`: ends with it at once
+   */
+  readonly ending: 'all' | 'first' | 'unshrunk';
 }
 
 export interface CampaignResult {
@@ -45,9 +49,11 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       const times = (broken.get(promise) ?? 0) + 1;
       broken.set(promise, times);
       const violation = played.violations.find(each => each.promise === promise)!;
-      if (times === 1) options.found(await shrink(history, violation), seed);
+      if (times > 1) continue;
+      const isShort = options.ending === 'unshrunk';
+      options.found(isShort ? { history, violation } : await shrink(history, violation), seed);
     }
-    if (options.stopsAtFirst && broken.size > 0) break;
+    if (options.ending !== 'all' && broken.size > 0) break;
   }
   return { histories, events, steps, seconds: elapsedMs() / 1_000, broken, coverage };
 }

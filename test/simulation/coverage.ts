@@ -1,5 +1,5 @@
-import { OPERATION_NAMES } from '../../src/tasks/store/operations.ts';
 import { FINAL_STATUSES } from '../../src/tasks/model/task.ts';
+import { OPERATION_NAMES } from '../../src/tasks/store/operations.ts';
 
 const FAILURES = ['retry', 'failed', 'canceled'] as const;
 
@@ -17,7 +17,9 @@ const CHANGES: readonly string[] = [
   ...['scheduled', 'retry'].map(from => `expire: ${from} → expired`),
   ...['scheduled', 'retry'].map(from => `started: ${from} → running`),
   'succeeded: running → succeeded',
-  ...['attempt_failed', 'timed_out', 'lease_expired'].flatMap(by => FAILURES.map(to => `${by}: running → ${to}`)),
+  ...['attempt_failed', 'timed_out', 'lease_expired'].flatMap(by =>
+    FAILURES.map(to => `${by}: running → ${to}`),
+  ),
   ...['deferred', 'released'].flatMap(by => ['retry', 'canceled'].map(to => `${by}: running → ${to}`)),
   ...['failed', 'canceled'].map(to => `no_retry: running → ${to}`),
   'canceled: running → canceled',

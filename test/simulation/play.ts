@@ -35,7 +35,8 @@ export async function play(
   let digest = 0;
   world.store.listen(({ operation, at }) => {
     count(`operation ${operation.name}`);
-    for (const letter of `${operation.name}${at}`) digest = (Math.imul(digest, 31) + letter.charCodeAt(0)) | 0;
+    for (const letter of `${operation.name}${at}`)
+      digest = (Math.imul(digest, 31) + letter.charCodeAt(0)) | 0;
   });
   const startMs = world.time.nowMs();
   world.plan();

@@ -54,7 +54,8 @@ export function scenario(t: Test, name: string, setup: Setup, check: (seen: Seen
           if (after === null) return;
           const { id, worker, type, attempt } = after;
           if (by === 'started') seen.starts.push({ tenant, worker, id, type, attempt, at: at - startMs });
-          if (by === 'created' && after.createdBy.type === 'schedule') seen.ran(String(type), after.scheduledFor!);
+          if (by === 'created' && after.createdBy.type === 'schedule')
+            seen.ran(String(type), after.scheduledFor!);
           if (after.finishedAt !== null && before?.finishedAt === null)
             seen.ends.set(String(type), [...(seen.ends.get(String(type)) ?? []), after.status]);
         });
@@ -77,10 +78,7 @@ export function ask(at: number, method: Ask['method'], path: string, body?: obje
 /** A tenant with a push worker `mailer` that has these fields. */
 export function tenant(name: string, worker: object = {}): Step[] {
   const fields = { name: 'mailer', url: `https://${name}.example.com/`, timeout: '5s', ...worker };
-  return [
-    { at: 0, do: 'operator', tenant: name, method: 'POST' },
-    ask(500, 'POST', 'workers', fields, name),
-  ];
+  return [{ at: 0, do: 'operator', tenant: name, method: 'POST' }, ask(500, 'POST', 'workers', fields, name)];
 }
 
 /** The end of a scenario. */

@@ -6,7 +6,13 @@ import type { Step } from './steps/step.ts';
 
 /** A schedule whose tasks have this type. */
 function schedule(type: string, fields: object, at = 1_000): Step {
-  return ask(at, 'POST', 'schedules', { name: type, worker: 'mailer', overlap: 'allow', ...fields, task: { type } });
+  return ask(at, 'POST', 'schedules', {
+    name: type,
+    worker: 'mailer',
+    overlap: 'allow',
+    ...fields,
+    task: { type },
+  });
 }
 
 /** A task of this type. */
@@ -30,7 +36,10 @@ scenario(
     ],
   },
   (seen, t) => {
-    const expected = times(20, minute => `${minute < 4 ? '00' : '01'}:${String((56 + minute) % 60).padStart(2, '0')}`);
+    const expected = times(
+      20,
+      minute => `${minute < 4 ? '00' : '01'}:${String((56 + minute) % 60).padStart(2, '0')}`,
+    );
     t.strictSame(seen.runs('minute'), expected);
   },
 );
@@ -129,15 +138,26 @@ scenario(
   (seen, t) => {
     const starts = seen.startsOf('waiting').map(({ at }) => at);
     t.equal(starts.length, 60);
-    t.ok(starts.every(at => at >= 20 * SECOND), 'none starts before');
-    const most = Math.max(...starts.map(at => starts.filter(other => other >= at && other < at + SECOND).length));
+    t.ok(
+      starts.every(at => at >= 20 * SECOND),
+      'none starts before',
+    );
+    const most = Math.max(
+      ...starts.map(at => starts.filter(other => other >= at && other < at + SECOND).length),
+    );
     t.ok(most <= 10, `${most} start within a second`);
   },
 );
 
 for (const [what, trouble] of [
-  ['is suspended', { at: 5_000, do: 'operator', tenant: 'globex', method: 'PATCH', body: { status: 'suspended' } }],
-  ['has a receiver that never answers', { at: 5_000, do: 'receiver', tenant: 'globex', worker: 'mailer', ms: 60_000, how: 'hangs' }],
+  [
+    'is suspended',
+    { at: 5_000, do: 'operator', tenant: 'globex', method: 'PATCH', body: { status: 'suspended' } },
+  ],
+  [
+    'has a receiver that never answers',
+    { at: 5_000, do: 'receiver', tenant: 'globex', worker: 'mailer', ms: 60_000, how: 'hangs' },
+  ],
   ['has no store', { at: 5_000, do: 'outage', tenant: 'globex', ms: 60_000, hangs: false }],
 ] satisfies [string, Step][]) {
   scenario(
@@ -180,7 +200,8 @@ for (const operation of ['claim', 'settle'] as const)
         t.strictSame(seen.ends.get('taken'), ['succeeded']);
         const [first, second] = seen.startsOf('taken');
         // The lease lasts for the timeout and 15 s. What died before its claim had nothing.
-        if (second !== undefined) t.ok(second.at - first.at < 25 * SECOND, `it starts again after ${second.at - first.at} ms`);
+        if (second !== undefined)
+          t.ok(second.at - first.at < 25 * SECOND, `it starts again after ${second.at - first.at} ms`);
       },
     );
 
@@ -191,7 +212,13 @@ scenario(
     processes: 2,
     steps: [
       ...tenant('acme'),
-      ...times(20, number => ask(2_000 + number * 50, 'POST', 'tasks', { worker: 'mailer', type: 'once', payload: { label: `once-${number}` } })),
+      ...times(20, number =>
+        ask(2_000 + number * 50, 'POST', 'tasks', {
+          worker: 'mailer',
+          type: 'once',
+          payload: { label: `once-${number}` },
+        }),
+      ),
       { at: 2_000, do: 'network', ms: 4_000, percent: 60 },
       { at: 2_300, do: 'crash', process: 0, downMs: SECOND },
       { at: 2_600, do: 'crash', process: 1, downMs: SECOND },
@@ -212,13 +239,18 @@ scenario(
       ...tenant('acme', { concurrency: 1 }),
       task(2_000, 'first', { payload: { deeds: ['ok:3000'] } }),
       task(2_500, 'bulk', { priority: 'bulk', payload: { deeds: ['ok:1000'] } }),
-      ...times(150, number => task(3_000 + number * 2_500, 'critical', { priority: 'critical', payload: { deeds: ['ok:3000'] } })),
+      ...times(150, number =>
+        task(3_000 + number * 2_500, 'critical', { priority: 'critical', payload: { deeds: ['ok:3000'] } }),
+      ),
       until(400 * SECOND),
     ],
   },
   (seen, t) => {
     const [{ at }] = seen.startsOf('bulk');
-    t.ok(at > 290 * SECOND && at < 400 * SECOND, `it starts after ${Math.round(at / SECOND)} s, although urgent tasks wait`);
+    t.ok(
+      at > 290 * SECOND && at < 400 * SECOND,
+      `it starts after ${Math.round(at / SECOND)} s, although urgent tasks wait`,
+    );
   },
 );
 
@@ -233,9 +265,18 @@ scenario(
     ],
   },
   (seen, t) => {
-    for (const [attempt, least] of [[2, 4], [3, 12], [4, 36]] as const) {
-      const starts = seen.startsOf('storm').filter(start => start.attempt === attempt).map(({ at }) => at);
-      const most = Math.max(...starts.map(at => starts.filter(other => other >= at && other < at + 100).length));
+    for (const [attempt, least] of [
+      [2, 4],
+      [3, 12],
+      [4, 36],
+    ] as const) {
+      const starts = seen
+        .startsOf('storm')
+        .filter(start => start.attempt === attempt)
+        .map(({ at }) => at);
+      const most = Math.max(
+        ...starts.map(at => starts.filter(other => other >= at && other < at + 100).length),
+      );
       t.equal(starts.length, 50);
       t.ok(most <= 20, `attempt ${attempt}: at most ${most} of 50 in a tenth of a second`);
       t.ok(Math.min(...starts) > least * SECOND, `attempt ${attempt} begins after ${Math.min(...starts)} ms`);
@@ -258,7 +299,10 @@ scenario(
   (seen, t) => {
     const starts = seen.startsOf('waits').map(({ at }) => at);
     t.equal(starts.length, 10);
-    t.ok(Math.min(...starts) >= 22 * SECOND, `the first of the others starts after ${Math.min(...starts)} ms`);
+    t.ok(
+      Math.min(...starts) >= 22 * SECOND,
+      `the first of the others starts after ${Math.min(...starts)} ms`,
+    );
   },
 );
 
@@ -285,10 +329,25 @@ scenario(
     delayMs: 30,
     steps: [
       ...tenant('acme', { concurrency: 5 }),
-      ...times(30, number => task(2_000 + number * 30, 'ends', { payload: { deeds: [`ok:${50 + number * 10}`] } })),
+      ...times(30, number =>
+        task(2_000 + number * 30, 'ends', { payload: { deeds: [`ok:${50 + number * 10}`] } }),
+      ),
       ...times(10, number => task(2_010 + number * 90, 'stays', { delay: '30s' })),
-      ...times(6, number => ({ at: 2_800 + number * 300, do: 'pages', tenant: 'acme', query: 'limit=2&status=scheduled' }) as const),
-      ...times(6, number => ({ at: 2_900 + number * 300, do: 'pages', tenant: 'acme', query: 'limit=3&order=asc' }) as const),
+      ...times(
+        6,
+        number =>
+          ({
+            at: 2_800 + number * 300,
+            do: 'pages',
+            tenant: 'acme',
+            query: 'limit=2&status=scheduled',
+          }) as const,
+      ),
+      ...times(
+        6,
+        number =>
+          ({ at: 2_900 + number * 300, do: 'pages', tenant: 'acme', query: 'limit=3&order=asc' }) as const,
+      ),
       until(20 * SECOND),
     ],
   },

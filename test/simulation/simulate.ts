@@ -10,8 +10,12 @@ Plays random histories of the task service, and prints those that break a promis
   --hours N   for so long (default: until --seeds, or 60 s)
   --seeds N   so many histories
   --seed S    the first seed (default: the time)
-  --first     ends with the first history that breaks a promise
+  --first     ends with the first history that breaks a promise, and leaves it as it is
   --keep      adds what it finds to the histories that npm test replays`;
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
 
 const { values } = parseArgs({
   options: {
@@ -25,26 +29,29 @@ const { values } = parseArgs({
 });
 
 if (values.help) {
-  console.info(HELP);
+  say(HELP);
 } else {
   const isBounded = values.hours !== undefined || values.seeds !== undefined;
   const firstSeed = Number(values.seed ?? Date.now() % 1_000_000_000);
-  console.info(`first seed ${firstSeed}`);
+  say(`first seed ${firstSeed}`);
   const result = await campaign({
     firstSeed,
     most: Number(values.seeds ?? Number.POSITIVE_INFINITY),
     forMs: isBounded ? Number(values.hours ?? Number.POSITIVE_INFINITY) * 3_600_000 : 60_000,
     found: (shrunk, seed) => {
-      console.info(`\nseed ${seed}\n${testOf(shrunk)}\n`);
+      const { promise, text } = shrunk.violation;
+      say(`\nseed ${seed}\n${values.first ? `${promise}: ${text}` : testOf(shrunk)}\n`);
       if (values.keep) keep(shrunk);
     },
-    stopsAtFirst: values.first,
+    ending: values.first ? 'unshrunk' : 'all',
   });
   const { histories, events, steps, seconds, broken, coverage } = result;
   const rate = (count: number) => (count / seconds).toFixed(1);
-  console.info(`${histories} histories in ${seconds.toFixed(0)} s: ${rate(histories)}/s, ${rate(events)} events/s, ${steps} steps`);
-  for (const line of coverage.lines()) console.info(line);
-  for (const [promise, times] of broken) console.info(`broken: ${promise} (${times} histories)`);
-  if (broken.size === 0) console.info('no promise was broken');
+  say(
+    `${histories} histories in ${seconds.toFixed(0)} s: ${rate(histories)}/s, ${rate(events)} events/s, ${steps} steps`,
+  );
+  for (const line of coverage.lines()) say(line);
+  for (const [promise, times] of broken) say(`broken: ${promise} (${times} histories)`);
+  if (broken.size === 0) say('no promise was broken');
   process.exitCode = broken.size === 0 ? 0 : 1;
 }

@@ -61,8 +61,15 @@ export class AcknowledgedChecks {
       if (!isThere || !this.#ids.has(`${tenant}\n${id}`))
         report('acknowledged writes are kept', `the creation of ${id} was answered with ${answer.status}`);
     }
-    if (path.endsWith('/cancel') && !this.#canceled.has(`${tenant}\n${taskId}`) && answer.json.status !== 'canceled')
-      report('acknowledged writes are kept', `the cancellation of ${taskId} was answered with ${answer.status}`);
+    if (
+      path.endsWith('/cancel') &&
+      !this.#canceled.has(`${tenant}\n${taskId}`) &&
+      answer.json.status !== 'canceled'
+    )
+      report(
+        'acknowledged writes are kept',
+        `the cancellation of ${taskId} was answered with ${answer.status}`,
+      );
     if (method === 'DELETE' && taskId !== null && answer.status === 204 && this.#tasks.of(tenant).has(taskId))
       report('deleted is gone', `${taskId} was deleted, and is there`);
   }

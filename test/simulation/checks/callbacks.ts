@@ -17,7 +17,8 @@ export class CallbackChecks {
     if (after === null) return;
     if (by === 'created') {
       const of = callbackOf(after);
-      if (of !== null) this.#of(tenant, of, String(after.type).replace('task.', ''), after.workerId).callbacks++;
+      if (of !== null)
+        this.#of(tenant, of, String(after.type).replace('task.', ''), after.workerId).callbacks++;
     }
     const ended = isFinal(after.status) && (before === null || !isFinal(before.status));
     if (!ended || after.onFinish === null) return;
@@ -37,7 +38,9 @@ export class CallbackChecks {
 
   /** Whether ends have no callback yet. */
   get areMissing(): boolean {
-    return [...this.#ends].some(([name, { to, ends, callbacks }]) => callbacks < ends && !this.#isGone(name, to));
+    return [...this.#ends].some(
+      ([name, { to, ends, callbacks }]) => callbacks < ends && !this.#isGone(name, to),
+    );
   }
 
   /** To be asked when all work is done. */
@@ -56,6 +59,8 @@ export class CallbackChecks {
   #isGone(name: string, to: string): boolean {
     const [tenant] = name.split('\n');
     const account = this.#documents.account(tenant);
-    return account === null || account.deletion !== undefined || this.#documents.now(tenant, 'worker', to) === null;
+    return (
+      account === null || account.deletion !== undefined || this.#documents.now(tenant, 'worker', to) === null
+    );
   }
 }

@@ -40,7 +40,10 @@ export class EndChecks {
       this.#report('results are those of the worker', `${after.id} succeeded, and is ${after.status}`);
     if (before.cancelRequestedAt !== null && by !== 'succeeded') {
       if (after.status !== 'canceled')
-        this.#report('results are those of the worker', `${after.id} was to be canceled, and is ${after.status}`);
+        this.#report(
+          'results are those of the worker',
+          `${after.id} was to be canceled, and is ${after.status}`,
+        );
       return;
     }
     if (FAILURES.includes(by)) this.#failure(before, after, settlement, at);
@@ -52,7 +55,10 @@ export class EndChecks {
       this.#report('results are those of the worker', `${after.id} has succeeded with ${event}`);
     const { id, attempt } = before;
     if (!this.#said.pushed(tenant, id, attempt) && !this.#said.pulled(leaseId))
-      this.#report('results are those of the worker', `${id} has succeeded in attempt ${attempt}, and no worker said so`);
+      this.#report(
+        'results are those of the worker',
+        `${id} has succeeded in attempt ${attempt}, and no worker said so`,
+      );
   }
 
   #failure(before: Task, after: Task, { event, delayMs, last }: Settlement, at: number): void {
@@ -60,7 +66,8 @@ export class EndChecks {
     const report = (text: string) => this.#report('attempts follow the policy', `${id}: ${text}`);
     if (attempt !== before.attempt) report(`attempt ${before.attempt} ended as ${attempt}`);
     const isOver = attempt >= retry.maxAttempts;
-    if (after.status === 'failed' && !isOver && !last) report(`failed after ${attempt} of ${retry.maxAttempts} attempts`);
+    if (after.status === 'failed' && !isOver && !last)
+      report(`failed after ${attempt} of ${retry.maxAttempts} attempts`);
     if (last && retry.maxAgeMs === null) report('failed because of its age, which has no bound');
     if (after.status !== 'retry') {
       if (!isFinal(after.status)) report(`is ${after.status} after ${event}`);
@@ -68,12 +75,14 @@ export class EndChecks {
     }
     if (isOver) report(`is to be retried after ${attempt} of ${retry.maxAttempts} attempts`);
     if (after.dueAt !== at + delayMs) report(`is due at ${after.dueAt}, not ${delayMs} ms after ${at}`);
-    const wait = retry.scheduleMs?.[Math.min(attempt, retry.scheduleMs.length) - 1] ??
+    const wait =
+      retry.scheduleMs?.[Math.min(attempt, retry.scheduleMs.length) - 1] ??
       Math.min(retry.maxMs, retry.baseMs * retry.factor ** (attempt - 1));
     const spread = retry.scheduleMs === null ? retry.jitter : 0;
     const least = event === 'timed_out' ? OVERRUN_MS : Math.floor(wait * (1 - spread));
     const most = Math.max(Math.ceil(wait * (1 + spread)), OVERRUN_MS, retry.baseMs);
-    if (delayMs < least || delayMs > most) report(`waits ${delayMs} ms after attempt ${attempt}, not ${least} to ${most}`);
+    if (delayMs < least || delayMs > most)
+      report(`waits ${delayMs} ms after attempt ${attempt}, not ${least} to ${most}`);
   }
 
   #handedBack(before: Task, after: Task): void {

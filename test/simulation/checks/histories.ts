@@ -33,7 +33,10 @@ export class HistoryChecks {
           .filter(({ event }) => event !== 'heartbeat_progress')
           .map(({ at, to }) => `${at} ${to}`);
         if (found.join() !== expected.join())
-          report('the history is complete', `${id} was ${expected.join(', ')}; its history says ${found.join(', ')}`);
+          report(
+            'the history is complete',
+            `${id} was ${expected.join(', ')}; its history says ${found.join(', ')}`,
+          );
       }
     }
   }

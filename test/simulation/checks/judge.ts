@@ -95,7 +95,10 @@ export class Judge {
   #changed(changed: TaskChanged): void {
     const { before, after, by, tenant } = changed;
     if (before !== null && after !== null && after.version > before.version + 1)
-      this.report('the store agrees with itself', `${after.id}: version ${after.version} follows ${before.version}`);
+      this.report(
+        'the store agrees with itself',
+        `${after.id}: version ${after.version} follows ${before.version}`,
+      );
     if (by === 'started') {
       this.#starts.heard(changed);
       this.#waits.started(changed, this.openOf(tenant).length);
@@ -119,7 +122,10 @@ export class Judge {
       ({ id, key, workerId }) => id !== after.id && key === after.key && workerId === after.workerId,
     );
     if (others.length > 0 && !others.some(({ id }) => id === after.heldBy))
-      this.report('one task for a key', `${after.id} was created while ${others[0].id} has the key ${after.key}`);
+      this.report(
+        'one task for a key',
+        `${after.id} was created while ${others[0].id} has the key ${after.key}`,
+      );
   }
 
   openOf(tenant: string): readonly Task[] {
@@ -151,7 +157,10 @@ export class Judge {
     const { store, ledger, callers, lives, troubles } = this.#world;
     const { report } = this;
     for (const { tenant, task } of this.unfinished())
-      report('no one waits for ever', `${task.id} of ${tenant} is still ${task.status}, due at ${task.dueAt}`);
+      report(
+        'no one waits for ever',
+        `${task.id} of ${tenant} is still ${task.status}, due at ${task.dueAt}`,
+      );
     for (const text of callers.wrong) report('no bug is logged', text);
     for (const { logger, name } of lives) {
       for (const { message, fields } of logger.at('error').filter(line => !line.message.startsWith(OUTAGE)))
@@ -172,13 +181,18 @@ export class Judge {
   async #deleted(): Promise<void> {
     const { store } = this.#world.store;
     for (const { tenant } of this.documents.all('account')) {
-      if (this.documents.account(tenant)?.status !== 'deleted') continue;
+      const status = this.documents.account(tenant)?.status;
+      if (status === 'deleting') this.report('deleted is gone', `${tenant} is still being deleted`);
+      if (status !== 'deleted') continue;
       const tasks = await store.list(tenant, taskQuery({ limit: 1 }));
       const workers = await store.countDocuments(tenant, 'worker');
       const schedules = await store.countDocuments(tenant, 'schedule');
       const callbacks = await store.countDocuments(tenant, 'callback');
       if (tasks.length + workers + schedules + callbacks > 0)
-        this.report('deleted is gone', `${tenant} was deleted, and has ${tasks.length} tasks, ${workers} workers, ${schedules} schedules, ${callbacks} callbacks`);
+        this.report(
+          'deleted is gone',
+          `${tenant} was deleted, and has ${tasks.length} tasks, ${workers} workers, ${schedules} schedules, ${callbacks} callbacks`,
+        );
     }
   }
 }

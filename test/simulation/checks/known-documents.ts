@@ -20,7 +20,8 @@ export class KnownDocuments {
     } else if (operation.name === 'create') {
       const { kind, results = [] } = answer as { kind: string; results?: readonly { kind: string }[] };
       const [tenant, request] = operation.args;
-      const isDone = kind === 'done' && !(request.atomic && results.some(result => result.kind === 'refused'));
+      const isDone =
+        kind === 'done' && !(request.atomic && results.some(result => result.kind === 'refused'));
       if (isDone) this.#changed(tenant, request.documents ?? [], ms);
     }
   }

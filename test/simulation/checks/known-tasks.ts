@@ -52,7 +52,8 @@ export class KnownTasks {
     switch (operation.name) {
       case 'create':
         if (said.kind !== 'done') break;
-        if (operation.args[1].atomic && said.results.some(({ kind }: { kind: string }) => kind === 'refused')) break;
+        if (operation.args[1].atomic && said.results.some(({ kind }: { kind: string }) => kind === 'refused'))
+          break;
         for (const { kind, task } of said.results) {
           if (kind === 'created' || kind === 'replaced') changed(operation.args[0], task, kind);
         }
@@ -81,8 +82,7 @@ export class KnownTasks {
         if (said.tasks > 0) {
           const [tenant, keep] = operation.args;
           for (const task of [...this.#of(tenant).values()]) {
-            if (isOver(task, keep, happened.at))
-              changes.push(...this.#remove(tenant, task.id, happened));
+            if (isOver(task, keep, happened.at)) changes.push(...this.#remove(tenant, task.id, happened));
           }
         }
     }

@@ -31,13 +31,18 @@ export class ListChecks {
       if (listed.size < ids.length) report('lists skip nothing', `a list of ${tenant} has a task twice`);
       for (const [id, spans] of this.#spans.get(tenant) ?? []) {
         const isIn = ({ status }: Span) => statuses === null || statuses.includes(status);
-        const wasIn = statuses === null
-          ? spans.length > 0 && spans[0].from < from && spans.at(-1)!.until > until
-          : spans.some(span => isIn(span) && span.from < from && span.until > until);
+        const wasIn =
+          statuses === null
+            ? spans.length > 0 && spans[0].from < from && spans.at(-1)!.until > until
+            : spans.some(span => isIn(span) && span.from < from && span.until > until);
         if (wasIn && !listed.has(id))
-          report('lists skip nothing', `${id} was ${statuses ?? 'there'} all the time, and not in a list from ${from} to ${until}`);
+          report(
+            'lists skip nothing',
+            `${id} was ${statuses ?? 'there'} all the time, and not in a list from ${from} to ${until}`,
+          );
         const neverIn = !spans.some(span => isIn(span) && span.from <= until && span.until >= from);
-        if (neverIn && listed.has(id)) report('lists skip nothing', `${id} was in a list of ${statuses}, and never was that`);
+        if (neverIn && listed.has(id))
+          report('lists skip nothing', `${id} was in a list of ${statuses}, and never was that`);
       }
     }
   }

@@ -34,7 +34,10 @@ export class PaceChecks {
     if (by === 'started') {
       const until = this.#throttledUntil.get(name) ?? 0;
       if (until > at)
-        this.#report('pauses hold', `${after.id} started at ${at}, and its worker asked to be left alone until ${until}`);
+        this.#report(
+          'pauses hold',
+          `${after.id} started at ${at}, and its worker asked to be left alone until ${until}`,
+        );
       this.#rate(tenant, after.workerId, after.id, at);
     } else if (operation.name === 'settle' && leaseId !== null) {
       const { throttleMs } = operation.args[1].find(each => each.leaseId === leaseId)!;
@@ -46,8 +49,10 @@ export class PaceChecks {
   #rate(tenant: string, workerId: string, taskId: string, at: number): void {
     const versions = this.#documents.versions(tenant, 'worker', workerId).flatMap(({ body }) => body ?? []);
     const [{ rate, limit = null }] = versions;
-    if (versions.every(body => same(body.rate, rate)) && rate !== null) this.#take(`${tenant}\n${workerId}`, rate, taskId, at);
-    if (limit !== null && versions.every(body => (body.limit ?? null) !== null)) this.#limit(tenant, limit, taskId);
+    if (versions.every(body => same(body.rate, rate)) && rate !== null)
+      this.#take(`${tenant}\n${workerId}`, rate, taskId, at);
+    if (limit !== null && versions.every(body => (body.limit ?? null) !== null))
+      this.#limit(tenant, limit, taskId);
   }
 
   #take(name: string, { limit, perMs, burst }: Rate, taskId: string, at: number): void {
@@ -56,7 +61,10 @@ export class PaceChecks {
     bucket.at = at;
     this.#buckets.set(name, bucket);
     if (bucket.tokens < -INEXACT)
-      this.#report('limits hold', `${taskId} started at ${at}: more than ${limit} in ${perMs} ms and ${burst} at once`);
+      this.#report(
+        'limits hold',
+        `${taskId} started at ${at}: more than ${limit} in ${perMs} ms and ${burst} at once`,
+      );
   }
 
   /** No task starts that the decision service has not permitted. */
@@ -67,7 +75,10 @@ export class PaceChecks {
     this.#limited.set(name, started);
     const granted = this.#limits.grantedOf(tenant, value);
     if (started > granted)
-      this.#report('limits hold', `${taskId} started as the ${started}th of ${tenant}, and ${granted} were permitted`);
+      this.#report(
+        'limits hold',
+        `${taskId} started as the ${started}th of ${tenant}, and ${granted} were permitted`,
+      );
   }
 }
 

@@ -64,7 +64,9 @@ export class ScheduleChecks {
       if (before === null) this.#first(body);
       // A person has changed it, so its times may be others.
       if (before === null || before.updatedAt !== body.updatedAt) continue;
-      const own = tasks.filter(({ scheduleId, createdBy }) => scheduleId === id && createdBy.type === 'schedule');
+      const own = tasks.filter(
+        ({ scheduleId, createdBy }) => scheduleId === id && createdBy.type === 'schedule',
+      );
       this.#step(tenant, id, before, body, own, at);
     }
   }
@@ -74,14 +76,28 @@ export class ScheduleChecks {
     if (body.nextAt === null || body.paused) return;
     const [first] = this.#times(body, body.createdAt + 1, body.nextAt + 1) ?? [body.nextAt];
     if (first !== body.nextAt)
-      this.#report('one run for each time', `${body.name} (${body.cron}) first fires at ${iso(body.nextAt)}, not at ${first === undefined ? 'all' : iso(first)}`);
+      this.#report(
+        'one run for each time',
+        `${body.name} (${body.cron}) first fires at ${iso(body.nextAt)}, not at ${first === undefined ? 'all' : iso(first)}`,
+      );
   }
 
-  #step(tenant: string, id: string, before: Schedule, after: Schedule, tasks: readonly Task[], at: number): void {
+  #step(
+    tenant: string,
+    id: string,
+    before: Schedule,
+    after: Schedule,
+    tasks: readonly Task[],
+    at: number,
+  ): void {
     const report = (text: string) =>
-      this.#report('one run for each time', `${before.name} (${before.cron ?? `${before.everyMs} ms`}): ${text}`);
+      this.#report(
+        'one run for each time',
+        `${before.name} (${before.cron ?? `${before.everyMs} ms`}): ${text}`,
+      );
     if (before.nextAt === null || before.paused || after.paused) {
-      if (tasks.length > 0) report(`fired for ${tasks.map(({ scheduledFor }) => iso(scheduledFor!))}, and has no next time`);
+      if (tasks.length > 0)
+        report(`fired for ${tasks.map(({ scheduledFor }) => iso(scheduledFor!))}, and has no next time`);
       return;
     }
     const firedFor = tasks.map(({ scheduledFor }) => scheduledFor!);
@@ -98,13 +114,19 @@ export class ScheduleChecks {
     const until = after.nextAt ?? at + 1;
     const times = this.#times(before, before.nextAt, until);
     if (times === null) return;
-    const next = after.nextAt === null ? null : this.#times(before, Math.max(at, before.nextAt) + 1, after.nextAt + 1);
+    const next =
+      after.nextAt === null ? null : this.#times(before, Math.max(at, before.nextAt) + 1, after.nextAt + 1);
     if (next !== null && after.nextAt! > at && next[0] !== after.nextAt)
-      report(`fires next at ${iso(after.nextAt!)}, and should at ${next.length > 0 ? iso(next[0]) : 'no time until then'}`);
+      report(
+        `fires next at ${iso(after.nextAt!)}, and should at ${next.length > 0 ? iso(next[0]) : 'no time until then'}`,
+      );
     const strange = firedFor.filter(time => !times.includes(time));
-    if (strange.length > 0) report(`fired for ${strange.map(iso)}, which are none of its times: ${times.map(iso)}`);
+    if (strange.length > 0)
+      report(`fired for ${strange.map(iso)}, which are none of its times: ${times.map(iso)}`);
     if (before.nextAt !== until && times[0] !== before.nextAt)
-      report(`was to fire at ${iso(before.nextAt)}, and its next time is ${times.length > 0 ? iso(times[0]) : 'none'}`);
+      report(
+        `was to fire at ${iso(before.nextAt)}, and its next time is ${times.length > 0 ? iso(times[0]) : 'none'}`,
+      );
     const skipped = after.skippedOverlap - before.skippedOverlap + after.skippedWindow - before.skippedWindow;
     if (times.length <= MOST_COUNTED && skipped + firedFor.length !== times.length)
       report(`passed ${times.map(iso)} with ${firedFor.length} runs and ${skipped} left out`);
@@ -119,7 +141,8 @@ export class ScheduleChecks {
     report: (text: string) => void,
   ): void {
     const oldest = at - (catchUp.mode === 'none' ? LATE_MS : catchUp.windowMs) - jitterMs - UNDERWAY_MS;
-    for (const time of fired) if (time < oldest) report(`fired at ${iso(at)} for ${iso(time)}, which is too old`);
+    for (const time of fired)
+      if (time < oldest) report(`fired at ${iso(at)} for ${iso(time)}, which is too old`);
     const most = catchUp.mode === 'all' ? catchUp.max : 1;
     if (fired.length > most) report(`made up for ${fired.length} times`);
   }
@@ -145,7 +168,10 @@ export class ScheduleChecks {
   #times(schedule: Schedule, from: number, until: number): readonly number[] | null {
     const { cron, everyMs, phaseMs, timezone, dst, startAt = null, endAt = null } = schedule;
     const isWithin = (time: number) =>
-      time >= from && time < until && (startAt === null || time >= startAt) && (endAt === null || time < endAt);
+      time >= from &&
+      time < until &&
+      (startAt === null || time >= startAt) &&
+      (endAt === null || time < endAt);
     if (cron === null) {
       const times: number[] = [];
       const first = Math.ceil((from - phaseMs) / everyMs!) * everyMs! + phaseMs;

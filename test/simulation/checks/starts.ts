@@ -44,8 +44,10 @@ export class StartChecks {
   #time({ id, dueAt, heldBy, expiresAt, status }: Task, at: number): void {
     const { report } = this.#parts;
     if (heldBy !== null) report('one task for a key', `${id} started while ${heldBy} held it`);
-    else if (dueAt === null || dueAt > at) report('never early', `${id} started at ${at}, and is due at ${dueAt}`);
-    if (expiresAt !== null && expiresAt <= at) report('never early', `${id} started at ${at}, and expired at ${expiresAt}`);
+    else if (dueAt === null || dueAt > at)
+      report('never early', `${id} started at ${at}, and is due at ${dueAt}`);
+    if (expiresAt !== null && expiresAt <= at)
+      report('never early', `${id} started at ${at}, and expired at ${expiresAt}`);
     if (status === 'paused') report('pauses hold', `${id} started while it was paused`);
     if (status === 'running') report('one attempt at a time', `${id} started while it ran`);
     if (isFinal(status)) report('one attempt at a time', `${id} started after it was ${status}`);
@@ -86,12 +88,18 @@ export class StartChecks {
       Math.max(0, ...values.map(value => value ?? Number.POSITIVE_INFINITY));
     const concurrency = most(workers.map(worker => worker.concurrency));
     if (ofWorker.length > concurrency)
-      report('limits hold', `${ofWorker.length} tasks of ${task.worker} run, ${concurrency} are allowed (${task.id})`);
+      report(
+        'limits hold',
+        `${ofWorker.length} tasks of ${task.worker} run, ${concurrency} are allowed (${task.id})`,
+      );
     if (task.group !== null) {
       const inGroup = ofWorker.filter(({ group }) => group === task.group).length;
       const allowed = most(workers.map(worker => worker.groups?.concurrency));
       if (inGroup > allowed)
-        report('limits hold', `${inGroup} tasks of the group ${task.group} run, ${allowed} are allowed (${task.id})`);
+        report(
+          'limits hold',
+          `${inGroup} tasks of the group ${task.group} run, ${allowed} are allowed (${task.id})`,
+        );
     }
     const accounts = documents.within(tenant, 'account', 'account', askedMs - staleMs());
     const inFlight = most(accounts.map(body => body?.limits.inFlight ?? defaults.inFlight));
@@ -101,14 +109,18 @@ export class StartChecks {
 
   /** With `fifo`, the first waiting task of a group starts first. */
   #order(tenant: string, task: Task, workers: readonly Worker[], at: number): void {
-    if (task.group === null || workers.length === 0 || !workers.every(({ groups }) => groups?.fifo === true)) return;
+    if (task.group === null || workers.length === 0 || !workers.every(({ groups }) => groups?.fifo === true))
+      return;
     for (const other of this.#parts.tasks.of(tenant).values()) {
       if (other.group !== task.group || other.workerId !== task.workerId || other.dueAt === null) continue;
       if (other.status !== 'scheduled' && other.status !== 'retry') continue;
       if (other.expiresAt !== null && other.expiresAt <= at) continue;
       const isFirst = other.runAt < task.runAt || (other.runAt === task.runAt && other.id < task.id);
       if (isFirst)
-        this.#parts.report('groups keep their order', `${task.id} started before ${other.id} of ${task.group}`);
+        this.#parts.report(
+          'groups keep their order',
+          `${task.id} started before ${other.id} of ${task.group}`,
+        );
     }
   }
 }

@@ -16,7 +16,8 @@ export class UsageChecks {
     if (by === 'created') this.#add(tenant, 'created');
     if (by === 'started') this.#add(tenant, 'started');
     if (FAILURES.includes(by)) this.#add(tenant, 'attemptsFailed');
-    if (isFinal(after.status) && (before === null || !isFinal(before.status))) this.#add(tenant, after.status);
+    if (isFinal(after.status) && (before === null || !isFinal(before.status)))
+      this.#add(tenant, after.status);
   }
 
   #add(tenant: string, count: UsageCount): void {
@@ -46,7 +47,10 @@ export class UsageChecks {
       for (const [count, expected] of counts) {
         const found = sum.count(count);
         if (found > expected || (isExact && isKept(tenant) && found < expected))
-          report('counts and usage add up', `the usage of ${tenant} says ${found} ${count}, and there were ${expected}`);
+          report(
+            'counts and usage add up',
+            `the usage of ${tenant} says ${found} ${count}, and there were ${expected}`,
+          );
       }
     }
   }

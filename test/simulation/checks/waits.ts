@@ -1,5 +1,5 @@
-import type { TaskChanged } from './known-tasks.ts';
 import type { KnownDocuments } from './known-documents.ts';
+import type { TaskChanged } from './known-tasks.ts';
 import type { Report } from './violations.ts';
 
 interface WaitParts {
@@ -54,6 +54,9 @@ export class WaitChecks {
     );
     const accounts = documents.within(tenant, 'account', 'account', from);
     if (!isFree || accounts.some(body => body?.status !== 'active')) return;
-    report('no one waits for ever', `${after.id} of ${tenant} waited ${waitedMs} ms, and nothing kept it from starting`);
+    report(
+      'no one waits for ever',
+      `${after.id} of ${tenant} waited ${waitedMs} ms, and nothing kept it from starting`,
+    );
   }
 }

@@ -21,5 +21,8 @@ export function keptHistories(): readonly KeptHistory[] {
 
 export function keep({ history, violation: { promise, text } }: Shrunk): void {
   const kept = [...keptHistories(), { promise, was: text, history }];
-  writeFileSync(join(repositoryRoot(), FILE), `[\n${kept.map(each => JSON.stringify(each)).join(',\n')}\n]\n`);
+  writeFileSync(
+    join(repositoryRoot(), FILE),
+    `[\n${kept.map(each => JSON.stringify(each)).join(',\n')}\n]\n`,
+  );
 }

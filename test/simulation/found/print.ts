@@ -17,5 +17,10 @@ export function testOf({ history, violation }: Shrunk): string {
 }
 
 function codeOf(value: unknown): string {
-  return inspect(value, { depth: null, compact: true, breakLength: Number.POSITIVE_INFINITY, maxStringLength: null });
+  return inspect(value, {
+    depth: null,
+    compact: true,
+    breakLength: Number.POSITIVE_INFINITY,
+    maxStringLength: null,
+  });
 }

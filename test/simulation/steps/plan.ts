@@ -16,7 +16,10 @@ export interface TaskPlan {
 }
 
 /** What is to be done with this attempt, which is counted from 1 with those that were handed back. */
-export function deedOf(payload: string | null, attempt: number): { readonly name: string; readonly ms: number } {
+export function deedOf(
+  payload: string | null,
+  attempt: number,
+): { readonly name: string; readonly ms: number } {
   const deeds = payload === null ? [] : ((JSON.parse(payload) as Partial<TaskPlan> | null)?.deeds ?? []);
   const [name, ms = '0'] = (deeds[attempt - 1] ?? 'ok:5').split(':');
   return { name, ms: Number(ms) };

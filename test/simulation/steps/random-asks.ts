@@ -10,11 +10,27 @@ const BULK = ['retry', 'cancel', 'pause', 'resume', 'run', 'delete'];
 const KEYS = 3;
 const GROUPS = 3;
 /** Times of schedules: many a minute, and what comes in the hour of a change of clocks. */
-const CRONS = ['* * * * *', '*/2 * * * *', '30 2 * * *', '15,45 2 * * *', '*/15 * * * *', '0 3 * * *', '59 1 * * *', '*/10 1-3 * * *', '30 1 * * *'];
+const CRONS = [
+  '* * * * *',
+  '*/2 * * * *',
+  '30 2 * * *',
+  '15,45 2 * * *',
+  '*/15 * * * *',
+  '0 3 * * *',
+  '59 1 * * *',
+  '*/10 1-3 * * *',
+  '30 1 * * *',
+];
 const ZONES = ['Europe/Berlin', 'Europe/Berlin', 'America/New_York', 'UTC', 'Australia/Lord_Howe'];
 const OVERLAPS = ['skip', 'allow', 'queue_one', 'cancel_running'];
 
-function ask(at: number, tenant: RandomTenant, method: Ask['method'], path: string, rest: Partial<Ask> = {}): Step {
+function ask(
+  at: number,
+  tenant: RandomTenant,
+  method: Ask['method'],
+  path: string,
+  rest: Partial<Ask> = {},
+): Step {
   return { at, do: 'ask', tenant: tenant.name, method, path, ...rest } as Step;
 }
 
@@ -43,7 +59,11 @@ function randomDeeds(random: SeededRandom, mode: 'push' | 'pull'): Deed[] {
 }
 
 /** Fields of a task that its worker accepts. */
-function taskFields(random: SeededRandom, { name, mode, hasGroups }: RandomWorker, label: string): Record<string, unknown> {
+function taskFields(
+  random: SeededRandom,
+  { name, mode, hasGroups }: RandomWorker,
+  label: string,
+): Record<string, unknown> {
   const isKeyed = random.below(5) === 0;
   return {
     worker: name,
@@ -92,7 +112,13 @@ const command: RandomAsk = (random, tenant, at) => {
 
 const patchTask: RandomAsk = (random, tenant, at) => {
   const label = pickLabel(random, tenant);
-  const body = random.pick([{ tags: ['blue'] }, { priority: 'high' }, { retry: { max_attempts: 3 } }, { status: 'paused' }, { status: 'scheduled' }]);
+  const body = random.pick([
+    { tags: ['blue'] },
+    { priority: 'high' },
+    { retry: { max_attempts: 3 } },
+    { status: 'paused' },
+    { status: 'scheduled' },
+  ]);
   return label === null ? [] : [ask(at, tenant, 'PATCH', `tasks/{${label}}`, { body })];
 };
 
@@ -103,7 +129,12 @@ const deleteTask: RandomAsk = (random, tenant, at) => {
 };
 
 const bulk: RandomAsk = (random, tenant, at) => {
-  const filter = random.pick([{ worker: random.pick(tenant.workers).name }, { tag: 'red' }, { status: 'retry' }, { key: 'key-1' }]);
+  const filter = random.pick([
+    { worker: random.pick(tenant.workers).name },
+    { tag: 'red' },
+    { status: 'retry' },
+    { key: 'key-1' },
+  ]);
   const status = filter.status !== undefined && random.below(2) === 0;
   const action = status ? 'cancel' : random.pick(BULK);
   return [ask(at, tenant, 'POST', 'tasks/actions', { body: { action, filter } })];
@@ -122,9 +153,17 @@ const schedule: RandomAsk = (random, tenant, at) => {
     worker: worker.name,
     ...timing,
     overlap: random.pick(OVERLAPS),
-    task: { payload: { deeds: randomDeeds(random, worker.mode) }, ...(random.below(4) === 0 && { group: 'group-1' }) },
-    ...(random.below(2) === 0 && { catch_up: { mode: random.pick(['none', 'latest', 'all']), window: random.pick(['10s', '10m', '4h']) } }),
-    ...('cron' in timing && random.below(3) === 0 && { dst: { gap: random.pick(['run_after', 'skip']), overlap: random.pick(['once', 'twice']) } }),
+    task: {
+      payload: { deeds: randomDeeds(random, worker.mode) },
+      ...(random.below(4) === 0 && { group: 'group-1' }),
+    },
+    ...(random.below(2) === 0 && {
+      catch_up: { mode: random.pick(['none', 'latest', 'all']), window: random.pick(['10s', '10m', '4h']) },
+    }),
+    ...('cron' in timing &&
+      random.below(3) === 0 && {
+        dst: { gap: random.pick(['run_after', 'skip']), overlap: random.pick(['once', 'twice']) },
+      }),
     ...(random.below(5) === 0 && { jitter: `${1 + random.below(20)}s` }),
     ...(random.below(6) === 0 && { max_runs: 1 + random.below(4) }),
   };
@@ -177,7 +216,13 @@ const suspend: RandomAsk = (random, tenant, at) => {
 };
 
 const readPages: RandomAsk = (random, tenant, at) => {
-  const query = random.pick(['limit=2', 'limit=3&order=asc', 'limit=2&status=scheduled', 'limit=2&status=succeeded,failed', 'limit=3&status=retry,running&order=asc']);
+  const query = random.pick([
+    'limit=2',
+    'limit=3&order=asc',
+    'limit=2&status=scheduled',
+    'limit=2&status=succeeded,failed',
+    'limit=3&status=retry,running&order=asc',
+  ]);
   return [{ at, do: 'pages', tenant: tenant.name, query }];
 };
 

@@ -28,15 +28,28 @@ const LONG_MS = 12 * 60_000;
 /** Twelve minutes with little work in them, in which clocks are changed more often than not. */
 function longHistory(random: SeededRandom, seed: number): History {
   const { tenants, steps } = randomTenants(random);
-  for (let i = 0; i < 4; i++) steps.push(...randomSchedule(random, random.pick(tenants), BEGIN_MS + random.below(2_000)));
+  for (let i = 0; i < 4; i++)
+    steps.push(...randomSchedule(random, random.pick(tenants), BEGIN_MS + random.below(2_000)));
   for (let i = 0; i < 10; i++) {
     const at = BEGIN_MS + random.below(LONG_MS);
-    steps.push(...(random.below(3) === 0 ? randomTrouble(random, { tenants, processes: 1 }, at) : randomAsk(random, random.pick(tenants), at)));
+    steps.push(
+      ...(random.below(3) === 0
+        ? randomTrouble(random, { tenants, processes: 1 }, at)
+        : randomAsk(random, random.pick(tenants), at)),
+    );
   }
   steps.push({ at: LONG_MS, do: 'wait' });
   // Nobody polls all the time, which would be most of what happens.
   const quiet = steps.filter(step => step.do !== 'pull');
-  return { seed, store: random.pick(['sqlite', 'model']), start: random.pick(STARTS), processes: 1, slots: 16, delayMs: 0, steps: sorted(quiet) };
+  return {
+    seed,
+    store: random.pick(['sqlite', 'model']),
+    start: random.pick(STARTS),
+    processes: 1,
+    slots: 16,
+    delayMs: 0,
+    steps: sorted(quiet),
+  };
 }
 
 /** A history that follows from its seed alone. */

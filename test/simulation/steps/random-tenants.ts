@@ -23,7 +23,10 @@ const WORKERS = ['mailer', 'crawler', 'billing', 'reports'];
 const LISTENER: RandomWorker = { name: 'listener', mode: 'push', hasGroups: false };
 
 /** Accounts with their workers, and the steps that create them at the begin. */
-export function randomTenants(random: SeededRandom): { readonly tenants: RandomTenant[]; readonly steps: Step[] } {
+export function randomTenants(random: SeededRandom): {
+  readonly tenants: RandomTenant[];
+  readonly steps: Step[];
+} {
   const steps: Step[] = [];
   const tenants = NAMES.slice(0, 1 + random.below(NAMES.length)).map(name => {
     const limits = {
@@ -56,10 +59,18 @@ function randomWorker(random: SeededRandom, tenant: string, name: string, steps:
     ...(mode === 'pull' && { lease: '5s', timeout: `${8 + random.below(20)}s` }),
     retry: randomRetry(random),
     ...(random.below(3) > 0 && { concurrency: 1 + random.below(8) }),
-    ...(random.below(5) === 0 && { rate: { limit: 2 + random.below(10), per: '1s', burst: 1 + random.below(10) } }),
-    ...(hasGroups && { group_concurrency: isOrdered ? 1 : 1 + random.below(2), group_order: isOrdered ? 'fifo' : 'any' }),
+    ...(random.below(5) === 0 && {
+      rate: { limit: 2 + random.below(10), per: '1s', burst: 1 + random.below(10) },
+    }),
+    ...(hasGroups && {
+      group_concurrency: isOrdered ? 1 : 1 + random.below(2),
+      group_order: isOrdered ? 'fifo' : 'any',
+    }),
     ...(random.below(8) === 0 && {
-      limit: { domain: LIMIT_DOMAIN, descriptor: [{ key: 'upstream', value: String(WINDOW_MS / 1_000 + random.below(20)) }] },
+      limit: {
+        domain: LIMIT_DOMAIN,
+        descriptor: [{ key: 'upstream', value: String(WINDOW_MS / 1_000 + random.below(20)) }],
+      },
     }),
     ...(random.below(2) === 0 && {
       on_finish: { worker: LISTENER.name, ...(random.below(2) === 0 && { events: ['failed', 'canceled'] }) },
@@ -69,7 +80,13 @@ function randomWorker(random: SeededRandom, tenant: string, name: string, steps:
   if (mode === 'pull') {
     const count = 1 + random.below(3);
     for (let i = 0; i < count; i++) {
-      steps.push({ at: 1_500 + random.below(500), do: 'pull', tenant, worker: name, max: 1 + random.below(4) });
+      steps.push({
+        at: 1_500 + random.below(500),
+        do: 'pull',
+        tenant,
+        worker: name,
+        max: 1 + random.below(4),
+      });
     }
   }
   return { name, mode, hasGroups };

@@ -1,7 +1,7 @@
 import type { OperationName } from '../../../src/tasks/store/operations.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import type { RandomTenant } from './random-tenants.ts';
-import { type Step, STORE_FAULTS } from './step.ts';
+import { STORE_FAULTS, type Step } from './step.ts';
 
 interface Scene {
   readonly tenants: readonly RandomTenant[];
@@ -11,8 +11,27 @@ interface Scene {
 /** Operations whose faults matter, those that change something more often. */
 const OPERATIONS: readonly OperationName[] = [
   ...(['create', 'create', 'create', 'claim', 'claim', 'claim', 'settle', 'settle', 'settle'] as const),
-  ...(['apply', 'apply', 'change', 'change', 'remove', 'extend', 'overdue', 'wakeups', 'dueDocuments'] as const),
-  ...(['getDocument', 'now', 'addUsage', 'remember', 'setWakeup', 'list', 'openOfSchedule', 'leased'] as const),
+  ...([
+    'apply',
+    'apply',
+    'change',
+    'change',
+    'remove',
+    'extend',
+    'overdue',
+    'wakeups',
+    'dueDocuments',
+  ] as const),
+  ...([
+    'getDocument',
+    'now',
+    'addUsage',
+    'remember',
+    'setWakeup',
+    'list',
+    'openOfSchedule',
+    'leased',
+  ] as const),
 ];
 
 export function randomTrouble(random: SeededRandom, { tenants, processes }: Scene, at: number): Step[] {
@@ -33,19 +52,37 @@ export function randomTrouble(random: SeededRandom, { tenants, processes }: Scen
       const tenant = random.pick(tenants);
       const { name } = random.pick(tenant.workers);
       const how = random.pick(['refuses', 'hangs', 'fails'] as const);
-      return [{ at, do: 'receiver', tenant: tenant.name, worker: name, ms: 1_000 + random.below(8_000), how }];
+      return [
+        { at, do: 'receiver', tenant: tenant.name, worker: name, ms: 1_000 + random.below(8_000), how },
+      ];
     }
     case 7: {
       const byMs = random.pick([-7_200_000, -60_000, -5_000, 5_000, 60_000, 3_600_000, 7_200_000]);
       // A clock that is set back makes the time of the store pass slowly until it has caught up.
       const ofStore = random.below(2) === 0;
-      return [{ at, do: 'clock', process: ofStore ? null : process, byMs: ofStore ? Math.max(-60_000, byMs) : byMs }];
+      return [
+        {
+          at,
+          do: 'clock',
+          process: ofStore ? null : process,
+          byMs: ofStore ? Math.max(-60_000, byMs) : byMs,
+        },
+      ];
     }
     default: {
       const kind = random.pick(STORE_FAULTS);
       const ofAny = random.below(2) === 0;
       const operation = random.pick(OPERATIONS);
-      return [{ at, do: 'fault', process: ofAny ? null : process, operation, kind, ms: random.below(kind === 'late' ? 6_000 : 3_000) }];
+      return [
+        {
+          at,
+          do: 'fault',
+          process: ofAny ? null : process,
+          operation,
+          kind,
+          ms: random.below(kind === 'late' ? 6_000 : 3_000),
+        },
+      ];
     }
   }
 }

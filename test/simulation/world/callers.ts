@@ -71,7 +71,8 @@ export class Callers {
     const serving = processes().filter(({ isServing }) => isServing);
     if (serving.length === 0) return null;
     const process = random.pick(serving);
-    const lost = random.below(100) < troubles.lossPercent ? random.pick(['request', 'answer'] as const) : null;
+    const lost =
+      random.below(100) < troubles.lossPercent ? random.pick(['request', 'answer'] as const) : null;
     const { promise, resolve } = Promise.withResolvers<CallAnswer | null>();
     const gone = new AbortController();
     const patience = time.after(request.patienceMs ?? PATIENCE_MS, () => {

@@ -47,7 +47,11 @@ export class PullWorker {
   async run(): Promise<void> {
     const { time, tenant, worker, max } = this.#parts;
     while (!this.#stopped) {
-      const answer = await this.#ask(`workers/${worker}/leases`, { max, wait: `${WAIT_MS}ms`, lease: '5s' }, 1);
+      const answer = await this.#ask(
+        `workers/${worker}/leases`,
+        { max, wait: `${WAIT_MS}ms`, lease: '5s' },
+        1,
+      );
       if (answer?.status !== 200) {
         await time.passed(IDLE_MS);
         continue;

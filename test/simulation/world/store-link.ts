@@ -1,5 +1,11 @@
 import { Fault } from '../../../src/base/fault.ts';
-import type { AnswerOf, ArgumentsOf, Operation, OperationName, Operator } from '../../../src/tasks/store/operations.ts';
+import type {
+  AnswerOf,
+  ArgumentsOf,
+  Operation,
+  OperationName,
+  Operator,
+} from '../../../src/tasks/store/operations.ts';
 import { StoreFault } from '../../../src/tasks/store/trouble.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import type { SimulatedTime } from './simulated-time.ts';
@@ -65,7 +71,9 @@ export class StoreLink implements Operator {
         this.#there(operation, fate.ms, answer);
         break;
       case 'refused':
-        this.#back(0, () => answer({ ok: false, fault: new Fault('overloaded', 'too many operations wait') }));
+        this.#back(0, () =>
+          answer({ ok: false, fault: new Fault('overloaded', 'too many operations wait') }),
+        );
         break;
       case 'lost':
         this.#back(fate.ms, () => answer(fault('the store is away')));

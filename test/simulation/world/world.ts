@@ -1,7 +1,7 @@
 import { SteadyClock } from '../../../src/tasks/store/sqlite/file/steady-clock.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import type { Action, Ask, History, Step } from '../steps/step.ts';
-import { type CallRequest, Callers } from './callers.ts';
+import { Callers, type CallRequest } from './callers.ts';
 import { HostClock } from './host-clock.ts';
 import { Ledger } from './ledger.ts';
 import { LimitService } from './limit-service.ts';
@@ -113,30 +113,40 @@ export class World {
     if (this.#isKind && step.do !== 'ask') return;
     switch (step.do) {
       case 'ask':
-        return this.#during(this.#ask(step, number));
+        this.#during(this.#ask(step, number));
+        break;
       case 'operator':
-        return this.#during(this.#operate(step, number));
+        this.#during(this.#operate(step, number));
+        break;
       case 'pages':
-        return this.#during(this.#readPages(step, number));
+        this.#during(this.#readPages(step, number));
+        break;
       case 'pull':
-        return this.pull(step.tenant, step.worker, step.max, number);
+        this.pull(step.tenant, step.worker, step.max, number);
+        break;
       case 'crash':
-        return this.#crash(step);
+        this.#crash(step);
+        break;
       case 'restart':
-        return this.#restart(step);
+        this.#restart(step);
+        break;
       case 'fault':
-        return troubles.plan(step);
+        troubles.plan(step);
+        break;
       case 'outage':
-        return troubles.begin({ ...step, ms: step.ms });
+        troubles.begin({ ...step, ms: step.ms });
+        break;
       case 'clock':
         troubles.note(step.process === null ? 'clock of the store' : 'clock of a process', AFTERMATH_MS);
         if (step.process === null) this.#storeHost.jump(step.byMs);
         else this.processes[step.process]?.clock.jump(step.byMs);
-        return;
+        break;
       case 'network':
-        return troubles.loseMessages(step.percent, step.ms);
+        troubles.loseMessages(step.percent, step.ms);
+        break;
       case 'receiver':
-        return troubles.disturb(step);
+        troubles.disturb(step);
+        break;
     }
   }
 
@@ -184,7 +194,10 @@ export class World {
     if (body !== undefined) await ask({ method: 'PATCH', target: `/accounts/${tenant}`, body });
   }
 
-  async #readPages({ tenant, query, at }: Extract<Action, { do: 'pages' }> & Step, number: number): Promise<void> {
+  async #readPages(
+    { tenant, query, at }: Extract<Action, { do: 'pages' }> & Step,
+    number: number,
+  ): Promise<void> {
     const ids: string[] = [];
     const from = this.storeMs();
     let cursor = '';

@@ -16,11 +16,24 @@ export interface PlantedResult {
 }
 
 /** Runs the simulator with a fault planted in it. */
-export async function findPlanted(number: number, mostSeeds: number, firstSeed: number): Promise<PlantedResult> {
+export async function findPlanted(
+  number: number,
+  mostSeeds: number,
+  firstSeed: number,
+): Promise<PlantedResult> {
   const root = repositoryRoot();
   const plant = join(root, 'build/test/support/planted-faults/plant.js');
   const simulate = join(root, 'build/test/simulation/simulate.js');
-  const args = ['--import', plant, simulate, '--seeds', String(mostSeeds), '--seed', String(firstSeed), '--first'];
+  const args = [
+    '--import',
+    plant,
+    simulate,
+    '--seeds',
+    String(mostSeeds),
+    '--seed',
+    String(firstSeed),
+    '--first',
+  ];
   const child = spawn(process.execPath, args, {
     env: { ...process.env, PLANTED_FAULT: String(number) },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -14,7 +14,8 @@ registerHooks({
   load(url, context, next) {
     if (!url.endsWith(ending)) return next(url, context);
     const pieces = readFileSync(fileURLToPath(url), 'utf8').split(from);
-    if (pieces.length !== 2) throw new Error(`"${name}": ${file} has ${pieces.length - 1} places with ${from}`);
+    if (pieces.length !== 2)
+      throw new Error(`"${name}": ${file} has ${pieces.length - 1} places with ${from}`);
     return { format: 'module', source: pieces.join(to), shortCircuit: true };
   },
 });
