@@ -1,10 +1,18 @@
 import type { CreateAnswer } from '../../../src/tasks/store/requests.ts';
 import type { Ask } from '../steps/step.ts';
 import { type AnsweredCall, idsOf, type Ledger } from '../world/ledger.ts';
+import type { Report as PullReport } from '../world/pull-worker.ts';
 import type { HappenedOperation } from '../world/store-under-test.ts';
 import type { KnownDocuments } from './known-documents.ts';
 import type { KnownTasks, TaskChanged } from './known-tasks.ts';
 import type { Report } from './violations.ts';
+
+/** How an attempt may end that a pull worker reports so. */
+const ENDS: Readonly<Record<PullReport['kind'], readonly string[]>> = {
+  complete: ['succeeded'],
+  fail: ['attempt_failed', 'no_retry'],
+  release: ['released'],
+};
 
 /** Compares what callers were answered with what has happened. */
 export class AcknowledgedChecks {
@@ -14,6 +22,8 @@ export class AcknowledgedChecks {
   readonly #created = new Map<string, number>();
   readonly #canceled = new Set<string>();
   readonly #ids = new Set<string>();
+  /** How the attempt of each lease has ended. */
+  readonly #ended = new Map<string, string>();
 
   constructor(tasks: KnownTasks, documents: KnownDocuments) {
     this.#tasks = tasks;
@@ -37,13 +47,22 @@ export class AcknowledgedChecks {
     this.#created.set(label, (this.#created.get(label) ?? 0) + 1);
   }
 
-  heard({ tenant, before, after, by }: TaskChanged): void {
+  heard({ tenant, before, after, by, leaseId }: TaskChanged): void {
+    if (leaseId !== null && by !== 'started') this.#ended.set(leaseId, by);
     const id = (after ?? before)!.id;
     this.#ids.add(`${tenant}\n${id}`);
     if (by === 'cancel') this.#canceled.add(`${tenant}\n${id}`);
   }
 
-  finish({ calls }: Ledger, report: Report): void {
+  finish({ calls }: Ledger, reports: readonly PullReport[], report: Report): void {
+    for (const { taskId, leaseId, kind, status } of reports) {
+      const ended = this.#ended.get(leaseId);
+      if (status === 200 && (ended === undefined || !ENDS[kind].includes(ended)))
+        report(
+          'acknowledged writes are kept',
+          `${kind} of ${taskId} was answered with 200, and the attempt ended as ${ended}`,
+        );
+    }
     for (const [label, count] of this.#created) {
       if (count > 1) report('one request has one effect', `the request for ${label} created ${count} tasks`);
     }

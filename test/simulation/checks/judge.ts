@@ -167,7 +167,8 @@ export class Judge {
         report('no bug is logged', `${name}: ${message} ${JSON.stringify(fields).slice(0, 600)}`);
     }
     this.#callbacks.finish(report);
-    this.#acknowledged.finish(ledger, report);
+    const reports = this.#world.pullWorkers.flatMap(worker => worker.reports);
+    this.#acknowledged.finish(ledger, reports, report);
     this.#lists.finish(ledger, report);
     await this.#histories.finish(store.store, this.tasks, report);
     const isExact = [...troubles.seen.keys()].every(what => HARMLESS.some(name => what.startsWith(name)));

@@ -226,6 +226,28 @@ const readPages: RandomAsk = (random, tenant, at) => {
   return [{ at, do: 'pages', tenant: tenant.name, query }];
 };
 
+const READS = [
+  'counts',
+  '?limit=5',
+  '?status=scheduled,retry&limit=20',
+  '?by=run_at&order=asc&limit=5&worker=',
+];
+
+/** Answers of these are not compared: they must not be faults. */
+const read: RandomAsk = (random, tenant, at) => {
+  const label = pickLabel(random, tenant);
+  const worker = random.pick(tenant.workers).name;
+  const list = random.pick(READS);
+  const paths = [
+    `tasks${list.startsWith('?') ? '' : '/'}${list}${list.endsWith('=') ? worker : ''}`,
+    `workers/${worker}`,
+    'usage?range=1h',
+    'limits',
+    ...(label === null ? [] : [`tasks/{${label}}`, `tasks/{${label}}/history`]),
+  ];
+  return [ask(at, tenant, 'GET', random.pick(paths))];
+};
+
 /** What somebody does to a tenant, and how often. */
 const WEIGHTS: readonly (readonly [weight: number, RandomAsk])[] = [
   [30, createTask],
@@ -239,6 +261,7 @@ const WEIGHTS: readonly (readonly [weight: number, RandomAsk])[] = [
   [4, changeWorker],
   [2, suspend],
   [4, readPages],
+  [5, read],
 ];
 const ALL = WEIGHTS.flatMap(([weight, step]) => Array<RandomAsk>(weight).fill(step));
 

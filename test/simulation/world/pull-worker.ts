@@ -69,8 +69,8 @@ export class PullWorker {
     const { name, ms } = deedOf(JSON.stringify(task.payload), task.attempt + task.deferrals);
     const report = async (kind: Report['kind'], body: object) => {
       if (kind === 'complete') this.completed.add(leaseId);
-      const answer = await this.#ask(`leases/${leaseId}/${kind}`, body, REPORT_TRIES);
-      this.reports.push({ tenant, taskId: task.id, leaseId, kind, status: answer?.status ?? 0 });
+      const status = (await this.#report(leaseId, kind, body)) ?? 0;
+      this.reports.push({ tenant, taskId: task.id, leaseId, kind, status });
     };
     if (name === 'hang') return;
     if (name === 'late') {
@@ -82,6 +82,15 @@ export class PullWorker {
     if (name === 'wait') return report('release', { delay: `${ms}s` });
     const error = { code: 'broken', message: 'as its payload says' };
     return report('fail', { error, ...(name === 'fatal' && { retry: false }) });
+  }
+
+  /** Some report the ends of many attempts in one call. @returns the status of the answer */
+  async #report(leaseId: string, kind: Report['kind'], body: object): Promise<number | undefined> {
+    if (this.#parts.max < 3)
+      return (await this.#ask(`leases/${leaseId}/${kind}`, body, REPORT_TRIES))?.status;
+    const outcomes = [{ lease_id: leaseId, outcome: kind, ...body }];
+    const answer = await this.#ask('leases/settle', { outcomes }, REPORT_TRIES);
+    return answer?.status === 200 ? answer.json.results[0].status : answer?.status;
   }
 
   /** Works on a task for so long. @returns false if it was asked to stop */
