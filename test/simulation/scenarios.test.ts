@@ -20,6 +20,12 @@ function task(at: number, type: string, fields: object = {}, of = 'acme'): Step 
   return ask(at, 'POST', 'tasks', { worker: 'mailer', type, ...fields }, of);
 }
 
+/** A batch of a hundred tasks. */
+function flood(at: number, of: string, deed: string): Step {
+  const tasks = times(100, () => ({ worker: 'mailer', type: 'flood', payload: { deeds: [deed] } }));
+  return ask(at, 'POST', 'tasks/batch', { tasks }, of);
+}
+
 function times<T>(count: number, make: (number: number) => T): T[] {
   return Array.from({ length: count }, (_, number) => make(number));
 }
@@ -182,6 +188,27 @@ for (const [what, trouble] of [
     },
   );
 }
+
+scenario(
+  t,
+  'tenants with little to do wait for no tenant with a thousand tasks, whether its receivers are quick or slow',
+  {
+    steps: [
+      ...tenant('acme'),
+      ...tenant('globex', { concurrency: 1000 }),
+      ...tenant('initech', { concurrency: 1000 }),
+      ...times(5, number => flood(2_000 + number * 100, 'globex', 'ok:300')),
+      ...times(5, number => flood(2_000 + number * 100, 'initech', 'ok:4000')),
+      ...times(30, number => task(3_000 + number * 300, `light-${number}`)),
+      until(90 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    const late = times(30, number => seen.startsOf(`light-${number}`)[0].at - (3_000 + number * 300));
+    t.ok(Math.max(...late) < SECOND, `light tasks start within ${Math.max(...late)} ms`);
+    t.equal(seen.startsOf('flood').length, 1_000);
+  },
+);
 
 for (const operation of ['claim', 'settle'] as const)
   for (const kind of ['dies_before', 'dies_after'] as const)

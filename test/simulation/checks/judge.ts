@@ -1,7 +1,8 @@
 import { DEFAULT_TENANT_LIMITS } from '../../../src/tasks/model/documents.ts';
-import { isFinal, type Task } from '../../../src/tasks/model/task.ts';
+import { callbackOf, isFinal, type Task } from '../../../src/tasks/model/task.ts';
 import { violationsOf } from '../../exam/task-store/invariants.ts';
 import { taskQuery } from '../../support/tasks/factories.ts';
+import type { Arrival } from '../world/receivers.ts';
 import type { HappenedOperation } from '../world/store-under-test.ts';
 import type { World } from '../world/world.ts';
 import { AcknowledgedChecks } from './acknowledged.ts';
@@ -45,6 +46,9 @@ export class Judge {
   readonly #waits: WaitChecks;
   readonly #paces: PaceChecks;
   readonly #startMs: number;
+  /** How often each task was started, and the pushes whose lease has ended. */
+  readonly #started = new Map<string, number>();
+  readonly #lapsed = new Set<string>();
   readonly #listeners: ((changed: TaskChanged) => void)[] = [];
 
   constructor(world: World) {
@@ -99,11 +103,24 @@ export class Judge {
         'the store agrees with itself',
         `${after.id}: version ${after.version} follows ${before.version}`,
       );
+    if (
+      by === 'lease_expired' &&
+      after !== null &&
+      this.documents.now(tenant, 'worker', after.workerId)?.mode === 'push'
+    )
+      this.#lapsed.add(after.id);
+    if (by === 'started' && after !== null)
+      this.#started.set(after.id, (this.#started.get(after.id) ?? 0) + 1);
     if (by === 'started') {
       this.#starts.heard(changed);
       this.#waits.started(changed, this.openOf(tenant).length);
     }
-    if (by === 'created') this.#key(changed);
+    if (by === 'created' && after !== null) {
+      this.#key(changed);
+      const of = callbackOf(after);
+      const ended = of === null ? null : (this.tasks.of(tenant).get(of)?.finishedAt ?? null);
+      if (of !== null || after.createdBy.type === 'schedule') this.#waits.created(changed, ended);
+    }
     if (this.tasks.of(tenant).size > MOST_TASKS) this.#world.time.giveUp(`${tenant} has ${MOST_TASKS} tasks`);
     this.#paces.heard(changed);
     this.#ends.heard(changed);
@@ -176,6 +193,29 @@ export class Judge {
     await this.#usage.finish(store.store, this.#startMs, isKept, isExact, report);
     for (const text of await violationsOf(store.store)) report('the store agrees with itself', text);
     await this.#deleted();
+    this.#undisturbed();
+  }
+
+  /** If nothing has gone wrong, no push is repeated and none is given up. */
+  #undisturbed(): void {
+    const { troubles, receivers } = this.#world;
+    if ([...troubles.seen.keys()].some(what => what !== 'end of troubles')) return;
+    for (const [task, { sent, started }] of this.#pushes(receivers.arrivals)) {
+      if (sent > started)
+        this.report('one attempt at a time', `${task} was sent ${sent} times, and started ${started} times`);
+    }
+    for (const id of this.#lapsed)
+      this.report('one attempt at a time', `the lease of a push of ${id} has ended, and nothing went wrong`);
+  }
+
+  #pushes(arrivals: readonly Pick<Arrival, 'taskId'>[]) {
+    const pushes = new Map<string, { sent: number; readonly started: number }>();
+    for (const { taskId } of arrivals) {
+      const known = pushes.get(taskId) ?? { sent: 0, started: this.#started.get(taskId) ?? 0 };
+      known.sent++;
+      pushes.set(taskId, known);
+    }
+    return pushes;
   }
 
   /** Of a tenant that was deleted, nothing is left but the account itself. */

@@ -13,13 +13,16 @@ interface WaitParts {
 }
 
 /** A task of a worker without limits starts within this while nothing is wrong, whatever other tenants do. */
-const LONGEST_MS = 10_000;
+const LONGEST_MS = 3_000;
 /** Trouble has effects for so long. */
 const AFTERMATH_MS = 30_000;
 /** With fewer slots, none is reserved for tenants with nothing in progress. */
 const FEWEST_SLOTS = 16;
 /** A tenant with more tasks that wait is not a light one. */
 const MOST_WAITING = 3;
+
+/** A callback is created, and a schedule fires, within this while nothing is wrong. */
+const PROMPT_MS = 2_000;
 
 /** Whether tenants with little to do wait for those with much. */
 export class WaitChecks {
@@ -29,6 +32,31 @@ export class WaitChecks {
 
   constructor(parts: WaitParts) {
     this.#parts = parts;
+  }
+
+  /** A task was created by a schedule or by the end of another task, which had its time. */
+  created({ tenant, after, happened: { at } }: TaskChanged, endedAt: number | null): void {
+    const { documents, wasTroubled, nowMs, report } = this.#parts;
+    const from = nowMs() - AFTERMATH_MS;
+    if (after === null || wasTroubled(from)) return;
+    // What could not be created is tried again each minute.
+    const accounts = documents.versions(tenant, 'account', 'account');
+    if (accounts.some(({ body }) => body?.status !== 'active' || body.limits.openTasks !== undefined)) return;
+    const { createdBy, scheduledFor, id, scheduleId } = after;
+    const schedule = scheduleId === null ? null : documents.now(tenant, 'schedule', scheduleId);
+    const dueAt = createdBy.type === 'schedule' ? scheduledFor! + (schedule?.jitterMs ?? 0) : endedAt;
+    const isOld = createdBy.type === 'schedule' && this.#wasChanged(tenant, scheduleId!, from);
+    if (dueAt !== null && !isOld && at > dueAt + PROMPT_MS)
+      report(
+        'no one waits for ever',
+        `${id} of ${createdBy.type} ${createdBy.id} was created ${at - dueAt} ms late`,
+      );
+  }
+
+  /** A person may have resumed the schedule only now. */
+  #wasChanged(tenant: string, scheduleId: string, fromMs: number): boolean {
+    const versions = this.#parts.documents.within(tenant, 'schedule', scheduleId, fromMs);
+    return versions.some(body => body === null || body.paused);
   }
 
   /** @param open how many tasks of the tenant are open */

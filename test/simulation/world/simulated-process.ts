@@ -141,7 +141,12 @@ export class SimulatedProcess {
   }
 
   async start(): Promise<void> {
-    for (const service of this.#services) await service.start();
+    try {
+      for (const service of this.#services) await service.start();
+    } catch (failure) {
+      // A stop interrupts the start.
+      if (this.isServing) throw failure;
+    }
   }
 
   /** As on a signal: what is in progress ends, and nothing begins. */
