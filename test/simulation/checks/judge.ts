@@ -178,6 +178,7 @@ export class Judge {
         'no one waits for ever',
         `${task.id} of ${tenant} is still ${task.status}, due at ${task.dueAt}`,
       );
+    if (store.difference !== null) report('the store agrees with itself', store.difference);
     for (const text of callers.wrong) report('no bug is logged', text);
     for (const { logger, name } of lives) {
       for (const { message, fields } of logger.at('error').filter(line => !line.message.startsWith(OUTAGE)))

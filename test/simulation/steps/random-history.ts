@@ -4,6 +4,7 @@ import { randomTenants } from './random-tenants.ts';
 import { randomTrouble } from './random-troubles.ts';
 import type { History, Step } from './step.ts';
 
+const STORES = ['sqlite', 'sqlite', 'model', 'model', 'both'] as const;
 const BEGIN_MS = 2_500;
 
 /** When a history begins: shortly before clocks are changed, or at any time. */
@@ -43,7 +44,7 @@ function longHistory(random: SeededRandom, seed: number): History {
   const quiet = steps.filter(step => step.do !== 'pull');
   return {
     seed,
-    store: random.pick(['sqlite', 'model']),
+    store: random.pick(STORES),
     start: random.pick(STARTS),
     processes: 1,
     slots: 16,
@@ -72,7 +73,7 @@ export function randomHistory(seed: number): History {
   }
   return {
     seed,
-    store: random.pick(['sqlite', 'model']),
+    store: random.pick(STORES),
     start: random.pick(STARTS),
     processes,
     slots: random.pick([2, 4, 16, 32]),

@@ -1,7 +1,7 @@
 import type { OperationName } from '../../../src/tasks/store/operations.ts';
 
-/** `model` shares no code with the product; `sqlite` is the product's, in memory. */
-export type StoreKind = 'model' | 'sqlite';
+/** `model` shares no code with the product; `sqlite` is the product's, in memory; `both` compares each of their answers. */
+export type StoreKind = 'model' | 'sqlite' | 'both';
 
 /**
  * What becomes of an operation of the store:
