@@ -3,9 +3,12 @@ import { Coverage } from './coverage.ts';
 import { type Shrunk, shrink } from './found/shrink.ts';
 import { play } from './play.ts';
 import { randomHistory } from './steps/random-history.ts';
+import type { StoreKind } from './steps/step.ts';
 
 export interface CampaignOptions {
   readonly firstSeed: number;
+  /** In place of the store that the seed chooses. */
+  readonly store?: StoreKind;
   /** How many histories at most. */
   readonly most: number;
   /** None begins later. */
@@ -39,7 +42,8 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const elapsedMs = () => performance.now() - beginMs;
   while (histories < options.most && elapsedMs() < options.forMs) {
     const seed = options.firstSeed + histories;
-    const history = randomHistory(seed);
+    const random = randomHistory(seed);
+    const history = { ...random, store: options.store ?? random.store };
     const played = await play(history);
     histories++;
     events += played.events;

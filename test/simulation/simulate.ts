@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util';
 import { campaign } from './campaign.ts';
 import { keep } from './found/kept.ts';
 import { testOf } from './found/print.ts';
+import type { StoreKind } from './steps/step.ts';
 
-const HELP = `npm run simulate -- [--hours N | --seeds N] [--seed S] [--keep] [--first]
+const HELP = `npm run simulate -- [--hours N | --seeds N] [--seed S] [--store KIND] [--keep] [--first]
 
 Plays random histories of the task service, and prints those that break a promise, made short.
 
@@ -11,6 +12,7 @@ Plays random histories of the task service, and prints those that break a promis
   --seeds N   so many histories
   --seed S    the first seed (default: the time)
   --first     ends with the first history that breaks a promise, and leaves it as it is
+  --store X   sqlite, model or both (default: the seed chooses)
   --keep      adds what it finds to the histories that npm test replays`;
 
 function say(line: string): void {
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     hours: { type: 'string' },
     seeds: { type: 'string' },
     seed: { type: 'string' },
+    store: { type: 'string' },
     keep: { type: 'boolean', default: false },
     first: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -43,6 +46,7 @@ if (values.help) {
       say(`\nseed ${seed}\n${values.first ? `${promise}: ${text}` : testOf(shrunk)}\n`);
       if (values.keep) keep(shrunk);
     },
+    ...(values.store !== undefined && { store: values.store as StoreKind }),
     ending: values.first ? 'unshrunk' : 'all',
   });
   const { histories, events, steps, seconds, broken, coverage } = result;

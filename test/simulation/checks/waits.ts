@@ -27,11 +27,21 @@ const PROMPT_MS = 2_000;
 /** Whether tenants with little to do wait for those with much. */
 export class WaitChecks {
   readonly #parts: WaitParts;
+  /** By tenant and worker: until when it is left alone, by the clock of the store. */
+  readonly #alone = new Map<string, number>();
   /** By tenant: how many tasks wait and are due, or run. */
   readonly #lastBusyMs = new Map<string, number>();
 
   constructor(parts: WaitParts) {
     this.#parts = parts;
+  }
+
+  /** A worker may have asked to be left alone. */
+  ended({ tenant, after, leaseId, happened: { operation, at } }: TaskChanged): void {
+    if (operation.name !== 'settle' || leaseId === null || after === null) return;
+    const { throttleMs } = operation.args[1].find(each => each.leaseId === leaseId)!;
+    const name = `${tenant}\n${after.workerId}`;
+    if (throttleMs > 0) this.#alone.set(name, Math.max(at + throttleMs, this.#alone.get(name) ?? 0));
   }
 
   /** A task was created by a schedule or by the end of another task, which had its time. */
@@ -65,7 +75,8 @@ export class WaitChecks {
     const now = nowMs();
     if (open > MOST_WAITING) this.#lastBusyMs.set(tenant, now);
     if (slots < FEWEST_SLOTS || before === null || after === null || before.dueAt === null) return;
-    const waitedMs = at - Math.max(before.dueAt, before.updatedAt);
+    const alone = this.#alone.get(`${tenant}\n${after.workerId}`) ?? 0;
+    const waitedMs = at - Math.max(before.dueAt, before.updatedAt, alone);
     if (waitedMs <= LONGEST_MS) return;
     const from = now - waitedMs - AFTERMATH_MS;
     if (wasTroubled(from) || (this.#lastBusyMs.get(tenant) ?? Number.NEGATIVE_INFINITY) > from) return;

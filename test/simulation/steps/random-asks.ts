@@ -259,7 +259,7 @@ const WEIGHTS: readonly (readonly [weight: number, RandomAsk])[] = [
   [3, schedule],
   [3, changeSchedule],
   [4, changeWorker],
-  [2, suspend],
+  [1, suspend],
   [4, readPages],
   [5, read],
 ];

@@ -1,3 +1,4 @@
+import { within } from '../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
@@ -58,6 +59,9 @@ export class SimulatedProcess {
   isServing = true;
   readonly #random: SeededRandom;
   readonly #rest: RestService;
+  readonly #desk: PullDesk;
+  /** Calls in progress. */
+  readonly #calls = new Set<Promise<unknown>>();
   readonly #services: { start(): Promise<void>; stop(): Promise<void> }[];
   #onDeath: () => void = () => {};
 
@@ -88,6 +92,7 @@ export class SimulatedProcess {
       new PullLeases(tasks),
       MAX_WAITING_PULLS,
     );
+    this.#desk = desk;
     const apiLimits = { ask: async () => ({ allowed: true, nearest: null }) };
     const parts = {
       ...tasks,
@@ -152,6 +157,9 @@ export class SimulatedProcess {
   /** As on a signal: what is in progress ends, and nothing begins. */
   async stop(): Promise<void> {
     this.isServing = false;
+    // What waits for tasks ends at once, and other calls may finish.
+    await this.#desk.stop();
+    await within(this.clock, DRAIN_MS, Promise.allSettled(this.#calls));
     for (const service of this.#services.toReversed()) await service.stop();
     this.isAlive = false;
   }
@@ -164,7 +172,13 @@ export class SimulatedProcess {
     this.#onDeath();
   }
 
-  handle(request: RestRequest): Promise<RestResponse> {
-    return this.#rest.handle(request);
+  async handle(request: RestRequest): Promise<RestResponse> {
+    const answer = this.#rest.handle(request);
+    this.#calls.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#calls.delete(answer);
+    }
   }
 }
