@@ -122,6 +122,7 @@ export class Judge {
       if (of !== null || after.createdBy.type === 'schedule') this.#waits.created(changed, ended);
     }
     if (this.tasks.of(tenant).size > MOST_TASKS) this.#world.time.giveUp(`${tenant} has ${MOST_TASKS} tasks`);
+    if (by === 'update') this.#starts.updated(changed);
     this.#waits.ended(changed);
     this.#paces.heard(changed);
     this.#ends.heard(changed);

@@ -16,9 +16,17 @@ interface StartParts {
 /** Looks at each start of a task, as the store answers it: whether the task may start now. */
 export class StartChecks {
   readonly #parts: StartParts;
+  /** Tasks with one attempt more than their policy says now. */
+  readonly #promised = new Set<string>();
 
   constructor(parts: StartParts) {
     this.#parts = parts;
+  }
+
+  /** A task whose next attempt has its time may be changed to have no attempts left: that attempt is still made. */
+  updated({ before, after }: TaskChanged): void {
+    if (before === null || after === null || after.attempt < after.retry.maxAttempts) return;
+    if (before.retry.maxAttempts > after.retry.maxAttempts) this.#promised.add(after.id);
   }
 
   heard({ tenant, before, after, happened }: TaskChanged): void {
@@ -58,7 +66,8 @@ export class StartChecks {
     const { id, attempt, retry } = after;
     if (attempt !== before.attempt + 1)
       report('attempts follow the policy', `${id}: attempt ${attempt} follows attempt ${before.attempt}`);
-    if (attempt > retry.maxAttempts)
+    const isPromised = this.#promised.delete(id);
+    if (attempt > retry.maxAttempts && !isPromised)
       report('attempts follow the policy', `${id}: attempt ${attempt} of ${retry.maxAttempts}`);
   }
 
