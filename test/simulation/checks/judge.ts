@@ -24,6 +24,8 @@ const STALE_MS = 3_000;
 /** And while something is, or was a moment ago. */
 const STALE_IN_TROUBLE_MS = 15_000;
 const TROUBLE_LASTS_MS = 15_000;
+/** What needs several calls of the store may wait for so many times the usual delay of a message. */
+const SLOW_MESSAGES = 100;
 /** No steps create that many tasks. */
 const MOST_TASKS = 3_000;
 /** A history with more faults than this says nothing new. */
@@ -70,7 +72,11 @@ export class Judge {
     this.#schedules = new ScheduleChecks(this.#startMs, tasks, documents, report);
     this.#acknowledged = new AcknowledgedChecks(tasks, documents);
     const nowMs = () => time.nowMs();
-    this.#waits = new WaitChecks({ documents, wasTroubled, slots: history.slots, nowMs, report });
+    this.#waits = new WaitChecks({
+      ...{ documents, wasTroubled, nowMs, report },
+      slots: history.slots,
+      messagesMs: SLOW_MESSAGES * history.delayMs,
+    });
     this.#paces = new PaceChecks(documents, world.limits, report);
     world.store.listen(happened => this.#heard(happened));
   }

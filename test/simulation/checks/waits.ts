@@ -8,6 +8,8 @@ interface WaitParts {
   readonly wasTroubled: (fromMs: number) => boolean;
   /** How many pushes a process makes at the same time. */
   readonly slots: number;
+  /** How long messages may take in all while something is done. */
+  readonly messagesMs: number;
   readonly nowMs: () => number;
   readonly report: Report;
 }
@@ -46,7 +48,7 @@ export class WaitChecks {
 
   /** A task was created by a schedule or by the end of another task, which had its time. */
   created({ tenant, after, happened: { at } }: TaskChanged, endedAt: number | null): void {
-    const { documents, wasTroubled, nowMs, report } = this.#parts;
+    const { documents, wasTroubled, nowMs, messagesMs, report } = this.#parts;
     const from = nowMs() - AFTERMATH_MS;
     if (after === null || wasTroubled(from)) return;
     // What could not be created is tried again each minute.
@@ -56,7 +58,7 @@ export class WaitChecks {
     const schedule = scheduleId === null ? null : documents.now(tenant, 'schedule', scheduleId);
     const dueAt = createdBy.type === 'schedule' ? scheduledFor! + (schedule?.jitterMs ?? 0) : endedAt;
     const isOld = createdBy.type === 'schedule' && this.#wasChanged(tenant, scheduleId!, from);
-    if (dueAt !== null && !isOld && at > dueAt + PROMPT_MS)
+    if (dueAt !== null && !isOld && at > dueAt + PROMPT_MS + messagesMs)
       report(
         'no one waits for ever',
         `${id} of ${createdBy.type} ${createdBy.id} was created ${at - dueAt} ms late`,
@@ -71,13 +73,13 @@ export class WaitChecks {
 
   /** @param open how many tasks of the tenant are open */
   started({ tenant, before, after, happened: { at } }: TaskChanged, open: number): void {
-    const { documents, wasTroubled, slots, nowMs, report } = this.#parts;
+    const { documents, wasTroubled, slots, nowMs, messagesMs, report } = this.#parts;
     const now = nowMs();
     if (open > MOST_WAITING) this.#lastBusyMs.set(tenant, now);
     if (slots < FEWEST_SLOTS || before === null || after === null || before.dueAt === null) return;
     const alone = this.#alone.get(`${tenant}\n${after.workerId}`) ?? 0;
     const waitedMs = at - Math.max(before.dueAt, before.updatedAt, alone);
-    if (waitedMs <= LONGEST_MS) return;
+    if (waitedMs <= LONGEST_MS + messagesMs) return;
     const from = now - waitedMs - AFTERMATH_MS;
     if (wasTroubled(from) || (this.#lastBusyMs.get(tenant) ?? Number.NEGATIVE_INFINITY) > from) return;
     const workers = documents.within(tenant, 'worker', after.workerId, from);
