@@ -37,12 +37,29 @@ const OPTIONAL = [
     for: 'ops/caddy',
     advice: 'They need the Debian package caddy.',
   },
+  {
+    // Debian keeps the server itself in a folder for each version.
+    programs: ['pg_ctlcluster', 'postgres'],
+    name: 'PostgreSQL',
+    debian: 'postgresql',
+    for: 'the task store in PostgreSQL',
+    advice: 'They need the Debian package postgresql.',
+  },
+  {
+    programs: ['pgbouncer'],
+    name: 'PgBouncer',
+    debian: 'pgbouncer',
+    for: 'the task store behind a pooler',
+    advice: 'They need the Debian packages postgresql and pgbouncer.',
+  },
 ];
 
 /** Where optional programs are if they are not on the PATH. */
 const OPTIONAL_FOLDERS = [
   '/usr/bin',
+  '/usr/sbin',
   '/usr/local/bin',
+  '/opt/homebrew/bin',
   '/snap/bin',
   '/Applications/Google Chrome.app/Contents/MacOS',
 ];

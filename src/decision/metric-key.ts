@@ -1,8 +1,8 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { RequestTable } from '../messages/request-table.ts';
 import { type CompiledRules, undotted } from '../rules/compiled-rules.ts';
-import { writeGroup } from '../rules/conditions/grouped-text.ts';
 import { ENTRY, ENTRY_FLAG, HEADER, LEVEL_END, LIMIT } from '../rules/layout.ts';
+import { writeCounted } from '../rules/matching/counted-text.ts';
 import { MATCHED, matchesSeveral } from '../rules/matching/matched.ts';
 import type { Matcher } from '../rules/matching/matcher.ts';
 
@@ -95,10 +95,10 @@ export function metricKey(
 /** The value of an entry of a request, or the part of it that counts together. @param flags those of the matched entry */
 function countedValue(flags: number, table: RequestTable, entry: number): string {
   const [start, end] = [table.valueStart[entry], table.valueEnd[entry]];
-  if ((flags & ENTRY_FLAG.grouped) === 0) return table.text(start, end);
-  const group = new ByteWriter(end - start);
-  writeGroup(flags, table.bytes, start, end, group);
-  return Buffer.from(group.view()).toString('utf8');
+  if ((flags & (ENTRY_FLAG.grouped | ENTRY_FLAG.foldsCase)) === 0) return table.text(start, end);
+  const counted = new ByteWriter(end - start);
+  writeCounted(flags, table.bytes, start, end, counted);
+  return Buffer.from(counted.view()).toString('utf8');
 }
 
 /** The level that tells apart the limits of an entry, with a dot before it: what their paths have after the entries. */

@@ -1,7 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
-import { ADDRESS_LISTS, type ClientAddressRule, IPV6_BITS } from '../rules/request-mapping.ts';
+import { ADDRESS_LISTS, type ClientAddressRule } from '../rules/request-mapping.ts';
 import { forwardedFor } from './forwarded.ts';
-import { ipv6Network } from './ipv6-network.ts';
 
 const [, FORWARDED] = ADDRESS_LISTS;
 
@@ -19,16 +18,17 @@ const COMMA = ',';
  *
  * Addresses further left in the list are whatever the client has sent, so they are not looked at.
  *
- * @param list the header of the rule; empty if the request does not have it
+ * @param list the header of the rule; empty if the request does not have it. Of a header with one address that is repeated, the
+ *   last one counts: the proxy next to Sluice has added it
  * @param peer the address of the caller of Sluice
  * @returns an address in its usual spelling; empty if it is not known
  */
 export function clientAddress(
-  { header, trustedProxies }: Pick<ClientAddressRule, 'header' | 'trustedProxies'>,
+  { header, trustedProxies }: ClientAddressRule,
   list: string,
   peer: string,
 ): string {
-  if (!(ADDRESS_LISTS as readonly string[]).includes(header)) return addressOf(list);
+  if (!(ADDRESS_LISTS as readonly string[]).includes(header)) return addressOf(fromEnd(list, 1));
   if (trustedProxies === 0) return addressOf(peer);
   if (list === '') return '';
   return addressOf(header === FORWARDED ? forwardedFor(list, trustedProxies) : fromEnd(list, trustedProxies));
@@ -75,9 +75,4 @@ function ipv6Of(text: string): string {
   return address.startsWith(MAPPED) && isIPv4(address.slice(MAPPED.length))
     ? address.slice(MAPPED.length)
     : address;
-}
-
-/** An address as the value of an entry: of IPv6, the network that the rule asks for. */
-export function addressValue(address: string, { ipv6Prefix }: Pick<ClientAddressRule, 'ipv6Prefix'>): string {
-  return ipv6Prefix < IPV6_BITS && address.includes(':') ? ipv6Network(address, ipv6Prefix) : address;
 }

@@ -3,7 +3,7 @@ import { beginLength, endLength } from '../messages/field-lengths.ts';
 import { writeBytes } from '../messages/wire.ts';
 import type { EntrySource, RequestMapping } from '../rules/request-mapping.ts';
 import { type Claims, claimOf } from './claims.ts';
-import { addressOf, addressValue, clientAddress } from './client-address.ts';
+import { addressOf, clientAddress } from './client-address.ts';
 import { cookieOf } from './cookies.ts';
 import { OriginalRequest } from './original-request.ts';
 import { writeValue } from './text-value.ts';
@@ -40,7 +40,7 @@ export class DomainMapping {
   /** Reads one request after the other, for {@link write}. */
   readonly request: OriginalRequest;
   /** Null if no claim is read. */
-  readonly #tokens: TokenClaims | null;
+  readonly tokens: TokenClaims | null;
   readonly #tokenSlot: number;
   readonly #domain: Uint8Array;
   readonly #descriptors: readonly (readonly PreparedEntry[])[];
@@ -49,7 +49,8 @@ export class DomainMapping {
   /** The address of the client of the request; null until it is needed. */
   #address: string | null = null;
 
-  constructor(domain: string, rules: RequestMapping, tokens: TokenParts) {
+  /** @param before the tokens of the mapping that this one replaces; null for a domain that had no mapping */
+  constructor(domain: string, rules: RequestMapping, parts: TokenParts, before: TokenClaims | null) {
     this.rules = rules;
     const { token, clientAddress: address } = rules;
     const headers = new Set([address.header, COOKIE, ...(token === null ? [] : [token.header])]);
@@ -57,7 +58,7 @@ export class DomainMapping {
       for (const { source, of } of entries) if (source === 'header') headers.add(of);
     this.request = new OriginalRequest(headers, address.trustedProxies === 0);
     const slots = this.request.headers;
-    this.#tokens = token === null ? null : new TokenClaims(token, claimsOf(rules), tokens);
+    this.tokens = token === null ? null : TokenClaims.after(before, token, claimsOf(rules), parts);
     this.#tokenSlot = token === null ? -1 : slots.slotOf(token.header)!;
     this.#addressSlot = slots.slotOf(address.header)!;
     this.#cookieSlot = slots.slotOf(COOKIE)!;
@@ -81,7 +82,7 @@ export class DomainMapping {
 
   /** The claims of the token of the request that was read. The promise never rejects. */
   readClaims(): Claims | null | Promise<Claims | null> {
-    return this.#tokens === null ? null : this.#tokens.of(this.request.header(this.#tokenSlot));
+    return this.tokens === null ? null : this.tokens.of(this.request.header(this.#tokenSlot));
   }
 
   /** Appends the domain of a `RateLimitRequest`. */
@@ -154,12 +155,9 @@ export class DomainMapping {
 
   #readAddress(): string {
     const { request } = this;
-    const rule = this.rules.clientAddress;
-    const address =
-      request.clientAddress === ''
-        ? clientAddress(rule, request.headers.values[this.#addressSlot], request.peer)
-        : addressOf(request.clientAddress);
-    return addressValue(address, rule);
+    return request.clientAddress === ''
+      ? clientAddress(this.rules.clientAddress, request.headers.values[this.#addressSlot], request.peer)
+      : addressOf(request.clientAddress);
   }
 }
 

@@ -1,8 +1,8 @@
 const QUOTE = '"';
 const BACKSLASH = '\\';
 
-/** `for` as a parameter of an element: names of parameters have no case (RFC 7239, 4). */
-const FOR = /(?:^|;)[ \t]*for[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^";,\s]*)/i;
+/** The parameter with the node. Names of parameters have no case (RFC 7239, 4). */
+const FOR = 'for';
 
 /**
  * The node that an element of a `Forwarded` header names with `for`, counted from the end of the list; the first element if
@@ -37,7 +37,32 @@ function isEscaped(list: string, at: number): boolean {
   return (at - before) % 2 === 0;
 }
 
+/** Reads one parameter after the other: the value of another one can be a text that looks like `for`. */
 function nodeOf(element: string): string {
-  const node = FOR.exec(element)?.[1] ?? '';
-  return node.startsWith(QUOTE) ? node.slice(1, -1).replaceAll(/\\(.)/g, '$1') : node;
+  for (let start = 0; start < element.length; ) {
+    const end = parameterEnd(element, start);
+    const parameter = element.slice(start, end);
+    const equals = parameter.indexOf('=');
+    if (equals > 0 && parameter.slice(0, equals).trim().toLowerCase() === FOR)
+      return unquoted(parameter.slice(equals + 1).trim());
+    start = end + 1;
+  }
+  return '';
+}
+
+/** Where the parameter that begins at `start` ends: at the next semicolon that is not in quotes, or with the element. */
+function parameterEnd(element: string, start: number): number {
+  let isQuoted = false;
+  for (let at = start; at < element.length; at++) {
+    const character = element[at];
+    if (character === QUOTE) isQuoted = !isQuoted;
+    else if (character === BACKSLASH && isQuoted) at++;
+    else if (character === ';' && !isQuoted) return at;
+  }
+  return element.length;
+}
+
+function unquoted(node: string): string {
+  const isQuoted = node.length > 1 && node.startsWith(QUOTE) && node.endsWith(QUOTE);
+  return isQuoted ? node.slice(1, -1).replaceAll(/\\(.)/g, '$1') : node;
 }

@@ -2,7 +2,7 @@
  * The headers that say what a proxy was asked, before it asked Sluice. Their numbers are their slots. Of a repeated one, the
  * last counts: it is the one that the proxy next to Sluice has added.
  */
-export const ORIGIN = {
+export const CALL_SLOTS = {
   'x-forwarded-method': 0,
   'x-original-method': 1,
   'x-forwarded-uri': 2,
@@ -12,7 +12,7 @@ export const ORIGIN = {
   'sluice-refusal-status': 6,
 } as const;
 
-const ORIGIN_COUNT = Object.keys(ORIGIN).length;
+const CALL_SLOT_COUNT = Object.keys(CALL_SLOTS).length;
 
 const COOKIE = 'cookie';
 
@@ -20,7 +20,7 @@ const COOKIE = 'cookie';
 export class HeaderSlots {
   /** By slot; empty for a header that the request does not have. */
   readonly values: string[] = [];
-  readonly #slots = new Map<string, number>(Object.entries(ORIGIN));
+  readonly #slots = new Map<string, number>(Object.entries(CALL_SLOTS));
   /** Bit n is set if a header has a name of n characters, or of n + 32 and so on. Most headers are none of them. */
   #lengths = 0;
 
@@ -49,7 +49,7 @@ export class HeaderSlots {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
     const before = this.values[slot];
-    if (before === '' || slot < ORIGIN_COUNT) this.values[slot] = value;
+    if (before === '' || slot < CALL_SLOT_COUNT) this.values[slot] = value;
     else this.values[slot] = `${before}${name === COOKIE ? '; ' : ','}${value}`;
   };
 }

@@ -1,5 +1,5 @@
 import type { DescribedRequest } from '../messages/described-request.ts';
-import { HeaderSlots, ORIGIN } from './header-slots.ts';
+import { CALL_SLOTS, HeaderSlots } from './header-slots.ts';
 import { RequestTarget } from './request-target.ts';
 import { unicodeOf } from './text-value.ts';
 
@@ -12,8 +12,8 @@ interface CallHead {
   each(field: (name: string, value: string) => void): void;
 }
 
-/** A port at the end of a host: not the colons of an IPv6 address, which is in brackets. */
-const PORT_OR_DOT = /(?::[0-9]*|\.)$/;
+/** The dot of a complete name and a port, at the end of a host: not the colons of an IPv6 address, which is in brackets. */
+const DOT_AND_PORT = /\.?(?::[0-9]*)?$/;
 
 /**
  * The request that a client has sent to a proxy, as a mapping sees it. One object reads one request after the other, so
@@ -62,10 +62,11 @@ export class OriginalRequest {
     this.#isBinary = call.isBinary;
     call.each(this.headers.take);
     const { values } = this.headers;
-    this.method = values[ORIGIN['x-forwarded-method']] || values[ORIGIN['x-original-method']] || call.method;
-    this.#host = values[ORIGIN['x-forwarded-host']] || values[ORIGIN.host];
+    this.method =
+      values[CALL_SLOTS['x-forwarded-method']] || values[CALL_SLOTS['x-original-method']] || call.method;
+    this.#host = values[CALL_SLOTS['x-forwarded-host']] || values[CALL_SLOTS.host];
     if (this.#needsPeer) this.peer = call.remoteAddress;
-    const target = values[ORIGIN['x-forwarded-uri']] || values[ORIGIN['x-original-uri']];
+    const target = values[CALL_SLOTS['x-forwarded-uri']] || values[CALL_SLOTS['x-original-uri']];
     if (path !== '') this.target.readParts(this.unicode(path), this.unicode(query));
     else if (target !== '') this.target.read(this.unicode(target));
   }
@@ -77,13 +78,13 @@ export class OriginalRequest {
     this.clientAddress = clientAddress;
     if (target !== '') this.target.read(target);
     for (const [name, value] of headers) this.headers.take(name.toLowerCase(), value);
-    this.#host = host || this.headers.values[ORIGIN.host];
+    this.#host = host || this.headers.values[CALL_SLOTS.host];
   }
 
   /** In lower case, without its port: clients can write both as they like. */
   get host(): string {
     const host = this.unicode(this.#host).toLowerCase();
-    return host.includes(':') || host.endsWith('.') ? host.replace(PORT_OR_DOT, '') : host;
+    return host.includes(':') || host.endsWith('.') ? host.replace(DOT_AND_PORT, '') : host;
   }
 
   /** The value of a header by its slot. */

@@ -7,6 +7,7 @@ import type { Claims } from './claims.ts';
 import type { DomainMapping } from './domain-mapping.ts';
 import type { MappingCounters } from './mapping-counters.ts';
 import { Mappings } from './mappings.ts';
+import { CheckQueue } from './tokens/check-queue.ts';
 
 /** What the mapping of requests needs of its thread. */
 interface MapperParts {
@@ -34,7 +35,9 @@ export class RequestMapper {
 
   constructor({ rules, counters, clock, log }: MapperParts) {
     this.counters = counters;
-    this.#mappings = new Mappings(rules, { clock, log, invalid: () => counters.invalidTokens.add(1) });
+    const checks = new CheckQueue(clock);
+    const invalid = (): void => counters.invalidTokens.add(1);
+    this.#mappings = new Mappings(rules, { clock, log, checks, invalid });
   }
 
   /** As `Mappings.of`. */

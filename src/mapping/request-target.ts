@@ -9,8 +9,11 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 const LAST_ASCII = 0x7f;
 
+/** Begins a fragment, which is no part of a request. A client can send one all the same, and web servers drop it. */
+const FRAGMENT = '#';
+
 /** The scheme and the host of a target in absolute form (RFC 9112, 3.2.2). */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
  * The path and the query of a request. One object reads one target after the other.
@@ -31,7 +34,7 @@ export class RequestTarget {
   /** Reads a target: `/a/b?c=d`, or one in absolute form. */
   read(target: string): void {
     const cut = target.length > MAX_TARGET ? target.slice(0, MAX_TARGET) : target;
-    const text = cut.charCodeAt(0) === SLASH ? cut : cut.replace(ORIGIN, '');
+    const text = cut.charCodeAt(0) === SLASH ? cut : cut.replace(SCHEME_AND_HOST, '');
     const mark = text.indexOf('?');
     if (mark < 0) this.readParts(text, '');
     else this.readParts(text.slice(0, mark), text.slice(mark + 1));
@@ -39,8 +42,9 @@ export class RequestTarget {
 
   /** @param path before normalization */
   readParts(path: string, query: string): void {
-    this.#query = query;
-    this.path = isNormal(path) ? path : normalized(path);
+    const written = beforeFragment(path);
+    this.#query = written === path ? beforeFragment(query) : '';
+    this.path = isNormal(written) ? written : normalized(written);
   }
 
   /** A segment of the path, from 1; empty if there is none. */
@@ -69,6 +73,11 @@ export class RequestTarget {
     }
     return '';
   }
+}
+
+function beforeFragment(text: string): string {
+  const end = text.indexOf(FRAGMENT);
+  return end < 0 ? text : text.slice(0, end);
 }
 
 /** Whether `query[start, end)` is a name, also if it is encoded. */

@@ -5,9 +5,9 @@ import type { Edge } from './compile-tables.ts';
 import { ADDRESS_WORDS } from './conditions/addresses.ts';
 import { conditionLines, groupingLine } from './conditions/condition-text.ts';
 import { flattened, intervalTable, type Span } from './conditions/intervals.ts';
-import { type ListValue, listValues } from './conditions/list-values.ts';
+import { type ListValue, listValues, plainValues } from './conditions/list-values.ts';
 import { NUMBER_WORDS } from './conditions/numbers.ts';
-import { type ConditionEntry, networkSpans, ofKind, rangeSpan } from './conditions/spans.ts';
+import { type ConditionEntry, networkSpans, ofKind, rangeSpans } from './conditions/spans.ts';
 import { CONDITION, EXCLUSION, LEVEL, PATTERN, VALUE_SET } from './layout.ts';
 import { compilePattern } from './patterns/compile-pattern.ts';
 import { writeAutomaton } from './patterns/write-automaton.ts';
@@ -44,15 +44,14 @@ export class ConditionSections {
 
   /** Adds the conditions of all entries of a level. */
   addLevel(level: number, entries: readonly NumberedEntry[]): void {
-    const byKey = new Map<string, ConditionEntry[]>();
-    for (const { rule, entry } of entries) {
-      if (rule.condition === undefined) continue;
-      const ofKey = byKey.get(rule.key);
-      if (ofKey === undefined) byKey.set(rule.key, [{ condition: rule.condition, entry }]);
-      else ofKey.push({ condition: rule.condition, entry });
+    if (entries.every(({ rule }) => rule.condition === undefined)) return;
+    for (const [key, ofKey] of Map.groupBy(entries, ({ rule }) => rule.key)) {
+      const conditions = ofKey.flatMap(({ rule: { condition }, entry }) =>
+        condition === undefined ? [] : [{ condition, entry }],
+      );
+      if (conditions.length > 0)
+        this.#addSet(level, key, conditions, plainValues(ofKey.map(({ rule }) => rule)));
     }
-    const rules = byKey.size === 0 ? [] : entries.map(({ rule }) => rule);
-    for (const [key, conditions] of byKey) this.#addSet(level, key, conditions, plainValues(rules, key));
   }
 
   /** Records how an entry is written. */
@@ -91,7 +90,7 @@ export class ConditionSections {
     const networks = ofKind(conditions, 'cidr');
     const spansOf = (family: 4 | 6) =>
       networks.flatMap(({ condition, entry }) => networkSpans(condition, family, entry));
-    const ranges = ofKind(conditions, 'range').map(({ condition, entry }) => rangeSpan(condition, entry));
+    const ranges = rangeSpans(ofKind(conditions, 'range'));
     const fields = {
       [VALUE_SET.key]: keyStart,
       [VALUE_SET.keyLength]: keyEnd - keyStart,
@@ -159,12 +158,4 @@ export class ConditionSections {
     }
     return { [VALUE_SET.exclusions]: first, [VALUE_SET.exclusionCount]: exclusions.length };
   }
-}
-
-/** The values of entries with a key that are written as a plain value, without `*`. */
-function plainValues(entries: readonly RuleEntry[], key: string): ReadonlySet<string> {
-  const values = new Set<string>();
-  for (const entry of entries)
-    if (entry.key === key && entry.condition === undefined && entry.value !== '') values.add(entry.value);
-  return values;
 }

@@ -167,7 +167,10 @@ class Compiler {
       (entry.valueToMetric ? ENTRY_FLAG.valueToMetric : 0) |
       (entry.shareThreshold ? ENTRY_FLAG.shareThreshold : 0) |
       (entry.condition === undefined ? 0 : ENTRY_FLAG.condition) |
-      (entry.groupBy === undefined ? 0 : ENTRY_FLAG.grouped | groupingBits(entry.groupBy));
+      (entry.groupBy === undefined ? 0 : ENTRY_FLAG.grouped | groupingBits(entry.groupBy)) |
+      countingFlags(entry);
+    if ((words[at + ENTRY.flags] & ENTRY_FLAG.marked) !== 0)
+      this.#levels.words[level * LEVEL.words + LEVEL.marks]++;
     words[at + ENTRY.keyLength] = Buffer.byteLength(entry.key);
     words[at + ENTRY.above] = above;
     words[at + ENTRY.domain] = this.#domainCount - 1;
@@ -352,4 +355,11 @@ class Compiler {
     new Uint8Array(buffer, at * 4).set(this.#pool.view());
     return buffer;
   }
+}
+
+/** Flags for how values of an entry count; see `ENTRY_FLAG.marked`. */
+function countingFlags({ condition, groupBy, shareThreshold }: RuleEntry): number {
+  const foldsCase = condition !== undefined && 'ignoreCase' in condition && condition.ignoreCase;
+  const isMarked = groupBy !== undefined || foldsCase || (condition !== undefined && shareThreshold);
+  return (foldsCase ? ENTRY_FLAG.foldsCase : 0) | (isMarked ? ENTRY_FLAG.marked : 0);
 }

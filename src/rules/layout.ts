@@ -34,7 +34,7 @@ import { combine } from '../base/hash.ts';
  * the rarest on its level. Each position of the text takes one probe, and only wildcards whose gram occurs in the text
  * are compared with it.
  */
-export const LAYOUT_VERSION = 13;
+export const LAYOUT_VERSION = 14;
 
 /**
  * Words of a cache line. Sections are aligned to it, and the records that every decision reads have this size: with many
@@ -123,7 +123,9 @@ export const LEVEL = {
   gramLengths: 4,
   /** Number of value sets of the level. */
   valueSets: 5,
-  words: 6,
+  /** Number of entries of the level with {@link ENTRY_FLAG.marked}. */
+  marks: 6,
+  words: 7,
 } as const;
 
 /**
@@ -200,6 +202,13 @@ export const ENTRY_FLAG = {
   condition: 8,
   /** A part of the value counts together: what `conditions/grouping.ts` has in the bits from 9 on. */
   grouped: 16,
+  /** The condition ignores case, and so does the counter. */
+  foldsCase: 32,
+  /**
+   * In the cache key, the name of the rule stands before what counts together, so that no other rule and no value of a request
+   * counts there: the values of a condition that share a counter, or values with a grouping or without case.
+   */
+  marked: 64,
   /**
    * The entry is not part of the path of the rule above it: a limit of that rule reads the value. It matches by key alone,
    * adds nothing to the cache key, and has the limit, the level below and `detailedMetric` of the rule above.

@@ -21,12 +21,7 @@ export interface ClientAddressRule {
    * the caller of Sluice itself, whatever the header says.
    */
   readonly trustedProxies: number;
-  /** The bits of an IPv6 address that are its value, 1 to {@link IPV6_BITS}. */
-  readonly ipv6Prefix: number;
 }
-
-/** The bits of an IPv6 address. */
-export const IPV6_BITS = 128;
 
 /** The headers to which each proxy adds an address. */
 export const ADDRESS_LISTS = ['x-forwarded-for', 'forwarded'] as const;

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { postgresAddressFault } from './kinds/postgres-address.ts';
 import { redisAddressFault } from './kinds/redis-address.ts';
 import { nodeIds } from './kinds/xds-kinds.ts';
 import { STORE_SETTING_KEYS, storelessSettings } from './store-settings.ts';
@@ -94,6 +95,7 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
     reads: ['tasksEnabled', 'tasksStore', 'tasksRedisUrl', 'tasksRedisType'],
     find: tasksInRedisHaveAnAddress,
   },
+  { reads: ['tasksEnabled', 'tasksStore', 'tasksPostgresUrl'], find: tasksInPostgresHaveAnAddress },
   {
     reads: ['tasksEnabled', 'secretsMasterKey', 'secretsMasterKeyFile'],
     find: tasksHaveOneMasterKey,
@@ -317,6 +319,33 @@ function tasksInRedisHaveAnAddress(values: SettingValues, givenBy: Settings['giv
   const socketType = type === 'single' && url.startsWith('/') ? 'unix' : 'tcp';
   const fault = redisAddressFault({ type, socketType, url, typeName: 'TASKS_REDIS_TYPE' });
   return fault === null ? null : { blamed: ['tasksRedisUrl'], ...fault };
+}
+
+function tasksInPostgresHaveAnAddress(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
+  const { tasksEnabled, tasksStore, tasksPostgresUrl: url } = values;
+  if (tasksEnabled && url !== '' && givenBy.tasksStore === undefined) {
+    return {
+      blamed: ['tasksPostgresUrl', 'tasksStore'],
+      problem:
+        'an address of PostgreSQL is given for tasks, but they would be stored in a file on this machine',
+      accepted: 'TASKS_STORE=postgres, or TASKS_STORE=sqlite to store them in a file on purpose',
+    };
+  }
+  if (!tasksEnabled || tasksStore !== 'postgres') return null;
+  if (url === '') {
+    return {
+      blamed: ['tasksStore', 'tasksPostgresUrl'],
+      problem: 'tasks are to be stored in PostgreSQL, but no address is given',
+      accepted: 'TASKS_POSTGRES_URL with the address, or TASKS_STORE=sqlite',
+    };
+  }
+  const problem = postgresAddressFault(url);
+  if (problem === null) return null;
+  return {
+    blamed: ['tasksPostgresUrl'],
+    problem,
+    accepted: 'an address such as postgres://user:password@host:5432/database',
+  };
 }
 
 /** A generated key would be lost at the next start, and with it all secrets that it encrypted. */

@@ -9,6 +9,7 @@ import {
 } from './faults.ts';
 import { isLinkedPort, linkedPorts, misspelledSettings } from './ignored-variables.ts';
 import { type Reading, type Setting, trimmed } from './kinds/kinds.ts';
+import { postgresAsksForTls } from './kinds/postgres-address.ts';
 import { asksForTls, DEFAULT_REDIS_ADDRESS, isSocketPath } from './kinds/redis-address.ts';
 import { readMogrifiers } from './mogrifiers.ts';
 import { storeWarnings, tlsWarnings } from './store-settings.ts';
@@ -119,6 +120,7 @@ function withDerivedDefaults(declared: DeclaredValues): SettingValues {
     redisTls: declared.redisTls || asksForTls(redisUrl),
     redisPerSecondTls: declared.redisPerSecondTls || asksForTls(declared.redisPerSecondUrl),
     tasksRedisTls: declared.tasksRedisTls || asksForTls(declared.tasksRedisUrl),
+    tasksPostgresTls: declared.tasksPostgresTls || postgresAsksForTls(declared.tasksPostgresUrl),
     redisSocketType: declared.redisSocketType ?? socketTypeOf(redisUrl),
     redisPerSecondSocketType: declared.redisPerSecondSocketType ?? socketTypeOf(declared.redisPerSecondUrl),
     backendType,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type CheckingProxy, runCheckingExam, runCheckingFailureExam } from '../exam/checking-proxy.ts';
+import { type CheckingProxy, runCheckingExam } from '../exam/checking-proxy.ts';
 import { startCaddy } from '../support/proxies/checking/caddy.ts';
 import { missing } from '../support/tools.ts';
 
@@ -9,5 +9,3 @@ const proxy: CheckingProxy = { start: startCaddy, informs: 'client' };
 const skip = missing('caddy', 'caddy');
 
 t.test('through Caddy clients get', { skip }, t => runCheckingExam(t, proxy));
-
-t.test('Caddy', { skip }, t => runCheckingFailureExam(t, proxy));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type CheckingProxy, runCheckingExam, runCheckingFailureExam } from '../exam/checking-proxy.ts';
+import { type CheckingProxy, runCheckingExam } from '../exam/checking-proxy.ts';
 import { startCheckingHaproxy } from '../support/proxies/checking/haproxy.ts';
 import { missing } from '../support/tools.ts';
 
@@ -9,5 +9,3 @@ const proxy: CheckingProxy = { start: startCheckingHaproxy, informs: 'client' };
 const skip = missing('haproxy', 'haproxy');
 
 t.test('through HAProxy clients get', { skip }, t => runCheckingExam(t, proxy));
-
-t.test('HAProxy', { skip }, t => runCheckingFailureExam(t, proxy));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { runCheckingFailureExam } from '../exam/checking-proxy.ts';
+import { runCheckingFailureExam } from '../exam/checking-proxy-failures.ts';
 import { startCheckingNginx } from '../support/proxies/checking/nginx.ts';
 import { missing } from '../support/tools.ts';
 

@@ -1,12 +1,7 @@
 import t from 'tap';
-import { type CheckingProxy, runCheckingExam, runCheckingFailureExam } from '../exam/checking-proxy.ts';
-import { startTraefik, traefikMissing } from '../support/proxies/checking/traefik.ts';
+import { runCheckingExam } from '../exam/checking-proxy.ts';
+import { TRAEFIK, traefikMissing } from '../support/proxies/checking/traefik.ts';
 
 // A real Traefik runs ops/traefik as it is, except addresses, ports and timeouts.
 
-const proxy: CheckingProxy = { start: startTraefik, informs: 'website' };
-const skip = traefikMissing;
-
-t.test('through Traefik clients get', { skip }, t => runCheckingExam(t, proxy));
-
-t.test('Traefik', { skip }, t => runCheckingFailureExam(t, proxy));
+t.test('through Traefik clients get', { skip: traefikMissing }, t => runCheckingExam(t, TRAEFIK));

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -8,6 +11,7 @@ import { repositoryRoot } from '../support/repository.ts';
 import { serviceFor } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { missing } from '../support/tools.ts';
+import { until } from '../support/until.ts';
 
 // The programs of docs/limit-clients.md. That of Node.js is compiled in limit-client-package.test.ts.
 
@@ -34,7 +38,8 @@ t.test('the middleware in Python limits users', { skip: middlewareCallerMissing(
   t.match(seen.allowed, [hello]);
   t.match(seen.denied, [{ status: 503, body: '' }]);
   t.match(seen.wrong, [hello]);
-  t.match(seen.errors, [/connect/i, /connect/i, /^Sluice answered with status 404/]);
+  t.match(seen.notJson, [hello]);
+  t.match(seen.errors, [/connect/i, /connect/i, /^Sluice answered with status 404/, /^Expecting value/]);
 });
 
 /** The program that the handler of the page is part of. It writes its port, and ends with its input. */
@@ -100,8 +105,19 @@ t.test('the handler in Go limits users', { skip: missing('go', 'golang-go') }, a
 
   const away = await start('http://127.0.0.1:1/json');
   t.equal((await away.send(ann)).status, 201);
-  t.match(away.program.output, /There is no decision, so the request is allowed: .*refused/);
+  await until(() => /There is no decision, so the request is allowed: .*refused/.test(away.program.output));
   const wrong = await start(`http://${service.http}/other`);
   t.equal((await wrong.send(ann)).status, 201);
-  t.match(wrong.program.output, /Sluice answered with status 404/);
+  await until(() => /Sluice answered with status 404/.test(wrong.program.output));
+
+  // A rejection whose body is no base64, so it is not a decision.
+  const broken = createServer((_request, response) =>
+    response.end('{"overallCode":"OVER_LIMIT","rawBody":"?"}'),
+  );
+  broken.listen(0, '127.0.0.1');
+  await once(broken, 'listening');
+  t.teardown(() => broken.close());
+  const half = await start(`http://127.0.0.1:${(broken.address() as AddressInfo).port}/json`);
+  t.equal((await half.send(ann)).status, 201);
+  await until(() => /so the request is allowed: Sluice answered with status 200/.test(half.program.output));
 });

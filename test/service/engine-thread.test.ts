@@ -1,5 +1,6 @@
 import t from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
+import { noPostgres, postgresFor } from '../support/postgres-server.ts';
 import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
@@ -32,7 +33,7 @@ const DECISION = { domain: 'demo', descriptors: [{ entries: [{ key: 'user', valu
 // Both mostly wait for the ends of leases.
 t.jobs = 2;
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of ['sqlite', 'redis', ...(noPostgres === false ? ['postgres'] : [])]) {
   t.test(
     `with ${store}, an engine thread that dies loses no task, and calls go on`,
     SIDE_BY_SIDE,
@@ -45,6 +46,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
         settings['TASKS_REDIS_URL'] = `redis://${redis.address}`;
       }
+      if (store === 'postgres') settings['TASKS_POSTGRES_URL'] = (await postgresFor(t)).url();
       const service = await startTasksService(t, settings);
       const ready = () => ask(service.http, 'GET /readyz');
       t.match(await ready(), { status: 200, json: { components: { task_engine: 'ok' } } });

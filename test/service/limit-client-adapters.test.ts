@@ -11,6 +11,7 @@ import {
   limitFetch,
   limitHono,
 } from '../../clients/limit/src/index.ts';
+import { Child } from '../support/child-process.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { type ServiceProcess, serviceFor } from '../support/service.ts';
 
@@ -96,8 +97,11 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
     app.use(
       limitHono(
         client,
-        (context: { header(name: string, value: string): void; req: { header(name: string): string } }) =>
-          ask(context.req.header('x-user')),
+        (context: {
+          res: Response;
+          header(name: string, value: string): void;
+          req: { header(name: string): string };
+        }) => ask(context.req.header('x-user')),
       ),
     );
     app.get('/', () => new Response('hello', { status: 201 }));
@@ -172,4 +176,42 @@ t.test('the headers of a response that cannot be changed are copied', async t =>
   const response = await handler(new Request(URL_OF_APP));
   t.match([response.status, response.headers.get('location')], [302, 'http://app.test/other']);
   t.ok(response.headers.has('ratelimit'));
+});
+
+t.test('a response that cannot be copied is returned as it is', async t => {
+  const failed = Response.error();
+  const limited = () => ask('plain:bob');
+  const handler = limitFetch(clientOf(t, service.grpc), limited, () => failed);
+  t.equal(await handler(new Request(URL_OF_APP)), failed);
+  const app = new (load('hono').Hono)();
+  app.use(limitHono(clientOf(t, service.grpc), limited));
+  app.get('/', () => failed);
+  t.equal(await app.request(URL_OF_APP), failed);
+});
+
+const PROGRAM = `
+const { LimitClient, limitExpress } = await import(process.argv[1]);
+process.on('uncaughtException', (error, origin) => console.log(origin + ' ' + error.message));
+const client = new LimitClient({ address: '127.0.0.1:1' });
+const next = error => {
+  throw error ?? new Error('from next');
+};
+limitExpress(client, () => null)({}, {}, next);
+limitExpress(client, () => Promise.reject(new Error('from ask')))({}, {}, next);
+`;
+
+t.test('what the next middleware of Express throws is not a rejection of the adapter', async t => {
+  const entry = join(repositoryRoot(), 'build/clients/limit/src/index.js');
+  const program = new Child({
+    command: process.execPath,
+    args: ['--input-type=module', '--eval', PROGRAM, '--', entry],
+    env: {},
+  });
+  t.teardown(() => program.end('SIGKILL', 0));
+  t.match(await program.ended, { status: 0 }, program.output);
+  t.same(program.output.split('\n').sort(), [
+    '',
+    'uncaughtException from ask',
+    'uncaughtException from next',
+  ]);
 });

@@ -60,6 +60,8 @@ t.test('decisions say what is left, and rejections when to come back', async t =
   });
   t.match(await client.decide(request('user', 'ann', { hits: 1, isRefund: true })), { allowed: true });
   t.match(await client.decide(request('user', 'bob', { hits: 0 })), { remaining: 2 }, 'nothing was counted');
+  t.match(await client.decide({ ...request('user', 'bob'), hits: 0 }), { remaining: 2 }, 'nor was now');
+  t.match(await client.decide(request('user', 'bob')), { remaining: 1 });
   t.match(await client.decide(request('other', 'bob')), { allowed: true, limit: null, remaining: null });
   const week = { limit: { requestsPerUnit: 7, unit: 'WEEK' } };
   t.match(await client.decide(request('other', 'bob', week)), { limit: 7, remaining: 6 });

@@ -152,7 +152,7 @@ t.test(
     t.match(lines, [
       /^Sluice \S+ is ready:$/,
       /^ {2}gRPC {5}0\.0\.0\.0:\d+$/,
-      /^ {2}HTTP {5}http:\/\/127\.0\.0\.1:\d+ {2}\(\/json, \/healthcheck\)$/,
+      /^ {2}HTTP {5}http:\/\/127\.0\.0\.1:\d+ {2}\(\/json, \/check, \/healthcheck\)$/,
       /^ {2}debug {4}http:\/\/0\.0\.0\.0:\d+ /,
       /^ {2}metrics {2}http:\/\/127\.0\.0\.1:\d+\/metrics$/,
       /^ {2}store {4}embedded, in this process only$/,

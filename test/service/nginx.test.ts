@@ -69,6 +69,7 @@ t.test(
         ['127.0.0.1:8000', await startWebsite(t)],
         // A busy machine may stall for longer than a proxy should wait.
         ['_timeout 100ms', '_timeout 10s'],
+        ['location / {', 'location /private/ { deny all; }\n\n    location / {'],
       ],
     );
     const ask = async (path: string, init: RequestInit = {}) => {
@@ -82,6 +83,7 @@ t.test(
       'the body is not for Sluice',
     );
     t.same(await ask('/forbidden'), { status: 403, text: 'no entry' }, '403 of the web server itself');
+    t.match(await ask('/private/'), { status: 403 }, '403 of nginx itself');
     t.match(await ask('/'), { status: 200 });
     t.same(await ask('/'), { status: 429, text: 'Too many requests\n' });
     t.match(await ask('/.decision'), { status: 404 }, 'nobody asks for a decision from outside');

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
+import { noPostgres, postgresFor } from '../support/postgres-server.ts';
 import { reply, startPushWorker } from '../support/push-workers.ts';
 import { redisFor } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
@@ -21,7 +22,7 @@ const FRAGILE = `
 
 const DECISION = { domain: 'demo', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] };
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of ['sqlite', 'redis', ...(noPostgres === false ? ['postgres'] : [])]) {
   t.test(`with ${store}, a REST thread that dies takes its own requests with it alone`, async t => {
     const settings: Record<string, string> = {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(FRAGILE)}`,
@@ -32,6 +33,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       const redis = await redisFor(t, { args: TASK_SERVER_ARGS });
       settings['TASKS_REDIS_URL'] = `redis://${redis.address}`;
     }
+    if (store === 'postgres') settings['TASKS_POSTGRES_URL'] = (await postgresFor(t)).url();
     const service = await startTasksService(t, settings);
     const acme = await newTenant(service);
     const worker = await startPushWorker(t, reply(200));

@@ -230,6 +230,15 @@ async function checkTasks(t: Test, service: ServiceProcess, receiver: OtlpReceiv
   }
 }
 
+t.test('a /check request of a domain without `requests` has a span as well', async t => {
+  const { service, receiver } = await traced(t, httpReceiver);
+  t.equal((await getPage(service.http, '/check/d/a')).status, 404);
+  t.match(await receiver.received.first(span => span.name === 'GET /check'), {
+    failed: false,
+    attributes: { 'http.response.status_code': 404, 'url.path': '/check/d/a' },
+  });
+});
+
 t.test('a caller that does not sample is not traced, one that does is, whatever the rate', async t => {
   const { service, receiver } = await traced(t, httpReceiver, {
     TRACING_SAMPLING_RATE: '0',

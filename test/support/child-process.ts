@@ -13,6 +13,8 @@ export interface ChildOptions {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** Runs it as this user; only root can. */
+  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /** Of the output that errors quote, the end counts: older text is dropped beyond this many characters. */
@@ -38,6 +40,7 @@ export class Child {
     this.#process = spawn(options.command, options.args, {
       env: { ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...options.user,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(this.#process);

@@ -89,10 +89,11 @@ export async function runQuotaClient(address: string): Promise<SeenQuotas> {
 /** Answers that came through the middleware in Python; see `test/wire/interop/clients/python-limit`. */
 interface SeenThroughMiddleware {
   readonly limited: readonly SeenAnswer[];
-  /** Without a service, with its options, and with a server that does not decide. */
+  /** Without a service, with its options, and with URLs that do not decide. */
   readonly allowed: readonly SeenAnswer[];
   readonly denied: readonly SeenAnswer[];
   readonly wrong: readonly SeenAnswer[];
+  readonly notJson: readonly SeenAnswer[];
   readonly errors: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-import { Child } from './child-process.ts';
+import { Child, type ChildOptions } from './child-process.ts';
 import { freePort } from './free-port.ts';
 import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
 
@@ -7,7 +7,7 @@ export const PATIENCE_MS = 10_000;
 /** How often another free port is tried when somebody took the one before. */
 const PORT_TRIES = 5;
 
-interface Program {
+interface Program extends Pick<ChildOptions, 'user'> {
   readonly command: string;
   readonly args: readonly string[];
   /** The line that says that it takes connections. */
@@ -33,8 +33,8 @@ export abstract class ServerProcess {
 
   /** Starts the process, which must not run, and waits until it takes connections. */
   async start(): Promise<void> {
-    const { command, args, ready } = this.program();
-    const child = new Child({ command, args, env: process.env });
+    const { ready, ...program } = this.program();
+    const child = new Child({ ...program, env: process.env });
     this.#child = child;
     try {
       await child.line(line => (ready.test(line) ? true : undefined), PATIENCE_MS);

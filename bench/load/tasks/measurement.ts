@@ -9,6 +9,7 @@ export interface Size {
   readonly pushed: number;
   readonly burst: number;
   readonly stored: number;
+  readonly ended: number;
   readonly schedules: number;
   readonly tenants: number;
 }
@@ -19,6 +20,7 @@ export const FULL: Size = {
   pushed: 20_000,
   burst: 100_000,
   stored: 1_000_000,
+  ended: 200_000,
   schedules: 10_000,
   tenants: 1_000,
 };
@@ -29,6 +31,7 @@ export const QUICK: Size = {
   pushed: 4_000,
   burst: 10_000,
   stored: 50_000,
+  ended: 10_000,
   schedules: 1_000,
   tenants: 100,
 };

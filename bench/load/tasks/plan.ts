@@ -4,6 +4,7 @@ import { bullmq } from './bullmq.ts';
 import { consolePages } from './console-pages.ts';
 import { create, createBatch } from './create.ts';
 import { decisionsBeside } from './decisions-beside.ts';
+import { ended } from './ended.ts';
 import { FULL, type Part, QUICK, type Size } from './measurement.ts';
 import { neighbours } from './neighbours.ts';
 import { burst, pull, push, startLag, tenants } from './push.ts';
@@ -25,6 +26,7 @@ export const PARTS = {
   schedules,
   decisions: decisionsBeside,
   stored,
+  ended,
   console: consolePages,
 } as const satisfies Record<string, Part>;
 export type PartName = keyof typeof PARTS;

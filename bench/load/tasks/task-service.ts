@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
+import { type PostgresServer, startPostgres } from '../../../test/support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../../../test/support/redis-server.ts';
 import { BenchService } from '../decisions/service.ts';
 
-export const STORES = ['sqlite', 'redis'] as const;
+export const STORES = ['sqlite', 'redis', 'postgres'] as const;
 export type Store = (typeof STORES)[number];
 
 /** Limits of the interface that nothing in a run reaches, and that are asked all the same. */
@@ -24,6 +25,9 @@ descriptors:
   - key: user
     rate_limit: { unit: year, requests_per_unit: 4000000000 }
 `;
+
+/** What an operator would set on a small machine. Writes are flushed to disk, as they are by default. */
+const POSTGRES_SETTINGS = ['fsync=on', 'shared_buffers=512MB', 'max_wal_size=4GB'];
 
 /** A tenant of the service, and the connections to it. */
 export class BenchTenant {
@@ -70,8 +74,9 @@ export class BenchTenant {
 /** The service with tasks, its store, and what is needed to use it. */
 export class TaskService {
   readonly store: Store;
-  /** What BullMQ uses as well; null with SQLite. */
+  /** What BullMQ uses as well; null with another store. */
   readonly redis: RedisServer | null;
+  readonly postgres: PostgresServer | null;
   readonly #env: Readonly<Record<string, string>>;
   readonly #tenants: BenchTenant[] = [];
   readonly #tokens = new Map<string, string>();
@@ -79,12 +84,13 @@ export class TaskService {
 
   private constructor(
     store: Store,
-    redis: RedisServer | null,
+    { redis, postgres }: { readonly redis: RedisServer | null; readonly postgres: PostgresServer | null },
     env: Readonly<Record<string, string>>,
     service: BenchService,
   ) {
     this.store = store;
     this.redis = redis;
+    this.postgres = postgres;
     this.#env = env;
     this.#service = service;
   }
@@ -104,6 +110,7 @@ export class TaskService {
             args: ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'],
           })
         : null;
+    const postgres = store === 'postgres' ? await startPostgres({ settings: POSTGRES_SETTINGS }) : null;
     const env = {
       RUNTIME_ROOT: home,
       RUNTIME_WATCH_ROOT: 'false',
@@ -120,9 +127,14 @@ export class TaskService {
       TASKS_DISPATCH_RATE: '1000000',
       TASKS_MAX_SCHEDULES: '100000',
       ...(redis !== null && { TASKS_REDIS_URL: `redis://127.0.0.1:${redis.port}` }),
+      ...(postgres !== null && { TASKS_POSTGRES_URL: postgres.url() }),
       ...more,
     };
-    return new TaskService(store, redis, env, await BenchService.start(env));
+    return new TaskService(store, { redis, postgres }, env, await BenchService.start(env));
+  }
+
+  get dataDirectory(): string {
+    return this.#env['TASKS_DATA_DIRECTORY'];
   }
 
   get pid(): number {
@@ -190,6 +202,7 @@ export class TaskService {
     await Promise.all(this.#tenants.map(tenant => tenant.close()));
     await this.#service.stop();
     await this.redis?.stop();
+    await this.postgres?.stop();
   }
 }
 

@@ -18,7 +18,7 @@ export interface Address {
 }
 
 const DEFAULT_PORT = 8081;
-const TCP = /^(?:(https?):\/\/)?(\[[0-9a-f:.%]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?\/?$/i;
+const TCP = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+(?:%[\w.-]+)?\]|[^\s:/\\?#@[\]]+)(?::(\d{1,5}))?\/?$/i;
 const UNIX = /^unix:(?:\/\/)?(\/.+)$/;
 
 /** @throws RangeError if the address has another form */
@@ -29,15 +29,17 @@ export function addressOf(text: string, tls: TlsOptions = {}): Address {
   }
   const [, scheme, name, digits = DEFAULT_PORT] = TCP.exec(text) ?? [];
   const port = Number(digits);
-  if (name === undefined || port < 1 || port > 65_535) {
+  // A zone, as in `fe80::1%eth0`, chooses the interface to connect over. URLs cannot have one.
+  const authority = `${name?.replace(/^(\[.*)%.*\]$/, '$1]')}:${port}`;
+  if (name === undefined || port < 1 || port > 65_535 || !URL.canParse(`http://${authority}`)) {
     throw new RangeError(
       `The address of the service is "${text}". It must be HOST:PORT, https://HOST:PORT or unix:/PATH.`,
     );
   }
   const host = name.replace(/^\[(.*)\]$/, '$1');
   if (scheme?.toLowerCase() !== 'https') {
-    return { text, origin: `http://${name}:${port}`, open: () => connectTcp({ host, port, noDelay: true }) };
+    return { text, origin: `http://${authority}`, open: () => connectTcp({ host, port, noDelay: true }) };
   }
   const options = { host, port, ...tls, ALPNProtocols: ['h2'] };
-  return { text, origin: `https://${name}:${port}`, open: () => connectTls(options).setNoDelay(true) };
+  return { text, origin: `https://${authority}`, open: () => connectTls(options).setNoDelay(true) };
 }

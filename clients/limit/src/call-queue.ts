@@ -7,6 +7,8 @@ import type { Outcome } from './reply.ts';
 /** Upper bound of the random delay before the second attempt to connect. It doubles with each further attempt. */
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 2_000;
+/** A connection that lasted this long worked, even if no call was made. */
+const WORKED_MS = 1_000;
 
 /**
  * Sends calls over one connection, and replaces it when it ends.
@@ -26,10 +28,11 @@ export class CallQueue {
   #connection: Connection | null = null;
   /** Why calls fail at once; null if they do not. */
   #outage: NoDecision | null = null;
-  /** Connections that ended since a call was answered. */
+  /** Connections in a row that ended, and of which none worked. */
   #lost = 0;
   #retry: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  /** Resolves once the connection is closed; null if nobody has closed it. */
+  #closed: Promise<void> | null = null;
   #whenEmpty: (() => void) | null = null;
 
   /** Starts to connect. @param maxPending maximum number of calls without an answer */
@@ -54,13 +57,18 @@ export class CallQueue {
         else resolve(result);
       });
       this.#waiting.add(call);
+      if (this.#connection === null) this.#connect();
       this.#send();
     });
   }
 
   /** Refuses further calls, waits for the answers of earlier calls, and closes the connection. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#outage = new NoDecision('closed', 'The client is closed.');
     clearTimeout(this.#retry);
     if (this.#pending > 0) {
@@ -86,9 +94,10 @@ export class CallQueue {
   }
 
   #connect(): void {
+    clearTimeout(this.#retry);
     this.#connection = new Connection(this.#address, {
       hasRoom: connection => {
-        if (connection === this.#connection && !this.#isClosed) this.#outage = null;
+        if (connection === this.#connection && this.#closed === null) this.#outage = null;
         this.#send();
       },
       replied: (call, outcome) => this.#replied(call, outcome),
@@ -115,19 +124,25 @@ export class CallQueue {
     if (this.#pending === 0) this.#whenEmpty?.();
   }
 
-  /** Replaces a connection: at once if it worked before, otherwise after a delay in which calls fail. */
+  /**
+   * Replaces a connection: at once if connections worked before, otherwise after a delay. Calls fail in this delay, unless
+   * the service accepted the connection and closed it before a call was made. A call then ends the delay.
+   */
   #lose(connection: Connection, cause: Error | undefined): void {
     if (connection !== this.#connection) return;
     this.#connection = null;
-    if (this.#isClosed) return;
-    const hasWorked = connection.isEstablished && this.#lost === 0;
+    if (this.#closed !== null) return;
+    if (connection.ageMs >= WORKED_MS) this.#lost = 0;
     this.#lost++;
-    if (hasWorked) {
+    const { isEstablished, wasAsked } = connection;
+    if (isEstablished && (this.#lost === 1 || (!wasAsked && this.#waiting.size > 0))) {
       this.#connect();
       return;
     }
-    this.#outage = this.#noConnection(cause);
-    for (const call of this.#waiting) call.end(this.#outage);
+    if (!isEstablished || wasAsked) {
+      this.#outage = this.#noConnection(cause);
+      for (const call of this.#waiting) call.end(this.#outage);
+    }
     const delayMs = Math.random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#lost - 1));
     this.#retry = setTimeout(() => this.#connect(), delayMs).unref();
   }

@@ -10,6 +10,8 @@ const CONNECT_MS = 5_000;
 /** Time to answer a ping, which is sent if a call was not answered in time. */
 const PING_MS = 1_000;
 const KEEPALIVE_MS = 60_000;
+/** A connection takes no more calls after the stream with this number. HTTP/2 numbers streams up to 2^31 - 1. */
+const LAST_STREAM = 2 ** 30;
 
 /** What a connection reports. */
 interface ConnectionObserver {
@@ -23,13 +25,15 @@ interface ConnectionObserver {
 
 /** One HTTP/2 connection to the service. */
 export class Connection {
-  /** Whether the service has accepted the connection. */
-  isEstablished = false;
+  /** Whether a call was sent. */
+  wasAsked = false;
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
   readonly #observer: ConnectionObserver;
   #open = 0;
   #maxOpen = 0;
+  #lastStream = 0;
+  #establishedMs = Number.POSITIVE_INFINITY;
   #cause: Error | undefined;
   #watch: NodeJS.Timeout | null;
 
@@ -55,9 +59,25 @@ export class Connection {
     });
   }
 
+  /** Whether the service has accepted the connection. */
+  get isEstablished(): boolean {
+    return this.#establishedMs < Number.POSITIVE_INFINITY;
+  }
+
   /** Whether a call can be sent now. */
   get hasRoom(): boolean {
-    return this.#open < this.#maxOpen && !this.#session.closed && !this.#session.destroyed;
+    const { closed, destroyed } = this.#session;
+    return this.#open < this.#maxOpen && !this.#isSpent && !closed && !destroyed;
+  }
+
+  /** Whether it takes no more calls, because stream numbers would run out. */
+  get #isSpent(): boolean {
+    return this.#lastStream > LAST_STREAM;
+  }
+
+  /** Time since the service accepted the connection, in milliseconds; negative if it did not. */
+  get ageMs(): number {
+    return performance.now() - this.#establishedMs;
   }
 
   send(call: PendingCall): void {
@@ -76,12 +96,17 @@ export class Connection {
       return;
     }
     this.#open++;
+    this.wasAsked = true;
     call.stream = stream;
     readReply(stream, outcome => {
       this.#open--;
+      // Not before: calls of this turn are not written yet, and a closing session refuses them.
+      if (this.#isSpent && this.#open === 0) this.#session.close();
       this.#observer.replied(call, outcome, this);
     });
     stream.end(call.message);
+    this.#lastStream = stream.id ?? 0;
+    if (this.#isSpent) this.#observer.ended(this, undefined);
   }
 
   /** Destroys the connection if the service does not answer a ping. A peer that vanished closes nothing. */
@@ -99,8 +124,10 @@ export class Connection {
 
   #established(maxOpen: number | undefined): void {
     this.#maxOpen = maxOpen ?? Number.POSITIVE_INFINITY;
-    if (!this.isEstablished) this.#stopWatch();
-    this.isEstablished = true;
+    if (!this.isEstablished) {
+      this.#stopWatch();
+      this.#establishedMs = performance.now();
+    }
     this.#observer.hasRoom(this);
   }
 

@@ -8,7 +8,7 @@ export interface LimitRequest {
   readonly domain: string;
   /** If one of them is over its limit, the request is over its limit. */
   readonly descriptors: readonly Descriptor[];
-  /** Hits of each descriptor without `hits` of its own. Default: 1. */
+  /** Hits of each descriptor without `hits` of its own. 0 reads the limits without counting. Default: 1. */
   readonly hits?: number;
 }
 
@@ -47,17 +47,23 @@ const writer = new BackwardWriter();
 export function encodeRequest({ domain, descriptors, hits = 1 }: LimitRequest): Buffer {
   writer.clear();
   writer.uint(3, checkedNumber(hits, MAX_UINT32, 'hits'));
+  // In the request, the service takes 0 for a field that is not set, which is one hit. Descriptors can say 0.
+  const ofEach = hits === 0 ? 0 : undefined;
   for (let at = descriptors.length - 1; at >= 0; at--) {
     const before = writer.length;
-    writeDescriptor(descriptors[at], `descriptors[${at}]`);
+    writeDescriptor(descriptors[at], ofEach, `descriptors[${at}]`);
     writer.nested(2, before);
   }
   writer.text(1, checkedText(domain, 'domain'));
   return writer.takeMessage();
 }
 
-/** @param place where the descriptor is, for errors */
-function writeDescriptor({ entries, hits, isRefund, limit, lease }: Descriptor, place: string): void {
+/**
+ * @param ofEach hits of a descriptor without `hits` of its own; undefined for those of the request
+ * @param place where the descriptor is, for errors
+ */
+function writeDescriptor(descriptor: Descriptor, ofEach: number | undefined, place: string): void {
+  const { entries, hits = ofEach, isRefund, limit, lease } = descriptor;
   if (lease !== undefined) {
     const before = writer.length;
     writer.uint(2, LEASE_ACTIONS[lease.action] ?? invalid(`${place}.lease.action`, 'a known action'));

@@ -1,4 +1,5 @@
 import { memcachedAddresses } from '../../settings/groups/memcached.ts';
+import { readPostgresAddress } from '../../settings/kinds/postgres-address.ts';
 import {
   clusterEndpoints,
   type RedisAddressSettings,
@@ -30,6 +31,8 @@ export function describeRedis(settings: Settings, prefix: RedisPrefix): string {
 /** Describes the task store, like {@link describeStore}. */
 export function describeTaskStore({ tasksStore, tasksDataDirectory, ...settings }: Settings): string {
   if (tasksStore === 'sqlite') return `SQLite in ${tasksDataDirectory}`;
+  if (tasksStore === 'postgres')
+    return `PostgreSQL at ${readPostgresAddress(settings.tasksPostgresUrl).shown}`;
   const { tasksRedisType: type, tasksRedisUrl: url } = settings;
   return redisText(type, { socketType: url.startsWith('/') ? 'unix' : 'tcp', url, auth: '' });
 }

@@ -82,6 +82,10 @@ async function openThreadStore(
     const store = redisTaskStore(thread, background ? {} : { sweepMs: null });
     return { store, connect: port => port.close(), refused: () => {} };
   }
+  if (settings.tasksStore === 'postgres') {
+    const { postgresTaskStore } = await import('./postgres-task-store.ts');
+    return { store: postgresTaskStore(thread), connect: port => port.close(), refused: () => {} };
+  }
   const operator = new PortOperator(() => post({ kind: 'store_wanted' }));
   stats.gauge('tasks.store_waiting', () => operator.waiting);
   if (background) stats.gauge('tasks.clock_backsteps', () => operator.clockBacksteps);

@@ -23,13 +23,17 @@ interface OpenedTaskStore {
 export type TaskStoreFactory = (thread: Surroundings) => OpenedTaskStore;
 
 /**
- * Loads the code of the store selected by the settings. The Redis client takes memory and startup time, which a file
+ * Loads the code of the store selected by the settings. The clients of servers take memory and startup time, which a file
  * does not need.
  */
 export async function loadTaskStoreFactory({
   tasksStore,
 }: Pick<Settings, 'tasksStore'>): Promise<TaskStoreFactory> {
-  if (tasksStore !== 'redis') return sqliteStore;
+  if (tasksStore === 'sqlite') return sqliteStore;
+  if (tasksStore === 'postgres') {
+    const { postgresTaskStore } = await import('./postgres-task-store.ts');
+    return thread => ({ store: postgresTaskStore(thread), shared: null });
+  }
   const { redisTaskStore } = await import('./redis-task-store.ts');
   // The thread with the engine looks for lost hints.
   return thread => ({ store: redisTaskStore(thread, { sweepMs: null }), shared: null });

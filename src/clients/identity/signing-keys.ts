@@ -17,7 +17,7 @@ const OF_CURVES: Readonly<Record<string, string>> = {
 };
 
 /** A public key with which an issuer signs tokens. */
-interface SigningKey {
+export interface SigningKey {
   readonly jwk: JWK;
   /** The algorithms of the tokens that the key verifies. */
   readonly algorithms: readonly string[];

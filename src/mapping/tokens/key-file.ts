@@ -60,7 +60,9 @@ export class KeyFile {
       const version = `${mtimeMs} ${size} ${ino}`;
       if (version === this.#version) return;
       this.#version = version;
-      this.#keys = await readKeySet(await contentOf(this.#path));
+      const keys = await readKeySet(await contentOf(this.#path));
+      // Tokens that were checked with the same keys need not be checked again.
+      if (keys.text !== this.#keys?.text) this.#keys = keys;
       this.#report('');
     } catch (cause) {
       this.#report(asError(cause).message);

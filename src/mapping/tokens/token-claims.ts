@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
 import { recentlyUsed } from '../../base/collections/recently-used.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { TokenRule } from '../../rules/request-mapping.ts';
 import { type Claims, claimOf } from '../claims.ts';
-import { bearerToken, uncheckedClaims } from './bearer-token.ts';
+import { firstToken, lastToken, uncheckedClaims } from './bearer-token.ts';
+import type { CheckQueue } from './check-queue.ts';
+import { InvalidTokens } from './invalid-tokens.ts';
 import { KeyFile } from './key-file.ts';
-import type { KeySet } from './key-set.ts';
+import { type KeySet, verify } from './key-set.ts';
 
 /** How far the clocks of issuer and service may differ. */
 const SKEW_S = 60;
@@ -17,9 +20,6 @@ const MAX_TOKENS = 10_000;
 /** How long they are remembered: valid ones until they expire if that is earlier. */
 const VALID_MS = 5 * MINUTE_MS;
 const INVALID_MS = 10 * SECOND_MS;
-
-/** Maximum number of tokens that are being checked. Others count as invalid, so that forged ones cannot use all CPU time. */
-const MAX_CHECKS = 64;
 
 /** What is remembered of a token. */
 interface KnownToken {
@@ -34,6 +34,8 @@ interface KnownToken {
 export interface TokenParts {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Logger;
+  /** Tokens that are not checked because too many wait count as invalid. */
+  readonly checks: CheckQueue;
   /** Called for each request with a token that is not valid. */
   readonly invalid: () => void;
 }
@@ -50,15 +52,33 @@ export class TokenClaims {
   readonly #parts: TokenParts;
   /** Null if tokens are only read. */
   readonly #file: KeyFile | null;
+  readonly #failures: InvalidTokens;
   readonly #known = recentlyUsed<string, KnownToken>(MAX_TOKENS);
   readonly #checks = new Map<string, Promise<Claims | null>>();
 
-  /** @param names of the claims that are read */
-  constructor(rule: TokenRule, names: readonly string[], parts: TokenParts) {
+  /**
+   * @param names of the claims that are read
+   * @param file that of the rule, if its keys are already known
+   */
+  constructor(rule: TokenRule, names: readonly string[], parts: TokenParts, file: KeyFile | null = null) {
     this.#rule = rule;
     this.#names = names;
     this.#parts = parts;
-    this.#file = rule.jwksFile === '' ? null : new KeyFile(rule.jwksPath, parts.clock, parts.log);
+    this.#failures = new InvalidTokens(rule.jwksPath, parts.log);
+    this.#file = rule.jwksFile === '' ? null : (file ?? new KeyFile(rule.jwksPath, parts.clock, parts.log));
+  }
+
+  /** Keeps what `before` knows, as far as the rule and the names are still the same. */
+  static after(
+    before: TokenClaims | null,
+    rule: TokenRule,
+    names: readonly string[],
+    parts: TokenParts,
+  ): TokenClaims {
+    if (before === null) return new TokenClaims(rule, names, parts);
+    if (isDeepStrictEqual([before.#rule, before.#names], [rule, names])) return before;
+    const file = before.#rule.jwksPath === rule.jwksPath ? before.#file : null;
+    return new TokenClaims(rule, names, parts, file);
   }
 
   /**
@@ -68,14 +88,29 @@ export class TokenClaims {
    */
   of(header: string): Claims | null | Promise<Claims | null> {
     if (header === '') return null;
-    const token = bearerToken(header);
+    const token = firstToken(header);
     if (token === '') return null;
     if (token === null) return this.#counted(null);
-    if (this.#file === null) return this.#counted(uncheckedClaims(token));
+    const claims = header.includes(',') ? this.#ofEither(token, lastToken(header)) : this.#ofToken(token);
+    return claims instanceof Promise ? claims.then(read => this.#counted(read)) : this.#counted(claims);
+  }
+
+  /**
+   * The claims of the first valid one of two tokens. Of a repeated header, some programs read the first value and others the
+   * last one. A client could otherwise avoid its limit by sending something else with its token.
+   */
+  #ofEither(first: string, last: string): Claims | null | Promise<Claims | null> {
+    const claims = this.#ofToken(first);
+    if (last === first) return claims;
+    if (claims instanceof Promise) return claims.then(read => read ?? this.#ofToken(last));
+    return claims ?? this.#ofToken(last);
+  }
+
+  #ofToken(token: string): Claims | null | Promise<Claims | null> {
+    if (this.#file === null) return uncheckedClaims(token);
     const name = hash('sha256', token, 'base64');
     const known = this.#knownOf(name, this.#file);
-    if (known !== null) return this.#counted(known.claims);
-    return this.#checkOnce(token, name, this.#file).then(claims => this.#counted(claims));
+    return known === null ? this.#checkOnce(token, name, this.#file) : known.claims;
   }
 
   #counted(claims: Claims | null): Claims | null {
@@ -94,8 +129,9 @@ export class TokenClaims {
   #checkOnce(token: string, name: string, file: KeyFile): Promise<Claims | null> {
     const begun = this.#checks.get(name);
     if (begun !== undefined) return begun;
-    if (this.#checks.size >= MAX_CHECKS) return Promise.resolve(null);
-    const check = this.#check(token, name, file).finally(() => this.#checks.delete(name));
+    const check = this.#parts.checks
+      .run(() => this.#check(token, name, file))
+      .finally(() => this.#checks.delete(name));
     this.#checks.set(name, check);
     return check;
   }
@@ -114,18 +150,16 @@ export class TokenClaims {
 
   async #verified(token: string, keys: KeySet): Promise<Claims | null> {
     const { issuer, audience } = this.#rule;
-    const { jwtVerify } = await import('jose');
     try {
-      const { payload } = await jwtVerify(token, keys.find, {
-        algorithms: keys.algorithms,
+      return await verify(token, keys, {
         ...(issuer !== '' && { issuer }),
         ...(audience !== '' && { audience }),
         clockTolerance: SKEW_S,
         currentDate: new Date(this.#parts.clock.nowMs()),
       });
-      return payload;
-    } catch {
+    } catch (failure) {
       // Whatever is wrong with a token, also with its key: it proves nothing.
+      this.#failures.report(failure, keys);
       return null;
     }
   }

@@ -14,7 +14,6 @@ const DIGEST_DIGITS = 8;
  * not part of it, so that counters and statistics outlive its changes.
  */
 export function conditionLabel(condition: ValueCondition): string {
-  if (condition.kind === 'in' && condition.isValue) return condition.values[0];
   const text = labelText(condition);
   if (text.length <= LONGEST_LABEL) return text;
   const digest = createHash('sha256').update(text).digest('hex').slice(0, DIGEST_DIGITS);
@@ -30,7 +29,7 @@ function labelText(condition: ValueCondition): string {
 function contentOf(condition: Exclude<ValueCondition, { readonly kind: 'not' }>): string {
   switch (condition.kind) {
     case 'in':
-      return condition.file === '' ? condition.values.join(',') : condition.file;
+      return condition.file === '' ? condition.values.map(escaped).join(',') : condition.file;
     case 'cidr':
       return condition.file === '' ? condition.networks.map(networkText).join(',') : condition.file;
     case 'range':
@@ -40,6 +39,11 @@ function contentOf(condition: Exclude<ValueCondition, { readonly kind: 'not' }>)
   }
 }
 
+/** A value in a list with commas. */
+function escaped(value: string): string {
+  return value.replace(/[\\,]/g, '\\$&');
+}
+
 /** The field that a condition is written with. */
 function nameOf(condition: ValueCondition): string {
   if (condition.kind === 'in' && condition.isValue) return 'value';
@@ -47,8 +51,12 @@ function nameOf(condition: ValueCondition): string {
   return hasFile ? `${condition.kind}_file` : condition.kind;
 }
 
+/** An end of a range as a rule file has it; empty for an open end. */
 function endText(number: number): string {
-  return Number.isFinite(number) ? String(number) : '';
+  if (!Number.isFinite(number)) return '';
+  const text = String(number);
+  // Rules have no exponents. Ends have at most 15 digits.
+  return text.includes('e') ? number.toFixed(15).replace(/0+$/, '') : text;
 }
 
 /** Number of values of a list that a definition shows. */
@@ -74,8 +82,8 @@ function writtenValue(condition: Exclude<ValueCondition, { readonly kind: 'not' 
     case 'range': {
       const { from, to } = condition;
       const ends = [
-        ...(Number.isFinite(from) ? [`from: ${from}`] : []),
-        ...(Number.isFinite(to) ? [`to: ${to}`] : []),
+        ...(Number.isFinite(from) ? [`from: ${endText(from)}`] : []),
+        ...(Number.isFinite(to) ? [`to: ${endText(to)}`] : []),
       ];
       return `{ ${ends.join(', ')} }`;
     }

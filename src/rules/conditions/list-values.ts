@@ -1,4 +1,4 @@
-import type { ListCondition } from './condition.ts';
+import type { ListCondition, ValueCondition } from './condition.ts';
 
 /** An entry with a list, and its number in whatever numbers entries. */
 interface ListEntry {
@@ -46,8 +46,25 @@ export function listValues(plain: ReadonlySet<string>, lists: readonly ListEntry
   return { exact: listOf(exact), folded: listOf(folded) };
 }
 
+/** The values of entries of one key that are written as a plain value: without `*`. */
+export function plainValues(
+  entries: readonly { readonly value: string; readonly condition?: ValueCondition }[],
+): ReadonlySet<string> {
+  const values = new Set<string>();
+  for (const { value, condition } of entries)
+    if (condition === undefined && value !== '' && !value.includes('*')) values.add(value);
+  return values;
+}
+
 function listOf(values: ReadonlyMap<string, number>): ListValue[] {
   return Array.from(values, ([value, entry]) => ({ value, entry }));
+}
+
+const [UPPER_A, UPPER_Z, CASE_BIT] = [0x41, 0x5a, 0x20];
+
+/** A byte of a text in lower case, as {@link lowerCase}. */
+export function lowerCaseByte(byte: number): number {
+  return byte >= UPPER_A && byte <= UPPER_Z ? byte | CASE_BIT : byte;
 }
 
 /** A text with the letters A to Z in lower case. Other letters have no case here, because requests are compared as bytes. */

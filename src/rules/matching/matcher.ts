@@ -2,8 +2,8 @@ import type { ByteWriter } from '../../base/bytes.ts';
 import { FNV_START, fnvStep } from '../../base/hash.ts';
 import { MAX_ENTRIES, type RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../compiled-rules.ts';
-import { writeGroup } from '../conditions/grouped-text.ts';
-import { ENTRY, ENTRY_FLAG, HEADER } from '../layout.ts';
+import { ENTRY, ENTRY_FLAG, HEADER, LEVEL } from '../layout.ts';
+import { escapeMark, writeMarked, writePattern } from './counted-text.ts';
 import { findEdge } from './edge-lookup.ts';
 import { MATCHED, matchesSeveral } from './matched.ts';
 import { type LevelText, ValueLookup } from './value-lookup.ts';
@@ -11,7 +11,10 @@ import { WildcardLookup } from './wildcards.ts';
 
 const UNDERSCORE = 95;
 /** What changes how a level appears in the cache key. */
-const CHANGES_KEY = ENTRY_FLAG.aside | ENTRY_FLAG.shareThreshold | ENTRY_FLAG.grouped;
+const CHANGES_KEY = ENTRY_FLAG.aside | ENTRY_FLAG.shareThreshold | ENTRY_FLAG.marked;
+
+/** What has no value in the cache key, or begins with the mark on purpose. */
+const NEVER_ESCAPED = ENTRY_FLAG.aside | ENTRY_FLAG.marked;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -19,7 +22,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
  * Matches one descriptor at a time, level by level and without backtracking, and writes the part of the cache key for
  * the descriptor: the cache key contains the text `key_value` that each level is matched with, followed by an underscore.
  * Entries that are set aside are not part of it. Where values count together, the text has what they share instead of the
- * value (spec 2.6): the pattern of the rule, or the part of the value that is grouped by.
+ * value (spec 2.6): the pattern of a wildcard, or the name of the rule and the part that counts together.
  *
  * The fields hold the match of each level until the next call of {@link match}.
  */
@@ -46,6 +49,9 @@ export class Matcher {
     end: 0,
     keyHash: 0,
     textHash: 0,
+    values: new Uint8Array(),
+    valueStart: 0,
+    valueEnd: 0,
   };
 
   /**
@@ -61,6 +67,7 @@ export class Matcher {
   ): number {
     const words = rules.words;
     const entries = words[HEADER.entries];
+    const levels = words[HEADER.levels];
     const first = table.firstEntry[descriptor];
     const count = table.entryCount[descriptor];
     let level = topLevel;
@@ -75,7 +82,9 @@ export class Matcher {
       this.path[i] = entry;
       const record = entries + entry * ENTRY.words;
       const flags = words[record + ENTRY.flags];
-      if ((flags & CHANGES_KEY) !== 0) this.#takeFlags(rules, table, first + i, key, i);
+      if ((flags & CHANGES_KEY) !== 0) this.#takeFlags(rules, first + i, key, i);
+      if (words[levels + level * LEVEL.words + LEVEL.marks] > 0 && (flags & NEVER_ESCAPED) === 0)
+        escapeMark(key, this.#text.keyEnd);
       // A limit applies only at the depth of the descriptor, not at a deeper or shallower level (spec 2.3).
       if (i === count - 1) return words[record + ENTRY.limit];
       level = words[record + ENTRY.level];
@@ -85,29 +94,18 @@ export class Matcher {
   }
 
   /** What the flags of a matched entry change in the cache key. @param entry the entry of the request */
-  #takeFlags(rules: CompiledRules, table: RequestTable, entry: number, key: ByteWriter, level: number): void {
-    const { start, keyEnd } = this.#text;
+  #takeFlags(rules: CompiledRules, entry: number, key: ByteWriter, level: number): void {
     const record = rules.words[HEADER.entries] + this.path[level] * ENTRY.words;
     const flags = rules.words[record + ENTRY.flags];
     if ((flags & ENTRY_FLAG.aside) !== 0) {
-      key.length = start;
+      key.length = this.#text.start;
       this.asides[this.asideCount++] = entry;
       return;
     }
-    const isGrouped = (flags & ENTRY_FLAG.grouped) !== 0;
-    if (!isGrouped && !matchesSeveral(this.how[level])) return;
-    key.length = keyEnd + 1;
-    if (isGrouped) writeGroup(flags, table.bytes, table.valueStart[entry], table.valueEnd[entry], key);
-    else {
-      this.shared = true;
-      const pattern = sharedStart(rules, record, key.bytes, start, keyEnd);
-      key.copy(
-        rules.pool,
-        pattern,
-        rules.words[record + ENTRY.composite] + rules.words[record + ENTRY.compositeLength],
-      );
-    }
-    key.byte(UNDERSCORE);
+    if ((flags & ENTRY_FLAG.marked) !== 0) writeMarked(rules, record, this.#text, key);
+    else if (matchesSeveral(this.how[level])) writePattern(rules, record, this.#text, key);
+    else return;
+    if ((flags & ENTRY_FLAG.shareThreshold) !== 0) this.shared = true;
   }
 
   /** Writes `<key>_<value>_` of every entry without matching, for descriptors with a limit override. */
@@ -132,6 +130,9 @@ export class Matcher {
     let at = to.length;
     text.bytes = out;
     text.start = at;
+    text.values = from;
+    text.valueStart = valueStart;
+    text.valueEnd = valueEnd;
     let hash = FNV_START;
     for (let i = keyStart; i < keyEnd; i++) {
       const byte = from[i];
@@ -179,25 +180,4 @@ export class Matcher {
     slot = findEdge(rules, level, text.keyHash, bytes, start, keyEnd, keyEnd);
     return slot < 0 ? -1 : rules.words[slot + 2] - 1;
   }
-}
-
-/**
- * Where the pattern of a wildcard or the label of a condition begins in the pool, for a key: after `<key>_` in the composite text.
- * A wildcard can also match across the underscore (`user` with `*` matches the key `user_id`); then the pattern is the whole
- * composite text.
- */
-function sharedStart(
-  rules: CompiledRules,
-  record: number,
-  bytes: Uint8Array,
-  start: number,
-  keyEnd: number,
-): number {
-  const composite = rules.words[record + ENTRY.composite];
-  const length = keyEnd - start;
-  const hasKey =
-    rules.words[record + ENTRY.compositeLength] > length &&
-    rules.holds(composite, length, bytes, start, keyEnd) &&
-    rules.pool[composite + length] === UNDERSCORE;
-  return hasKey ? composite + length + 1 : composite;
 }

@@ -2,6 +2,7 @@ import { fnvStep } from '../../base/hash.ts';
 import type { CompiledRules } from '../compiled-rules.ts';
 import { ADDRESS_WORDS, readAddress } from '../conditions/addresses.ts';
 import { findInterval } from '../conditions/intervals.ts';
+import { lowerCaseByte } from '../conditions/list-values.ts';
 import { NUMBER_WORDS, readNumber, writeOrdered } from '../conditions/numbers.ts';
 import { EDGE_WORDS, EXCLUSION, edgeHash, HEADER, LEVEL, PATTERN, VALUE_SET } from '../layout.ts';
 import { automatonMatches } from '../patterns/automaton-matches.ts';
@@ -16,6 +17,10 @@ export interface LevelText {
   readonly end: number;
   readonly keyHash: number;
   readonly textHash: number;
+  /** The value as the request has it: in `values[valueStart, valueEnd)`. */
+  readonly values: Uint8Array;
+  readonly valueStart: number;
+  readonly valueEnd: number;
 }
 
 /** Finds the entry of a level whose condition the value of a request meets. Without allocation. */
@@ -98,7 +103,7 @@ export class ValueLookup {
     let hash = keyHash;
     for (let i = keyEnd - start; i < length; i++) {
       const byte = bytes[start + i];
-      folded[i] = byte >= UPPER_A && byte <= UPPER_Z ? byte | CASE_BIT : byte;
+      folded[i] = lowerCaseByte(byte);
       hash = fnvStep(hash, folded[i]);
     }
     const level = rules.words[set + VALUE_SET.folded] - 1;
@@ -127,8 +132,6 @@ export class ValueLookup {
     return findInterval(words, table, NUMBER_WORDS, this.#number);
   }
 }
-
-const [UPPER_A, UPPER_Z, CASE_BIT] = [0x41, 0x5a, 0x20];
 
 function findPattern({ words }: CompiledRules, set: number, { bytes, keyEnd, end }: LevelText): number {
   const count = words[set + VALUE_SET.patternCount];

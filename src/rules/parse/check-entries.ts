@@ -71,8 +71,8 @@ function checkEntry(
   check.leave();
   check.enter(key ?? place.unnamed);
   const value = textField(check, map, 'value') ?? '';
-  check.leave();
   const condition = checkCondition(check, map, value, scope.conditions);
+  check.leave();
   const label = condition === null ? value : conditionLabel(condition);
   const composite = label === '' || key === null ? (key ?? place.unnamed) : `${key}_${label}`;
   const overlaidBy = written.overlaidAt === undefined ? null : check.placeOf(written.overlaidAt);
@@ -146,8 +146,8 @@ function checkShareThreshold(
   if (flag && !isOfSeveral) {
     check.fault(
       offsetOf(map, 'share_threshold'),
-      `\`share_threshold\` is only for values with a \`*\`, and ${quote(composite)} has none: ` +
-        'remove the flag, or put a `*` into the value',
+      `\`share_threshold\` is only for entries of several values, and ${quote(composite)} has one: ` +
+        'remove the flag, or write several values, such as `in: [a, b]` or a value with a `*`',
     );
   }
   return flag;

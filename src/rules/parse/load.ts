@@ -9,6 +9,7 @@ import type {
 } from '../rule-set.ts';
 import { checkBucketOrders } from './check-bucket-orders.ts';
 import { checkEntries, type Level } from './check-entries.ts';
+import { checkPatternCounts } from './conditions/check-pattern-counts.ts';
 import { ConditionScope } from './conditions/condition-scope.ts';
 import { warnAboutUnreachable } from './conditions/warn-unreachable.ts';
 import { addDomainBlocks, type DomainBlocks, domainFields, missingBlocks } from './domain-blocks.ts';
@@ -84,6 +85,10 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
     if (added !== null) addDomainBlocks(added.check, added.root, domain.blocks);
   }
   faults.throwIfAny();
+  if (scope.conditions.places.size > 0) {
+    for (const { entries } of domains.values()) checkPatternCounts(entries, scope.conditions.places);
+    faults.throwIfAny();
+  }
   if (scope.quotas.size > 0) {
     for (const { entries } of domains.values()) checkBucketOrders(entries, scope.quotas);
     faults.throwIfAny();

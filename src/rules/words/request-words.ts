@@ -2,7 +2,6 @@ import { quote } from '../../base/printable.ts';
 import {
   ADDRESS_LISTS,
   type EntrySource,
-  IPV6_BITS,
   type MappedEntry,
   type RequestMapping,
 } from '../request-mapping.ts';
@@ -37,15 +36,7 @@ function entryInWords({ key, source, of, fallback }: MappedEntry): string {
   return `${key} is ${SOURCES[source](of)}${otherwise}`;
 }
 
-function addressInWords({ ipv6Prefix, ...place }: RequestMapping['clientAddress']): string {
-  const network = ipv6Prefix === IPV6_BITS ? '' : `, and of IPv6 its network of ${ipv6Prefix} bits`;
-  return `${placeInWords(place)}${network}`;
-}
-
-function placeInWords({
-  header,
-  trustedProxies,
-}: Omit<RequestMapping['clientAddress'], 'ipv6Prefix'>): string {
+function addressInWords({ header, trustedProxies }: RequestMapping['clientAddress']): string {
   if (!(ADDRESS_LISTS as readonly string[]).includes(header))
     return `the address of the client is the header ${header}`;
   if (trustedProxies === 0) return 'the client is the caller of Sluice';

@@ -12,7 +12,7 @@ export const taskLimits = {
     tasksMaxOpen: derivedSetting({
       names: ['TASKS_MAX_OPEN'],
       kind: integer({ min: 1, max: 100_000_000, strict: 'min' }),
-      default: '`1000000` with `TASKS_STORE=sqlite`, `200000` with `redis`',
+      default: '`200000` with `TASKS_STORE=redis`, otherwise `1000000`',
       help: 'Maximum number of open (not yet finished) tasks per tenant.',
     }),
     tasksRetainSucceededMs: setting({

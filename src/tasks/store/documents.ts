@@ -34,6 +34,12 @@ export interface StoredDocument<K extends DocumentKind = DocumentKind> {
   readonly body: DocumentBodies[K];
 }
 
+/** A tenant with its account. */
+export interface TenantAccount {
+  readonly tenant: string;
+  readonly account: StoredDocument<'account'> | null;
+}
+
 /** Creates or replaces a document. */
 export interface PutDocument<K extends DocumentKind = DocumentKind> {
   readonly op: 'put';
@@ -93,7 +99,7 @@ export interface DocumentQuery {
 }
 
 /** A tenant with many due documents gets at least this many at a time, because each share is a query of its own. */
-const LEAST_DOCUMENTS = 8;
+export const LEAST_DOCUMENTS = 8;
 
 /** Maximum number and size of due documents: of an answer, or of one tenant in it. */
 export interface DueShare {

@@ -52,6 +52,7 @@ const OPERATIONS = {
   purge: 'tenant',
   forgetTenant: 'tenant',
   tenants: 'all',
+  accounts: 'all',
   now: 'all',
 } as const satisfies { readonly [N in OperationName]: 'tenant' | 'all' };
 

@@ -1,6 +1,6 @@
 import type { DocumentKind } from '../model/documents.ts';
 import type { HistoryEntry, Task, TaskBody } from '../model/task.ts';
-import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
+import type { DocumentChange, DocumentQuery, StoredDocument, TenantAccount } from './documents.ts';
 import type {
   ApplyAnswer,
   Block,
@@ -58,7 +58,7 @@ export const MAX_DUE_WORKERS = 1_000;
  * @throws (rejects with) Fault `store_failed`: the call may or may not have happened · `overloaded`: it did not happen
  */
 export interface TaskStore {
-  readonly name: 'memory' | 'sqlite' | 'redis';
+  readonly name: 'memory' | 'sqlite' | 'redis' | 'postgres';
 
   /** Opens the store and migrates its layout. */
   start(): Promise<void>;
@@ -248,6 +248,12 @@ export interface TaskStore {
 
   /** Domains of tenants, sorted by name. */
   tenants(after: string | null, limit: number): Promise<readonly string[]>;
+
+  /**
+   * Accounts of tenants, sorted by the name of the tenant: one for each tenant of {@link tenants}, or null if it cannot be
+   * read at the moment.
+   */
+  accounts(after: string | null, limit: number): Promise<readonly TenantAccount[]>;
 
   /** Milliseconds since the epoch, by the store's clock. */
   now(): Promise<number>;

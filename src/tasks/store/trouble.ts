@@ -2,8 +2,8 @@ import { Fault } from '../../base/fault.ts';
 
 /** A reason why a store does not accept writes, and what to do about it. */
 interface Trouble {
-  /** The store that can have it. */
-  readonly of: 'sqlite' | 'redis' | 'every';
+  /** The store that can have it. `servers`: those that are not in this process. */
+  readonly of: 'sqlite' | 'redis' | 'postgres' | 'servers' | 'every';
   readonly advice: string;
 }
 
@@ -35,7 +35,25 @@ export const TROUBLES = {
   redis_settings: { of: 'redis', advice: 'change the settings of Redis as stated in the reason' },
   redis_busy: { of: 'redis', advice: 'wait until Redis has loaded its data, or kill the running script' },
   redis_cluster: { of: 'redis', advice: 'run CLUSTER INFO on the nodes' },
-  not_connected: { of: 'redis', advice: 'start Redis, or correct TASKS_REDIS_URL' },
+  postgres_read_only: { of: 'postgres', advice: 'let TASKS_POSTGRES_URL lead to the primary' },
+  postgres_access: {
+    of: 'postgres',
+    advice:
+      'correct the user, the password and the database in TASKS_POSTGRES_URL, or the rights of the user',
+  },
+  postgres_layout: {
+    of: 'postgres',
+    advice: 'restart the service, which creates missing tables and functions',
+  },
+  postgres_disk: { of: 'postgres', advice: 'free space on the disk of PostgreSQL, and check its log' },
+  postgres_connections: {
+    of: 'postgres',
+    advice: 'raise max_connections of PostgreSQL, or lower TASKS_POSTGRES_CONNECTIONS',
+  },
+  not_connected: {
+    of: 'servers',
+    advice: 'start the server of the store, or correct TASKS_REDIS_URL or TASKS_POSTGRES_URL',
+  },
   no_answer: { of: 'every', advice: 'check the load and the disk of the host of the store' },
   other: { of: 'every', advice: 'see the reason' },
 } as const satisfies Readonly<Record<string, Trouble>>;
@@ -43,9 +61,11 @@ export const TROUBLES = {
 export type TroubleName = keyof typeof TROUBLES;
 
 /** The names of the troubles that a store of this kind can have. */
-export function troublesOf(store: 'memory' | 'sqlite' | 'redis'): readonly TroubleName[] {
+export function troublesOf(store: 'memory' | 'sqlite' | 'redis' | 'postgres'): readonly TroubleName[] {
   const names = Object.keys(TROUBLES) as TroubleName[];
-  return names.filter(name => TROUBLES[name].of === 'every' || TROUBLES[name].of === store);
+  const isServer = store === 'redis' || store === 'postgres';
+  const kinds: readonly Trouble['of'][] = ['every', ...(isServer ? (['servers'] as const) : [])];
+  return names.filter(name => TROUBLES[name].of === store || kinds.includes(TROUBLES[name].of));
 }
 
 /** The fault `store_failed` of a task store, with the name of the reason. */

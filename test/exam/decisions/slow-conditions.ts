@@ -42,8 +42,12 @@ type Range = Extract<ValueCondition, { readonly kind: 'range' }>;
 
 /** The narrower range comes first. */
 function rangeRank(a: Range, b: Range): number {
-  const [sizeA, sizeB] = [a.to - a.from, b.to - b.from];
-  return sizeA === sizeB ? 0 : sizeA - sizeB;
+  const ends = ({ from, to }: Range) => [from, to].filter(Number.isFinite);
+  if (ends(a).length !== ends(b).length) return ends(b).length - ends(a).length;
+  if (ends(a).length === 2) return a.to - a.from - (b.to - b.from);
+  const [hasFromA, hasFromB] = [Number.isFinite(a.from), Number.isFinite(b.from)];
+  if (hasFromA !== hasFromB) return hasFromA ? -1 : 1;
+  return hasFromA ? b.from - a.from : a.to - b.to;
 }
 
 /** The first entry with a `not` that a value meets; null for none. */

@@ -1,4 +1,5 @@
 import type { DescriptorEntry } from '../../../src/messages/client-codec.ts';
+import type { ValueCondition } from '../../../src/rules/conditions/condition.ts';
 import type { MATCHED } from '../../../src/rules/matching/matched.ts';
 import { isWildcard, type RuleEntry } from '../../../src/rules/rule-set.ts';
 import { slowByCondition, slowByExclusion, slowGroup } from './slow-conditions.ts';
@@ -9,6 +10,8 @@ export interface SlowLevel {
   readonly how: keyof typeof MATCHED;
   readonly key: string;
   readonly value: string;
+  /** All entries of the level. */
+  readonly beside: readonly RuleEntry[];
 }
 
 /**
@@ -24,14 +27,18 @@ export function slowMatch(
   for (const { key, value } of descriptor) {
     const level = chosen(candidates, key, value);
     if (level === null) return null;
-    levels.push(level);
+    levels.push({ ...level, beside: candidates });
     candidates = level.entry.entries;
   }
   const last = levels.at(-1);
   return last !== undefined && last.entry.limits.length > 0 ? levels : null;
 }
 
-function chosen(candidates: readonly RuleEntry[], key: string, value: string): SlowLevel | null {
+function chosen(
+  candidates: readonly RuleEntry[],
+  key: string,
+  value: string,
+): Omit<SlowLevel, 'beside'> | null {
   const text = `${key}_${value}`;
   const texts = candidates.filter(({ condition }) => condition === undefined);
   const exact = texts.find(entry => entry.composite === text);
@@ -53,14 +60,32 @@ function pattern(composite: string): RegExp {
 
 /** The part of the cache key between the domain and the start of the window. */
 export function slowCacheText(levels: readonly SlowLevel[]): string {
-  return levels
-    .map(level => `${level.key}_${isShared(level) ? configuredPattern(level) : countedValue(level)}_`)
-    .join('');
+  return levels.map(level => `${level.key}_${cacheValue(level)}_`).join('');
+}
+
+function cacheValue(level: SlowLevel): string {
+  const text = isShared(level) ? configuredPattern(level) : countedValue(level);
+  if (!isMarked(level.entry)) return level.beside.some(isMarked) && text.startsWith('=') ? `=${text}` : text;
+  const name = configuredPattern(level);
+  const separator = level.entry.composite.startsWith(`${level.key}_`) ? ':' : ';';
+  const mark = `=${Buffer.byteLength(name)}${separator}`;
+  return level.entry.shareThreshold ? mark + name : mark + name + text;
+}
+
+/** Whether the name of the rule stands before what counts together. */
+function isMarked({ condition, groupBy, shareThreshold }: RuleEntry): boolean {
+  return groupBy !== undefined || (condition !== undefined && (shareThreshold || ignoresCase(condition)));
+}
+
+function ignoresCase(condition: ValueCondition): boolean {
+  return 'ignoreCase' in condition && condition.ignoreCase;
 }
 
 /** The value, or the part of it that counts together. */
 function countedValue({ entry, value }: SlowLevel): string {
-  return entry.groupBy === undefined ? value : slowGroup(entry.groupBy, value);
+  const counted = entry.groupBy === undefined ? value : slowGroup(entry.groupBy, value);
+  const isFolded = entry.condition !== undefined && ignoresCase(entry.condition);
+  return isFolded ? counted.replace(/[A-Z]/g, letter => letter.toLowerCase()) : counted;
 }
 
 /** The metric key, not sanitised. */

@@ -27,6 +27,26 @@ export const tenants: Topic = test => {
     t.strictSame(await store.tenants(null, 10), ['ab', ACME, GLOBEX, 'zeta']);
   });
 
+  test('accounts are those of the tenants, in the same order', async (scene, t) => {
+    const { store, make } = scene;
+    for (const name of ['zeta', GLOBEX, 'ab']) await store.apply(name, [make.account(name)]);
+    const all = await store.accounts(null, 10);
+    t.strictSame(
+      all.map(each => each.tenant),
+      await store.tenants(null, 10),
+    );
+    for (const { tenant, account } of all) {
+      t.strictSame(account, await store.getDocument(tenant, 'account', ACCOUNT_ID));
+    }
+    t.strictSame(await store.accounts(null, 2), all.slice(0, 2));
+    t.strictSame(await store.accounts(ACME, 10), all.slice(2));
+    await store.apply(GLOBEX, [{ op: 'delete', kind: 'account', id: ACCOUNT_ID, expect: 1 }]);
+    t.strictSame(
+      (await store.accounts('b', 10)).map(each => each.tenant),
+      ['zeta'],
+    );
+  });
+
   test('documents of the service itself are kept, and it is no tenant', async (scene, t) => {
     const document = { kind: 'master_keys', id: 'master_keys', parent: '', dueAt: null } as const;
     const put = (expect: 'absent' | number, ids: readonly string[]) =>

@@ -2,8 +2,10 @@ import type { Test } from 'tap';
 import type { RestConfig } from '../../../src/tasks/rest/http/parts.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../manual-clock.ts';
+import type { PostgresServer } from '../postgres-server.ts';
 import type { RedisServer } from '../redis-server.ts';
 import { until } from '../until.ts';
+import { postgresBackend } from './postgres-backend.ts';
 import { HARNESS_START_MS } from './rest-harness.ts';
 import { openedRedis, openedSqlite } from './stored-things.ts';
 import { TaskHarness } from './task-harness.ts';
@@ -19,8 +21,15 @@ export type OpenHarness = (t: Test, config?: Partial<RestConfig>) => Promise<Sto
 
 let prefixes = 0;
 
-/** Both stores, each empty for each test, with the account `acme`. By the name of the store. */
-export function harnessStores(redis: RedisServer): Readonly<Record<'sqlite' | 'redis', OpenHarness>> {
+/**
+ * All stores, each empty for each test, with the account `acme`. By the name of the store.
+ *
+ * @param postgres null where it is not installed
+ */
+export function harnessStores(
+  redis: RedisServer,
+  postgres: PostgresServer | null,
+): Readonly<Record<string, OpenHarness>> {
   const open = async (
     store: TaskStore,
     clock: ManualClock,
@@ -56,6 +65,14 @@ export function harnessStores(redis: RedisServer): Readonly<Record<'sqlite' | 'r
       t.teardown(close);
       return open(store, clock, config);
     },
+    ...(postgres !== null && {
+      postgres: async (t: Test, config?: Partial<RestConfig>) => {
+        const clock = new ManualClock(HARNESS_START_MS);
+        const { store, close } = await postgresBackend('postgres', postgres).open(clock);
+        t.teardown(close);
+        return open(store, clock, config);
+      },
+    }),
   };
 }
 

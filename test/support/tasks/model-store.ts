@@ -2,11 +2,13 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
 import {
+  ACCOUNT_ID,
   type DocumentChange,
   type DocumentQuery,
   dueShare,
   inTurnsAfter,
   type StoredDocument,
+  type TenantAccount,
 } from '../../../src/tasks/store/documents.ts';
 import type {
   ApplyAnswer,
@@ -333,6 +335,16 @@ export class ModelStore implements TaskStore {
     const { tasks, documents } = this.#state(tenant);
     if (tasks.size === 0) this.#states.set(tenant, { ...emptyState(), documents });
     return null;
+  }
+
+  async accounts(after: string | null, limit: number): Promise<readonly TenantAccount[]> {
+    const tenants = await this.tenants(after, limit);
+    return Promise.all(
+      tenants.map(async tenant => ({
+        tenant,
+        account: await this.getDocument(tenant, 'account', ACCOUNT_ID),
+      })),
+    );
   }
 
   async tenants(after: string | null, limit: number): Promise<readonly string[]> {

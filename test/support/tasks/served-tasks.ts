@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, type Dispatcher } from 'undici';
+import type { PostgresServer } from '../postgres-server.ts';
 import type { RedisServer } from '../redis-server.ts';
 import { writeRules } from '../rule-files.ts';
 import { type Teardown, tempDirectory } from '../temp-directory.ts';
@@ -18,10 +19,14 @@ descriptors:
 /** Longest wait for an answer. */
 const ANSWER_MS = 60_000;
 
-/** Settings of a service with tasks in this directory, or in Redis; workers may be on loopback. */
+/** Settings of a service with tasks in this directory, in Redis or in PostgreSQL; workers may be on loopback. */
 export function taskSettings(
   t: Teardown,
-  { directory = tempDirectory(t), redis }: { readonly directory?: string; readonly redis?: RedisServer } = {},
+  {
+    directory = tempDirectory(t),
+    redis,
+    postgres,
+  }: { readonly directory?: string; readonly redis?: RedisServer; readonly postgres?: PostgresServer } = {},
 ): Record<string, string> {
   const root = tempDirectory(t);
   writeRules(root, { 'config/sluice_api.yaml': RULES });
@@ -31,11 +36,12 @@ export function taskSettings(
     TASKS_ENABLED: 'true',
     ACCOUNTS_SIGNUP: 'loopback',
     SECRETS_MASTER_KEY: randomBytes(32).toString('base64'),
-    TASKS_STORE: redis === undefined ? 'sqlite' : 'redis',
+    TASKS_STORE: 'sqlite',
     TASKS_DATA_DIRECTORY: directory,
     TASKS_PUSH_HTTP: 'true',
     TASKS_PUSH_NETWORKS: '127.0.0.0/8',
-    ...(redis !== undefined && { TASKS_REDIS_URL: `redis://${redis.address}` }),
+    ...(redis !== undefined && { TASKS_STORE: 'redis', TASKS_REDIS_URL: `redis://${redis.address}` }),
+    ...(postgres !== undefined && { TASKS_STORE: 'postgres', TASKS_POSTGRES_URL: postgres.url() }),
   };
 }
 

@@ -65,9 +65,10 @@ Install them and run "npm test" again:
   );
 });
 
-t.test('where a browser, promtool and Caddy are on the PATH, nothing is installed', async t => {
+t.test('where all optional programs are on the PATH, nothing is installed', async t => {
   for (const name of ['chromium', 'google-chrome']) {
-    t.same(await bringOptional(t, [name, 'promtool', 'caddy']), { status: 0, output: '' }, name);
+    const programs = [name, 'promtool', 'caddy', 'pg_ctlcluster', 'pgbouncer'];
+    t.same(await bringOptional(t, programs), { status: 0, output: '' }, name);
   }
 });
 
@@ -78,6 +79,8 @@ t.test('missing optional programs stop nothing; skipped tests and the packages a
 sluice: no browser for the tests of pages, which are skipped. They need the Debian package chromium, or Google Chrome.
 sluice: no promtool for the tests of the Prometheus page, which are skipped. They need the Debian package prometheus.
 sluice: no Caddy for the tests of ops/caddy, which are skipped. They need the Debian package caddy.
+sluice: no PostgreSQL for the tests of the task store in PostgreSQL, which are skipped. They need the Debian package postgresql.
+sluice: no PgBouncer for the tests of the task store behind a pooler, which are skipped. They need the Debian packages postgresql and pgbouncer.
 `,
   });
 });

@@ -29,6 +29,11 @@ t.test('a path has one spelling', async t => {
     'https://shop.example/api?x': '/api',
     'https://shop.example': '/',
     '*': '/*',
+    '/login#1': '/login',
+    '/login#a?b/../c': '/login',
+    '/login?#': '/login',
+    '/a%23b': '/a#b',
+    'https://shop.example#x': '/',
   };
   for (const [written, path] of Object.entries(spellings)) t.equal(read(written).path, path, written);
 });
@@ -45,10 +50,11 @@ t.test('segments count from 1', async t => {
 
 t.test('the first parameter with a name counts, however it is written', async t => {
   const target = read('/a?x=1&x=2&api%5Fkey=k+1&a=%C3%A9&b&c=&d=%zz&&e=f=g#h');
-  const values = { x: '1', api_key: 'k 1', a: 'é', b: '', c: '', d: '%zz', e: 'f=g#h', missing: '' };
+  const values = { x: '1', api_key: 'k 1', a: 'é', b: '', c: '', d: '%zz', e: 'f=g', missing: '' };
   for (const [name, value] of Object.entries(values)) t.equal(target.parameter(name), value, name);
   t.equal(read('/a?a+b=1').parameter('a b'), '1');
   t.equal(read('/a').parameter('x'), '');
+  t.equal(read('/a#?x=1').parameter('x'), '', 'a fragment has no parameters');
 });
 
 t.test('an object reads one target after the other', async t => {

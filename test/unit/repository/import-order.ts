@@ -49,6 +49,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
   'tasks/store/redis': [['lua'], ['connection'], [OWN_FILES]],
+  'tasks/store/postgres': [['rows'], ['sql'], ['layout'], ['connection'], [OWN_FILES]],
   'tasks/scheduler': [
     ['thread'],
     ['health'],

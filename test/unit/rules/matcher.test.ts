@@ -228,3 +228,54 @@ t.test('rules are read only while matching', async t => {
   t.equal(matching.rules.limit(0, LIMIT.unit), 3);
   t.equal(matching.rules.words[HEADER.limitCount], 1);
 });
+
+t.test('no other rule of a level, and no value, counts in a counter of several values', async t => {
+  const rules: readonly EntryText[] = [
+    { key: 'k', matches: '^/api/admin/', group_by: { segments: 1 }, rate_limit: limit(1) },
+    { key: 'k', in: ['gold', 'silver'], share_threshold: true, rate_limit: limit(2) },
+    { key: 'k', value: '/api', rate_limit: limit(3) },
+    { key: 'k', value: 'bronze', ignore_case: true, rate_limit: limit(4) },
+    { key: 'k', value: '=*', rate_limit: limit(5) },
+    { key: 'k', group_by: { segments: 1 }, rate_limit: limit(6) },
+  ];
+  const matching = new Matching(rules);
+  const counters = new Map<string, number>();
+  const values = [
+    '/api/admin/x',
+    'gold',
+    'silver',
+    '/api',
+    '/api/users',
+    'bronze',
+    'BRONZE',
+    'x',
+    '=x',
+    '==x',
+  ];
+  for (let round = 0; round < 3; round++) {
+    for (const value of [...values]) {
+      const asked = { entries: [{ key: 'k', value }], limit: null, hitsAddend: null };
+      const found = matching.limitOf(asked);
+      const key = matching.keyText;
+      t.equal(counters.get(key) ?? found, found, `${value} counts in ${key}`);
+      counters.set(key, found);
+      // Whoever chooses values can send what stands in the keys of others.
+      values.push(key.slice('k_'.length, -1));
+    }
+  }
+  t.equal(new Set(counters.values()).size, rules.length);
+});
+
+t.test('spellings of a value share a counter where case is ignored', async t => {
+  const ofRule = (rule: object, value: string): string => {
+    const matching = new Matching([{ key: 'k', ...rule, rate_limit: limit(1) } as EntryText]);
+    matching.limitOf({ entries: [{ key: 'k', value }], limit: null, hitsAddend: null });
+    return matching.keyText;
+  };
+  for (const rule of [
+    { value: 'gold', ignore_case: true },
+    { in: ['gold', 'x'], ignore_case: true },
+    { matches: '^go', ignore_case: true },
+  ])
+    t.equal(ofRule(rule, 'GoLd'), ofRule(rule, 'gold'));
+});

@@ -125,7 +125,7 @@ t.test('what becomes of requests changes it, and the folder of the rule file doe
     'token: {jwks_file: keys.json}, descriptors: [[{key: b, path: true}, {key: a, claim: sub}]]',
     `on_failure: deny, ${requests}`,
     `client_address: {trusted_proxies: 0}, ${requests}`,
-    `client_address: {ipv6_prefix: 64}, ${requests}`,
+    `client_address: {header: forwarded}, ${requests}`,
   ];
   t.equal(new Set([digestOf(SHOP), digest(requests), ...changes.map(each => digest(each))]).size, 10);
 });

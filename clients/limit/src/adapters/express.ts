@@ -21,8 +21,12 @@ export function limitExpress<Incoming extends IncomingMessage = IncomingMessage>
         response.end(rejection.body);
         return false;
       })
-      .then(mayProceed => {
-        if (mayProceed) next();
-      }, next);
+      .then(
+        // Outside of the promise: what the next middleware throws is not a rejection that nobody handles.
+        mayProceed => {
+          if (mayProceed) process.nextTick(next);
+        },
+        error => process.nextTick(next, error),
+      );
   };
 }

@@ -1,5 +1,5 @@
 import type { LimitClient } from '../client.ts';
-import { type Ask, responseTo } from './response.ts';
+import { type Ask, canBeCopied, responseTo } from './response.ts';
 
 /**
  * Limits a handler that turns a `Request` into a `Response`. Further arguments of the handler are passed on.
@@ -17,6 +17,7 @@ export function limitFetch<Rest extends unknown[]>(
     const { rejection, headers } = limited;
     if (rejection !== null) return new Response(rejection.body, { status: rejection.status, headers });
     const given = await handler(request, ...rest);
+    if (!canBeCopied(given)) return given;
     // The headers of some responses cannot be changed, such as those of `fetch`.
     const response = new Response(given.body, given);
     for (const [name, value] of headers) response.headers.set(name, value);

@@ -1,8 +1,9 @@
 import type { LimitClient } from '../client.ts';
-import { type Ask, responseTo } from './response.ts';
+import { type Ask, canBeCopied, responseTo } from './response.ts';
 
 /** What is needed of the context of Hono. */
 interface Context {
+  readonly res: Response;
   header(name: string, value: string): void;
 }
 
@@ -22,7 +23,9 @@ export function limitHono<C extends Context>(
       return new Response(rejection.body, { status: rejection.status, headers });
     }
     await next();
-    for (const [name, value] of limited?.headers ?? []) context.header(name, value);
+    // Hono copies a response to change its headers.
+    if (limited === null || !canBeCopied(context.res)) return undefined;
+    for (const [name, value] of limited.headers) context.header(name, value);
     return undefined;
   };
 }

@@ -34,6 +34,11 @@ export async function responseTo<Request>(
   return { rejection: { status, body }, headers };
 }
 
+/** Whether `new Response` accepts the status of a response. `Response.error()` has 0, and an upgraded connection 101. */
+export function canBeCopied({ status }: Response): boolean {
+  return status >= 200 && status <= 599;
+}
+
 /**
  * The headers of the service. If the rules do not enable `ratelimit_headers`, the limit that decides is described in the
  * same form.

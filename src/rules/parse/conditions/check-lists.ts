@@ -14,7 +14,7 @@ export function checkList(
   scope: ConditionScope,
 ): ListCondition | null {
   const items = scalarItems(check, map, 'in', 'a, b');
-  if (items === null || !scope.take(check, offsetOf(map, 'in'), 'value', items.length)) return null;
+  if (items === null || !scope.take(check, offsetOf(map, 'in'), 'value', items)) return null;
   const seen = new Set<string>();
   for (const { text, offset } of items) {
     const compared = ignoreCase ? lowerCase(text) : text;
@@ -41,7 +41,7 @@ export function checkListFile(
   if (file === null) return null;
   const offset = offsetOf(map, 'in_file');
   const lines = scope.linesOf(check, offset, file);
-  if (lines === null || !scope.take(check, offset, 'value', lines.length)) return null;
+  if (lines === null || !scope.take(check, offset, 'value', lines)) return null;
   if (lines.length === 0) check.warn(offset, `the file ${quote(file)} has no values, so no request matches`);
   return {
     kind: 'in',

@@ -14,7 +14,7 @@ export function checkNetworks(
   scope: ConditionScope,
 ): NetworkCondition | null {
   const items = scalarItems(check, map, 'cidr', '10.0.0.0/8, 2001:db8::/32');
-  if (items === null || !scope.take(check, offsetOf(map, 'cidr'), 'network', items.length)) return null;
+  if (items === null || !scope.take(check, offsetOf(map, 'cidr'), 'network', items)) return null;
   const networks: Network[] = [];
   for (const { text, offset } of items) {
     const network = readNetwork(text);
@@ -35,7 +35,7 @@ export function checkNetworkFile(
   if (file === null) return null;
   const offset = offsetOf(map, 'cidr_file');
   const lines = scope.linesOf(check, offset, file);
-  if (lines === null || !scope.take(check, offset, 'network', lines.length)) return null;
+  if (lines === null || !scope.take(check, offset, 'network', lines)) return null;
   if (lines.length === 0)
     check.warn(offset, `the file ${quote(file)} has no networks, so no request matches`);
   const networks: Network[] = [];

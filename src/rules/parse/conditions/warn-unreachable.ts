@@ -1,15 +1,16 @@
 import { quote } from '../../../base/printable.ts';
 import { networkText } from '../../conditions/addresses.ts';
 import { flattened, type Span } from '../../conditions/intervals.ts';
-import { listValues } from '../../conditions/list-values.ts';
-import { networkSpans, ofKind, rangeSpan } from '../../conditions/spans.ts';
+import { listValues, lowerCase, plainValues } from '../../conditions/list-values.ts';
+import { networkSpans, ofKind, rangeSpans } from '../../conditions/spans.ts';
 import { type Automaton, compilePattern } from '../../patterns/compile-pattern.ts';
 import { covers } from '../../patterns/covers.ts';
+import { PatternFault } from '../../patterns/pattern-fault.ts';
 import { isWildcard, type RuleEntry } from '../../rule-set.ts';
 import type { EntryPlace } from '../fields/file-check.ts';
 
 /** Maximum number of patterns of a key on a level that are compared with each other. */
-const MOST_COMPARED = 50;
+const MOST_COMPARED = 20;
 
 /**
  * Warns about what conditions say and no request can be matched by, because other entries of the level come first: values,
@@ -30,16 +31,14 @@ function warnBelow(
   path: readonly RuleEntry[],
   places: ReadonlyMap<RuleEntry, EntryPlace>,
 ): void {
-  const byKey = Map.groupBy(
-    entries.filter(entry => entry.condition !== undefined),
-    entry => entry.key,
-  );
-  for (const [key, ofKey] of byKey) {
+  for (const all of Map.groupBy(entries, entry => entry.key).values()) {
+    const ofKey = all.filter(entry => entry.condition !== undefined);
+    if (ofKey.length === 0) continue;
     const warn = (entry: RuleEntry, message: string): void => {
       const place = places.get(entry);
       if (place !== undefined) warnIn([...path, entry], place, message);
     };
-    const others = entries.filter(entry => entry.key === key && entry.condition === undefined);
+    const others = all.filter(entry => entry.condition === undefined);
     warnAboutLists(ofKey, others, warn);
     warnAboutNetworks(ofKey, warn);
     warnAboutRanges(ofKey, warn);
@@ -57,14 +56,18 @@ function numbered(entries: readonly RuleEntry[]) {
 function warnAboutLists(entries: readonly RuleEntry[], others: readonly RuleEntry[], warn: Warn): void {
   const lists = ofKind(numbered(entries), 'in');
   if (lists.length === 0) return;
-  const { exact, folded } = listValues(new Set(others.map(({ value }) => value)), lists);
+  const { exact, folded } = listValues(plainValues(others), lists);
   const reached = lists.map(() => 0);
   const indexOf = new Map(lists.map(({ entry }, i) => [entry, i]));
   for (const { entry } of [...exact, ...folded]) reached[indexOf.get(entry)!]++;
   for (const [i, { condition, entry }] of lists.entries()) {
-    const lost = condition.values.length - reached[i];
+    // Spellings of one value are reported where the list is read.
+    const spelled = condition.ignoreCase
+      ? new Set(condition.values.map(lowerCase)).size
+      : condition.values.length;
+    const lost = spelled - reached[i];
     if (lost <= 0) continue;
-    const which = reached[i] === 0 ? 'no value of the list' : `${lost} of ${condition.values.length} values`;
+    const which = reached[i] === 0 ? 'no value of the list' : `${lost} of ${spelled} values`;
     const what = reached[i] === 0 ? 'can be matched' : 'can never be matched';
     warn(
       entries[entry],
@@ -92,10 +95,10 @@ function warnAboutNetworks(entries: readonly RuleEntry[], warn: Warn): void {
 
 function warnAboutRanges(entries: readonly RuleEntry[], warn: Warn): void {
   const ranges = ofKind(numbered(entries), 'range');
-  for (const entry of unreached(ranges.map(({ condition, entry }) => rangeSpan(condition, entry))))
+  for (const entry of unreached(rangeSpans(ranges)))
     warn(
       entries[entry],
-      'no number can be matched by this range, because narrower ranges of the level have all of them: remove it',
+      'no number can be matched by this range, because other ranges of the level come first: remove it, or make it narrower',
     );
 }
 
@@ -123,8 +126,20 @@ function warnAboutPatterns(entries: readonly RuleEntry[], wildcards: readonly Ru
     before.push({ entry: entries[entry], automaton });
   }
   for (const entry of before.length === 0 ? [] : wildcards.slice(0, MOST_COMPARED)) {
-    const literals = entry.value.split('*').map(text => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
-    if (literals.length > 1) check(entry, compilePattern(`^${literals.join('[\\s\\S]*')}$`));
+    const automaton = wildcardAutomaton(entry.value);
+    if (automaton !== null) check(entry, automaton);
+  }
+}
+
+/** The pattern of a wildcard; null if the value has no `*`, or if it is too long for a pattern. */
+function wildcardAutomaton(value: string): Automaton | null {
+  const literals = value.split('*').map(text => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+  if (literals.length === 1) return null;
+  try {
+    return compilePattern(`^${literals.join('[\\s\\S]*')}$`);
+  } catch (failure) {
+    if (failure instanceof PatternFault) return null;
+    throw failure;
   }
 }
 

@@ -182,7 +182,6 @@ const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   client_address: new Map([
     ['trusted_proxies', 'count'],
     ['header', 'text'],
-    ['ipv6_prefix', 'count'],
   ]),
   token: new Map([
     ['header', 'text'],

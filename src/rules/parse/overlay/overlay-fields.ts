@@ -1,6 +1,6 @@
 import { DOMAIN_BLOCKS } from '../../rule-set.ts';
 import { fieldOf, flagIsSet, hasValue } from '../fields/fields.ts';
-import type { YamlMap, YamlPair } from '../yaml/yaml-node.ts';
+import { typedScalar, type YamlMap, type YamlPair } from '../yaml/yaml-node.ts';
 import type { OverlayEntry } from './overlay-entries.ts';
 
 /**
@@ -51,7 +51,9 @@ export function withOverlay(map: YamlMap, entries: readonly OverlayEntry[]): Yam
       return { kind: 'list', field: 'rate_limit', first: null, second: entry };
     changed = changedBy(changed, entry);
   }
-  if (refusesQuota(changed) && !isMeant(setBy.get('quota'), map)) changed = without(changed, 'quota');
+  if (refusesQuota(changed) && !isMeant(setBy.get('quota'), refusesQuota(map)))
+    changed = without(changed, 'quota');
+  if (hasOneValue(changed) && !isMeant(setBy.get('group_by'), true)) changed = without(changed, 'group_by');
   return setBy.has('holder') || hasLeases(changed) ? changed : without(changed, 'holder');
 }
 
@@ -61,15 +63,22 @@ function refusesQuota(entry: YamlMap): boolean {
   return hasLeases(entry) || (limit?.kind === 'map' && flagIsSet(limit, 'unlimited'));
 }
 
+/** Whether an entry has nothing to group. */
+function hasOneValue(entry: YamlMap): boolean {
+  const value = textOf(entry, 'value');
+  if (value === '' || flagIsSet(entry, 'ignore_case')) return false;
+  return !value.includes('*') && !textOf(entry, 'key').includes('*');
+}
+
 /**
- * Whether a `quota` that an entry of the rules refuses is a fault, and not one that the overlay has for other entries or for
+ * Whether a field that an entry of the rules refuses is a fault, and not one that the overlay has for other entries or for
  * the limit that was there before.
  *
- * @param by the overlay entry that sets the `quota`; absent for that of the rules
- * @param map the entry before the overlay
+ * @param by the overlay entry that sets the field; absent for that of the rules
+ * @param wasRefused whether the entry refused it before the overlay
  */
-function isMeant(by: OverlayEntry | undefined, map: YamlMap): boolean {
-  if (by === undefined) return refusesQuota(map);
+function isMeant(by: OverlayEntry | undefined, wasRefused: boolean): boolean {
+  if (by === undefined) return wasRefused;
   const { domain, path } = by.written;
   return !domain.includes('*') && !path.includes('*');
 }
@@ -165,4 +174,11 @@ export function appliesTo(map: YamlMap, { fields }: OverlayEntry): boolean {
       key === 'rate_limits' ||
       (key === 'rate_limit' && value.kind === 'map' && (limits(value) || flagIsSet(value, 'unlimited'))),
   );
+}
+
+/** A text field before it was checked; empty if it is not a text. */
+export function textOf(map: YamlMap, name: string): string {
+  const node = fieldOf(map, name);
+  if (node?.kind !== 'scalar' || (node.plain && typedScalar(node.text) === null)) return '';
+  return node.text;
 }

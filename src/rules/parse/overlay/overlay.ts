@@ -6,10 +6,10 @@ import { FaultList, FileCheck } from '../fields/file-check.ts';
 import { warnAboutRepeats, withUniqueKeys } from '../fields/repeated-keys.ts';
 import type { ReadFile } from '../reading/read-file.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from '../yaml/bounds.ts';
-import { typedScalar, type YamlMap, type YamlNode } from '../yaml/yaml-node.ts';
+import type { YamlMap, YamlNode } from '../yaml/yaml-node.ts';
 import { type Named, namedBy, withLimitOf } from './aside-entries.ts';
 import { type OverlayEntry, OverlayPlaces, readOverlay } from './overlay-entries.ts';
-import { appliesTo, byPrecision, type OverlayConflict, withOverlay } from './overlay-fields.ts';
+import { appliesTo, byPrecision, type OverlayConflict, textOf, withOverlay } from './overlay-fields.ts';
 import { OverlayIndex } from './overlay-index.ts';
 import { pathText } from './overlay-pattern.ts';
 
@@ -221,11 +221,4 @@ function reportConflict(check: FileCheck, { kind, field, first, second }: Overla
     `two overlay entries that are equally precise set \`${field}\` of this rule, the other one in ${excerpt(file)}:${line}: ` +
       'remove the field from one of them, or write more of the path or the domain instead of `*`',
   );
-}
-
-/** A text field before it was checked; empty if it is not a text. */
-function textOf(map: YamlMap, name: string): string {
-  const node = fieldOf(map, name);
-  if (node?.kind !== 'scalar' || (node.plain && typedScalar(node.text) === null)) return '';
-  return node.text;
 }

@@ -1,7 +1,6 @@
 import {
   ADDRESS_LISTS,
   type ClientAddressRule,
-  IPV6_BITS,
   MAX_MAPPED_DESCRIPTORS,
   MAX_MAPPED_ENTRIES,
   type MappedEntry,
@@ -20,11 +19,7 @@ import { headerField } from './header-field.ts';
 const DESCRIPTOR_EXAMPLE = '- [{key: user, header: x-user}]';
 const ENTRY_EXAMPLE = '{key: user, header: x-user}';
 
-const DEFAULT_ADDRESS: ClientAddressRule = {
-  header: ADDRESS_LISTS[0],
-  trustedProxies: 1,
-  ipv6Prefix: IPV6_BITS,
-};
+const DEFAULT_ADDRESS: ClientAddressRule = { header: ADDRESS_LISTS[0], trustedProxies: 1 };
 
 /** Checks the `requests` of a file. Null if absent. The result is valid only if no fault was reported. */
 export function checkRequests(check: FileCheck, root: YamlMap): RequestMapping | null {
@@ -56,9 +51,7 @@ function checkClientAddress(check: FileCheck, block: YamlMap): ClientAddressRule
         `\`header: ${ADDRESS_LISTS[0]}\``,
     );
   }
-  const bits = { least: 1, greatest: IPV6_BITS };
-  const ipv6Prefix = wholeField(check, map, 'ipv6_prefix', bits) ?? DEFAULT_ADDRESS.ipv6Prefix;
-  return { header, trustedProxies, ipv6Prefix };
+  return { header, trustedProxies };
 }
 
 function checkOnFailure(check: FileCheck, block: YamlMap): RequestMapping['onFailure'] {

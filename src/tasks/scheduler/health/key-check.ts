@@ -1,12 +1,11 @@
-import { ACCOUNT_ID } from '../../store/documents.ts';
+import { ACCOUNT_ID, type TenantAccount } from '../../store/documents.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 import { type KeyHolder, RecordedKeys } from './recorded-keys.ts';
 import type { Troubles } from './troubles.ts';
 
 /** How often the record of the keys and some accounts are looked at. */
 export const CHECK_KEYS_EVERY_MS = 10_000;
-const TENANTS_A_PAGE = 100;
-const AT_ONCE = 16;
+const ACCOUNTS_A_PAGE = 100;
 
 /**
  * Whether the master keys of this process belong to the store. They do if the store has recorded one of them, and if they
@@ -14,7 +13,7 @@ const AT_ONCE = 16;
  * that is when a key is wrong or missing; afterwards a page of them at a time, for other processes may have other keys.
  */
 export class KeyCheck {
-  readonly #thread: ThreadPart<'tenants'> & KeyHolder;
+  readonly #thread: ThreadPart<'accounts'> & KeyHolder;
   readonly #troubles: Troubles;
   readonly #recorded: RecordedKeys;
   /** Keys of the store, of which this process has none. */
@@ -25,7 +24,7 @@ export class KeyCheck {
   #after: string | null = null;
   #sawAll = false;
 
-  constructor(thread: ThreadPart<'tenants'> & KeyHolder, troubles: Troubles) {
+  constructor(thread: ThreadPart<'accounts'> & KeyHolder, troubles: Troubles) {
     this.#thread = thread;
     this.#troubles = troubles;
     this.#recorded = new RecordedKeys(thread);
@@ -57,30 +56,37 @@ export class KeyCheck {
 
   async #lookAtAccounts(stopped: () => boolean): Promise<void> {
     if (this.#found.size > 0) {
-      this.#found = await this.#unreadable([...this.#found.keys()]);
+      this.#found = this.#unreadable(await this.#accountsOf([...this.#found.keys()]));
       if (this.#found.size === 0) [this.#after, this.#sawAll] = [null, false];
     }
     while (this.#found.size === 0 && !stopped()) {
-      const page = await this.#thread.store.tenants(this.#after, TENANTS_A_PAGE);
-      this.#found = await this.#unreadable(page);
-      const isLast = page.length < TENANTS_A_PAGE;
-      this.#after = isLast ? null : (page.at(-1) ?? null);
+      const page = await this.#thread.store.accounts(this.#after, ACCOUNTS_A_PAGE);
+      this.#found = this.#unreadable(page);
+      const isLast = page.length < ACCOUNTS_A_PAGE;
+      this.#after = isLast ? null : (page.at(-1)?.tenant ?? null);
       this.#sawAll ||= isLast;
       if (this.#sawAll) break;
     }
   }
 
+  /** No more than a page of them. */
+  #accountsOf(tenants: readonly string[]): Promise<readonly TenantAccount[]> {
+    const { store } = this.#thread;
+    return Promise.all(
+      tenants.map(async tenant => ({
+        tenant,
+        account: await store.getDocument(tenant, 'account', ACCOUNT_ID),
+      })),
+    );
+  }
+
   /** Tenants whose data key is wrapped with a master key that this process does not have. */
-  async #unreadable(tenants: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const { store, sealer } = this.#thread;
+  #unreadable(accounts: readonly TenantAccount[]): ReadonlyMap<string, string> {
+    const { sealer } = this.#thread;
     const found = new Map<string, string>();
-    for (let i = 0; i < tenants.length; i += AT_ONCE) {
-      const some = tenants.slice(i, i + AT_ONCE);
-      const accounts = await Promise.all(some.map(each => store.getDocument(each, 'account', ACCOUNT_ID)));
-      accounts.forEach((account, at) => {
-        const needed = account?.body.dataKey?.masterKeyId;
-        if (needed !== undefined && !sealer.knows(needed)) found.set(some[at], needed);
-      });
+    for (const { tenant, account } of accounts) {
+      const needed = account?.body.dataKey?.masterKeyId;
+      if (needed !== undefined && !sealer.knows(needed)) found.set(tenant, needed);
     }
     return found;
   }

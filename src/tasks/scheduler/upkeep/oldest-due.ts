@@ -1,8 +1,12 @@
+import { MINUTE_MS } from '../../../base/clock.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
 /** Interval between two passes. */
 export const LOOK_EVERY_MS = 30_000;
+
+/** While no task is due, workers are looked at so often, for those that are new. */
+const FULL_EVERY_MS = 30 * MINUTE_MS;
 
 const TENANTS_AT_ONCE = 100;
 const WORKERS_AT_ONCE = 100;
@@ -12,11 +16,15 @@ const WORKERS_AT_ONCE = 100;
  * nobody leases. The statistics never wait for the store: they show what the last pass has found, and it grows older.
  */
 export class OldestDue {
-  readonly #thread: ThreadPart<'tenants' | 'listDocuments' | 'search', 'statistics' | 'clock'>;
+  readonly #thread: ThreadPart<'tenants' | 'listDocuments' | 'search' | 'countDue', 'statistics' | 'clock'>;
   /** When the oldest due task of a worker became due, by the id of the worker. */
   readonly #since = new Map<string, number>();
+  /** When all workers were last looked at. */
+  #fullMs = Number.NEGATIVE_INFINITY;
 
-  constructor(thread: ThreadPart<'tenants' | 'listDocuments' | 'search', 'statistics' | 'clock'>) {
+  constructor(
+    thread: ThreadPart<'tenants' | 'listDocuments' | 'search' | 'countDue', 'statistics' | 'clock'>,
+  ) {
     this.#thread = thread;
   }
 
@@ -27,16 +35,25 @@ export class OldestDue {
    * @throws (rejects with) Fault when the store fails
    */
   async look(stopped: () => boolean): Promise<void> {
+    const startMs = this.#thread.clock.nowMs();
+    if (Math.abs(startMs - this.#fullMs) < FULL_EVERY_MS && (await this.#thread.store.countDue(1)) === 0) {
+      this.#since.clear();
+      return;
+    }
     const before = new Set(this.#since.keys());
     let after: string | null = null;
     let tenants: readonly string[];
     do {
       tenants = await this.#thread.store.tenants(after, TENANTS_AT_ONCE);
       for (const tenant of tenants) {
-        if (stopped() || !(await this.#lookAt(tenant, before, stopped))) return;
+        if (stopped()) return;
+        if (await this.#lookAt(tenant, before, stopped)) continue;
+        this.#fullMs = startMs;
+        return;
       }
       after = tenants.at(-1) ?? null;
     } while (tenants.length === TENANTS_AT_ONCE);
+    this.#fullMs = startMs;
     // What was not met is gone.
     for (const id of before) this.#since.delete(id);
   }

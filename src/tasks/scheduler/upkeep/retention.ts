@@ -1,13 +1,14 @@
 import type { Clock } from '../../../base/clock.ts';
+import type { StoredDocument, TenantAccount } from '../../store/documents.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
 
-type RetainingThread = ThreadPart<'tenants' | 'purge', 'directory' | 'limits' | 'clock'>;
+type RetainingThread = ThreadPart<'accounts' | 'purge', 'limits' | 'clock'>;
 
 /** Between two passes over all tenants. */
 export const RETAIN_EVERY_MS = 10_000;
 
 const SLICE = 500;
-const TENANTS_AT_ONCE = 100;
+const ACCOUNTS_A_PAGE = 500;
 /** Maximum number of tenants that may fail in one pass. With more failures the store is unavailable. */
 const MAX_FAILURES = 10;
 /** The pause after a slice is this many times as long as the slice took. */
@@ -26,23 +27,29 @@ const MAX_REST_MS = 10_000;
 export async function purgeAll(thread: RetainingThread, stopped: () => boolean): Promise<void> {
   const failures: unknown[] = [];
   let after: string | null = null;
-  let tenants: readonly string[];
+  let accounts: readonly TenantAccount[];
   do {
-    tenants = await thread.store.tenants(after, TENANTS_AT_ONCE);
-    for (const tenant of tenants) {
+    accounts = await thread.store.accounts(after, ACCOUNTS_A_PAGE);
+    for (const { tenant, account } of accounts) {
       if (stopped()) break;
+      // Without its account it is not known how long its tasks are to be kept.
+      if (account === null) continue;
       // A part of the store may be unavailable. One tenant that fails must not keep the others from being purged.
-      await purgeTenant(thread, tenant, stopped).catch(failure => failures.push(failure));
+      await purgeTenant(thread, tenant, account, stopped).catch(failure => failures.push(failure));
       if (failures.length >= MAX_FAILURES) throw failures[0];
     }
-    after = tenants.at(-1) ?? null;
-  } while (tenants.length === TENANTS_AT_ONCE && !stopped());
+    after = accounts.at(-1)?.tenant ?? null;
+  } while (accounts.length === ACCOUNTS_A_PAGE && !stopped());
   if (failures.length > 0) throw failures[0];
 }
 
-async function purgeTenant(thread: RetainingThread, tenant: string, stopped: () => boolean): Promise<void> {
-  const account = await thread.directory.account(tenant);
-  const limits = { ...thread.limits, ...account?.body.limits };
+async function purgeTenant(
+  thread: RetainingThread,
+  tenant: string,
+  { body }: StoredDocument<'account'>,
+  stopped: () => boolean,
+): Promise<void> {
+  const limits = { ...thread.limits, ...body.limits };
   const keep = { succeededMs: limits.retainSucceededMs, otherMs: limits.retainOtherMs };
   let isLeft = true;
   while (isLeft && !stopped()) {

@@ -1,7 +1,9 @@
 import type { HistoryEvent, TaskError } from '../../model/task.ts';
 import { keptTexts, PRIORITIES } from '../../model/task-content.ts';
 import type { GivenTime } from '../../model/time.ts';
+import { actorText } from '../actor-text.ts';
 import { type DocumentChange, onFinishText } from '../documents.ts';
+import { policyText } from '../policy-text.ts';
 import type {
   BlockQuery,
   ClaimRequest,
@@ -13,7 +15,7 @@ import type {
   TaskPatch,
 } from '../requests.ts';
 import type { Argument } from './connection/redis-client.ts';
-import { actorText, EVENT_NUMBER, policyText } from './lua/records.ts';
+import { EVENT_NUMBER } from './lua/records.ts';
 
 /**
  * Encodes requests as arguments of scripts. The arguments are JSON. Values that a script only stores are texts in it. False

@@ -1,5 +1,12 @@
 import type { DocumentKind } from '../../model/documents.ts';
-import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
+import {
+  ACCOUNT_ID,
+  type DocumentChange,
+  type DocumentQuery,
+  type DocumentRefusal,
+  type StoredDocument,
+  type TenantAccount,
+} from '../documents.ts';
 import type { ApplyAnswer, Idempotency } from '../requests.ts';
 import type { AcrossTenants, DoubtfulTenants } from './across-tenants.ts';
 import type { Argument, RedisClient } from './connection/redis-client.ts';
@@ -52,6 +59,17 @@ export class RedisDocuments {
     const key = `${this.#redis.keysOf(tenant)}D:${kind}`;
     const packed = (await this.#redis.sendOf(tenant, 'hget', [key, id])) as Buffer | null;
     return packed === null ? null : (documentOf(kind, id, packed) as StoredDocument<K>);
+  }
+
+  /** An account that cannot be read, for example because its node is unreachable, is null, unless none can be read. */
+  async accounts(tenants: readonly string[]): Promise<readonly TenantAccount[]> {
+    const read = await Promise.allSettled(tenants.map(tenant => this.get(tenant, 'account', ACCOUNT_ID)));
+    const [first] = read;
+    if (first?.status === 'rejected' && read.every(({ status }) => status === 'rejected')) throw first.reason;
+    return read.map((each, i) => ({
+      tenant: tenants[i],
+      account: each.status === 'fulfilled' ? each.value : null,
+    }));
   }
 
   async find(tenant: string, name: string): Promise<StoredDocument | null> {

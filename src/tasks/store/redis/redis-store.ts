@@ -1,6 +1,7 @@
 import type { Timer } from '../../../base/clock.ts';
 import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import type { TaskBody } from '../../model/task.ts';
+import { actorText } from '../actor-text.ts';
 import type { DocumentRefusal } from '../documents.ts';
 import type { Block, ClaimAnswer, ClaimRequest, RemoveAnswer } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
@@ -17,16 +18,7 @@ import {
 } from './encoding.ts';
 import { Hints } from './hints.ts';
 import { history, list, openOfSchedule, type ReadScript, search } from './lists.ts';
-import {
-  actorText,
-  bodyOf,
-  claimedOf,
-  type Reply,
-  resultsOf,
-  settledOf,
-  taskOf,
-  tasksOf,
-} from './lua/records.ts';
+import { bodyOf, claimedOf, type Reply, resultsOf, settledOf, taskOf, tasksOf } from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { RedisDocuments } from './redis-documents.ts';
 import { addUsage, usage } from './redis-usage.ts';
@@ -263,6 +255,9 @@ export class RedisTaskStore implements TaskStore {
   };
 
   readonly tenants: TaskStore['tenants'] = (after, limit) => this.#hints.tenants(after, limit);
+
+  readonly accounts: TaskStore['accounts'] = async (after, limit) =>
+    this.#documents.accounts(await this.#hints.tenants(after, limit));
 
   #run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const { time } = this.#options;

@@ -37,7 +37,13 @@ export class NodeRequestHead implements RequestHead {
 
   each(field: (name: string, value: string) => void): void {
     const { rawHeaders } = this.#request;
-    for (let i = 0; i < rawHeaders.length; i += 2) field(rawHeaders[i].toLowerCase(), rawHeaders[i + 1]);
+    // As for `header`.
+    const host = this.#host;
+    if (host !== null) field('host', host);
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i].toLowerCase();
+      if (host === null || name !== 'host') field(name, rawHeaders[i + 1]);
+    }
   }
 }
 

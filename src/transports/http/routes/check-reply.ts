@@ -1,7 +1,7 @@
 import type { Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { CallOrigin, DecisionReply } from '../../../decision/decider.ts';
-import { ORIGIN } from '../../../mapping/header-slots.ts';
+import { CALL_SLOTS } from '../../../mapping/header-slots.ts';
 import type { MappingCounters } from '../../../mapping/mapping-counters.ts';
 import type { OriginalRequest } from '../../../mapping/original-request.ts';
 import { readHttpResponse } from '../../../messages/http-response.ts';
@@ -35,7 +35,7 @@ function allowed(reason: string): Answer {
  * error. A client that sends the header changes nothing but the status of its own refusal.
  */
 export function refusalStatusOf({ headers }: OriginalRequest): 403 | 429 {
-  return headers.values[ORIGIN['sluice-refusal-status']] === '403' ? 403 : 429;
+  return headers.values[CALL_SLOTS['sluice-refusal-status']] === '403' ? 403 : 429;
 }
 
 /** What the replies of a route share. */

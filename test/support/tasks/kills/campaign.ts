@@ -39,6 +39,8 @@ export interface CampaignOptions {
   readonly seed: number;
   /** How long processes are killed. */
   readonly killMs: number;
+  /** Breaks something else until then, at random. */
+  readonly meanwhile?: (endMs: number, random: SeededRandom) => Promise<void>;
   /** All work must be done so long after the last kill. */
   readonly boundMs: number;
 }
@@ -69,7 +71,10 @@ export async function campaign(t: Test, options: CampaignOptions): Promise<void>
   const deleted = new DeletedTenants({ t, nodes, ledger, seed: seed + 3, url: sink.url });
   t.teardown(() => deleted.end());
   deleted.begin();
-  await nodes.killUntil(performance.now() + options.killMs);
+  const endMs = performance.now() + options.killMs;
+  const broken = options.meanwhile?.(endMs, new SeededRandom(seed + 4));
+  await nodes.killUntil(endMs);
+  await broken;
   await nodes.allUp();
   sink.isKind = true;
   await Promise.all([load.end(), deleted.end()]);

@@ -1,12 +1,24 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import http2, { type ClientHttp2Session, constants, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { freePort } from '../../../support/free-port.ts';
 import { silencingProxy } from '../../../support/silencing-proxy.ts';
 import { until } from '../../../support/until.ts';
+import { wrapBuiltin } from '../../../support/wrapped-builtin.ts';
 import { clientOf, reply, ScriptedService } from './scripted-service.ts';
+
+/** The sessions of clients that a test creates from now on. */
+function ownSessions(t: Test): ClientHttp2Session[] {
+  const sessions: ClientHttp2Session[] = [];
+  wrapBuiltin(t, http2, 'connect', original => (...args) => {
+    const session = original(...(args as Parameters<typeof original>));
+    sessions.push(session);
+    return session;
+  });
+  return sessions;
+}
 
 t.test('a call that the service refused without counting it is sent once more', async t => {
   let toRefuse = 1;
@@ -37,6 +49,68 @@ t.test('after GOAWAY, calls in progress are answered, and further calls have a n
   reply(held[0]);
   t.match(await first, { failed: false });
   t.same(errors, []);
+});
+
+t.test('a connection is replaced before its stream numbers run out', async t => {
+  const own = ownSessions(t);
+  const held: ServerHttp2Stream[] = [];
+  const service = await ScriptedService.start(t, stream => {
+    if (held.length < 2) held.push(stream);
+    else reply(stream);
+  });
+  const { ask, errors } = clientOf(t, service.address);
+  const calls = [ask()];
+  await until(() => held.length === 1);
+  (own[0] as unknown as { setNextStreamID(id: number): void }).setNextStreamID(2 ** 30 + 1);
+  calls.push(ask());
+  await until(() => held.length === 2 && service.sessions.length === 2);
+  t.match(await ask(), { failed: false });
+  for (const stream of held) reply(stream);
+  for (const decision of calls) t.match(await decision, { failed: false }, 'calls in progress are answered');
+  await until(() => service.sessions[0].destroyed);
+  t.same(errors, []);
+});
+
+t.test('connections that are closed while there are no calls fail none', async t => {
+  const own = ownSessions(t);
+  const service = await ScriptedService.start(t, stream => reply(stream));
+  // A call does not wait for the end of this delay.
+  t.intercept(Math, 'random', { value: () => 1_000 });
+  const { ask, errors } = clientOf(t, service.address);
+  for (let at = 0; at < 2; at++) {
+    await until(() => service.established.length > at);
+    service.sessions[at].destroy();
+    await until(() => own[at].destroyed);
+  }
+  t.match(await ask(), { failed: false });
+  t.same(errors, []);
+  t.equal(service.sessions.length, 3);
+});
+
+t.test('a connection that lasted for a second worked, and is replaced at once', async t => {
+  const service: ScriptedService = await ScriptedService.start(t, stream => {
+    if (service.sessions.length === 2) stream.session?.destroy();
+    else reply(stream);
+  });
+  t.intercept(Math, 'random', { value: () => 1_000 });
+  const { ask, errors } = clientOf(t, service.address);
+  await until(() => service.established.length === 1);
+  service.sessions[0].destroy();
+  await until(() => service.established.length === 2);
+  const now = performance.now.bind(performance);
+  t.intercept(performance, 'now', { value: () => now() + 1_000 });
+  t.match(await ask(), { failed: true });
+  t.match(await ask(), { failed: false });
+  t.match(errors, [/lost before the answer/]);
+});
+
+t.test('a service that accepts connections and answers no call makes calls fail at once', async t => {
+  const service = await ScriptedService.start(t, stream => stream.session?.destroy());
+  t.intercept(Math, 'random', { value: () => 1_000 });
+  const { ask, errors } = clientOf(t, service.address);
+  for (let i = 0; i < 4; i++) t.match(await ask(), { failed: true });
+  t.match(errors.at(-1), /^unavailable: There is no connection to /);
+  t.equal(service.sessions.length, 2);
 });
 
 t.test('a lost connection fails its calls, and is replaced at once', async t => {
@@ -208,6 +282,19 @@ t.test('a closed client has answered its calls, and takes no more', async t => {
   await until(() => service.sessions[0].destroyed);
   await client.close();
   t.equal(service.sessions.length, 1);
+});
+
+t.test('each close of a client waits for the answers of earlier calls', async t => {
+  const held: ServerHttp2Stream[] = [];
+  const service = await ScriptedService.start(t, stream => held.push(stream));
+  const { client, ask } = clientOf(t, service.address);
+  const call = ask();
+  await until(() => held.length === 1);
+  const closed = Promise.all([client.close(), client.close()]);
+  t.equal(service.sessions[0].destroyed, false);
+  reply(held[0]);
+  t.match(await call, { failed: false });
+  await closed;
 });
 
 t.test('an error of onError is that of the call', async t => {

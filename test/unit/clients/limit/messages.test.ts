@@ -80,6 +80,13 @@ t.test('an independent codec reads the same request', async t => {
   }
 });
 
+t.test('a request with 0 hits only reads the limits of its descriptors', async t => {
+  const entries = { user: 'ann' };
+  const read = asRead({ domain: 'd', hits: 0, descriptors: [{ entries }, { entries, hits: 3 }] });
+  // The service takes 0 in the request for a field that is not set, which is one hit.
+  t.match(read, { descriptors: [{ hitsAddend: { value: 0 } }, { hitsAddend: { value: 3 } }] });
+});
+
 t.test('a request with a part of the wrong type is not encoded, and the error says which part', async t => {
   const wrong: readonly [LimitRequest, RegExp][] = [
     [{ domain: 7 as never, descriptors: [] }, /: domain must be a text, not number\./],

@@ -10,6 +10,7 @@ t.test('addresses of ports, with TLS and of unix sockets are accepted', async t 
     'https://sluice.test': 'https://sluice.test:8081',
     'HTTPS://sluice.test:443': 'https://sluice.test:443',
     '[::1]:9000': 'http://[::1]:9000',
+    '[fe80::1%eth0]:9000': 'http://[fe80::1]:9000',
     'unix:/run/sluice.sock': 'http://localhost',
     'unix:///run/sluice.sock': 'http://localhost',
   };
@@ -29,6 +30,13 @@ t.test('other addresses are rejected when the client is created', async t => {
     'http://a/path',
     '::1',
     'u@a',
+    'foo^bar:1',
+    'a%00b',
+    '1.2.3.999',
+    '[::g]',
+    'a?b',
+    'a#b',
+    'a\\b',
   ];
   for (const address of wrong) {
     t.throws(() => new LimitClient({ address }), {

@@ -23,10 +23,13 @@ const OK = Buffer.from('00000000020801', 'hex');
 export class ScriptedService {
   readonly address: string;
   readonly sessions: ServerHttp2Session[];
+  /** Those that the client has taken for established, because it received the settings. */
+  readonly established: ServerHttp2Session[];
 
-  private constructor(address: string, sessions: ServerHttp2Session[]) {
+  private constructor(address: string, sessions: ServerHttp2Session[], established: ServerHttp2Session[]) {
     this.address = address;
     this.sessions = sessions;
+    this.established = established;
   }
 
   /** Starts a server, which ends with the test. */
@@ -37,9 +40,11 @@ export class ScriptedService {
     port = 0,
   ): Promise<ScriptedService> {
     const sessions: ServerHttp2Session[] = [];
+    const established: ServerHttp2Session[] = [];
     const server = createServer({ settings });
     server.on('session', session => {
       sessions.push(session);
+      session.on('localSettings', () => established.push(session));
       session.on('error', () => {});
     });
     server.on('stream', (stream, headers) => {
@@ -53,7 +58,7 @@ export class ScriptedService {
       for (const session of sessions) session.destroy();
       server.close();
     });
-    return new ScriptedService(`127.0.0.1:${(server.address() as AddressInfo).port}`, sessions);
+    return new ScriptedService(`127.0.0.1:${(server.address() as AddressInfo).port}`, sessions, established);
   }
 }
 

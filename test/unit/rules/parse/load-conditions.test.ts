@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import t from 'tap';
+import { compileRules } from '../../../../src/rules/compile.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import {
   describeRuleFault,
@@ -29,12 +30,14 @@ t.test('an entry is named by its condition', async t => {
     'in: [yes, 010, 1.5]': 'k_in(yes,010,1.5)',
     'in: [a, b, a]': 'k_in(a,b)',
     'in: [a]\nignore_case: true': 'k_in(a;ignore_case)',
-    'value: Gold\nignore_case: true': 'k_Gold',
+    'in: ["a,b", c]': 'k_in(a\\,b,c)',
+    'value: Gold\nignore_case: true': 'k_value(Gold;ignore_case)',
     'cidr: [10.0.0.0/8, "2001:DB8::/32"]': 'k_cidr(10.0.0.0/8,2001:db8::/32)',
     'cidr: 10.0.0.1': 'k_cidr(10.0.0.1)',
     'range: {from: 100, to: 200}': 'k_range(100..200)',
     'range: {from: -0.5}': 'k_range(-0.5..)',
     'range: {to: 7}': 'k_range(..7)',
+    'range: {from: 0.0000001}': 'k_range(0.0000001..)',
     "matches: '^/api/v[0-9]+/'": 'k_matches(^/api/v[0-9]+/)',
     'not: {in: [a], cidr: 10.0.0.0/8}': 'k_not(in(a),cidr(10.0.0.0/8))',
     'not: {value: a}': 'k_not(value(a))',
@@ -153,13 +156,94 @@ t.test('conditions that no request can meet, because others come first, lead to 
     t.match(warnings[0], warning);
   }
   const apart = [
-    'in: [a, b]',
+    'in: [a, b, ""]',
     'cidr: [10.0.0.0/8]',
     'cidr: [10.1.0.0/16]',
     "matches: '^ab'",
     "matches: '^a'",
   ];
   t.same(warningsOf([...apart, "value: 'c*'", 'not: {in: [x]}', 'range: {from: 1}']), []);
+});
+
+t.test('of ranges with one end, the narrower one comes first, wherever it is', async t => {
+  t.same(warningsOf(['range: {from: 100}', 'range: {from: 1000}']), []);
+  t.same(warningsOf(['range: {to: 10}', 'range: {to: 5}', 'range: {from: 8}']), []);
+});
+
+t.test('spellings of one value are one value in warnings', async t => {
+  const warnings = warningsOf(['in: [Gold, gold], ignore_case: true']);
+  t.equal(warnings.length, 1, warnings.join('\n'));
+  t.match(warnings[0], /"gold" is in the list twice/);
+});
+
+t.test('wildcards with any characters, and of any length, stand beside patterns', async t => {
+  const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(
+    text => text !== "'",
+  );
+  for (const value of [...printable.map(text => `/${text}x*`), `${'a'.repeat(1_200)}*`])
+    t.same(warningsOf(["matches: '^[0-9]'", `value: '${value}'`]), [], value);
+});
+
+t.test(
+  'a key has a bounded number of patterns on a level, because each of them reads every value',
+  async t => {
+    const patterns = Array.from({ length: 32 }, (_, i) => `matches: '^p${i}x'`);
+    t.same(warningsOf(patterns), []);
+    t.throws(
+      () => warningsOf([...patterns, "not: {matches: '^z'}"]),
+      /:35:5: d: the key "k" has more than 32 patterns on this level/,
+    );
+  },
+);
+
+t.test('a fault in a condition names the rule', async t => {
+  t.match(
+    faultsOf(entryFile(`key: k\nrange: {from: x}\n${LIMIT}`)).map(({ path }) => path),
+    ['d.k'],
+  );
+});
+
+// With work for each pair of keys, this takes minutes.
+t.test('a level can have many keys with conditions', async t => {
+  const entries = Array.from({ length: 100_000 }, (_, i) => `  - {key: k${i}, in: [a, b], ${LIMIT}}\n`);
+  const content = Buffer.from(`domain: d\ndescriptors:\n${entries.join('')}`);
+  const warnings: unknown[] = [];
+  const onWarning = (warning: unknown): void => void warnings.push(warning);
+  const rules = loadRuleSet([{ name: 'rules/a.yaml', content }], { mergeDomains: false, onWarning });
+  t.ok(compileRules(rules).byteLength > 0);
+  t.same(warnings, []);
+});
+
+t.test('a file of values has no more work than it has values', async t => {
+  const long = '\n'.repeat(10_000_000);
+  const content = Buffer.from(
+    `domain: d\ndescriptors:\n${Array.from({ length: 50 }, (_, i) => `  - {key: k${i}, in_file: plans.txt, ${LIMIT}}\n`).join('')}`,
+  );
+  const files = [{ name: 'rules/a.yaml', content }, ...valueFiles({ 'plans.txt': `${long}gold` })];
+  const before = process.memoryUsage().rss;
+  t.equal(loadRuleSet(files, { mergeDomains: false }).domains[0].entries.length, 50);
+  t.ok(process.memoryUsage().rss - before < 300_000_000, 'lines without values are not kept');
+});
+
+t.test('the values of all lists have a bounded number of characters', async t => {
+  const content = Buffer.from(
+    `domain: d\ndescriptors:\n${Array.from({ length: 200 }, (_, i) => `  - {key: k${i}, in_file: plans.txt, ${LIMIT}}\n`).join('')}`,
+  );
+  const lines = Array.from({ length: 300 }, (_, i) => `${i}${'x'.repeat(3_000)}`).join('\n');
+  t.throws(
+    () =>
+      loadRuleSet([{ name: 'rules/a.yaml', content }, ...valueFiles({ 'plans.txt': lines })], {
+        mergeDomains: false,
+      }),
+    /the values of all lists have more than 134217728 characters together/,
+  );
+});
+
+t.test('a file of values has not the name of a rule file', async t => {
+  t.match(
+    faultOf('in_file: plans.yaml'),
+    /the name "plans.yaml" is that of a rule file: give the file of values another one, such as "plans.yaml.txt"/,
+  );
 });
 
 t.test('values and networks can be in a file beside the rules, one on each line', async t => {

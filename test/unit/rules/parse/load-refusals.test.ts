@@ -221,8 +221,8 @@ t.test('replaces takes names, and not the own one', async t => {
 t.test('share_threshold needs a wildcard in the value or in the key', async t => {
   t.equal(
     refusal(entryFile('key: k\nvalue: v\nshare_threshold: true')),
-    'rules.yaml:5:22: d.k_v: `share_threshold` is only for values with a `*`, and "k_v" has none: ' +
-      'remove the flag, or put a `*` into the value',
+    'rules.yaml:5:22: d.k_v: `share_threshold` is only for entries of several values, and "k_v" has one: ' +
+      'remove the flag, or write several values, such as `in: [a, b]` or a value with a `*`',
   );
   t.equal(refusal(entryFile('key: k\nvalue: v\nshare_threshold: false')), '');
   for (const lines of ['key: k\nvalue: v*', 'key: k\nvalue: a*b', 'key: k\nvalue: "*"', 'key: k*']) {

@@ -10,7 +10,7 @@ t.test('`requests` says how a request becomes descriptors', async t => {
   const [{ requests }] = load(
     file(`
 requests:
-  client_address: {trusted_proxies: 2, header: Forwarded, ipv6_prefix: 64}
+  client_address: {trusted_proxies: 2, header: Forwarded}
   token: {jwks_file: /keys.json, issuer: https://id.example, audience: shop}
   on_failure: deny
   descriptors:
@@ -20,7 +20,7 @@ requests:
 `),
   ).domains;
   t.strictSame(requests, {
-    clientAddress: { header: 'forwarded', trustedProxies: 2, ipv6Prefix: 64 },
+    clientAddress: { header: 'forwarded', trustedProxies: 2 },
     token: {
       header: 'authorization',
       jwksFile: '/keys.json',

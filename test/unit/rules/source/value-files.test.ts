@@ -34,18 +34,27 @@ descriptors:
   - {key: c, not: {in_file: 'three.txt'}}
   - key: d
     in_file: four.txt
+  - {key: e, in_file: p#5.txt}
+  - key: f
+    in_file: p, 6.txt
+#   in_file: shop
+  - {key: g, in_file: seven}
 `,
     'one.txt': '1',
     'two.txt': '2',
     'three.txt': '3',
     'four.txt': '4',
+    'p#5.txt': '5',
+    'p, 6.txt': '6',
+    seven: '7',
+    sev: 'not read',
     gold: 'not read',
     shop: { 'x.txt': 'a directory' },
   });
   const { files, ignored } = await readRuleDirectory(directory, { ignoreDotFiles: true });
   const texts = files.slice(1).map(({ content }) => Buffer.from(content).toString());
-  t.same(texts.sort(), ['1', '2', '3', '4']);
-  t.same(ignored, ['gold', 'shop']);
+  t.same(texts.sort(), ['1', '2', '3', '4', '5', '6', '7']);
+  t.same(ignored, ['gold', 'sev', 'shop']);
 });
 
 t.test('a change of a file of values loads the rules again, also if it was missing', async t => {

@@ -34,6 +34,31 @@ t.test('tasks in Redis need its address', async t => {
   t.equal(loadSettings({ ...env, TASKS_REDIS_URL: 'redis://:secret@cache:6379/1' }).tasksMaxOpen, 200_000);
 });
 
+t.test('tasks in PostgreSQL need its address', async t => {
+  const env = { TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY, TASKS_STORE: 'postgres' };
+  t.match(refusal(env), /TASKS_POSTGRES_URL with the address/);
+  const text = refusal({ ...env, TASKS_POSTGRES_URL: 'postgres://app:hunter2@db:port/tasks' });
+  t.match(text, /TASKS_POSTGRES_URL.*accepted: an address such as postgres:\/\/user:password@host/s);
+  t.notMatch(text, /hunter2/);
+  const url = 'postgres://app:secret@db/tasks?sslmode=verify-full';
+  t.match(loadSettings({ ...env, TASKS_POSTGRES_URL: url }), {
+    tasksPostgresTls: true,
+    tasksMaxOpen: 1_000_000,
+  });
+});
+
+t.test('an address of PostgreSQL is not ignored because the store is not named', async t => {
+  const env = {
+    TASKS_ENABLED: 'true',
+    SECRETS_MASTER_KEY: KEY,
+    TASKS_POSTGRES_URL: 'postgres://app:hunter2@db/tasks',
+  };
+  const text = refusal(env);
+  t.match(text, /would be stored in a file on this machine.*accepted: TASKS_STORE=postgres/s);
+  t.notMatch(text, /hunter2/);
+  t.equal(refusal({ ...env, TASKS_STORE: 'sqlite' }), '');
+});
+
 t.test('invalid networks and ports are rejected', async t => {
   for (const text of ['10.0.0.0', '10.0.0.0/33', 'host/8', '10.0.0.0/8,,', 'fd00::/129', '10.0.0.0/8/8']) {
     t.match(refusal({ TASKS_PUSH_NETWORKS: text }), /networks in CIDR form/, text);

@@ -1,6 +1,5 @@
 import { MsgpackReader, type Packed } from '../../../../clients/redis/msgpack-reader.ts';
 import { firstIdAt } from '../../../model/ids.ts';
-import type { RetryPolicy } from '../../../model/retry-policy.ts';
 import {
   type Actor,
   HISTORY_EVENTS,
@@ -13,7 +12,9 @@ import {
   type TaskStatus,
 } from '../../../model/task.ts';
 import { contentOfTexts, OWN_FIELDS, PRIORITIES } from '../../../model/task-content.ts';
+import { actorOf } from '../../actor-text.ts';
 import { onFinishOf, type StoredDocument } from '../../documents.ts';
+import { policyOf } from '../../policy-text.ts';
 import type { ClaimedTask, CreateResult, SettleAnswer, TaskQuery } from '../../requests.ts';
 
 /** Content that later versions add: at the end of records, so that those of older versions can be read. */
@@ -164,25 +165,6 @@ export function bodyOf(packed: Buffer | null): TaskBody {
     headers: headers === false ? NO_PAIRS : JSON.parse(headers as string),
     result: text(result),
   };
-}
-
-/** A retry policy without `maxAttempts`, as text. Equal policies have equal texts. */
-export function policyText({ baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs }: RetryPolicy): string {
-  return JSON.stringify([baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs]);
-}
-
-function policyOf(maxAttempts: number, rest: string): RetryPolicy {
-  const [baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs] = JSON.parse(rest);
-  return { maxAttempts, baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs };
-}
-
-export function actorText({ type, id }: Actor): string {
-  return `${type}:${id}`;
-}
-
-function actorOf(packed: string): Actor {
-  const colon = packed.indexOf(':');
-  return { type: packed.slice(0, colon) as Actor['type'], id: packed.slice(colon + 1) };
 }
 
 /** @param seq number of the entry, from 1 */

@@ -2,8 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../../base/fault.ts';
 import type { OpenToOthers } from '../../../../base/files/owner-only.ts';
 import type { StopThread, ThreadIsReady } from '../../../../base/threads/inside-thread.ts';
-import type { Task } from '../../../model/task.ts';
-import { resolveTime } from '../../../model/time.ts';
+import { type Made, madeTask } from '../../made-task.ts';
 import {
   type AnswerOf,
   type ArgumentsOf,
@@ -11,7 +10,7 @@ import {
   type OperationName,
   tenantOf,
 } from '../../operations.ts';
-import type { CreateAnswer, CreateResult, NewTask } from '../../requests.ts';
+import type { CreateAnswer, CreateResult } from '../../requests.ts';
 import { receivedFault, type SentFault } from '../../trouble.ts';
 import { WaitingBounds } from '../../waiting-bounds.ts';
 import { sizeOf } from '../operations/operations.ts';
@@ -168,18 +167,15 @@ export class AskedOperations {
   }
 }
 
-/** Stands for a task that was just created: the fields that do not follow from the request. */
-interface Made {
+/** Stands for a task that was just created. */
+interface MadeResult extends Made {
   readonly kind: 'made';
-  /** The time of the store's step. */
-  readonly at: number;
-  readonly heldBy: string | null;
 }
 type ShortAnswer =
   | Exclude<CreateAnswer, { kind: 'done' | 'replayed' }>
   | {
       readonly kind: 'done' | 'replayed';
-      readonly results: readonly (CreateResult | Made)[];
+      readonly results: readonly (CreateResult | MadeResult)[];
       readonly note: string;
     };
 
@@ -193,7 +189,7 @@ export function shortened({ name }: Operation, answer: unknown): unknown {
   if (whole.kind !== 'done') return whole;
   const results = whole.results.map(result =>
     result.kind === 'created'
-      ? ({ kind: 'made', at: result.task.updatedAt, heldBy: result.task.heldBy } satisfies Made)
+      ? ({ kind: 'made', at: result.task.updatedAt, heldBy: result.task.heldBy } satisfies MadeResult)
       : result,
   );
   return { ...whole, results } satisfies ShortAnswer;
@@ -209,24 +205,4 @@ function restored(operation: Operation, answer: unknown): unknown {
     result.kind === 'made' ? { kind: 'created', task: madeTask(tasks[i], result) } : result,
   );
   return { ...short, results };
-}
-
-function madeTask({ task }: NewTask, { at, heldBy }: Made): Task {
-  const runAt = resolveTime(task.runAt, at);
-  return {
-    ...task,
-    runAt,
-    expiresAt: resolveTime(task.expiresAt, at),
-    heldBy,
-    status: 'scheduled',
-    dueAt: heldBy === null ? runAt : null,
-    attempt: 0,
-    deferrals: 0,
-    lastError: null,
-    cancelRequestedAt: null,
-    updatedAt: at,
-    startedAt: null,
-    finishedAt: null,
-    version: 1,
-  };
 }

@@ -1,10 +1,11 @@
+import { actorText } from '../../actor-text.ts';
+import { isFinalCode, isWaitingCode, STATUS } from '../../codes.ts';
 import type { ChangeAnswer, RemoveAnswer, TaskChange, TaskPatch } from '../../requests.ts';
-import { isFinalCode, isWaitingCode, STATUS } from '../rows/codes.ts';
 import { applyDifference, difference } from '../rows/content.ts';
 import type { NewEntry } from '../rows/history.ts';
 import { takeKeyAgain } from '../rows/keys.ts';
 import { removeTask, saveTask } from '../rows/save.ts';
-import { actorText, findTask, type StoredTask, shown, type TaskRow } from '../rows/task-row.ts';
+import { findTask, type StoredTask, shown, type TaskRow } from '../rows/task-row.ts';
 import type { Work } from '../rows/work.ts';
 
 /** The result of an action: the history entry for the change of the row, or why nothing was changed. */

@@ -1,5 +1,7 @@
 import type { Rate } from '../../../model/documents.ts';
 import { bodyBytes } from '../../../model/task.ts';
+import { actorText } from '../../actor-text.ts';
+import { STATUS, STATUS_CODES } from '../../codes.ts';
 import type {
   Block,
   BlockQuery,
@@ -10,9 +12,8 @@ import type {
   WorkerBlock,
 } from '../../requests.ts';
 import { READ_BYTES } from '../../task-store.ts';
-import { STATUS, STATUS_CODES } from '../rows/codes.ts';
 import { saveTask } from '../rows/save.ts';
-import { actorText, bodyAt, shown, taskAt } from '../rows/task-row.ts';
+import { bodyAt, shown, taskAt } from '../rows/task-row.ts';
 import {
   type Bucket,
   readTenant,

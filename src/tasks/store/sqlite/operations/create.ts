@@ -1,20 +1,13 @@
 import { keptTexts, type OwnField, PRIORITIES } from '../../../model/task-content.ts';
 import { resolveTime } from '../../../model/time.ts';
+import { actorText } from '../../actor-text.ts';
+import { isFinalCode, STATUS } from '../../codes.ts';
 import { onFinishText } from '../../documents.ts';
 import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../../requests.ts';
-import { isFinalCode, STATUS } from '../rows/codes.ts';
 import { applyDifference, difference } from '../rows/content.ts';
 import { type KeyHolder, keyHolder, takeKey } from '../rows/keys.ts';
 import { insertTask, saveTask } from '../rows/save.ts';
-import {
-  actorText,
-  findTask,
-  mapText,
-  type StoredTask,
-  shown,
-  type TaskRow,
-  taskAt,
-} from '../rows/task-row.ts';
+import { findTask, mapText, type StoredTask, shown, type TaskRow, taskAt } from '../rows/task-row.ts';
 import { openTasks, type TenantTotals, type Work } from '../rows/work.ts';
 import { applyChanges, isDocumented, lookUp, writeRecord } from './documents.ts';
 

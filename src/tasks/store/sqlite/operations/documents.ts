@@ -1,4 +1,5 @@
 import type { DocumentBodies, DocumentKind } from '../../../model/documents.ts';
+import { DOCUMENT, DOCUMENT_CODES } from '../../codes.ts';
 import {
   type DeleteDocument,
   type DocumentChange,
@@ -9,11 +10,11 @@ import {
   MAX_DROPPED,
   type PutDocument,
   type StoredDocument,
+  type TenantAccount,
 } from '../../documents.ts';
 import type { ApplyAnswer, CreateResult, Idempotency } from '../../requests.ts';
 import { READ_BYTES } from '../../task-store.ts';
 import { LIMIT, type Row, type Statements } from '../file/statements.ts';
-import { DOCUMENT, DOCUMENT_CODES } from '../rows/codes.ts';
 import { insertDocument } from '../rows/save.ts';
 import { openTasks, type TenantTotals, type View, type Work } from '../rows/work.ts';
 import { dropTenant } from './removal.ts';
@@ -35,6 +36,9 @@ const SHOWN = 'doc.kind, doc.id, doc.version, doc.parent, doc.due_at, doc.body';
 const BY_ID = `SELECT ${SHOWN} FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ? AND id = ?`;
 const BY_NAME = `SELECT ${SHOWN} FROM doc_name CROSS JOIN doc ON doc.no = doc_name.doc
   WHERE doc_name.tenant = ? AND doc_name.name = ?`;
+const ACCOUNTS = `SELECT tenant.name, ${SHOWN} FROM tenant INDEXED BY tenant_known
+  CROSS JOIN doc INDEXED BY doc_id ON doc.tenant = tenant.no AND doc.kind = ${DOCUMENT.account}
+  WHERE tenant.known = 1 AND tenant.name > ? ORDER BY tenant.name ${LIMIT}`;
 const COUNT = 'SELECT count(*) FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ?';
 const DUE = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_due WHERE due_at <= ? ORDER BY due_at ${LIMIT}`;
 const DUE_OF_TENANT = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_tenant_due
@@ -247,6 +251,17 @@ function documentListSql(byParent: boolean, bounded: boolean, order: 'asc' | 'de
   return `SELECT ${SHOWN} FROM doc INDEXED BY ${index} WHERE tenant = ? AND kind = ?${byParent ? ' AND parent = ?' : ''}${
     bounded ? ` AND ${beyond}` : ''
   } ORDER BY id ${order} ${LIMIT}`;
+}
+
+export function accounts(
+  { statements }: View,
+  after: string | null,
+  limit: number,
+): readonly TenantAccount[] {
+  return statements.all(ACCOUNTS, after ?? '', limit).map(([tenant, ...rest]) => ({
+    tenant: tenant as string,
+    account: documentOf(rest) as StoredDocument<'account'>,
+  }));
 }
 
 interface DueDocument {

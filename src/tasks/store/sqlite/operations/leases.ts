@@ -1,11 +1,11 @@
 import type { Task } from '../../../model/task.ts';
+import { actorText } from '../../actor-text.ts';
+import { EVENT, isFinalCode, STATUS } from '../../codes.ts';
 import type { ExtendAnswer, Overdue, Progress, SettleAnswer, Settlement } from '../../requests.ts';
 import { LIMIT } from '../file/statements.ts';
-import { EVENT, isFinalCode, STATUS } from '../rows/codes.ts';
 import { addEntry } from '../rows/history.ts';
 import { saveAside, saveTask } from '../rows/save.ts';
 import {
-  actorText,
   rowOf,
   type StoredTask,
   shown,

@@ -5,6 +5,7 @@ import { change, remove } from './change.ts';
 import { blocks, claim, setWakeup } from './claim.ts';
 import { create } from './create.ts';
 import {
+  accounts,
   apply,
   countDocuments,
   dueDocuments,
@@ -57,6 +58,7 @@ const READS = {
   dueOf,
   usage,
   tenants,
+  accounts,
   now,
 } as const satisfies Partial<Runs<View>>;
 
@@ -122,6 +124,8 @@ export function weightOf({ name, args }: Operation): number {
     case 'list':
     case 'listDocuments':
       return 1 + args[1].limit;
+    case 'accounts':
+      return 1 + args[1];
     case 'history':
       return 1 + args[2].limit;
     case 'search':

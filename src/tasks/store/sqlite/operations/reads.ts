@@ -1,6 +1,7 @@
 import { firstIdAt } from '../../../model/ids.ts';
 import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../../../model/task.ts';
 import { PRIORITIES } from '../../../model/task-content.ts';
+import { STATUS, STATUS_CODES } from '../../codes.ts';
 import type {
   DueTasks,
   FoundTasks,
@@ -13,7 +14,6 @@ import type {
 import { narrowsList, type Piece, type PieceRequest, placeOf, readDuePlace, scan } from '../../search.ts';
 import { MAX_DUE, MAX_DUE_WORKERS, READ_BYTES } from '../../task-store.ts';
 import { LIMIT, type Row } from '../file/statements.ts';
-import { STATUS, STATUS_CODES } from '../rows/codes.ts';
 import { readHistory } from '../rows/history.ts';
 import { bodyAt, bodyOf, findTask, readTasks, shown, TASK_COLUMN_LIST } from '../rows/task-row.ts';
 import { readTenant, readWorker, type View } from '../rows/work.ts';

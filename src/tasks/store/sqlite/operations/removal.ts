@@ -1,7 +1,7 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/task.ts';
+import { DOCUMENT, STATUS } from '../../codes.ts';
 import type { PurgeAnswer } from '../../requests.ts';
 import { LIMIT } from '../file/statements.ts';
-import { DOCUMENT, STATUS } from '../rows/codes.ts';
 import { removeTask } from '../rows/save.ts';
 import { rowOf, TASK_COLUMN_LIST } from '../rows/task-row.ts';
 import type { TenantTotals, Work } from '../rows/work.ts';

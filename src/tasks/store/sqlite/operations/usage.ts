@@ -6,9 +6,9 @@ import {
   UsageSum,
   usageStart,
 } from '../../../model/usage.ts';
+import { DOCUMENT } from '../../codes.ts';
 import type { UsageIncrement, UsageOfInterval, UsageQuery } from '../../usage.ts';
 import { LIMIT } from '../file/statements.ts';
-import { DOCUMENT } from '../rows/codes.ts';
 import type { View, Work } from '../rows/work.ts';
 
 /** Stands for all workers of a tenant. Workers have numbers from 1. */

@@ -1,19 +1,16 @@
 import {
-  type Actor,
   HISTORY_FIRST_KEPT,
   HISTORY_LAST_KEPT,
   type HistoryEntry,
   type HistoryEvent,
 } from '../../../model/task.ts';
+import { actorOf } from '../../actor-text.ts';
+import { EVENT, EVENT_CODES, STATUS_CODES } from '../../codes.ts';
+import { droppedOf, FIRST_DROPPED, withGap } from '../../history-gap.ts';
 import type { HistoryQuery } from '../../requests.ts';
 import { LIMIT, type Row } from '../file/statements.ts';
-import { EVENT, EVENT_CODES, STATUS_CODES } from './codes.ts';
-import { actorOf, actorText, type TaskRow } from './task-row.ts';
+import type { TaskRow } from './task-row.ts';
 import type { View, Work } from './work.ts';
-
-/** The actor of changes that the store makes by itself. */
-const STORE_ACTOR: Actor = { type: 'system', id: 'store' };
-export const STORE_ACTOR_TEXT = actorText(STORE_ACTOR);
 
 /** Fields of entries that do not follow from the task. They are stored as JSON. */
 type EntryRest = Pick<HistoryEntry, 'http' | 'error' | 'changed' | 'progress' | 'note'>;
@@ -79,34 +76,10 @@ export function readHistory(
       ? statements.all(ASCENDING, row.seq, after ?? 0, limit)
       : statements.all(DESCENDING, row.seq, after ?? row.events + 1, limit);
   const entries = rows.map(entryOf);
-  const dropped = row.events - HISTORY_FIRST_KEPT - HISTORY_LAST_KEPT;
-  if (dropped <= 0) return entries;
-  return withGap(entries, gapEntry(statements.one(DESCENDING, row.seq, GAP, 1) as Row, dropped), {
-    after,
-    limit,
-    order,
-  });
-}
-
-/** The number of the first entry that is dropped. */
-const GAP = HISTORY_FIRST_KEPT + 1;
-
-function gapEntry(lastBefore: Row, dropped: number): HistoryEntry {
-  const { at, from, to, attempt } = entryOf(lastBefore);
-  return { seq: GAP, at, event: 'gap', from, to, attempt, actor: STORE_ACTOR, dropped };
-}
-
-/** Inserts the gap in its place, if that is on this page. */
-function withGap(
-  entries: HistoryEntry[],
-  gap: HistoryEntry,
-  { after, limit, order }: HistoryQuery,
-): HistoryEntry[] {
-  const [before, behind] = order === 'asc' ? [-1, 1] : [1, -1];
-  if (after !== null && Math.sign(GAP - after) !== behind) return entries;
-  const place = entries.findIndex(({ seq }) => Math.sign(seq - GAP) !== before);
-  entries.splice(place === -1 ? entries.length : place, 0, gap);
-  return entries.slice(0, limit);
+  const dropped = droppedOf(row.events);
+  if (dropped === 0) return entries;
+  const before = entryOf(statements.one(DESCENDING, row.seq, FIRST_DROPPED, 1) as Row);
+  return withGap(entries, before, dropped, { after, limit, order });
 }
 
 function entryOf(row: Row): HistoryEntry {

@@ -1,8 +1,9 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { DOCUMENT, isFinalCode, isWaitingCode, STATUS } from '../../codes.ts';
 import { callbackDocument, type StoredDocument } from '../../documents.ts';
+import { STORE_ACTOR_TEXT } from '../../history-gap.ts';
 import type { Row, Statements } from '../file/statements.ts';
-import { DOCUMENT, isFinalCode, isWaitingCode, STATUS } from './codes.ts';
-import { addEntry, type NewEntry, STORE_ACTOR_TEXT } from './history.ts';
+import { addEntry, type NewEntry } from './history.ts';
 import { leaveKey } from './keys.ts';
 import {
   bodyAt,

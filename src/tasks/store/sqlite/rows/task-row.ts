@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite';
-import type { Actor, Task, TaskBody, TaskError } from '../../../model/task.ts';
+import type { Task, TaskBody, TaskError } from '../../../model/task.ts';
 import {
   contentOfTexts,
   keptTexts,
@@ -7,9 +7,10 @@ import {
   type OwnField,
   PRIORITIES,
 } from '../../../model/task-content.ts';
+import { actorOf } from '../../actor-text.ts';
+import { STATUS_CODES } from '../../codes.ts';
 import { onFinishOf } from '../../documents.ts';
 import type { Row } from '../file/statements.ts';
-import { STATUS_CODES } from './codes.ts';
 import type { View } from './work.ts';
 
 /** A row of `task`, by column. Operations change it, and `saveTask` writes the changed columns. */
@@ -157,15 +158,6 @@ function taskOf(row: TaskRow, workerId: string): Task {
 export function mapText(map: Readonly<Record<string, string>>): string | null {
   const text = JSON.stringify(map);
   return text === '{}' ? null : text;
-}
-
-export function actorText(actor: Actor): string {
-  return `${actor.type}:${actor.id}`;
-}
-
-export function actorOf(text: string): Actor {
-  const colon = text.indexOf(':');
-  return { type: text.slice(0, colon) as Actor['type'], id: text.slice(colon + 1) };
 }
 
 const MAX_REPEATED = 256;

@@ -1,6 +1,6 @@
+import { STATUS } from '../../codes.ts';
 import type { Numbers } from '../file/numbers.ts';
 import type { Row, Statements } from '../file/statements.ts';
-import { STATUS } from './codes.ts';
 
 /** The context of operations that read: one state of the file, at one time. */
 export interface View {

@@ -4,9 +4,9 @@ import { RuleSetRefused } from '../../../../../src/rules/rule-set.ts';
 
 const OVERLAY = 'overlay:\n  - {domain: shop, path: address, group_by: {prefix: 24}}\n';
 
-function loaded(entry: string) {
+function loaded(entry: string, overlay = OVERLAY) {
   const files = [
-    { name: 'overlay.yaml', content: Buffer.from(OVERLAY), format: 'overlay' as const },
+    { name: 'overlay.yaml', content: Buffer.from(overlay), format: 'overlay' as const },
     { name: 'rules.yaml', content: Buffer.from(`domain: shop\ndescriptors: [{${entry}}]\n`) },
   ];
   return loadRuleSet(files, { mergeDomains: false }).domains[0].entries[0];
@@ -26,4 +26,10 @@ t.test('an overlay can say which part of a value counts together', async t => {
 
 t.test('an overlay cannot group the values of a rule with one value', async t => {
   t.throws(() => loaded(`key: address, value: 10.0.0.1, ${LIMIT}`), RuleSetRefused);
+});
+
+t.test('an overlay for many rules leaves out those with one value', async t => {
+  const ofAll = OVERLAY.replace('path: address', 'path: "*"');
+  t.equal(loaded(`key: address, value: 10.0.0.1, ${LIMIT}`, ofAll).groupBy, undefined);
+  t.match(loaded(`key: address, value: "10.*", ${LIMIT}`, ofAll), { groupBy: { by: 'prefix' } });
 });

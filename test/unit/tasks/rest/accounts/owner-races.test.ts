@@ -1,4 +1,5 @@
 import t from 'tap';
+import { noPostgres, postgresFor } from '../../../../support/postgres-server.ts';
 import { startRedis } from '../../../../support/redis-server.ts';
 import { harnessStores } from '../../../../support/tasks/harness-stores.ts';
 import { TASK_SERVER_ARGS } from '../../../../support/tasks/redis-backend.ts';
@@ -8,6 +9,7 @@ import type { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
 const server = await startRedis({ args: TASK_SERVER_ARGS });
 t.teardown(() => server.stop());
+const postgres = noPostgres === false ? await postgresFor(t) : null;
 
 const ROUNDS = 5;
 
@@ -45,7 +47,7 @@ async function firstOwner(rest: TaskHarness): Promise<Owner> {
   return { id, token: rest.token, tokenId };
 }
 
-for (const [name, open] of Object.entries(harnessStores(server))) {
+for (const [name, open] of Object.entries(harnessStores(server, postgres))) {
   for (const [what, remove] of Object.entries(REMOVALS)) {
     t.test(`${name}: of two owners who ${what} at once, one keeps the access`, async t => {
       for (let round = 0; round < ROUNDS; round++) {

@@ -3,7 +3,6 @@ import { DEFAULT_TENANT_LIMITS } from '../../../../../src/tasks/model/documents.
 import { Signals } from '../../../../../src/tasks/model/signals.ts';
 import { reap } from '../../../../../src/tasks/scheduler/upkeep/reaper.ts';
 import { purgeAll } from '../../../../../src/tasks/scheduler/upkeep/retention.ts';
-import { Directory } from '../../../../../src/tasks/store/directory.ts';
 import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 import { settlement } from '../../../../support/tasks/factories.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -109,7 +108,6 @@ test('what is not kept any longer is removed, by the limits of each tenant', asy
     const purged = purgeAll(
       {
         store: scene.store,
-        directory: new Directory(scene.store, scene.clock),
         limits: DEFAULT_TENANT_LIMITS,
         clock: scene.clock,
       },
@@ -155,9 +153,8 @@ test('removal goes in slices, and rests in between', async ({ scene, worker }, t
     slices.push(answer.tasks);
     return answer;
   };
-  const directory = new Directory(scene.store, scene.clock);
-  const store = { tenants: scene.store.tenants.bind(scene.store), purge };
-  const purged = purgeAll({ store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock }, running);
+  const store = { accounts: scene.store.accounts.bind(scene.store), purge };
+  const purged = purgeAll({ store, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock }, running);
   await scene.turn();
   t.same(slices, [500], 'the next slice waits');
   await scene.pass(50);
@@ -172,8 +169,7 @@ test('removal goes on while anything is left, be it no tasks', async ({ scene },
     asked.push(max);
     return answers.shift()!;
   };
-  const directory = new Directory(scene.store, scene.clock);
-  const parts = { store: scene.store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock };
+  const parts = { store: scene.store, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock };
   const purged = purgeAll(parts, running);
   await scene.pass(50);
   await purged;
@@ -206,11 +202,7 @@ test('where the store fails for one tenant, others’ are removed', async ({ sce
     purged.push(tenant);
     return { tasks: 0, more: false };
   };
-  const directory = new Directory(scene.store, scene.clock);
-  const pass = purgeAll(
-    { store: scene.store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock },
-    running,
-  );
+  const pass = purgeAll({ store: scene.store, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock }, running);
   pass.catch(() => {});
   await scene.pass(50);
   await t.rejects(pass, /a part of the store is away/);

@@ -26,7 +26,9 @@ async def seen(users, **options):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://app.test") as client:
         for user in users:
             answer = await client.get("/", headers={} if user is None else {"x-user": user})
-            answers.append({"status": answer.status_code, "headers": dict(answer.headers), "body": answer.text})
+            # As they were written: ASGI requires names in lower case.
+            headers = {name.decode(): value.decode() for name, value in answer.headers.raw}
+            answers.append({"status": answer.status_code, "headers": headers, "body": answer.text})
     return answers
 
 
@@ -38,6 +40,7 @@ async def main():
         "allowed": await seen(["ann"], **away),
         "denied": await seen(["ann"], deny=True, **away),
         "wrong": await seen(["ann"], **{**away, "url": url.replace("/json", "/other")}),
+        "notJson": await seen(["ann"], **{**away, "url": url.replace("/json", "/healthcheck")}),
         "errors": errors,
     }))
 

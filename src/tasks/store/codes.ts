@@ -1,8 +1,8 @@
-import type { DocumentKind } from '../../../model/documents.ts';
-import type { HistoryEvent, TaskStatus } from '../../../model/task.ts';
+import type { DocumentKind } from '../model/documents.ts';
+import type { HistoryEvent, TaskStatus } from '../model/task.ts';
 
-// Numbers that are stored in the file instead of words. They are part of the layout: words may be added at the end, but
-// existing numbers must not change. The list after each table converts numbers to words.
+// Numbers that are stored instead of words. They are part of the layouts of SQLite and PostgreSQL: words may be added at
+// the end, but existing numbers must not change. The list after each table converts numbers to words.
 
 export const STATUS = {
   scheduled: 0,

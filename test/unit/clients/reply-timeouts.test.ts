@@ -1,7 +1,7 @@
 import t from 'tap';
-import { HOUR_MS } from '../../../../src/base/clock.ts';
-import { ReplyTimeouts } from '../../../../src/clients/redis/reply-timeouts.ts';
-import { JumpingClock } from '../../../support/jumping-clock.ts';
+import { HOUR_MS } from '../../../src/base/clock.ts';
+import { ReplyTimeouts } from '../../../src/clients/reply-timeouts.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 
 function waiting() {
   const clock = new JumpingClock(0);

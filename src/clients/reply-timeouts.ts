@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 
 /** A reply that must come by its time. */
 interface Expected {

@@ -1,0 +1,51 @@
+import { withoutTls } from '../../base/tls/client-tls.ts';
+import { readPostgresAddress } from '../../settings/kinds/postgres-address.ts';
+import { POSTGRES_TASK_STORE_DEFAULTS } from '../../tasks/store/postgres/connection/options.ts';
+import { PostgresTaskStore } from '../../tasks/store/postgres/postgres-store.ts';
+import { clientTls } from '../stores/client-tls.ts';
+import type { Surroundings } from '../surroundings.ts';
+
+/**
+ * Creates the task store in PostgreSQL.
+ *
+ * @throws Error that names the setting, if a TLS file cannot be used
+ */
+export function postgresTaskStore({
+  settings,
+  clock,
+  random,
+  logger,
+}: Omit<Surroundings, 'stats'>): PostgresTaskStore {
+  const { hosts, user, password, database } = readPostgresAddress(settings.tasksPostgresUrl);
+  const commit = settings.tasksPostgresSynchronousCommit;
+  const tls = settings.tasksPostgresTls
+    ? clientTls(
+        {
+          certificate: '',
+          key: '',
+          ca: settings.tasksPostgresTlsCaCert,
+          skipHostnameVerification: false,
+          settings: 'TASKS_POSTGRES_TLS',
+        },
+        {
+          ca: 'TASKS_POSTGRES_TLS_CACERT',
+          plain: 'set TASKS_POSTGRES_TLS=false, and no sslmode in TASKS_POSTGRES_URL',
+        },
+      )
+    : withoutTls('set TASKS_POSTGRES_TLS=true');
+  return new PostgresTaskStore({
+    ...POSTGRES_TASK_STORE_DEFAULTS,
+    hosts,
+    user,
+    password,
+    database,
+    tls: tls.options,
+    explain: reason => tls.explain(reason),
+    connections: settings.tasksPostgresConnections,
+    synchronousCommit: commit === 'server' ? null : commit,
+    timeoutMs: settings.tasksPostgresTimeoutMs,
+    clock,
+    random,
+    logger,
+  });
+}

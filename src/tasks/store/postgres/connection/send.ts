@@ -1,0 +1,60 @@
+import { asError } from '../../../../base/fault.ts';
+import { answersTo, type Call, statementOf } from './calls.ts';
+import { cancelStatement } from './cancel.ts';
+import { breaksConnection } from './failure.ts';
+import type { PostgresTaskStoreOptions } from './options.ts';
+import type { Connection, PrimaryPool } from './primary-pool.ts';
+
+/** There is no connection, so nothing was sent. */
+export class ConnectFailed extends Error {
+  constructor(cause: unknown) {
+    super(asError(cause).message, { cause });
+  }
+}
+
+/** A statement takes too long; it is being canceled. */
+class Late extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer within ${timeoutMs} ms: the server is overloaded, frozen or unreachable`);
+  }
+}
+
+/**
+ * Sends calls as one statement and returns their answers.
+ *
+ * @throws (rejects with) {@link ConnectFailed}, or Error of the server or of the connection
+ */
+export async function sendCalls(
+  pool: PrimaryPool,
+  calls: readonly Call[],
+  { synchronousCommit, timeoutMs, tls, clock }: PostgresTaskStoreOptions,
+): Promise<readonly unknown[]> {
+  const statement = statementOf(calls, synchronousCommit);
+  let connection: Connection;
+  try {
+    connection = await pool.connect();
+  } catch (failure) {
+    throw new ConnectFailed(failure);
+  }
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(timeoutMs, () => {
+    cancelStatement(connection, tls);
+    late.reject(new Late(timeoutMs));
+  });
+  const lost = (failure: Error): void => late.reject(failure);
+  connection.on('error', lost);
+  try {
+    const { rows } = await Promise.race([
+      connection.query({ ...statement, values: [...statement.values], rowMode: 'array' }),
+      late.promise,
+    ]);
+    connection.release();
+    return answersTo(calls, rows[0].at(-1));
+  } catch (failure) {
+    connection.release(breaksConnection(failure));
+    throw failure;
+  } finally {
+    timer.cancel();
+    connection.off('error', lost);
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * Classes of advisory locks, which end with their transaction.
+ *
+ * - `worker`: shared by creations of tasks of the worker, exclusive for the deletion of its document
+ * - `quota`: of creations of a tenant that is near its limit of open tasks
+ * - `siblings`: of new documents of a kind that are limited in number
+ * - `idempotency`: of requests with the same key
+ */
+export const LOCK = {
+  worker: 0x534c_0001,
+  quota: 0x534c_0002,
+  siblings: 0x534c_0003,
+  idempotency: 0x534c_0004,
+} as const;
