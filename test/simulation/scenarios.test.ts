@@ -128,7 +128,7 @@ scenario(
       ...tenant('acme'),
       schedule('minute', { cron: '* * * * *' }),
       { at: 90 * SECOND, do: 'crash', process: 0, downMs: HOUR },
-      until(63 * MINUTE),
+      until(63.5 * MINUTE),
     ],
   },
   (seen, t) => t.strictSame(seen.runs('minute'), ['12:01', '13:01', '13:02', '13:03']),
