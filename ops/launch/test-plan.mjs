@@ -17,12 +17,14 @@ const GROUP_SIZES = { 'service/': 4, '': 12 };
  * process or of its threads, change it in another way, or take longest.
  */
 export const ALONE = [
+  'simulation/planted-faults',
   'service/task-kills-postgres',
   'service/task-kills-redis',
   'service/task-kills-sqlite',
   'service/live-page-views',
   'unit/tasks/crashes/',
   'service/tasks-readiness',
+  'simulation/simulation',
   'service/exactness-redis',
   'service/client-worker',
   'service/console.test',
@@ -104,6 +106,7 @@ export const AT_LENGTH = [
   'unit/tasks/store/postgres/pooler',
   'unit/tasks/store/redis-cluster',
   'unit/tasks/store/redis-faults',
+  'simulation/planted-faults',
   // Attacks and floods
   'service/tasks-attacks',
   'service/tasks-fair',

@@ -1,5 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
+import type { OperationName } from '../../../src/tasks/store/operations.ts';
 import type { Overdue } from '../../../src/tasks/store/requests.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -84,23 +85,23 @@ export async function compareAnswers(
   store: TaskStore,
   step: Exclude<Step, { advanceMs: number }>,
 ): Promise<string | null> {
-  const expected = comparable(step, await call(model, step));
-  const found = comparable(step, await call(store, step).catch(error => ({ rejected: error })));
+  const expected = comparable(step.call, await call(model, step));
+  const found = comparable(step.call, await call(store, step).catch(error => ({ rejected: error })));
   if (isDeepStrictEqual(found, expected)) return null;
   return `${step.call} answered otherwise than the model\n${differingPlaces(found, expected)}`;
 }
 
 /** What of an answer counts: hints do not, nor the order of what has none. */
-function comparable(step: Exclude<Step, { advanceMs: number }>, answer: unknown): unknown {
-  if (step.call === 'wakeups') return null;
-  if (step.call === 'overdue') {
+export function comparable(name: OperationName, answer: unknown): unknown {
+  if (name === 'wakeups') return null;
+  if (name === 'overdue') {
     if (!Array.isArray(answer)) return answer;
     const found: readonly Overdue[] = answer;
     const leases = found.flatMap(({ tenant, leases }) => leases.map(lease => ({ tenant, ...lease })));
     const expired = found.flatMap(({ tenant, expired }) => expired.map(task => ({ tenant, task })));
     return { leases: sorted(leases), expired: sorted(expired) };
   }
-  return step.call === 'dueDocuments' && Array.isArray(answer) ? sorted(answer) : answer;
+  return name === 'dueDocuments' && Array.isArray(answer) ? sorted(answer) : answer;
 }
 
 function sorted(items: readonly unknown[]): unknown[] {

@@ -1,0 +1,388 @@
+import t from 'tap';
+import { ask, HOUR, MINUTE, SECOND, scenario, tenant, until } from './scenario.ts';
+import type { Step } from './steps/step.ts';
+
+// What users of other schedulers and queues have reported, and what our documentation promises instead.
+
+/** A schedule whose tasks have this type. */
+function schedule(type: string, fields: object, at = 1_000): Step {
+  return ask(at, 'POST', 'schedules', {
+    name: type,
+    worker: 'mailer',
+    overlap: 'allow',
+    ...fields,
+    task: { type },
+  });
+}
+
+/** No process runs, which would only wait for the next time: that of an hour takes seconds. */
+function asleep(from: number, to: number): Step {
+  return { at: from, do: 'crash', process: 0, downMs: to - from };
+}
+
+/** A task of this type. */
+function task(at: number, type: string, fields: object = {}, of = 'acme'): Step {
+  return ask(at, 'POST', 'tasks', { worker: 'mailer', type, ...fields }, of);
+}
+
+/** A batch of a hundred tasks. */
+function flood(at: number, of: string, deed: string): Step {
+  const tasks = times(100, () => ({ worker: 'mailer', type: 'flood', payload: { deeds: [deed] } }));
+  return ask(at, 'POST', 'tasks/batch', { tasks }, of);
+}
+
+function times<T>(count: number, make: (number: number) => T): T[] {
+  return Array.from({ length: count }, (_, number) => make(number));
+}
+
+scenario(
+  t,
+  'at the end of summer time a schedule of every minute is not silent for an hour',
+  {
+    start: '2026-10-25T00:57:30Z',
+    steps: [
+      ...tenant('acme'),
+      schedule('minute', { cron: '* * * * *', timezone: 'Europe/Berlin' }),
+      until(7 * MINUTE),
+    ],
+  },
+  (seen, t) => {
+    const expected = ['00:58', '00:59', '01:00', '01:01', '01:02', '01:03', '01:04'];
+    t.strictSame(seen.runs('minute'), expected);
+  },
+);
+
+scenario(
+  t,
+  'a time that the clocks show twice has one run, and not one without end',
+  {
+    start: '2026-10-25T00:28:00Z',
+    steps: [
+      ...tenant('acme'),
+      schedule('once', { cron: '30 2 * * *', timezone: 'Europe/Berlin' }),
+      schedule('twice', { cron: '30 2 * * *', timezone: 'Europe/Berlin', dst: { overlap: 'twice' } }),
+      asleep(6 * MINUTE, 60 * MINUTE),
+      until(64 * MINUTE),
+    ],
+  },
+  (seen, t) => {
+    t.strictSame(seen.runs('once'), ['00:30']);
+    t.strictSame(seen.runs('twice'), ['00:30', '01:30']);
+  },
+);
+
+scenario(
+  t,
+  'a weekly schedule runs once in the week in which summer time ends',
+  {
+    start: '2026-11-01T05:28:00Z',
+    steps: [
+      ...tenant('acme'),
+      schedule('weekly', { cron: '30 1 * * 0', timezone: 'America/New_York' }),
+      asleep(6 * MINUTE, 60 * MINUTE),
+      until(64 * MINUTE),
+    ],
+  },
+  (seen, t) => t.strictSame(seen.runs('weekly'), ['05:30']),
+);
+
+scenario(
+  t,
+  'a time that the clocks leave out has one run, right after the gap',
+  {
+    start: '2026-03-29T00:54:00Z',
+    steps: [
+      ...tenant('acme'),
+      schedule('gap', { cron: '30 2 * * *', timezone: 'Europe/Berlin' }),
+      schedule('minute', { cron: '*/5 * * * *', timezone: 'Europe/Berlin' }),
+      until(12 * MINUTE),
+    ],
+  },
+  (seen, t) => {
+    t.strictSame(seen.runs('gap'), ['01:00']);
+    t.strictSame(seen.runs('minute'), ['00:55', '01:00', '01:05']);
+  },
+);
+
+scenario(
+  t,
+  'a schedule that was paused for long does not make up for it when it is resumed',
+  {
+    steps: [
+      ...tenant('acme'),
+      schedule('minute', { cron: '* * * * *', catch_up: { mode: 'all', window: '4h' } }),
+      ask(90 * SECOND, 'PATCH', 'schedules/minute', { paused: true }),
+      asleep(2 * MINUTE, 60 * MINUTE),
+      ask(61.5 * MINUTE, 'PATCH', 'schedules/minute', { paused: false }),
+      until(63.5 * MINUTE),
+    ],
+  },
+  (seen, t) => t.strictSame(seen.runs('minute'), ['12:01', '13:02', '13:03']),
+);
+
+scenario(
+  t,
+  'after an outage of an hour a schedule makes up for its latest time only',
+  {
+    steps: [
+      ...tenant('acme'),
+      schedule('minute', { cron: '* * * * *' }),
+      { at: 90 * SECOND, do: 'crash', process: 0, downMs: HOUR },
+      until(63.5 * MINUTE),
+    ],
+  },
+  (seen, t) => t.strictSame(seen.runs('minute'), ['12:01', '13:01', '13:02', '13:03']),
+);
+
+scenario(
+  t,
+  'the tasks that waited while their worker was paused do not start all at once',
+  {
+    steps: [
+      ...tenant('acme', { concurrency: 3, rate: { limit: 5, per: '1s', burst: 5 } }),
+      ask(SECOND, 'PATCH', 'workers/mailer', { paused: true }),
+      ...times(60, number => task(2_000 + number * 100, 'waiting', { payload: { deeds: ['ok:100'] } })),
+      ask(20 * SECOND, 'PATCH', 'workers/mailer', { paused: false }),
+      until(40 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    const starts = seen.startsOf('waiting').map(({ at }) => at);
+    t.equal(starts.length, 60);
+    t.ok(
+      starts.every(at => at >= 20 * SECOND),
+      'none starts before',
+    );
+    const most = Math.max(
+      ...starts.map(at => starts.filter(other => other >= at && other < at + SECOND).length),
+    );
+    t.ok(most <= 10, `${most} start within a second`);
+  },
+);
+
+for (const [what, trouble] of [
+  [
+    'is suspended',
+    { at: 5_000, do: 'operator', tenant: 'globex', method: 'PATCH', body: { status: 'suspended' } },
+  ],
+  [
+    'has a receiver that never answers',
+    { at: 5_000, do: 'receiver', tenant: 'globex', worker: 'mailer', ms: 60_000, how: 'hangs' },
+  ],
+  ['has no store', { at: 5_000, do: 'outage', tenant: 'globex', ms: 60_000, hangs: false }],
+] satisfies [string, Step][]) {
+  scenario(
+    t,
+    `a tenant that ${what} stops no other`,
+    {
+      steps: [
+        ...tenant('acme'),
+        ...tenant('globex', { concurrency: 50 }),
+        ...times(100, number => task(2_000 + number * 200, 'stopped', {}, 'globex')),
+        trouble,
+        ...times(40, number => task(6_000 + number * SECOND, `free-${number}`)),
+        until(60 * SECOND),
+      ],
+    },
+    (seen, t) => {
+      const late = times(40, number => {
+        const [{ at }] = seen.startsOf(`free-${number}`);
+        return at - (6_000 + number * SECOND);
+      });
+      t.ok(Math.max(...late) < 2_500, `tasks of the other start within ${Math.max(...late)} ms`);
+    },
+  );
+}
+
+scenario(
+  t,
+  'tenants with little to do wait for no tenant with a thousand tasks, whether its receivers are quick or slow',
+  {
+    steps: [
+      ...tenant('acme'),
+      ...tenant('globex', { concurrency: 1000 }),
+      ...tenant('initech', { concurrency: 1000 }),
+      ...times(5, number => flood(2_000 + number * 100, 'globex', 'ok:300')),
+      ...times(5, number => flood(2_000 + number * 100, 'initech', 'ok:4000')),
+      ...times(30, number => task(3_000 + number * 300, `light-${number}`)),
+      until(90 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    const late = times(30, number => seen.startsOf(`light-${number}`)[0].at - (3_000 + number * 300));
+    t.ok(Math.max(...late) < SECOND, `light tasks start within ${Math.max(...late)} ms`);
+    t.equal(seen.startsOf('flood').length, 1_000);
+  },
+);
+
+for (const operation of ['claim', 'settle'] as const)
+  for (const kind of ['dies_before', 'dies_after'] as const)
+    scenario(
+      t,
+      `a process that dies at a ${operation} (${kind}) loses no task, and none stays running`,
+      {
+        steps: [
+          ...tenant('acme', { retry: { max_attempts: 3, base: '1s' } }),
+          { at: 1_500, do: 'fault', process: 0, operation, kind, ms: 0 },
+          task(2_000, 'taken', { payload: { deeds: ['ok:200'] } }),
+          until(30 * SECOND),
+        ],
+      },
+      (seen, t) => {
+        t.strictSame(seen.ends.get('taken'), ['succeeded']);
+        const [first, second] = seen.startsOf('taken');
+        // The lease lasts for the timeout and 15 s. What died before its claim had nothing.
+        if (second !== undefined)
+          t.ok(second.at - first.at < 25 * SECOND, `it starts again after ${second.at - first.at} ms`);
+      },
+    );
+
+scenario(
+  t,
+  'a restart creates no duplicates: each request has one task, however often it is repeated',
+  {
+    processes: 2,
+    steps: [
+      ...tenant('acme'),
+      ...times(20, number =>
+        ask(2_000 + number * 50, 'POST', 'tasks', {
+          worker: 'mailer',
+          type: 'once',
+          payload: { label: `once-${number}` },
+        }),
+      ),
+      { at: 2_000, do: 'network', ms: 4_000, percent: 60 },
+      { at: 2_300, do: 'crash', process: 0, downMs: SECOND },
+      { at: 2_600, do: 'crash', process: 1, downMs: SECOND },
+      until(30 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    t.equal(new Set(seen.startsOf('once').map(({ id }) => id)).size, 20);
+    t.strictSame(seen.ends.get('once'), Array(20).fill('succeeded'));
+  },
+);
+
+scenario(
+  t,
+  'a bulk task is overtaken only by tasks that become due within five minutes after it',
+  {
+    steps: [
+      ...tenant('acme', { concurrency: 1 }),
+      task(2_000, 'first', { payload: { deeds: ['ok:3000'] } }),
+      task(2_500, 'bulk', { priority: 'bulk', payload: { deeds: ['ok:1000'] } }),
+      ...times(150, number =>
+        task(3_000 + number * 2_500, 'critical', { priority: 'critical', payload: { deeds: ['ok:3000'] } }),
+      ),
+      until(400 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    const [{ at }] = seen.startsOf('bulk');
+    t.ok(
+      at > 290 * SECOND && at < 400 * SECOND,
+      `it starts after ${Math.round(at / SECOND)} s, although urgent tasks wait`,
+    );
+  },
+);
+
+scenario(
+  t,
+  'tasks that fail together are not retried together, and ever more seldom',
+  {
+    steps: [
+      ...tenant('acme', { concurrency: 100, retry: { max_attempts: 5, base: '5s', factor: 3, jitter: 0.2 } }),
+      ...times(50, () => task(2_000, 'storm', { payload: { deeds: ['fail:10', 'fail:10', 'fail:10'] } })),
+      until(120 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    for (const [attempt, least] of [
+      [2, 4],
+      [3, 12],
+      [4, 36],
+    ] as const) {
+      const starts = seen
+        .startsOf('storm')
+        .filter(start => start.attempt === attempt)
+        .map(({ at }) => at);
+      const most = Math.max(
+        ...starts.map(at => starts.filter(other => other >= at && other < at + 100).length),
+      );
+      t.equal(starts.length, 50);
+      t.ok(most <= 20, `attempt ${attempt}: at most ${most} of 50 in a tenth of a second`);
+      t.ok(Math.min(...starts) > least * SECOND, `attempt ${attempt} begins after ${Math.min(...starts)} ms`);
+    }
+    t.strictSame(seen.ends.get('storm'), Array(50).fill('succeeded'));
+  },
+);
+
+scenario(
+  t,
+  'a worker that is overloaded is left alone for as long as it asks, by all of its tasks',
+  {
+    steps: [
+      ...tenant('acme'),
+      task(2_000, 'asks', { payload: { deeds: ['wait:20'] } }),
+      ...times(10, number => task(3_000 + number * 500, 'waits')),
+      until(40 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    const starts = seen.startsOf('waits').map(({ at }) => at);
+    t.equal(starts.length, 10);
+    t.ok(
+      Math.min(...starts) >= 22 * SECOND,
+      `the first of the others starts after ${Math.min(...starts)} ms`,
+    );
+  },
+);
+
+scenario(
+  t,
+  'a schedule whose time zone changes follows the new one from then on, without a run too many',
+  {
+    start: '2026-06-01T07:58:00Z',
+    steps: [
+      ...tenant('acme'),
+      schedule('daily', { cron: '0 10 * * *', timezone: 'Europe/Berlin' }),
+      ask(4 * MINUTE, 'PATCH', 'schedules/daily', { timezone: 'Europe/London' }),
+      asleep(5 * MINUTE, 58 * MINUTE),
+      until(64 * MINUTE),
+    ],
+  },
+  // Ten o'clock in Berlin, and an hour later in London: another time of the same schedule.
+  (seen, t) => t.strictSame(seen.runs('daily'), ['08:00', '09:00']),
+);
+
+scenario(
+  t,
+  'a list that is read page by page skips no task while others end',
+  {
+    delayMs: 30,
+    steps: [
+      ...tenant('acme', { concurrency: 5 }),
+      ...times(30, number =>
+        task(2_000 + number * 30, 'ends', { payload: { deeds: [`ok:${50 + number * 10}`] } }),
+      ),
+      ...times(10, number => task(2_010 + number * 90, 'stays', { delay: '30s' })),
+      ...times(
+        6,
+        number =>
+          ({
+            at: 2_800 + number * 300,
+            do: 'pages',
+            tenant: 'acme',
+            query: 'limit=2&status=scheduled',
+          }) as const,
+      ),
+      ...times(
+        6,
+        number =>
+          ({ at: 2_900 + number * 300, do: 'pages', tenant: 'acme', query: 'limit=3&order=asc' }) as const,
+      ),
+      until(20 * SECOND),
+    ],
+  },
+  (seen, t) => t.equal(seen.startsOf('ends').length, 30),
+);

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { repositoryRoot } from '../repository.ts';
+import { PLANTED } from './planted.ts';
+
+/** What the simulator says about a planted fault. */
+export interface PlantedResult {
+  readonly name: string;
+  /** How many histories it took to find it; null if it was not found. */
+  readonly histories: number | null;
+  readonly seconds: number;
+  /** The promise that was broken, and the history that breaks it, or what went wrong. */
+  readonly report: string;
+}
+
+/** Runs the simulator with a fault planted in it. */
+export async function findPlanted(
+  number: number,
+  mostSeeds: number,
+  firstSeed: number,
+): Promise<PlantedResult> {
+  const root = repositoryRoot();
+  const plant = join(root, 'build/test/support/planted-faults/plant.js');
+  const simulate = join(root, 'build/test/simulation/simulate.js');
+  const args = [
+    '--import',
+    plant,
+    simulate,
+    '--seeds',
+    String(mostSeeds),
+    '--seed',
+    String(firstSeed),
+    '--first',
+  ];
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, PLANTED_FAULT: String(number) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const played = /(\d+) histories in (\d+) s/.exec(output);
+  const broken = output.includes('\nbroken: ');
+  return {
+    name: PLANTED[number].name,
+    histories: broken && played !== null ? Number(played[1]) : null,
+    seconds: Number(played?.[2] ?? 0),
+    report: output + errors,
+  };
+}

@@ -1,0 +1,150 @@
+/** A fault of the product that is planted to see whether a test finds it: a text in a built file that is another. */
+export interface PlantedFault {
+  readonly name: string;
+  /** Below `src/tasks`, without its extension. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Where the fault is, and how it changes the built text. Exactly one place must have the text. */
+export const PLANTED: readonly PlantedFault[] = [
+  {
+    name: 'a claim ignores the due time',
+    file: 'store/sqlite/operations/candidates',
+    from: 'statements.all(DUE, number, band, now, now, max)',
+    to: 'statements.all(DUE, number, band, now + 5_000, now, max)',
+  },
+  {
+    name: 'a lost heartbeat is not noticed',
+    file: 'scheduler/upkeep/reaper',
+    from: 'const overdue = await thread.store.overdue(MAX_AT_ONCE);',
+    to: 'const overdue = (await thread.store.overdue(MAX_AT_ONCE)).map(each => ({ ...each, leases: [] }));',
+  },
+  {
+    name: 'a key is freed while its task waits for a retry',
+    file: 'store/sqlite/rows/save',
+    from: 'addEntry(work, row, from, entry);',
+    to: 'addEntry(work, row, from, entry);\n    if (row.status === STATUS.retry) leaveKey(work, row, null, null);',
+  },
+  {
+    name: 'a task has one attempt more than its policy says',
+    file: 'store/sqlite/operations/leases',
+    from: 'row.attempt >= maxAttempts',
+    to: 'row.attempt > maxAttempts',
+  },
+  {
+    name: 'a task that was canceled has no callback',
+    file: 'store/sqlite/rows/save',
+    from: 'if (row.on_finish !== null)',
+    to: 'if (row.on_finish !== null && row.status !== STATUS.canceled)',
+  },
+  {
+    name: 'the history drops that a task was resumed',
+    file: 'store/sqlite/rows/history',
+    from: 'const number = ++row.events;',
+    to: "if (entry.event === 'resumed') return;\n    const number = ++row.events;",
+  },
+  {
+    name: 'a paused worker gets tasks',
+    file: 'scheduler/workers/worker-book',
+    from: 'if (worker.body.paused)',
+    to: 'if (false)',
+  },
+  {
+    name: 'the end of a task counts twice in the usage',
+    file: 'store/measured-store',
+    from: 'usage?.count(tenant, task, status);',
+    to: 'usage?.count(tenant, task, status);\n        usage?.count(tenant, task, status);',
+  },
+  {
+    name: 'a schedule fires twice at the end of summer time',
+    file: 'model/schedules/cron',
+    from: "const once = appointment && dst.overlap === 'once';",
+    to: 'const once = false;',
+  },
+  {
+    name: 'an operation without an answer is repeated',
+    file: 'scheduler/upkeep/usage-writer',
+    from: "if (failure instanceof Fault && failure.code === 'overloaded')",
+    to: 'if (failure instanceof Fault)',
+  },
+  {
+    name: 'every-minute schedules are silent in the hour that comes twice',
+    file: 'model/schedules/cron',
+    from: 'const appointment = !expression.hour.star;',
+    to: 'const appointment = true;',
+  },
+  {
+    name: 'a repeated request creates another task',
+    file: 'rest/tasks/task-create',
+    from: '...remembering(call),',
+    to: '',
+  },
+  {
+    name: 'a worker runs one task more than its concurrency',
+    file: 'store/sqlite/operations/claim',
+    from: 'concurrency - running(worker))',
+    to: 'concurrency + 1 - running(worker))',
+  },
+  {
+    name: 'a task that waits for a retry does not block its group',
+    file: 'store/sqlite/operations/candidates',
+    from: 'return { ...NO_LOOK, dueAt, lookAt: Math.min(dueAt, expiresAt ?? dueAt) };',
+    to: 'return this.#lookAtAll(group, room);',
+  },
+  {
+    name: 'a suspended account gets tasks',
+    file: 'scheduler/workers/worker-book',
+    from: "if (account.body.status !== 'active')",
+    to: 'if (false)',
+  },
+  {
+    name: 'a request to cancel is forgotten when the attempt fails',
+    file: 'store/sqlite/operations/leases',
+    from: "event === 'canceled' || row.cancel_at !== null",
+    to: "event === 'canceled'",
+  },
+  {
+    name: 'a task of another process is never noticed',
+    file: 'store/sqlite/rows/save',
+    from: 'worker.wakeAt = row.due_at;',
+    to: '',
+  },
+  {
+    name: 'a worker that asked to be left alone gets tasks',
+    file: 'store/sqlite/operations/leases',
+    from: 'throttle(work, row, settlement.throttleMs);',
+    to: '',
+  },
+  {
+    name: 'starts do not count against the rate of the worker',
+    file: 'store/sqlite/operations/claim',
+    from: 'take(worker.bucket, tasks.length);',
+    to: ';',
+  },
+  {
+    name: 'hits are given back that were used',
+    file: 'scheduler/attempts/start-limits',
+    from: 'const unused = entry.taken - count;',
+    to: 'const unused = entry.taken;',
+  },
+  {
+    name: 'callbacks stay when their tasks were created',
+    file: 'scheduler/schedules/callbacks',
+    from: 'documents: tellings.map(deletionOf),',
+    to: '',
+  },
+  {
+    name: 'a task of a deleted account stays',
+    file: 'scheduler/upkeep/deletions',
+    from: '{ succeededMs: -1, otherMs: -1 }',
+    to: '{ succeededMs: -1, otherMs: 3_600_000 }',
+  },
+  {
+    name: 'a page skips a task',
+    file: 'rest/http/page',
+    from: 'placeOf(found[items.length - 1])',
+    to: 'placeOf(found[items.length])',
+  },
+];
