@@ -120,3 +120,14 @@ t.test('tasks in a PostgreSQL that wants TLS, and is away for a while', options,
   const counted = await server.query('SELECT FROM sluice.usage WHERE worker = 0', { database: 'tasks' });
   t.ok(counted.length > 0, 'threads write what they have counted when they stop');
 });
+
+t.test('TASKS_POSTGRES_SYNCHRONOUS_COMMIT=local does not wait for a standby', options, async t => {
+  const server = await postgresFor(t);
+  const settings = { TASKS_STORE: 'postgres', TASKS_POSTGRES_URL: server.url() };
+  const service = await startTasksService(t, { ...settings, TASKS_POSTGRES_SYNCHRONOUS_COMMIT: 'local' });
+  const acme = await newTenant(service);
+  await acme.make('workers', { name: 'later', mode: 'pull' });
+  await server.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  await server.query('SELECT pg_reload_conf()');
+  await acme.make('tasks', { worker: 'later' });
+});
