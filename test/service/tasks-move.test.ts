@@ -32,6 +32,14 @@ async function killedAt(line: RegExp, args: readonly string[]): Promise<string> 
   return child.output;
 }
 
+t.test('a server that is not there ends the command with a message', async t => {
+  const launcher = join(repositoryRoot(), 'ops/launch/sluice.mjs');
+  const args = ['--from', 'postgres://u@127.0.0.1:1/tasks', '--to', `sqlite:${tempDirectory(t)}`];
+  const child = new Child({ command: process.execPath, args: [launcher, 'tasks', 'move', ...args] });
+  t.match(await child.ended, { status: 2 });
+  t.match(child.output, /PostgreSQL at 127.0.0.1:1 was not ready within .*ECONNREFUSED/);
+});
+
 t.test('tasks go on in another store, after a move that was killed several times', async t => {
   const data = tempDirectory(t);
   const redis = await redisFor(t, { args: TASK_SERVER_ARGS });

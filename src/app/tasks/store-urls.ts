@@ -14,9 +14,9 @@ import {
   redisEndpoint,
 } from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { MovingStore } from '../../tasks/move/move.ts';
+import type { MovingStore } from '../../tasks/move/moving-store.ts';
 import { threadedSqliteStore } from '../../tasks/store/sqlite/engine/thread-operator.ts';
-import { refuseUnlessIdle as refuseUsedFile } from '../../tasks/store/sqlite/file/idle-file.ts';
+import { refuseUnlessIdle } from '../../tasks/store/sqlite/file/idle-file.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { TASKS_FILE } from './task-store.ts';
 
@@ -56,10 +56,11 @@ export async function storeAtUrl(url: string, use: StoreUse, thread: Thread): Pr
 function fileStore(url: string, use: StoreUse, { settings, logger }: Thread): MovingStore {
   const path = filePath(url);
   const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
-  if (isThere) refuseUsedFile(path, use === 'new_or_existing');
+  if (isThere) refuseUnlessIdle(path, use === 'new_or_existing');
   else if (use === 'existing') throw new StoreUrlFault(`there is no file ${path}`);
   else createDirectory(dirname(path));
-  const { store } = threadedSqliteStore({ path, synchronous: settings.tasksSqliteSynchronous }, logger);
+  const file = { path, synchronous: settings.tasksSqliteSynchronous, isAlone: true };
+  const { store } = threadedSqliteStore(file, logger);
   return { store, shown: `sqlite:${path}` };
 }
 
@@ -116,9 +117,9 @@ async function redisStore(url: string, _use: StoreUse, thread: Thread): Promise<
 async function postgresStore(url: string, use: StoreUse, thread: Thread): Promise<MovingStore> {
   const fault = postgresAddressFault(url);
   if (fault !== null) throw new StoreUrlFault(fault);
-  const [{ postgresOptions }, { refuseUnlessIdle }, { PostgresTaskStore }] = await Promise.all([
+  const [{ postgresOptions }, { refuseWithoutTables }, { PostgresTaskStore }] = await Promise.all([
     import('./postgres-task-store.ts'),
-    import('../../tasks/store/postgres/idle.ts'),
+    import('../../tasks/store/postgres/existing-tables.ts'),
     import('../../tasks/store/postgres/postgres-store.ts'),
   ]);
   const { settings } = thread;
@@ -127,7 +128,7 @@ async function postgresStore(url: string, use: StoreUse, thread: Thread): Promis
     ...thread,
     settings: { ...settings, tasksPostgresUrl: url, tasksPostgresTls },
   });
-  await refuseUnlessIdle(options, use === 'new_or_existing');
+  if (use === 'existing') await refuseWithoutTables(options);
   // As for Redis, a server that is not there is told soon.
   const store = new PostgresTaskStore({ ...options, startMs: settings.tasksPostgresTimeoutMs });
   return { store, shown: `postgres://${readPostgresAddress(url).shown}` };
@@ -146,8 +147,16 @@ function ownParameters(url: string): { readonly address: string; readonly parame
     const found = /([?&])(type|prefix)=([^&,#]*)(&?)/.exec(address);
     if (found === null) return { address, parameters };
     const [whole, mark, name, value, more] = found;
-    parameters[name] = decodeURIComponent(value);
+    parameters[name] = unescaped(value);
     address = address.replace(whole, more === '' ? '' : mark);
+  }
+}
+
+function unescaped(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    throw new StoreUrlFault('a `%` in it begins no escape; write `%25` for a percent sign');
   }
 }
 

@@ -110,6 +110,12 @@ export class MoveReport implements MoveObserver {
       case 'moved_before':
         this.#line(`${from} was moved to ${to} at ${formatTime(result.at)}. There is nothing to do.`);
         break;
+      case 'used':
+        this.#line(
+          `A process of the service has used ${from} meanwhile, so that it is still the one to use. Stop all of them, ` +
+            `empty ${to}, and run the command again.`,
+        );
+        break;
       case 'differs':
         for (const { tenant, text } of result.differences)
           this.#line(tenant === '' ? text : `${tenant}: ${text}`);

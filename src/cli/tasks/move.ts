@@ -1,10 +1,12 @@
 import { StoreUrlFault, type StoreUse, storeAtUrl } from '../../app/tasks/store-urls.ts';
-import { systemClock } from '../../base/clock.ts';
+import { DAY_MS, systemClock } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import { loadSettings } from '../../settings/load.ts';
-import { MoveRefused, type MovingStore, moveTasks } from '../../tasks/move/move.ts';
+import { refuseUsed } from '../../tasks/move/last-use.ts';
+import { moveTasks } from '../../tasks/move/move.ts';
 import { deleteMoveRecord, moveRecordOf } from '../../tasks/move/move-record.ts';
+import { MoveRefused, type MovingStore } from '../../tasks/move/moving-store.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
 import { MOVE_FLAGS, REOPEN_FLAGS } from './move-flags.ts';
@@ -13,23 +15,37 @@ import { StoreLog } from './store-log.ts';
 import { confirm, noArguments, report } from './tasks-command.ts';
 
 /** `sluice tasks move` */
-export async function move(args: readonly string[], io: CliIo): Promise<number> {
+export function move(args: readonly string[], io: CliIo): Promise<number> {
+  return toItsEnd(() => moveBetween(args, io));
+}
+
+async function moveBetween(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, MOVE_FLAGS);
   noArguments(positionals);
   const fromUrl = urlOf(flags.from, '--from', 'SLUICE_MOVE_FROM', io);
   const toUrl = urlOf(flags.to, '--to', 'SLUICE_MOVE_TO', io);
   const from = await openStore(fromUrl, '--from', 'existing', io);
   const to = await openStore(toUrl, '--to', 'new_or_existing', io);
+  if (from.shown === to.shown) throw new UsageFault(`${from.shown} cannot be moved to itself.`);
   return whileOpen([from, to], async () => {
+    for (const { store, shown } of [from, to]) {
+      await refuseUsed({ store, shown }, systemClock, () => {
+        io.stderr(`A process has used ${shown} a moment ago. Waiting to see whether it still does.\n`);
+      });
+    }
     const output = new MoveReport(io, { from: from.shown, to: to.shown }, flags.json, systemClock);
     const result = await moveTasks(from, to, output);
     output.ended(result);
-    return result.kind === 'differs' ? EXIT.refused : EXIT.done;
+    return ['differs', 'used'].includes(result.kind) ? EXIT.refused : EXIT.done;
   });
 }
 
 /** `sluice tasks reopen` */
-export async function reopen(args: readonly string[], io: CliIo): Promise<number> {
+export function reopen(args: readonly string[], io: CliIo): Promise<number> {
+  return toItsEnd(() => reopenStore(args, io));
+}
+
+async function reopenStore(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, REOPEN_FLAGS);
   noArguments(positionals);
   const opened = await openStore(
@@ -52,6 +68,16 @@ export async function reopen(args: readonly string[], io: CliIo): Promise<number
     report({ reopened: true }, `The service can start on ${shown}.`, flags, io);
     return EXIT.done;
   });
+}
+
+/** Keeps the process alive, which would end while stores only wait to try something again. */
+async function toItsEnd(run: () => Promise<number>): Promise<number> {
+  const timer = setInterval(() => {}, DAY_MS);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 function urlOf(flag: string, flagName: string, variable: string, io: CliIo): string {

@@ -6,13 +6,9 @@ import { checkCopy, type Difference } from './check-copy.ts';
 import { pagesOfTenant, tenantsOf } from './copied-pages.ts';
 import { type CopyCounts, copyTenants, NOTHING_COPIED, readProgress } from './copy-tenants.ts';
 import type { TenantDigest } from './digest.ts';
+import { isUsedAfter } from './last-use.ts';
 import { deleteMoveRecord, moveRecordOf, writeMoveRecord } from './move-record.ts';
-
-/** A store, and its address without credentials, by which the other one knows it. */
-export interface MovingStore {
-  readonly store: TaskStore;
-  readonly shown: string;
-}
+import { MoveRefused, type MovingStore } from './moving-store.ts';
 
 /** What the caller shows of a move. */
 export interface MoveObserver {
@@ -29,16 +25,10 @@ export type MoveResult =
   | { readonly kind: 'moved' }
   /** An earlier run has moved everything. */
   | { readonly kind: 'moved_before'; readonly at: number }
+  /** A process of the service has used the source meanwhile. Nothing was marked as moved. */
+  | { readonly kind: 'used' }
   /** The source has changed, or a store has lost something. Nothing was marked as moved. */
   | { readonly kind: 'differs'; readonly differences: readonly Difference[] };
-
-/** A move cannot begin. The message says why, and what to do. */
-export class MoveRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'MoveRefused';
-  }
-}
 
 /**
  * Moves everything of a store to an empty one, and compares both afterwards. A move that was interrupted goes on: the target
@@ -55,9 +45,12 @@ export async function moveTasks(
   const [source, target] = await Promise.all([moveRecordOf(from.store), moveRecordOf(to.store)]);
   refuseSource(source, from, to);
   refuseTarget(target, from, to);
-  if (target === null && source !== null) return { kind: 'moved_before', at: source.at };
+  if (target === null && source !== null) {
+    await refuseEmptied(from, to, source.at);
+    return { kind: 'moved_before', at: source.at };
+  }
   const record = target ?? (await beginIn(from, to));
-  const total = await countsOf(from.store);
+  const [beganAt, total] = [await from.store.now(), await countsOf(from.store)];
   observer.began(total, target === null ? null : target.at);
   await copyTenants(from.store, to.store, readProgress(record.progress), {
     save: progress => writeMoveRecord(to.store, { ...record, progress }),
@@ -65,6 +58,7 @@ export async function moveTasks(
   });
   const differences = await checkCopy(from.store, to.store, observer);
   if (differences.length > 0) return { kind: 'differs', differences };
+  if (await isUsedAfter(from.store, beganAt)) return { kind: 'used' };
   const at = await from.store.now();
   await writeMoveRecord(from.store, { direction: 'out', other: to.shown, at, progress: null });
   await deleteMoveRecord(to.store);
@@ -72,7 +66,6 @@ export async function moveTasks(
 }
 
 function refuseSource(record: MoveRecord | null, from: MovingStore, to: MovingStore): void {
-  if (from.shown === to.shown) throw new MoveRefused(`${from.shown} cannot be moved to itself.`);
   if (record?.direction === 'in') {
     throw new MoveRefused(
       `the tasks of ${record.other} are being moved into ${from.shown}. Finish that move first.`,
@@ -91,6 +84,16 @@ function refuseTarget(record: MoveRecord | null, from: MovingStore, to: MovingSt
     record.direction === 'in'
       ? `the tasks of ${record.other} are being moved into ${to.shown}. Finish that move first, or use another store.`
       : `${to.shown} has tasks that were moved to ${record.other} at ${formatTime(record.at)}. Use an empty store.`,
+  );
+}
+
+/** Keeps an operator from believing in a target that was emptied after the move. */
+async function refuseEmptied(from: MovingStore, to: MovingStore, at: number): Promise<void> {
+  const [[expected], [found]] = await Promise.all([from.store.tenants(null, 1), to.store.tenants(null, 1)]);
+  if (expected === undefined || found !== undefined) return;
+  throw new MoveRefused(
+    `the tasks of ${from.shown} were moved to ${to.shown} at ${formatTime(at)}, but that is empty now. To move them ` +
+      'again, run "sluice tasks reopen" for the source first.',
   );
 }
 

@@ -18,6 +18,7 @@ export type Runs<C, N extends OperationName = OperationName> = {
 /** All operations: those of one tenant, whose first argument is the tenant, and those of all. */
 const OPERATIONS = {
   ping: 'all',
+  lastUse: 'all',
   create: 'tenant',
   get: 'tenant',
   getWhole: 'tenant',

@@ -65,8 +65,13 @@ export interface TaskStore {
   start(): Promise<void>;
   /** Waits for operations in progress, then closes. */
   stop(): Promise<void>;
-  /** Resolves if the store replies and accepts writes. */
+  /** Resolves if the store replies and accepts writes. A server remembers the time: see {@link TaskStore.lastUse}. */
   ping(): Promise<void>;
+  /**
+   * When a process last asked with `ping`, as each process of the service does every few seconds. Null for never, and for
+   * a file, which a process can lock.
+   */
+  lastUse(): Promise<number | null>;
 
   /**
    * Creates tasks with status `scheduled` and one entry `created` (`updated` for a replaced task).

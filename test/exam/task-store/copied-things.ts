@@ -54,6 +54,27 @@ const THINGS: Readonly<Record<string, Show>> = {
     t.match(await copy.settle(leaseId, 'no_retry'), { kind: 'lost' });
   },
 
+  async 'a tenant can be half deleted'(scene, copy, t) {
+    const { ms } = USAGE_SPANS.hour;
+    const first = usageStart('hour', scene.now);
+    const increments = Array.from({ length: 600 }, (_, i) => ({
+      at: first - i * ms,
+      workerId: scene.mailer.id,
+      figures: [placeOfCount('created'), 1],
+    }));
+    for (let from = 0; from < increments.length; from += 100) {
+      await scene.store.addUsage(ACME, increments.slice(from, from + 100));
+    }
+    const { id } = scene.mailer;
+    await scene.store.apply(ACME, [{ op: 'delete', kind: 'worker', id, expect: 'any' }]);
+    await scene.store.forgetTenant(ACME, null);
+    await copyAll({ from: scene.store, to: copy.store });
+    t.equal(
+      (await copy.store.listDocuments(ACME, { kind: 'account', after: null, limit: 1, order: 'asc' })).length,
+      1,
+    );
+  },
+
   async 'it is known how the last attempt ended'(scene, copy, t) {
     await scene.add();
     const { leaseId } = await scene.startOne();

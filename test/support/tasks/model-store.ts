@@ -349,6 +349,10 @@ export class ModelStore implements TaskStore {
     );
   }
 
+  async lastUse(): Promise<number | null> {
+    return null;
+  }
+
   async copyOut(tenant: string, place: CopyPlace): Promise<CopyPage> {
     return copyOut(this.#state(tenant), this.#now(), place);
   }

@@ -64,7 +64,8 @@ t.test('a database that a process uses is refused', { skip: noPostgres }, async 
     const timer = setInterval(() => store.ping().catch(() => {}), 500);
     t.match(await used, {
       status: 2,
-      stderr: /the database postgres is not opened: a process uses it; stop all processes of the service/,
+      stderr:
+        /A process has used postgres:.* a moment ago.*\n.*a process of the service uses postgres:.* Stop all of them first/,
     });
     clearInterval(timer);
   });

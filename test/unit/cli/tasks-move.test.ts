@@ -130,6 +130,26 @@ t.test('Redis to Redis: each URL can have a prefix, and the source keeps its key
   t.strictSame(await using(opened('b:'), copiesOf), await using(opened('a:'), copiesOf));
 });
 
+t.test('a Redis that a process uses is refused', async t => {
+  const { url, opened } = await redisWithPassword(t);
+  const path = await filledFile(t);
+  await using(opened(), async store => {
+    await store.ping();
+    t.ok(((await store.lastUse()) ?? 0) > (await store.now()) - 5_000);
+    const timer = setInterval(() => store.ping().catch(() => {}), 500);
+    const { status, stderr } = await runIn(
+      { SLUICE_MOVE_TO: url },
+      'tasks',
+      'move',
+      '--from',
+      `sqlite:${path}`,
+    );
+    clearInterval(timer);
+    t.equal(status, 2);
+    t.match(stderr, /a process of the service uses redis:.* Stop all of them first/);
+  });
+});
+
 t.test('a store that cannot be used is refused, and no password is printed', async t => {
   const path = await filledFile(t);
   const { server } = await redisWithPassword(t);
@@ -161,6 +181,7 @@ t.test('a store that cannot be used is refused, and no password is printed', asy
     [from, `redis://:${wrong}@127.0.0.1:1,redis://127.0.0.1:2`, /--to: a list of addresses/],
     [from, `redis://:${wrong}@127.0.0.1:${server.port}?prefix=a{b`, /its parameter "prefix" has/],
     [from, `redis://:${wrong}@127.0.0.1:${server.port}?type=sentinel`, /neither single nor cluster/],
+    [from, `redis://:${wrong}@127.0.0.1:${server.port}?prefix=%zz`, /--to: a `%` in it begins no escape/],
   ];
   for (const [first, second, says] of cases) {
     const env = { SLUICE_MOVE_FROM: first, SLUICE_MOVE_TO: second };

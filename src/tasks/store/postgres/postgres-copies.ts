@@ -67,7 +67,7 @@ export class PostgresCopies {
     const args = [tenant, ...after, PAGE_SIZES.usage];
     const rows = (await this.#functions.read('copy_usage', args, tenant)) as UsageCopyValues[];
     const now = await this.#now();
-    const copies = rows.map(usageCopyOf).filter(({ span, at }) => !isUsageOver(span, at, now));
+    const copies = rows.flatMap(usageCopyOf).filter(({ span, at }) => !isUsageOver(span, at, now));
     return pageOf(place, copies, rows.at(-1)?.slice(0, 3).join(' ') ?? null);
   }
 

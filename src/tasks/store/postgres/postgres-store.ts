@@ -78,6 +78,9 @@ export class PostgresTaskStore implements TaskStore {
 
   readonly ping: TaskStore['ping'] = () => this.#lookout.ping();
 
+  readonly lastUse: TaskStore['lastUse'] = async () =>
+    (await this.#functions.read('last_use', [], '')) as number | null;
+
   readonly now: TaskStore['now'] = async () => this.#functions.ownTime() ?? this.#lookout.now();
 
   readonly create: TaskStore['create'] = async (tenant, request) => {

@@ -1,4 +1,4 @@
-import type { Timer } from '../../../base/clock.ts';
+import { DAY_MS, type Timer } from '../../../base/clock.ts';
 import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import type { TaskBody } from '../../model/task.ts';
 import { actorText } from '../actor-text.ts';
@@ -23,6 +23,9 @@ import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { copyIn, copyOut, recallAll } from './redis-copies.ts';
 import { RedisDocuments } from './redis-documents.ts';
 import { addUsage, usage } from './redis-usage.ts';
+
+/** For how long it is known when the store was last used. */
+const USE_KNOWN_MS = 7 * DAY_MS;
 
 /**
  * Tasks in Redis 7 or later, a single server or a cluster (specification 4.3).
@@ -66,7 +69,21 @@ export class RedisTaskStore implements TaskStore {
     await this.#redis.stop();
   }
 
-  readonly ping: TaskStore['ping'] = () => this.#redis.ping();
+  readonly ping: TaskStore['ping'] = async () => {
+    await this.#redis.ping();
+    // What matters is that Redis replies. If the node of this key does not, the next ping sets it.
+    this.#redis.send('set', [this.#usedKey, '1', 'PX', USE_KNOWN_MS]).catch(() => {});
+  };
+
+  readonly lastUse: TaskStore['lastUse'] = async () => {
+    const left = (await this.#redis.send('pttl', [this.#usedKey])) as number;
+    return left < 0 ? null : (await this.now()) - (USE_KNOWN_MS - left);
+  };
+
+  /** Its expiry says when the store was last used. */
+  get #usedKey(): string {
+    return `${this.#options.keyPrefix}used`;
+  }
 
   readonly now: TaskStore['now'] = async () => {
     const { time } = this.#options;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import type { Worker } from '../../../../src/tasks/model/documents.ts';
 import type { CopyCounts } from '../../../../src/tasks/move/copy-tenants.ts';
+import { refuseUsed } from '../../../../src/tasks/move/last-use.ts';
 import { type MoveObserver, type MoveResult, moveTasks } from '../../../../src/tasks/move/move.ts';
 import { deleteMoveRecord, moveRecordOf, refuseMoved } from '../../../../src/tasks/move/move-record.ts';
 import { SERVICE } from '../../../../src/tasks/store/documents.ts';
@@ -183,14 +184,12 @@ t.test('a target with other data is refused, and stays as it is', async t => {
   await t.rejects(move(begun, new ModelStore(clock)), /being moved into old. Finish that move first/);
 });
 
-t.test('a source that was moved is moved no further, nor to itself', async t => {
+t.test('a source that was moved is moved no further', async t => {
   const { clock, from, to } = await stores();
   await move(from, to);
   const third = { store: new ModelStore(clock), shown: 'third' };
   await t.rejects(moveTasks({ store: from, shown: 'old' }, third, new Told()), /were moved to new at/);
   await t.rejects(move(third.store, from), /new has tasks that were moved to new at .* Use an empty store/);
-  const same = { store: from, shown: 'old' };
-  await t.rejects(moveTasks(same, same, new Told()), /old cannot be moved to itself/);
 });
 
 t.test('tasks that were moved can be moved on', async t => {
@@ -224,6 +223,46 @@ t.test('a change of the source while it is copied is found, and nothing is marke
     t.match(texts, new RegExp(text));
     t.equal(await moveRecordOf(from), null);
   }
+});
+
+t.test('a source that a process of the service has used meanwhile is not marked as moved', async t => {
+  const { clock, from, to } = await stores();
+  const lastUse = async () => {
+    clock.advance(1);
+    return clock.nowMs();
+  };
+  t.strictSame(await move(instead(from, { lastUse }), to), { kind: 'used' });
+  t.equal(await moveRecordOf(from), null);
+  const before = clock.nowMs() - 1;
+  t.strictSame(await move(instead(from, { lastUse: async () => before }), to), { kind: 'moved' });
+});
+
+t.test('a target that was emptied after the move is not taken for the moved tasks', async t => {
+  const { clock, from, to } = await stores();
+  await move(from, to);
+  await t.rejects(
+    move(from, new ModelStore(clock)),
+    /moved to new at .*, but that is empty now.*sluice tasks reopen/,
+  );
+});
+
+t.test('a store is in use if a process uses it, and then uses it again', async t => {
+  const { clock, from } = await stores();
+  let used: number | null = clock.nowMs() - 9_000;
+  let waits = 0;
+  const again = (more: number) =>
+    refuseUsed({ store: instead(from, { lastUse: async () => used }), shown: 'old' }, clock, () => {
+      waits++;
+      if (more > 0) used = clock.nowMs() + more;
+      queueMicrotask(() => clock.advance(10_000));
+    });
+  await again(0);
+  used = clock.nowMs() - 9_000;
+  await t.rejects(again(5_000), /a process of the service uses old. Stop all of them first/);
+  t.equal(waits, 2);
+  used = null;
+  await again(0);
+  t.equal(waits, 2, 'a store that is not in use is not waited for');
 });
 
 t.test('what a target has lost is found', async t => {

@@ -60,6 +60,7 @@ const CALLED = [
   'get_document',
   'get_whole',
   'history',
+  'last_use',
   'leased',
   'list',
   'list_documents',

@@ -6,6 +6,9 @@ import { Unfit } from './unfit.ts';
 /** The statements at index n migrate layout n to layout n + 1. Released migrations never change. */
 const MIGRATIONS: readonly string[] = [TABLES];
 
+/** The layout of this version. */
+export const LAYOUT = MIGRATIONS.length;
+
 /** Time to wait for the lock of a table. Meanwhile, running processes wait as well. */
 const TABLE_LOCK = '3s';
 /** Time to wait while another process migrates. */

@@ -81,14 +81,11 @@ export type UsageCopyValues = readonly [
 
 const SPAN_OF = new Map(Object.entries(USAGE_SPANS).map(([name, { ms }]) => [ms, name as UsageSpan]));
 
-export function usageCopyOf([span, at, , workerId, figures]: UsageCopyValues): UsageCopy {
-  return {
-    kind: 'usage',
-    span: SPAN_OF.get(span) as UsageSpan,
-    at,
-    workerId,
-    figures: pairsOf(figures),
-  };
+/** Empty if the worker is gone already, and its usage follows: the tenant is being deleted. */
+export function usageCopyOf(values: UsageCopyValues): readonly UsageCopy[] {
+  const [ms, at, worker, workerId, figures] = values;
+  if (worker !== 0 && workerId === null) return [];
+  return [{ kind: 'usage', span: SPAN_OF.get(ms) as UsageSpan, at, workerId, figures: pairsOf(figures) }];
 }
 
 export type AnswerCopyValues = readonly [

@@ -31,6 +31,12 @@ BEGIN
   RETURN fn.look(p_time);
 END $$;
 
+-- When a process last called fn.ping.
+CREATE FUNCTION fn.last_use() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT floor(extract(epoch FROM max(used_at)) * 1000) FROM sluice.version);
+END $$;
+
 -- [tenant, end of the oldest succeeded task, end of the oldest other one, when something else is over]…
 CREATE FUNCTION fn.oldest() RETURNS json LANGUAGE plpgsql AS $$
 BEGIN

@@ -258,5 +258,5 @@ export function spawnStoreThread(file: StoreFile, logger: Logger, owner: ThreadO
 }
 
 export function withDefaults(file: StoreFile): FileOptions {
-  return { synchronous: 'full', busyTimeoutMs: BUSY_TIMEOUT_MS, ...file };
+  return { synchronous: 'full', busyTimeoutMs: BUSY_TIMEOUT_MS, isAlone: false, ...file };
 }

@@ -15,6 +15,8 @@ export interface FileOptions {
   readonly synchronous: 'full' | 'normal';
   /** Timeout of waiting for another process that writes. */
   readonly busyTimeoutMs: number;
+  /** Whether no other process may open the file meanwhile. */
+  readonly isAlone: boolean;
 }
 
 /**
@@ -48,6 +50,7 @@ export function openFile(options: FileOptions): DatabaseSync {
     checkHead(path);
     db = new (nodeSqlite().DatabaseSync)(path);
     db.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+    if (options.isAlone) db.exec('PRAGMA locking_mode = exclusive');
     refuseForeign(db, path);
     useWal(db, path, options.busyTimeoutMs);
     db.exec(`PRAGMA synchronous = ${options.synchronous}; PRAGMA temp_store = memory;

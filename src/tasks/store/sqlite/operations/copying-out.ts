@@ -120,7 +120,7 @@ function taskCopy(view: View, row: TaskRow): TaskCopy {
   };
 }
 
-const USAGE = `SELECT span, at, worker, figures FROM usage
+const USAGE = `SELECT span, at, worker, figures, (SELECT id FROM worker WHERE no = usage.worker) FROM usage
   WHERE tenant = ? AND (span, at, worker) > (?, ?, ?) ORDER BY span, at, worker ${LIMIT}`;
 const SPAN_OF = new Map(Object.entries(USAGE_SPANS).map(([name, { ms }]) => [ms, name as UsageSpan]));
 
@@ -129,11 +129,13 @@ function usagePage(view: View, tenant: number, place: CopyPlace): CopyPage {
   const rows = view.statements.all(USAGE, tenant, span, at, worker, PAGE_SIZES.usage);
   const copies: UsageCopy[] = [];
   for (const row of rows) {
+    // The worker is gone already, and its usage follows: the tenant is being deleted.
+    if (row[2] !== ALL_WORKERS && row[4] === null) continue;
     const copy: UsageCopy = {
       kind: 'usage',
       span: SPAN_OF.get(row[0] as number) as UsageSpan,
       at: row[1] as number,
-      workerId: row[2] === ALL_WORKERS ? null : view.numbers.workerId(row[2] as number),
+      workerId: row[4] as string | null,
       figures: JSON.parse(row[3] as string),
     };
     if (!isUsageOver(copy.span, copy.at, view.now)) copies.push(copy);

@@ -65,6 +65,7 @@ const READS = {
   tenants,
   accounts,
   now,
+  lastUse: () => null,
 } as const satisfies Partial<Runs<View>>;
 
 /** Operations that write. Many of them run in one transaction, one after the other. */
