@@ -1,6 +1,6 @@
 import type { HistoryEntry } from '../../../model/task.ts';
-import { actorOf } from '../../actor-text.ts';
 import { EVENT_CODES, STATUS_CODES } from '../../codes.ts';
+import { givenActor } from './plain-text.ts';
 
 /** Values of the columns of a history entry. */
 export type EntryValues = readonly [
@@ -25,7 +25,7 @@ export function entryOf(values: EntryValues): HistoryEntry {
     from: from === null ? null : STATUS_CODES[from],
     to: STATUS_CODES[to],
     attempt,
-    actor: actorOf(actor),
+    actor: givenActor(actor),
     ...(lease === null ? null : { leaseIdSuffix: lease }),
     ...(nextAt === null ? null : { nextAttemptAt: nextAt }),
     ...(more === null ? null : (JSON.parse(more) as Partial<HistoryEntry>)),

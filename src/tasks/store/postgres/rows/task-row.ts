@@ -1,9 +1,9 @@
 import type { Task, TaskBody, TaskError } from '../../../model/task.ts';
 import { contentOfTexts, OWN_FIELDS, type OwnField, PRIORITIES } from '../../../model/task-content.ts';
-import { actorOf } from '../../actor-text.ts';
 import { STATUS_CODES } from '../../codes.ts';
 import { onFinishOf } from '../../documents.ts';
 import { policyOf } from '../../policy-text.ts';
+import { givenActor, givenText } from './plain-text.ts';
 
 /** Columns of a task that answers contain, in their order. */
 export const SHOWN_COLUMNS = [
@@ -51,6 +51,7 @@ export function taskOf(values: TaskValues): Task {
   const number = (column: ShownColumn) => values[AT[column]] as number;
   const numberOrNull = (column: ShownColumn) => values[AT[column]] as number | null;
   const lastError = textOrNull('last_error');
+  const group = textOrNull('grp');
   return {
     id: text('id'),
     workerId: text('worker_id'),
@@ -69,12 +70,12 @@ export function taskOf(values: TaskValues): Task {
     keyTtlMs: number('key_ttl'),
     lastError: lastError === null ? null : (JSON.parse(lastError) as TaskError),
     cancelRequestedAt: numberOrNull('cancel_at'),
-    group: textOrNull('grp'),
+    group: group === null ? null : givenText(group),
     scheduleId: textOrNull('schedule'),
     scheduledFor: numberOrNull('scheduled_for'),
     heldBy: textOrNull('held_by'),
     onFinish: onFinishOf(textOrNull('on_finish')),
-    createdBy: actorOf(text('created_by')),
+    createdBy: givenActor(text('created_by')),
     createdAt: number('created_at'),
     updatedAt: number('updated_at'),
     startedAt: numberOrNull('started_at'),
