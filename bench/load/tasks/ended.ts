@@ -1,7 +1,7 @@
 import { closedLoop } from './closed-loop.ts';
 import { fill } from './fill.ts';
 import { type Part, shown, type Value } from './measurement.ts';
-import { statements, storeBytes } from './store-figures.ts';
+import { statements, stopAutovacuum, storeBytes } from './store-figures.ts';
 import type { BenchTenant } from './task-service.ts';
 
 const CALLERS = 4;
@@ -39,6 +39,7 @@ export const ended: Part = async ({ service, size }) => {
   );
   values.push(shown('page of ended tasks, p99', page.latency.p99Ms, 'ms'));
   if (before === null || after === null) return values;
+  await stopAutovacuum(service);
   // Threads write what they have counted within ten seconds.
   await new Promise(resolve => setTimeout(resolve, SETTLE_MS));
   const atRest = (await statements(service)) as number;
