@@ -84,7 +84,7 @@ t.test(
   },
 );
 
-t.test('the password of a file is used, and read again when it has changed', options, async t => {
+t.test('the password of a file is used, and read again when it has changed; commits need not be flushed', options, async t => {
   const { server, ca } = await openSealed(t);
   const file = join(tempDirectory(t), 'password');
   const setPassword = async (password: string): Promise<void> => {
@@ -97,6 +97,7 @@ t.test('the password of a file is used, and read again when it has changed', opt
     TASKS_POSTGRES_URL: `postgres://app:not-this@127.0.0.1:${server.port}/tasks?sslmode=verify-full`,
     TASKS_POSTGRES_TLS_CACERT: ca,
     TASKS_POSTGRES_PASSWORD_FILE: file,
+    TASKS_POSTGRES_SYNCHRONOUS_COMMIT: 'off',
   });
   const acme = await newTenant(service);
   await acme.make('workers', { name: 'mailer', mode: 'pull' });
@@ -105,6 +106,10 @@ t.test('the password of a file is used, and read again when it has changed', opt
   await createUntilTaken(acme);
   await untilReady(service.http, 200);
   t.notMatch(service.output, /sesame|not-this/);
+  const statements = await server.query<{ readonly query: string }>(
+    "SELECT query FROM pg_stat_activity WHERE application_name = 'sluice' AND query ~ 'create_several'",
+  );
+  t.match(statements, [{ query: /set_config\('synchronous_commit', 'off', true\)/ }]);
 });
 
 t.test('a password file that cannot be read stops the start', options, async t => {
