@@ -139,6 +139,7 @@ export const AT_LENGTH = [
   'service/shutdown-delay',
   'service/steering.test',
   'service/tail',
+  'service/tasks-api-postgres',
   'service/tasks-postgres',
   'service/tasks-redis',
   'service/tracing',

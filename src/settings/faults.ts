@@ -49,7 +49,7 @@ export class SettingsRefused extends Error {
 /** Shown instead of a secret. */
 export const MASK = '***';
 
-const PATH_OF_SECRET = /(?:AUTH|TOKEN|SECRET|KEY)_FILE$/;
+const PATH_OF_SECRET = /(?:AUTH|TOKEN|SECRET|KEY|PASSWORD)_FILE$/;
 
 /** Whether the text of a setting must not be shown. Instead of the path of a file, its content may have been given. */
 export function isHidden(variable: string, text: string, secret: boolean): boolean {

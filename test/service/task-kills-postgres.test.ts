@@ -15,26 +15,30 @@ const TOMBSTONE = new Set(['doc', 'tally']);
 const LEAST_MS = 1_500;
 const MOST_MS = 4_000;
 
-const plan = killPlan(8);
-t.setTimeout(2 * (plan.killMs + plan.boundMs) + 120_000);
+/** How often processes of the service are killed, and in the other test the server. */
+const SERVICE_KILLS = 60;
+const SERVER_KILLS = 10;
+
+const plan = killPlan(30);
+t.setTimeout(2 * (plan.killMs + plan.boundMs) + 300_000);
 
 /** Kills the server at random, and starts it again. Its other processes may take a moment to notice. */
 async function killServer(server: PostgresServer, endMs: number, random: SeededRandom): Promise<number> {
   for (let kills = 0; ; kills++) {
     await sleep(LEAST_MS + random.below(MOST_MS - LEAST_MS));
-    if (performance.now() >= endMs) return kills;
+    if (performance.now() >= endMs && kills >= SERVER_KILLS) return kills;
     await server.kill();
     await server.start();
   }
 }
 
-async function killed(t: Test, server: PostgresServer, meanwhile: object): Promise<void> {
+async function killed(t: Test, server: PostgresServer, more: object): Promise<void> {
   await campaign(t, {
     env: taskSettings(t, { postgres: server }),
     openStore: () => postgresTaskStore(server),
     leftOf: async domain => (await rowsOfTenant(server, domain)).filter(name => !TOMBSTONE.has(name)),
     ...plan,
-    ...meanwhile,
+    ...more,
   });
   t.same(await server.query('SELECT * FROM sluice.task_group'), [], 'no group has a task that runs or waits');
   const sums = await server.query(
@@ -47,7 +51,7 @@ async function killed(t: Test, server: PostgresServer, meanwhile: object): Promi
 const options = { skip: noPostgres };
 
 t.test('processes on one PostgreSQL are killed again and again: nothing is lost', options, async t => {
-  await killed(t, await postgresFor(t), {});
+  await killed(t, await postgresFor(t), { leastKills: SERVICE_KILLS });
 });
 
 t.test('PostgreSQL is killed as well, and starts again: nothing is lost', options, async t => {
@@ -58,5 +62,5 @@ t.test('PostgreSQL is killed as well, and starts again: nothing is lost', option
       kills = await killServer(server, endMs, random);
     },
   });
-  t.ok(kills > 0, `PostgreSQL was killed ${kills} times`);
+  t.comment(`PostgreSQL was killed ${kills} times`);
 });

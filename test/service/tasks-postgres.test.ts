@@ -78,11 +78,58 @@ t.test(
     t.match(await refused.ended, { status: 2 });
     t.match(
       refused.output,
-      /password authentication failed .* \(check the user and the password in TASKS_POSTGRES_URL\)/,
+      /password authentication failed .* \(check the user and the password in TASKS_POSTGRES_URL or TASKS_POSTGRES_PASSWORD_FILE\)/,
     );
     t.notMatch(refused.output, /sesame/);
   },
 );
+
+t.test(
+  'the password of a file is used, and read again when it has changed; commits need not be flushed',
+  options,
+  async t => {
+    const { server, ca } = await openSealed(t);
+    const file = join(tempDirectory(t), 'password');
+    const setPassword = async (password: string): Promise<void> => {
+      writeFileSync(file, `${password}\n`, { mode: 0o600 });
+      await server.query(`ALTER ROLE app PASSWORD '${password}'`);
+    };
+    await setPassword('first-sesame');
+    const service = await startTasksService(t, {
+      TASKS_STORE: 'postgres',
+      TASKS_POSTGRES_URL: `postgres://app:not-this@127.0.0.1:${server.port}/tasks?sslmode=verify-full`,
+      TASKS_POSTGRES_TLS_CACERT: ca,
+      TASKS_POSTGRES_PASSWORD_FILE: file,
+      TASKS_POSTGRES_SYNCHRONOUS_COMMIT: 'off',
+    });
+    const acme = await newTenant(service);
+    await acme.make('workers', { name: 'mailer', mode: 'pull' });
+    await setPassword('second-sesame');
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'");
+    await createUntilTaken(acme);
+    await untilReady(service.http, 200);
+    t.notMatch(service.output, /sesame|not-this/);
+    const statements = await server.query<{ readonly query: string }>(
+      "SELECT query FROM pg_stat_activity WHERE application_name = 'sluice' AND query ~ 'create_several'",
+    );
+    t.match(statements, [{ query: /set_config\('synchronous_commit', 'off', true\)/ }]);
+  },
+);
+
+t.test('a password file that cannot be read stops the start', options, async t => {
+  const { server, ca } = await openSealed(t);
+  const file = join(tempDirectory(t), 'missing');
+  const refused = new ServiceProcess({
+    env: tasksEnv(t, {
+      TASKS_STORE: 'postgres',
+      TASKS_POSTGRES_URL: `postgres://app@127.0.0.1:${server.port}/tasks?sslmode=verify-full`,
+      TASKS_POSTGRES_TLS_CACERT: ca,
+      TASKS_POSTGRES_PASSWORD_FILE: file,
+    }),
+  });
+  t.match(await refused.ended, { status: 2 });
+  t.match(refused.output, `TASKS_POSTGRES_PASSWORD_FILE: '${file}' cannot be read`);
+});
 
 t.test('tasks in a PostgreSQL that wants TLS, and is away for a while', options, async t => {
   const { server, ca } = await openSealed(t);

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, lchownSync, readdirSync, renameSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lchownSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
@@ -99,6 +108,15 @@ export class PostgresServer extends ServerProcess {
       ]);
     run('pg_dump', ['-Fc', '-f', file, from]);
     run('pg_restore', ['--exit-on-error', '-d', to, file]);
+  }
+
+  /** All that is in the files of its databases and its log of writes. */
+  files(): string {
+    return readdirSync(this.#data, { recursive: true, encoding: 'utf8' })
+      .map(name => join(this.#data, name))
+      .filter(path => statSync(path).isFile())
+      .map(path => readFileSync(path, 'latin1'))
+      .join();
   }
 
   /** Makes a standby the primary. */

@@ -1,12 +1,12 @@
 import { closedLoop } from './closed-loop.ts';
 import { fill } from './fill.ts';
 import { type Part, shown, type Value } from './measurement.ts';
-import { statements, storeBytes } from './store-figures.ts';
+import { statements, stopAutovacuum, storeBytes } from './store-figures.ts';
 import type { BenchTenant } from './task-service.ts';
 
 const CALLERS = 4;
 const LEASES = 100;
-const SETTLE_MS = 15_000;
+const SETTLE_MS = 25_000;
 const IDLE_MS = 20_000;
 /** Tasks wait in portions of this size, as they would if workers kept up with them. */
 const PORTION = 20_000;
@@ -39,7 +39,8 @@ export const ended: Part = async ({ service, size }) => {
   );
   values.push(shown('page of ended tasks, p99', page.latency.p99Ms, 'ms'));
   if (before === null || after === null) return values;
-  // Threads write what they have counted within ten seconds.
+  await stopAutovacuum(service);
+  // Threads write what they have counted within ten seconds, and sessions report their statements within ten more.
   await new Promise(resolve => setTimeout(resolve, SETTLE_MS));
   const atRest = (await statements(service)) as number;
   await new Promise(resolve => setTimeout(resolve, IDLE_MS));

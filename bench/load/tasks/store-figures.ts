@@ -29,6 +29,12 @@ export async function statements({ redis, postgres }: TaskService): Promise<numb
   return count;
 }
 
+/** Stops autovacuum, whose transactions are counted as well. */
+export async function stopAutovacuum({ postgres }: TaskService): Promise<void> {
+  await postgres?.query('ALTER SYSTEM SET autovacuum = off');
+  await postgres?.query('SELECT pg_reload_conf()');
+}
+
 function fieldOf(text: string, name: string): number {
   return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1]);
 }

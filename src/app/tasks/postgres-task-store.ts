@@ -1,9 +1,12 @@
+import { asError } from '../../base/fault.ts';
+import { readSecret } from '../../base/files/auth-file.ts';
 import { withoutTls } from '../../base/tls/client-tls.ts';
 import { readPostgresAddress } from '../../settings/kinds/postgres-address.ts';
 import {
   POSTGRES_TASK_STORE_DEFAULTS,
   type PostgresTaskStoreOptions,
 } from '../../tasks/store/postgres/connection/options.ts';
+import { Unfit } from '../../tasks/store/postgres/layout/unfit.ts';
 import { PostgresTaskStore } from '../../tasks/store/postgres/postgres-store.ts';
 import { clientTls } from '../stores/client-tls.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -29,6 +32,7 @@ export function postgresOptions({
   logger,
 }: Omit<Surroundings, 'stats'>): PostgresTaskStoreOptions {
   const { hosts, user, password, database } = readPostgresAddress(settings.tasksPostgresUrl);
+  const passwordFile = settings.tasksPostgresPasswordFile;
   const commit = settings.tasksPostgresSynchronousCommit;
   const tls = settings.tasksPostgresTls
     ? clientTls(
@@ -49,7 +53,7 @@ export function postgresOptions({
     ...POSTGRES_TASK_STORE_DEFAULTS,
     hosts,
     user,
-    password,
+    password: passwordFile === '' ? password : () => readPassword(passwordFile),
     database,
     tls: tls.options,
     explain: reason => tls.explain(reason),
@@ -60,4 +64,13 @@ export function postgresOptions({
     random,
     logger,
   };
+}
+
+/** A file that cannot be read at startup is a mistake, which does not pass. */
+async function readPassword(path: string): Promise<string> {
+  try {
+    return await readSecret(path, 'TASKS_POSTGRES_PASSWORD_FILE', 'the password');
+  } catch (failure) {
+    throw new Unfit(asError(failure).message, { cause: failure });
+  }
 }

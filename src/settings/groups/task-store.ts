@@ -95,6 +95,11 @@ export const taskStore = {
       'turn for one that accepts writes. Required for `TASKS_STORE=postgres`. Never printed.',
     secret: true,
   }),
+  tasksPostgresPasswordFile: file(
+    ['TASKS_POSTGRES_PASSWORD_FILE'],
+    'File that contains the password for PostgreSQL, instead of the one in `TASKS_POSTGRES_URL`. It is ' +
+      'read for each connection, so the password can be rotated without a restart.',
+  ),
   tasksPostgresTls: flag(
     ['TASKS_POSTGRES_TLS'],
     'Connect to PostgreSQL over TLS (1.2 or 1.3), and verify its certificate. An address with ' +

@@ -39,7 +39,8 @@ export const TROUBLES = {
   postgres_access: {
     of: 'postgres',
     advice:
-      'correct the user, the password and the database in TASKS_POSTGRES_URL, or the rights of the user',
+      'correct the user, the password (also in TASKS_POSTGRES_PASSWORD_FILE) and the database in ' +
+      'TASKS_POSTGRES_URL, or the rights of the user',
   },
   postgres_layout: {
     of: 'postgres',

@@ -77,8 +77,8 @@ export class TwoTenants {
     this.theirs = theirs;
   }
 
-  static async open(): Promise<TwoTenants> {
-    const rest = new TaskHarness();
+  /** @param rest a service without accounts */
+  static async open(rest = new TaskHarness()): Promise<TwoTenants> {
     const mine = await furnish(rest, 'acme', 'acme');
     const theirs = await furnish(rest, 'zebra-inc', 'zebra');
     return new TwoTenants(rest, mine, theirs);

@@ -39,6 +39,16 @@ const FILES: readonly (readonly [
         'password',
       ),
   ],
+  [
+    'TASKS_POSTGRES_PASSWORD_FILE',
+    TOKEN,
+    async env =>
+      await readSecret(
+        loadSettings(env).tasksPostgresPasswordFile,
+        'TASKS_POSTGRES_PASSWORD_FILE',
+        'the password',
+      ),
+  ],
 ];
 
 for (const [setting, secret, read] of FILES) {

@@ -1,5 +1,4 @@
 import { USAGE_SPANS } from '../../model/usage.ts';
-import { actorText } from '../actor-text.ts';
 import { STATUS_CODES } from '../codes.ts';
 import { droppedOf, withGap } from '../history-gap.ts';
 import type { Block, RemoveAnswer, StatusCounts, TaskChange } from '../requests.ts';
@@ -36,6 +35,7 @@ import {
   settlementTexts,
 } from './rows/encoding.ts';
 import { type EntryValues, entryOf } from './rows/history-row.ts';
+import { storedActor } from './rows/plain-text.ts';
 import { type BodyValues, bodyOf, type TaskValues, taskOf } from './rows/task-row.ts';
 import { startPostgres } from './start.ts';
 
@@ -88,7 +88,7 @@ export class PostgresTaskStore implements TaskStore {
     const texts = newTaskTexts(tasks);
     const dependsOnNothing = idempotency === undefined && documents === undefined;
     if (dependsOnNothing && (!atomic || tasks.length === 1)) {
-      const args = [tenant, maxOpen, actorText(actor)];
+      const args = [tenant, maxOpen, storedActor(actor)];
       const results = await this.#functions.writeItems('create_several', args, tenant, texts);
       return createAnswer(['done', results as ResultValues[]], tasks, '');
     }
@@ -124,7 +124,7 @@ export class PostgresTaskStore implements TaskStore {
   ): Promise<
     readonly ['missing'] | readonly ['done' | 'unchanged' | 'status' | 'version' | 'key_taken', TaskValues]
   > {
-    const args = [tenant, id, action, patchText(patch), expectVersion, actorText(actor)];
+    const args = [tenant, id, action, patchText(patch), expectVersion, storedActor(actor)];
     return (await this.#functions.write('change', args, tenant)) as never;
   }
 

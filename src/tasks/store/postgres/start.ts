@@ -54,7 +54,8 @@ async function tried(client: PostgresClient, options: PostgresTaskStoreOptions):
   try {
     connection = await client.pool.connect();
   } catch (failure) {
-    return { failure, mayPass: knownFailure(failure)?.trouble !== 'postgres_access' };
+    const mayPass = !(failure instanceof Unfit) && knownFailure(failure)?.trouble !== 'postgres_access';
+    return { failure, mayPass };
   }
   // A statement that fails says so as well; without a listener, a connection that is lost between two would end the process.
   const lost = (): void => {};

@@ -39,6 +39,8 @@ export interface CampaignOptions {
   readonly seed: number;
   /** How long processes are killed. */
   readonly killMs: number;
+  /** How often they are killed at least; by default as often as the time allows. */
+  readonly leastKills?: number;
   /** Breaks something else until then, at random. */
   readonly meanwhile?: (endMs: number, random: SeededRandom) => Promise<void>;
   /** All work must be done so long after the last kill. */
@@ -73,7 +75,7 @@ export async function campaign(t: Test, options: CampaignOptions): Promise<void>
   deleted.begin();
   const endMs = performance.now() + options.killMs;
   const broken = options.meanwhile?.(endMs, new SeededRandom(seed + 4));
-  await nodes.killUntil(endMs);
+  await nodes.killUntil(endMs, options.leastKills ?? 0);
   await broken;
   await nodes.allUp();
   sink.isKind = true;

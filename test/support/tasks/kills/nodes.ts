@@ -41,11 +41,11 @@ export class Nodes {
     return up.length === 0 ? undefined : random.pick(up);
   }
 
-  /** Kills one after the other, at random, until this time of the process (`performance.now`). */
-  async killUntil(endMs: number): Promise<void> {
+  /** Kills one after the other, at random, until this time of the process (`performance.now`), but at least so often. */
+  async killUntil(endMs: number, least: number): Promise<void> {
     for (;;) {
       await sleep(LEAST_MS + this.#random.below(MOST_MS - LEAST_MS));
-      if (performance.now() >= endMs) return;
+      if (performance.now() >= endMs && this.kills >= least) return;
       const up = this.#nodes.filter(({ service }) => service !== null);
       if (up.length > 0) this.#kill(this.#random.pick(up));
     }

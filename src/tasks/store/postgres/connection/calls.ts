@@ -49,10 +49,15 @@ interface Statement {
 export function statementOf(calls: readonly Call[], commit: string | null): Statement {
   const [{ name, args, writes, items }] = calls;
   const all = items === null ? [] : [`[${calls.flatMap(call => call.items ?? []).join(',')}]`];
-  const values = [...args, ...all];
+  const values = [...args.map(sendable), ...all];
   const set = writes && commit !== null ? `set_config('synchronous_commit', '${commit}', true), ` : '';
   const places = values.map((_, i) => `$${i + 1}`).join(', ');
   return { text: `SELECT ${set}${FUNCTION_SCHEMA}.${name}(${places})`, values };
+}
+
+/** A text with U+0000, which PostgreSQL refuses, is nowhere stored. What is looked up by it is not found. */
+function sendable(arg: Argument): Argument {
+  return typeof arg === 'string' ? arg.replaceAll('\0', '\ufffd') : arg;
 }
 
 /** The answers to calls that were sent as one. */

@@ -8,13 +8,15 @@ interface Known {
   readonly advice: string | null;
 }
 
+const PASSWORD = 'check the user and the password in TASKS_POSTGRES_URL or TASKS_POSTGRES_PASSWORD_FILE';
+
 /** Errors of PostgreSQL by their SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), or its class. */
 const KNOWN: Readonly<Record<string, Known>> = {
   '25006': {
     trouble: 'postgres_read_only',
     advice: 'the server is a standby: TASKS_POSTGRES_URL must lead to the primary',
   },
-  '28': { trouble: 'postgres_access', advice: 'check the user and the password in TASKS_POSTGRES_URL' },
+  '28': { trouble: 'postgres_access', advice: PASSWORD },
   '3D000': {
     trouble: 'postgres_access',
     advice: 'create the database, or correct its name in TASKS_POSTGRES_URL',

@@ -13,7 +13,8 @@ export interface PostgresTaskStoreOptions {
   readonly hosts: readonly PostgresHost[];
   readonly database: string;
   readonly user: string;
-  readonly password: string;
+  /** The password, or what reads it for each connection. */
+  readonly password: string | (() => Promise<string>);
   /** Null for connections without TLS. */
   readonly tls: ConnectionOptions | null;
   /** Adds to the reason of a failed connection which setting helps. */

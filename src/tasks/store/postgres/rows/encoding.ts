@@ -2,7 +2,6 @@ import type { TaskError } from '../../../model/task.ts';
 import { keptTexts, type OwnField, PRIORITIES } from '../../../model/task-content.ts';
 import type { GivenTime } from '../../../model/time.ts';
 import { USAGE_FIGURES } from '../../../model/usage.ts';
-import { actorText } from '../../actor-text.ts';
 import { DOCUMENT, EVENT } from '../../codes.ts';
 import { type DocumentChange, onFinishText } from '../../documents.ts';
 import { policyText } from '../../policy-text.ts';
@@ -17,6 +16,7 @@ import type {
   TaskPatch,
 } from '../../requests.ts';
 import type { UsageIncrement } from '../../usage.ts';
+import { storedActor, storedText } from './plain-text.ts';
 
 /**
  * Encodes requests as JSON for the types of `sql`, by the names of their fields. Values that PostgreSQL only stores are texts
@@ -28,7 +28,7 @@ export function createText(request: CreateRequest): string {
   return JSON.stringify({
     atomic,
     max_open: maxOpen,
-    actor: actorText(actor),
+    actor: storedActor(actor),
     ...(documents !== undefined && { documents: documents.map(changeOf) }),
     ...(idempotency !== undefined && recordOf(idempotency)),
   });
@@ -52,11 +52,11 @@ function newTask({ task, body, onConflict, wake }: NewTask): object {
     key: task.key,
     key_ttl: task.keyTtlMs,
     held_by: task.heldBy,
-    grp: task.group,
+    grp: task.group === null ? null : storedText(task.group),
     on_finish: onFinishText(task.onFinish),
     schedule: task.scheduleId,
     scheduled_for: task.scheduledFor,
-    created_by: actorText(task.createdBy),
+    created_by: storedActor(task.createdBy),
     created_at: task.createdAt,
     wake,
     ...keptTexts(task),
@@ -116,7 +116,7 @@ export function claimText(request: ClaimRequest): string {
     ms: lease.ms,
     group_limit: groups?.concurrency ?? null,
     fifo: groups?.fifo ?? false,
-    actor: actorText(actor),
+    actor: storedActor(actor),
   });
 }
 
@@ -125,7 +125,7 @@ export function blockedWorkersText(query: BlockQuery): string {
     query.workers.map(worker => ({
       bounds: boundsOf(worker, query),
       worker: worker.workerId,
-      grp: worker.inGroup?.group ?? null,
+      grp: worker.inGroup === null ? null : storedText(worker.inGroup.group),
       group_limit: worker.inGroup?.rules.concurrency ?? null,
       fifo: worker.inGroup?.rules.fifo ?? false,
       task: worker.inGroup?.taskId ?? null,
@@ -166,7 +166,7 @@ function settlementOf(settlement: Settlement): object {
     throttle: throttleMs,
     error: error === null ? null : errorText(error),
     more: http === null && error === null ? null : JSON.stringify(more),
-    actor: actorText(actor),
+    actor: storedActor(actor),
     result,
   };
 }
@@ -185,7 +185,7 @@ export function extensionText(leaseId: string, ms: number | null, progress: Prog
     lease: leaseId,
     ms,
     progress: entry && JSON.stringify(entry),
-    actor: progress && actorText(progress.actor),
+    actor: progress && storedActor(progress.actor),
   });
 }
 

@@ -1,6 +1,6 @@
 import type { HistoryEntry } from '../../../model/task.ts';
-import { actorOf, actorText } from '../../actor-text.ts';
 import { EVENT, EVENT_CODES, STATUS, STATUS_CODES } from '../../codes.ts';
+import { givenActor, storedActor } from './plain-text.ts';
 
 /** Values of the columns of a history entry. */
 export type EntryValues = readonly [
@@ -25,7 +25,7 @@ export function entryOf(values: EntryValues): HistoryEntry {
     from: from === null ? null : STATUS_CODES[from],
     to: STATUS_CODES[to],
     attempt,
-    actor: actorOf(actor),
+    actor: givenActor(actor),
     ...(lease === null ? null : { leaseIdSuffix: lease }),
     ...(nextAt === null ? null : { nextAttemptAt: nextAt }),
     ...(more === null ? null : (JSON.parse(more) as Partial<HistoryEntry>)),
@@ -55,7 +55,7 @@ export function entryColumns(entry: HistoryEntry): object {
     came_from: from === null ? null : STATUS[from],
     led_to: STATUS[to],
     attempt,
-    actor: actorText(actor),
+    actor: storedActor(actor),
     lease: leaseIdSuffix ?? null,
     next_at: nextAttemptAt ?? null,
     more: text === '{}' ? null : text,

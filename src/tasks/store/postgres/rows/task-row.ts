@@ -6,10 +6,10 @@ import {
   type OwnField,
   PRIORITIES,
 } from '../../../model/task-content.ts';
-import { actorOf, actorText } from '../../actor-text.ts';
 import { STATUS, STATUS_CODES } from '../../codes.ts';
 import { onFinishOf, onFinishText } from '../../documents.ts';
 import { policyOf, policyText } from '../../policy-text.ts';
+import { givenActor, givenText, storedActor, storedText } from './plain-text.ts';
 
 /** Columns of a task that answers contain, in their order. */
 export const SHOWN_COLUMNS = [
@@ -57,6 +57,7 @@ export function taskOf(values: TaskValues): Task {
   const number = (column: ShownColumn) => values[AT[column]] as number;
   const numberOrNull = (column: ShownColumn) => values[AT[column]] as number | null;
   const lastError = textOrNull('last_error');
+  const group = textOrNull('grp');
   return {
     id: text('id'),
     workerId: text('worker_id'),
@@ -75,12 +76,12 @@ export function taskOf(values: TaskValues): Task {
     keyTtlMs: number('key_ttl'),
     lastError: lastError === null ? null : (JSON.parse(lastError) as TaskError),
     cancelRequestedAt: numberOrNull('cancel_at'),
-    group: textOrNull('grp'),
+    group: group === null ? null : givenText(group),
     scheduleId: textOrNull('schedule'),
     scheduledFor: numberOrNull('scheduled_for'),
     heldBy: textOrNull('held_by'),
     onFinish: onFinishOf(textOrNull('on_finish')),
-    createdBy: actorOf(text('created_by')),
+    createdBy: givenActor(text('created_by')),
     createdAt: number('created_at'),
     updatedAt: number('updated_at'),
     startedAt: numberOrNull('started_at'),
@@ -110,12 +111,12 @@ export function columnsOf(task: Task): Readonly<Record<ShownColumn, string | num
     key_ttl: task.keyTtlMs,
     last_error: task.lastError === null ? null : errorText(task.lastError),
     cancel_at: task.cancelRequestedAt,
-    grp: task.group,
+    grp: task.group === null ? null : storedText(task.group),
     schedule: task.scheduleId,
     scheduled_for: task.scheduledFor,
     held_by: task.heldBy,
     on_finish: onFinishText(task.onFinish),
-    created_by: actorText(task.createdBy),
+    created_by: storedActor(task.createdBy),
     created_at: task.createdAt,
     updated_at: task.updatedAt,
     started_at: task.startedAt,

@@ -13,12 +13,9 @@ CREATE FUNCTION fn.tally(p_tenant int, p_workers int[], p_statuses int[], p_chan
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO sluice.tally AS t (tenant, worker, slot, ${COLUMNS.join(', ')})
-  SELECT p_tenant, x.worker, pg_backend_pid() % ${SLOTS}, ${SUMS.join(', ')}
-  FROM (
-    SELECT u.worker, u.status, u.change FROM unnest(p_workers, p_statuses, p_changes) AS u (worker, status, change)
-    UNION ALL
-    SELECT 0, u.status, u.change FROM unnest(p_statuses, p_changes) AS u (status, change)
-  ) AS x GROUP BY x.worker ORDER BY x.worker
+  SELECT p_tenant, coalesce(x.worker, 0), pg_backend_pid() % ${SLOTS}, ${SUMS.join(', ')}
+  FROM unnest(p_workers, p_statuses, p_changes) AS x (worker, status, change)
+  GROUP BY GROUPING SETS ((x.worker), ()) ORDER BY 2
   ON CONFLICT (tenant, worker, slot) DO UPDATE SET ${ADDED.join(', ')};
 END $$;
 

@@ -23,8 +23,11 @@ BEGIN
   );
 END $$;
 
-CREATE FUNCTION fn.in_order(p_found fn.candidate[], p_max int) RETURNS fn.candidate[] LANGUAGE sql AS
-$$ SELECT ARRAY(SELECT c FROM unnest(p_found) AS c ORDER BY c.place, c.id LIMIT p_max) $$;
+CREATE FUNCTION fn.in_order(p_found fn.candidate[], p_max int) RETURNS fn.candidate[] LANGUAGE plpgsql AS $$
+BEGIN
+  IF cardinality(p_found) < 2 THEN RETURN p_found[:p_max]; END IF;
+  RETURN ARRAY(SELECT c FROM unnest(p_found) AS c ORDER BY c.place, c.id LIMIT p_max);
+END $$;
 
 -- When the next waiting task without a group is due; null if no task waits.
 CREATE FUNCTION fn.next_due(p_now bigint, p_worker int) RETURNS bigint LANGUAGE plpgsql AS $$

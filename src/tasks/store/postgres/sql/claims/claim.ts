@@ -1,5 +1,6 @@
 import { EVENT, STATUS } from '../../../codes.ts';
 import { READ_BYTES } from '../../../task-store.ts';
+import { KEPT_ENTRIES } from '../tasks/saving.ts';
 
 /** Delay until the next claim if attempts must end first. */
 const ROOM_WAIT_MS = 1_000;
@@ -60,6 +61,7 @@ CREATE FUNCTION fn.start_tasks(
 ) RETURNS fn.started[] LANGUAGE plpgsql AS $$
 DECLARE
   v_started fn.started[];
+  v_are_long boolean;
 BEGIN
   WITH locked AS (
     SELECT t.seq, t.status, t.due_at FROM sluice.task t
@@ -86,8 +88,10 @@ BEGIN
       right((task).lease, 4)
     FROM started
   )
-  SELECT array_agg(ROW(task, was, was_due, payload, headers, result)::fn.started ORDER BY place) INTO v_started FROM started;
-  PERFORM fn.drop_entries(ARRAY(SELECT u.task FROM unnest(v_started) AS u));
+  SELECT array_agg(ROW(task, was, was_due, payload, headers, result)::fn.started ORDER BY place),
+    bool_or((task).events > ${KEPT_ENTRIES})
+  INTO v_started, v_are_long FROM started;
+  IF v_are_long THEN PERFORM fn.drop_entries(ARRAY(SELECT u.task FROM unnest(v_started) AS u)); END IF;
   RETURN coalesce(v_started, '{}');
 END $$;
 `;
@@ -114,6 +118,7 @@ DECLARE
   v_room int;
   v_tightest record;
   v_started fn.started[] := '{}';
+  v_retries int;
   v_blocked text;
   v_is_cut boolean := false;
   v_next_at bigint;
@@ -141,9 +146,7 @@ BEGIN
       w.tokens := fn.refilled(v_now, w.tokens, w.bucket_at, o.rate_limit, o.rate_per, o.rate_burst);
     END IF;
     n.tokens := fn.refilled(v_now, n.tokens, n.bucket_at, o.per_second, 1000, o.per_second);
-    SELECT * INTO v_tightest FROM fn.tightest(
-      v_now, w.throttled_until, v_running, w.tokens, v_tenant_running, n.tokens, o
-    );
+    v_tightest := fn.tightest(v_now, w.throttled_until, v_running, w.tokens, v_tenant_running, n.tokens, o);
     v_room := least(v_tightest.room, v_count);
     IF v_room > 0 THEN
       v_started := fn.start_tasks(
@@ -185,12 +188,13 @@ BEGIN
       END IF;
     END IF;
   END IF;
-  PERFORM fn.tally(
-    w.tenant, array_agg(w.no), array_agg(x.status), array_agg(x.change)
-  ) FROM (
-    SELECT u.was AS status, -1 AS change FROM unnest(v_started) AS u
-    UNION ALL SELECT ${STATUS.running}, 1 FROM unnest(v_started)
-  ) AS x HAVING count(*) > 0;
+  IF cardinality(v_started) > 0 THEN
+    v_retries := (SELECT count(*) FROM unnest(v_started) AS u WHERE u.was = ${STATUS.retry});
+    PERFORM fn.tally(
+      w.tenant, ARRAY[w.no, w.no, w.no], ARRAY[${STATUS.scheduled}, ${STATUS.retry}, ${STATUS.running}],
+      ARRAY[v_retries - cardinality(v_started), -v_retries, cardinality(v_started)]
+    );
+  END IF;
   PERFORM fn.add_hint(w.tenant, w.no, CASE WHEN q.push THEN v_next_at END);
   RETURN json_build_array(v_now, v_next_at, v_blocked, ARRAY(
     SELECT json_build_array(

@@ -3,7 +3,6 @@ import { DOCUMENT, EVENT, STATUS } from '../../../codes.ts';
 import { LOCK } from '../locks.ts';
 
 const OWN_COLUMNS = OWN_FIELDS.map(name => `${name} text`).join(', ');
-const OWN_VALUES = OWN_FIELDS.map(name => `r.${name} := i.${name};`).join(' ');
 const OWN_GIVEN = OWN_FIELDS.map(name => `i.${name}`).join(', ');
 
 /** What a new task changes of the task that it replaces. `run_at` is the first field, which `replace_keep_time` leaves out. */
@@ -37,54 +36,68 @@ CREATE TYPE fn.new_task AS (
   conflict text, payload text, headers text
 );
 
--- p_held_by: an open task that holds the new one; null for none.
-CREATE FUNCTION fn.new_row(p_now bigint, p_tenant int, p_worker int, i fn.new_task, p_held_by text) RETURNS sluice.task
-LANGUAGE plpgsql AS $$
+-- Inserts tasks with their bodies and first entries. p_nos: the numbers of the workers p_ids. p_held_by: an open task that
+-- holds the new ones; null for none.
+CREATE FUNCTION fn.insert_tasks(
+  p_now bigint, p_tenant int, p_ids text[], p_nos int[], p_items fn.new_task[], p_held_by text
+) RETURNS sluice.task[] LANGUAGE plpgsql AS $$
 DECLARE
-  r sluice.task;
+  v_rows sluice.task[];
 BEGIN
-  r.seq := nextval('sluice.task_seq');
-  r.tenant := p_tenant; r.id := i.id; r.worker := p_worker; r.worker_id := i.worker_id; r.worker_name := i.worker_name;
-  r.status := ${STATUS.scheduled}; r.band := i.band; r.attempt := 0; r.deferrals := 0; r.events := 1; r.version := 1;
-  r.run_at := coalesce(i.run_at, p_now + i.run_in); r.expires_at := coalesce(i.expires_at, p_now + i.expires_in);
-  r.held_by := p_held_by;
-  IF p_held_by IS NULL THEN r.due_at := r.run_at; END IF;
-  r.created_at := i.created_at; r.created_by := i.created_by; r.updated_at := p_now;
-  r.key := i.key; r.key_ttl := i.key_ttl; r.grp := i.grp; r.on_finish := i.on_finish;
-  r.schedule := i.schedule; r.scheduled_for := i.scheduled_for; r.wake := i.wake;
-  r.timeout := i.timeout; r.max_attempts := i.max_attempts; r.retry := i.retry; ${OWN_VALUES}
-  RETURN r;
-END $$;
-
-CREATE FUNCTION fn.insert_tasks(p_now bigint, p_rows sluice.task[], p_seqs bigint[], p_payloads text[], p_headers text[])
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF cardinality(p_rows) = 0 THEN RETURN; END IF;
-  INSERT INTO sluice.task SELECT * FROM unnest(p_rows);
-  INSERT INTO sluice.body (seq, payload, headers) SELECT * FROM unnest(p_seqs, p_payloads, p_headers);
-  INSERT INTO sluice.event (seq, n, at, event, led_to, attempt, actor, next_at)
-  SELECT seq, 1, p_now, ${EVENT.created}, status, attempt, created_by, due_at FROM unnest(p_rows);
+  WITH items AS MATERIALIZED (
+    SELECT nextval('sluice.task_seq') AS seq, p_nos[array_position(p_ids, i.worker_id)] AS worker,
+      coalesce(i.run_at, p_now + i.run_in) AS starts_at, i.*
+    FROM unnest(p_items) AS i
+  ), tasks AS (
+    INSERT INTO sluice.task AS t (
+      seq, tenant, id, worker, worker_id, worker_name, status, band, attempt, deferrals, events, version, run_at, due_at,
+      expires_at, held_by, created_at, created_by, updated_at, key, key_ttl, grp, on_finish, schedule, scheduled_for, wake,
+      timeout, max_attempts, retry, ${OWN_FIELDS.join(', ')}
+    )
+    SELECT i.seq, p_tenant, i.id, i.worker, i.worker_id, i.worker_name, ${STATUS.scheduled}, i.band, 0, 0, 1, 1, i.starts_at,
+      CASE WHEN p_held_by IS NULL THEN i.starts_at END, coalesce(i.expires_at, p_now + i.expires_in), p_held_by,
+      i.created_at, i.created_by, p_now, i.key, i.key_ttl, i.grp, i.on_finish, i.schedule, i.scheduled_for, i.wake,
+      i.timeout, i.max_attempts, i.retry, ${OWN_GIVEN}
+    FROM items AS i
+    RETURNING t AS task
+  ), bodies AS (
+    INSERT INTO sluice.body (seq, payload, headers) SELECT seq, payload, headers FROM items
+  ), entries AS (
+    INSERT INTO sluice.event (seq, n, at, event, led_to, attempt, actor, next_at)
+    SELECT seq, 1, p_now, ${EVENT.created}, ${STATUS.scheduled}, 0, created_by, CASE WHEN p_held_by IS NULL THEN starts_at END
+    FROM items
+  )
+  SELECT array_agg(task ORDER BY (task).seq) INTO v_rows FROM tasks;
+  RETURN coalesce(v_rows, '{}');
 END $$;
 
 -- Counts inserted tasks, and tells of those that can start.
 CREATE FUNCTION fn.follow_inserted(p_tenant int, p_rows sluice.task[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+  v_workers int[];
+  v_counts int[];
+  v_wakes bigint[];
+  v_have_groups boolean;
   x record;
 BEGIN
   IF cardinality(p_rows) = 0 THEN RETURN; END IF;
-  FOR x IN
-    SELECT worker, grp, min(due_at) AS due_at FROM unnest(p_rows) WHERE grp IS NOT NULL AND due_at IS NOT NULL
-    GROUP BY worker, grp ORDER BY worker, grp
-  LOOP
-    PERFORM fn.look_at_group(x.worker, x.grp, x.due_at);
-  END LOOP;
-  PERFORM fn.tally(p_tenant, array_agg(c.worker), array_agg(${STATUS.scheduled}), array_agg(c.n))
-  FROM (SELECT u.worker, count(*)::int AS n FROM unnest(p_rows) AS u GROUP BY u.worker) AS c;
-  FOR x IN
-    SELECT worker, min(due_at) AS due_at FROM unnest(p_rows) WHERE wake AND due_at IS NOT NULL
-    GROUP BY worker ORDER BY worker
-  LOOP
-    PERFORM fn.lower_hint(p_tenant, x.worker, x.due_at);
+  SELECT array_agg(c.worker), array_agg(c.n), array_agg(c.wake_at), bool_or(c.have_groups)
+  INTO v_workers, v_counts, v_wakes, v_have_groups FROM (
+    SELECT u.worker, count(*)::int AS n, min(u.due_at) FILTER (WHERE u.wake) AS wake_at,
+      bool_or(u.grp IS NOT NULL) AS have_groups
+    FROM unnest(p_rows) AS u GROUP BY u.worker ORDER BY u.worker
+  ) AS c;
+  IF v_have_groups THEN
+    FOR x IN
+      SELECT worker, grp, min(due_at) AS due_at FROM unnest(p_rows) WHERE grp IS NOT NULL AND due_at IS NOT NULL
+      GROUP BY worker, grp ORDER BY worker, grp
+    LOOP
+      PERFORM fn.look_at_group(x.worker, x.grp, x.due_at);
+    END LOOP;
+  END IF;
+  PERFORM fn.tally(p_tenant, v_workers, array_fill(${STATUS.scheduled}, ARRAY[cardinality(v_workers)]), v_counts);
+  FOR i IN 1..cardinality(v_workers) LOOP
+    IF v_wakes[i] IS NOT NULL THEN PERFORM fn.lower_hint(p_tenant, v_workers[i], v_wakes[i]); END IF;
   END LOOP;
 END $$;
 `;
@@ -187,22 +200,6 @@ BEGIN
   RETURN fn.count_open(p_tenant, 0);
 END $$;
 
--- Creates tasks that depend on no others, together.
-CREATE FUNCTION fn.make_plain(p_now bigint, p_tenant int, p_ids text[], p_nos int[], p_items fn.new_task[])
-RETURNS sluice.task[] LANGUAGE plpgsql AS $$
-DECLARE
-  v_rows sluice.task[] := ARRAY(
-    SELECT fn.new_row(p_now, p_tenant, p_nos[array_position(p_ids, i.worker_id)], i, NULL) FROM unnest(p_items) AS i
-  );
-BEGIN
-  PERFORM fn.insert_tasks(
-    p_now, v_rows, ARRAY(SELECT r.seq FROM unnest(v_rows) AS r), ARRAY(SELECT i.payload FROM unnest(p_items) AS i),
-    ARRAY(SELECT i.headers FROM unnest(p_items) AS i)
-  );
-  PERFORM fn.follow_inserted(p_tenant, v_rows);
-  RETURN v_rows;
-END $$;
-
 -- The result for a created task. p_whole: the task itself, for a result that is stored.
 CREATE FUNCTION fn.made(r sluice.task, p_whole boolean) RETURNS json LANGUAGE sql AS $$
   SELECT CASE WHEN p_whole THEN json_build_array('created', fn.shown(r))
@@ -214,21 +211,25 @@ CREATE FUNCTION fn.make_tasks(
   OUT results json[], OUT refused boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  v_ids text[] := ARRAY(SELECT DISTINCT worker_id FROM unnest(p_items) ORDER BY worker_id);
-  v_nos int[] := fn.workers_of(p_tenant, v_ids);
-  v_open int := fn.open_tasks(p_tenant, cardinality(p_items), p_max_open);
+  v_ids text[];
+  v_nos int[];
+  v_open int;
+  v_depend boolean;
+  v_rows sluice.task[];
 BEGIN
-  IF EXISTS (SELECT FROM unnest(p_items) WHERE key IS NOT NULL OR held_by IS NOT NULL)
-    OR array_position(v_nos, NULL) IS NOT NULL OR v_open + cardinality(p_items) > p_max_open
-  THEN
+  SELECT coalesce(array_agg(DISTINCT worker_id ORDER BY worker_id), '{}'), bool_or(key IS NOT NULL OR held_by IS NOT NULL)
+  INTO v_ids, v_depend FROM unnest(p_items);
+  v_nos := fn.workers_of(p_tenant, v_ids);
+  v_open := fn.open_tasks(p_tenant, cardinality(p_items), p_max_open);
+  IF v_depend OR array_position(v_nos, NULL) IS NOT NULL OR v_open + cardinality(p_items) > p_max_open THEN
     SELECT m.results, m.refused INTO results, refused
     FROM fn.make_in_order(p_time, p_tenant, p_max_open - v_open, p_actor, v_ids, v_nos, p_items, p_whole) AS m;
-  ELSE
-    results := ARRAY(
-      SELECT fn.made(r, p_whole) FROM unnest(fn.make_plain(fn.time_of(p_time), p_tenant, v_ids, v_nos, p_items)) AS r
-    );
-    refused := false;
+    RETURN;
   END IF;
+  v_rows := fn.insert_tasks(fn.time_of(p_time), p_tenant, v_ids, v_nos, p_items, NULL);
+  PERFORM fn.follow_inserted(p_tenant, v_rows);
+  results := ARRAY(SELECT fn.made(r, p_whole) FROM unnest(v_rows) AS r);
+  refused := false;
 END $$;
 
 -- Creates tasks one after the other. p_room: how many can be created.
@@ -276,8 +277,7 @@ BEGIN
       SELECT id INTO v_beside FROM sluice.task
       WHERE tenant = p_tenant AND id = i.held_by AND status + 0 < ${STATUS.succeeded};
     END IF;
-    r := fn.new_row(v_now, p_tenant, v_worker, i, v_beside);
-    PERFORM fn.insert_tasks(v_now, ARRAY[r], ARRAY[r.seq], ARRAY[i.payload], ARRAY[i.headers]);
+    r := (fn.insert_tasks(v_now, p_tenant, p_ids, p_nos, ARRAY[i], v_beside))[1];
     IF i.key IS NOT NULL THEN
       UPDATE sluice.task_key SET seq = r.seq, free_at = NULL WHERE worker = v_worker AND key = i.key;
     END IF;

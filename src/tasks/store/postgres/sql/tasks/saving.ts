@@ -6,6 +6,9 @@ import { SHOWN_COLUMNS } from '../../rows/task-row.ts';
 
 const LEASE_SUFFIX = 4;
 
+/** Of a task with more entries, each new one drops another. */
+export const KEPT_ENTRIES = HISTORY_FIRST_KEPT + HISTORY_LAST_KEPT;
+
 /** Columns that change after a task was created. */
 const CHANGING = [
   'status',
@@ -54,7 +57,7 @@ CREATE FUNCTION fn.drop_entries(p_tasks sluice.task[]) RETURNS void LANGUAGE plp
 DECLARE
   t sluice.task;
 BEGIN
-  FOR t IN SELECT * FROM unnest(p_tasks) AS u WHERE u.events > ${HISTORY_FIRST_KEPT + HISTORY_LAST_KEPT} LOOP
+  FOR t IN SELECT * FROM unnest(p_tasks) AS u WHERE u.events > ${KEPT_ENTRIES} LOOP
     DELETE FROM sluice.event WHERE seq = t.seq AND n = t.events - ${HISTORY_LAST_KEPT};
   END LOOP;
 END $$;

@@ -1,4 +1,5 @@
 import { EVENT, STATUS } from '../../../codes.ts';
+import { KEPT_ENTRIES } from './saving.ts';
 
 /** Maximum number of attempts of a task that are not counted. */
 const MAX_DEFERRALS = 100;
@@ -64,6 +65,7 @@ END $$;
 CREATE FUNCTION fn.end_attempts(p_now bigint, p_judged fn.judged[]) RETURNS sluice.task[] LANGUAGE plpgsql AS $$
 DECLARE
   v_tasks sluice.task[];
+  v_are_long boolean;
 BEGIN
   WITH outcomes AS (
     SELECT (j.t).seq AS seq, (j.t).attempt AS attempt, j.a, o.* FROM unnest(p_judged) AS j
@@ -89,8 +91,8 @@ BEGIN
     UPDATE sluice.body b SET result = (e.a).result FROM ended e
     WHERE b.seq = (e.task).seq AND (e.task).status = ${STATUS.succeeded} AND (e.a).result IS NOT NULL
   )
-  SELECT array_agg(task ORDER BY (task).seq) INTO v_tasks FROM ended;
-  PERFORM fn.drop_entries(v_tasks);
+  SELECT array_agg(task ORDER BY (task).seq), bool_or((task).events > ${KEPT_ENTRIES}) INTO v_tasks, v_are_long FROM ended;
+  IF v_are_long THEN PERFORM fn.drop_entries(v_tasks); END IF;
   RETURN coalesce(v_tasks, '{}');
 END $$;
 
@@ -100,6 +102,12 @@ LANGUAGE plpgsql AS $$
 DECLARE
   t sluice.task;
   x record;
+  v_workers int[];
+  v_statuses int[];
+  v_counts int[];
+  v_fewer int[];
+  v_wakes bigint[];
+  v_have_groups boolean;
 BEGIN
   FOR x IN
     SELECT (j.t).worker AS no, max((j.a).throttle) AS throttle FROM unnest(p_judged) AS j
@@ -119,21 +127,26 @@ BEGIN
   LOOP
     PERFORM fn.end_task(p_now, t, NULL);
   END LOOP;
-  FOR x IN
-    SELECT worker, grp, count(*)::int AS n FROM unnest(p_tasks) WHERE grp IS NOT NULL
-    GROUP BY worker, grp ORDER BY worker, grp
-  LOOP
-    PERFORM fn.end_in_group(p_now, x.worker, x.grp, x.n);
-  END LOOP;
-  PERFORM fn.tally(p_tenant, array_agg(c.worker), array_agg(c.status), array_agg(c.change)) FROM (
-    SELECT u.worker, ${STATUS.running} AS status, -1 AS change FROM unnest(p_tasks) AS u
-    UNION ALL SELECT u.worker, u.status, 1 FROM unnest(p_tasks) AS u
-  ) AS c HAVING count(*) > 0;
-  FOR x IN
-    SELECT worker, min(CASE WHEN grp IS NULL THEN due_at ELSE p_now END) AS at FROM unnest(p_tasks)
-    WHERE wake AND (due_at IS NOT NULL OR grp IS NOT NULL) GROUP BY worker ORDER BY worker
-  LOOP
-    PERFORM fn.lower_hint(p_tenant, x.worker, x.at);
+  SELECT array_agg(c.worker), array_agg(c.status), array_agg(c.n), array_agg(-c.n), array_agg(c.wake_at), bool_or(c.have_groups)
+  INTO v_workers, v_statuses, v_counts, v_fewer, v_wakes, v_have_groups FROM (
+    SELECT u.worker, u.status, count(*)::int AS n, bool_or(u.grp IS NOT NULL) AS have_groups,
+      min(CASE WHEN u.grp IS NULL THEN u.due_at ELSE p_now END) FILTER (WHERE u.wake) AS wake_at
+    FROM unnest(p_tasks) AS u GROUP BY u.worker, u.status ORDER BY u.worker, u.status
+  ) AS c;
+  IF v_workers IS NULL THEN RETURN; END IF;
+  IF v_have_groups THEN
+    FOR x IN
+      SELECT worker, grp, count(*)::int AS n FROM unnest(p_tasks) WHERE grp IS NOT NULL
+      GROUP BY worker, grp ORDER BY worker, grp
+    LOOP
+      PERFORM fn.end_in_group(p_now, x.worker, x.grp, x.n);
+    END LOOP;
+  END IF;
+  PERFORM fn.tally(
+    p_tenant, v_workers || v_workers, v_statuses || array_fill(${STATUS.running}, ARRAY[cardinality(v_workers)]), v_counts || v_fewer
+  );
+  FOR i IN 1..cardinality(v_workers) LOOP
+    IF v_wakes[i] IS NOT NULL THEN PERFORM fn.lower_hint(p_tenant, v_workers[i], v_wakes[i]); END IF;
   END LOOP;
 END $$;
 
