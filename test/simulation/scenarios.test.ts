@@ -319,6 +319,33 @@ scenario(
 
 scenario(
   t,
+  'a task that waits for its fourth attempt still makes it when its attempts are lowered to three, and no other',
+  {
+    steps: [
+      ...tenant('acme', { retry: { max_attempts: 5, base: '5s', factor: 1, jitter: 0 } }),
+      ...(['succeeds', 'fails'] as const).map(type => {
+        const deeds = [...Array(3).fill('fail:10'), type === 'fails' ? 'fail:10' : 'ok:10'];
+        return { ...task(2_000, type, { payload: { deeds } }), labels: [type] };
+      }),
+      ask(14 * SECOND, 'PATCH', 'tasks/{succeeds}', { retry: { max_attempts: 3 } }),
+      ask(14 * SECOND, 'PATCH', 'tasks/{fails}', { retry: { max_attempts: 3 } }),
+      until(40 * SECOND),
+    ],
+  },
+  (seen, t) => {
+    for (const [type, end] of [
+      ['succeeds', 'succeeded'],
+      ['fails', 'failed'],
+    ]) {
+      const attempts = seen.startsOf(type).map(({ attempt }) => attempt);
+      t.strictSame(attempts, [1, 2, 3, 4]);
+      t.strictSame(seen.ends.get(type), [end]);
+    }
+  },
+);
+
+scenario(
+  t,
   'a worker that is overloaded is left alone for as long as it asks, by all of its tasks',
   {
     steps: [
