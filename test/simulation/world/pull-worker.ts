@@ -20,6 +20,15 @@ interface PullParts {
   readonly max: number;
   readonly token: () => string | null;
   readonly salt: number;
+  /** Who it is; undefined for the owner. */
+  readonly person: string | undefined;
+}
+
+/** That a pull worker got tasks. */
+export interface Taking {
+  readonly tenant: string;
+  readonly person: string | undefined;
+  readonly answeredMs: number;
 }
 
 const WAIT_MS = 3_000;
@@ -30,6 +39,7 @@ const IDLE_MS = 1_000;
 export class PullWorker {
   readonly #parts: PullParts;
   readonly reports: Report[] = [];
+  readonly takings: Taking[] = [];
   /** Leases that it has reported as completed, or is about to. */
   readonly completed = new Set<string>();
   #salt: number;
@@ -56,6 +66,8 @@ export class PullWorker {
         await time.passed(IDLE_MS);
         continue;
       }
+      const { person } = this.#parts;
+      if (answer.json.leases.length > 0) this.takings.push({ tenant, person, answeredMs: time.nowMs() });
       for (const lease of answer.json.leases) void this.#work(tenant, lease);
       // Other workers ask as well; who has asked just now is not the first again.
       await time.passed(1);

@@ -11,6 +11,9 @@ export interface Arrival {
   readonly attempt: number;
   readonly atMs: number;
   readonly process: string;
+  /** The signing secrets and the confidential headers of the request. */
+  readonly signing: readonly string[];
+  readonly secretHeaders: Readonly<Record<string, string>>;
   /** What it answered; null while it has not. */
   status: number | null;
   result: string | null;
@@ -48,10 +51,10 @@ export class Receivers {
   /** A request arrives. `answer` is called with a status, unless there is none. */
   arrived(request: DeliveryRequest, process: string, answer: (arrival: Arrival) => void): void {
     const { time, troubles } = this.#parts;
-    const { tenant, task, worker, payload } = request;
+    const { tenant, task, worker, payload, signing, secretHeaders } = request;
     const { id: taskId, attempt } = task;
     const arrival: Arrival = {
-      ...{ tenant, taskId, attempt, process },
+      ...{ tenant, taskId, attempt, process, signing, secretHeaders },
       atMs: time.nowMs(),
       status: null,
       result: null,
@@ -62,7 +65,7 @@ export class Receivers {
     const deed = trouble === null ? deedOf(payload, this.#contacts(request)) : { name: trouble, ms: 0 };
     const status = STATUSES[deed.name];
     if (status === undefined) return;
-    time.after(deed.name === 'wait' ? 0 : deed.ms, () => {
+    time.after(deed.ms === 0 || deed.name === 'wait' ? REFUSAL_MS : deed.ms, () => {
       arrival.status = status;
       if (deed.name === 'wait') arrival.retryAfterMs = deed.ms * 1_000;
       if (status === 200) {
@@ -94,6 +97,8 @@ export class Receivers {
   }
 }
 
+/** How long an answer takes that is no result. */
+const REFUSAL_MS = 150;
 const STATUSES: Readonly<Record<string, number>> = {
   ok: 200,
   fail: 500,
