@@ -10,6 +10,8 @@ export interface Arrival {
   readonly taskId: string;
   readonly attempt: number;
   readonly atMs: number;
+  /** The same by the clock of the store. */
+  readonly storeMs: number;
   readonly process: string;
   /** The signing secrets and the confidential headers of the request. */
   readonly signing: readonly string[];
@@ -25,6 +27,8 @@ interface ReceiverParts {
   readonly troubles: Troubles;
   readonly random: SeededRandom;
   readonly delayMs: number;
+  /** The time of the store. */
+  readonly storeMs: () => number;
 }
 
 interface DeliveringProcess {
@@ -56,6 +60,7 @@ export class Receivers {
     const arrival: Arrival = {
       ...{ tenant, taskId, attempt, process, signing, secretHeaders },
       atMs: time.nowMs(),
+      storeMs: this.#parts.storeMs(),
       status: null,
       result: null,
       retryAfterMs: null,

@@ -54,7 +54,7 @@ export class World {
     });
     const { troubles, store } = this;
     const random = new SeededRandom(seed + 1);
-    this.receivers = new Receivers({ time, troubles, random, delayMs });
+    this.receivers = new Receivers({ time, troubles, random, delayMs, storeMs: () => this.storeMs() });
     this.limits = new LimitService(time, delayMs);
     const { limits, receivers } = this;
     this.#shared = { time, troubles, store, seed, slots, delayMs, limits, receivers };
