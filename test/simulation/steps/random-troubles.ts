@@ -36,7 +36,7 @@ const OPERATIONS: readonly OperationName[] = [
 
 export function randomTrouble(random: SeededRandom, { tenants, processes }: Scene, at: number): Step[] {
   const process = random.below(processes);
-  switch (random.below(18)) {
+  switch (random.below(19)) {
     case 0:
     case 1:
       return [{ at, do: 'crash', process, downMs: random.below(5_000) }];
@@ -71,6 +71,9 @@ export function randomTrouble(random: SeededRandom, { tenants, processes }: Scen
         },
       ];
     }
+    case 9:
+      // The machine was suspended: tasks that have ended may be too old now.
+      return [{ at, do: 'clock', process: null, byMs: random.pick([1_900_000, 3_605_000, 7_230_000]) }];
     default: {
       const kind = random.pick(STORE_FAULTS);
       const ofAny = random.below(2) === 0;
