@@ -24,6 +24,13 @@ interface Known {
   readonly isOver: boolean;
 }
 
+/** How long earlier secrets are used beside a new one, as histories ask for it. */
+const GRACES: Readonly<Record<string, number>> = { '0s': 0, '2s': 2_000, '8s': 8_000, '1h': 3_600_000 };
+
+function isSame(one: Secret, other: Secret): boolean {
+  return one.workerId === other.workerId && one.type === other.type && one.name === other.name;
+}
+
 /** Compares the secrets of pushes with those that their workers had. */
 export class SecretChecks {
   readonly #parts: SecretParts;
@@ -41,6 +48,7 @@ export class SecretChecks {
   finish(arrivals: readonly Arrival[]): void {
     const values = this.#values();
     if (values.size === 0) return;
+    this.#overlaps();
     const ofWorkers = new Map<string, string[]>();
     for (const { tenant, id } of this.#parts.documents.all('secret')) {
       const workerId = this.#parts.documents.versions(tenant, 'secret', id)[0].body?.workerId;
@@ -66,6 +74,29 @@ export class SecretChecks {
         values.set(answer.json.id, value);
     }
     return values;
+  }
+
+  /** A new secret lets those before it be used for as long as its caller said. */
+  #overlaps(): void {
+    const { documents, ledger, report } = this.#parts;
+    for (const { step, answer } of ledger.calls) {
+      const graceMs = GRACES[String(step.body?.['expire_previous_in'])];
+      if (answer?.status !== 201 || graceMs === undefined) continue;
+      const [{ since, body }] = documents.versions(step.tenant, 'secret', answer.json.id);
+      const untilMs = body!.createdAt + graceMs;
+      for (const { tenant, id } of documents.all('secret')) {
+        if (tenant !== step.tenant || id >= answer.json.id) continue;
+        const versions = documents.versions(tenant, 'secret', id);
+        const [before, after] = [
+          versions.findLast(version => version.since < since)?.body,
+          versions.findLast(version => version.since <= since)?.body,
+        ];
+        if (before == null || after == null || !isSame(before, body!)) continue;
+        const expected = Math.min(untilMs, before.expiresAt ?? untilMs);
+        if (after.expiresAt !== expected)
+          report('secrets are kept', `${id} may be used until ${after.expiresAt}, and not until ${expected}`);
+      }
+    }
   }
 
   #known({ tenant, atMs, storeMs }: Arrival, id: string, value: string): Known {

@@ -4,7 +4,7 @@ import type { Ask, Step } from './step.ts';
 
 const ROLES = ['admin', 'member', 'viewer'] as const;
 /** Most of what a person does after a change of their rights is done within this time. */
-const SOON_MS = 6_000;
+const SOON_MS = 9_000;
 
 /** A user with a token, which some of its calls may use. */
 export function newPerson(random: SeededRandom, { name: tenant, people }: RandomTenant, at: number): Step[] {
@@ -46,7 +46,7 @@ export function personAsks(random: SeededRandom, tenant: RandomTenant, at: numbe
     ...labels.slice(-2).map(label => ({ method: 'POST', path: `tasks/{${label}}/cancel` }) as const),
   ];
   const person = random.pick(people);
-  return Array.from({ length: 1 + random.below(3) }, () => ({
+  return Array.from({ length: 1 + random.below(4) }, () => ({
     ...random.pick(calls),
     ...{ at: at + random.below(SOON_MS), do: 'ask', tenant: name, as: person },
   }));
@@ -64,6 +64,7 @@ export function changeRights(random: SeededRandom, tenant: RandomTenant, at: num
   const changes = [
     change('DELETE', `${user}/tokens/{${person}token}`),
     change('DELETE', user),
+    change('PATCH', user, { status: 'disabled' }),
     change('PATCH', user, { status: 'disabled' }),
     change('PATCH', user, { status: 'active' }),
     change('PATCH', user, { role: random.pick(ROLES) }),

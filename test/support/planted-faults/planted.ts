@@ -246,6 +246,12 @@ export const PLANTED: readonly PlantedFault[] = [
     to: 'const KEEP_MS = 5_000;',
   },
   {
+    name: 'a secret that is replaced is used for twice as long as its caller said',
+    file: 'rest/workers/secrets',
+    from: 'const until = nowMs + graceMs;',
+    to: 'const until = nowMs + 2 * graceMs;',
+  },
+  {
     name: 'a process goes by its own clock',
     file: 'store/store-clock',
     from: 'if (this.#differenceMs === null)',
