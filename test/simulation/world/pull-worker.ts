@@ -32,6 +32,8 @@ export interface Taking {
 }
 
 const WAIT_MS = 3_000;
+/** People wait for longer: they may lose their rights meanwhile. */
+const PERSON_WAIT_MS = 15_000;
 const REPORT_TRIES = 12;
 const IDLE_MS = 1_000;
 
@@ -59,7 +61,7 @@ export class PullWorker {
     while (!this.#stopped) {
       const answer = await this.#ask(
         `workers/${worker}/leases`,
-        { max, wait: `${WAIT_MS}ms`, lease: '5s' },
+        { max, wait: `${this.#waitMs}ms`, lease: '5s' },
         1,
       );
       if (answer?.status !== 200) {
@@ -119,6 +121,10 @@ export class PullWorker {
     return true;
   }
 
+  get #waitMs(): number {
+    return this.#parts.person === undefined ? WAIT_MS : PERSON_WAIT_MS;
+  }
+
   #ask(path: string, body: object, tries: number): Promise<CallAnswer | null> {
     const { callers, tenant, token } = this.#parts;
     const request = {
@@ -127,7 +133,7 @@ export class PullWorker {
       target: `/api/v1/${path}`,
       token: token(),
       body,
-      patienceMs: WAIT_MS + 5_000,
+      patienceMs: this.#waitMs + 5_000,
     };
     return callers.ask(request, this.#salt++, tries);
   }
