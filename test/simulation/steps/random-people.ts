@@ -70,14 +70,22 @@ export function changeRights(random: SeededRandom, tenant: RandomTenant, at: num
     change('PATCH', user, { role: random.pick(ROLES) }),
     change('PATCH', user, { role: random.pick(ROLES) }),
   ];
-  const pull = workers.find(({ mode }) => mode === 'pull');
+  const pulled = workers.find(({ mode }) => mode === 'pull');
   return [
     random.pick(changes),
     ...personAsks(random, { ...tenant, people: [person] }, at),
     ...personAsks(random, { ...tenant, people: [person] }, at),
-    // A call that waits for tasks is refused as well.
-    ...(pull === undefined || random.below(3) > 0
+    ...(pulled === undefined || random.below(2) === 0
       ? []
-      : [{ at: at - 500, do: 'pull', tenant: name, worker: pull.name, max: 2, as: person } as const]),
+      : waitingCall(random, name, person, pulled.name, at)),
+  ];
+}
+
+/** A call waits for tasks while the rights change, and tasks come when that is known everywhere. */
+function waitingCall(random: SeededRandom, tenant: string, as: string, worker: string, at: number): Step[] {
+  const task = { do: 'ask', tenant, method: 'POST', path: 'tasks', body: { worker } } as const;
+  return [
+    { at: at - 1_000, do: 'pull', tenant, worker, max: 2, as },
+    ...[4_000, 5_000, 6_000].map(ms => ({ ...task, at: at + ms + random.below(3_000) })),
   ];
 }

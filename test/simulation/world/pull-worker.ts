@@ -64,6 +64,7 @@ export class PullWorker {
         { max, wait: `${this.#waitMs}ms`, lease: '5s' },
         1,
       );
+      if (this.#parts.person !== undefined && (answer?.status === 401 || answer?.status === 403)) return;
       if (answer?.status !== 200) {
         await time.passed(IDLE_MS);
         continue;
