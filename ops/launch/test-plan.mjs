@@ -84,7 +84,6 @@ export const AT_LENGTH = [
   'service/task-kills-postgres',
   'service/task-kills-redis',
   'service/task-store-faults',
-  'service/tasks-clock',
   'service/tasks-readiness',
   'service/tasks-revocation',
   'service/tasks-shared-limit',
