@@ -22,10 +22,10 @@ const CHANGE: Pick<Later, 'method' | 'body'> = { method: 'PATCH', body: { tags: 
 
 /** A task is to be canceled while somebody works on it, who may not know of it yet. */
 function cancelAtWork(random: SeededRandom): Sequence {
-  const deed = random.pick<Deed>(['hang', 'wait:1', 'wait:2', 'fatal', 'fail:400', 'ok:1200']);
-  // The timeouts of workers are of whole seconds.
-  const afterMs =
-    deed === 'hang' ? 1_000 * (2 + random.below(6)) - 40 - random.below(600) : 30 + random.below(500);
+  const deed = random.pick<Deed>(['hang', 'hang', 'wait:1', 'wait:2', 'fatal', 'fail:400', 'ok:1200']);
+  // Either soon, or when the time for an answer is nearly over: the timeouts of workers are of whole seconds.
+  const isLate = deed === 'hang' && random.below(2) === 0;
+  const afterMs = isLate ? 1_000 * (2 + random.below(6)) - 40 - random.below(600) : 30 + random.below(500);
   return { task: {}, deeds: [deed], afterwards: [{ afterMs, path: 'cancel' }] };
 }
 
