@@ -14,6 +14,9 @@ const ENDS: Readonly<Record<PullReport['kind'], readonly string[]>> = {
   release: ['released'],
 };
 
+/** Calls that create something of which the audit log tells. */
+const AUDITED = /^(workers|users|schedules)$|\/(secrets|tokens)$/;
+
 /** Compares what callers were answered with what has happened. */
 export class AcknowledgedChecks {
   readonly #tasks: KnownTasks;
@@ -67,8 +70,25 @@ export class AcknowledgedChecks {
     for (const [label, count] of this.#created) {
       if (count > 1) report('one request has one effect', `the request for ${label} created ${count} tasks`);
     }
+    this.#audited(calls, report);
     for (const call of calls) {
       if (this.#documents.account(call.step.tenant)?.status === 'active') this.#compare(call, report);
+    }
+  }
+
+  /** The audit log lists who has created users, tokens, workers, secrets and schedules. */
+  #audited(calls: readonly AnsweredCall[], report: Report): void {
+    const recorded = new Set(
+      this.#documents
+        .all('audit')
+        .map(({ tenant, id }) => this.#documents.versions(tenant, 'audit', id)[0].body?.targetId),
+    );
+    for (const { step, answer } of calls) {
+      if (answer?.status !== 201 || !AUDITED.test(step.path) || recorded.has(answer.json.id)) continue;
+      report(
+        'changes are in the audit log',
+        `${answer.json.id} was created with ${step.path}, without an entry`,
+      );
     }
   }
 

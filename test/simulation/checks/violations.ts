@@ -21,6 +21,7 @@ export type Promised =
   | 'rights hold'
   | 'secrets are kept'
   | 'quotas hold'
+  | 'changes are in the audit log'
   | 'running tasks can be canceled'
   | 'no bug is logged'
   | 'the store agrees with itself';

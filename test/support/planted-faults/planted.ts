@@ -252,6 +252,18 @@ export const PLANTED: readonly PlantedFault[] = [
     to: 'const until = nowMs + 2 * graceMs;',
   },
   {
+    name: 'a schedule makes one run more than it may',
+    file: 'model/schedules/schedule-times',
+    from: 'Math.max(0, maxRuns - fired)',
+    to: 'Math.max(0, maxRuns - fired + 1)',
+  },
+  {
+    name: 'a new token is not in the audit log',
+    file: 'rest/accounts/tokens',
+    from: 'targetId: change.id,',
+    to: 'targetId: user.id,',
+  },
+  {
     name: 'a process goes by its own clock',
     file: 'store/store-clock',
     from: 'if (this.#differenceMs === null)',
