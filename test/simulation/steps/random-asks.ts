@@ -121,6 +121,7 @@ const patchTask: RandomAsk = (random, tenant, at) => {
   const label = pickLabel(random, tenant);
   const body = random.pick([
     { tags: ['blue'] },
+    { tags: ['blue', 'green'] },
     { priority: 'high' },
     { retry: { max_attempts: 3 } },
     { status: 'paused' },
@@ -277,7 +278,7 @@ const WEIGHTS: readonly (readonly [weight: number, RandomAsk])[] = [
   [1, newPerson],
   [3, personAsks],
   [2, changeRights],
-  [5, randomSequence],
+  [9, randomSequence],
   [3, again],
   [1, suspend],
   [4, readPages],

@@ -20,13 +20,25 @@ interface Sequence {
 
 const CHANGE: Pick<Later, 'method' | 'body'> = { method: 'PATCH', body: { tags: ['blue'] } };
 
+/** How long the work of each deed lasts at least, until which a request to cancel comes in time. */
+const AT_WORK: readonly (readonly [Deed, number])[] = [
+  ['hang', 500],
+  ['wait:1', 150],
+  ['fatal', 150],
+  ['fail:400', 400],
+  ['ok:3000', 500],
+];
+
 /** A task is to be canceled while somebody works on it, who may not know of it yet. */
 function cancelAtWork(random: SeededRandom): Sequence {
-  const deed = random.pick<Deed>(['hang', 'hang', 'wait:1', 'wait:2', 'fatal', 'fail:400', 'ok:1200']);
-  // Either soon, or when the time for an answer is nearly over: the timeouts of workers are of whole seconds.
-  const isLate = deed === 'hang' && random.below(2) === 0;
-  const afterMs = isLate ? 1_000 * (2 + random.below(6)) - 40 - random.below(600) : 30 + random.below(500);
-  return { task: {}, deeds: [deed], afterwards: [{ afterMs, path: 'cancel' }] };
+  const [deed, ms] = random.pick(AT_WORK);
+  return { task: {}, deeds: [deed], afterwards: [{ afterMs: 10 + random.below(ms), path: 'cancel' }] };
+}
+
+/** The same when the time for an answer is nearly over. */
+function cancelLate(random: SeededRandom): Sequence {
+  const afterMs = 1_980 - random.below(500);
+  return { task: { timeout: '2s' }, deeds: ['hang'], afterwards: [{ afterMs, path: 'cancel' }] };
 }
 
 /** A task that waits for a retry is paused, changed and resumed. */
@@ -73,15 +85,11 @@ function replay(random: SeededRandom): Sequence {
   };
 }
 
+const SEQUENCES = [cancelAtWork, cancelAtWork, cancelLate, pauseRetry, replacePaused, replay];
+
 /** Steps that belong together: by themselves they seldom come in this order. */
 export function randomSequence(random: SeededRandom, tenant: RandomTenant, at: number): Step[] {
-  const { task, deeds, afterwards } = random.pick([
-    cancelAtWork,
-    cancelAtWork,
-    pauseRetry,
-    replacePaused,
-    replay,
-  ])(random);
+  const { task, deeds, afterwards } = random.pick(SEQUENCES)(random);
   const worker = random.pick(tenant.workers).name;
   const label = newLabel(tenant);
   const call = { do: 'ask', tenant: tenant.name } as const;
