@@ -5,7 +5,7 @@ import type { KnownDocuments } from './known-documents.ts';
 import type { KnownTasks, TaskChanged } from './known-tasks.ts';
 import type { Report } from './violations.ts';
 
-/** Looks at deletions of workers and accounts while tasks of them are open and calls go on. */
+/** Looks at deletions of workers and accounts, and at suspensions, while tasks are open and calls go on. */
 export class DeletionChecks {
   readonly #tasks: KnownTasks;
   readonly #documents: KnownDocuments;
@@ -49,6 +49,8 @@ export class DeletionChecks {
       const accounts = this.#documents.between(step.tenant, 'account', 'account', atMs - staleMs(atMs), atMs);
       if (accounts.every(body => body === null || body.deletion !== undefined))
         this.#report('deleted is gone', `${step.path} of ${step.tenant} was answered at ${atMs}`);
+      if (step.method !== 'GET' && accounts.every(body => body?.status === 'suspended'))
+        this.#report('pauses hold', `${step.tenant} was suspended, and changed by ${step.path} at ${atMs}`);
     }
   }
 }

@@ -264,6 +264,12 @@ export const PLANTED: readonly PlantedFault[] = [
     to: 'targetId: user.id,',
   },
   {
+    name: 'a suspended account may be changed',
+    file: 'rest/rest-service',
+    from: "account.body.status === 'suspended' && prepared.kind === 'write'",
+    to: 'false',
+  },
+  {
     name: 'a process goes by its own clock',
     file: 'store/store-clock',
     from: 'if (this.#differenceMs === null)',
